@@ -1,0 +1,15 @@
+# gpuemu::warnings: what every target of ours is compiled with; sanitizers and coverage by preset.
+add_library(gpuemu_warnings INTERFACE)
+add_library(gpuemu::warnings ALIAS gpuemu_warnings)
+target_compile_options(gpuemu_warnings INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
+set(GPUEMU_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them")
+option(GPUEMU_COVERAGE "Count executed lines with gcov" OFF)
+if(GPUEMU_SANITIZE)
+  add_compile_options(-fsanitize=${GPUEMU_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${GPUEMU_SANITIZE})
+endif()
+if(GPUEMU_COVERAGE)
+  add_compile_options(--coverage)
+  add_link_options(--coverage)
+endif()

@@ -1,0 +1,64 @@
+// Results, bounded bytes, hashes and files.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "common/base/blake2.h"
+#include "common/base/bytes.h"
+#include "common/base/files.h"
+#include "common/base/result.h"
+
+namespace gpuemu {
+namespace {
+
+Result<int> half(int value) {
+  if (value % 2 != 0) return error(ErrorCode::InvalidArgument, "{} is odd", value);
+  return value / 2;
+}
+
+Result<int> quarter(int value) { return half(GPUEMU_TRY(half(value))); }
+
+TEST(Result, TryPassesTheFirstErrorOn) {
+  EXPECT_EQ(*quarter(8), 2);
+  EXPECT_EQ(quarter(6).error().message, "3 is odd");
+}
+
+TEST(ByteReader, RefusesEveryTruncation) {
+  ByteWriter out;
+  out.write_string("name");
+  out.write(uint64_t{7});
+  const std::vector<std::byte> bytes = out.take();
+  for (size_t length = 0; length < bytes.size(); ++length) {
+    ByteReader in{std::span<const std::byte>(bytes).first(length)};
+    const auto name = in.read_string();
+    EXPECT_FALSE(name && in.read<uint64_t>()) << "cut at " << length;
+  }
+}
+
+TEST(ByteReader, RefusesALengthBeyondTheEnd) {
+  ByteWriter out;
+  out.write(uint64_t{1} << 60);
+  ByteReader in(out.bytes());
+  EXPECT_EQ(in.read_blob().error().code, ErrorCode::Corruption);
+}
+
+TEST(Blake2, DigestLengthTakesPartInTheHash) {
+  const auto eight = blake2b_8({"abc"});
+  const auto sixteen = blake2b_16({"abc"});
+  EXPECT_FALSE(std::equal(eight.begin(), eight.end(), sixteen.begin()));
+  EXPECT_EQ(content_hash({"a", "bc"}), content_hash({"abc"}));
+  EXPECT_EQ(content_hash({"abc"}), "cf4ab791c62b8d2b2109c90275287816");
+}
+
+TEST(Files, ReplaceAndReadBack) {
+  const std::filesystem::path path = std::filesystem::temp_directory_path() / "gpuemu_files_test";
+  ASSERT_TRUE(write_file(path, "one"));
+  ASSERT_TRUE(write_file(path, "two"));
+  EXPECT_EQ(*read_file(path, 10), "two");
+  EXPECT_EQ(read_file(path, 2).error().code, ErrorCode::ResourceExhausted);
+  std::filesystem::remove(path);
+  EXPECT_EQ(read_file(path, 2).error().code, ErrorCode::NotFound);
+}
+
+}  // namespace
+}  // namespace gpuemu

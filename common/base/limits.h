@@ -1,0 +1,53 @@
+// Every limit of gpuemu, with its reason. Nothing else in the project is a bare number of this kind.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace gpuemu {
+
+/// Dimensions of a tensor. NumPy stops at 32 (64 since 2.0); kernels use fewer than 8.
+inline constexpr size_t kRankMax = 16;
+/// Tensors of one case (inputs, outputs and scratch).
+inline constexpr size_t kTensorsMax = 64;
+/// Bytes of one tensor in a request or a case: above it a request is a mistake, not a test.
+inline constexpr uint64_t kTensorBytesMax = uint64_t{4} << 30;
+/// Bytes of one message on the wire. Batches of 100 cases may be tens of MiB.
+inline constexpr size_t kMessageBytesMax = size_t{1} << 30;
+/// Nesting of a JSON document: the protocol needs 8.
+inline constexpr int kJsonDepthMax = 64;
+/// sockaddr_un holds 108 bytes with the terminator.
+inline constexpr size_t kSocketPathBytesMax = 107;
+/// Standard output of one reference script: the largest tensor in base64, and then some.
+inline constexpr size_t kScriptOutputBytesMax = size_t{512} << 20;
+/// Standard error kept of one reference script: what fits a screen many times over.
+inline constexpr size_t kScriptErrorBytesMax = size_t{64} << 10;
+/// Files that hold configuration or PTX.
+inline constexpr size_t kSourceBytesMax = size_t{256} << 20;
+/// Characters of one message shown to people; longer ones are cut in the middle.
+inline constexpr size_t kMessageCharsMax = 4096;
+/// Findings kept of one case: the first tell the story, the rest are counted.
+inline constexpr size_t kFindingsMax = 64;
+/// Cases of one request: a day of fuzzing at full speed.
+inline constexpr uint64_t kIterationsMax = 100'000'000;
+/// Cases that one GetTestBatch returns.
+inline constexpr uint64_t kBatchCasesMax = 10'000;
+/// Failures that one reply lists; the rest are counted and stay in storage.
+inline constexpr size_t kFailuresListedMax = 1000;
+/// PTX instructions that one launch may execute per thread block before it counts as a runaway.
+inline constexpr uint64_t kWarpInstructionsMax = uint64_t{4} << 30;
+/// CUDA's own launch limits (programming guide, table of technical specifications).
+inline constexpr uint32_t kThreadsPerBlockMax = 1024;
+inline constexpr uint32_t kGridXMax = 2147483647;
+inline constexpr uint32_t kGridYzMax = 65535;
+/// Guard bytes on each side of a tensor; a warp's worth of 8-byte stores.
+inline constexpr size_t kGuardBytes = 256;
+/// Alignment of device allocations, as cudaMalloc promises.
+inline constexpr size_t kDeviceAlignment = 256;
+/// How long a client waits for a daemon that it has started.
+inline constexpr std::chrono::milliseconds kDaemonStartTimeout{10'000};
+/// How long SIGTERM may take before SIGKILL follows.
+inline constexpr std::chrono::milliseconds kStopTimeout{5'000};
+
+}  // namespace gpuemu

@@ -1,0 +1,115 @@
+// The narrow interface between gpuemu and whatever executes kernels. Everything above sees only
+// this; `runtime/backends` makes one by name. One Device is used by one thread at a time.
+//
+// Addresses are 64-bit device addresses. Data moves with upload and download only.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/base/result.h"
+
+namespace gpuemu {
+
+struct DeviceProperties {
+  std::string backend;  ///< "emulator", "cuda" or "null".
+  std::string name;     ///< "NVIDIA H200", "gpuemu emulator (AVX2)".
+  int sm = 80;          ///< 10 * major + minor compute capability.
+  uint64_t memory_bytes = 0;
+  uint64_t memory_free_bytes = 0;
+  uint32_t multiprocessors = 0;
+  uint64_t shared_bytes_per_block_max = 49152;  ///< With opt-in.
+  std::string driver_version;                   ///< Empty when there is no driver.
+  bool checks_bounds = false;  ///< Every access is checked against its allocation.
+};
+
+struct Dim3 {
+  uint32_t x = 1, y = 1, z = 1;
+  bool operator==(const Dim3&) const = default;
+};
+
+/// One .param of an entry, as the PTX declares it.
+struct KernelParam {
+  std::string name;
+  uint32_t bytes = 0;
+  uint32_t offset = 0;
+  bool is_pointer = false;  ///< A 64-bit parameter (PTX does not say more in general).
+};
+
+struct EntryInfo {
+  std::string name;
+  std::vector<KernelParam> params;
+  uint32_t static_shared_bytes = 0;
+  std::array<uint32_t, 3> required_block = {0, 0, 0};  ///< .reqntid; zeros when absent.
+  std::array<uint32_t, 3> max_block = {0, 0, 0};       ///< .maxntid; zeros when absent.
+};
+
+/// What a device saw go wrong inside a kernel; the emulator gives all members, hardware few.
+struct DeviceFinding {
+  std::string kind;     ///< "out_of_bounds", "misaligned", "race_shared", "uninitialised_shared",
+                        ///< "barrier_divergence", "unsupported_instruction", "trap", "timeout",
+                        ///< "deadlock", "illegal_address" ...
+  std::string message;  ///< One sentence with address, tensor, thread and source line.
+  std::string entry;
+  std::string file;  ///< From .loc, "" without -lineinfo.
+  uint32_t line = 0;
+  uint32_t ptx_line = 0;
+  std::string instruction;
+  Dim3 block{0, 0, 0}, thread{0, 0, 0};
+  std::string tensor;             ///< Name of the allocation concerned, "" when none.
+  int64_t byte_offset = 0;        ///< Within that allocation; negative or past its end possible.
+  uint64_t count = 1;             ///< Occurrences folded into this one (same pair of instructions).
+};
+
+struct LaunchConfig {
+  std::string entry;
+  Dim3 grid, block;
+  uint32_t dynamic_shared_bytes = 0;
+  std::vector<std::vector<std::byte>> args;  ///< One per parameter, exactly its size.
+  uint64_t timeout_ms = 30'000;
+  std::vector<std::string> sanitize = {"memory", "init", "race", "sync"};  ///< Emulator checks.
+};
+
+struct LaunchReport {
+  std::vector<DeviceFinding> findings;  ///< Empty when nothing went wrong. At most kFindingsMax.
+  uint64_t thread_instructions = 0;     ///< 0 where the device does not count.
+  uint64_t elapsed_ns = 0;
+  std::vector<std::string> printed;     ///< Lines of device printf.
+};
+
+using ModuleId = uint64_t;
+
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  virtual const DeviceProperties& properties() const = 0;
+
+  /// `name` appears in findings. Zero bytes give a unique address that must not be accessed.
+  /// ResourceExhausted when memory or the limit is out. The content is undefined.
+  virtual Result<uint64_t> allocate(uint64_t bytes, const std::string& name) = 0;
+  /// InvalidArgument for an address that allocate did not return or that is already free.
+  virtual Status free(uint64_t address) = 0;
+  /// InvalidArgument when [address, address + size) is not inside one allocation.
+  virtual Status upload(uint64_t address, std::span<const std::byte> from) = 0;
+  virtual Status download(std::span<std::byte> to, uint64_t address) = 0;
+  virtual Status fill(uint64_t address, std::byte value, uint64_t bytes) = 0;
+
+  /// PTX text. Compile error with line and column for text that is not PTX. `name` is used in messages.
+  virtual Result<ModuleId> load_module(const std::string& ptx, const std::string& name) = 0;
+  virtual Status unload_module(ModuleId module) = 0;
+  /// All entries in order of their appearance.
+  virtual Result<std::vector<EntryInfo>> entries(ModuleId module) = 0;
+
+  /// Runs to its end. A faulting kernel is a report with findings, not an error. Errors: NotFound
+  /// (no such entry; the message lists those there are), InvalidArgument (argument count or size,
+  /// block or grid beyond the limits), Unavailable (the device is lost: a sticky error).
+  virtual Result<LaunchReport> launch(ModuleId module, const LaunchConfig& config) = 0;
+};
+
+}  // namespace gpuemu
