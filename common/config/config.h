@@ -1,0 +1,190 @@
+// gpuemu.toml as typed, validated values. Nobody else parses TOML. Values only; after load() it is
+// never changed, so any thread may read it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/base/result.h"
+#include "common/config/expression.h"
+#include "common/numeric/dtype.h"
+
+namespace gpuemu {
+
+/// One thing wrong with a configuration file, or one warning about it.
+struct ConfigProblem {
+  std::string file;
+  uint32_t line = 0, column = 0;
+  std::string key;      ///< "ops[2].dims.rows"
+  std::string message;  ///< What was expected and what to write.
+  std::string text() const;  ///< "gpuemu.toml:12:8: ops[2].dims.rows: ..."
+};
+
+struct Tolerance {
+  bool automatic = false;  ///< The scale-aware bound of docs/validation.md.
+  double atol = 0, rtol = 0;
+  std::optional<uint64_t> ulp;  ///< Within it an element passes whatever atol and rtol say.
+};
+using ToleranceTable = std::map<DType, Tolerance>;
+
+enum class NanPolicy { Match, Class, Any };
+
+struct TensorSpec {
+  std::string name;
+  std::vector<Expression> shape;
+  std::string dtype;                 ///< "{dtype}" or a dtype name.
+  std::optional<std::pair<double, double>> range;  ///< Domain of the values.
+  bool inout = false;                ///< An output that updates the input of the same name.
+  uint32_t align = 256;              ///< Bytes; less makes fuzzing try offset bases.
+};
+
+struct DimSpec {
+  std::string name;
+  bool is_set = false;          ///< Of more than two values, or one: choose; else [lo, hi].
+  std::vector<int64_t> values;
+};
+
+struct AttrSpec {
+  std::string name;
+  DType dtype = DType::Float32;
+  std::vector<double> values;  ///< At least one.
+};
+
+/// A named invariant with its parameters, as written: sums_to_one = { axis = -1 }.
+struct InvariantSpec {
+  std::string name;
+  std::map<std::string, double> numbers;
+  std::map<std::string, std::string> strings;
+};
+
+enum class ExecutionMode { ClientSide, DaemonOrchestrated, ScriptBased, Kernel };
+
+struct OpConfig {
+  std::string name;
+  std::string reference;             ///< Absolute path; relative ones start at the file's folder.
+  std::vector<std::string> kernels;  ///< Variants.
+  std::string module, op_script;
+  ExecutionMode mode = ExecutionMode::ClientSide;
+  std::string reference_mode = "auto";  ///< auto | process
+  std::vector<std::string> input_names, frameworks;
+  std::vector<TensorSpec> inputs, outputs;
+  std::vector<AttrSpec> attrs;
+  std::vector<DimSpec> dims;
+  std::vector<DType> dtypes;         ///< Never empty: the op's or [validation].dtypes.
+  std::optional<Expression> accumulate;
+  std::optional<DType> accumulate_dtype;
+  std::string error_scale = "auto";
+  NanPolicy nan_policy = NanPolicy::Match;
+  bool has_nan_policy = false;       ///< False for ops of existing clients.
+  bool subnormal_ftz_ok = false;
+  bool deterministic = true;
+  std::vector<std::string> layouts;  ///< contiguous, strided, transposed. Never empty.
+  bool layouts_given = false;
+  ToleranceTable tolerances;         ///< The op's own; see Config::tolerance_for.
+  std::vector<InvariantSpec> invariants;
+  std::string file;                  ///< Where it is declared.
+  uint32_t line = 0;
+};
+
+struct LaunchSpec {
+  std::string entry;  ///< With {ctype} and {dtype} not yet replaced.
+  std::vector<Expression> grid, block;
+  std::optional<Expression> shared;
+  struct Arg {
+    enum class Kind { Tensor, I32, U32, I64, U64, F32, F64, NullPointer } kind = Kind::Tensor;
+    std::string tensor;            ///< Kind::Tensor: input, output or scratch name.
+    std::optional<Expression> value;
+    std::string text;              ///< As written, for messages.
+  };
+  std::vector<Arg> args;
+};
+
+struct ArtifactChecks {
+  uint32_t max_registers = 64, max_spills = 0, max_local_memory = 0;
+  std::vector<std::string> required_patterns, forbidden_patterns;
+  std::optional<uint32_t> max_shared_memory, max_instructions;
+  std::optional<double> min_occupancy;
+};
+
+struct KernelConfig {
+  std::string name;
+  std::string source;  ///< Absolute path, or "builtin:NAME"; "" when none.
+  std::string reference;
+  int64_t priority = 0;
+  std::optional<Expression> supports;
+  std::vector<TensorSpec> scratch;
+  std::vector<LaunchSpec> launches;
+  ToleranceTable tolerances;
+  std::vector<InvariantSpec> invariants;
+  ArtifactChecks artifact_checks;
+  std::string file;
+  uint32_t line = 0;
+};
+
+struct Config {
+  std::string file;    ///< The project file; "" when there is none.
+  std::string folder;  ///< Of the project file, else the working folder.
+  std::string name = "unnamed", version, framework;
+  // [runtime]
+  std::string backend = "auto", arch = "auto";
+  std::vector<std::string> include_dirs, compile_flags;
+  uint32_t workers = 0;  ///< 0 = auto
+  uint64_t case_timeout_ms = 30'000, memory_limit_mb = 4096;
+  std::string python;    ///< [runtime].python: interpreter of references; "" = the project's venv, else python3.
+  std::map<std::string, std::string> kernel_policy;
+  std::string auto_select = "first_supported";
+  // [validation]
+  std::vector<DType> dtypes = {DType::Float32};
+  bool check_nan = true, check_inf = true;
+  std::optional<uint64_t> seed;
+  uint64_t cases = 64;
+  std::vector<std::string> strategies = {"default"};
+  std::vector<std::string> sanitize = {"memory", "init", "race", "sync"};
+  uint32_t determinism_runs = 2;
+  double reference_timeout_s = 60;
+  ToleranceTable tolerances;  ///< Of [validation.tolerances] alone.
+  std::vector<OpConfig> ops;
+  std::vector<KernelConfig> kernels;
+  // [policies], [ci]
+  bool fail_on_regression = true;
+  double warn_threshold = 0.1;
+  std::vector<DType> ci_quick_dtypes = {DType::Float32};
+  uint64_t ci_thorough_timeout_s = 3600;
+  uint32_t ci_parallel_jobs = 4;
+  // Programs
+  std::string socket_path, db_path, log_level = "info";
+
+  std::vector<ConfigProblem> warnings;
+  struct Setting {
+    std::string key, value, origin;  ///< origin: "default", "FILE:LINE", "environment GPUEMU_DB", "flag --x"
+  };
+  std::vector<Setting> settings;  ///< Every effective scalar value, for `config show --origin`.
+
+  const OpConfig* find_op(const std::string& op_name) const;
+  const KernelConfig* find_kernel(const std::string& kernel_name) const;
+  /// Op's table over kernel's over project's over the default of config.md (auto with a kernel, else 1e-5 / 1e-3 / exact).
+  Tolerance tolerance_for(const OpConfig& op, DType dtype) const;
+};
+
+struct ConfigSources {
+  std::string working_folder;          ///< Where the upward search for gpuemu.toml starts.
+  std::optional<std::string> file;     ///< --config
+  std::map<std::string, std::string> environment;  ///< The process's, passed in by main.
+  std::map<std::string, std::string> flags;        ///< "runtime.backend" -> value
+};
+
+struct ConfigResult {
+  std::optional<Config> config;         ///< Absent when there are errors.
+  std::vector<ConfigProblem> problems;  ///< All errors of all files in one go.
+  std::string text() const;             ///< One line per problem.
+};
+
+/// Reads and merges everything. Without any file: the defaults.
+ConfigResult load_config(const ConfigSources& sources);
+/// One project text alone, for tests and `config check`.
+ConfigResult parse_config(const std::string& toml, const std::string& file);
+
+}  // namespace gpuemu

@@ -1,0 +1,69 @@
+// What a worker executes for one case, and what it answers. Tensors lie packed in the shared arena;
+// the plan says where. Encoded with ByteWriter over a socket pair (plan_codec.h).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/tensor/tensor.h"
+#include "runtime/device/device.h"
+
+namespace gpuemu {
+
+struct PlanTensor {
+  enum class Role : uint8_t { Input, Output, InOut, Scratch };
+  std::string name;
+  Role role = Role::Input;
+  DType dtype = DType::Float32;
+  Shape shape;
+  Layout layout;              ///< How the device buffer holds it.
+  uint64_t arena_offset = 0;  ///< Packed elements: Input, InOut read from here.
+  uint64_t output_offset = 0; ///< Packed elements: Output, InOut written here after the first run.
+  uint32_t base_offset_bytes = 0;  ///< Added to the (256-aligned) buffer's start; layouts with less alignment.
+};
+
+struct PlanArg {
+  int32_t tensor = -1;            ///< Index into ExecutionPlan::tensors, or -1:
+  std::vector<std::byte> scalar;  ///< then these bytes.
+  std::string text;               ///< As configured, for messages.
+};
+
+struct PlanLaunch {
+  std::string entry;  ///< PTX entry name.
+  Dim3 grid, block;
+  uint32_t shared_bytes = 0;
+  std::vector<PlanArg> args;
+};
+
+struct ExecutionPlan {
+  std::string module_key;  ///< Content hash; the client sends the text once per worker process.
+  std::string module_name; ///< For messages.
+  std::vector<PlanTensor> tensors;
+  std::vector<PlanLaunch> launches;
+  uint32_t runs = 2;       ///< Runs of the same inputs, each on fresh buffers with another poison.
+  bool deterministic = true;  ///< Outputs of the runs must agree bit for bit.
+  uint64_t timeout_ms = 30'000;
+  uint64_t memory_limit_bytes = uint64_t{4} << 30;
+  std::vector<std::string> sanitize;
+};
+
+/// What the harness around the kernel saw (validation.md: PZ, CN, IH, D2).
+struct HarnessFinding {
+  enum class Kind : uint8_t { NotWritten, GuardDamaged, InputModified, NonDeterministic, Launch };
+  Kind kind = Kind::NotWritten;
+  std::string tensor;
+  int64_t first_index = 0;  ///< Flat element index (byte distance outside the tensor for GuardDamaged).
+  uint64_t count = 0;       ///< Elements (bytes for GuardDamaged) concerned.
+  std::string message;      ///< Kind::Launch: the error text (wrong arguments, no entry, compile).
+};
+
+struct ExecutionReport {
+  std::vector<HarnessFinding> harness;
+  std::vector<DeviceFinding> device;
+  uint64_t thread_instructions = 0;
+  uint64_t elapsed_ns = 0;  ///< All launches of the first run.
+  std::vector<std::string> printed;
+};
+
+}  // namespace gpuemu

@@ -1,0 +1,49 @@
+// The daemon's side of one gpuemu-worker: starts it, feeds it, kills and restarts it. Used by one
+// thread at a time.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "common/base/arena.h"
+#include "daemon/worker/plan.h"
+
+namespace gpuemu {
+
+struct WorkerOptions {
+  std::string program;  ///< Path of gpuemu-worker.
+  std::string backend;  ///< "emulator", "cuda"
+  int device_index = 0;
+  int sm = 0;           ///< Emulated compute capability; 0 = the default.
+  uint32_t threads = 1; ///< Emulator: threads per launch.
+};
+
+class WorkerProcess {
+ public:
+  /// Starts lazily at the first call. `arena` must outlive it; its descriptor is inherited.
+  WorkerProcess(WorkerOptions options, Arena& arena);
+  ~WorkerProcess();
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+  /// Properties of its device; starts it when needed.
+  Result<DeviceProperties> properties();
+  /// Entries of a PTX module. Compile for text that is not PTX.
+  Result<std::vector<EntryInfo>> load(const std::string& key, const std::string& name,
+                                      const std::string& ptx);
+  /// Sends the plan and returns at once; REQUIRES: no plan in flight, module loaded with load().
+  Status begin(const ExecutionPlan& plan);
+  /// Waits for the answer of begin(). Unavailable when the process died (it is reaped; the next call
+  /// starts a fresh one and loads the modules again by itself), Timeout when it did not answer within
+  /// the plan's time-out plus a grace (it is killed).
+  Result<ExecutionReport> finish();
+  /// -1 when it does not run now.
+  int pid() const;
+  uint64_t restarts() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace gpuemu
