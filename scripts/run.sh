@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# The whole of gpuemu once, on this machine, with no GPU: set-up, build, a daemon in a private
+# folder, all examples tested, one found bug reproduced and minimized, the daemon stopped.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+root=$PWD
+scripts/setup.sh
+echo "run: building (release, ccache)"
+cmake --preset release -DGPUEMU_TESTS=${GPUEMU_TESTS:-OFF} >build-configure.log 2>&1 || { cat build-configure.log; rm -f build-configure.log; exit 3; }
+mv build-configure.log build/release/configure.log
+ninja -C build/release gpuemu gpuemu-daemon gpuemu-worker | tail -n 1
+
+home=$(mktemp -d /tmp/gpuemu-run.XXXXXX)
+export GPUEMU_SOCKET=$home/gpuemu.sock GPUEMU_DB=$home/db HOME=$home
+export PATH=$root/build/release/bin:$PATH
+finish() { gpuemu daemon stop >/dev/null 2>&1 || true; rm -rf "$home"; }
+trap finish EXIT
+cd examples
+step() { echo; echo "\$ $*"; "$@"; }
+
+step gpuemu daemon start --background
+status=0
+step gpuemu test || status=$?
+if [ "$status" != 1 ]; then
+  echo "run: 'gpuemu test' ended with $status; the planted faults of examples/ should have made it 1" >&2
+  exit 3
+fi
+step gpuemu failures --limit 3
+seed=$(gpuemu failures --limit 1 | awk 'NR == 1 {print $1}')
+step gpuemu reproduce "$seed" --verbose
+step gpuemu minimize "$seed"
+step gpuemu daemon stop
+echo
+echo "run: done; the planted faults were found, one was reproduced and minimized"

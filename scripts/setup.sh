@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# Makes a Debian 12 machine able to build gpuemu. Idempotent; asks nothing. What cannot be had is
+# named together with what that switches off; only a missing compiler or library stops it.
+#   scripts/setup.sh [--tests]      --tests: also what the test suite needs
+set -euo pipefail
+cd "$(dirname "$0")/.."
+root=$PWD
+want_tests=0
+for arg in "$@"; do
+  case $arg in
+    --tests) want_tests=1 ;;
+    -h|--help) sed -n '2,4s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    *) echo "setup: unknown argument '$arg'; usage: scripts/setup.sh [--tests]" >&2; exit 2 ;;
+  esac
+done
+say() { echo "setup: $*"; }
+
+build_packages=(g++ cmake ninja-build ccache pkg-config libnng-dev librocksdb-dev libflatbuffers-dev
+  flatbuffers-compiler nlohmann-json3-dev libtomlplusplus-dev libcli11-dev libboost1.81-dev
+  libboost-filesystem1.81-dev libre2-dev libb2-dev libfmt-dev libspdlog-dev libgtest-dev
+  libsnappy-dev zlib1g-dev libbz2-dev liblz4-dev libzstd-dev libgflags-dev python3 python3-numpy)
+test_packages=(python3-pytest python3-venv clang-format-19 clang-tidy-19)
+packages=("${build_packages[@]}")
+[ "$want_tests" = 1 ] && packages+=("${test_packages[@]}")
+
+installed() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'; }
+missing=()
+for package in "${packages[@]}"; do installed "$package" || missing+=("$package"); done
+if [ ${#missing[@]} -gt 0 ]; then
+  say "installing ${#missing[@]} Debian packages: ${missing[*]}"
+  as_root=()
+  if [ "$(id -u)" != 0 ]; then
+    if command -v sudo >/dev/null && sudo -n true 2>/dev/null; then as_root=(sudo -n)
+    else
+      say "not root and no password-less sudo: run this once as root, then again:"
+      say "  apt-get install -y --no-install-recommends ${missing[*]}"
+      exit 3
+    fi
+  fi
+  export DEBIAN_FRONTEND=noninteractive
+  "${as_root[@]}" apt-get update -qq || say "apt-get update did not work; trying with the lists at hand"
+  if ! "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null; then
+    say "trying the packages one by one"
+    for package in "${missing[@]}"; do
+      "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$package" >/dev/null ||
+        say "cannot install $package: what needs it is switched off or will stop the build with its name"
+    done
+  fi
+else
+  say "all Debian packages are there"
+fi
+
+# The CUDA compiler: CUDA_HOME, PATH, /usr/local/cuda, wheels of an earlier run, else PyPI.
+wheels=$root/build/cuda
+find_nvcc() {
+  local candidate
+  for candidate in ${CUDA_HOME:+"$CUDA_HOME/bin/nvcc"} "$(command -v nvcc || true)" /usr/local/cuda/bin/nvcc \
+      "$wheels"/nvidia/cu13/bin/nvcc; do
+    if [ -n "$candidate" ] && [ -x "$candidate" ]; then echo "$candidate"; return 0; fi
+  done
+  return 1
+}
+if nvcc=$(find_nvcc); then
+  say "CUDA compiler: $nvcc"
+else
+  say "no CUDA compiler; fetching the toolkit's wheels from PyPI into build/cuda (about 490 MB unpacked)"
+  pip=(python3 -m pip)
+  if ! python3 -m pip --version >/dev/null 2>&1; then
+    python3 -m venv build/venv 2>/dev/null || { say "neither pip nor venv for python3: apt-get install python3-venv"; exit 3; }
+    pip=(build/venv/bin/python -m pip)
+  fi
+  mkdir -p "$wheels"
+  if ! "${pip[@]}" install --quiet --disable-pip-version-check --no-deps --upgrade --target "$wheels" \
+      'nvidia-cuda-nvcc==13.0.*' 'nvidia-nvvm==13.0.*' 'nvidia-cuda-crt==13.0.*' \
+      'nvidia-cuda-runtime==13.0.*' 'nvidia-cuda-cccl==13.0.*' 'nvidia-cuda-nvrtc==13.0.*'; then
+    say "PyPI is out of reach and there is no CUDA toolkit: kernels cannot be compiled."
+    say "install a CUDA 13.0 toolkit and set CUDA_HOME, then run this again"
+    exit 3
+  fi
+  say "CUDA compiler: $(find_nvcc)"
+fi
+
+# NVRTC compiles users' sources in 15 ms where nvcc takes a second; without it nvcc does the same.
+if ! ls /usr/local/cuda/lib64/libnvrtc.so.13 ${CUDA_HOME:+"$CUDA_HOME"/lib64/libnvrtc.so.13} \
+    "$wheels"/nvidia/cu13/lib/libnvrtc.so.13 >/dev/null 2>&1; then
+  pip=(python3 -m pip)
+  python3 -m pip --version >/dev/null 2>&1 || pip=(build/venv/bin/python -m pip)
+  [ -x build/venv/bin/python ] || python3 -m venv build/venv 2>/dev/null || true
+  if "${pip[@]}" install --quiet --disable-pip-version-check --no-deps --upgrade --target "$wheels" \
+      'nvidia-cuda-nvrtc==13.0.*' 2>/dev/null; then
+    say "NVRTC: $wheels/nvidia/cu13/lib/libnvrtc.so.13"
+  else
+    say "NVRTC cannot be had (PyPI out of reach): sources are compiled with nvcc, about a second each"
+  fi
+fi
+
+if [ "$want_tests" = 1 ]; then
+  if [ ! -x build/venv/bin/python ]; then
+    /usr/bin/python3 -m venv --system-site-packages build/venv 2>/dev/null ||
+      say "no python3-venv: tests of the Python client are switched off"
+  fi
+  if [ -x build/venv/bin/python ] && ! build/venv/bin/python -c 'import pynng' 2>/dev/null; then
+    build/venv/bin/python -m pip install --quiet --disable-pip-version-check pynng ||
+      say "pynng cannot be had (PyPI out of reach): tests of existing Python clients are switched off"
+  fi
+fi
+say "done"

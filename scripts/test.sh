@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# Sets up what the tests need and runs them all: C++ unit and golden tests, Python, end to end.
+# Ends with the line "N passed, N failed" over all of them; exit code 0 only when nothing failed.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+root=$PWD
+passed=0; failed=0
+say() { echo; echo "test: $*"; }
+result() { # NAME STATUS: a check that is one test by itself
+  if [ "$2" = 0 ]; then passed=$((passed + 1)); echo "ok: $1"; else failed=$((failed + 1)); echo "FAILED: $1"; fi
+}
+count_junit() { # FILE NAME: adds the counts of a JUnit file
+  local counts
+  counts=$(python3 - "$1" <<'P'
+import sys, xml.etree.ElementTree as tree
+try:
+    root = tree.parse(sys.argv[1]).getroot()
+except Exception:
+    print("0 1"); sys.exit()
+suites = [root] if root.tag == "testsuite" else list(root)
+total = bad = skipped = 0
+for suite in suites:
+    total += int(suite.get("tests", 0))
+    bad += int(suite.get("failures", 0)) + int(suite.get("errors", 0))
+    skipped += int(suite.get("skipped", 0) or 0) + int(suite.get("disabled", 0) or 0)
+print(total - bad - skipped, bad)
+P
+)
+  read -r ok bad <<<"$counts"
+  echo "$2: $ok passed, $bad failed"
+  passed=$((passed + ok)); failed=$((failed + bad))
+}
+
+scripts/setup.sh --tests || { echo "0 passed, 1 failed"; exit 1; }
+mkdir -p build
+
+say "building (release)"
+cmake --preset release -DGPUEMU_TESTS=ON >build/configure.log 2>&1 || { cat build/configure.log; echo "0 passed, 1 failed"; exit 1; }
+ninja -C build/release >build/build.log 2>&1
+status=$?
+[ $status = 0 ] || grep -A 30 -m 1 FAILED build/build.log
+result "build" $status
+[ $status = 0 ] || { echo "$passed passed, $failed failed"; exit 1; }
+
+say "structure and formatting"
+python3 tools/tidy.py; result "tools/tidy.py" $?
+if command -v clang-format-19 >/dev/null; then
+  git ls-files '*.cc' '*.h' | xargs clang-format-19 --dry-run --Werror; result "clang-format" $?
+else
+  echo "clang-format-19 is missing: formatting is not checked"
+fi
+
+say "C++ tests"
+ctest --test-dir build/release --output-on-failure --no-tests=error -LE 'gpu|slow' -j 2 \
+  --output-junit "$root/build/ctest.xml" >build/ctest.log 2>&1 || grep -E 'Failed|\*\*\*|FAILED|Failure' build/ctest.log | head -60
+count_junit build/ctest.xml "C++"
+
+say "Python tests"
+python=/usr/bin/python3
+[ -x build/venv/bin/python ] && python=build/venv/bin/python
+PYTHONPATH=$root/python $python -m pytest -q -p no:cacheprovider python/tests tests/e2e \
+  --junitxml build/pytest.xml 2>&1 | tail -n 40
+count_junit build/pytest.xml "Python and end to end"
+
+echo
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]

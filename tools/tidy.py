@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Checks of the structure that no other tool makes: layering, third parties, lengths, banned calls.
+
+Run from anywhere; prints one line per offence and exits with 1 when there is one.
+"""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+FOLDERS = ("common", "runtime", "kernels", "daemon", "cli")
+LINES_MAX = 500
+# A third-party header and the folders that may include it.
+THIRD_PARTY = {
+    r"<nng/": {"common/transport", "bench"},
+    r"<rocksdb/": {"daemon/storage"},
+    r"<flatbuffers/": {"daemon/storage"},
+    r"<nlohmann/": {"common/protocol", "cli/report"},
+    r"<toml\+\+/": {"common/config"},
+    r"<CLI/": {"cli", "cli/commands", "daemon"},
+    r"<blake2.h>": {"common/base"},
+}
+BANNED = {
+    r"\bstd::rand\b|\bsrand\(": "use common/rng: everything random takes a seed",
+    r"(?<![:\w])assert\(": "use GPUEMU_CHECK, which checks in release builds too",
+    r"\bstd::regex\b": "use RE2",
+    r"\busing namespace\b": "name what you use",
+    r"\bFIXME\b|\bTODO\b(?!\(#\d+\))": "finish it or name its issue: TODO(#12)",
+}
+
+
+def libraries():
+    """Folder -> (library, allowed folders in code, allowed folders in tests)."""
+    named, found = {}, {}
+    for cmake in sorted(ROOT.glob("*/CMakeLists.txt")) + sorted(ROOT.glob("*/*/CMakeLists.txt")):
+        folder = str(cmake.parent.relative_to(ROOT))
+        for name, body in re.findall(r"gpuemu_library\((\w+)([^)]*)\)", cmake.read_text()):
+            words, section, sets = body.split(), "", {}
+            for word in words:
+                if word.isupper() and not word.startswith("gpuemu::"):
+                    section = word
+                elif word.startswith("gpuemu::"):
+                    sets.setdefault(section, set()).add(word.removeprefix("gpuemu::"))
+            named[name] = folder
+            found[folder] = (name, sets.get("DEPS", set()), sets.get("TEST_DEPS", set()))
+    return named, found
+
+
+def closure(named, found, folder, seen=None):
+    """Every folder that `folder` reaches through DEPS."""
+    seen = set() if seen is None else seen
+    for name in found[folder][1]:
+        below = named.get(name)
+        if below and below not in seen:
+            seen.add(below)
+            if below in found:
+                closure(named, found, below, seen)
+    return seen
+
+
+def check_layers(named, found, report):
+    for folder, (name, deps, test_deps) in found.items():
+        if folder in closure(named, found, folder):
+            report(f"{folder}: depends on itself in a circle")
+        for path in sorted((ROOT / folder).glob("*.[hc]*")):
+            if path.suffix not in (".h", ".cc", ".inc", ".def"):
+                continue
+            is_test = path.stem.endswith("_test")
+            allowed = {named.get(dep) for dep in deps | (test_deps if is_test else set())} | {folder}
+            if is_test:
+                for dep in list(allowed):
+                    if dep in found:
+                        allowed |= closure(named, found, dep)
+            for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+                match = re.match(r'\s*#include "((?:%s)(?:/\w+)?)/' % "|".join(FOLDERS), line)
+                if match and match[1] in found and match[1] not in allowed:
+                    report(f"{path.relative_to(ROOT)}:{number}: {folder} may not include {match[1]} "
+                           f"(not in DEPS of {name})")
+
+
+def check_sources(report):
+    for top in FOLDERS + ("bench", "tests"):
+        for path in sorted((ROOT / top).rglob("*")):
+            if path.suffix not in (".h", ".cc", ".cu") or not path.is_file():
+                continue
+            where, folder = path.relative_to(ROOT), str(path.parent.relative_to(ROOT))
+            lines = path.read_text(errors="replace").splitlines()
+            if len(lines) > LINES_MAX and not path.stem.endswith("tables"):
+                report(f"{where}: {len(lines)} lines, the wall is {LINES_MAX}: split it by noun")
+            if lines and not lines[0].startswith("//"):
+                report(f"{where}:1: the first line says what the file is")
+            if path.suffix == ".h" and "#pragma once" not in lines:
+                report(f"{where}: no #pragma once")
+            for number, line in enumerate(lines, 1):
+                for pattern, folders in THIRD_PARTY.items():
+                    if re.search(r"#include " + pattern, line) and folder not in folders \
+                            and not path.stem.endswith("_test"):
+                        report(f"{where}:{number}: {pattern} is included only by {sorted(folders)}")
+                for pattern, instead in BANNED.items():
+                    if re.search(pattern, line):
+                        report(f"{where}:{number}: {instead}")
+
+
+def main():
+    offences = []
+    named, found = libraries()
+    if not found:
+        offences.append("no gpuemu_library() found: is this the project?")
+    check_layers(named, found, offences.append)
+    check_sources(offences.append)
+    print("\n".join(offences) if offences else f"tidy: {len(found)} folders, nothing to say")
+    return 1 if offences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
