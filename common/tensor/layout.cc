@@ -1,0 +1,133 @@
+// Strides of layouts, and the copies between packed elements and strided buffers.
+#include <array>
+#include <cstring>
+
+#include "common/base/check.h"
+#include "common/base/limits.h"
+#include "common/tensor/tensor.h"
+
+namespace gpuemu {
+namespace {
+
+/// The rows (runs along the last dimension) of a tensor in row-major order.
+class RowWalk {
+ public:
+  RowWalk(const Shape& shape, const Layout& layout)
+      : shape_(shape), strides_(layout.strides), position_(layout.offset_elements) {
+    GPUEMU_CHECK(strides_.size() == shape_.size() && shape_.size() <= kRankMax);
+  }
+  size_t position() const { return static_cast<size_t>(position_); }
+  void advance() {
+    for (size_t axis = shape_.size(); axis-- > 1;) {
+      const size_t outer = axis - 1;
+      position_ += strides_[outer];
+      if (++index_[outer] < shape_[outer]) return;
+      position_ -= strides_[outer] * shape_[outer];
+      index_[outer] = 0;
+    }
+  }
+
+ private:
+  const Shape& shape_;
+  const Strides& strides_;
+  std::array<int64_t, kRankMax> index_{};
+  int64_t position_;
+};
+
+template <size_t kBytes, bool kScatter, typename Packed, typename Buffer>
+void copy_row(Packed* packed, Buffer* buffer, size_t count, size_t stride) {
+  for (size_t i = 0; i < count; ++i) {
+    if constexpr (kScatter) {
+      std::memcpy(buffer + i * stride * kBytes, packed + i * kBytes, kBytes);
+    } else {
+      std::memcpy(packed + i * kBytes, buffer + i * stride * kBytes, kBytes);
+    }
+  }
+}
+
+template <bool kScatter, typename Packed, typename Buffer>
+void copy(DType dtype, const Shape& shape, const Layout& layout, Packed packed, Buffer buffer) {
+  const size_t size = byte_size(dtype);
+  const auto count = static_cast<size_t>(element_count(shape));
+  GPUEMU_CHECK(packed.size() == count * size);
+  GPUEMU_CHECK(buffer.size() == static_cast<size_t>(layout.buffer_elements) * size);
+  if (count == 0) return;
+  const size_t row = shape.empty() ? 1 : static_cast<size_t>(shape.back());
+  const size_t stride = shape.empty() ? 1 : static_cast<size_t>(layout.strides.back());
+  RowWalk walk(shape, layout);
+  for (size_t done = 0; done < count; done += row, walk.advance()) {
+    auto* near = packed.data() + done * size;
+    auto* far = buffer.data() + walk.position() * size;
+    GPUEMU_CHECK(walk.position() + (row - 1) * stride <
+                 static_cast<size_t>(layout.buffer_elements));
+    if (stride == 1) {
+      if constexpr (kScatter) {
+        std::memcpy(far, near, row * size);
+      } else {
+        std::memcpy(near, far, row * size);
+      }
+      continue;
+    }
+    switch (size) {
+      case 1:
+        copy_row<1, kScatter>(near, far, row, stride);
+        break;
+      case 2:
+        copy_row<2, kScatter>(near, far, row, stride);
+        break;
+      case 4:
+        copy_row<4, kScatter>(near, far, row, stride);
+        break;
+      default:
+        copy_row<8, kScatter>(near, far, row, stride);
+        break;
+    }
+  }
+}
+
+}  // namespace
+
+Strides row_major_strides(const Shape& shape) {
+  Strides strides(shape.size());
+  int64_t step = 1;
+  for (size_t axis = shape.size(); axis-- > 0;) {
+    strides[axis] = step;
+    step *= shape[axis];
+  }
+  return strides;
+}
+
+Layout contiguous_layout(const Shape& shape) {
+  return {row_major_strides(shape), 0, element_count(shape)};
+}
+
+Layout padded_layout(const Shape& shape, int64_t pad) {
+  if (shape.empty()) return contiguous_layout(shape);
+  Shape padded = shape;
+  padded.back() += pad;
+  Layout layout{row_major_strides(padded), 0, 0};
+  layout.buffer_elements = element_count(shape) == 0 ? 0 : element_count(padded);
+  return layout;
+}
+
+Layout transposed_layout(const Shape& shape) {
+  if (shape.size() < 2) return contiguous_layout(shape);
+  const size_t last = shape.size() - 1;
+  Shape memory = shape;
+  std::swap(memory[last], memory[last - 1]);
+  Layout layout{row_major_strides(memory), 0, element_count(shape)};
+  std::swap(layout.strides[last], layout.strides[last - 1]);
+  return layout;
+}
+
+void scatter(DType dtype, const Shape& shape, const Layout& layout,
+             std::span<const std::byte> packed, std::span<std::byte> buffer) {
+  copy<true>(dtype, shape, layout, packed, buffer);
+}
+
+void gather(DType dtype, const Shape& shape, const Layout& layout,
+            std::span<const std::byte> buffer, std::span<std::byte> packed) {
+  copy<false>(dtype, shape, layout, packed, buffer);
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,46 @@
+#include "common/tensor/tensor.h"
+
+#include <fmt/ranges.h>
+
+#include "common/base/limits.h"
+
+namespace gpuemu {
+
+Result<int64_t> checked_element_count(const Shape& shape) {
+  if (shape.size() > kRankMax) {
+    return error(ErrorCode::InvalidArgument, "rank {} of shape {}, the limit is {}", shape.size(),
+                 to_string(shape), kRankMax);
+  }
+  int64_t count = 1;
+  bool empty = false;
+  for (const int64_t size : shape) {
+    if (size < 0) {
+      return error(ErrorCode::InvalidArgument, "negative size {} in shape {}", size,
+                   to_string(shape));
+    }
+    empty = empty || size == 0;
+    if (size == 0) continue;
+    // Also with a size 0 beside it: strides multiply the other sizes.
+    if (__builtin_mul_overflow(count, size, &count) ||
+        static_cast<uint64_t>(count) > kTensorBytesMax) {
+      return error(ErrorCode::InvalidArgument, "shape {} has too many elements, the limit is {}",
+                   to_string(shape), kTensorBytesMax);
+    }
+  }
+  return empty ? 0 : count;
+}
+
+int64_t element_count(const Shape& shape) {
+  int64_t count = 1;
+  for (const int64_t size : shape) count *= size;
+  return count;
+}
+
+std::string to_string(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+
+Tensor make_tensor(DType dtype, Shape shape) {
+  const auto bytes = static_cast<size_t>(element_count(shape)) * byte_size(dtype);
+  return {dtype, std::move(shape), std::vector<std::byte>(bytes)};
+}
+
+}  // namespace gpuemu
