@@ -1,0 +1,63 @@
+// Many cases of many ops over the lanes: what `gpuemu test` and `gpuemu fuzz` run. Cases are made,
+// executed and judged on as many threads as there are lanes; results arrive in order of iteration.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/config/config.h"
+#include "common/protocol/replies.h"
+#include "daemon/engine/kernel_store.h"
+#include "daemon/engine/run_case.h"
+#include "daemon/schedule/lane_pool.h"
+
+namespace gpuemu {
+
+struct CampaignOptions {
+  std::vector<std::string> ops;         ///< Empty: every op with a kernel.
+  std::vector<DType> dtypes;            ///< Restricts the ops' own.
+  uint64_t cases = 64;                  ///< Per op and dtype.
+  uint64_t seed = 0;
+  std::vector<std::string> strategies;  ///< Empty: the configuration's.
+  bool fail_fast = false;
+  std::string session;                  ///< Lanes are shared fairly among sessions.
+};
+
+/// What the campaign tells while it runs; called by several threads, one at a time.
+struct CampaignEvents {
+  /// Every case, in no particular order; returns when the result is kept.
+  std::function<Status(const CaseOutcome&)> on_case;
+  /// Cases to come, once they are known, and whenever cases were left out.
+  std::function<void(uint64_t total)> on_total;
+};
+
+class Campaign {
+ public:
+  /// All must outlive the campaign.
+  Campaign(const Config& config, KernelStore& kernels, LanePool& lanes)
+      : config_(config), kernels_(kernels), lanes_(lanes) {}
+
+  /// NotFound for an unknown op. `cancel` ends it between cases; what was found is reported.
+  Result<TestReport> run(const CampaignOptions& options, const CampaignEvents& events,
+                         const std::atomic<bool>& cancel);
+
+  /// One case of one op, with its variant chosen by policy and priority.
+  Result<CaseOutcome> run_one(const OpConfig& op, const CasePlan& plan, bool keep_tensors,
+                              const std::string& session);
+
+ private:
+  struct Group;
+  Result<std::shared_ptr<Group>> make_group(const OpConfig& op, DType dtype,
+                                            const CampaignOptions& options);
+  Result<const KernelConfig*> choose_kernel(const OpConfig& op, const CasePlan& plan) const;
+  Result<CaseOutcome> run_on_lane(const OpConfig& op, const CasePlan& plan, CaseMachine machine,
+                                  bool keep_tensors);
+
+  const Config& config_;
+  KernelStore& kernels_;
+  LanePool& lanes_;
+};
+
+}  // namespace gpuemu

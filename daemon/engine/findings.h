@@ -1,0 +1,20 @@
+// What devices and the harness report, as findings of a result.
+#pragma once
+
+#include <vector>
+
+#include "common/protocol/records.h"
+#include "daemon/worker/plan.h"
+
+namespace gpuemu {
+
+/// Findings that come before the values are compared: launch, device, guards, unwritten outputs.
+std::vector<ValidationFailure> findings_before_values(const ExecutionReport& report);
+/// Findings that come after: runs of the same case that differ.
+std::vector<ValidationFailure> findings_after_values(const ExecutionReport& report);
+/// True when the outputs mean nothing: the kernel did not run to its end.
+bool outputs_are_void(const std::vector<ValidationFailure>& findings);
+/// What the worker process's own end says.
+ValidationFailure finding_of(const Error& failure);
+
+}  // namespace gpuemu

@@ -1,0 +1,335 @@
+// One case: fill, launch and reference side by side, compare.
+#include "daemon/engine/run_case.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "common/base/limits.h"
+#include "common/numeric/element.h"
+#include "common/tensor/snapshot.h"
+#include "daemon/engine/findings.h"
+#include "daemon/validate/validate.h"
+
+namespace gpuemu {
+namespace {
+
+// Inputs above this stay out of storage: they follow from the seed, the snapshot only proves it.
+constexpr size_t kSnapshotBytesMax = size_t{16} << 20;
+
+using Clock = std::chrono::steady_clock;
+
+uint64_t milliseconds_since(Clock::time_point start) {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count());
+}
+
+std::string shortest_number(double value) { return fmt::format("{}", value); }
+
+ReferenceRequest reference_request(const CaseRequest& request, const BuiltPlan& built) {
+  ReferenceRequest out;
+  out.script = request.op.reference;
+  out.process_only = request.op.reference_mode == "process";
+  for (const PlanTensor& tensor : built.plan.tensors) {
+    if (tensor.role == PlanTensor::Role::Input || tensor.role == PlanTensor::Role::InOut) {
+      out.inputs.push_back({tensor.name, tensor.dtype, tensor.shape, tensor.arena_offset});
+    }
+  }
+  for (const auto& [name, value] : request.plan.dims) {
+    out.kwargs[name] = std::to_string(value);
+    out.integers[name] = value;
+  }
+  for (const auto& [name, value] : request.plan.attrs) {
+    out.kwargs[name] = shortest_number(value);
+    const auto spec = std::ranges::find(request.op.attrs, name, &AttrSpec::name);
+    if (spec != request.op.attrs.end() && !is_float(spec->dtype)) {
+      out.integers[name] = static_cast<int64_t>(value);
+    } else {
+      out.numbers[name] = value;
+    }
+  }
+  for (const CaseTensor& output : request.plan.outputs) out.output_names.push_back(output.name);
+  out.want_scale = request.op.error_scale == "auto";
+  out.result_offset = built.result_offset;
+  out.timeout_ms = static_cast<uint64_t>(request.config.reference_timeout_s * 1000);
+  return out;
+}
+
+double largest_magnitude(const std::map<std::string, TensorView>& inputs) {
+  double largest = 0;
+  std::vector<double> wide;
+  for (const auto& [name, view] : inputs) {
+    if (!is_float(view.dtype)) continue;
+    wide.resize(view.data.size() / byte_size(view.dtype));
+    widen_to_double(view.dtype, view.data, wide);
+    for (const double value : wide) {
+      if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+    }
+  }
+  return largest;
+}
+
+Result<TensorView> arena_view(Arena& arena, DType dtype, const Shape& shape, uint64_t offset) {
+  const uint64_t bytes = static_cast<uint64_t>(element_count(shape)) * byte_size(dtype);
+  return TensorView{dtype, shape, GPUEMU_TRY(arena.range(offset, bytes))};
+}
+
+ValidationPolicy policy_of(const CaseRequest& request, const Scope& scope, double magnitude) {
+  ValidationPolicy policy;
+  policy.accumulate_dtype = request.op.accumulate_dtype;
+  policy.error_scale = request.op.error_scale;
+  policy.input_magnitude = magnitude;
+  policy.ftz_ok = request.op.subnormal_ftz_ok;
+  if (request.op.has_nan_policy) policy.nan_policy = request.op.nan_policy;
+  policy.check_nan = request.config.check_nan;
+  policy.check_inf = request.config.check_inf;
+  policy.invariants = request.op.invariants;
+  policy.invariants.insert(policy.invariants.end(), request.kernel.invariants.begin(),
+                           request.kernel.invariants.end());
+  if (request.op.accumulate) {
+    if (const auto length = request.op.accumulate->evaluate(scope)) {
+      policy.accumulate_length = *length;
+    }
+  }
+  return policy;
+}
+
+/// Compares every output with what the reference said and adds to the outcome.
+class OutputJudge {
+ public:
+  OutputJudge(const CaseRequest& request, const BuiltPlan& built, Arena& arena)
+      : request_(request), built_(built), arena_(arena) {}
+
+  Status judge(const ReferenceReply& reply, CaseOutcome& outcome) {
+    GPUEMU_TRY(collect_inputs());
+    const Scope scope = scope_of(request_.op, request_.plan);
+    ValidationPolicy policy = policy_of(request_, scope, largest_magnitude(inputs_));
+    for (size_t index = 0; index < request_.plan.outputs.size(); ++index) {
+      const CaseTensor& output = request_.plan.outputs[index];
+      policy.tolerance = request_.config.tolerance_for(request_.op, output.dtype);
+      GPUEMU_TRY(judge_one(output, reply, policy, outcome));
+    }
+    return ok_status();
+  }
+
+ private:
+  Status collect_inputs() {
+    for (const PlanTensor& tensor : built_.plan.tensors) {
+      if (tensor.role != PlanTensor::Role::Input && tensor.role != PlanTensor::Role::InOut) {
+        continue;
+      }
+      inputs_[tensor.name] =
+          GPUEMU_TRY(arena_view(arena_, tensor.dtype, tensor.shape, tensor.arena_offset));
+    }
+    return ok_status();
+  }
+
+  const PlanTensor& planned(const std::string& name) const {
+    return *std::ranges::find(built_.plan.tensors, name, &PlanTensor::name);
+  }
+
+  Status judge_one(const CaseTensor& output, const ReferenceReply& reply,
+                   const ValidationPolicy& policy, CaseOutcome& outcome) {
+    const auto expected = std::ranges::find(reply.outputs, output.name, &ReferenceTensor::name);
+    if (expected == reply.outputs.end()) {
+      outcome.result.failures.push_back(
+          {.kind = FindingKind::ReferenceError,
+           .message = fmt::format("{} returned no output '{}'", request_.op.reference, output.name),
+           .output = output.name});
+      return ok_status();
+    }
+    Comparison comparison;
+    comparison.output_name = output.name;
+    comparison.output = GPUEMU_TRY(
+        arena_view(arena_, output.dtype, output.shape, planned(output.name).output_offset));
+    comparison.reference =
+        GPUEMU_TRY(arena_view(arena_, expected->dtype, expected->shape, expected->arena_offset));
+    comparison.reference_is_wide = reply.function_form;
+    const auto scale = std::ranges::find(reply.scales, output.name, &ReferenceTensor::name);
+    if (scale != reply.scales.end() && scale->shape == output.shape) {
+      const TensorView view =
+          GPUEMU_TRY(arena_view(arena_, DType::Float64, scale->shape, scale->arena_offset));
+      comparison.scale = {reinterpret_cast<const double*>(view.data.data()),
+                          view.data.size() / sizeof(double)};
+    }
+    comparison.inputs = inputs_;
+    if (!request_.plan.inputs.empty()) comparison.first_input = request_.plan.inputs.front().name;
+    comparison.policy = policy;
+    take(validate(comparison), output.name, outcome);
+    return ok_status();
+  }
+
+  static void take(Verdict verdict, const std::string& name, CaseOutcome& outcome) {
+    ValidationResult& result = outcome.result;
+    for (ValidationFailure& failure : verdict.failures) {
+      failure.output = name;
+      result.failures.push_back(std::move(failure));
+    }
+    if (!(verdict.max_diff <= result.max_diff)) result.max_diff = verdict.max_diff;
+    if (!(verdict.max_rel_diff <= result.max_rel_diff)) result.max_rel_diff = verdict.max_rel_diff;
+    if (!(verdict.worst_use <= outcome.worst_use) || !result.error_stats) {
+      outcome.worst_use = std::max(outcome.worst_use, verdict.worst_use);
+      if (verdict.stats) result.error_stats = verdict.stats;
+    }
+  }
+
+  const CaseRequest& request_;
+  const BuiltPlan& built_;
+  Arena& arena_;
+  std::map<std::string, TensorView> inputs_;
+};
+
+Status fill_arena(const CaseRequest& request, const BuiltPlan& built, Arena& arena) {
+  GPUEMU_TRY(arena.grow(built.result_offset + 1));
+  for (size_t index = 0; index < request.plan.inputs.size(); ++index) {
+    const CaseTensor& input = request.plan.inputs[index];
+    const auto planned = std::ranges::find(built.plan.tensors, input.name, &PlanTensor::name);
+    const uint64_t bytes =
+        static_cast<uint64_t>(element_count(input.shape)) * byte_size(input.dtype);
+    fill_input(request.op, request.plan, index,
+               GPUEMU_TRY(arena.range(planned->arena_offset, bytes)));
+  }
+  return ok_status();
+}
+
+Status keep_outputs(const BuiltPlan& built, Arena& arena, NamedTensors& outputs) {
+  for (const PlanTensor& tensor : built.plan.tensors) {
+    if (tensor.role != PlanTensor::Role::Output && tensor.role != PlanTensor::Role::InOut) continue;
+    const TensorView view =
+        GPUEMU_TRY(arena_view(arena, tensor.dtype, tensor.shape, tensor.output_offset));
+    outputs[tensor.name] = {view.dtype, view.shape, {view.data.begin(), view.data.end()}};
+  }
+  return ok_status();
+}
+
+/// Runs kernel and reference; afterwards the findings before the values stand in the outcome.
+struct SideBySide {
+  Result<ExecutionReport> executed = Error{};
+  Result<ReferenceReply> expected = Error{};
+};
+
+SideBySide execute_both(const CaseRequest& request, const BuiltPlan& built, CaseMachine machine) {
+  SideBySide both;
+  auto loaded = machine.worker.load(request.prepared.key, request.prepared.name,
+                                    request.prepared.ptx);
+  const Status launched = loaded ? machine.worker.begin(built.plan) : Status(loaded.error());
+  const Status asked = machine.reference.begin(reference_request(request, built));
+  both.executed = launched ? machine.worker.finish() : Result<ExecutionReport>(launched.error());
+  both.expected = asked ? machine.reference.finish() : Result<ReferenceReply>(asked.error());
+  return both;
+}
+
+Status judge(const CaseRequest& request, const BuiltPlan& built, const SideBySide& both,
+             Arena& arena, CaseOutcome& outcome) {
+  std::vector<ValidationFailure>& failures = outcome.result.failures;
+  if (both.executed) {
+    failures = findings_before_values(*both.executed);
+    outcome.thread_instructions = both.executed->thread_instructions;
+    outcome.printed = both.executed->printed;
+  } else {
+    failures.push_back(finding_of(both.executed.error()));
+  }
+  if (!both.expected) {
+    failures.push_back({.kind = FindingKind::ReferenceError,
+                        .message = both.expected.error().message});
+  }
+  if (both.expected && !outputs_are_void(failures)) {
+    GPUEMU_TRY(OutputJudge(request, built, arena).judge(*both.expected, outcome));
+  }
+  if (both.executed) {
+    for (ValidationFailure& failure : findings_after_values(*both.executed)) {
+      failures.push_back(std::move(failure));
+    }
+  }
+  outcome.result.passed = failures.empty();
+  return ok_status();
+}
+
+}  // namespace
+
+NamedTensors make_inputs(const OpConfig& op, const CasePlan& plan) {
+  NamedTensors inputs;
+  for (size_t index = 0; index < plan.inputs.size(); ++index) {
+    const CaseTensor& input = plan.inputs[index];
+    Tensor tensor = make_tensor(input.dtype, input.shape);
+    fill_input(op, plan, index, tensor.data);
+    inputs.emplace(input.name, std::move(tensor));
+  }
+  return inputs;
+}
+
+ReproductionInfo reproduction_of(const CasePlan& plan, const NamedTensors& inputs) {
+  ReproductionInfo info;
+  info.seed = plan.case_seed;
+  const CaseTensor* representative = !plan.outputs.empty()  ? &plan.outputs.front()
+                                     : !plan.inputs.empty() ? &plan.inputs.front()
+                                                            : nullptr;
+  if (representative != nullptr) {
+    info.shape = representative->shape;
+    info.strides = representative->layout.strides;
+  }
+  info.dtype = plan.dtype;
+  info.layout = layout_from_name(plan.layout).value_or(LayoutKind::Contiguous);
+  info.base_seed = plan.base_seed;
+  info.iteration = plan.iteration;
+  info.dims = plan.dims;
+  info.attrs = plan.attrs;
+  info.value_strategy = plan.value_strategy;
+  info.kernel = plan.kernel;
+  info.value_scale = plan.value_scale;
+  size_t bytes = 0;
+  for (const auto& [name, tensor] : inputs) bytes += tensor.data.size();
+  if (!inputs.empty() && bytes <= kSnapshotBytesMax) {
+    info.input_snapshot = encode_legacy_snapshot(inputs);
+  }
+  return info;
+}
+
+Result<CasePlan> plan_from(const OpConfig& op, const ReproductionInfo& info) {
+  if (!info.base_seed || !info.iteration) {
+    return error(ErrorCode::InvalidArgument, "case {} was submitted by a client, not generated",
+                 info.seed);
+  }
+  CasePlan plan;
+  plan.op = op.name;
+  plan.base_seed = *info.base_seed;
+  plan.iteration = *info.iteration;
+  plan.case_seed = info.seed;
+  plan.dtype = info.dtype;
+  plan.attrs = info.attrs;
+  plan.layout = lower_name_of(info.layout);
+  plan.value_strategy = info.value_strategy;
+  plan.value_scale = info.value_scale.value_or(1.0);
+  plan.kernel = info.kernel;
+  return with_dims(op, plan, info.dims);
+}
+
+Result<CaseOutcome> run_case(const CaseRequest& request, CaseMachine machine) {
+  const auto start = Clock::now();
+  CaseOutcome outcome;
+  outcome.result.seed = request.plan.case_seed;
+  outcome.result.op_name = request.op.name;
+  const auto built = build_plan(request.config, request.kernel, request.prepared, request.op,
+                                request.plan);
+  if (!built) return built.error();
+  GPUEMU_TRY(fill_arena(request, *built, machine.arena));
+  const SideBySide both = execute_both(request, *built, machine);
+  GPUEMU_TRY(machine.arena.refresh());
+  GPUEMU_TRY(judge(request, *built, both, machine.arena, outcome));
+  if (request.keep_tensors) GPUEMU_TRY(keep_outputs(*built, machine.arena, outcome.outputs));
+  if (request.keep_tensors || !outcome.result.passed) {
+    outcome.inputs = make_inputs(request.op, request.plan);
+  }
+  if (!outcome.result.passed) {
+    CasePlan named = request.plan;
+    named.kernel = request.kernel.name;
+    outcome.result.repro_info = reproduction_of(named, outcome.inputs);
+  }
+  outcome.result.duration_ms = milliseconds_since(start);
+  outcome.result.timestamp = std::chrono::duration_cast<std::chrono::seconds>(
+                                 std::chrono::system_clock::now().time_since_epoch())
+                                 .count();
+  return outcome;
+}
+
+}  // namespace gpuemu

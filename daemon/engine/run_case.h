@@ -1,0 +1,56 @@
+// Runs one case end to end: inputs into shared memory, kernel and reference at the same time, then
+// the verdict. The only folder that knows generator, worker, reference and validator together.
+#pragma once
+
+#include <string>
+
+#include "common/base/arena.h"
+#include "common/config/config.h"
+#include "common/protocol/records.h"
+#include "daemon/engine/build_plan.h"
+#include "daemon/fuzz/case.h"
+#include "daemon/reference/reference_host.h"
+#include "daemon/worker/worker_process.h"
+
+namespace gpuemu {
+
+/// What one case needs; borrowed from a lane for the time of the call.
+struct CaseMachine {
+  Arena& arena;
+  WorkerProcess& worker;
+  ReferenceHost& reference;
+};
+
+struct CaseOutcome {
+  ValidationResult result;
+  double worst_use = 0;  ///< Largest |output - reference| / bound.
+  uint64_t thread_instructions = 0;
+  NamedTensors inputs;   ///< Filled for failing cases and when asked for.
+  NamedTensors outputs;  ///< When asked for.
+  std::vector<std::string> printed;
+};
+
+struct CaseRequest {
+  const Config& config;
+  const OpConfig& op;
+  const KernelConfig& kernel;
+  const PreparedKernel& prepared;
+  const CasePlan& plan;
+  bool keep_tensors = false;
+};
+
+/// Whatever the kernel or the reference does wrong is in the result's failures; an error means that
+/// the case could not be made (its schema does not evaluate, no shared memory).
+Result<CaseOutcome> run_case(const CaseRequest& request, CaseMachine machine);
+
+/// Inputs of a case as tensors, without running anything.
+NamedTensors make_inputs(const OpConfig& op, const CasePlan& plan);
+
+/// What is stored so that the case can be made again.
+ReproductionInfo reproduction_of(const CasePlan& plan, const NamedTensors& inputs);
+
+/// The plan of a stored case. InvalidArgument when the op's schema has changed so that it does not
+/// fit any more.
+Result<CasePlan> plan_from(const OpConfig& op, const ReproductionInfo& info);
+
+}  // namespace gpuemu
