@@ -1,5 +1,5 @@
-// The records of the wire protocol that several messages share, as C++ values. Names are the wire's.
-// JSON stays inside this folder: json_codec.h turns records into text and back.
+// The records of the wire protocol that several messages share, as C++ values. Names are the
+// wire's. JSON stays inside this folder: json_codec.h turns records into text and back.
 #pragma once
 
 #include <cstdint>
@@ -21,24 +21,25 @@ enum class FindingKind {
   InvariantViolation,
   ReferenceError,
   // Ours; they appear only for ops with kernels.
-  LaunchError,          ///< The kernel could not run: argument, entry, compile.
-  Timeout,              ///< Stopped by the instruction or time budget.
-  WorkerLost,           ///< The worker process died in this case.
+  LaunchError,  ///< The kernel could not run: argument, entry, compile.
+  Timeout,      ///< Stopped by the instruction or time budget.
+  WorkerLost,   ///< The worker process died in this case.
   OutOfBounds,
   Misaligned,
   UninitializedRead,
   DataRace,
   BarrierDivergence,
-  IllegalSync,          ///< Shuffle or vote mask, deadlock.
+  IllegalSync,  ///< Shuffle or vote mask, deadlock.
   UnsupportedInstruction,
   Trap,
-  DeviceFault,          ///< Any other fault the device reports.
-  NotWritten,           ///< Output elements that no run wrote.
-  GuardDamaged,         ///< Bytes before or after a tensor changed.
+  DeviceFault,   ///< Any other fault the device reports.
+  NotWritten,    ///< Output elements that no run wrote.
+  GuardDamaged,  ///< Bytes before or after a tensor changed.
   InputModified,
   NonDeterministic,
 };
-/// The enumerator's spelling, which is the wire's; and back (accepts ReferenceScriptFailed and DtypeMismatch too).
+/// The enumerator's spelling, which is the wire's; and back (accepts ReferenceScriptFailed and
+/// DtypeMismatch too).
 const char* name_of(FindingKind kind);
 std::optional<FindingKind> finding_kind_from_name(const std::string& name);
 
@@ -48,15 +49,16 @@ struct ValidationFailure {
   std::optional<int64_t> index;  ///< Flat row-major index of the first or worst element.
   std::optional<double> expected, actual;
   // Additions of ours; absent members are not sent.
-  std::string output;            ///< Name of the output tensor.
-  std::string source_file;       ///< Of the kernel, when known.
+  std::string output;       ///< Name of the output tensor.
+  std::string source_file;  ///< Of the kernel, when known.
   uint32_t source_line = 0;
   bool operator==(const ValidationFailure&) const = default;
 };
 
 struct ErrorStats {
   uint64_t count = 0, num_exceeding = 0;
-  double max_abs = 0, mean_abs = 0, p50_abs = 0, p90_abs = 0, p99_abs = 0, max_rel = 0, mean_rel = 0;
+  double max_abs = 0, mean_abs = 0, p50_abs = 0, p90_abs = 0, p99_abs = 0, max_rel = 0,
+         mean_rel = 0;
   uint64_t max_ulp = 0;
   double mean_ulp = 0;
   bool operator==(const ErrorStats&) const = default;
@@ -82,16 +84,18 @@ struct OpSchema {
 };
 
 enum class LayoutKind { Contiguous, Strided, Transposed };
-const char* name_of(LayoutKind layout);        ///< "Contiguous"
-const char* lower_name_of(LayoutKind layout);  ///< "contiguous"
+const char* name_of(LayoutKind layout);                               ///< "Contiguous"
+const char* lower_name_of(LayoutKind layout);                         ///< "contiguous"
 std::optional<LayoutKind> layout_from_name(const std::string& name);  ///< Either case.
 
 struct FuzzConfig {
   uint64_t seed = 0;
-  std::vector<int64_t> batch_sizes{1, 2, 4, 8}, seq_lengths{64, 128, 256, 512}, hidden_dims{512, 768, 1024};
+  std::vector<int64_t> batch_sizes{1, 2, 4, 8}, seq_lengths{64, 128, 256, 512},
+      hidden_dims{512, 768, 1024};
   std::vector<Shape> edge_cases{{1}, {1, 1}, {1, 1, 1}};
   std::vector<DType> dtypes{DType::Float32, DType::Float16};
-  std::vector<LayoutKind> layouts{LayoutKind::Contiguous, LayoutKind::Strided, LayoutKind::Transposed};
+  std::vector<LayoutKind> layouts{LayoutKind::Contiguous, LayoutKind::Strided,
+                                  LayoutKind::Transposed};
   std::optional<OpSchema> op_schema;
   bool operator==(const FuzzConfig&) const = default;
 };

@@ -1,0 +1,225 @@
+// Every reply of the wire protocol as one struct; a Reply is one of them. The struct's name without
+// "Reply" is the wire's `type`.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/base/error.h"
+#include "common/protocol/artifacts.h"
+#include "common/protocol/records.h"
+
+namespace gpuemu {
+
+inline constexpr uint64_t kProtocolVersion = 1;
+
+/// One device as Ping, Devices and DaemonStatus tell it.
+struct DeviceInfo {
+  std::string name, backend, architecture;  ///< "NVIDIA H100", "cuda", "sm_90"
+  uint64_t memory_bytes = 0;
+  uint64_t multiprocessors = 0;
+  std::string note;  ///< Why it is not usable, "" when it is.
+  bool operator==(const DeviceInfo&) const = default;
+};
+
+struct PongReply {
+  std::string version;
+  uint64_t protocol_version = kProtocolVersion;
+  uint64_t uptime_secs = 0;  ///< Sent as uptime_seconds too.
+  std::vector<std::string> capabilities;
+  std::string backend;
+  std::vector<DeviceInfo> devices;
+  bool operator==(const PongReply&) const = default;
+};
+struct OkReply {
+  bool operator==(const OkReply&) const = default;
+};
+struct ValidationResultReply {
+  ValidationResult result;
+  bool operator==(const ValidationResultReply&) const = default;
+};
+struct SubmitResultReply {
+  ValidationResult result;
+  bool operator==(const SubmitResultReply&) const = default;
+};
+struct ResultsReply {
+  std::vector<ValidationResult> results;
+  bool operator==(const ResultsReply&) const = default;
+};
+struct BaselineComparisonReply {
+  std::string baseline_tag;
+  std::vector<BaselineComparison> comparisons;
+  bool has_regressions = false;
+};
+struct FuzzResultsReply {
+  uint64_t seed = 0;  ///< The master seed.
+  uint64_t total = 0, passed = 0, failed = 0;
+  std::vector<ValidationResult> failures;
+  bool operator==(const FuzzResultsReply&) const = default;
+};
+struct ReproduceResultReply {
+  ValidationResult result;
+  NamedTensors inputs;
+  bool operator==(const ReproduceResultReply&) const = default;
+};
+struct MinimizeResultReply {
+  uint64_t original_seed = 0, minimized_seed = 0;
+  Shape minimized_shape;
+  ValidationResult result;
+  // Additions of ours; empty ones are not sent.
+  Shape original_shape;
+  std::map<std::string, int64_t> original_dims, minimized_dims;
+  uint64_t trials = 0;
+  bool operator==(const MinimizeResultReply&) const = default;
+};
+struct LintResultsReply {
+  std::vector<LintResult> results;
+  bool operator==(const LintResultsReply&) const = default;
+};
+struct ArtifactMetricsResultReply {
+  ArtifactMetrics metrics;  ///< Its members stand beside `type`.
+  bool operator==(const ArtifactMetricsResultReply&) const = default;
+};
+struct ArtifactListReply {
+  std::vector<ArtifactMetrics> artifacts;
+  bool operator==(const ArtifactListReply&) const = default;
+};
+struct ArtifactDiffsReply {
+  ArtifactDiffSummary summary;  ///< Its members stand beside `type`.
+  bool operator==(const ArtifactDiffsReply&) const = default;
+};
+struct CiRunCompleteReply {
+  CiRunSummary summary;  ///< Its members stand beside `type`.
+  bool operator==(const CiRunCompleteReply&) const = default;
+};
+
+struct TestCase {
+  uint64_t seed = 0;
+  NamedTensors inputs;
+  Shape shape;
+  DType dtype = DType::Float32;
+  LayoutKind layout = LayoutKind::Contiguous;  ///< Lower case on the wire here.
+  bool operator==(const TestCase&) const = default;
+};
+struct TestCaseReply {
+  TestCase test_case;  ///< Its members stand beside `type`.
+  bool operator==(const TestCaseReply&) const = default;
+};
+struct TestBatchReply {
+  std::vector<TestCase> cases;
+  bool operator==(const TestBatchReply&) const = default;
+};
+
+enum class WireErrorCode {
+  OpNotFound,
+  ReferenceScriptFailed,
+  InvalidRequest,
+  InternalError,
+  NotFound,
+  ConfigError,
+  KernelNotFound,
+  ArtifactNotFound,
+  BaselineNotFound,
+  PtxParseError,
+  CuobjdumpNotAvailable,
+  VersionMismatch,
+};
+const char* name_of(WireErrorCode code);
+std::optional<WireErrorCode> wire_error_code_from_name(const std::string& name);
+/// InvalidArgument -> InvalidRequest, NotFound -> NotFound, Compile -> PtxParseError, else
+/// InternalError.
+WireErrorCode wire_code_of(ErrorCode code);
+
+struct ErrorReply {
+  WireErrorCode code = WireErrorCode::InternalError;
+  std::string message;
+  bool operator==(const ErrorReply&) const = default;
+};
+ErrorReply error_reply(const Error& error);
+
+// Additions of this project.
+
+/// What came of one op in one dtype.
+struct OpTestReport {
+  std::string op_name;
+  DType dtype = DType::Float32;
+  std::string kernel;  ///< The variant that ran.
+  uint64_t cases = 0, passed = 0, failed = 0;
+  std::string skipped_reason;  ///< "" when it ran.
+  uint64_t duration_ms = 0;
+  double cases_per_second = 0;
+  std::vector<ValidationResult> failures;  ///< The first ones.
+  double max_diff = 0;
+  double worst_error_use = 0;  ///< Largest error over its allowed bound; 1 is the limit.
+  std::map<std::string, uint64_t> strategies;  ///< Cases per value strategy.
+  bool operator==(const OpTestReport&) const = default;
+};
+struct TestReportReply {
+  std::vector<OpTestReport> ops;
+  uint64_t seed = 0;
+  std::string backend, device;
+  uint64_t total = 0, passed = 0, failed = 0, skipped = 0;  ///< Cases; skipped counts ops.
+  uint64_t duration_ms = 0;
+  bool operator==(const TestReportReply&) const = default;
+};
+
+struct JobStartedReply {
+  uint64_t job_id = 0;
+  bool operator==(const JobStartedReply&) const = default;
+};
+
+enum class JobState { Running, Done, Cancelled, Failed };
+const char* name_of(JobState state);  ///< "running", "done", "cancelled", "failed"
+std::optional<JobState> job_state_from_name(const std::string& name);
+
+struct JobStatusReply {
+  uint64_t job_id = 0;
+  JobState state = JobState::Running;
+  uint64_t done = 0, total = 0, failures = 0;
+  double rate = 0;                     ///< Cases per second.
+  std::optional<double> seconds_left;  ///< Absent while unknown.
+  std::vector<std::string> log;        ///< Lines from JobStatusRequest::log_from on.
+  /// The final reply as encode_reply wrote it, "" while the job runs. Sent as an object, not as
+  /// text.
+  std::string result_json;
+  bool operator==(const JobStatusReply&) const = default;
+};
+
+struct DevicesReply {
+  std::vector<DeviceInfo> devices;
+  bool operator==(const DevicesReply&) const = default;
+};
+struct ConfigShowReply {
+  std::string path;    ///< Of the file in use, "" when there is none.
+  std::string config;  ///< The effective configuration as JSON text.
+  bool operator==(const ConfigShowReply&) const = default;
+};
+struct DaemonStatusReply {
+  std::string version, backend, socket_path, config_path, storage_path;
+  uint64_t pid = 0, uptime_secs = 0, workers = 0, jobs_running = 0, requests_served = 0;
+  uint64_t results_stored = 0, failures_stored = 0;
+  std::vector<DeviceInfo> devices;
+  bool operator==(const DaemonStatusReply&) const = default;
+};
+struct CaseReply {
+  std::string case_json;  ///< The case as JSON text; sent as an object in `case`.
+  NamedTensors inputs;
+  bool operator==(const CaseReply&) const = default;
+};
+
+using Reply =
+    std::variant<PongReply, OkReply, ValidationResultReply, SubmitResultReply, ResultsReply,
+                 BaselineComparisonReply, FuzzResultsReply, ReproduceResultReply,
+                 MinimizeResultReply, LintResultsReply, ArtifactMetricsResultReply,
+                 ArtifactListReply, ArtifactDiffsReply, CiRunCompleteReply, TestCaseReply,
+                 TestBatchReply, ErrorReply, TestReportReply, JobStartedReply, JobStatusReply,
+                 DevicesReply, ConfigShowReply, DaemonStatusReply, CaseReply>;
+
+/// The wire's `type` of the reply: "Pong", "ValidationResult", ...
+const char* type_of(const Reply& reply);
+
+}  // namespace gpuemu

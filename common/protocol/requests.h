@@ -1,0 +1,211 @@
+// Every request of the wire protocol as one struct; a Request is one of them. The struct's name
+// without "Request" is the wire's `type`.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/protocol/artifacts.h"
+#include "common/protocol/records.h"
+
+namespace gpuemu {
+
+using Kwargs = std::map<std::string, std::string>;
+
+struct PingRequest {
+  bool operator==(const PingRequest&) const = default;
+};
+struct ShutdownRequest {
+  bool operator==(const ShutdownRequest&) const = default;
+};
+
+struct ValidateOpRequest {
+  std::string op_name;
+  NamedTensors inputs;
+  Tensor output;
+  Kwargs kwargs;
+  bool operator==(const ValidateOpRequest&) const = default;
+};
+
+struct SubmitOutputRequest {
+  std::string op_name;
+  NamedTensors inputs;
+  Tensor output;
+  Kwargs kwargs;
+  uint64_t seed = 0;
+  bool operator==(const SubmitOutputRequest&) const = default;
+};
+
+struct GetResultRequest {
+  uint64_t seed = 0;
+  std::string op_name;  ///< "" means the newest of any op.
+  bool operator==(const GetResultRequest&) const = default;
+};
+struct ListResultsRequest {
+  uint64_t limit = 100;
+  std::string op_name;  ///< "" means all.
+  bool operator==(const ListResultsRequest&) const = default;
+};
+struct ListFailuresRequest {
+  uint64_t limit = 100;
+  std::string op_name;  ///< "" means all.
+  bool operator==(const ListFailuresRequest&) const = default;
+};
+
+struct StoreBaselineRequest {
+  std::string tag;
+  bool operator==(const StoreBaselineRequest&) const = default;
+};
+struct CompareBaselineRequest {
+  std::string tag;
+  bool operator==(const CompareBaselineRequest&) const = default;
+};
+
+/// FuzzOp.config of the project's own form; it selects the project's own generator.
+struct OwnFuzzConfig {
+  std::optional<uint64_t> iterations;
+  Shape min_shape, max_shape;           ///< Empty means unrestricted.
+  std::vector<DType> dtypes;            ///< Empty means the op's.
+  std::vector<LayoutKind> layouts;      ///< Empty means all.
+  std::vector<std::string> strategies;  ///< Empty means the default mixture.
+  std::optional<uint64_t> seed;         ///< Absent: chosen by the daemon, told in the reply.
+  bool operator==(const OwnFuzzConfig&) const = default;
+};
+
+struct FuzzOpRequest {
+  std::string op_name;
+  std::optional<FuzzConfig> fuzz_config;  ///< Exactly one of fuzz_config and config is set.
+  std::optional<OwnFuzzConfig> config;
+  uint64_t iterations = 100;  ///< Taken from config.iterations when that is set.
+  bool fail_fast = false;
+  bool stream = false;
+  bool operator==(const FuzzOpRequest&) const = default;
+};
+
+struct ReproduceRequest {
+  uint64_t seed = 0;
+  std::string op_name;  ///< "" means the newest failure with that seed.
+  bool operator==(const ReproduceRequest&) const = default;
+};
+
+enum class MinimizeStrategy { BinarySearchDims, BinarySearchValues };
+const char* name_of(MinimizeStrategy strategy);
+std::optional<MinimizeStrategy> minimize_strategy_from_name(const std::string& name);
+
+struct MinimizeRequest {
+  uint64_t seed = 0;
+  MinimizeStrategy strategy = MinimizeStrategy::BinarySearchDims;
+  uint64_t max_iters = 100;
+  std::string op_name;  ///< "" means the newest failure with that seed.
+  bool stream = false;
+  bool operator==(const MinimizeRequest&) const = default;
+};
+
+struct LintKernelRequest {
+  std::optional<std::string> kernel_name;
+  std::string ptx_content;
+  bool operator==(const LintKernelRequest&) const = default;
+};
+struct StoreArtifactRequest {
+  std::string kernel_name;
+  ArtifactMetrics metrics;
+  bool operator==(const StoreArtifactRequest&) const = default;
+};
+struct StoreArtifactBaselineRequest {
+  std::string tag;
+  bool operator==(const StoreArtifactBaselineRequest&) const = default;
+};
+struct DiffArtifactBaselineRequest {
+  std::string tag;
+  bool operator==(const DiffArtifactBaselineRequest&) const = default;
+};
+struct GetArtifactRequest {
+  std::string kernel_name;
+  bool operator==(const GetArtifactRequest&) const = default;
+};
+struct ListArtifactsRequest {
+  bool operator==(const ListArtifactsRequest&) const = default;
+};
+
+struct RunCiRequest {
+  bool quick = false;
+  std::optional<std::string> baseline;
+  uint64_t parallel_jobs = 0;  ///< 0: from the configuration.
+  bool stream = false;
+  bool operator==(const RunCiRequest&) const = default;
+};
+struct GetCiSummaryRequest {
+  bool operator==(const GetCiSummaryRequest&) const = default;
+};
+
+struct GetTestCaseRequest {
+  std::string op_name;
+  FuzzConfig fuzz_config;
+  bool operator==(const GetTestCaseRequest&) const = default;
+};
+struct GetTestBatchRequest {
+  std::string op_name;
+  FuzzConfig fuzz_config;
+  uint64_t count = 1;
+  bool operator==(const GetTestBatchRequest&) const = default;
+};
+
+// Additions of this project.
+
+/// `gpuemu test`: runs ops with kernels; ops empty means every configured one.
+struct RunTestsRequest {
+  std::vector<std::string> ops;
+  std::vector<DType> dtypes;            ///< Empty means each op's own.
+  uint64_t cases = 50;                  ///< Per op and dtype.
+  std::optional<uint64_t> seed;         ///< Absent: chosen by the daemon, told in the reply.
+  std::vector<std::string> strategies;  ///< Empty means the default mixture.
+  bool fail_fast = false;
+  bool stream = false;
+  bool operator==(const RunTestsRequest&) const = default;
+};
+
+struct JobStatusRequest {
+  uint64_t job_id = 0;
+  uint64_t log_from = 0;  ///< Lines of the log that the client already has.
+  uint64_t wait_ms = 0;   ///< Answer earlier only when the job changes; bounded by the daemon.
+  bool operator==(const JobStatusRequest&) const = default;
+};
+struct JobCancelRequest {
+  uint64_t job_id = 0;
+  bool operator==(const JobCancelRequest&) const = default;
+};
+
+struct DevicesRequest {
+  bool operator==(const DevicesRequest&) const = default;
+};
+struct ConfigShowRequest {
+  bool operator==(const ConfigShowRequest&) const = default;
+};
+struct DaemonStatusRequest {
+  bool operator==(const DaemonStatusRequest&) const = default;
+};
+/// The inputs and the plan of one generated or stored case, nothing is run.
+struct GetCaseRequest {
+  std::string op_name;
+  uint64_t seed = 0;
+  bool operator==(const GetCaseRequest&) const = default;
+};
+
+using Request =
+    std::variant<PingRequest, ShutdownRequest, ValidateOpRequest, SubmitOutputRequest,
+                 GetResultRequest, ListResultsRequest, ListFailuresRequest, StoreBaselineRequest,
+                 CompareBaselineRequest, FuzzOpRequest, ReproduceRequest, MinimizeRequest,
+                 LintKernelRequest, StoreArtifactRequest, StoreArtifactBaselineRequest,
+                 DiffArtifactBaselineRequest, GetArtifactRequest, ListArtifactsRequest,
+                 RunCiRequest, GetCiSummaryRequest, GetTestCaseRequest, GetTestBatchRequest,
+                 RunTestsRequest, JobStatusRequest, JobCancelRequest, DevicesRequest,
+                 ConfigShowRequest, DaemonStatusRequest, GetCaseRequest>;
+
+/// The wire's `type` of the request: "Ping", "ValidateOp", ...
+const char* type_of(const Request& request);
+
+}  // namespace gpuemu
