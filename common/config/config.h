@@ -18,8 +18,8 @@ namespace gpuemu {
 struct ConfigProblem {
   std::string file;
   uint32_t line = 0, column = 0;
-  std::string key;      ///< "ops[2].dims.rows"
-  std::string message;  ///< What was expected and what to write.
+  std::string key;           ///< "ops[2].dims.rows"
+  std::string message;       ///< What was expected and what to write.
   std::string text() const;  ///< "gpuemu.toml:12:8: ops[2].dims.rows: ..."
 };
 
@@ -35,15 +35,15 @@ enum class NanPolicy { Match, Class, Any };
 struct TensorSpec {
   std::string name;
   std::vector<Expression> shape;
-  std::string dtype;                 ///< "{dtype}" or a dtype name.
+  std::string dtype;                               ///< "{dtype}" or a dtype name.
   std::optional<std::pair<double, double>> range;  ///< Domain of the values.
-  bool inout = false;                ///< An output that updates the input of the same name.
-  uint32_t align = 256;              ///< Bytes; less makes fuzzing try offset bases.
+  bool inout = false;    ///< An output that updates the input of the same name.
+  uint32_t align = 256;  ///< Bytes; less makes fuzzing try offset bases.
 };
 
 struct DimSpec {
   std::string name;
-  bool is_set = false;          ///< Of more than two values, or one: choose; else [lo, hi].
+  bool is_set = false;  ///< Of more than two values, or one: choose; else [lo, hi].
   std::vector<int64_t> values;
 };
 
@@ -73,19 +73,19 @@ struct OpConfig {
   std::vector<TensorSpec> inputs, outputs;
   std::vector<AttrSpec> attrs;
   std::vector<DimSpec> dims;
-  std::vector<DType> dtypes;         ///< Never empty: the op's or [validation].dtypes.
+  std::vector<DType> dtypes;  ///< Never empty: the op's or [validation].dtypes.
   std::optional<Expression> accumulate;
   std::optional<DType> accumulate_dtype;
   std::string error_scale = "auto";
   NanPolicy nan_policy = NanPolicy::Match;
-  bool has_nan_policy = false;       ///< False for ops of existing clients.
+  bool has_nan_policy = false;  ///< False for ops of existing clients.
   bool subnormal_ftz_ok = false;
   bool deterministic = true;
   std::vector<std::string> layouts;  ///< contiguous, strided, transposed. Never empty.
   bool layouts_given = false;
-  ToleranceTable tolerances;         ///< The op's own; see Config::tolerance_for.
+  ToleranceTable tolerances;  ///< The op's own; see Config::tolerance_for.
   std::vector<InvariantSpec> invariants;
-  std::string file;                  ///< Where it is declared.
+  std::string file;  ///< Where it is declared.
   uint32_t line = 0;
 };
 
@@ -95,9 +95,9 @@ struct LaunchSpec {
   std::optional<Expression> shared;
   struct Arg {
     enum class Kind { Tensor, I32, U32, I64, U64, F32, F64, NullPointer } kind = Kind::Tensor;
-    std::string tensor;            ///< Kind::Tensor: input, output or scratch name.
+    std::string tensor;  ///< Kind::Tensor: input, output or scratch name.
     std::optional<Expression> value;
-    std::string text;              ///< As written, for messages.
+    std::string text;  ///< As written, for messages.
   };
   std::vector<Arg> args;
 };
@@ -133,7 +133,8 @@ struct Config {
   std::vector<std::string> include_dirs, compile_flags;
   uint32_t workers = 0;  ///< 0 = auto
   uint64_t case_timeout_ms = 30'000, memory_limit_mb = 4096;
-  std::string python;    ///< [runtime].python: interpreter of references; "" = the project's venv, else python3.
+  std::string python;  ///< [runtime].python: interpreter of references; "" = the project's venv,
+                       ///< else python3.
   std::map<std::string, std::string> kernel_policy;
   std::string auto_select = "first_supported";
   // [validation]
@@ -159,19 +160,21 @@ struct Config {
 
   std::vector<ConfigProblem> warnings;
   struct Setting {
-    std::string key, value, origin;  ///< origin: "default", "FILE:LINE", "environment GPUEMU_DB", "flag --x"
+    std::string key, value,
+        origin;  ///< origin: "default", "FILE:LINE", "environment GPUEMU_DB", "flag --x"
   };
   std::vector<Setting> settings;  ///< Every effective scalar value, for `config show --origin`.
 
   const OpConfig* find_op(const std::string& op_name) const;
   const KernelConfig* find_kernel(const std::string& kernel_name) const;
-  /// Op's table over kernel's over project's over the default of config.md (auto with a kernel, else 1e-5 / 1e-3 / exact).
+  /// Op's table over kernel's over project's over the default of config.md (auto with a kernel,
+  /// else 1e-5 / 1e-3 / exact).
   Tolerance tolerance_for(const OpConfig& op, DType dtype) const;
 };
 
 struct ConfigSources {
-  std::string working_folder;          ///< Where the upward search for gpuemu.toml starts.
-  std::optional<std::string> file;     ///< --config
+  std::string working_folder;       ///< Where the upward search for gpuemu.toml starts.
+  std::optional<std::string> file;  ///< --config
   std::map<std::string, std::string> environment;  ///< The process's, passed in by main.
   std::map<std::string, std::string> flags;        ///< "runtime.backend" -> value
 };

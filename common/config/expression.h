@@ -1,5 +1,5 @@
-// Integer expressions over dims, attrs and dtype, as gpuemu.toml uses them for shapes, grids, shared
-// memory, `supports` and scalar arguments.
+// Integer expressions over dims, attrs and dtype, as gpuemu.toml uses them for shapes, grids,
+// shared memory, `supports` and scalar arguments.
 //
 //   or := and {"||" and}   and := cmp {"&&" cmp}   cmp := sum [("<"|"<="|">"|">="|"=="|"!=") sum]
 //   sum := product {("+"|"-") product}   product := unary {("*"|"/"|"%") unary}
@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,14 +22,21 @@ namespace gpuemu {
 
 /// What names mean while an expression is evaluated.
 struct Scope {
-  std::map<std::string, int64_t> integers;    ///< Dims and integer attrs.
-  std::map<std::string, double> reals;        ///< Float attrs: legal only as a whole f32:/f64: argument.
-  std::map<std::string, std::string> strings; ///< dtype -> "float32"
+  std::map<std::string, int64_t> integers;  ///< Dims and integer attrs.
+  std::map<std::string, double> reals;  ///< Float attrs: legal only as a whole f32:/f64: argument.
+  std::map<std::string, std::string> strings;           ///< dtype -> "float32"
   std::map<std::string, std::vector<int64_t>> shapes;   ///< For numel.
   std::map<std::string, std::vector<int64_t>> strides;  ///< For stride(tensor, axis), in elements.
 };
 
-/// An immutable parsed expression; cheap to copy (copies share the parsed tree, which never changes).
+/// A name in an expression and where it stands first, from 1.
+struct ExpressionUse {
+  std::string name;
+  uint32_t column = 1;
+};
+
+/// An immutable parsed expression; cheap to copy (copies share the parsed tree, which never
+/// changes).
 class Expression {
  public:
   /// InvalidArgument with the position (column from 1) of what is wrong.
@@ -37,11 +45,19 @@ class Expression {
 
   /// InvalidArgument naming expression and position: unknown name, division by zero, overflow.
   Result<int64_t> evaluate(const Scope& scope) const;
-  /// For f32:/f64: arguments: a real attr, a number literal with fraction, or an integer expression.
+  /// For f32:/f64: arguments: a real attr, a number literal with fraction, or an integer
+  /// expression.
   Result<double> evaluate_real(const Scope& scope) const;
   /// Names of dims and attrs it uses; and tensors whose stride() it uses.
   std::vector<std::string> names() const;
   std::vector<std::string> stride_tensors() const;
+  /// The same with positions; of tensors those of numel() too.
+  std::vector<ExpressionUse> name_uses() const;
+  std::vector<ExpressionUse> tensor_uses() const;
+  /// Where a literal with a fraction stands, if there is one.
+  std::optional<uint32_t> fraction_column() const;
+  /// One literal with a fraction or one name, perhaps negated: what evaluate_real() takes as real.
+  bool is_whole_real() const;
   const std::string& text() const { return text_; }
 
   struct Node;

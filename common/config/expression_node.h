@@ -1,0 +1,74 @@
+// The parsed form of an Expression; seen by its parser and its evaluator only.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/config/expression.h"
+
+namespace gpuemu {
+
+enum class ExpressionOp {
+  Integer,
+  Real,
+  Text,  ///< 'float32'
+  Name,
+  Negate,
+  Not,
+  Add,
+  Subtract,
+  Multiply,
+  Divide,
+  Remainder,
+  Less,
+  LessEqual,
+  Greater,
+  GreaterEqual,
+  Equal,
+  NotEqual,
+  And,
+  Or,
+  Cdiv,
+  Roundup,
+  Min,
+  Max,
+  Sizeof,
+  Numel,
+  Stride,
+};
+
+struct Expression::Node {
+  ExpressionOp op = ExpressionOp::Integer;
+  int64_t integer = 0;
+  double real = 0;
+  std::string text;     ///< Of Name and Text; of Numel and Stride the tensor.
+  uint32_t column = 1;  ///< From 1, of the operator, name or literal.
+  std::vector<std::unique_ptr<const Node>> children;
+};
+
+/// The functions, for messages and for the parser.
+struct ExpressionFunction {
+  const char* name;
+  ExpressionOp op;
+  size_t arguments_min, arguments_max;
+  const char* usage;
+};
+inline constexpr ExpressionFunction kExpressionFunctions[] = {
+    {"cdiv", ExpressionOp::Cdiv, 2, 2, "cdiv(a, b)"},
+    {"max", ExpressionOp::Max, 2, 16, "max(a, b)"},
+    {"min", ExpressionOp::Min, 2, 16, "min(a, b)"},
+    {"numel", ExpressionOp::Numel, 1, 1, "numel(tensor)"},
+    {"roundup", ExpressionOp::Roundup, 2, 2, "roundup(a, b)"},
+    {"sizeof", ExpressionOp::Sizeof, 1, 1, "sizeof(dtype)"},
+    {"stride", ExpressionOp::Stride, 2, 2, "stride(tensor, axis)"},
+};
+
+/// "expression 'a / b', column 3: ..."
+Error expression_error(std::string_view text, uint32_t column, const std::string& message);
+
+/// Recursive descent; the grammar is in expression.h.
+Result<std::unique_ptr<const Expression::Node>> parse_expression_tree(std::string_view text);
+
+}  // namespace gpuemu
