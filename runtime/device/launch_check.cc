@@ -1,0 +1,139 @@
+// Launch checks that every backend makes, so that a message is the same wherever a kernel runs.
+#include "runtime/device/launch_check.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "common/base/limits.h"
+
+namespace gpuemu {
+namespace {
+
+/// Entries listed in a NotFound message: more do not fit a screen line.
+constexpr size_t kEntriesListedMax = 16;
+constexpr uint32_t kBlockZMax = 64;
+
+std::string text_of(const Dim3& dim) { return fmt::format("{}x{}x{}", dim.x, dim.y, dim.z); }
+
+size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), size_t{0});
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+/// Smaller is nearer. A name that contains the wanted one (a mangled or suffixed form) comes first.
+size_t distance(const std::string& have, const std::string& wanted) {
+  if (!wanted.empty() && have.find(wanted) != std::string::npos) return 0;
+  return 1 + edit_distance(have, wanted);
+}
+
+Status check_arguments(const EntryInfo& entry, const LaunchConfig& config) {
+  if (config.args.size() != entry.params.size()) {
+    return error(ErrorCode::InvalidArgument,
+                 "entry '{}' takes {} arguments, {} are given; give one per .param in order",
+                 entry.name, entry.params.size(), config.args.size());
+  }
+  for (size_t i = 0; i < config.args.size(); ++i) {
+    const KernelParam& param = entry.params[i];
+    if (config.args[i].size() == param.bytes) continue;
+    return error(ErrorCode::InvalidArgument,
+                 "argument {} of entry '{}' has {} bytes, parameter '{}' has {}{}", i + 1,
+                 entry.name, config.args[i].size(), param.name, param.bytes,
+                 param.is_pointer ? " (a pointer or a 64-bit integer)" : "");
+  }
+  return {};
+}
+
+Status check_block(const EntryInfo& entry, const Dim3& block) {
+  const uint64_t threads = uint64_t{block.x} * block.y * block.z;
+  const bool too_big = block.x > kThreadsPerBlockMax || block.y > kThreadsPerBlockMax ||
+                       block.z > kBlockZMax || threads > kThreadsPerBlockMax;
+  if (block.x == 0 || block.y == 0 || block.z == 0 || too_big) {
+    return error(
+        ErrorCode::InvalidArgument,
+        "block {} of entry '{}' is not allowed: each of x, y, z must be at least 1, z at most "
+        "{} and the product at most {}",
+        text_of(block), entry.name, kBlockZMax, kThreadsPerBlockMax);
+  }
+  const auto& required = entry.required_block;
+  if (required[0] != 0) {
+    const Dim3 wanted{required[0], std::max(required[1], 1U), std::max(required[2], 1U)};
+    if (block != wanted) {
+      return error(ErrorCode::InvalidArgument, "block {} of entry '{}': .reqntid demands {}",
+                   text_of(block), entry.name, text_of(wanted));
+    }
+  }
+  const auto& most = entry.max_block;
+  if (most[0] != 0) {
+    // PTX bounds the number of threads, the product; the shape is free.
+    const uint64_t threads_max = uint64_t{most[0]} * std::max(most[1], 1U) * std::max(most[2], 1U);
+    if (threads > threads_max) {
+      return error(ErrorCode::InvalidArgument,
+                   "block {} of entry '{}' has {} threads: .maxntid (__launch_bounds__) allows {}",
+                   text_of(block), entry.name, threads, threads_max);
+    }
+  }
+  return {};
+}
+
+Status check_grid(const EntryInfo& entry, const Dim3& grid) {
+  const bool too_big = grid.x > kGridXMax || grid.y > kGridYzMax || grid.z > kGridYzMax;
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0 || too_big) {
+    return error(
+        ErrorCode::InvalidArgument,
+        "grid {} of entry '{}' is not allowed: each of x, y, z must be at least 1, x at most {}, "
+        "y and z at most {}",
+        text_of(grid), entry.name, kGridXMax, kGridYzMax);
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_launch(const EntryInfo& entry, const LaunchConfig& config,
+                    const DeviceProperties& properties) {
+  GPUEMU_TRY(check_arguments(entry, config));
+  GPUEMU_TRY(check_block(entry, config.block));
+  GPUEMU_TRY(check_grid(entry, config.grid));
+  const uint64_t shared = uint64_t{entry.static_shared_bytes} + config.dynamic_shared_bytes;
+  if (shared > properties.shared_bytes_per_block_max) {
+    return error(
+        ErrorCode::InvalidArgument,
+        "entry '{}' needs {} bytes of shared memory ({} static, {} dynamic), a block of {} has "
+        "at most {}",
+        entry.name, shared, entry.static_shared_bytes, config.dynamic_shared_bytes, properties.name,
+        properties.shared_bytes_per_block_max);
+  }
+  return {};
+}
+
+Result<EntryInfo> find_entry(const std::vector<EntryInfo>& entries, const std::string& name) {
+  const auto found = std::ranges::find(entries, name, &EntryInfo::name);
+  if (found != entries.end()) return *found;
+  if (entries.empty()) {
+    return error(ErrorCode::NotFound,
+                 "no entry '{}': the module has no entries; declare it __global__ (.entry)", name);
+  }
+  std::vector<std::pair<size_t, std::string>> names;
+  for (const EntryInfo& entry : entries) names.emplace_back(distance(entry.name, name), entry.name);
+  std::ranges::stable_sort(names, {}, &std::pair<size_t, std::string>::first);
+  std::string list;
+  for (size_t i = 0; i < std::min(names.size(), kEntriesListedMax); ++i) {
+    list += (i == 0 ? "" : ", ") + names[i].second;
+  }
+  if (names.size() > kEntriesListedMax) {
+    list += fmt::format(" and {} more", names.size() - kEntriesListedMax);
+  }
+  return error(ErrorCode::NotFound, "no entry '{}'; the module has: {}", name, list);
+}
+
+}  // namespace gpuemu
