@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "common/protocol/names.h"
 #include "common/protocol/replies.h"
 #include "common/protocol/requests.h"
 
@@ -187,6 +188,9 @@ WireErrorCode wire_code_of(ErrorCode code) {
 }
 
 ErrorReply error_reply(const Error& error) { return {wire_code_of(error.code), error.message}; }
+
+std::span<const char* const> request_types() { return kRequestTypes; }
+std::span<const char* const> reply_types() { return kReplyTypes; }
 
 const char* type_of(const Request& request) { return kRequestTypes[request.index()]; }
 const char* type_of(const Reply& reply) { return kReplyTypes[reply.index()]; }

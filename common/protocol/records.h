@@ -139,6 +139,7 @@ struct BaselineComparison {
   std::optional<bool> baseline_passed;
   std::optional<double> relative_change;
   bool is_regression = false;
+  bool operator==(const BaselineComparison&) const = default;
 };
 
 }  // namespace gpuemu

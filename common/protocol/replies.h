@@ -54,6 +54,7 @@ struct BaselineComparisonReply {
   std::string baseline_tag;
   std::vector<BaselineComparison> comparisons;
   bool has_regressions = false;
+  bool operator==(const BaselineComparisonReply&) const = default;
 };
 struct FuzzResultsReply {
   uint64_t seed = 0;  ///< The master seed.

@@ -1,0 +1,212 @@
+// Private to this folder: the members of every reply. See fields.h for the words.
+#pragma once
+
+#include "common/protocol/fields.h"
+#include "common/protocol/replies.h"
+
+namespace gpuemu {
+
+template <typename R>
+concept ResultReply = Is<R, ValidationResultReply> || Is<R, SubmitResultReply>;
+
+template <typename V, Is<DeviceInfo> R>
+void fields(V& v, R& r) {
+  v.required("name", r.name);
+  v.required("backend", r.backend);
+  v.optional("architecture", r.architecture);
+  v.optional("memory_bytes", r.memory_bytes);
+  v.optional("multiprocessors", r.multiprocessors);
+  v.extra("note", r.note);
+}
+
+template <typename V, Is<PongReply> R>
+void fields(V& v, R& r) {
+  v.required("version", r.version);
+  v.required("protocol_version", r.protocol_version);
+  v.required("uptime_secs", r.uptime_secs);
+  v.optional("uptime_seconds", r.uptime_secs);
+  v.optional("capabilities", r.capabilities);
+  v.optional("backend", r.backend);
+  v.optional("devices", r.devices);
+}
+
+template <typename V, Is<OkReply> R>
+void fields(V&, R&) {}
+
+template <typename V, ResultReply R>
+void fields(V& v, R& r) {
+  v.required("result", r.result);
+}
+
+template <typename V, Is<ResultsReply> R>
+void fields(V& v, R& r) {
+  v.required("results", r.results);
+}
+
+template <typename V, Is<BaselineComparisonReply> R>
+void fields(V& v, R& r) {
+  v.required("baseline_tag", r.baseline_tag);
+  v.required("comparisons", r.comparisons);
+  v.required("has_regressions", r.has_regressions);
+}
+
+template <typename V, Is<FuzzResultsReply> R>
+void fields(V& v, R& r) {
+  v.required("seed", r.seed);
+  v.required("total", r.total);
+  v.required("passed", r.passed);
+  v.required("failed", r.failed);
+  v.required("failures", r.failures);
+}
+
+template <typename V, Is<ReproduceResultReply> R>
+void fields(V& v, R& r) {
+  v.required("result", r.result);
+  v.required("inputs", r.inputs);
+}
+
+template <typename V, Is<MinimizeResultReply> R>
+void fields(V& v, R& r) {
+  v.required("original_seed", r.original_seed);
+  v.required("minimized_seed", r.minimized_seed);
+  v.required("minimized_shape", r.minimized_shape);
+  v.required("result", r.result);
+  v.extra("original_shape", r.original_shape);
+  v.extra("original_dims", r.original_dims);
+  v.extra("minimized_dims", r.minimized_dims);
+  v.extra("trials", r.trials);
+}
+
+template <typename V, Is<LintResultsReply> R>
+void fields(V& v, R& r) {
+  v.required("results", r.results);
+}
+
+template <typename V, Is<ArtifactMetricsResultReply> R>
+void fields(V& v, R& r) {
+  fields(v, r.metrics);
+}
+
+template <typename V, Is<ArtifactListReply> R>
+void fields(V& v, R& r) {
+  v.required("artifacts", r.artifacts);
+}
+
+template <typename V, Is<ArtifactDiffsReply> R>
+void fields(V& v, R& r) {
+  fields(v, r.summary);
+}
+
+template <typename V, Is<CiRunCompleteReply> R>
+void fields(V& v, R& r) {
+  fields(v, r.summary);
+}
+
+template <typename V, Is<TestCase> R>
+void fields(V& v, R& r) {
+  v.required("seed", r.seed);
+  v.required("inputs", r.inputs);
+  v.required("shape", r.shape);
+  v.required("dtype", r.dtype);
+  v.lower_case("layout", r.layout);
+}
+
+template <typename V, Is<TestCaseReply> R>
+void fields(V& v, R& r) {
+  fields(v, r.test_case);
+}
+
+template <typename V, Is<TestBatchReply> R>
+void fields(V& v, R& r) {
+  v.required("cases", r.cases);
+}
+
+template <typename V, Is<ErrorReply> R>
+void fields(V& v, R& r) {
+  v.required("code", r.code);
+  v.required("message", r.message);
+}
+
+template <typename V, Is<OpTestReport> R>
+void fields(V& v, R& r) {
+  v.required("op_name", r.op_name);
+  v.required("dtype", r.dtype);
+  v.optional("kernel", r.kernel);
+  v.required("cases", r.cases);
+  v.required("passed", r.passed);
+  v.required("failed", r.failed);
+  v.extra("skipped_reason", r.skipped_reason);
+  v.optional("duration_ms", r.duration_ms);
+  v.optional("cases_per_second", r.cases_per_second);
+  v.required("failures", r.failures);
+  v.diff("max_diff", r.max_diff);
+  v.diff("worst_error_use", r.worst_error_use);
+  v.optional("strategies", r.strategies);
+}
+
+template <typename V, Is<TestReportReply> R>
+void fields(V& v, R& r) {
+  v.required("seed", r.seed);
+  v.optional("backend", r.backend);
+  v.optional("device", r.device);
+  v.required("total", r.total);
+  v.required("passed", r.passed);
+  v.required("failed", r.failed);
+  v.required("skipped", r.skipped);
+  v.required("duration_ms", r.duration_ms);
+  v.required("ops", r.ops);
+}
+
+template <typename V, Is<JobStartedReply> R>
+void fields(V& v, R& r) {
+  v.required("job_id", r.job_id);
+}
+
+template <typename V, Is<JobStatusReply> R>
+void fields(V& v, R& r) {
+  v.required("job_id", r.job_id);
+  v.required("state", r.state);
+  v.required("done", r.done);
+  v.required("total", r.total);
+  v.required("failures", r.failures);
+  v.optional("rate", r.rate);
+  v.optional("seconds_left", r.seconds_left);
+  v.optional("log", r.log);
+  v.json_text("result", r.result_json);
+}
+
+template <typename V, Is<DevicesReply> R>
+void fields(V& v, R& r) {
+  v.required("devices", r.devices);
+}
+
+template <typename V, Is<ConfigShowReply> R>
+void fields(V& v, R& r) {
+  v.optional("path", r.path);
+  v.json_text("config", r.config);
+}
+
+template <typename V, Is<DaemonStatusReply> R>
+void fields(V& v, R& r) {
+  v.required("version", r.version);
+  v.optional("backend", r.backend);
+  v.optional("socket_path", r.socket_path);
+  v.optional("config_path", r.config_path);
+  v.optional("storage_path", r.storage_path);
+  v.optional("pid", r.pid);
+  v.optional("uptime_secs", r.uptime_secs);
+  v.optional("workers", r.workers);
+  v.optional("jobs_running", r.jobs_running);
+  v.optional("requests_served", r.requests_served);
+  v.optional("results_stored", r.results_stored);
+  v.optional("failures_stored", r.failures_stored);
+  v.optional("devices", r.devices);
+}
+
+template <typename V, Is<CaseReply> R>
+void fields(V& v, R& r) {
+  v.json_text("case", r.case_json);
+  v.required("inputs", r.inputs);
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,163 @@
+// Private to this folder: the members of every request. See fields.h for the words.
+#pragma once
+
+#include "common/protocol/fields.h"
+#include "common/protocol/requests.h"
+
+namespace gpuemu {
+
+/// Requests that consist of their `type` alone.
+template <typename R>
+concept EmptyRequest =
+    Is<R, PingRequest> || Is<R, ShutdownRequest> || Is<R, ListArtifactsRequest> ||
+    Is<R, GetCiSummaryRequest> || Is<R, DevicesRequest> || Is<R, ConfigShowRequest> ||
+    Is<R, DaemonStatusRequest>;
+template <typename R>
+concept TagRequest = Is<R, StoreBaselineRequest> || Is<R, CompareBaselineRequest> ||
+                     Is<R, StoreArtifactBaselineRequest> || Is<R, DiffArtifactBaselineRequest>;
+template <typename R>
+concept ListRequest = Is<R, ListResultsRequest> || Is<R, ListFailuresRequest>;
+template <typename R>
+concept SeedRequest = Is<R, GetResultRequest> || Is<R, ReproduceRequest>;
+
+template <typename V, EmptyRequest R>
+void fields(V&, R&) {}
+
+template <typename V, TagRequest R>
+void fields(V& v, R& r) {
+  v.required("tag", r.tag);
+}
+
+template <typename V, ListRequest R>
+void fields(V& v, R& r) {
+  v.required("limit", r.limit);
+  v.extra("op_name", r.op_name);
+}
+
+template <typename V, SeedRequest R>
+void fields(V& v, R& r) {
+  v.required("seed", r.seed);
+  v.extra("op_name", r.op_name);
+}
+
+template <typename V, Is<ValidateOpRequest> R>
+void fields(V& v, R& r) {
+  v.required("op_name", r.op_name);
+  v.required("inputs", r.inputs);
+  v.required("output", r.output);
+  v.optional("kwargs", r.kwargs);
+}
+
+template <typename V, Is<SubmitOutputRequest> R>
+void fields(V& v, R& r) {
+  v.required("op_name", r.op_name);
+  v.required("inputs", r.inputs);
+  v.required("output", r.output);
+  v.required("seed", r.seed);
+  v.optional("kwargs", r.kwargs);
+}
+
+template <typename V, Is<OwnFuzzConfig> R>
+void fields(V& v, R& r) {
+  v.extra("iterations", r.iterations);
+  v.extra("min_shape", r.min_shape);
+  v.extra("max_shape", r.max_shape);
+  v.extra("dtypes", r.dtypes);
+  v.extra("layouts", r.layouts);
+  v.extra("strategies", r.strategies);
+  v.extra("seed", r.seed);
+}
+
+/// Which of the two forms is there, and what each requires, is checked after this list.
+template <typename V, Is<FuzzOpRequest> R>
+void fields(V& v, R& r) {
+  v.required("op_name", r.op_name);
+  v.extra("fuzz_config", r.fuzz_config);
+  v.extra("config", r.config);
+  if (r.config) {
+    v.optional("iterations", r.iterations);
+    v.optional("fail_fast", r.fail_fast);
+  } else {
+    v.required("iterations", r.iterations);
+    v.required("fail_fast", r.fail_fast);
+  }
+  v.extra("stream", r.stream);
+}
+
+template <typename V, Is<MinimizeRequest> R>
+void fields(V& v, R& r) {
+  v.required("seed", r.seed);
+  v.required("strategy", r.strategy);
+  v.required("max_iters", r.max_iters);
+  v.extra("op_name", r.op_name);
+  v.extra("stream", r.stream);
+}
+
+template <typename V, Is<LintKernelRequest> R>
+void fields(V& v, R& r) {
+  v.optional("kernel_name", r.kernel_name);
+  v.required("ptx_content", r.ptx_content);
+}
+
+template <typename V, Is<StoreArtifactRequest> R>
+void fields(V& v, R& r) {
+  v.optional("kernel_name", r.kernel_name);
+  v.required("metrics", r.metrics);
+}
+
+template <typename V, Is<GetArtifactRequest> R>
+void fields(V& v, R& r) {
+  v.required("kernel_name", r.kernel_name);
+}
+
+template <typename V, Is<RunCiRequest> R>
+void fields(V& v, R& r) {
+  v.required("quick", r.quick);
+  v.optional("baseline", r.baseline);
+  v.required("parallel_jobs", r.parallel_jobs);
+  v.extra("stream", r.stream);
+}
+
+template <typename V, Is<GetTestCaseRequest> R>
+void fields(V& v, R& r) {
+  v.required("op_name", r.op_name);
+  v.required("fuzz_config", r.fuzz_config);
+}
+
+template <typename V, Is<GetTestBatchRequest> R>
+void fields(V& v, R& r) {
+  v.required("op_name", r.op_name);
+  v.required("fuzz_config", r.fuzz_config);
+  v.required("count", r.count);
+}
+
+template <typename V, Is<RunTestsRequest> R>
+void fields(V& v, R& r) {
+  v.optional("ops", r.ops);
+  v.optional("dtypes", r.dtypes);
+  v.optional("cases", r.cases);
+  v.optional("seed", r.seed);
+  v.optional("strategies", r.strategies);
+  v.optional("fail_fast", r.fail_fast);
+  v.extra("stream", r.stream);
+}
+
+template <typename V, Is<JobStatusRequest> R>
+void fields(V& v, R& r) {
+  v.required("job_id", r.job_id);
+  v.extra("log_from", r.log_from);
+  v.extra("wait_ms", r.wait_ms);
+}
+
+template <typename V, Is<JobCancelRequest> R>
+void fields(V& v, R& r) {
+  v.required("job_id", r.job_id);
+}
+
+template <typename V, Is<GetCaseRequest> R>
+void fields(V& v, R& r) {
+  v.required("op_name", r.op_name);
+  v.required("seed", r.seed);
+}
+
+}  // namespace gpuemu
