@@ -1,0 +1,46 @@
+// The daemon's end of the wire: an NNG REP socket on which many requests are answered at once.
+// A handler runs on a pool of threads, so that a long request delays nobody else's.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "common/base/result.h"
+
+namespace gpuemu {
+
+struct ServerOptions {
+  size_t threads = 16;      ///< Handlers that run at the same time; at least 2 are used.
+  size_t queued_max = 256;  ///< Requests received or waiting; further clients wait in their socket.
+  std::string extra_address;  ///< "tcp://127.0.0.1:5555" beside the socket, "" for none.
+};
+
+class Server {
+ public:
+  /// Request in, reply out. Runs on several threads at once; must not throw.
+  using Handler = std::function<std::string(std::string_view request)>;
+
+  /// Listens on a Unix domain socket: mode 0600, in a folder that is made with mode 0700 when it
+  /// does not exist. A socket file on which nobody answers is replaced. InvalidArgument when the
+  /// path is longer than kSocketPathBytesMax, Unavailable when a daemon already answers there.
+  static Result<std::unique_ptr<Server>> listen(const std::filesystem::path& socket_path,
+                                                Handler handler, const ServerOptions& options = {});
+  /// As stop().
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  /// Takes no further requests, waits for the running handlers and delivers their replies, removes
+  /// the socket file. Any thread but a handler's; further calls return at once.
+  void stop();
+
+ private:
+  struct State;
+  explicit Server(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace gpuemu

@@ -1,0 +1,74 @@
+// What the daemon remembers: results, failures, baselines, kernel metrics, corpus. Records are kept
+// per (op, seed); a seed alone means the newest record with it. All calls from any thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/base/result.h"
+#include "common/protocol/artifacts.h"
+#include "common/protocol/records.h"
+
+namespace gpuemu {
+
+/// A failure may be kept again under its (op, seed): each time stays, told apart by order of
+/// storing.
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  /// Keeps the result (replacing one of the same op and seed) and, when `is_failure`, the failure,
+  /// in one step: after a crash both are there or neither. Returns after it is on disk.
+  virtual Status put_result(const ValidationResult& result, bool is_failure) = 0;
+  /// The newest with that seed, of any op when `op` is "". NotFound says which.
+  virtual Result<ValidationResult> result(uint64_t seed, const std::string& op = "") = 0;
+  virtual Result<ValidationResult> failure(uint64_t seed, const std::string& op = "") = 0;
+  /// Newest stored first, at most `limit`, of any op when `op` is "".
+  virtual Result<std::vector<ValidationResult>> list_results(size_t limit,
+                                                             const std::string& op = "") = 0;
+  virtual Result<std::vector<ValidationResult>> list_failures(size_t limit,
+                                                              const std::string& op = "") = 0;
+  virtual Result<uint64_t> count_results() = 0;
+  virtual Result<uint64_t> count_failures() = 0;
+
+  /// Snapshots: storing under an existing tag replaces it as a whole.
+  virtual Status put_baseline(const std::string& tag,
+                              const std::vector<ValidationResult>& results) = 0;
+  /// NotFound when there is no such tag; in order of (op, seed).
+  virtual Result<std::vector<ValidationResult>> baseline(const std::string& tag) = 0;
+  virtual Result<std::vector<std::string>> list_baselines() = 0;
+  /// NotFound when there is no such tag.
+  virtual Status delete_baseline(const std::string& tag) = 0;
+
+  /// The newest metrics of a kernel replace what was there under its name in listings.
+  virtual Status put_artifact(const ArtifactMetrics& metrics) = 0;
+  virtual Result<ArtifactMetrics> artifact(const std::string& kernel) = 0;
+  /// One per kernel, in order of name.
+  virtual Result<std::vector<ArtifactMetrics>> list_artifacts() = 0;
+  virtual Status put_artifact_baseline(const std::string& tag,
+                                       const std::vector<ArtifactMetrics>& metrics) = 0;
+  virtual Result<std::vector<ArtifactMetrics>> artifact_baseline(const std::string& tag) = 0;
+
+  /// Interesting cases of an op, in order of storing; the bytes are the caller's.
+  virtual Status put_corpus(const std::string& op, std::span<const std::byte> entry) = 0;
+  virtual Result<std::vector<std::vector<std::byte>>> list_corpus(const std::string& op) = 0;
+
+  /// Small named texts of the daemon itself.
+  virtual Status put_meta(const std::string& name, const std::string& value) = 0;
+  virtual Result<std::optional<std::string>> meta(const std::string& name) = 0;
+};
+
+/// Opens or creates the database folder. Unavailable when another daemon has it open, Unsupported
+/// when a newer gpuemu wrote it, Corruption or Io otherwise.
+Result<std::unique_ptr<Store>> open_store(const std::filesystem::path& folder);
+
+/// Keeps everything in memory: for tests, and for a daemon that shall leave nothing behind.
+std::unique_ptr<Store> make_memory_store();
+
+}  // namespace gpuemu
