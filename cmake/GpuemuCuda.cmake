@@ -1,1 +1,56 @@
-# filled by the kernels owner: gpuemu_kernel()
+# Finds the CUDA compiler and declares gpuemu_kernel().
+# gpuemu_kernel(TARGET name SOURCE folder/x.cu ARCH compute_75)
+#   compiles one source to PTX and embeds it in TARGET as a C++ source.
+function(gpuemu_find_nvcc out)
+  set(candidates "")
+  if(DEFINED ENV{CUDA_HOME})
+    list(APPEND candidates $ENV{CUDA_HOME}/bin/nvcc)
+  endif()
+  find_program(nvcc_in_path nvcc NO_CACHE)
+  if(nvcc_in_path)
+    list(APPEND candidates ${nvcc_in_path})
+  endif()
+  list(APPEND candidates /usr/local/cuda/bin/nvcc)
+  # scripts/setup.sh puts the wheels here where there is no toolkit.
+  file(GLOB wheels ${PROJECT_SOURCE_DIR}/build/cuda/nvidia/cu13/bin/nvcc
+    ${PROJECT_SOURCE_DIR}/build/cuda/*/nvidia/cu13/bin/nvcc
+    ${PROJECT_SOURCE_DIR}/build/cuda/lib/*/site-packages/nvidia/cu13/bin/nvcc)
+  list(APPEND candidates ${wheels})
+  foreach(candidate IN LISTS candidates)
+    if(EXISTS ${candidate})
+      set(${out} ${candidate} PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+  set(${out} "" PARENT_SCOPE)
+endfunction()
+
+if(NOT GPUEMU_NVCC)
+  gpuemu_find_nvcc(gpuemu_nvcc_found)
+  set(GPUEMU_NVCC "${gpuemu_nvcc_found}" CACHE FILEPATH "The CUDA compiler" FORCE)
+endif()
+if(NOT GPUEMU_NVCC OR NOT EXISTS ${GPUEMU_NVCC})
+  message(FATAL_ERROR "no CUDA compiler (looked at GPUEMU_NVCC, CUDA_HOME/bin, PATH, "
+    "/usr/local/cuda/bin and build/cuda): run scripts/setup.sh")
+endif()
+message(STATUS "CUDA compiler: ${GPUEMU_NVCC}")
+
+# nvcc runs in the source folder with a relative path, so that the PTX names kernels/gelu/gelu.cu on
+# every machine.
+function(gpuemu_kernel)
+  cmake_parse_arguments(PARSE_ARGV 0 ARG "" "TARGET;SOURCE;ARCH" "")
+  cmake_path(GET ARG_SOURCE STEM name)
+  cmake_path(ABSOLUTE_PATH ARG_SOURCE BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE path)
+  cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE relative)
+  set(ptx ${CMAKE_CURRENT_BINARY_DIR}/${name}.ptx)
+  set(embedded ${CMAKE_CURRENT_BINARY_DIR}/${name}_ptx.cc)
+  add_custom_command(OUTPUT ${ptx}
+    COMMAND ${GPUEMU_NVCC} -ptx -lineinfo -std=c++17 -arch=${ARG_ARCH} -I. -MD -MF ${ptx}.d -o ${ptx} ${relative}
+    DEPENDS ${path} DEPFILE ${ptx}.d WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+    COMMENT "Compiling ${relative} to PTX" VERBATIM)
+  add_custom_command(OUTPUT ${embedded}
+    COMMAND ${CMAKE_COMMAND} -DNAME=${name} -DFILE=${relative} -DPTX=${ptx} -DOUT=${embedded}
+      -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -P ${PROJECT_SOURCE_DIR}/cmake/EmbedPtx.cmake
+    DEPENDS ${ptx} ${PROJECT_SOURCE_DIR}/cmake/EmbedPtx.cmake VERBATIM)
+  target_sources(${ARG_TARGET} PRIVATE ${embedded})
+endfunction()
