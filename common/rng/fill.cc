@@ -1,0 +1,269 @@
+// Lanes: a tensor is cut into kLanes contiguous blocks, lane k starts where the stream is after all
+// elements of the blocks before, and the lanes step together as vectors.
+#include "common/rng/fill.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "common/base/check.h"
+#include "common/numeric/element.h"
+#include "common/numeric/half.h"
+
+#define GPUEMU_INLINE [[gnu::always_inline]] inline
+
+namespace gpuemu {
+namespace {
+
+using Kind = Distribution::Kind;
+
+constexpr size_t kLanes = 8;
+constexpr size_t kTile = 32;  ///< Elements per lane and round: the tiles stay in the first cache.
+/// Below it the jumps cost more than they save.
+constexpr size_t kElementsForLanes = 8192;
+
+/// Exact, in operations that every vector unit has (conversion from 64-bit integers is not one).
+GPUEMU_INLINE double double_below_2_53(uint64_t x) {
+  const double high = std::bit_cast<double>((x >> 32) | 0x4530000000000000u);
+  const double low = std::bit_cast<double>((x & 0xFFFFFFFFu) | 0x4330000000000000u);
+  return (high - (0x1p84 + 0x1p52)) + low;
+}
+
+GPUEMU_INLINE double unit(uint64_t output) { return double_below_2_53(output >> 11) * 0x1p-53; }
+
+GPUEMU_INLINE uint64_t count_bits(uint64_t x) {
+  x -= (x >> 1) & 0x5555555555555555u;
+  x = (x & 0x3333333333333333u) + ((x >> 2) & 0x3333333333333333u);
+  x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0Fu;
+  x += x >> 8;
+  x += x >> 16;
+  return (x + (x >> 32)) & 0x7F;
+}
+
+GPUEMU_INLINE double power_of_two(int64_t exponent) {
+  return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52);
+}
+
+GPUEMU_INLINE double log_uniform_value(const Distribution& d, uint64_t a, uint64_t b) {
+  // The high product of b << 1 with a count below 2^32, in 32-bit halves.
+  const auto count = static_cast<uint64_t>(d.hi - d.lo + 1);
+  const uint64_t shifted = b << 1;
+  const uint64_t low = (shifted & 0xFFFFFFFFu) * count;
+  const uint64_t drawn = ((shifted >> 32) * count + (low >> 32)) >> 32;
+  const int64_t exponent = d.lo + static_cast<int64_t>(drawn);
+  const int64_t normal = exponent < -1022 ? -1022 : exponent;
+  const double mantissa =
+      std::bit_cast<double>((b & (uint64_t{1} << 63)) | (uint64_t{1023} << 52) | (a >> 12));
+  return mantissa * power_of_two(normal) * power_of_two(exponent - normal);
+}
+
+template <Kind kKind>
+GPUEMU_INLINE double value(const Distribution& d, uint64_t a, uint64_t b) {
+  if constexpr (kKind == Kind::Uniform) {
+    return d.first + unit(a) * (d.second - d.first);
+  } else if constexpr (kKind == Kind::Normal) {
+    const double bits = double_below_2_53(count_bits(a)) - 32.0;
+    return d.first + d.second * ((bits + unit(b) - 0.5) / 4.0);
+  } else if constexpr (kKind == Kind::LogUniform) {
+    return log_uniform_value(d, a, b);
+  } else {
+    const uint64_t count = static_cast<uint64_t>(d.hi) - static_cast<uint64_t>(d.lo) + 1;
+    const uint64_t offset = count == 0 ? a : scale_below(a, count);
+    return static_cast<double>(static_cast<int64_t>(static_cast<uint64_t>(d.lo) + offset));
+  }
+}
+
+/// Where elements go: raw float64, or rounded to a dtype.
+struct Target {
+  std::byte* data;
+  size_t element_bytes;
+  DType dtype;
+  bool raw;  ///< float64 as computed.
+};
+
+GPUEMU_INLINE void store(const Target& target, size_t index, const double* values, size_t count) {
+  std::byte* to = target.data + index * target.element_bytes;
+  if (target.raw || target.dtype == DType::Float64) {
+    std::memcpy(to, values, count * sizeof(double));
+  } else if (target.dtype == DType::Float32) {
+    std::array<float, kTile> narrow;
+    for (size_t i = 0; i < count; ++i) narrow[i] = static_cast<float>(values[i]);
+    std::memcpy(to, narrow.data(), count * sizeof(float));
+  } else if (target.dtype == DType::Float16 || target.dtype == DType::BFloat16) {
+    std::array<uint16_t, kTile> narrow;
+    const bool half = target.dtype == DType::Float16;
+    for (size_t i = 0; i < count; ++i) {
+      narrow[i] = half ? float16_from_double(values[i]) : bfloat16_from_double(values[i]);
+    }
+    std::memcpy(to, narrow.data(), count * sizeof(uint16_t));
+  } else {
+    narrow_from_double(target.dtype, {values, count}, {to, count * target.element_bytes});
+  }
+}
+
+template <Kind kKind>
+void fill_plain(RngState state, const Distribution& d, const Target& target, size_t from,
+                size_t until) {
+  std::array<double, kTile> values;
+  for (size_t done = from; done < until; done += kTile) {
+    const size_t count = std::min(kTile, until - done);
+    for (size_t i = 0; i < count; ++i) {
+      const uint64_t a = next_output(state);
+      const uint64_t b = next_output(state);
+      values[i] = value<kKind>(d, a, b);
+    }
+    store(target, done, values.data(), count);
+  }
+}
+
+using Vector = uint64_t __attribute__((vector_size(32)));
+constexpr size_t kGroups = kLanes / 4;  ///< Vectors of four lanes.
+
+/// The output comes by reference: a vector as a result would be bound to one instruction set.
+GPUEMU_INLINE void next_vector(Vector& s0, Vector& s1, Vector& output) {
+  Vector x = s0;
+  const Vector y = s1;
+  output = x + y;
+  x ^= x << 23;
+  s0 = y;
+  s1 = x ^ y ^ (x >> 18) ^ (y >> 5);
+}
+
+/// Four outputs of each of four lanes, stored lane after lane.
+GPUEMU_INLINE void store_transposed(const Vector (&in)[4], uint64_t* to) {
+  const Vector even01 = __builtin_shuffle(in[0], in[1], Vector{0, 4, 2, 6});
+  const Vector odd01 = __builtin_shuffle(in[0], in[1], Vector{1, 5, 3, 7});
+  const Vector even23 = __builtin_shuffle(in[2], in[3], Vector{0, 4, 2, 6});
+  const Vector odd23 = __builtin_shuffle(in[2], in[3], Vector{1, 5, 3, 7});
+  const Vector lane0 = __builtin_shuffle(even01, even23, Vector{0, 1, 4, 5});
+  const Vector lane1 = __builtin_shuffle(odd01, odd23, Vector{0, 1, 4, 5});
+  const Vector lane2 = __builtin_shuffle(even01, even23, Vector{2, 3, 6, 7});
+  const Vector lane3 = __builtin_shuffle(odd01, odd23, Vector{2, 3, 6, 7});
+  std::memcpy(to, &lane0, sizeof lane0);
+  std::memcpy(to + kTile, &lane1, sizeof lane1);
+  std::memcpy(to + 2 * kTile, &lane2, sizeof lane2);
+  std::memcpy(to + 3 * kTile, &lane3, sizeof lane3);
+}
+
+/// The states of all lanes, as vectors.
+struct LaneStates {
+  alignas(32) std::array<uint64_t, kLanes> s0, s1;
+};
+
+template <Kind kKind>
+GPUEMU_INLINE void fill_blocks(LaneStates& lanes, const Distribution& d, const Target& target,
+                               size_t block) {
+  Vector s0[kGroups], s1[kGroups];
+  std::memcpy(s0, lanes.s0.data(), sizeof s0);
+  std::memcpy(s1, lanes.s1.data(), sizeof s1);
+  alignas(32) std::array<uint64_t, kLanes * kTile> a, b;
+  alignas(32) std::array<double, kTile> values;
+  for (size_t done = 0; done < block; done += kTile) {
+    for (size_t group = 0; group < kGroups; ++group) {
+      for (size_t i = 0; i < kTile; i += 4) {
+        Vector first[4], second[4];
+        for (size_t j = 0; j < 4; ++j) {
+          next_vector(s0[group], s1[group], first[j]);
+          next_vector(s0[group], s1[group], second[j]);
+        }
+        store_transposed(first, a.data() + group * 4 * kTile + i);
+        store_transposed(second, b.data() + group * 4 * kTile + i);
+      }
+    }
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      const uint64_t* lane_a = a.data() + lane * kTile;
+      const uint64_t* lane_b = b.data() + lane * kTile;
+      for (size_t i = 0; i < kTile; ++i) values[i] = value<kKind>(d, lane_a[i], lane_b[i]);
+      store(target, lane * block + done, values.data(), kTile);
+    }
+  }
+  std::memcpy(lanes.s0.data(), s0, sizeof s0);
+  std::memcpy(lanes.s1.data(), s1, sizeof s1);
+}
+
+template <Kind kKind>
+[[gnu::target("avx2")]] void fill_blocks_avx2(LaneStates& lanes, const Distribution& d,
+                                              const Target& target, size_t block) {
+  fill_blocks<kKind>(lanes, d, target, block);
+}
+template <Kind kKind>
+void fill_blocks_portable(LaneStates& lanes, const Distribution& d, const Target& target,
+                          size_t block) {
+  fill_blocks<kKind>(lanes, d, target, block);
+}
+
+template <Kind kKind>
+void fill_kind(RngState state, const Distribution& d, const Target& target, size_t count) {
+  if (count < kElementsForLanes) return fill_plain<kKind>(state, d, target, 0, count);
+  const size_t block = count / kLanes / kTile * kTile;
+  LaneStates lanes;
+  for (size_t lane = 0; lane < kLanes; ++lane) {
+    lanes.s0[lane] = state.s0;
+    lanes.s1[lane] = state.s1;
+    if (lane + 1 < kLanes) state = jump(state, 2 * block);
+  }
+  if (__builtin_cpu_supports("avx2")) {
+    fill_blocks_avx2<kKind>(lanes, d, target, block);
+  } else {
+    fill_blocks_portable<kKind>(lanes, d, target, block);
+  }
+  fill_plain<kKind>({lanes.s0[kLanes - 1], lanes.s1[kLanes - 1]}, d, target, block * kLanes, count);
+}
+
+void fill_any(RngState state, const Distribution& d, const Target& target, size_t count) {
+  switch (d.kind) {
+    case Kind::Uniform:
+      return fill_kind<Kind::Uniform>(state, d, target, count);
+    case Kind::Normal:
+      return fill_kind<Kind::Normal>(state, d, target, count);
+    case Kind::LogUniform:
+      GPUEMU_CHECK(-1074 <= d.lo && d.lo <= d.hi && d.hi <= 1023);
+      return fill_kind<Kind::LogUniform>(state, d, target, count);
+    case Kind::Integer:
+      return fill_kind<Kind::Integer>(state, d, target, count);
+  }
+}
+
+/// Integers that float64 does not hold: one after another, without a detour through it.
+void fill_wide_integers(RngState state, const Distribution& d, DType dtype,
+                        std::span<std::byte> to) {
+  Stream stream(state);
+  for (size_t at = 0; at < to.size(); at += byte_size(dtype)) {
+    write_from_int64(dtype, stream.integer(d.lo, d.hi), to.data() + at);
+    stream.u64();  // b, unused.
+  }
+}
+
+}  // namespace
+
+double value_of(const Distribution& d, uint64_t a, uint64_t b) {
+  switch (d.kind) {
+    case Kind::Uniform:
+      return value<Kind::Uniform>(d, a, b);
+    case Kind::Normal:
+      return value<Kind::Normal>(d, a, b);
+    case Kind::LogUniform:
+      return value<Kind::LogUniform>(d, a, b);
+    case Kind::Integer:
+      return value<Kind::Integer>(d, a, b);
+  }
+  GPUEMU_UNREACHABLE();
+}
+
+void fill(RngState state, const Distribution& d, DType dtype, std::span<std::byte> to) {
+  const size_t size = byte_size(dtype);
+  GPUEMU_CHECK(to.size() % size == 0);
+  constexpr int64_t kExact = int64_t{1} << 53;
+  if (d.kind == Kind::Integer && (d.lo < -kExact || d.hi > kExact)) {
+    return fill_wide_integers(state, d, dtype, to);
+  }
+  fill_any(state, d, {to.data(), size, dtype, false}, to.size() / size);
+}
+
+void fill_doubles(RngState state, const Distribution& d, std::span<double> to) {
+  fill_any(state, d, {std::as_writable_bytes(to).data(), sizeof(double), DType::Float64, true},
+           to.size());
+}
+
+}  // namespace gpuemu
