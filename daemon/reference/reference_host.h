@@ -25,22 +25,24 @@ struct ReferenceTensor {
 };
 
 struct ReferenceRequest {
-  std::string script;                          ///< Absolute path.
-  bool process_only = false;                   ///< reference_mode = "process", or an op script.
-  std::vector<ReferenceTensor> inputs;         ///< Packed row-major in the arena.
-  std::map<std::string, std::string> kwargs;   ///< As strings for the stdin contract.
-  std::map<std::string, double> numbers;       ///< Dims and attrs for the function form.
+  std::string script;                         ///< Absolute path.
+  bool process_only = false;                  ///< reference_mode = "process", or an op script.
+  std::vector<ReferenceTensor> inputs;        ///< Packed row-major in the arena.
+  std::map<std::string, std::string> kwargs;  ///< As strings for the stdin contract.
+  std::map<std::string, double> numbers;      ///< Dims and attrs for the function form.
   std::map<std::string, int64_t> integers;
-  std::vector<std::string> output_names;       ///< Declared outputs, in order; may be empty (legacy).
-  bool want_scale = false;                     ///< Call error_scale(**inputs) when the script has it.
-  uint64_t result_offset = 0;                  ///< Results are written from here on; the host grows the
-                                               ///< arena file when needed, the caller refreshes.
+  std::vector<std::string> output_names;  ///< Declared outputs, in order; may be empty (legacy).
+  bool want_scale = false;                ///< Call error_scale(**inputs) when the script has it.
+  uint64_t result_offset = 0;             ///< Results are written from here on; the host grows the
+                                          ///< arena file when needed, the caller refreshes.
   uint64_t timeout_ms = 60'000;
 };
 
 struct ReferenceReply {
-  std::vector<ReferenceTensor> outputs;  ///< Function form: float64 / int64 / bool; process form: as announced.
-  std::vector<ReferenceTensor> scales;   ///< float64, same order and shapes as outputs; empty when none.
+  std::vector<ReferenceTensor>
+      outputs;  ///< Function form: float64 / int64 / bool; process form: as announced.
+  std::vector<ReferenceTensor>
+      scales;  ///< float64, same order and shapes as outputs; empty when none.
   bool function_form = false;
 };
 
@@ -55,8 +57,8 @@ class ReferenceHost {
   /// Sends and returns at once. REQUIRES: nothing in flight.
   Status begin(const ReferenceRequest& request);
   /// Compile: the script failed (exit code, exception, garbage); the message has script and stderr.
-  /// Timeout: it ran too long and its whole process group was killed. Unavailable: no such Python, or
-  /// it cannot import numpy; the message says what to do. Any of them leaves the host usable.
+  /// Timeout: it ran too long and its whole process group was killed. Unavailable: no such Python,
+  /// or it cannot import numpy; the message says what to do. Any of them leaves the host usable.
   Result<ReferenceReply> finish();
   int pid() const;
 

@@ -1,0 +1,24 @@
+// fork and exec with everything prepared beforehand: between the two only async-signal-safe calls.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "common/base/result.h"
+#include "common/base/unique_fd.h"
+
+namespace gpuemu {
+
+struct SpawnPlan {
+  std::vector<std::string> command;  ///< command[0] is looked for in PATH when it has no slash.
+  std::string folder;
+  std::vector<int> descriptors;  ///< Become 0, 1, 2, ... in the child; all others are closed.
+  int lifeline = -1;             ///< Index into `descriptors` of the read end of the lifeline pipe.
+};
+
+/// The child leads a new session. Unavailable when it cannot be executed.
+Result<pid_t> spawn(const SpawnPlan& plan);
+
+}  // namespace gpuemu

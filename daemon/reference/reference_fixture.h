@@ -1,0 +1,97 @@
+// What the tests of the two forms share: scripts in a temporary folder and small float tensors.
+#pragma once
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "daemon/reference/reference_host.h"
+
+namespace gpuemu {
+
+class ReferenceTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    char pattern[] = "/tmp/gpuemu-reference-XXXXXX";
+    ASSERT_NE(::mkdtemp(pattern), nullptr);
+    folder_ = pattern;
+    if (!host_) {
+      auto arena = Arena::create();
+      ASSERT_TRUE(arena);
+      arena_ = *std::move(arena);
+      ASSERT_TRUE(arena_.grow(1 << 20));
+      host_ = std::make_unique<ReferenceHost>(ReferenceOptions{"/usr/bin/python3", "/"}, arena_);
+    }
+    set_inputs({1, 2, 3});
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string write_script(const std::string& name, const std::string& text) {
+    const std::string path = folder_ + "/" + name;
+    std::ofstream(path) << text;
+    return path;
+  }
+
+  template <typename T>
+  void put(uint64_t offset, const std::vector<T>& values) {
+    auto range = arena_.range(offset, values.size() * sizeof(T));
+    ASSERT_TRUE(range);
+    std::memcpy(range->data(), values.data(), values.size() * sizeof(T));
+  }
+
+  void set_inputs(const std::vector<float>& x) {
+    put(0, x);
+    request_.inputs = {{"x", DType::Float32, {static_cast<int64_t>(x.size())}, 0}};
+    request_.output_names = {"y"};
+    request_.result_offset = 4096;
+    request_.timeout_ms = 20'000;
+  }
+
+  Result<ReferenceReply> ask(const std::string& script_text) {
+    request_.script = write_script(std::to_string(++scripts_) + ".py", script_text);
+    return again();
+  }
+  Result<ReferenceReply> again() {
+    GPUEMU_TRY(host_->begin(request_));
+    return host_->finish();
+  }
+
+  template <typename T>
+  std::vector<T> values(const ReferenceTensor& tensor) {
+    EXPECT_TRUE(arena_.refresh());
+    std::vector<T> out(static_cast<size_t>(element_count(tensor.shape)));
+    auto range = arena_.range(tensor.arena_offset, out.size() * sizeof(T));
+    EXPECT_TRUE(range) << "offset " << tensor.arena_offset;
+    if (range) std::memcpy(out.data(), range->data(), out.size() * sizeof(T));
+    return out;
+  }
+
+  /// The error of a script that must fail; the host must then still compute.
+  Error failure_of(const std::string& script_text) {
+    auto reply = ask(script_text);
+    EXPECT_FALSE(reply);
+    expect_alive();
+    return reply ? Error{} : reply.error();
+  }
+  void expect_alive() {
+    const ReferenceRequest saved = request_;
+    request_.process_only = false;
+    request_.timeout_ms = 20'000;
+    auto reply = ask("def reference(x):\n  return x + 1\n");
+    ASSERT_TRUE(reply) << reply.error().message;
+    EXPECT_EQ(values<double>(reply->outputs.at(0)).at(0), 2.0);
+    request_ = saved;
+  }
+
+  std::string folder_;
+  // One warm host for all tests, as in the daemon: whatever one test does to it, the next sees.
+  static inline Arena arena_;
+  static inline std::unique_ptr<ReferenceHost> host_;
+  ReferenceRequest request_;
+  int scripts_ = 0;
+};
+
+}  // namespace gpuemu

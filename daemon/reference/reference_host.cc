@@ -1,0 +1,196 @@
+// Starts host.py, sends one line, waits for one line with a deadline, kills what does not answer.
+#include "daemon/reference/reference_host.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/limits.h"
+#include "daemon/process/child_process.h"
+#include "daemon/reference/host_message.h"
+#include "daemon/reference/host_script.h"
+
+namespace gpuemu {
+namespace {
+
+/// Python with numpy on a cold disk takes seconds.
+constexpr uint64_t kStartMilliseconds = 60'000;
+/// The process form's limit is enforced by the host itself, which then has this long to say so.
+constexpr uint64_t kGraceMilliseconds = 500;
+/// How long an ended host may take until the kernel says how it ended.
+constexpr uint64_t kEndingMilliseconds = 1'000;
+/// Replies are names, shapes and offsets, or one message.
+constexpr size_t kLineBytesMax = size_t{4} << 20;
+constexpr size_t kReceiveBytes = size_t{64} << 10;
+constexpr int kScriptDescriptor = kChildFirstInherited + 1;
+
+/// A file in memory, so that tracebacks can show the lines of host.py.
+Result<UniqueFd> script_file() {
+  UniqueFd file(::memfd_create("gpuemu-reference-host.py", MFD_CLOEXEC));
+  const std::string_view text = reference_host_script();
+  if (!file || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    return error(ErrorCode::Io, "memory file for the reference host: {}", std::strerror(errno));
+  }
+  return file;
+}
+
+std::string last_lines(const std::string& text) {
+  constexpr size_t kShown = 2'500;
+  const size_t end = text.find_last_not_of(" \n");
+  if (end == std::string::npos) return "";
+  const std::string trimmed = text.substr(0, end + 1);
+  return "\n" + (trimmed.size() > kShown ? trimmed.substr(trimmed.size() - kShown) : trimmed);
+}
+
+}  // namespace
+
+struct ReferenceHost::State {
+  ReferenceOptions options;
+  Arena& arena;
+  ChildProcess child;
+  std::vector<std::byte> received;
+  std::optional<ReferenceRequest> in_flight;
+  bool ready = false;
+  Deadline deadline;  ///< Of the request in flight.
+
+  State(ReferenceOptions given, Arena& shared) : options(std::move(given)), arena(shared) {}
+
+  Status start();
+  Status send_request();
+  Result<std::string> next_line(Deadline until);
+  Result<ReferenceReply> wait();
+  Error ended(const Error& cause);
+  void discard();
+};
+
+Status ReferenceHost::State::start() {
+  if (child.running()) return ok_status();
+  discard();
+  const UniqueFd script = GPUEMU_TRY(script_file());
+  ChildOptions wanted;
+  wanted.command = {options.python.empty() ? "python3" : options.python, "-u",
+                    fmt::format("/proc/self/fd/{}", kScriptDescriptor),
+                    std::to_string(kScriptOutputBytesMax), std::to_string(kScriptErrorBytesMax)};
+  wanted.folder = options.folder;
+  wanted.inherit = {arena.fd(), script.get()};
+  Result<ChildProcess> started = ChildProcess::spawn(wanted);
+  if (!started) {
+    return error(started.error().code,
+                 "{}; references need Python 3 with numpy: install it or name an interpreter in "
+                 "[runtime].python",
+                 started.error().message);
+  }
+  child = *std::move(started);
+  return ok_status();
+}
+
+void ReferenceHost::State::discard() {
+  child.kill();
+  received.clear();
+  ready = false;
+}
+
+Status ReferenceHost::State::send_request() {
+  const std::string line = encode_request(*in_flight);
+  return child.send(std::as_bytes(std::span(line)), deadline_after(kStartMilliseconds));
+}
+
+Result<std::string> ReferenceHost::State::next_line(Deadline until) {
+  for (size_t searched = 0;;) {
+    const auto end = std::find(received.begin() + static_cast<std::ptrdiff_t>(searched),
+                               received.end(), std::byte{'\n'});
+    if (end != received.end()) {
+      std::string line(reinterpret_cast<const char*>(received.data()),
+                       static_cast<size_t>(end - received.begin()));
+      received.erase(received.begin(), end + 1);
+      return line;
+    }
+    searched = received.size();
+    if (searched > kLineBytesMax) {
+      return error(ErrorCode::Corruption, "reference host: a line of more than {} bytes",
+                   kLineBytesMax);
+    }
+    GPUEMU_TRY(child.receive(received, kReceiveBytes, until));
+  }
+}
+
+/// The host is gone or talks nonsense: says why in the words of the script's author.
+Error ReferenceHost::State::ended(const Error& cause) {
+  const std::string script = in_flight ? in_flight->script : std::string();
+  if (cause.code == ErrorCode::Timeout) {
+    discard();
+    return error(ErrorCode::Timeout, "{}: did not answer within {} ms and was killed{}", script,
+                 in_flight->timeout_ms, last_lines(child.error_tail()));
+  }
+  if (cause.code == ErrorCode::Unavailable) child.stop(deadline_after(kEndingMilliseconds));
+  const bool was_ready = ready;
+  discard();
+  const std::string tail = last_lines(child.error_tail());
+  const bool left = cause.code == ErrorCode::Unavailable && !child.ending().empty();
+  const std::string how = left ? child.ending() : cause.message;
+  if (!was_ready) {
+    return error(ErrorCode::Unavailable,
+                 "{} does not start as a Python 3 with numpy: {}; name another interpreter in "
+                 "[runtime].python{}",
+                 options.python, how, tail);
+  }
+  return error(ErrorCode::Compile, "{}: ended the Python interpreter: {}{}", script, how, tail);
+}
+
+Result<ReferenceReply> ReferenceHost::State::wait() {
+  for (;;) {
+    const Deadline until = ready ? deadline : deadline_after(kStartMilliseconds);
+    Result<std::string> line = next_line(until);
+    if (!line) return ended(line.error());
+    struct stat info{};
+    const bool known = ::fstat(arena.fd(), &info) == 0;
+    auto reply = decode_line(*line, known ? static_cast<uint64_t>(info.st_size) : 0);
+    if (!reply && reply.error().code == ErrorCode::Corruption) return ended(reply.error());
+    if (!reply) {
+      if (reply.error().code == ErrorCode::Unavailable) discard();
+      return reply.error();
+    }
+    if (reply->has_value()) return **std::move(reply);
+    ready = true;
+    deadline = deadline_after(in_flight->timeout_ms + kGraceMilliseconds);
+  }
+}
+
+ReferenceHost::ReferenceHost(ReferenceOptions options, Arena& arena)
+    : state_(std::make_unique<State>(std::move(options), arena)) {}
+
+ReferenceHost::~ReferenceHost() = default;
+
+Status ReferenceHost::begin(const ReferenceRequest& request) {
+  GPUEMU_CHECK(!state_->in_flight);
+  GPUEMU_TRY(state_->start());
+  state_->in_flight = request;
+  state_->deadline = deadline_after(request.timeout_ms + kGraceMilliseconds);
+  Status sent = state_->send_request();
+  if (!sent && sent.error().code == ErrorCode::Unavailable && state_->ready) {
+    // It has died since its last answer, which is nobody's fault now.
+    state_->discard();
+    sent = state_->start();
+    if (sent) sent = state_->send_request();
+  }
+  if (sent) return sent;
+  const Error why = state_->ended(sent.error());
+  state_->in_flight.reset();
+  return why;
+}
+
+Result<ReferenceReply> ReferenceHost::finish() {
+  GPUEMU_CHECK(state_->in_flight.has_value());
+  Result<ReferenceReply> reply = state_->wait();
+  state_->in_flight.reset();
+  return reply;
+}
+
+int ReferenceHost::pid() const { return static_cast<int>(state_->child.pid()); }
+
+}  // namespace gpuemu
