@@ -25,12 +25,12 @@ TensorView view_of(const Tensor& tensor);
 struct ValidationPolicy {
   Tolerance tolerance;
   // Of the scale-aware bound (tolerance.automatic); docs/validation.md has the formula.
-  std::optional<int64_t> accumulate_length;        ///< n; absent = 1.
+  std::optional<int64_t> accumulate_length;  ///< n; absent = 1.
   std::optional<DType> accumulate_dtype;
-  std::string error_scale = "auto";                ///< Built-in by name when no scale tensor is given.
-  double input_magnitude = 0;                      ///< X: largest finite |input|.
+  std::string error_scale = "auto";  ///< Built-in by name when no scale tensor is given.
+  double input_magnitude = 0;        ///< X: largest finite |input|.
   bool ftz_ok = false;
-  std::optional<NanPolicy> nan_policy;             ///< Absent: ops of existing clients.
+  std::optional<NanPolicy> nan_policy;  ///< Absent: ops of existing clients.
   bool check_nan = true, check_inf = true;
   std::vector<InvariantSpec> invariants;
 };
@@ -38,22 +38,31 @@ struct ValidationPolicy {
 struct Comparison {
   std::string output_name;
   TensorView output;
-  TensorView reference;            ///< Same dtype, or float64 / int64 not rounded to the output's dtype.
+  TensorView reference;  ///< Same dtype, or float64 / int64 not rounded to the output's dtype.
   bool reference_is_wide = false;  ///< True for the function form: the dtype is not compared.
   std::span<const double> scale;   ///< S of the bound, one per element; empty when none.
   std::map<std::string, TensorView> inputs;
-  std::string first_input;         ///< For shape_preserved.
+  std::string first_input;  ///< For shape_preserved.
   ValidationPolicy policy;
 };
 
 struct Verdict {
-  std::vector<ValidationFailure> failures;  ///< At most one per kind; the first names the kind of the case.
+  std::vector<ValidationFailure>
+      failures;  ///< At most one per kind; the first names the kind of the case.
   double max_diff = 0, max_rel_diff = 0;
-  std::optional<ErrorStats> stats;          ///< Float outputs of equal shape and dtype.
-  std::optional<int64_t> worst_index;       ///< Largest use of its bound.
-  double worst_use = 0;                     ///< |o - r| / bound there.
+  std::optional<ErrorStats> stats;     ///< Float outputs of equal shape and dtype.
+  std::optional<int64_t> worst_index;  ///< Largest use of its bound.
+  double worst_use = 0;                ///< |o - r| / bound there.
 };
 
 Verdict validate(const Comparison& comparison);
+
+/// What a configuration may ask for under `invariants`.
+struct InvariantInfo {
+  const char* name;
+  const char* parameters;  ///< "axis, value, tolerance"; "" when none.
+  const char* description;
+};
+std::span<const InvariantInfo> known_invariants();
 
 }  // namespace gpuemu

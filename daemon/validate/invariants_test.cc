@@ -1,0 +1,84 @@
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "daemon/validate/test_values.h"
+#include "daemon/validate/validate.h"
+
+namespace gpuemu {
+namespace {
+
+struct Case {
+  InvariantSpec spec;
+  Shape shape;
+  std::vector<float> values;
+  bool holds;
+};
+
+Verdict judge(const Case& item) {
+  const Tensor output = floats(item.shape, item.values);
+  const Tensor input = floats({2, 2}, {0, 3, 1, 2});
+  Comparison comparison = automatic(output, output);
+  comparison.inputs = {{"x", view_of(input)}};
+  comparison.first_input = "x";
+  comparison.policy.invariants = {item.spec};
+  return validate(comparison);
+}
+
+TEST(Invariants, HoldOrFailOnSmallOutputs) {
+  const Case cases[] = {
+      {{"non_negative", {}, {}}, {2}, {0, 1}, true},
+      {{"non_negative", {}, {}}, {2}, {0, -1e-20f}, false},
+      {{"shape_preserved", {}, {}}, {2, 2}, {1, 2, 3, 4}, true},
+      {{"shape_preserved", {}, {}}, {4}, {1, 2, 3, 4}, false},
+      {{"range", {{"lo", 0}, {"hi", 1}}, {}}, {2}, {0, 1}, true},
+      {{"range", {{"lo", 0}, {"hi", 1}}, {}}, {2}, {0, 1.0000001f}, false},
+      {{"range", {{"lo", 0}, {"hi", 1}, {"ulps", 1}}, {}}, {2}, {0, 1.0000001f}, true},
+      {{"sums_to_one", {{"axis", -1}}, {}}, {2, 2}, {0.25f, 0.75f, 0.5f, 0.5f}, true},
+      {{"sums_to_one", {{"axis", -1}}, {}}, {2, 2}, {0.25f, 0.75f, 0.5f, 0.501f}, false},
+      {{"sums_to_one", {{"axis", 0}}, {}}, {2, 2}, {0.25f, 0.75f, 0.75f, 0.25f}, true},
+      {{"sums_to_one", {{"axis", 2}}, {}}, {2, 2}, {0.25f, 0.75f, 0.75f, 0.25f}, false},
+      {{"sums_to", {{"value", 7}}, {}}, {2}, {3, 4}, true},
+      {{"sums_to", {{"value", 7}}, {}}, {2}, {3, 5}, false},
+      {{"norm", {{"value", 5}}, {}}, {2}, {3, 4}, true},
+      {{"norm", {{"value", 7}, {"p", 1}}, {}}, {2}, {3, -4}, true},
+      {{"norm", {{"value", 5}}, {}}, {2}, {3, 4.1f}, false},
+      {{"mean_var", {}, {}}, {2}, {-1, 1}, true},
+      {{"mean_var", {}, {}}, {2}, {-1, 1.1f}, false},
+      {{"monotonic", {}, {}}, {2, 2}, {1, 2, 0, 0}, true},
+      {{"monotonic", {{"strict", 1}}, {}}, {2, 2}, {1, 2, 0, 0}, false},
+      {{"sorted", {}, {{"direction", "decreasing"}}}, {3}, {3, 2, 2}, true},
+      {{"sorted", {}, {}}, {3}, {3, 2, 2}, false},
+      {{"zero_preserving", {}, {}}, {2, 2}, {0, 9, 9, 9}, true},
+      {{"zero_preserving", {}, {}}, {2, 2}, {1, 9, 9, 9}, false},
+      {{"count_preserved", {}, {}}, {4}, {3, 2, 1, 0}, true},
+      {{"count_preserved", {}, {}}, {4}, {3, 2, 1, 1}, false},
+      {{"symmetric", {}, {}}, {2, 2}, {1, 2, 2, 1}, true},
+      {{"symmetric", {}, {}}, {2, 2}, {1, 2, 3, 1}, false},
+      {{"no_such_thing", {}, {}}, {1}, {1}, false},
+  };
+  for (const Case& item : cases) {
+    const Verdict verdict = judge(item);
+    EXPECT_EQ(verdict.failures.empty(), item.holds) << item.spec.name;
+    for (const ValidationFailure& failure : verdict.failures) {
+      EXPECT_EQ(failure.kind, FindingKind::InvariantViolation);
+    }
+  }
+}
+
+TEST(Invariants, NameTheElementAndTheValue) {
+  const Verdict verdict = judge({{"non_negative", {}, {}}, {2, 2}, {0, 1, -3, 1}, false});
+  ASSERT_EQ(verdict.failures.size(), 1u);
+  EXPECT_EQ(verdict.failures[0].message,
+            "invariant non_negative: element 2 [1, 0] is -3, expected a value >= 0");
+  EXPECT_EQ(verdict.failures[0].index, 2);
+  EXPECT_EQ(verdict.failures[0].actual, -3.0);
+}
+
+TEST(Invariants, AreAllListed) {
+  EXPECT_GE(known_invariants().size(), 15u);
+  EXPECT_STREQ(known_invariants()[0].name, "non_negative");
+}
+
+}  // namespace
+}  // namespace gpuemu

@@ -1,0 +1,76 @@
+// The one pass over output and reference: every statistic, every fault of an element, the worst use
+// of the bound. Fast where a block has no fault and sets no new maximum; element by element
+// elsewhere.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "daemon/validate/bound.h"
+#include "daemon/validate/percentiles.h"
+#include "daemon/validate/validate.h"
+
+namespace gpuemu {
+
+enum class Fault : uint8_t {
+  None,
+  Tolerance,
+  NanCreated,
+  NanLost,
+  NanBoth,
+  InfCreated,
+  InfLost,
+  InfBoth
+};
+inline constexpr size_t kFaultCount = 8;
+FindingKind kind_of(Fault fault, bool legacy);
+
+/// How non-finite values are judged.
+struct NonFiniteRules {
+  std::optional<NanPolicy> policy;
+  bool refuse_nan = false, refuse_inf = false;  ///< Even where the reference has the same.
+  bool overflow_edge = false;  ///< Inf for a finite reference at the format's edge.
+};
+
+/// Decides single elements; the scan and the search for error patterns share it.
+class Judge {
+ public:
+  /// The comparison outlives the judge.
+  explicit Judge(const Comparison& comparison);
+  Fault of(size_t index, double output, double reference) const;
+  Fault at(size_t index) const;
+  const Comparison& comparison() const { return comparison_; }
+  const Bound& bound() const { return bound_; }
+  bool legacy() const { return !rules_.policy.has_value(); }
+
+ private:
+  Fault of_non_finite(double output, double reference) const;
+  const Comparison& comparison_;
+  Bound bound_;
+  NonFiniteRules rules_;
+};
+
+struct FaultTally {
+  uint64_t count = 0;
+  size_t first = 0;  ///< Valid when count > 0.
+};
+
+struct Scan {
+  uint64_t count = 0;
+  std::array<FaultTally, kFaultCount> faults;
+  double sum_abs = 0, max_abs = 0, sum_rel = 0, max_rel = 0, sum_ulp = 0;
+  uint64_t rel_count = 0, max_ulp = 0;
+  double max_diff = 0, max_rel_diff = 0;
+  double worst_use = 0;
+  size_t worst_index = 0;
+  bool inexact = false;  ///< Some absolute error is not a float32 value.
+  std::array<BracketCounts, kPercentileCount> brackets;
+};
+
+/// Float outputs. `stats` receives the wire's statistics.
+Scan scan_floats(const Judge& judge, ErrorStats& stats);
+/// Integers, bool, and a float reference of them.
+Scan scan_exact(const Judge& judge);
+
+}  // namespace gpuemu

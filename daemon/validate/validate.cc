@@ -1,0 +1,113 @@
+#include "daemon/validate/validate.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "daemon/validate/describe.h"
+#include "daemon/validate/formats.h"
+#include "daemon/validate/invariants.h"
+#include "daemon/validate/scan.h"
+
+namespace gpuemu {
+namespace {
+
+ValidationFailure failure_of(const Comparison& comparison, FindingKind kind, std::string message) {
+  ValidationFailure failure;
+  failure.kind = kind;
+  failure.message = std::move(message);
+  failure.output = comparison.output_name;
+  return failure;
+}
+
+/// Shape, dtype and the number of bytes; values are compared only when nothing is reported.
+void check_metadata(const Comparison& comparison, Verdict& verdict) {
+  const TensorView &output = comparison.output, &reference = comparison.reference;
+  if (output.shape != reference.shape) {
+    verdict.failures.push_back(
+        failure_of(comparison, FindingKind::ShapeMismatch,
+                   fmt::format("shape mismatch: output is {}, reference is {}",
+                               to_string(output.shape), to_string(reference.shape))));
+  }
+  if (!comparison.reference_is_wide && output.dtype != reference.dtype) {
+    verdict.failures.push_back(
+        failure_of(comparison, FindingKind::DTypeMismatch,
+                   fmt::format("dtype mismatch: output is {}, reference is {}",
+                               name_of(output.dtype), name_of(reference.dtype))));
+  }
+}
+
+/// One failure per kind: the first fault of the kind, and how many there are.
+void report_kind(const Judge& judge, const Scan& scan, FindingKind kind, Verdict& verdict) {
+  Fault first = Fault::None;
+  uint64_t count = 0;
+  for (size_t i = 1; i < kFaultCount; ++i) {
+    const auto fault = static_cast<Fault>(i);
+    const FaultTally& tally = scan.faults[i];
+    if (tally.count == 0 || kind_of(fault, judge.legacy()) != kind) continue;
+    count += tally.count;
+    const bool earlier =
+        first == Fault::None || tally.first < scan.faults[static_cast<size_t>(first)].first;
+    if (earlier) first = fault;
+  }
+  if (first == Fault::None) return;
+  const size_t index = scan.faults[static_cast<size_t>(first)].first;
+  const Comparison& comparison = judge.comparison();
+  ValidationFailure failure =
+      failure_of(comparison, kind, describe_fault(judge, first, index, count));
+  failure.index = static_cast<int64_t>(index);
+  failure.expected = element(comparison.reference, index);
+  failure.actual = element(comparison.output, index);
+  verdict.failures.push_back(std::move(failure));
+}
+
+void compare_values(const Comparison& comparison, Verdict& verdict) {
+  const Judge judge(comparison);
+  const bool floats = is_float(comparison.output.dtype);
+  ErrorStats stats;
+  const Scan scan = floats ? scan_floats(judge, stats) : scan_exact(judge);
+  verdict.max_diff = scan.max_diff;
+  if (floats) {
+    verdict.max_rel_diff = scan.max_rel_diff;
+    verdict.stats = stats;
+  }
+  if (scan.worst_use > 0) {
+    verdict.worst_use = scan.worst_use;
+    verdict.worst_index = static_cast<int64_t>(scan.worst_index);
+  }
+  for (const FindingKind kind :
+       {FindingKind::ToleranceExceeded, FindingKind::NaNDetected, FindingKind::InfDetected}) {
+    report_kind(judge, scan, kind, verdict);
+  }
+}
+
+/// Several invariants may be violated; the first speaks, the others join its message.
+void check_invariants(const Comparison& comparison, Verdict& verdict) {
+  std::optional<ValidationFailure> first;
+  for (const InvariantSpec& spec : comparison.policy.invariants) {
+    std::optional<ValidationFailure> found = check_invariant(comparison, spec);
+    if (!found.has_value()) continue;
+    if (first.has_value()) {
+      first->message += "; " + found->message;
+    } else {
+      first = std::move(found);
+    }
+  }
+  if (!first.has_value()) return;
+  first->output = comparison.output_name;
+  verdict.failures.push_back(std::move(*first));
+}
+
+}  // namespace
+
+TensorView view_of(const Tensor& tensor) { return {tensor.dtype, tensor.shape, tensor.data}; }
+
+Verdict validate(const Comparison& comparison) {
+  Verdict verdict;
+  check_metadata(comparison, verdict);
+  if (verdict.failures.empty()) compare_values(comparison, verdict);
+  check_invariants(comparison, verdict);
+  return verdict;
+}
+
+}  // namespace gpuemu
