@@ -32,7 +32,6 @@ Brackets bracket_percentiles(std::vector<double> sample, uint64_t count) {
     };
     brackets[which].low = at(p * size - spread);
     brackets[which].high = at(p * size + spread);
-    brackets[which].tied = brackets[which].low == brackets[which].high;
   }
   return brackets;
 }
@@ -40,9 +39,12 @@ Brackets bracket_percentiles(std::vector<double> sample, uint64_t count) {
 double percentile_value(size_t which, uint64_t count, const Bracket& bracket, BracketCounts counts,
                         bool inexact, const Revisit& revisit) {
   const uint64_t rank = percentile_rank(which, count);
-  if (rank >= counts.below && rank < counts.to_high) {
-    if (!bracket.tied) return nth(counts.kept, rank - counts.below);
-    if (!inexact) return static_cast<double>(bracket.low);
+  if (rank >= counts.to_low && rank < counts.below_high)
+    return nth(counts.kept, rank - counts.to_low);
+  if (!inexact && rank >= counts.below && rank < counts.to_low)
+    return static_cast<double>(bracket.low);
+  if (!inexact && rank >= counts.below_high && rank < counts.to_high) {
+    return static_cast<double>(bracket.high);
   }
   std::vector<double> all;
   all.reserve(count);

@@ -19,7 +19,6 @@ uint64_t percentile_rank(size_t which, uint64_t count);
 /// comparison after rounding to float32 decides like one before it.
 struct Bracket {
   float low = 0, high = 0;
-  bool tied = false;  ///< low == high: one value holds the whole neighbourhood; nothing is kept.
 };
 using Brackets = std::array<Bracket, kPercentileCount>;
 
@@ -28,9 +27,12 @@ Brackets bracket_percentiles(std::vector<double> sample, uint64_t count);
 
 /// What one pass (or one thread's part of it) found.
 struct BracketCounts {
-  uint64_t below = 0;        ///< float(value) < low
+  uint64_t below = 0;  ///< float(value) < low
+  uint64_t to_low =
+      0;  ///< float(value) <= low; many, where errors are whole units in the last place.
+  uint64_t below_high = 0;   ///< float(value) < high
   uint64_t to_high = 0;      ///< float(value) <= high
-  std::vector<double> kept;  ///< low <= float(value) <= high, unless tied.
+  std::vector<double> kept;  ///< low < float(value) < high
 };
 
 /// Calls visit(value) for every value again; only when a bracket missed or ties hide inexact

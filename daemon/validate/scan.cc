@@ -32,7 +32,7 @@ Brackets brackets_of(const Comparison& comparison, size_t count) {
   Brackets brackets;
   if (count < kBracketElementsMin) {
     // Everything lies inside: the values are kept and selected from.
-    for (Bracket& bracket : brackets) bracket = {0, std::numeric_limits<float>::infinity(), false};
+    for (Bracket& bracket : brackets) bracket = {-1, std::numeric_limits<float>::infinity()};
     return brackets;
   }
   std::vector<double> sample(kSampleElements);
@@ -86,6 +86,8 @@ void merge_scans(Scan& to, Scan&& from) {
   for (size_t i = 0; i < kPercentileCount; ++i) {
     BracketCounts& counts = to.brackets[i];
     counts.below += from.brackets[i].below;
+    counts.to_low += from.brackets[i].to_low;
+    counts.below_high += from.brackets[i].below_high;
     counts.to_high += from.brackets[i].to_high;
     counts.kept.insert(counts.kept.end(), from.brackets[i].kept.begin(),
                        from.brackets[i].kept.end());

@@ -23,11 +23,11 @@ void count_percentiles(const Brackets& brackets, double value, Scan& scan) {
   for (size_t which = 0; which < kPercentileCount; ++which) {
     const Bracket& bracket = brackets[which];
     BracketCounts& counts = scan.brackets[which];
-    if (rounded < bracket.low) ++counts.below;
-    if (rounded <= bracket.high) {
-      ++counts.to_high;
-      if (!bracket.tied && rounded >= bracket.low) counts.kept.push_back(value);
-    }
+    counts.below += rounded < bracket.low ? 1 : 0;
+    counts.to_low += rounded <= bracket.low ? 1 : 0;
+    counts.below_high += rounded < bracket.high ? 1 : 0;
+    counts.to_high += rounded <= bracket.high ? 1 : 0;
+    if (rounded > bracket.low && rounded < bracket.high) counts.kept.push_back(value);
   }
 }
 
@@ -88,13 +88,14 @@ namespace {
 struct Lanes {
   __m256d sum_abs, max_abs, sum_rel;
   __m256i max_ulp, sum_ulp, zeros, inexact;
-  __m256i below[kPercentileCount], to_high[kPercentileCount];
+  __m256i below[kPercentileCount], to_low[kPercentileCount];
+  __m256i below_high[kPercentileCount], to_high[kPercentileCount];
   __m256d dirty;
 };
 
 struct Thresholds {
   __m256d atol, rtol, use, relative;
-  __m256 low[kPercentileCount], high[kPercentileCount], keep[kPercentileCount];
+  __m256 low[kPercentileCount], high[kPercentileCount];
 };
 
 __attribute__((target("avx2"))) inline __m256d magnitude(__m256d value) {
@@ -136,6 +137,11 @@ __attribute__((target("avx2"), always_inline)) inline void add_ulps(__m256 outpu
   to.zeros = _mm256_sub_epi32(to.zeros, _mm256_castps_si256(zero));
 }
 
+/// Counts the lanes whose mask is set (all ones, -1).
+__attribute__((target("avx2"), always_inline)) inline void subtract(__m256i& from, __m256 mask) {
+  from = _mm256_sub_epi32(from, _mm256_castps_si256(mask));
+}
+
 /// Values kept inside brackets, written in place of a push so that the loop stays short.
 struct Kept {
   std::array<std::array<double, kBlockElements>, kPercentileCount> values;
@@ -154,11 +160,13 @@ __attribute__((target("avx2"), always_inline)) inline void add_ranks(__m256d low
   __m256 inside[kPercentileCount];
   __m256 any = _mm256_setzero_ps();
   for (size_t which = 0; which < kPercentileCount; ++which) {
-    const __m256 below = _mm256_cmp_ps(value, at.low[which], _CMP_LT_OQ);
-    const __m256 to_high = _mm256_cmp_ps(value, at.high[which], _CMP_LE_OQ);
-    to.below[which] = _mm256_sub_epi32(to.below[which], _mm256_castps_si256(below));
-    to.to_high[which] = _mm256_sub_epi32(to.to_high[which], _mm256_castps_si256(to_high));
-    inside[which] = _mm256_and_ps(at.keep[which], _mm256_andnot_ps(below, to_high));
+    const __m256 to_low = _mm256_cmp_ps(value, at.low[which], _CMP_LE_OQ);
+    const __m256 below_high = _mm256_cmp_ps(value, at.high[which], _CMP_LT_OQ);
+    subtract(to.below[which], _mm256_cmp_ps(value, at.low[which], _CMP_LT_OQ));
+    subtract(to.to_low[which], to_low);
+    subtract(to.below_high[which], below_high);
+    subtract(to.to_high[which], _mm256_cmp_ps(value, at.high[which], _CMP_LE_OQ));
+    inside[which] = _mm256_andnot_ps(to_low, below_high);
     any = _mm256_or_ps(any, inside[which]);
   }
   if (_mm256_testz_ps(any, any) != 0) return;
@@ -182,7 +190,6 @@ __attribute__((target("avx2"))) Thresholds thresholds_of(const BlockRun& run, co
   for (size_t which = 0; which < kPercentileCount; ++which) {
     at.low[which] = _mm256_set1_ps(run.brackets[which].low);
     at.high[which] = _mm256_set1_ps(run.brackets[which].high);
-    at.keep[which] = _mm256_castsi256_ps(_mm256_set1_epi32(run.brackets[which].tied ? 0 : -1));
   }
   return at;
 }
@@ -225,6 +232,8 @@ __attribute__((target("avx2"))) bool merge(const Lanes& lanes, const Kept& kept,
   for (size_t which = 0; which < kPercentileCount; ++which) {
     BracketCounts& counts = scan.brackets[which];
     counts.below += total(lanes_of(lanes.below[which]));
+    counts.to_low += total(lanes_of(lanes.to_low[which]));
+    counts.below_high += total(lanes_of(lanes.below_high[which]));
     counts.to_high += total(lanes_of(lanes.to_high[which]));
     counts.kept.insert(counts.kept.end(), kept.values[which].begin(),
                        kept.values[which].begin() + static_cast<std::ptrdiff_t>(kept.count[which]));
