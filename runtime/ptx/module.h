@@ -2,6 +2,8 @@
 // all its text. Instructions keep family and modifiers apart, in the order they were written.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -24,27 +26,50 @@ struct SourceLine {
 };
 
 enum class Type : uint8_t {
-  None, B8, B16, B32, B64, B128, U8, U16, U32, U64, S8, S16, S32, S64,
-  F16, F16x2, BF16, BF16x2, F32, F64, TF32, E4M3x2, E5M2x2, Pred,
+  None,
+  B8,
+  B16,
+  B32,
+  B64,
+  B128,
+  U8,
+  U16,
+  U32,
+  U64,
+  S8,
+  S16,
+  S32,
+  S64,
+  F16,
+  F16x2,
+  BF16,
+  BF16x2,
+  F32,
+  F64,
+  TF32,
+  E4M3x2,
+  E5M2x2,
+  Pred,
 };
-uint32_t byte_size(Type type);  ///< 0 for None; 1 for Pred.
-std::string_view name_of(Type type);                      ///< "f32"
+uint32_t byte_size(Type type);                              ///< 0 for None; 1 for Pred.
+std::string_view name_of(Type type);                        ///< "f32"
 std::optional<Type> type_from_name(std::string_view name);  ///< Without the dot.
 
 enum class Space : uint8_t { Generic, Reg, Param, Global, Shared, Local, Const };
 
 struct Operand {
   enum class Kind : uint8_t {
-    Register,   ///< `reg`: index into Function::registers. `negated` for !%p.
-    Special,    ///< `name`: "%tid.x", "%laneid", ...
-    Integer,    ///< `bits`: two's complement.
-    Float,      ///< `bits`: IEEE pattern; `float_bits` 32 or 64.
-    Variable,   ///< `name`: address of a variable, function or label name (call, mov); plus `offset`.
-    Address,    ///< [base + offset]: base in `elements[0]` (Register, Variable or Integer).
-    Vector,     ///< {a, b, ...}: `elements`.
-    PredPair,   ///< p|q: `elements`.
-    Label,      ///< `label`: index into Function::labels.
-    Sink,       ///< `_`
+    Register,  ///< `reg`: index into Function::registers. `negated` for !%p.
+    Special,   ///< `name`: "%tid.x", "%laneid", ...
+    Integer,   ///< `bits`: two's complement.
+    Float,     ///< `bits`: IEEE pattern; `float_bits` 32 or 64.
+    Variable,  ///< `name`: address of a variable, function or label name (call, mov); plus
+               ///< `offset`.
+    Address,   ///< [base + offset]: base in `elements[0]` (Register, Variable or Integer).
+    Vector,    ///< {a, b, ...}: `elements`.
+    PredPair,  ///< p|q: `elements`.
+    Label,     ///< `label`: index into Function::labels.
+    Sink,      ///< `_`
   };
   Kind kind = Kind::Sink;
   bool negated = false;
@@ -62,8 +87,8 @@ struct Instruction {
   std::vector<std::string> modifiers;  ///< Without dots, as written: {"global", "nc", "v4", "f32"}.
   std::optional<Operand> guard;        ///< Register operand, `negated` for @!%p.
   std::vector<Operand> operands;       ///< Destination first; for call: see below.
-  // call (ret), callee, (args): operands[0] the callee (Variable or Register); results, arguments and
-  // the prototype or target table name here.
+  // call (ret), callee, (args): operands[0] the callee (Variable or Register); results, arguments
+  // and the prototype or target table name here.
   std::vector<Operand> call_results, call_arguments;
   std::string call_prototype;
   Location where;
@@ -84,11 +109,11 @@ struct Variable {
   Space space = Space::Global;
   Type type = Type::B8;
   uint32_t align = 1;
-  uint64_t bytes = 0;       ///< 0: extern array of unknown size (dynamic shared memory).
+  uint64_t bytes = 0;  ///< 0: extern array of unknown size (dynamic shared memory).
   std::vector<uint64_t> dims;
   bool is_extern = false;
   std::vector<std::byte> init;  ///< Empty, or `bytes` long.
-  struct Relocation {            ///< An address of another variable or function in the initialiser.
+  struct Relocation {           ///< An address of another variable or function in the initialiser.
     uint64_t offset = 0;
     std::string symbol;
     int64_t addend = 0;
@@ -112,13 +137,17 @@ struct Function {
   std::vector<Variable> params;   ///< In order; offsets by natural alignment.
   std::vector<Variable> results;  ///< Of a .func.
   std::vector<Register> registers;
-  std::vector<Variable> variables;  ///< .local, .shared, .param, .const, .global declared inside (renamed unique if shadowed).
+  std::vector<Variable> variables;  ///< .local, .shared, .param, .const, .global declared inside
+                                    ///< (renamed unique if shadowed).
   std::vector<Label> labels;
-  std::map<std::string, std::vector<std::string>> branch_targets;  ///< .branchtargets / .calltargets
+  std::map<std::string, std::vector<std::string>>
+      branch_targets;  ///< .branchtargets / .calltargets
   std::vector<Instruction> body;
   uint32_t reqntid[3] = {0, 0, 0};
   uint32_t maxntid[3] = {0, 0, 0};
+  uint32_t reqnctapercluster[3] = {0, 0, 0};
   uint32_t minnctapersm = 0, maxnreg = 0;
+  bool explicit_cluster = false;
   Location where;
 };
 
@@ -129,9 +158,14 @@ struct Module {
   std::map<uint32_t, std::string> files;  ///< From .file
   std::vector<Variable> variables;        ///< .global, .const, .shared (extern), .tex ...
   std::vector<Function> functions;
-  std::vector<std::string> warnings;  ///< "line 1: .version 9.5 is newer than the newest known, 9.0"
+  /// (file, line, column) of inlined code to the place that it was inlined at, from .loc.
+  std::map<std::array<uint32_t, 3>, SourceLine> inlined;
+  std::vector<std::string>
+      warnings;  ///< "line 1: .version 9.5 is newer than the newest known, 9.0"
 
   const Function* find(std::string_view name) const;
+  /// `line` with inlining undone: the line of the kernel's own text that a person wrote.
+  SourceLine outermost(SourceLine line) const;
 };
 
 }  // namespace gpuemu::ptx

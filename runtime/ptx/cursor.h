@@ -1,0 +1,62 @@
+// One token of look-ahead over a lexer, and the errors that name file, line and column.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "common/base/result.h"
+#include "runtime/ptx/lexer.h"
+
+namespace gpuemu::ptx {
+
+class Cursor {
+ public:
+  Cursor(std::string_view text, std::string name)
+      : lexer_(text), name_(std::move(name)), ahead_(lexer_.next()) {}
+
+  const Token& peek() const { return ahead_; }
+  Token take() { return std::exchange(ahead_, lexer_.next()); }
+  bool is(char punct) const { return ahead_.punct == punct && ahead_.kind == TokenKind::Punct; }
+  bool is_directive(std::string_view text) const {
+    return ahead_.kind == TokenKind::Directive && ahead_.text == text;
+  }
+  /// Whether the token behind peek() is this; only a look at the text's next characters.
+  bool next_is(char punct) { return lexer_.blank_then(punct); }
+  bool accept(char punct);
+  bool accept_directive(std::string_view text);
+
+  /// `what` reads like "after the operands".
+  Status expect(char punct, std::string_view what);
+  Result<std::string_view> word(std::string_view what);
+  /// An integer with an optional sign, two's complement.
+  Result<uint64_t> integer(std::string_view what);
+  Result<uint32_t> integer_below(uint64_t limit, std::string_view what);
+
+  /// Skips to the closing brace of an opened one, or to the end of the text.
+  Status skip_braces(Location opened);
+  Status skip_parentheses();
+  void skip_line();
+
+  Error unexpected(std::string_view expected) const;
+  template <typename... Args>
+  Error error_at(Location where, fmt::format_string<Args...> text, Args&&... args) const {
+    return located(where, fmt::format(text, std::forward<Args>(args)...));
+  }
+  Error located(Location where, const std::string& what) const;
+
+ private:
+  Lexer lexer_;
+  std::string name_;
+  Token ahead_;
+};
+
+/// The value of a Number token: integer, or float pattern with its width.
+struct Number {
+  uint64_t bits = 0;
+  uint32_t float_bits = 0;  ///< 0: an integer.
+};
+std::optional<Number> number_from(std::string_view text);
+
+}  // namespace gpuemu::ptx

@@ -1,0 +1,36 @@
+// Variable declarations with their initialisers, the same at module level, in functions and in
+// parameter lists.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "common/base/result.h"
+#include "runtime/ptx/cursor.h"
+#include "runtime/ptx/module.h"
+
+namespace gpuemu::ptx {
+
+/// What precedes the names: ".align 4 .v2 .f32".
+struct Declaration {
+  Space space = Space::Global;
+  Type type = Type::None;
+  uint32_t align = 0;   ///< 0: that of the type.
+  uint32_t vector = 1;  ///< .v2 .v4 .v8
+  bool is_extern = false;
+  bool ptr = false;
+};
+
+/// The state space that a directive such as ".global" names.
+std::optional<Space> space_from_directive(std::string_view directive);
+
+/// Reads from behind the state space up to the first name.
+Result<Declaration> parse_declaration(Cursor& in, Space space);
+
+/// One name with its dimensions; no initialiser. A name in angle brackets makes several.
+Result<std::vector<Variable>> parse_declarator(Cursor& in, const Declaration& declaration);
+
+/// "= value" or nothing. `budget`: bytes of initialisers that the module may still have.
+Status parse_initialiser(Cursor& in, Variable& variable, uint64_t& budget);
+
+}  // namespace gpuemu::ptx

@@ -1,0 +1,293 @@
+// Instructions and their operands.
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "runtime/ptx/function_parser.h"
+#include "runtime/ptx/limits.h"
+#include "runtime/ptx/special.h"
+
+namespace gpuemu::ptx {
+namespace {
+
+Status split_opcode(const Cursor& in, const Token& token, Instruction& made) {
+  std::string_view rest = token.text;
+  size_t dot = rest.find('.');
+  made.family = rest.substr(0, dot);
+  made.modifiers.reserve(static_cast<size_t>(std::ranges::count(rest, '.')));
+  while (dot != std::string_view::npos) {
+    rest.remove_prefix(dot + 1);
+    dot = rest.find('.');
+    made.modifiers.emplace_back(rest.substr(0, dot));
+  }
+  const char first = made.family[0];
+  if (first >= 'a' && first <= 'z') return {};
+  return in.error_at(
+      token.where, "unexpected '{}'; expected an instruction, a directive or a label", token.text);
+}
+
+}  // namespace
+
+Status FunctionParser::instruction() {
+  Instruction made;
+  made.where = in_.peek().where;
+  has_pending_ = false;
+  if (in_.is('@')) GPUEMU_TRY(guard(made));
+  if (in_.peek().kind != TokenKind::Word) return in_.unexpected("an instruction");
+  const Token opcode = in_.take();
+  made.where = opcode.where;
+  made.source = line_;
+  GPUEMU_TRY(split_opcode(in_, opcode, made));
+  while (in_.peek().kind == TokenKind::Directive) {
+    made.modifiers.emplace_back(in_.take().text.substr(1));
+  }
+  if (state_.instruction_budget-- == 0) {
+    return in_.error_at(opcode.where, "more than {} instructions in a module, the limit",
+                        kInstructionsMax);
+  }
+  if (made.family == "call") {
+    GPUEMU_TRY(call(made));
+  } else if (!in_.is(';')) {
+    made.operands.reserve(4);
+    do {
+      made.operands.push_back(GPUEMU_TRY(operand(0)));
+    } while (in_.accept(','));
+  }
+  GPUEMU_TRY(in_.expect(';', "or ',' after an operand"));
+  if (has_pending_) pending_.push_back({function_.body.size(), symbols_.current()});
+  function_.body.push_back(std::move(made));
+  return {};
+}
+
+Status FunctionParser::guard(Instruction& made) {
+  in_.take();
+  const bool negated = in_.accept('!');
+  const Token name = in_.peek();
+  Operand operand = GPUEMU_TRY(named(negated));
+  if (operand.kind != Operand::Kind::Register ||
+      function_.registers[operand.reg].type != Type::Pred) {
+    return in_.error_at(name.where, "guard '{}' is no predicate; expected a .pred register",
+                        name.text);
+  }
+  made.guard = std::move(operand);
+  return {};
+}
+
+// call (results), callee, (arguments), prototype: all but the callee may be absent.
+Status FunctionParser::call(Instruction& made) {
+  if (in_.is('(')) {
+    made.call_results = GPUEMU_TRY(call_list());
+    GPUEMU_TRY(in_.expect(',', "after the results of a call"));
+  }
+  made.operands.push_back(GPUEMU_TRY(named(false)));
+  if (!in_.accept(',')) return {};
+  if (in_.is('(')) {
+    made.call_arguments = GPUEMU_TRY(call_list());
+    if (!in_.accept(',')) return {};
+  }
+  const Token name = in_.peek();
+  const std::string_view word = GPUEMU_TRY(in_.word("the prototype or target table of a call"));
+  const auto found = symbols_.find(word);
+  if (!found || (found->kind != Symbol::Kind::Prototype && found->kind != Symbol::Kind::Table)) {
+    return in_.error_at(
+        name.where, "unknown prototype '{}'; expected a label of .callprototype or .calltargets",
+        word);
+  }
+  made.call_prototype = word;
+  return {};
+}
+
+Result<std::vector<Operand>> FunctionParser::call_list() {
+  std::vector<Operand> list;
+  GPUEMU_TRY(in_.expect('(', "before a list of a call"));
+  if (in_.accept(')')) return list;
+  do {
+    list.push_back(GPUEMU_TRY(operand(1)));
+  } while (in_.accept(','));
+  GPUEMU_TRY(in_.expect(')', "or ',' in a list of a call"));
+  return list;
+}
+
+Result<Operand> FunctionParser::operand(uint32_t depth) {
+  if (depth > kOperandDepthMax) {
+    return in_.error_at(in_.peek().where, "operands nest deeper than {}, the limit",
+                        kOperandDepthMax);
+  }
+  const Token& token = in_.peek();
+  if (token.kind == TokenKind::Word) return named(false);
+  if (token.kind == TokenKind::Number) return signed_number();
+  if (token.kind == TokenKind::Punct) {
+    switch (token.punct) {
+      case '[':
+        return address(depth);
+      case '{':
+        return vector(depth);
+      case '-':
+      case '+':
+        return signed_number();
+      case '!':
+        in_.take();
+        return named(true);
+      default:
+        break;
+    }
+  }
+  return in_.unexpected("an operand");
+}
+
+Result<Operand> FunctionParser::signed_number() {
+  const bool negative = in_.accept('-');
+  if (!negative) in_.accept('+');
+  const Token token = in_.peek();
+  const auto number =
+      token.kind == TokenKind::Number ? number_from(token.text) : std::optional<Number>();
+  if (!number) return in_.unexpected("a number of at most 64 bits");
+  in_.take();
+  Operand made;
+  made.bits = number->bits;
+  made.float_bits = number->float_bits;
+  made.kind = number->float_bits == 0 ? Operand::Kind::Integer : Operand::Kind::Float;
+  if (!negative) return made;
+  if (number->float_bits == 0) {
+    made.bits = uint64_t{0} - made.bits;
+  } else {
+    made.bits ^= uint64_t{1} << (number->float_bits - 1);
+  }
+  return made;
+}
+
+// [base], [base+4], [base+-4], [base, {x, y}], [base, other]
+Result<Operand> FunctionParser::address(uint32_t depth) {
+  in_.take();
+  Operand made;
+  made.kind = Operand::Kind::Address;
+  Operand base = GPUEMU_TRY(operand(depth + 1));
+  using Kind = Operand::Kind;
+  if (base.kind != Kind::Register && base.kind != Kind::Variable && base.kind != Kind::Integer) {
+    return in_.error_at(in_.peek().where,
+                        "this address starts with no register, variable or integer");
+  }
+  made.offset = base.offset;
+  base.offset = 0;
+  if (in_.is('+') || in_.is('-')) made.offset = GPUEMU_TRY(offset());
+  made.elements.push_back(std::move(base));
+  while (in_.accept(',')) made.elements.push_back(GPUEMU_TRY(operand(depth + 1)));
+  GPUEMU_TRY(in_.expect(']', "after an address"));
+  return made;
+}
+
+Result<Operand> FunctionParser::vector(uint32_t depth) {
+  in_.take();
+  Operand made;
+  made.kind = Operand::Kind::Vector;
+  do {
+    made.elements.push_back(GPUEMU_TRY(operand(depth + 1)));
+  } while (in_.accept(','));
+  GPUEMU_TRY(in_.expect('}', "or ',' in a vector operand"));
+  return made;
+}
+
+Result<int64_t> FunctionParser::offset() {
+  if (in_.is('+')) in_.take();
+  return std::bit_cast<int64_t>(GPUEMU_TRY(in_.integer("an offset in bytes")));
+}
+
+// A name, name+offset or the pair p|q.
+Result<Operand> FunctionParser::named(bool negated) {
+  if (in_.peek().kind != TokenKind::Word) return in_.unexpected("a name");
+  const Token name = in_.take();
+  Operand made = GPUEMU_TRY(symbol(name));
+  if (negated) {
+    if (made.kind != Operand::Kind::Register) {
+      return in_.error_at(name.where, "'!' before '{}'; expected a .pred register", name.text);
+    }
+    made.negated = true;
+  }
+  if (made.kind == Operand::Kind::Variable && (in_.is('+') || in_.is('-'))) {
+    made.offset = GPUEMU_TRY(offset());
+  }
+  if (!in_.accept('|')) return made;
+  if (in_.peek().kind != TokenKind::Word) return in_.unexpected("a register after '|'");
+  Operand pair;
+  pair.kind = Operand::Kind::PredPair;
+  pair.elements.push_back(std::move(made));
+  const Token second = in_.take();
+  pair.elements.push_back(GPUEMU_TRY(symbol(second)));
+  return pair;
+}
+
+Operand FunctionParser::register_operand(std::string_view name, uint32_t index) const {
+  Operand made;
+  made.kind = Operand::Kind::Register;
+  made.reg = index;
+  const std::string& declared = function_.registers[index].name;
+  // A selector such as %r1.b0 stays visible in the name.
+  made.name = name.size() > declared.size() ? name : std::string_view(declared);
+  return made;
+}
+
+Result<Operand> FunctionParser::symbol(const Token& name) {
+  Operand made;
+  if (name.text == "_") return made;
+  const auto found = symbols_.find(name.text);
+  if (!found) return undeclared(name);
+  switch (found->kind) {
+    case Symbol::Kind::Register:
+      return register_operand({}, found->index);
+    case Symbol::Kind::VectorRegister:
+      made.kind = Operand::Kind::Vector;
+      for (uint32_t i = 0; i < found->count; ++i) {
+        made.elements.push_back(register_operand({}, found->index + i));
+      }
+      return made;
+    case Symbol::Kind::Variable:
+      made.name = function_.variables[found->index].name;
+      break;
+    case Symbol::Kind::Label:
+      has_pending_ = true;
+      [[fallthrough]];
+    case Symbol::Kind::Param:
+    case Symbol::Kind::Table:
+    case Symbol::Kind::Prototype:
+      made.name = name.text;
+      break;
+  }
+  made.kind = Operand::Kind::Variable;
+  return made;
+}
+
+// Special registers, constants, selected parts of registers; anything else may be declared later.
+Result<Operand> FunctionParser::undeclared(const Token& name) {
+  Operand made;
+  if (is_special_register(name.text)) {
+    made.kind = Operand::Kind::Special;
+    made.name = name.text;
+    return made;
+  }
+  if (name.text == "WARP_SZ") {
+    made.kind = Operand::Kind::Integer;
+    made.bits = 32;
+    return made;
+  }
+  const size_t dot = name.text.rfind('.');
+  const auto whole = symbols_.find(name.text.substr(0, dot));
+  if (dot != std::string_view::npos && whole && whole->kind == Symbol::Kind::Register) {
+    return register_operand(name.text, whole->index);
+  }
+  if (name.text[0] == '%') {
+    const std::string range = symbols_.nearest_range(name.text);
+    if (!range.empty()) {
+      return in_.error_at(name.where, "unknown register '{}'; the declaration here is {}",
+                          name.text, range);
+    }
+    return in_.error_at(name.where,
+                        "unknown register '{}'; expected one that .reg declares in this scope",
+                        name.text);
+  }
+  has_pending_ = true;
+  made.kind = Operand::Kind::Variable;
+  made.name = name.text;
+  return made;
+}
+
+}  // namespace gpuemu::ptx

@@ -1,0 +1,55 @@
+// PTX text to tokens, one at a time, without copying: token texts are views into the input.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "runtime/ptx/module.h"
+
+namespace gpuemu::ptx {
+
+enum class TokenKind : uint8_t {
+  End,
+  Word,       ///< Identifier with its dots: "ld.global.f32", "%tid.x", "$L__BB0_1".
+  Directive,  ///< ".reg", ".shared::cta": one dot, one name.
+  Number,     ///< Starts with a digit; no sign.
+  String,     ///< Text between the quotes, escapes as written.
+  Punct,      ///< One character.
+  Bad,        ///< `text` says what is wrong.
+};
+
+struct Token {
+  TokenKind kind = TokenKind::End;
+  char punct = 0;
+  std::string_view text;
+  Location where;
+};
+
+class Lexer {
+ public:
+  /// REQUIRES: `text` outlives the lexer and its tokens.
+  explicit Lexer(std::string_view text) : text_(text) {}
+
+  Token next();
+  /// Whether the next token is this character, and not two of it.
+  bool blank_then(char punct);
+  /// Drops the rest of the current line, for line-oriented remains of old compilers.
+  void skip_line();
+
+ private:
+  char at(size_t position) const { return position < text_.size() ? text_[position] : '\0'; }
+  /// False when a comment does not end.
+  bool skip_blank();
+  size_t word_end(size_t position, bool dots) const;
+  size_t number_end(size_t position) const;
+  Token token(TokenKind kind, size_t begin, size_t end);
+  Token string_token();
+
+  std::string_view text_;
+  size_t position_ = 0;
+  size_t line_start_ = 0;
+  uint32_t line_ = 1;
+};
+
+}  // namespace gpuemu::ptx

@@ -1,0 +1,36 @@
+// Limits of the PTX reader, each with its reason. Text beyond them is refused, never truncated.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gpuemu::ptx {
+
+/// Registers of one function: nvcc and Triton stay below 50,000; one declaration of a few
+/// characters may ask for any number, and each costs about 40 bytes here.
+inline constexpr uint32_t kRegistersMax = 1u << 20;
+/// Registers of all functions of a module together, for the same reason.
+inline constexpr uint32_t kModuleRegistersMax = 1u << 22;
+/// Instructions of a module, about 400 bytes each.
+inline constexpr size_t kInstructionsMax = size_t{1} << 24;
+/// Bytes of one variable: more than a GPU's memory of the common sort would be a typing mistake.
+inline constexpr uint64_t kVariableBytesMax = uint64_t{16} << 30;
+/// Bytes of all initialisers of a module: short texts can ask for long zero tails.
+inline constexpr uint64_t kInitialiserBytesMax = uint64_t{256} << 20;
+/// Nested { } inside a function: inline assembly nests two or three.
+inline constexpr uint32_t kScopeDepthMax = 64;
+/// Dimensions of an array and so the nesting of its initialiser.
+inline constexpr size_t kDimensionsMax = 8;
+/// Nested operands: a vector inside an address inside an operand list is the deepest real form.
+inline constexpr uint32_t kOperandDepthMax = 4;
+/// Names that one `name<N>` declaration of variables makes.
+inline constexpr uint64_t kVariableRangeMax = 1u << 16;
+/// Largest alignment: ptxas takes no more for any space.
+inline constexpr uint64_t kAlignMax = uint64_t{1} << 20;
+/// Steps followed from an inlined line to the line of the kernel: breaks cycles in hostile tables.
+inline constexpr uint32_t kInlineDepthMax = 64;
+/// Newest .version whose text this reader has seen.
+inline constexpr uint32_t kNewestMajor = 9;
+inline constexpr uint32_t kNewestMinor = 0;
+
+}  // namespace gpuemu::ptx

@@ -1,0 +1,252 @@
+// Module level: version, target, linkage, variables, functions; then the checks of verify.h.
+#include "runtime/ptx/parse.h"
+
+#include <charconv>
+
+#include "runtime/ptx/function_parser.h"
+#include "runtime/ptx/limits.h"
+#include "runtime/ptx/verify.h"
+
+namespace gpuemu::ptx {
+namespace {
+
+constexpr uint64_t kAny32 = uint64_t{1} << 32;
+
+class ModuleParser {
+ public:
+  ModuleParser(std::string_view text, const std::string& name) : in_(text, name) {
+    state_.initialiser_budget = kInitialiserBytesMax;
+    state_.register_budget = kModuleRegistersMax;
+    state_.instruction_budget = kInstructionsMax;
+  }
+
+  Result<Module> parse() {
+    GPUEMU_TRY(header());
+    while (in_.peek().kind != TokenKind::End) GPUEMU_TRY(item());
+    GPUEMU_TRY(verify(state_.module, in_));
+    return std::move(state_.module);
+  }
+
+ private:
+  Status header() {
+    if (!in_.accept_directive(".version")) {
+      return in_.unexpected(".version as the first directive, as in '.version 8.0'");
+    }
+    GPUEMU_TRY(version());
+    if (!in_.accept_directive(".target")) {
+      return in_.unexpected(".target behind .version, as in '.target sm_80'");
+    }
+    return target();
+  }
+
+  Status version() {
+    const Token token = in_.peek();
+    const std::string_view text = token.text;
+    uint32_t major = 0;
+    uint32_t minor = 0;
+    const auto front = std::from_chars(text.data(), text.data() + text.size(), major);
+    const bool dotted = front.ptr < text.data() + text.size() && *front.ptr == '.';
+    const auto back =
+        dotted ? std::from_chars(front.ptr + 1, text.data() + text.size(), minor) : front;
+    if (token.kind != TokenKind::Number || !dotted || back.ec != std::errc{} ||
+        back.ptr != text.data() + text.size()) {
+      return in_.unexpected("a version such as 8.0");
+    }
+    in_.take();
+    state_.module.version = text;
+    if (major > kNewestMajor || (major == kNewestMajor && minor > kNewestMinor)) {
+      state_.module.warnings.push_back(
+          fmt::format("line {}: .version {} is newer than the newest known, {}.{}",
+                      token.where.line, text, kNewestMajor, kNewestMinor));
+    }
+    return {};
+  }
+
+  Status target() {
+    state_.module.target = GPUEMU_TRY(in_.word("a target such as sm_80"));
+    while (in_.accept(',')) GPUEMU_TRY(in_.word("a target option"));
+    return {};
+  }
+
+  Status item() {
+    const Token& token = in_.peek();
+    if (in_.accept(';')) return {};
+    if (in_.is('@')) {  // "@@DWARF ..." of compilers before CUDA 5
+      in_.skip_line();
+      return {};
+    }
+    if (token.kind != TokenKind::Directive) return in_.unexpected("a directive");
+    if (GPUEMU_TRY(parse_common_directive(in_, state_, nullptr))) return {};
+    if (in_.accept_directive(".address_size")) {
+      state_.module.address_size = GPUEMU_TRY(in_.integer_below(65, "32 or 64"));
+      return {};
+    }
+    if (in_.accept_directive(".alias")) return alias();
+    return definition();
+  }
+
+  Status definition() {
+    bool is_extern = false;
+    for (;;) {
+      const Token token = in_.take();
+      if (token.text == ".extern") {
+        is_extern = true;
+      } else if (token.text == ".entry" || token.text == ".func") {
+        return function(token.text == ".entry");
+      } else if (const auto space = space_from_directive(token.text)) {
+        return variables(*space, is_extern);
+      } else if (token.text != ".visible" && token.text != ".weak" && token.text != ".common") {
+        return in_.error_at(
+            token.where,
+            "unknown '{}' at module level; expected .entry, .func, a state space or linkage",
+            token.text);
+      }
+      if (in_.peek().kind != TokenKind::Directive) return in_.unexpected("a directive");
+    }
+  }
+
+  Status function(bool is_entry) {
+    Function made = GPUEMU_TRY(FunctionParser(in_, state_).parse(is_entry));
+    auto& functions = state_.module.functions;
+    const auto [place, fresh] = state_.functions.try_emplace(made.name, functions.size());
+    if (state_.variables.contains(made.name)) {
+      return in_.error_at(made.where, "'{}' is already the name of a variable", made.name);
+    }
+    if (fresh) {
+      functions.push_back(std::move(made));
+      return {};
+    }
+    Function& known = functions[place->second];
+    if (!known.is_extern && !made.is_extern) {
+      return in_.error_at(made.where, "duplicate {} '{}'; the first stands on line {}",
+                          is_entry ? "entry" : "function", made.name, known.where.line);
+    }
+    const bool noreturn = known.noreturn || made.noreturn;
+    if (known.is_extern && !made.is_extern) known = std::move(made);
+    known.noreturn = noreturn;
+    return {};
+  }
+
+  Status variables(Space space, bool is_extern) {
+    Declaration declaration = GPUEMU_TRY(parse_declaration(in_, space));
+    declaration.is_extern = is_extern;
+    do {
+      std::vector<Variable> declared = GPUEMU_TRY(parse_declarator(in_, declaration));
+      for (Variable& variable : declared) {
+        GPUEMU_TRY(parse_initialiser(in_, variable, state_.initialiser_budget));
+        GPUEMU_TRY(add(std::move(variable)));
+      }
+    } while (in_.accept(','));
+    return in_.expect(';', "or ',' after a variable");
+  }
+
+  Status add(Variable variable) {
+    auto& all = state_.module.variables;
+    const auto [place, fresh] = state_.variables.try_emplace(variable.name, all.size());
+    if (fresh && !state_.functions.contains(variable.name)) {
+      all.push_back(std::move(variable));
+      return {};
+    }
+    if (fresh || (!all[place->second].is_extern && !variable.is_extern)) {
+      return in_.error_at(variable.where, "duplicate name '{}' in the module", variable.name);
+    }
+    if (!variable.is_extern) all[place->second] = std::move(variable);
+    return {};
+  }
+
+  // .alias name, function;  The name gets a copy of the body.
+  Status alias() {
+    const Location where = in_.peek().where;
+    const std::string name(GPUEMU_TRY(in_.word("the name of an alias")));
+    GPUEMU_TRY(in_.expect(',', "after the name of an alias"));
+    const std::string original(GPUEMU_TRY(in_.word("the function behind an alias")));
+    GPUEMU_TRY(in_.expect(';', "after an alias"));
+    auto& functions = state_.module.functions;
+    const auto from = state_.functions.find(original);
+    if (from == state_.functions.end() || functions[from->second].is_extern) {
+      return in_.error_at(where, "alias '{}' of '{}'; expected a function defined above", name,
+                          original);
+    }
+    Function copy = functions[from->second];
+    copy.name = name;
+    if (copy.body.size() > state_.instruction_budget ||
+        copy.registers.size() > state_.register_budget) {
+      return in_.error_at(where, "alias '{}' exceeds the limits of a module", name);
+    }
+    state_.instruction_budget -= copy.body.size();
+    state_.register_budget -= copy.registers.size();
+    const auto [place, fresh] = state_.functions.try_emplace(name, functions.size());
+    if (fresh) {
+      functions.push_back(std::move(copy));
+    } else if (functions[place->second].is_extern) {
+      functions[place->second] = std::move(copy);
+    } else {
+      return in_.error_at(where, "duplicate function '{}' by .alias", name);
+    }
+    return {};
+  }
+
+  Cursor in_;
+  ModuleState state_;
+};
+
+// .file 1 "a.cu"[, timestamp, size]
+Status file_directive(Cursor& in, Module& module) {
+  const uint32_t index = GPUEMU_TRY(in.integer_below(kAny32, "the number of a file"));
+  if (in.peek().kind != TokenKind::String) return in.unexpected("the name of a file in quotes");
+  module.files[index] = in.take().text;
+  while (in.accept(',')) GPUEMU_TRY(in.integer("a time or a size"));
+  return {};
+}
+
+Result<SourceLine> source_line(Cursor& in) {
+  SourceLine line;
+  line.file = GPUEMU_TRY(in.integer_below(kAny32, "the number of a file"));
+  line.line = GPUEMU_TRY(in.integer_below(kAny32, "a line"));
+  line.column = GPUEMU_TRY(in.integer_below(kAny32, "a column"));
+  return line;
+}
+
+// .loc 2 162 3[, function_name $L__info_string6[+4], inlined_at 1 1 30]
+Status loc_directive(Cursor& in, ModuleState& state, SourceLine* line) {
+  const SourceLine here = GPUEMU_TRY(source_line(in));
+  if (line != nullptr) *line = here;
+  while (in.accept(',')) {
+    const std::string_view attribute = GPUEMU_TRY(in.word("function_name or inlined_at"));
+    if (attribute == "inlined_at") {
+      const SourceLine outer = GPUEMU_TRY(source_line(in));
+      state.module.inlined[{here.file, here.line, here.column}] = outer;
+      continue;
+    }
+    GPUEMU_TRY(in.word("the label of a function name"));
+    if (in.accept('+')) GPUEMU_TRY(in.integer("an offset"));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<bool> parse_common_directive(Cursor& in, ModuleState& state, SourceLine* line) {
+  if (in.accept_directive(".loc")) {
+    GPUEMU_TRY(loc_directive(in, state, line));
+  } else if (in.accept_directive(".file")) {
+    GPUEMU_TRY(file_directive(in, state.module));
+  } else if (in.accept_directive(".pragma")) {
+    while (in.peek().kind == TokenKind::String || in.is(',')) in.take();
+    GPUEMU_TRY(in.expect(';', "after .pragma"));
+  } else if (in.accept_directive(".section")) {
+    while (in.peek().kind != TokenKind::End && !in.is('{')) in.take();
+    const Location opened = in.peek().where;
+    GPUEMU_TRY(in.expect('{', "after the name of a section"));
+    GPUEMU_TRY(in.skip_braces(opened));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+Result<Module> parse(std::string_view text, const std::string& name) {
+  return ModuleParser(text, name).parse();
+}
+
+}  // namespace gpuemu::ptx

@@ -1,0 +1,66 @@
+// The names of one function: nested scopes, register ranges, and spellings made unique.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace gpuemu::ptx {
+
+struct Symbol {
+  enum class Kind : uint8_t { Register, VectorRegister, Variable, Param, Label, Table, Prototype };
+  Kind kind = Kind::Register;
+  uint32_t index = 0;
+  uint32_t count = 1;  ///< Elements of a vector register.
+};
+
+class SymbolTable {
+ public:
+  SymbolTable() { scopes_.emplace_back(); }
+
+  void open();
+  /// REQUIRES: depth() > 0.
+  void close();
+  uint32_t depth() const { return depth_; }
+  uint32_t current() const { return current_; }
+
+  /// False when the innermost scope has the name already. `name` is copied only by `keep`.
+  bool declare(std::string_view name, Symbol symbol);
+  /// prefix0 .. prefix(count-1) become registers first, first+1, ...
+  bool declare_range(std::string_view prefix, uint32_t first, uint32_t count);
+
+  std::optional<Symbol> find(std::string_view name) const { return find_from(name, current_); }
+  /// As seen from a scope that may be closed: labels may be used before they stand in the text.
+  std::optional<Symbol> find_from(std::string_view name, uint32_t scope) const;
+  /// "%r<9>" for %r12, when that is the range visible here that the name misses.
+  std::string nearest_range(std::string_view name) const;
+
+  /// A suffix that tells this declaration of `name` from earlier ones in the function: "" or "@2".
+  std::string suffix_for(std::string_view name);
+  /// The same bytes, living as long as the table.
+  std::string_view keep(std::string text) { return kept_.emplace_back(std::move(text)); }
+
+ private:
+  struct Range {
+    std::string_view prefix;
+    uint32_t first = 0;
+    uint32_t count = 0;
+  };
+  struct Scope {
+    uint32_t parent = 0;
+    std::vector<Range> ranges;
+    std::unordered_map<std::string_view, Symbol> names;
+  };
+
+  std::vector<Scope> scopes_;  // Closed ones stay, for find_from.
+  std::unordered_map<std::string_view, uint32_t> declarations_;
+  std::deque<std::string> kept_;
+  uint32_t current_ = 0;
+  uint32_t depth_ = 0;
+};
+
+}  // namespace gpuemu::ptx

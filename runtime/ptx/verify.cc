@@ -1,0 +1,122 @@
+#include "runtime/ptx/verify.h"
+
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "runtime/ptx/opcode.h"
+
+namespace gpuemu::ptx {
+namespace {
+
+using Names = std::unordered_set<std::string_view>;
+
+class Verifier {
+ public:
+  Verifier(const Module& module, const Cursor& in) : module_(module), in_(in) {
+    for (const Variable& variable : module.variables) variables_.insert(variable.name);
+    for (const Function& function : module.functions) functions_[function.name] = &function;
+  }
+
+  Status run() {
+    for (const Variable& variable : module_.variables) GPUEMU_TRY(check(variable));
+    for (const Function& function : module_.functions) {
+      local_.clear();
+      for (const Variable& variable : function.params) local_.insert(variable.name);
+      for (const Variable& variable : function.results) local_.insert(variable.name);
+      for (const Variable& variable : function.variables) local_.insert(variable.name);
+      for (const Label& label : function.labels) local_.insert(label.name);
+      for (const auto& [name, targets] : function.branch_targets) local_.insert(name);
+      for (const Variable& variable : function.variables) GPUEMU_TRY(check(variable));
+      for (const Instruction& instruction : function.body) GPUEMU_TRY(check(function, instruction));
+    }
+    return {};
+  }
+
+ private:
+  bool known(std::string_view name) const {
+    return local_.contains(name) || variables_.contains(name) || functions_.contains(name);
+  }
+
+  Status check(const Variable& variable) const {
+    for (const Variable::Relocation& relocation : variable.relocations) {
+      if (known(relocation.symbol)) continue;
+      return in_.error_at(
+          variable.where,
+          "unknown name '{}' in the initialiser of '{}'; expected a variable or function",
+          relocation.symbol, variable.name);
+    }
+    return {};
+  }
+
+  Status check(const Function& function, const Instruction& instruction) const {
+    if (instruction.family == "call") GPUEMU_TRY(check_call(instruction));
+    for (const auto* list :
+         {&instruction.operands, &instruction.call_results, &instruction.call_arguments}) {
+      for (const Operand& operand : *list) GPUEMU_TRY(check(function, instruction, operand));
+    }
+    const OpcodeRow* row = find_opcode(instruction.family);
+    const size_t count = instruction.operands.size();
+    if (row == nullptr || (count >= row->operands_min && count <= row->operands_max)) return {};
+    return in_.error_at(instruction.where, "'{}' has {} operands; expected {} to {}",
+                        instruction.spelling(), count, row->operands_min, row->operands_max);
+  }
+
+  Status check(const Function& function, const Instruction& instruction,
+               const Operand& operand) const {
+    using Kind = Operand::Kind;
+    if (operand.kind == Kind::Variable && !known(operand.name)) {
+      return in_.error_at(instruction.where,
+                          "unknown name '{}'; expected a register, variable, function or label",
+                          operand.name);
+    }
+    if (operand.kind == Kind::Address && operand.elements[0].kind == Kind::Register) {
+      const Register& base = function.registers[operand.elements[0].reg];
+      if (byte_size(base.type) < 4) {
+        return in_.error_at(instruction.where,
+                            "address register '{}' is .{}; expected one of 32 or 64 bits",
+                            base.name, name_of(base.type));
+      }
+    }
+    if (operand.negated && function.registers[operand.reg].type != Type::Pred) {
+      return in_.error_at(instruction.where, "'!' before '{}' of .{}; expected a .pred register",
+                          operand.name, name_of(function.registers[operand.reg].type));
+    }
+    for (const Operand& element : operand.elements) {
+      GPUEMU_TRY(check(function, instruction, element));
+    }
+    return {};
+  }
+
+  Status check_call(const Instruction& call) const {
+    const Operand& callee = call.operands[0];
+    if (callee.kind == Operand::Kind::Register) return {};
+    const auto found = functions_.find(callee.name);
+    if (callee.kind != Operand::Kind::Variable || found == functions_.end()) {
+      return in_.error_at(call.where,
+                          "unknown function '{}'; expected a .func declared in this module",
+                          callee.name);
+    }
+    const Function& function = *found->second;
+    if (call.call_arguments.size() != function.params.size() ||
+        call.call_results.size() != function.results.size()) {
+      return in_.error_at(call.where,
+                          "call of '{}' with {} arguments and {} results; expected {} and {}",
+                          callee.name, call.call_arguments.size(), call.call_results.size(),
+                          function.params.size(), function.results.size());
+    }
+    return {};
+  }
+
+  const Module& module_;
+  const Cursor& in_;
+  Names variables_;
+  std::unordered_map<std::string_view, const Function*> functions_;
+  Names local_;
+};
+
+}  // namespace
+
+Status verify(const Module& module, const Cursor& in) { return Verifier(module, in).run(); }
+
+}  // namespace gpuemu::ptx
