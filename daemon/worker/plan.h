@@ -17,10 +17,11 @@ struct PlanTensor {
   Role role = Role::Input;
   DType dtype = DType::Float32;
   Shape shape;
-  Layout layout;              ///< How the device buffer holds it.
-  uint64_t arena_offset = 0;  ///< Packed elements: Input, InOut read from here.
-  uint64_t output_offset = 0; ///< Packed elements: Output, InOut written here after the first run.
-  uint32_t base_offset_bytes = 0;  ///< Added to the (256-aligned) buffer's start; layouts with less alignment.
+  Layout layout;               ///< How the device buffer holds it.
+  uint64_t arena_offset = 0;   ///< Packed elements: Input, InOut read from here.
+  uint64_t output_offset = 0;  ///< Packed elements: Output, InOut written here after the first run.
+  uint32_t base_offset_bytes =
+      0;  ///< Added to the (256-aligned) buffer's start; layouts with less alignment.
 };
 
 struct PlanArg {
@@ -37,11 +38,11 @@ struct PlanLaunch {
 };
 
 struct ExecutionPlan {
-  std::string module_key;  ///< Content hash; the client sends the text once per worker process.
-  std::string module_name; ///< For messages.
+  std::string module_key;   ///< Content hash; the client sends the text once per worker process.
+  std::string module_name;  ///< For messages.
   std::vector<PlanTensor> tensors;
   std::vector<PlanLaunch> launches;
-  uint32_t runs = 2;       ///< Runs of the same inputs, each on fresh buffers with another poison.
+  uint32_t runs = 2;  ///< Runs of the same inputs, each on fresh buffers with another poison.
   bool deterministic = true;  ///< Outputs of the runs must agree bit for bit.
   uint64_t timeout_ms = 30'000;
   uint64_t memory_limit_bytes = uint64_t{4} << 30;
@@ -53,9 +54,10 @@ struct HarnessFinding {
   enum class Kind : uint8_t { NotWritten, GuardDamaged, InputModified, NonDeterministic, Launch };
   Kind kind = Kind::NotWritten;
   std::string tensor;
-  int64_t first_index = 0;  ///< Flat element index (byte distance outside the tensor for GuardDamaged).
-  uint64_t count = 0;       ///< Elements (bytes for GuardDamaged) concerned.
-  std::string message;      ///< Kind::Launch: the error text (wrong arguments, no entry, compile).
+  int64_t first_index =
+      0;                ///< Flat element index (byte distance outside the tensor for GuardDamaged).
+  uint64_t count = 0;   ///< Elements (bytes for GuardDamaged) concerned.
+  std::string message;  ///< Kind::Launch: the error text (wrong arguments, no entry, compile).
 };
 
 struct ExecutionReport {

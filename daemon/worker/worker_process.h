@@ -14,8 +14,9 @@ struct WorkerOptions {
   std::string program;  ///< Path of gpuemu-worker.
   std::string backend;  ///< "emulator", "cuda"
   int device_index = 0;
-  int sm = 0;           ///< Emulated compute capability; 0 = the default.
-  uint32_t threads = 1; ///< Emulator: threads per launch.
+  int sm = 0;                 ///< Emulated compute capability; 0 = the default.
+  uint32_t threads = 1;       ///< Emulator: threads per launch.
+  uint64_t grace_ms = 5'000;  ///< Beyond a plan's time-out before the process is killed.
 };
 
 class WorkerProcess {
@@ -33,9 +34,9 @@ class WorkerProcess {
                                       const std::string& ptx);
   /// Sends the plan and returns at once; REQUIRES: no plan in flight, module loaded with load().
   Status begin(const ExecutionPlan& plan);
-  /// Waits for the answer of begin(). Unavailable when the process died (it is reaped; the next call
-  /// starts a fresh one and loads the modules again by itself), Timeout when it did not answer within
-  /// the plan's time-out plus a grace (it is killed).
+  /// Waits for the answer of begin(). Unavailable when the process died (it is reaped; the next
+  /// call starts a fresh one and loads the modules again by itself), Timeout when it did not answer
+  /// within the plan's time-out plus a grace (it is killed).
   Result<ExecutionReport> finish();
   /// -1 when it does not run now.
   int pid() const;

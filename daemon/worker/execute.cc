@@ -1,0 +1,252 @@
+// One run: fresh buffers, poison, launches, download, checks. The runs' outputs are compared after.
+#include "daemon/worker/execute.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "common/base/limits.h"
+#include "daemon/worker/execute_buffer.h"
+
+namespace gpuemu {
+namespace {
+
+using std::chrono::steady_clock;
+using Kind = HarnessFinding::Kind;
+using Role = PlanTensor::Role;
+
+/// Bytes of an element from which one run alone shows that it was not written.
+constexpr size_t kTellingBytes = 4;
+/// Lines of device printf kept of one case.
+constexpr size_t kPrintedLinesMax = 1'000;
+
+bool is_output(Role role) { return role == Role::Output || role == Role::InOut; }
+
+/// Packed outputs of one run, by tensor index; empty for tensors that are none.
+using Outputs = std::vector<std::vector<std::byte>>;
+
+class Execution {
+ public:
+  Execution(Device& device, ModuleId module, Arena& arena, const ExecutionPlan& plan)
+      : device_(device),
+        module_(module),
+        arena_(arena),
+        plan_(plan),
+        end_(steady_clock::now() +
+             std::chrono::milliseconds(std::min<uint64_t>(plan.timeout_ms, 86'400'000))) {}
+
+  Result<ExecutionReport> run();
+
+ private:
+  Status check_memory() const;
+  Result<Outputs> run_once(uint32_t run);
+  /// False when the rest of the launches makes no sense.
+  Result<bool> launch_all(const std::vector<ExecuteBuffer>& buffers, uint32_t run);
+  Result<LaunchConfig> configure(const PlanLaunch& launch,
+                                 const std::vector<ExecuteBuffer>& buffers) const;
+  void take(LaunchReport report, const std::vector<ExecuteBuffer>& buffers, uint32_t run);
+  void add(std::optional<HarnessFinding> finding);
+  Status write_outputs(const Outputs& outputs);
+  void compare(const std::vector<Outputs>& runs);
+  void compare_tensor(size_t index, const std::vector<Outputs>& runs);
+
+  Device& device_;
+  ModuleId module_;
+  Arena& arena_;
+  const ExecutionPlan& plan_;
+  steady_clock::time_point end_;
+  ExecutionReport report_;
+  bool stopped_ = false;  ///< A finding of the device or of a launch: no further runs.
+};
+
+/// A sanitizer's finding leaves the results of the launch standing; any other ends the kernel.
+bool lets_go_on(const DeviceFinding& finding) {
+  return finding.kind.starts_with("race") || finding.kind.starts_with("uninitialised");
+}
+
+Status Execution::check_memory() const {
+  uint64_t needed = 0;
+  for (const PlanTensor& tensor : plan_.tensors) {
+    needed += GPUEMU_TRY(ExecuteBuffer::bytes_for(tensor, device_.properties().checks_bounds));
+  }
+  if (needed <= plan_.memory_limit_bytes) return ok_status();
+  return error(ErrorCode::ResourceExhausted,
+               "the tensors need {} bytes of device memory, the limit is {}: use smaller dims or "
+               "raise the limit",
+               needed, plan_.memory_limit_bytes);
+}
+
+void Execution::add(std::optional<HarnessFinding> finding) {
+  if (!finding || report_.harness.size() >= kFindingsMax) return;
+  // The second run repeats what the first has shown.
+  const bool known = std::ranges::any_of(report_.harness, [&](const HarnessFinding& other) {
+    return other.kind == finding->kind && other.tensor == finding->tensor;
+  });
+  if (!known) report_.harness.push_back(*std::move(finding));
+}
+
+Result<LaunchConfig> Execution::configure(const PlanLaunch& launch,
+                                          const std::vector<ExecuteBuffer>& buffers) const {
+  LaunchConfig config;
+  config.entry = launch.entry;
+  config.grid = launch.grid;
+  config.block = launch.block;
+  config.dynamic_shared_bytes = launch.shared_bytes;
+  config.sanitize = plan_.sanitize;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(end_ - steady_clock::now());
+  config.timeout_ms = static_cast<uint64_t>(std::max<int64_t>(left.count(), 1));
+  for (const PlanArg& arg : launch.args) {
+    if (arg.tensor < 0) {
+      config.args.push_back(arg.scalar);
+      continue;
+    }
+    if (static_cast<size_t>(arg.tensor) >= buffers.size()) {
+      return error(ErrorCode::InvalidArgument, "argument '{}' names tensor {} of {}", arg.text,
+                   arg.tensor, buffers.size());
+    }
+    const uint64_t address = buffers[static_cast<size_t>(arg.tensor)].address();
+    const auto* bytes = reinterpret_cast<const std::byte*>(&address);
+    config.args.emplace_back(bytes, bytes + sizeof address);
+  }
+  return config;
+}
+
+void Execution::take(LaunchReport report, const std::vector<ExecuteBuffer>& buffers, uint32_t run) {
+  if (run == 0) {
+    report_.elapsed_ns += report.elapsed_ns;
+    report_.thread_instructions += report.thread_instructions;
+    for (std::string& line : report.printed) {
+      if (report_.printed.size() < kPrintedLinesMax) report_.printed.push_back(std::move(line));
+    }
+  }
+  for (DeviceFinding& finding : report.findings) {
+    if (report_.device.size() >= kFindingsMax) break;
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      // Relative to the tensor, not to the allocation with its guard and base offset.
+      if (plan_.tensors[i].name != finding.tensor) continue;
+      finding.byte_offset -= static_cast<int64_t>(buffers[i].front_bytes());
+      break;
+    }
+    report_.device.push_back(std::move(finding));
+  }
+}
+
+Result<bool> Execution::launch_all(const std::vector<ExecuteBuffer>& buffers, uint32_t run) {
+  for (const PlanLaunch& launch : plan_.launches) {
+    const LaunchConfig config = GPUEMU_TRY(configure(launch, buffers));
+    Result<LaunchReport> launched = device_.launch(module_, config);
+    if (!launched) {
+      const Error& why = launched.error();
+      if (why.code == ErrorCode::Unavailable || why.code == ErrorCode::Internal) return why;
+      add(HarnessFinding{Kind::Launch, "", 0, 1, why.message});
+      stopped_ = true;
+      return false;
+    }
+    stopped_ = stopped_ || !launched->findings.empty();
+    const bool goes_on = std::ranges::all_of(launched->findings, lets_go_on);
+    take(*std::move(launched), buffers, run);
+    if (!goes_on) return false;
+  }
+  return true;
+}
+
+Result<Outputs> Execution::run_once(uint32_t run) {
+  std::vector<ExecuteBuffer> buffers;
+  buffers.reserve(plan_.tensors.size());
+  for (const PlanTensor& tensor : plan_.tensors) {
+    buffers.push_back(GPUEMU_TRY(ExecuteBuffer::create(device_, tensor)));
+  }
+  for (ExecuteBuffer& buffer : buffers) GPUEMU_TRY(buffer.upload(arena_, run));
+  const bool completed = GPUEMU_TRY(launch_all(buffers, run));
+  Outputs outputs(buffers.size());
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    const Status read = buffers[i].download();
+    // After a fault the device may be lost: the fault is the finding, not the loss.
+    if (!read && !completed) return Outputs();
+    if (!read) return read.error();
+    add(buffers[i].guard_finding());
+    add(buffers[i].input_finding());
+    if (is_output(plan_.tensors[i].role)) outputs[i] = buffers[i].packed();
+  }
+  return outputs;
+}
+
+Status Execution::write_outputs(const Outputs& outputs) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].empty()) continue;
+    const auto range = GPUEMU_TRY(arena_.range(plan_.tensors[i].output_offset, outputs[i].size()));
+    std::ranges::copy(outputs[i], range.begin());
+  }
+  return ok_status();
+}
+
+/// Whether the element still holds the poison of `run`. Packed bytes tell: each element's poison
+/// starts at an even byte unless it is one byte wide, and then either byte of the pattern counts.
+bool is_poison(std::span<const std::byte> element, uint32_t run) {
+  if (element.size() == 1) {
+    return element[0] == poison_byte(run, 0) || element[0] == poison_byte(run, 1);
+  }
+  for (size_t i = 0; i < element.size(); ++i) {
+    if (element[i] != poison_byte(run, i)) return false;
+  }
+  return true;
+}
+
+void Execution::compare_tensor(size_t index, const std::vector<Outputs>& runs) {
+  const PlanTensor& tensor = plan_.tensors[index];
+  const size_t element = byte_size(tensor.dtype);
+  HarnessFinding unwritten{Kind::NotWritten, tensor.name, 0, 0, ""};
+  HarnessFinding unstable{Kind::NonDeterministic, tensor.name, 0, 0, ""};
+  const auto note = [&](HarnessFinding& finding, size_t byte) {
+    if (finding.count++ == 0) finding.first_index = static_cast<int64_t>(byte / element);
+  };
+  const std::vector<std::byte>& first = runs[0][index];
+  const bool poisoned =
+      tensor.role == Role::Output && (runs.size() > 1 || element >= kTellingBytes);
+  for (size_t byte = 0; byte < first.size(); byte += element) {
+    bool untouched = poisoned;
+    bool differs = false;
+    for (uint32_t run = 0; run < runs.size(); ++run) {
+      const auto value = std::span(runs[run][index]).subspan(byte, element);
+      untouched = untouched && is_poison(value, run);
+      differs = differs || std::memcmp(value.data(), &first[byte], element) != 0;
+    }
+    if (untouched) {
+      note(unwritten, byte);
+    } else if (differs && plan_.deterministic) {
+      note(unstable, byte);
+    }
+  }
+  if (unwritten.count > 0) add(unwritten);
+  if (unstable.count > 0) add(unstable);
+}
+
+void Execution::compare(const std::vector<Outputs>& runs) {
+  for (size_t i = 0; i < plan_.tensors.size(); ++i) {
+    if (is_output(plan_.tensors[i].role)) compare_tensor(i, runs);
+  }
+}
+
+Result<ExecutionReport> Execution::run() {
+  if (plan_.tensors.size() > kTensorsMax) {
+    return error(ErrorCode::InvalidArgument, "{} tensors, the limit is {}", plan_.tensors.size(),
+                 kTensorsMax);
+  }
+  GPUEMU_TRY(check_memory());
+  std::vector<Outputs> runs;
+  for (uint32_t run = 0; run < std::max(plan_.runs, 1u) && !stopped_; ++run) {
+    runs.push_back(GPUEMU_TRY(run_once(run)));
+    if (run == 0) GPUEMU_TRY(write_outputs(runs[0]));
+  }
+  if (!stopped_) compare(runs);
+  return std::move(report_);
+}
+
+}  // namespace
+
+Result<ExecutionReport> execute(Device& device, ModuleId module, Arena& arena,
+                                const ExecutionPlan& plan) {
+  return Execution(device, module, arena, plan).run();
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,191 @@
+#include "daemon/worker/execute_buffer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/base/limits.h"
+
+namespace gpuemu {
+namespace {
+
+constexpr std::byte kNanPoison[2] = {std::byte{0xfa}, std::byte{0xff}};
+constexpr std::byte kFinitePoison{0x55};
+
+bool reads_arena(PlanTensor::Role role) {
+  return role == PlanTensor::Role::Input || role == PlanTensor::Role::InOut;
+}
+
+struct Sizes {
+  uint64_t front, body, total;
+};
+
+Result<Sizes> sizes_of(const PlanTensor& tensor, bool checks_bounds) {
+  const Layout& layout = tensor.layout;
+  const int64_t count = GPUEMU_TRY(checked_element_count(tensor.shape));
+  if (layout.strides.size() != tensor.shape.size() || layout.offset_elements < 0 ||
+      layout.buffer_elements < 0) {
+    return error(ErrorCode::InvalidArgument, "tensor '{}': its layout does not fit its shape {}",
+                 tensor.name, to_string(tensor.shape));
+  }
+  // The last element's place, bounded at each step so that nothing wraps around.
+  int64_t last = layout.offset_elements;
+  for (size_t i = 0; count > 0 && i < tensor.shape.size(); ++i) {
+    int64_t reach = 0;
+    if (layout.strides[i] < 0 ||
+        __builtin_mul_overflow(layout.strides[i], tensor.shape[i] - 1, &reach) ||
+        __builtin_add_overflow(last, reach, &last)) {
+      return error(ErrorCode::InvalidArgument,
+                   "tensor '{}': stride {} of dimension {} is not usable", tensor.name,
+                   layout.strides[i], i);
+    }
+  }
+  const uint64_t element = byte_size(tensor.dtype);
+  const auto elements = static_cast<uint64_t>(layout.buffer_elements);
+  if ((count > 0 && last >= layout.buffer_elements) || elements > kTensorBytesMax / element) {
+    return error(ErrorCode::InvalidArgument,
+                 "tensor '{}': element {} in a buffer of {} elements, the limit is {} bytes",
+                 tensor.name, last, layout.buffer_elements, kTensorBytesMax);
+  }
+  const uint64_t guard = checks_bounds ? 0 : kGuardBytes;
+  const uint64_t front = guard + tensor.base_offset_bytes;
+  return Sizes{front, elements * element, front + elements * element + guard};
+}
+
+/// Differences of [begin, end) of the two images.
+struct Differences {
+  uint64_t count = 0;
+  uint64_t first = 0, last = 0;
+};
+
+Differences differences(std::span<const std::byte> a, std::span<const std::byte> b) {
+  Differences found;
+  const auto same = std::mismatch(a.begin(), a.end(), b.begin());
+  for (auto i = static_cast<size_t>(same.first - a.begin()); i < a.size(); ++i) {
+    if (a[i] == b[i]) continue;
+    if (found.count++ == 0) found.first = i;
+    found.last = i;
+  }
+  return found;
+}
+
+}  // namespace
+
+std::byte poison_byte(uint32_t run, uint64_t index) {
+  return run % 2 == 0 ? kNanPoison[index % 2] : kFinitePoison;
+}
+
+std::byte guard_byte(uint32_t run) { return run % 2 == 0 ? std::byte{0xc3} : std::byte{0x3c}; }
+
+Result<uint64_t> ExecuteBuffer::bytes_for(const PlanTensor& tensor, bool checks_bounds) {
+  const Sizes sizes = GPUEMU_TRY(sizes_of(tensor, checks_bounds));
+  return sizes.total;
+}
+
+Result<ExecuteBuffer> ExecuteBuffer::create(Device& device, const PlanTensor& tensor) {
+  const Sizes sizes = GPUEMU_TRY(sizes_of(tensor, device.properties().checks_bounds));
+  ExecuteBuffer buffer(device, tensor);
+  buffer.front_bytes_ = sizes.front;
+  buffer.body_bytes_ = sizes.body;
+  buffer.total_bytes_ = sizes.total;
+  Result<uint64_t> address = device.allocate(sizes.total, tensor.name);
+  if (!address) {
+    buffer.device_ = nullptr;
+    return address.error().with_context("tensor '" + tensor.name + "'");
+  }
+  buffer.allocation_ = *address;
+  return buffer;
+}
+
+ExecuteBuffer::ExecuteBuffer(ExecuteBuffer&& other) noexcept
+    : device_(std::exchange(other.device_, nullptr)),
+      tensor_(other.tensor_),
+      allocation_(other.allocation_),
+      front_bytes_(other.front_bytes_),
+      body_bytes_(other.body_bytes_),
+      total_bytes_(other.total_bytes_),
+      uploaded_(std::move(other.uploaded_)),
+      downloaded_(std::move(other.downloaded_)) {}
+
+ExecuteBuffer::~ExecuteBuffer() {
+  // A lost device refuses; its process ends soon and the memory with it.
+  if (device_ != nullptr) static_cast<void>(device_->free(allocation_).ok());
+}
+
+std::span<const std::byte> ExecuteBuffer::body(const std::vector<std::byte>& image) const {
+  return std::span(image).subspan(front_bytes_, body_bytes_);
+}
+
+Status ExecuteBuffer::upload(Arena& arena, uint32_t run) {
+  uploaded_.assign(total_bytes_, guard_byte(run));
+  const auto within = std::span(uploaded_).subspan(front_bytes_, body_bytes_);
+  for (uint64_t i = 0; i < body_bytes_; ++i) within[i] = poison_byte(run, i);
+  if (reads_arena(tensor_->role)) {
+    const uint64_t bytes =
+        static_cast<uint64_t>(element_count(tensor_->shape)) * byte_size(tensor_->dtype);
+    const std::span<const std::byte> packed = GPUEMU_TRY(arena.range(tensor_->arena_offset, bytes));
+    scatter(tensor_->dtype, tensor_->shape, tensor_->layout, packed, within);
+  }
+  return total_bytes_ == 0 ? ok_status() : device_->upload(allocation_, uploaded_);
+}
+
+Status ExecuteBuffer::download() {
+  downloaded_.resize(total_bytes_);
+  return total_bytes_ == 0 ? ok_status() : device_->download(downloaded_, allocation_);
+}
+
+std::vector<std::byte> ExecuteBuffer::packed() const {
+  std::vector<std::byte> elements(static_cast<uint64_t>(element_count(tensor_->shape)) *
+                                  byte_size(tensor_->dtype));
+  gather(tensor_->dtype, tensor_->shape, tensor_->layout, body(downloaded_), elements);
+  return elements;
+}
+
+std::optional<HarnessFinding> ExecuteBuffer::guard_finding() const {
+  // What the memory must look like: as uploaded, with the elements that are there now.
+  std::vector<std::byte> expected = uploaded_;
+  const auto within = std::span(expected).subspan(front_bytes_, body_bytes_);
+  if (tensor_->role == PlanTensor::Role::Scratch) {
+    std::ranges::copy(body(downloaded_), within.begin());
+  } else {
+    scatter(tensor_->dtype, tensor_->shape, tensor_->layout, packed(), within);
+  }
+  const Differences all = differences(expected, downloaded_);
+  if (all.count == 0) return std::nullopt;
+  const auto first = static_cast<int64_t>(all.first) - static_cast<int64_t>(front_bytes_);
+  const auto end = static_cast<int64_t>(body_bytes_);
+  HarnessFinding finding{HarnessFinding::Kind::GuardDamaged, tensor_->name, 0, all.count, ""};
+  if (first < 0) {
+    finding.first_index = first;
+    finding.message =
+        fmt::format("{} bytes written around '{}', the first {} bytes before its start", all.count,
+                    tensor_->name, -first);
+  } else if (first < end) {
+    finding.message = fmt::format(
+        "{} bytes written around '{}', the first at byte {} of its buffer, which no element uses",
+        all.count, tensor_->name, first);
+  } else {
+    finding.first_index = first - end + 1;
+    finding.message = fmt::format("{} bytes written around '{}', the first {} bytes behind its end",
+                                  all.count, tensor_->name, finding.first_index);
+  }
+  return finding;
+}
+
+std::optional<HarnessFinding> ExecuteBuffer::input_finding() const {
+  if (tensor_->role != PlanTensor::Role::Input) return std::nullopt;
+  if (std::ranges::equal(body(uploaded_), body(downloaded_))) return std::nullopt;
+  std::vector<std::byte> before(static_cast<uint64_t>(element_count(tensor_->shape)) *
+                                byte_size(tensor_->dtype));
+  gather(tensor_->dtype, tensor_->shape, tensor_->layout, body(uploaded_), before);
+  const std::vector<std::byte> after = packed();
+  const size_t element = byte_size(tensor_->dtype);
+  HarnessFinding finding{HarnessFinding::Kind::InputModified, tensor_->name, 0, 0, ""};
+  for (size_t i = 0; i < before.size(); i += element) {
+    if (std::equal(&before[i], &before[i] + element, &after[i])) continue;
+    if (finding.count++ == 0) finding.first_index = static_cast<int64_t>(i / element);
+  }
+  if (finding.count == 0) return std::nullopt;  // Only gaps: guard_finding() tells them.
+  return finding;
+}
+
+}  // namespace gpuemu

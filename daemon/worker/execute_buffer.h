@@ -1,0 +1,61 @@
+// One tensor of a plan in device memory: guards, poison, upload, and what came back.
+//
+//   | guard | base offset | layout.buffer_elements | guard |     guards only where the device does
+//   not
+//                                                              check bounds by itself
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "common/base/arena.h"
+#include "daemon/worker/plan.h"
+
+namespace gpuemu {
+
+/// Two patterns that no kernel writes by chance. The first is a NaN in every float format, the
+/// second a finite, large number; as integers they differ in every byte.
+std::byte poison_byte(uint32_t run, uint64_t index);
+/// What lies around the tensors; another value than the poison of the same run.
+std::byte guard_byte(uint32_t run);
+
+/// Frees its allocation when it goes.
+class ExecuteBuffer {
+ public:
+  static Result<ExecuteBuffer> create(Device& device, const PlanTensor& tensor);
+  ExecuteBuffer(ExecuteBuffer&& other) noexcept;
+  ExecuteBuffer(const ExecuteBuffer&) = delete;
+  ExecuteBuffer& operator=(const ExecuteBuffer&) = delete;
+  ExecuteBuffer& operator=(ExecuteBuffer&&) = delete;
+  ~ExecuteBuffer();
+
+  /// Bytes that create() allocates for it.
+  static Result<uint64_t> bytes_for(const PlanTensor& tensor, bool checks_bounds);
+
+  /// Of the tensor's buffer, without guard and base offset.
+  uint64_t address() const { return allocation_ + front_bytes_; }
+  uint64_t front_bytes() const { return front_bytes_; }
+
+  /// Fills everything for `run` and copies the inputs from the arena.
+  Status upload(Arena& arena, uint32_t run);
+  /// Reads all back; then the packed elements and the findings below can be asked for.
+  Status download();
+  std::vector<std::byte> packed() const;
+
+  /// Damaged guards, and gaps of the layout that no element uses. REQUIRES: download().
+  std::optional<HarnessFinding> guard_finding() const;
+  /// Elements of an input that changed. REQUIRES: download().
+  std::optional<HarnessFinding> input_finding() const;
+
+ private:
+  ExecuteBuffer(Device& device, const PlanTensor& tensor) : device_(&device), tensor_(&tensor) {}
+  std::span<const std::byte> body(const std::vector<std::byte>& image) const;
+
+  Device* device_;  ///< Null after a move.
+  const PlanTensor* tensor_;
+  uint64_t allocation_ = 0;
+  uint64_t front_bytes_ = 0, body_bytes_ = 0, total_bytes_ = 0;
+  std::vector<std::byte> uploaded_, downloaded_;
+};
+
+}  // namespace gpuemu

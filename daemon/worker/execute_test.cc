@@ -1,0 +1,197 @@
+#include "daemon/worker/execute.h"
+
+#include "daemon/worker/execute_buffer.h"
+#include "daemon/worker/fake_device.h"
+#include "daemon/worker/plan_fixture.h"
+
+namespace gpuemu {
+namespace {
+
+using Kind = HarnessFinding::Kind;
+using Floats = std::vector<float>;
+
+class Execute : public testing::Test {
+ protected:
+  ExecutionReport run(const ExecutionPlan& plan) {
+    auto report = execute(device_, 1, arena_, plan);
+    EXPECT_TRUE(report) << report.error().message;
+    EXPECT_EQ(device_.allocation_count(), 0u) << "everything is freed";
+    return report ? *std::move(report) : ExecutionReport{};
+  }
+  HarnessFinding only(const ExecutionPlan& plan) {
+    const ExecutionReport report = run(plan);
+    EXPECT_EQ(report.harness.size(), 1u);
+    return report.harness.empty() ? HarnessFinding{} : report.harness[0];
+  }
+  FakeDevice device_{false};
+  Arena arena_ = add_arena();
+};
+
+TEST_F(Execute, WritesTheOutputsOfACorrectKernelAndFindsNothing) {
+  const ExecutionReport report = run(add_plan("add"));
+  EXPECT_TRUE(report.harness.empty());
+  EXPECT_EQ(floats_at(arena_, 128), (Floats{11, 22, 33, 44}));
+  EXPECT_EQ(device_.launch_count(), 2u);
+  EXPECT_EQ(report.elapsed_ns, 10u);
+  EXPECT_EQ(report.thread_instructions, 4u);
+}
+
+TEST_F(Execute, TellsWhichElementsWereNotWritten) {
+  const HarnessFinding finding = only(add_plan("add_tail_missing"));
+  EXPECT_EQ(finding.kind, Kind::NotWritten);
+  EXPECT_EQ(finding.tensor, "y");
+  EXPECT_EQ(finding.first_index, 2);
+  EXPECT_EQ(finding.count, 2u);
+}
+
+TEST_F(Execute, OneRunShowsUnwrittenFloatsToo) {
+  ExecutionPlan plan = add_plan("add_tail_missing");
+  plan.runs = 1;
+  EXPECT_EQ(only(plan).kind, Kind::NotWritten);
+}
+
+TEST_F(Execute, FindsAWriteBehindTheEnd) {
+  const HarnessFinding finding = only(add_plan("add_behind"));
+  EXPECT_EQ(finding.kind, Kind::GuardDamaged);
+  EXPECT_EQ(finding.first_index, 5) << "one float is skipped";
+  EXPECT_EQ(finding.count, 4u);
+}
+
+TEST_F(Execute, FindsAWriteBeforeTheStart) {
+  const HarnessFinding finding = only(add_plan("add_before"));
+  EXPECT_EQ(finding.kind, Kind::GuardDamaged);
+  EXPECT_EQ(finding.first_index, -4);
+}
+
+TEST_F(Execute, FindsAWriteBeforeABaseOffsetEvenWhereTheDeviceChecksBounds) {
+  FakeDevice checking(true);
+  ExecutionPlan plan = add_plan("add_before");
+  plan.tensors[2].base_offset_bytes = 16;
+  auto report = execute(checking, 1, arena_, plan);
+  ASSERT_TRUE(report);
+  ASSERT_EQ(report->harness.size(), 1u);
+  EXPECT_EQ(report->harness[0].first_index, -4);
+}
+
+TEST_F(Execute, FindsAModifiedInput) {
+  const HarnessFinding finding = only(add_plan("add_changes_b"));
+  EXPECT_EQ(finding.kind, Kind::InputModified);
+  EXPECT_EQ(finding.tensor, "b");
+  EXPECT_EQ(finding.first_index, 1);
+  EXPECT_EQ(finding.count, 1u);
+}
+
+TEST_F(Execute, FindsOutputsThatDifferBetweenRuns) {
+  const HarnessFinding finding = only(add_plan("add_random"));
+  EXPECT_EQ(finding.kind, Kind::NonDeterministic);
+  EXPECT_EQ(finding.first_index, 2);
+  EXPECT_EQ(finding.count, 1u);
+}
+
+TEST_F(Execute, NonDeterminismCanBeAllowed) {
+  ExecutionPlan plan = add_plan("add_random");
+  plan.deterministic = false;
+  EXPECT_TRUE(run(plan).harness.empty());
+}
+
+TEST_F(Execute, AnInOutTensorStartsFromItsInputInEachRun) {
+  ExecutionPlan plan = add_plan("add_into_a");
+  plan.tensors[0].role = PlanTensor::Role::InOut;
+  plan.tensors[0].output_offset = 256;
+  plan.tensors[2].role = PlanTensor::Role::Scratch;
+  EXPECT_TRUE(run(plan).harness.empty());
+  EXPECT_EQ(floats_at(arena_, 256), (Floats{11, 22, 33, 44}));
+  EXPECT_EQ(floats_at(arena_, 0), (Floats{1, 2, 3, 4}));
+}
+
+TEST_F(Execute, GapsOfALayoutAreGuardedToo) {
+  ExecutionPlan plan = add_plan("add_strided");
+  plan.tensors[2].shape = {2, 1};
+  plan.tensors[2].layout = padded_layout({2, 1}, 1);
+  const HarnessFinding finding = only(plan);
+  EXPECT_EQ(finding.kind, Kind::GuardDamaged);
+  EXPECT_NE(finding.message.find("at byte 4"), std::string::npos) << finding.message;
+}
+
+TEST_F(Execute, EmptyTensorsAreFine) {
+  ExecutionPlan plan = add_plan("add");
+  for (PlanTensor& tensor : plan.tensors) {
+    tensor.shape = {0};
+    tensor.layout = contiguous_layout({0});
+  }
+  plan.launches[0].args[3].scalar.assign(4, std::byte{0});
+  EXPECT_TRUE(run(plan).harness.empty());
+}
+
+TEST_F(Execute, AFaultEndsTheRunsAndIsRelativeToTheTensor) {
+  ExecutionPlan plan = add_plan("fault");
+  plan.launches.push_back(add_plan("add").launches[0]);
+  const ExecutionReport report = run(plan);
+  EXPECT_EQ(device_.launch_count(), 1u);
+  ASSERT_EQ(report.device.size(), 1u);
+  EXPECT_EQ(report.device[0].byte_offset, 0);
+  EXPECT_TRUE(report.harness.empty());
+}
+
+TEST_F(Execute, ARaceLetsTheRunEndButNotRepeat) {
+  const ExecutionReport report = run(add_plan("race"));
+  EXPECT_EQ(report.device.size(), 1u);
+  EXPECT_EQ(device_.launch_count(), 1u);
+  EXPECT_EQ(floats_at(arena_, 128), (Floats{11, 22, 33, 44}));
+}
+
+TEST_F(Execute, ADeviceLostByAFaultStillReportsTheFault) {
+  const ExecutionReport report = run(add_plan("fault_and_lose"));
+  EXPECT_EQ(report.device.size(), 1u);
+}
+
+TEST_F(Execute, AWrongLaunchIsAFindingWithItsText) {
+  const HarnessFinding finding = only(add_plan("no_such_entry"));
+  EXPECT_EQ(finding.kind, Kind::Launch);
+  EXPECT_NE(finding.message.find("no_such_entry"), std::string::npos);
+}
+
+TEST_F(Execute, TheMemoryLimitIsCheckedBeforeAllocating) {
+  ExecutionPlan plan = add_plan("add");
+  plan.memory_limit_bytes = 100;
+  auto report = execute(device_, 1, arena_, plan);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code, ErrorCode::ResourceExhausted);
+}
+
+TEST_F(Execute, APlanThatDoesNotFitIsRefused) {
+  const auto refuse = [&](auto change) {
+    ExecutionPlan plan = add_plan("add");
+    change(plan.tensors[0]);
+    auto report = execute(device_, 1, arena_, plan);
+    ASSERT_FALSE(report);
+    EXPECT_EQ(report.error().code, ErrorCode::InvalidArgument);
+  };
+  refuse([](PlanTensor& t) { t.arena_offset = 1 << 30; });
+  refuse([](PlanTensor& t) { t.layout.buffer_elements = 3; });
+  refuse([](PlanTensor& t) { t.layout.strides = {-1}; });
+  refuse([](PlanTensor& t) { t.layout.strides = {INT64_MAX}; });
+  refuse([](PlanTensor& t) { t.layout.strides = {}; });
+  refuse([](PlanTensor& t) { t.shape = {-1}; });
+}
+
+TEST(Poison, IsNanInEachFloatFormatThenFinite) {
+  for (uint32_t run : {0u, 1u}) {
+    std::byte bytes[8];
+    for (uint64_t i = 0; i < 8; ++i) bytes[i] = poison_byte(run, i);
+    float single = 0;
+    double wide = 0;
+    uint16_t half = 0;
+    std::memcpy(&single, bytes, 4);
+    std::memcpy(&wide, bytes, 8);
+    std::memcpy(&half, bytes, 2);
+    EXPECT_EQ(single != single, run == 0);
+    EXPECT_EQ(wide != wide, run == 0);
+    EXPECT_EQ((half & 0x7c00) == 0x7c00 && (half & 0x3ff) != 0, run == 0) << "float16";
+    EXPECT_EQ((half & 0x7f80) == 0x7f80 && (half & 0x7f) != 0, run == 0) << "bfloat16";
+  }
+  EXPECT_NE(guard_byte(0), guard_byte(1));
+}
+
+}  // namespace
+}  // namespace gpuemu

@@ -1,0 +1,149 @@
+#include "daemon/worker/fake_device.h"
+
+#include <csignal>
+#include <cstring>
+
+#include <unistd.h>
+
+#include "common/base/limits.h"
+
+namespace gpuemu {
+namespace {
+
+/// What each kernel gets: a, b, y, count and which launch it is.
+struct Call {
+  float *a, *b, *y;
+  uint32_t count;
+  uint32_t launch;
+};
+
+void add(Call c) {
+  for (uint32_t i = 0; i < c.count; ++i) c.y[i] = c.a[i] + c.b[i];
+}
+
+using Kernel = void (*)(Call);
+const std::map<std::string, Kernel>& kernels() {
+  static const std::map<std::string, Kernel> kAll = {{"add", add},
+                                                     {"add_tail_missing",
+                                                      [](Call c) {
+                                                        c.count -= 2;
+                                                        add(c);
+                                                      }},
+                                                     {"add_behind",
+                                                      [](Call c) {
+                                                        add(c);
+                                                        c.y[c.count + 1] = 1;
+                                                      }},
+                                                     {"add_before",
+                                                      [](Call c) {
+                                                        add(c);
+                                                        c.y[-1] = 1;
+                                                      }},
+                                                     {"add_changes_b",
+                                                      [](Call c) {
+                                                        add(c);
+                                                        c.b[1] += 1;
+                                                      }},
+                                                     {"add_random",
+                                                      [](Call c) {
+                                                        add(c);
+                                                        c.y[2] += static_cast<float>(c.launch);
+                                                      }},
+                                                     {"add_into_a",
+                                                      [](Call c) {
+                                                        for (uint32_t i = 0; i < c.count; ++i)
+                                                          c.a[i] += c.b[i];
+                                                      }},
+                                                     {"add_strided",
+                                                      [](Call c) {
+                                                        for (uint32_t i = 0; i < c.count; ++i)
+                                                          c.y[i] = 3;
+                                                      }},
+                                                     {"crash", [](Call) { ::raise(SIGSEGV); }},
+                                                     {"hang",
+                                                      [](Call) {
+                                                        for (;;) ::pause();
+                                                      }},
+                                                     {"fault", [](Call) {}},
+                                                     {"fault_and_lose", [](Call) {}},
+                                                     {"race", add}};
+  return kAll;
+}
+
+}  // namespace
+
+FakeDevice::FakeDevice(bool checks_bounds) {
+  properties_.backend = "fake";
+  properties_.name = "fake device";
+  properties_.checks_bounds = checks_bounds;
+}
+
+Result<uint64_t> FakeDevice::allocate(uint64_t bytes, const std::string&) {
+  if (lost_) return error(ErrorCode::Unavailable, "the fake device is lost");
+  std::vector<std::byte> block(bytes + 1);
+  const auto address = reinterpret_cast<uint64_t>(block.data());
+  memory_.emplace(address, std::move(block));
+  return address;
+}
+Status FakeDevice::free(uint64_t address) {
+  if (memory_.erase(address) == 1) return ok_status();
+  return error(ErrorCode::InvalidArgument, "no allocation");
+}
+Status FakeDevice::upload(uint64_t address, std::span<const std::byte> from) {
+  if (lost_) return error(ErrorCode::Unavailable, "the fake device is lost");
+  std::memcpy(reinterpret_cast<void*>(address), from.data(), from.size());
+  return ok_status();
+}
+Status FakeDevice::download(std::span<std::byte> to, uint64_t address) {
+  if (lost_) return error(ErrorCode::Unavailable, "the fake device is lost");
+  std::memcpy(to.data(), reinterpret_cast<void*>(address), to.size());
+  return ok_status();
+}
+Status FakeDevice::fill(uint64_t address, std::byte value, uint64_t bytes) {
+  std::memset(reinterpret_cast<void*>(address), static_cast<int>(value), bytes);
+  return ok_status();
+}
+Result<ModuleId> FakeDevice::load_module(const std::string& ptx, const std::string& name) {
+  if (ptx.empty()) return error(ErrorCode::Compile, "{}:1:1: not PTX", name);
+  if (ptx == "crash") ::raise(SIGSEGV);
+  modules_[modules_.size() + 1] = ptx;
+  return modules_.size();
+}
+Status FakeDevice::unload_module(ModuleId module) {
+  modules_.erase(module);
+  return ok_status();
+}
+Result<std::vector<EntryInfo>> FakeDevice::entries(ModuleId module) {
+  EntryInfo entry;
+  entry.name = modules_.at(module);
+  entry.params = {{"a", 8, 0, true}};
+  return std::vector<EntryInfo>{entry};
+}
+
+Result<LaunchReport> FakeDevice::launch(ModuleId, const LaunchConfig& config) {
+  const auto kernel = kernels().find(config.entry);
+  if (kernel == kernels().end()) {
+    return error(ErrorCode::NotFound, "no entry '{}'", config.entry);
+  }
+  Call call{};
+  std::memcpy(&call.a, config.args.at(0).data(), 8);
+  std::memcpy(&call.b, config.args.at(1).data(), 8);
+  std::memcpy(&call.y, config.args.at(2).data(), 8);
+  std::memcpy(&call.count, config.args.at(3).data(), 4);
+  call.launch = launches_++;
+  kernel->second(call);
+  LaunchReport report;
+  report.elapsed_ns = 10;
+  report.thread_instructions = call.count;
+  if (config.entry.starts_with("fault") || config.entry == "race") {
+    DeviceFinding finding;
+    finding.kind = std::string(config.entry == "race" ? "race_shared" : "illegal_address");
+    finding.tensor.assign(1, 'y');
+    finding.byte_offset = static_cast<int64_t>(kGuardBytes);
+    report.findings.push_back(finding);
+  }
+  lost_ = config.entry == "fault_and_lose";
+  return report;
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,39 @@
+// For tests: host memory and kernels that are C++ functions, well and badly behaved. The "PTX" is a
+// list of entry names.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "runtime/device/device.h"
+
+namespace gpuemu {
+
+class FakeDevice final : public Device {
+ public:
+  explicit FakeDevice(bool checks_bounds);
+
+  const DeviceProperties& properties() const override { return properties_; }
+  Result<uint64_t> allocate(uint64_t bytes, const std::string& name) override;
+  Status free(uint64_t address) override;
+  Status upload(uint64_t address, std::span<const std::byte> from) override;
+  Status download(std::span<std::byte> to, uint64_t address) override;
+  Status fill(uint64_t address, std::byte value, uint64_t bytes) override;
+  Result<ModuleId> load_module(const std::string& ptx, const std::string& name) override;
+  Status unload_module(ModuleId module) override;
+  Result<std::vector<EntryInfo>> entries(ModuleId module) override;
+  Result<LaunchReport> launch(ModuleId module, const LaunchConfig& config) override;
+
+  size_t allocation_count() const { return memory_.size(); }
+  uint32_t launch_count() const { return launches_; }
+
+ private:
+  DeviceProperties properties_;
+  std::map<uint64_t, std::vector<std::byte>> memory_;
+  std::map<ModuleId, std::string> modules_;
+  uint32_t launches_ = 0;
+  bool lost_ = false;
+};
+
+}  // namespace gpuemu

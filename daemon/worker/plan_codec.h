@@ -1,0 +1,52 @@
+// ExecutionPlan, ExecutionReport and the other messages between daemon and worker as bytes.
+//
+//   frame   := length:u32  message            the length counts the message alone
+//   message := kind:u8  body
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/base/bytes.h"
+#include "daemon/worker/plan.h"
+
+namespace gpuemu {
+
+/// LastReport: a Report after which the worker ends, because its device does not survive what
+/// happened.
+enum class MessageKind : uint8_t {
+  Hello,
+  LoadModule,
+  Entries,
+  Execute,
+  Report,
+  Failed,
+  LastReport
+};
+
+/// LoadModule: what the worker keeps under `key`.
+struct ModuleText {
+  std::string key, name, ptx;
+};
+
+std::vector<std::byte> encode_hello(const DeviceProperties& properties);
+std::vector<std::byte> encode_module(const ModuleText& module);
+std::vector<std::byte> encode_entries(const std::vector<EntryInfo>& entries);
+std::vector<std::byte> encode_plan(const ExecutionPlan& plan);
+std::vector<std::byte> encode_report(const ExecutionReport& report, bool last);
+std::vector<std::byte> encode_failure(const Error& failure);
+
+/// Corruption for bytes that the encoder could not have written; each reads after the kind and must
+/// find nothing behind its message.
+Result<MessageKind> decode_kind(ByteReader& in);
+Result<DeviceProperties> decode_hello(ByteReader& in);
+Result<ModuleText> decode_module(ByteReader& in);
+Result<std::vector<EntryInfo>> decode_entries(ByteReader& in);
+Result<ExecutionPlan> decode_plan(ByteReader& in);
+Result<ExecutionReport> decode_report(ByteReader& in);
+/// The error itself; Corruption when it is not one.
+Error decode_failure(ByteReader& in);
+
+}  // namespace gpuemu

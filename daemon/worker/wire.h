@@ -1,0 +1,117 @@
+// One description of a record serves both directions: `fields(wire, record)` names its members, a
+// Writer puts them, a Reader takes them. What differs stands in these two classes.
+#pragma once
+
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "common/base/bytes.h"
+
+namespace gpuemu::wire {
+
+/// Elements of any list of a message: far above what plans and reports hold.
+inline constexpr uint32_t kListMax = 1 << 20;
+
+class Writer {
+ public:
+  static constexpr bool kReads = false;
+
+  template <typename T>
+    requires std::is_arithmetic_v<T> || std::is_enum_v<T>
+  void value(T& number) {
+    out_.write(number);
+  }
+  void value(std::string& text) { out_.write_string(text); }
+  void value(std::vector<std::byte>& blob) { out_.write_blob(blob); }
+
+  template <typename T, typename Each>
+  void list(std::vector<T>& items, Each each) {
+    out_.write(static_cast<uint32_t>(items.size()));
+    for (T& item : items) each(*this, item);
+  }
+  /// An enumerator below `count`.
+  template <typename T>
+  void choice(T& chosen, int) {
+    out_.write(static_cast<uint8_t>(chosen));
+  }
+
+  std::vector<std::byte> take() { return out_.take(); }
+
+ private:
+  ByteWriter out_;
+};
+
+/// After the first failure the rest stays as it is; `status()` tells it.
+class Reader {
+ public:
+  static constexpr bool kReads = true;
+  explicit Reader(ByteReader& in) : in_(in) {}
+
+  template <typename T>
+    requires std::is_arithmetic_v<T> || std::is_enum_v<T>
+  void value(T& number) {
+    keep(number, in_.read<std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>>());
+  }
+  void value(std::string& text) { keep(text, in_.read_string()); }
+  void value(std::vector<std::byte>& blob) {
+    if (!status_) return;
+    const auto read = in_.read_blob();
+    if (!read) {
+      status_ = read.error();
+      return;
+    }
+    blob.assign((*read).begin(), (*read).end());
+  }
+
+  template <typename T, typename Each>
+  void list(std::vector<T>& items, Each each) {
+    uint32_t count = 0;
+    value(count);
+    // Each element takes at least one byte: a count beyond the rest is a lie, found before
+    // allocating.
+    if (status_ && (count > kListMax || count > in_.remaining())) {
+      status_ = error(ErrorCode::Corruption, "message: a list of {} elements in {} bytes", count,
+                      in_.remaining());
+    }
+    for (uint32_t i = 0; status_ && i < count; ++i) each(*this, items.emplace_back());
+  }
+  template <typename T>
+  void choice(T& chosen, int count) {
+    uint8_t number = 0;
+    value(number);
+    if (status_ && number >= count) {
+      status_ =
+          error(ErrorCode::Corruption, "message: enumerator {}, expected below {}", number, count);
+    }
+    if (status_) chosen = static_cast<T>(number);
+  }
+
+  /// Corruption when something went wrong or bytes are left.
+  Status end() {
+    if (status_ && in_.remaining() > 0) {
+      return error(ErrorCode::Corruption, "message: {} bytes behind its end", in_.remaining());
+    }
+    return status_;
+  }
+
+ private:
+  template <typename T, typename Read>
+  void keep(T& to, Result<Read> read) {
+    if (!status_) return;
+    if (!read) {
+      status_ = read.error();
+      return;
+    }
+    if constexpr (std::is_same_v<T, bool>) {
+      to = *read != 0;
+    } else {
+      to = *std::move(read);
+    }
+  }
+
+  ByteReader& in_;
+  Status status_;
+};
+
+}  // namespace gpuemu::wire

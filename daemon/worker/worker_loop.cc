@@ -1,0 +1,146 @@
+#include "daemon/worker/worker_loop.h"
+
+#include <cerrno>
+#include <cstring>
+#include <map>
+
+#include <sys/socket.h>
+
+#include "common/base/limits.h"
+#include "daemon/worker/execute.h"
+#include "daemon/worker/plan_codec.h"
+
+namespace gpuemu {
+namespace {
+
+Status send_message(int socket, const std::vector<std::byte>& message) {
+  const auto length = static_cast<uint32_t>(message.size());
+  std::vector<std::byte> frame(sizeof length);
+  std::memcpy(frame.data(), &length, sizeof length);
+  frame.insert(frame.end(), message.begin(), message.end());
+  std::span<const std::byte> rest = frame;
+  while (!rest.empty()) {
+    const ssize_t sent = ::send(socket, rest.data(), rest.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent <= 0) return error(ErrorCode::Io, "send: {}", std::strerror(errno));
+    rest = rest.subspan(static_cast<size_t>(sent));
+  }
+  return ok_status();
+}
+
+/// False at the end of the stream before the first byte.
+Result<bool> receive_exactly(int socket, std::span<std::byte> to) {
+  const size_t wanted = to.size();
+  while (!to.empty()) {
+    const ssize_t got = ::recv(socket, to.data(), to.size(), 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return error(ErrorCode::Io, "recv: {}", std::strerror(errno));
+    if (got == 0 && to.size() == wanted) return false;
+    if (got == 0) return error(ErrorCode::Corruption, "the socket closed inside a message");
+    to = to.subspan(static_cast<size_t>(got));
+  }
+  return true;
+}
+
+class WorkerLoop {
+ public:
+  WorkerLoop(Device& device, Arena& arena, int socket)
+      : device_(device), arena_(arena), socket_(socket) {}
+
+  Status run();
+
+ private:
+  /// The answer to one message.
+  Result<std::vector<std::byte>> answer(std::span<const std::byte> message);
+  Result<std::vector<std::byte>> load(const ModuleText& module);
+  Result<std::vector<std::byte>> run_plan(const ExecutionPlan& plan);
+  Status check_device();
+
+  Device& device_;
+  Arena& arena_;
+  int socket_;
+  std::map<std::string, ModuleId> modules_;
+  Status lost_;  ///< An error when the device does not work any more.
+};
+
+Result<std::vector<std::byte>> WorkerLoop::load(const ModuleText& module) {
+  auto found = modules_.find(module.key);
+  if (found == modules_.end()) {
+    const ModuleId id = GPUEMU_TRY(device_.load_module(module.ptx, module.name));
+    found = modules_.emplace(module.key, id).first;
+  }
+  return encode_entries(GPUEMU_TRY(device_.entries(found->second)));
+}
+
+Result<std::vector<std::byte>> WorkerLoop::run_plan(const ExecutionPlan& plan) {
+  const auto module = modules_.find(plan.module_key);
+  if (module == modules_.end()) {
+    return error(ErrorCode::NotFound, "module '{}' is not loaded in this worker", plan.module_name);
+  }
+  GPUEMU_TRY(arena_.refresh());
+  const ExecutionReport report = GPUEMU_TRY(execute(device_, module->second, arena_, plan));
+  // A fault on hardware may have taken the context with it; the emulator has none to lose.
+  if (!report.device.empty() && !device_.properties().checks_bounds) lost_ = check_device();
+  return encode_report(report, !lost_.ok());
+}
+
+Result<std::vector<std::byte>> WorkerLoop::answer(std::span<const std::byte> message) {
+  ByteReader in(message);
+  switch (GPUEMU_TRY(decode_kind(in))) {
+    case MessageKind::LoadModule:
+      return load(GPUEMU_TRY(decode_module(in)));
+    case MessageKind::Execute:
+      return run_plan(GPUEMU_TRY(decode_plan(in)));
+    case MessageKind::Hello:
+    case MessageKind::Entries:
+    case MessageKind::Report:
+    case MessageKind::Failed:
+    case MessageKind::LastReport:
+      break;
+  }
+  return error(ErrorCode::Corruption, "a message that only a worker sends");
+}
+
+/// After a fault CUDA refuses everything until the process ends.
+Status WorkerLoop::check_device() {
+  const Result<uint64_t> probe = device_.allocate(kDeviceAlignment, "probe");
+  if (!probe) return error(ErrorCode::Unavailable, "{}", probe.error().message);
+  std::byte value{};
+  const Status read = device_.download(std::span(&value, 1), *probe);
+  if (!read) return error(ErrorCode::Unavailable, "{}", read.error().message);
+  return device_.free(*probe);
+}
+
+Status WorkerLoop::run() {
+  GPUEMU_TRY(send_message(socket_, encode_hello(device_.properties())));
+  for (;;) {
+    uint32_t length = 0;
+    const bool more =
+        GPUEMU_TRY(receive_exactly(socket_, std::as_writable_bytes(std::span(&length, 1))));
+    if (!more) return ok_status();
+    if (length > kMessageBytesMax) {
+      return error(ErrorCode::Corruption, "a message of {} bytes, the limit is {}", length,
+                   kMessageBytesMax);
+    }
+    std::vector<std::byte> message(length);
+    if (!GPUEMU_TRY(receive_exactly(socket_, message)) && length > 0) {
+      return error(ErrorCode::Corruption, "the socket closed before a message");
+    }
+    const Result<std::vector<std::byte>> reply = answer(message);
+    GPUEMU_TRY(send_message(socket_, reply ? *reply : encode_failure(reply.error())));
+    if (!reply && reply.error().code == ErrorCode::Unavailable) return reply.error();
+    if (!lost_) return lost_;
+  }
+}
+
+}  // namespace
+
+Status run_worker_loop(Device& device, Arena& arena, int socket) {
+  return WorkerLoop(device, arena, socket).run();
+}
+
+Status report_no_device(const Error& why, int socket) {
+  return send_message(socket, encode_failure(why));
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,250 @@
+// Frames over the child's socket; what was loaded is remembered, so that a fresh worker is like the
+// old one.
+#include "daemon/worker/worker_process.h"
+
+#include <cstring>
+#include <map>
+#include <optional>
+
+#include "common/base/limits.h"
+#include "daemon/process/child_process.h"
+#include "daemon/worker/plan_codec.h"
+
+namespace gpuemu {
+namespace {
+
+/// Opening a GPU and its context takes seconds on a cold machine.
+constexpr uint64_t kStartMilliseconds = 60'000;
+/// Compiling the largest PTX that we accept.
+constexpr uint64_t kLoadMilliseconds = 300'000;
+/// A message is small or at once in the socket's buffer; more means that nobody reads.
+constexpr uint64_t kSendMilliseconds = 60'000;
+constexpr uint64_t kEndingMilliseconds = 1'000;
+constexpr size_t kReceiveBytes = size_t{256} << 10;
+
+struct Loaded {
+  ModuleText module;
+  std::vector<EntryInfo> entries;
+};
+
+/// A message and its kind; `in` reads behind the kind.
+Status expect(ByteReader& in, MessageKind wanted) {
+  const MessageKind kind = GPUEMU_TRY(decode_kind(in));
+  if (kind == wanted) return ok_status();
+  if (kind == MessageKind::Failed) return decode_failure(in);
+  return error(ErrorCode::Corruption, "worker: an answer of kind {}, expected {}",
+               static_cast<int>(kind), static_cast<int>(wanted));
+}
+
+}  // namespace
+
+struct WorkerProcess::State {
+  WorkerOptions options;
+  Arena& arena;
+  ChildProcess child;
+  std::vector<std::byte> received;
+  DeviceProperties properties;
+  std::map<std::string, Loaded> loaded;
+  std::optional<Deadline> in_flight;
+  uint64_t timeout_ms = 0;
+  uint64_t starts = 0;
+
+  State(WorkerOptions given, Arena& shared) : options(std::move(given)), arena(shared) {}
+
+  /// Running, greeted, with every module loaded.
+  Status ensure();
+  Status spawn();
+  Status greet();
+  Status send(const std::vector<std::byte>& message);
+  Result<std::vector<std::byte>> receive(Deadline deadline);
+  Result<std::vector<EntryInfo>> load(const ModuleText& module);
+  /// The error as the caller shall see it; a process that is of no use any more is gone after it.
+  Error judge(const Error& cause);
+};
+
+Status WorkerProcess::State::spawn() {
+  received.clear();
+  ChildOptions wanted;
+  wanted.command = {options.program,
+                    "--backend",
+                    options.backend,
+                    "--device",
+                    std::to_string(options.device_index),
+                    "--sm",
+                    std::to_string(options.sm),
+                    "--threads",
+                    std::to_string(options.threads),
+                    "--socket-fd",
+                    std::to_string(kChildSocket),
+                    "--arena-fd",
+                    std::to_string(kChildFirstInherited)};
+  wanted.inherit = {arena.fd()};
+  child = GPUEMU_TRY(ChildProcess::spawn(wanted));
+  ++starts;
+  return ok_status();
+}
+
+Status WorkerProcess::State::greet() {
+  const std::vector<std::byte> message = GPUEMU_TRY(receive(deadline_after(kStartMilliseconds)));
+  ByteReader in(message);
+  GPUEMU_TRY(expect(in, MessageKind::Hello));
+  properties = GPUEMU_TRY(decode_hello(in));
+  return ok_status();
+}
+
+Status WorkerProcess::State::ensure() {
+  if (child.running()) return ok_status();
+  GPUEMU_TRY(spawn());
+  const Status greeted = greet();
+  if (!greeted) {
+    const Error why = judge(greeted.error());
+    child.kill();
+    return why;
+  }
+  for (const auto& [key, module] : loaded) {
+    const Result<std::vector<EntryInfo>> again = load(module.module);
+    if (!again) return again.error().with_context(fmt::format("module '{}'", module.module.name));
+  }
+  return ok_status();
+}
+
+Status WorkerProcess::State::send(const std::vector<std::byte>& message) {
+  if (message.size() > kMessageBytesMax) {
+    return error(ErrorCode::ResourceExhausted,
+                 "a message of {} bytes to the worker, the limit is {}", message.size(),
+                 kMessageBytesMax);
+  }
+  const auto length = static_cast<uint32_t>(message.size());
+  std::vector<std::byte> frame(sizeof length);
+  std::memcpy(frame.data(), &length, sizeof length);
+  frame.insert(frame.end(), message.begin(), message.end());
+  return child.send(frame, deadline_after(kSendMilliseconds));
+}
+
+Result<std::vector<std::byte>> WorkerProcess::State::receive(Deadline deadline) {
+  for (;;) {
+    uint32_t length = 0;
+    if (received.size() >= sizeof length) {
+      std::memcpy(&length, received.data(), sizeof length);
+      if (length > kMessageBytesMax) {
+        return error(ErrorCode::Corruption, "worker: a message of {} bytes, the limit is {}",
+                     length, kMessageBytesMax);
+      }
+      if (received.size() - sizeof length >= length) {
+        const auto begin = received.begin() + sizeof length;
+        std::vector<std::byte> message(begin, begin + length);
+        received.erase(received.begin(), begin + length);
+        return message;
+      }
+    }
+    GPUEMU_TRY(child.receive(received, kReceiveBytes, deadline));
+  }
+}
+
+Result<std::vector<EntryInfo>> WorkerProcess::State::load(const ModuleText& module) {
+  const Status sent = send(encode_module(module));
+  if (!sent) return judge(sent.error());
+  const auto message = receive(deadline_after(kLoadMilliseconds));
+  if (!message) return judge(message.error());
+  ByteReader in(*message);
+  const Status answered = expect(in, MessageKind::Entries);
+  if (!answered) return judge(answered.error());
+  auto entries = decode_entries(in);
+  if (!entries) return judge(entries.error());
+  return entries;
+}
+
+Error WorkerProcess::State::judge(const Error& cause) {
+  const auto with_tail = [this](std::string text) {
+    const std::string tail = child.error_tail();
+    constexpr size_t kShown = 2'000;
+    const size_t cut = tail.size() > kShown ? tail.size() - kShown : 0;
+    if (!tail.empty()) text = fmt::format("{}\n{}", text, std::string_view(tail).substr(cut));
+    return text;
+  };
+  switch (cause.code) {
+    case ErrorCode::Timeout:
+      child.kill();
+      return {cause.code, with_tail(fmt::format("the worker did not answer within {} ms and was "
+                                                "killed",
+                                                timeout_ms))};
+    case ErrorCode::Corruption:
+      child.kill();
+      return {cause.code, with_tail(cause.message)};
+    case ErrorCode::Unavailable: {
+      child.stop(deadline_after(kEndingMilliseconds));
+      const std::string how = child.ending();
+      return {cause.code, with_tail(how.empty() ? fmt::format("the worker ended: {}", cause.message)
+                                                : fmt::format("the worker ended with {}: {}", how,
+                                                              cause.message))};
+    }
+    default:
+      return cause;
+  }
+}
+
+WorkerProcess::WorkerProcess(WorkerOptions options, Arena& arena)
+    : state_(std::make_unique<State>(std::move(options), arena)) {}
+
+WorkerProcess::~WorkerProcess() {
+  // A worker in the middle of a launch may take its time: only an idle one is asked politely.
+  if (!state_->in_flight) state_->child.stop(deadline_after(kEndingMilliseconds));
+}
+
+Result<DeviceProperties> WorkerProcess::properties() {
+  GPUEMU_CHECK(!state_->in_flight);
+  GPUEMU_TRY(state_->ensure());
+  return state_->properties;
+}
+
+Result<std::vector<EntryInfo>> WorkerProcess::load(const std::string& key, const std::string& name,
+                                                   const std::string& ptx) {
+  GPUEMU_CHECK(!state_->in_flight);
+  const auto known = state_->loaded.find(key);
+  if (known != state_->loaded.end()) return known->second.entries;
+  GPUEMU_TRY(state_->ensure());
+  ModuleText module{key, name, ptx};
+  state_->timeout_ms = kLoadMilliseconds;
+  std::vector<EntryInfo> entries = GPUEMU_TRY(state_->load(module));
+  state_->loaded.emplace(key, Loaded{std::move(module), entries});
+  return entries;
+}
+
+Status WorkerProcess::begin(const ExecutionPlan& plan) {
+  GPUEMU_CHECK(!state_->in_flight);
+  GPUEMU_TRY(state_->ensure());
+  const std::vector<std::byte> message = encode_plan(plan);
+  Status sent = state_->send(message);
+  if (!sent && sent.error().code == ErrorCode::Unavailable) {
+    // It has died since its last answer; the plan has not reached it.
+    state_->child.kill();
+    GPUEMU_TRY(state_->ensure());
+    sent = state_->send(message);
+  }
+  if (!sent) return state_->judge(sent.error());
+  state_->timeout_ms = plan.timeout_ms;
+  state_->in_flight = deadline_after(plan.timeout_ms + state_->options.grace_ms);
+  return ok_status();
+}
+
+Result<ExecutionReport> WorkerProcess::finish() {
+  GPUEMU_CHECK(state_->in_flight.has_value());
+  const Result<std::vector<std::byte>> message = state_->receive(*state_->in_flight);
+  state_->in_flight.reset();
+  if (!message) return state_->judge(message.error());
+  ByteReader in(*message);
+  const bool last =
+      !message->empty() && message->front() == static_cast<std::byte>(MessageKind::LastReport);
+  const Status answered = expect(in, last ? MessageKind::LastReport : MessageKind::Report);
+  if (!answered) return state_->judge(answered.error());
+  Result<ExecutionReport> report = decode_report(in);
+  if (!report) return state_->judge(report.error());
+  if (last) state_->child.stop(deadline_after(kEndingMilliseconds));
+  return report;
+}
+
+int WorkerProcess::pid() const { return static_cast<int>(state_->child.pid()); }
+
+uint64_t WorkerProcess::restarts() const { return state_->starts > 0 ? state_->starts - 1 : 0; }
+
+}  // namespace gpuemu

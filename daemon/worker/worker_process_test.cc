@@ -1,0 +1,145 @@
+#include "daemon/worker/worker_process.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "daemon/worker/plan_fixture.h"
+
+namespace gpuemu {
+namespace {
+
+class Worker : public testing::Test {
+ protected:
+  static WorkerOptions options() {
+    WorkerOptions options;
+    options.program = GPUEMU_FAKE_WORKER;
+    options.backend = "fake";
+    options.grace_ms = 20;
+    return options;
+  }
+  Result<ExecutionReport> run(const ExecutionPlan& plan) {
+    GPUEMU_TRY(worker_.begin(plan));
+    return worker_.finish();
+  }
+  void SetUp() override {
+    auto entries = worker_.load("key", "add.ptx", "add");
+    ASSERT_TRUE(entries) << entries.error().message;
+    ASSERT_EQ(entries->at(0).name, "add");
+  }
+  void expect_alive() {
+    auto report = run(add_plan("add"));
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_EQ(floats_at(arena_, 128), (std::vector<float>{11, 22, 33, 44}));
+  }
+  Arena arena_ = add_arena();
+  WorkerProcess worker_{options(), arena_};
+};
+
+TEST_F(Worker, ExecutesAPlanInTheSharedArena) {
+  expect_alive();
+  auto properties = worker_.properties();
+  ASSERT_TRUE(properties);
+  EXPECT_EQ(properties->name, "fake device");
+  EXPECT_EQ(worker_.restarts(), 0u);
+}
+
+TEST_F(Worker, SeesTheArenaGrow) {
+  ASSERT_TRUE(arena_.grow(8 << 20));
+  ExecutionPlan plan = add_plan("add");
+  plan.tensors[2].output_offset = 7 << 20;
+  auto report = run(plan);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(floats_at(arena_, 7 << 20)[3], 44);
+}
+
+TEST_F(Worker, ACrashIsUnavailableAndTheNextPlanRunsWithItsModule) {
+  auto report = run(add_plan("crash"));
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code, ErrorCode::Unavailable);
+  EXPECT_NE(report.error().message.find("signal 11"), std::string::npos) << report.error().message;
+  EXPECT_EQ(worker_.pid(), -1);
+  expect_alive();
+  EXPECT_EQ(worker_.restarts(), 1u);
+}
+
+TEST_F(Worker, AHangIsKilledAtTheTimeOut) {
+  ExecutionPlan plan = add_plan("hang");
+  plan.timeout_ms = 30;
+  auto report = run(plan);
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code, ErrorCode::Timeout);
+  expect_alive();
+}
+
+TEST_F(Worker, ADeviceLostByAFaultIsReplacedAfterItsReport) {
+  auto report = run(add_plan("fault_and_lose"));
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->device.size(), 1u);
+  expect_alive();
+  EXPECT_EQ(worker_.restarts(), 1u);
+}
+
+TEST_F(Worker, ASurvivingDeviceKeepsItsProcess) {
+  ASSERT_TRUE(run(add_plan("fault")));
+  expect_alive();
+  EXPECT_EQ(worker_.restarts(), 0u);
+}
+
+TEST_F(Worker, AWorkerKilledBetweenPlansIsReplaced) {
+  ::kill(worker_.pid(), SIGKILL);
+  siginfo_t info{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(worker_.pid()), &info, WEXITED | WNOWAIT), 0);
+  expect_alive();
+}
+
+TEST_F(Worker, ErrorsOfThePlanLeaveTheProcessAlone) {
+  ExecutionPlan plan = add_plan("add");
+  plan.memory_limit_bytes = 1;
+  EXPECT_EQ(run(plan).error().code, ErrorCode::ResourceExhausted);
+  plan.module_key = "other";
+  EXPECT_EQ(run(plan).error().code, ErrorCode::NotFound);
+  expect_alive();
+  EXPECT_EQ(worker_.restarts(), 0u);
+}
+
+TEST_F(Worker, TextThatIsNotPtxDoesNotCompile) {
+  auto entries = worker_.load("empty", "empty.ptx", "");
+  ASSERT_FALSE(entries);
+  EXPECT_EQ(entries.error().code, ErrorCode::Compile);
+  auto crashed = worker_.load("crash", "crash.ptx", "crash");
+  ASSERT_FALSE(crashed);
+  EXPECT_EQ(crashed.error().code, ErrorCode::Unavailable);
+  expect_alive();
+}
+
+TEST_F(Worker, AWorkerWithoutADeviceSaysWhy) {
+  WorkerOptions none = options();
+  none.backend = "none";
+  WorkerProcess worker(none, arena_);
+  auto properties = worker.properties();
+  ASSERT_FALSE(properties);
+  EXPECT_EQ(properties.error().code, ErrorCode::Unsupported);
+  EXPECT_EQ(properties.error().message, "no such backend");
+  EXPECT_EQ(worker.pid(), -1);
+}
+
+TEST_F(Worker, AMissingProgramIsUnavailable) {
+  WorkerOptions missing = options();
+  missing.program = "/no/such/worker";
+  WorkerProcess worker(missing, arena_);
+  EXPECT_EQ(worker.properties().error().code, ErrorCode::Unavailable);
+}
+
+TEST_F(Worker, NothingIsLeftWhenItIsDestroyedInFlight) {
+  pid_t pid = -1;
+  {
+    WorkerProcess worker(options(), arena_);
+    ASSERT_TRUE(worker.load("key", "add.ptx", "add"));
+    ASSERT_TRUE(worker.begin(add_plan("hang")));
+    pid = worker.pid();
+  }
+  EXPECT_NE(::kill(pid, 0), 0);
+}
+
+}  // namespace
+}  // namespace gpuemu
