@@ -1,0 +1,5 @@
+// y = a + b, one thread per element.
+extern "C" __global__ void vector_add(const float* a, const float* b, float* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = a[i] + b[i];
+}
