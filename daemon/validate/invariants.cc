@@ -301,7 +301,7 @@ constexpr Row kRows[] = {
     {{"mean_var", "axis, mean, var, tolerance", "mean and variance along the axis"},
      check_mean_var},
     {{"monotonic", "axis, strict, direction",
-      "values never fall (direction = \"decreasing\": rise)"},
+      "values never fall (direction = \"decreasing\": never rise)"},
      check_monotonic},
     {{"sorted", "axis, direction", "the same as monotonic"}, check_monotonic},
     {{"zero_preserving", "input", "0 where the input is 0"}, check_zero_preserving},
