@@ -1,0 +1,35 @@
+// What the two compilers have in common. Each takes a complete job and gives PTX.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/base/result.h"
+#include "runtime/compile/toolkit.h"
+
+namespace gpuemu::compile {
+
+struct Job {
+  std::string path;  ///< Absolute.
+  std::string source;
+  std::string arch;  ///< "compute_80"
+  std::vector<std::string> include_dirs;
+  std::vector<std::string> flags;
+  std::vector<std::string> templates;  ///< Name expressions that must be instantiated.
+};
+
+struct Output {
+  std::string ptx;
+  std::map<std::string, std::string> lowered;  ///< What the compiler itself says; may be empty.
+};
+
+/// Compile errors as documented in compile.h; Unsupported when NVRTC cannot serve this job (an
+/// option or a host header that it does not know) and nvcc may.
+Result<Output> run_nvrtc(const Toolkit& toolkit, const Job& job);
+Result<Output> run_nvcc(const Toolkit& toolkit, const Job& job);
+
+/// "13.0"; Unavailable when the library cannot be loaded.
+Result<std::string> nvrtc_version(const Toolkit& toolkit);
+
+}  // namespace gpuemu::compile

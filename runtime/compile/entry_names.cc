@@ -1,0 +1,233 @@
+#include "runtime/compile/entry_names.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <memory>
+
+#include <cxxabi.h>
+
+namespace gpuemu::compile {
+namespace {
+
+bool is_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$';
+}
+
+bool is_space(char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; }
+
+struct Spelling {
+  std::string_view from, to;
+};
+/// What the demangler prints for the types that people write otherwise.
+constexpr Spelling kSpellings[] = {
+    {"int8_t", "signed char"},
+    {"uint8_t", "unsigned char"},
+    {"int16_t", "short"},
+    {"uint16_t", "unsigned short"},
+    {"int32_t", "int"},
+    {"uint32_t", "unsigned int"},
+    {"unsigned", "unsigned int"},
+    {"int64_t", "long"},
+    {"uint64_t", "unsigned long"},
+    {"half", "__half"},
+    {"nv_bfloat16", "__nv_bfloat16"},
+    {"size_t", "unsigned long"},
+};
+
+/// A word, with the suffix of an integer literal (256u, 4ul) removed.
+std::string word_of(std::string_view word) {
+  if (std::isdigit(static_cast<unsigned char>(word.front())) != 0) {
+    while (word.size() > 1 &&
+           std::string_view("uUlL").find(word.back()) != std::string_view::npos) {
+      word.remove_suffix(1);
+    }
+  }
+  return std::string(word);
+}
+
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> out;
+  for (size_t i = 0; i < text.size();) {
+    size_t end = i + 1;
+    if (is_word(text[i])) {
+      while (end < text.size() && is_word(text[end])) ++end;
+      out.push_back(word_of(text.substr(i, end - i)));
+    } else if (!is_space(text[i])) {
+      out.emplace_back(1, text[i]);
+    }
+    i = end;
+  }
+  return out;
+}
+
+/// The position of the argument list of a demangled function, or the text's end.
+size_t arguments_at(const std::string& text) {
+  int depth = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '<') ++depth;
+    if (text[i] == '>') --depth;
+    if (text[i] != '(' || depth != 0) continue;
+    if (text.compare(i, 21, "(anonymous namespace)") == 0) {
+      i += 20;
+      continue;
+    }
+    return i;
+  }
+  return text.size();
+}
+
+/// Skips the result type that the demangler puts before a template: "void scale<float>".
+std::string without_result(const std::string& text) {
+  int depth = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '<') ++depth;
+    if (text[i] == '>') --depth;
+    if (text.compare(i, 21, "(anonymous namespace)") == 0) i += 20;
+    if (text[i] == ' ' && depth == 0) return text.substr(i + 1);
+  }
+  return text;
+}
+
+/// Without namespaces: "a::b<c::d>" -> "b<c::d>".
+std::string base_of(const std::string& name) {
+  const size_t colon = name.substr(0, name.find('<')).rfind("::");
+  return colon == std::string::npos ? name : name.substr(colon + 2);
+}
+
+std::string template_of(const std::string& name) { return name.substr(0, name.find('<')); }
+
+/// By PTX name, else by plain name, else by plain name without namespaces.
+std::vector<std::string> fitting_entries(const std::vector<std::string>& entries,
+                                         const std::string& expression) {
+  if (std::ranges::find(entries, expression) != entries.end()) return {expression};
+  const std::string wanted = normalised(expression);
+  std::vector<std::string> exact, by_base;
+  for (const std::string& entry : entries) {
+    const std::string name = plain_name(entry);
+    if (name == wanted) exact.push_back(entry);
+    if (base_of(name) == wanted) by_base.push_back(entry);
+  }
+  return exact.empty() ? by_base : exact;
+}
+
+/// Names behind __global__ in a source, attributes such as __launch_bounds__(128) left out.
+std::vector<std::string> kernels_of(std::string_view source) {
+  std::vector<std::string> out;
+  constexpr std::string_view kMark = "__global__";
+  for (size_t at = source.find(kMark); at != std::string_view::npos;
+       at = source.find(kMark, at + 1)) {
+    const auto words = words_of(source.substr(at + kMark.size(), 400));
+    for (size_t i = 0; i + 1 < words.size(); ++i) {
+      if (words[i + 1] != "(" || !is_word(words[i].front())) continue;
+      if (words[i] == "__launch_bounds__") continue;
+      out.push_back(words[i]);
+      break;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> ptx_entries(std::string_view ptx) {
+  std::vector<std::string> out;
+  constexpr std::string_view kMark = ".entry";
+  for (size_t at = ptx.find(kMark); at != std::string_view::npos; at = ptx.find(kMark, at + 1)) {
+    const size_t line = ptx.rfind('\n', at) + 1;  // npos + 1 is the text's start.
+    if (ptx.substr(line, at - line).find("//") != std::string_view::npos) continue;
+    size_t begin = at + kMark.size();
+    if (begin >= ptx.size() || !is_space(ptx[begin])) continue;
+    while (begin < ptx.size() && is_space(ptx[begin])) ++begin;
+    size_t end = begin;
+    while (end < ptx.size() && (is_word(ptx[end]) || ptx[end] == '%')) ++end;
+    if (end > begin) out.emplace_back(ptx.substr(begin, end - begin));
+  }
+  return out;
+}
+
+std::string normalised(std::string_view expression) {
+  std::vector<std::string> words = words_of(expression);
+  std::string out;
+  for (size_t i = 0; i < words.size(); ++i) {
+    std::string word = words[i];
+    const bool plain_unsigned =
+        word == "unsigned" && (i + 1 == words.size() || !is_word(words[i + 1][0]));
+    const auto found = std::ranges::find(kSpellings, word, &Spelling::from);
+    if (found != std::end(kSpellings) && (word != "unsigned" || plain_unsigned)) word = found->to;
+    if (!out.empty() && is_word(out.back()) && is_word(word.front())) out += ' ';
+    out += word;
+  }
+  return out.starts_with("::") ? out.substr(2) : out;
+}
+
+std::string plain_name(const std::string& entry) {
+  if (!entry.starts_with("_Z")) return entry;
+  int failed = 0;
+  const std::unique_ptr<char, decltype(&std::free)> demangled(
+      abi::__cxa_demangle(entry.c_str(), nullptr, nullptr, &failed), &std::free);
+  if (failed != 0 || demangled == nullptr) return entry;
+  const std::string text = demangled.get();
+  return normalised(without_result(text.substr(0, arguments_at(text))));
+}
+
+std::string describe_entries(std::string_view ptx, std::string_view source) {
+  std::vector<std::string> names;
+  for (const std::string& entry : ptx_entries(ptx)) names.push_back(plain_name(entry));
+  const size_t compiled = names.size();
+  for (const std::string& kernel : kernels_of(source)) {
+    const auto is_it = [&](const std::string& name) {
+      return base_of(name).substr(0, base_of(name).find('<')) == kernel;
+    };
+    if (std::none_of(names.begin(), names.begin() + static_cast<ptrdiff_t>(compiled), is_it)) {
+      names.push_back(kernel + "<...>");
+    }
+  }
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
+  return out.empty() ? "no kernel at all; declare it __global__" : out;
+}
+
+Result<std::map<std::string, std::string>> resolve_entries(
+    const std::vector<std::string>& expressions, std::string_view ptx, std::string_view source,
+    const std::map<std::string, std::string>& known) {
+  const std::vector<std::string> entries = ptx_entries(ptx);
+  std::map<std::string, std::string> out;
+  std::vector<std::string> open;
+  for (const std::string& expression : expressions) {
+    const auto said = known.find(expression);
+    if (said != known.end()) {
+      out[expression] = said->second;
+      continue;
+    }
+    const std::vector<std::string> fitting = fitting_entries(entries, expression);
+    if (fitting.size() > 1) {
+      return error(
+          ErrorCode::InvalidArgument,
+          "entry '{}' is ambiguous: {} and {} fit; write the PTX name or make it extern \"C\"",
+          expression, fitting[0], fitting[1]);
+    }
+    if (fitting.empty()) open.push_back(expression);
+    if (!fitting.empty()) out[expression] = fitting[0];
+  }
+  for (const std::string& expression : open) {
+    // A template argument may be spelled by a macro or an alias. The source was compiled with this
+    // instantiation, so an only one that nobody else asked for is it. PTX was not compiled here.
+    std::vector<std::string> left;
+    for (const std::string& entry : entries) {
+      const bool taken =
+          std::ranges::any_of(out, [&](const auto& pair) { return pair.second == entry; });
+      if (!taken && template_of(plain_name(entry)) == template_of(normalised(expression)))
+        left.push_back(entry);
+    }
+    const bool is_template = expression.find('<') != std::string::npos && !source.empty();
+    if (!is_template || left.size() != 1) {
+      return error(ErrorCode::NotFound, "no entry '{}'; the source has: {}", expression,
+                   describe_entries(ptx, source));
+    }
+    out[expression] = left[0];
+  }
+  return out;
+}
+
+}  // namespace gpuemu::compile

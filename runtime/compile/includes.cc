@@ -1,0 +1,71 @@
+#include "runtime/compile/includes.h"
+
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <sstream>
+
+#include "common/base/files.h"
+#include "common/base/limits.h"
+
+namespace gpuemu::compile {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Pending {
+  fs::path path;
+  std::string source;
+};
+
+/// "name" of a line such as `  # include "name"` or <name>; both forms may name a user's file.
+std::optional<std::string> included_name(const std::string& line) {
+  size_t at = line.find_first_not_of(" \t");
+  if (at == std::string::npos || line[at] != '#') return {};
+  at = line.find_first_not_of(" \t", at + 1);
+  if (at == std::string::npos || line.compare(at, 7, "include") != 0) return {};
+  at = line.find_first_of("\"<", at + 7);
+  if (at == std::string::npos) return {};
+  const size_t end = line.find(line[at] == '<' ? '>' : '"', at + 1);
+  if (end == std::string::npos) return {};
+  return line.substr(at + 1, end - at - 1);
+}
+
+std::optional<fs::path> locate(const std::string& name, const fs::path& beside,
+                               const std::vector<std::string>& include_dirs) {
+  std::vector<fs::path> folders = {beside};
+  folders.insert(folders.end(), include_dirs.begin(), include_dirs.end());
+  for (const fs::path& folder : folders) {
+    std::error_code failed;
+    const fs::path found = fs::weakly_canonical(folder / name, failed);
+    if (!failed && fs::is_regular_file(found, failed)) return found;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string included_content(const std::string& path, const std::string& source,
+                             const std::vector<std::string>& include_dirs) {
+  std::string out;
+  std::set<fs::path> seen;
+  std::vector<Pending> pending = {{path, source}};
+  while (!pending.empty()) {
+    const Pending current = std::move(pending.back());
+    pending.pop_back();
+    std::istringstream lines(current.source);
+    for (std::string line; std::getline(lines, line);) {
+      const auto name = included_name(line);
+      if (!name) continue;
+      const auto found = locate(*name, current.path.parent_path(), include_dirs);
+      if (!found || !seen.insert(*found).second) continue;
+      auto text = read_file(*found, kSourceBytesMax);
+      if (!text) continue;  // The compiler will say what is wrong with it.
+      out += found->string() + '\0' + *text + '\0';
+      pending.push_back({*found, *std::move(text)});
+    }
+  }
+  return out;
+}
+
+}  // namespace gpuemu::compile

@@ -1,0 +1,15 @@
+// Which of the user's own files a source is made of, for the key of the module cache.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace gpuemu::compile {
+
+/// The content of every file that `source` includes, directly or not, and that is found beside the
+/// including file or in `include_dirs`, each once, behind its path. Headers that are found nowhere
+/// belong to the compiler.
+std::string included_content(const std::string& path, const std::string& source,
+                             const std::vector<std::string>& include_dirs);
+
+}  // namespace gpuemu::compile

@@ -1,0 +1,160 @@
+// NVRTC, loaded when first needed. Only the ten functions below are used; their signatures are
+// NVRTC's ABI, so that no header of the toolkit is needed to build.
+#include <filesystem>
+#include <memory>
+
+#include <dlfcn.h>
+
+#include "common/base/limits.h"
+#include "runtime/compile/compiler.h"
+#include "runtime/compile/diagnostics.h"
+#include "runtime/compile/entry_names.h"
+
+namespace gpuemu::compile {
+namespace {
+
+using Program = struct OpaqueProgram*;
+constexpr int kSuccess = 0;
+constexpr int kInvalidOption = 5;
+constexpr int kCompilationFailed = 6;
+
+struct Library {
+  int (*version)(int*, int*);
+  int (*create)(Program*, const char*, const char*, int, const char* const*, const char* const*);
+  int (*destroy)(Program*);
+  int (*compile)(Program, int, const char* const*);
+  int (*log_size)(Program, size_t*);
+  int (*log)(Program, char*);
+  int (*ptx_size)(Program, size_t*);
+  int (*ptx)(Program, char*);
+  int (*add_name)(Program, const char*);
+  int (*lowered_name)(Program, const char*, const char**);
+  const char* (*message)(int);
+};
+
+template <typename Function>
+Status find(void* handle, const char* name, Function& into) {
+  into = reinterpret_cast<Function>(::dlsym(handle, name));
+  if (into != nullptr) return {};
+  return error(ErrorCode::Unavailable,
+               "NVRTC has no '{}': version 13 is needed; run scripts/setup.sh", name);
+}
+
+/// NVRTC opens its built-in headers by bare name, which finds them only where the loader looks.
+/// Opened here by path, they are found wherever the library lies.
+void open_builtins(const std::string& nvrtc) {
+  std::error_code failed;
+  for (const auto& file :
+       std::filesystem::directory_iterator(std::filesystem::path(nvrtc).parent_path(), failed)) {
+    const std::string name = file.path().filename();
+    // Two releases of one major version may lie side by side; the one not wanted is harmless.
+    if (name.starts_with("libnvrtc-builtins.so.13."))
+      ::dlopen(file.path().c_str(), RTLD_NOW | RTLD_LOCAL);
+  }
+}
+
+/// The handle stays open to the end of the process: the library keeps state of its own.
+Result<Library> load(const Toolkit& toolkit) {
+  if (toolkit.nvrtc.empty()) {
+    return error(ErrorCode::Unavailable,
+                 "no libnvrtc.so.13; run scripts/setup.sh or set CUDA_HOME");
+  }
+  open_builtins(toolkit.nvrtc);
+  void* handle = ::dlopen(toolkit.nvrtc.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) return error(ErrorCode::Unavailable, "{}", ::dlerror());
+  Library library{};
+  GPUEMU_TRY(find(handle, "nvrtcVersion", library.version));
+  GPUEMU_TRY(find(handle, "nvrtcCreateProgram", library.create));
+  GPUEMU_TRY(find(handle, "nvrtcDestroyProgram", library.destroy));
+  GPUEMU_TRY(find(handle, "nvrtcCompileProgram", library.compile));
+  GPUEMU_TRY(find(handle, "nvrtcGetProgramLogSize", library.log_size));
+  GPUEMU_TRY(find(handle, "nvrtcGetProgramLog", library.log));
+  GPUEMU_TRY(find(handle, "nvrtcGetPTXSize", library.ptx_size));
+  GPUEMU_TRY(find(handle, "nvrtcGetPTX", library.ptx));
+  GPUEMU_TRY(find(handle, "nvrtcAddNameExpression", library.add_name));
+  GPUEMU_TRY(find(handle, "nvrtcGetLoweredName", library.lowered_name));
+  GPUEMU_TRY(find(handle, "nvrtcGetErrorString", library.message));
+  return library;
+}
+
+std::vector<std::string> options_of(const Toolkit& toolkit, const Job& job) {
+  std::vector<std::string> out = {"--gpu-architecture=" + job.arch, "--generate-line-info"};
+  bool has_standard = false;
+  for (const std::string& flag : job.flags) {
+    has_standard = has_standard || flag.starts_with("-std") || flag.starts_with("--std");
+    if (flag != "-lineinfo" && flag != "--generate-line-info") out.push_back(flag);
+  }
+  if (!has_standard) out.push_back("--std=c++17");
+  for (const std::string& folder : job.include_dirs) out.push_back("-I" + folder);
+  for (const std::string& folder : toolkit.include_dirs) out.push_back("-I" + folder);
+  return out;
+}
+
+std::string log_of(const Library& library, Program program) {
+  size_t bytes = 0;
+  if (library.log_size(program, &bytes) != kSuccess || bytes <= 1) return {};
+  std::string log(bytes, '\0');
+  if (library.log(program, log.data()) != kSuccess) return {};
+  log.resize(bytes - 1);
+  return log;
+}
+
+Error failure(const Library& library, Program program, int code) {
+  const std::string log = log_of(library, program);
+  // Host headers and nvcc's own options are for nvcc.
+  const bool header = log.find("could not open source file") != std::string::npos ||
+                      log.find("cannot open source file") != std::string::npos;
+  if (code == kInvalidOption || (code == kCompilationFailed && header)) {
+    return error(ErrorCode::Unsupported, "{}",
+                 log.empty() ? library.message(code) : error_lines(log));
+  }
+  if (code == kCompilationFailed) return error(ErrorCode::Compile, "{}", error_lines(log));
+  return error(ErrorCode::Internal, "NVRTC: {}", library.message(code));
+}
+
+}  // namespace
+
+Result<std::string> nvrtc_version(const Toolkit& toolkit) {
+  const Library library = GPUEMU_TRY(load(toolkit));
+  int major = 0, minor = 0;
+  library.version(&major, &minor);
+  return fmt::format("{}.{}", major, minor);
+}
+
+Result<Output> run_nvrtc(const Toolkit& toolkit, const Job& job) {
+  const Library library = GPUEMU_TRY(load(toolkit));
+  Program program = nullptr;
+  int code = library.create(&program, job.source.c_str(), job.path.c_str(), 0, nullptr, nullptr);
+  if (code != kSuccess) return error(ErrorCode::Internal, "NVRTC: {}", library.message(code));
+  const auto destroy = [&library](Program* dead) { library.destroy(dead); };
+  const std::unique_ptr<Program, decltype(destroy)> owner(&program, destroy);
+  // Spelled plainly: NVRTC has no int32_t unless the source includes it.
+  for (const std::string& name : job.templates) {
+    code = library.add_name(program, normalised(name).c_str());
+    if (code != kSuccess)
+      return error(ErrorCode::InvalidArgument, "entry '{}': {}", name, library.message(code));
+  }
+  const std::vector<std::string> options = options_of(toolkit, job);
+  std::vector<const char*> words;
+  for (const std::string& option : options) words.push_back(option.c_str());
+  code = library.compile(program, static_cast<int>(words.size()), words.data());
+  if (code != kSuccess) return failure(library, program, code);
+  Output out;
+  size_t bytes = 0;
+  if (library.ptx_size(program, &bytes) != kSuccess || bytes == 0 || bytes > kSourceBytesMax) {
+    return error(ErrorCode::Internal, "NVRTC gave {} bytes of PTX, at most {} are taken", bytes,
+                 kSourceBytesMax);
+  }
+  out.ptx.resize(bytes);
+  if (library.ptx(program, out.ptx.data()) != kSuccess)
+    return error(ErrorCode::Internal, "NVRTC gave no PTX");
+  out.ptx.resize(bytes - 1);  // Its terminator.
+  for (const std::string& name : job.templates) {
+    const char* lowered = nullptr;
+    if (library.lowered_name(program, normalised(name).c_str(), &lowered) == kSuccess)
+      out.lowered[name] = lowered;
+  }
+  return out;
+}
+
+}  // namespace gpuemu::compile

@@ -1,0 +1,68 @@
+#include "runtime/compile/toolkit.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+namespace gpuemu::compile {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Folders above the program that may hold the wheels: build/release/cli/gpuemu -> build.
+constexpr int kLevelsUp = 4;
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+std::vector<fs::path> homes() {
+  std::vector<fs::path> out;
+  for (const char* variable : {"GPUEMU_CUDA_HOME", "CUDA_HOME"}) {
+    const char* value = std::getenv(variable);
+    if (value == nullptr || *value == '\0') continue;
+    out.emplace_back(value);
+    // The folder that pip filled is accepted as well as the toolkit inside it.
+    out.push_back(fs::path(value) / "nvidia" / "cu13");
+  }
+  std::error_code failed;
+  fs::path folder = fs::read_symlink("/proc/self/exe", failed).parent_path();
+  for (int level = 0; !failed && level < kLevelsUp && folder.has_relative_path(); ++level) {
+    out.push_back(folder);
+    out.push_back(folder / "cuda" / "nvidia" / "cu13");
+    folder = folder.parent_path();
+  }
+  out.emplace_back("/usr/local/cuda");
+  return out;
+}
+
+std::string nvcc_in_path() {
+  const char* path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (!folder.empty() && is_there(fs::path(folder) / "nvcc")) return fs::path(folder) / "nvcc";
+  }
+  return {};
+}
+
+}  // namespace
+
+Toolkit find_toolkit() {
+  Toolkit kit;
+  for (const fs::path& home : homes()) {
+    for (const char* where : {"libnvrtc.so.13", "lib64/libnvrtc.so.13", "lib/libnvrtc.so.13"}) {
+      if (kit.nvrtc.empty() && is_there(home / where)) kit.nvrtc = home / where;
+    }
+    if (kit.nvcc.empty() && is_there(home / "bin" / "nvcc")) kit.nvcc = home / "bin" / "nvcc";
+    if (kit.include_dirs.empty() && is_there(home / "include" / "cuda_fp16.h")) {
+      kit.include_dirs.push_back(home / "include");
+      if (is_there(home / "include" / "cccl"))
+        kit.include_dirs.push_back(home / "include" / "cccl");
+    }
+  }
+  if (kit.nvcc.empty()) kit.nvcc = nvcc_in_path();
+  return kit;
+}
+
+}  // namespace gpuemu::compile

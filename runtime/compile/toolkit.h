@@ -1,0 +1,19 @@
+// Where the parts of a CUDA toolkit are on this machine.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace gpuemu::compile {
+
+struct Toolkit {
+  std::string nvrtc;                      ///< Path of libnvrtc.so.13, "" when there is none.
+  std::string nvcc;                       ///< Path of nvcc, "" when there is none.
+  std::vector<std::string> include_dirs;  ///< Of the toolkit: what NVRTC needs for cuda_fp16.h.
+};
+
+/// Looks at GPUEMU_CUDA_HOME, CUDA_HOME, beside the program, at the wheels folder cuda/nvidia/cu13
+/// beside or above it, at /usr/local/cuda and at PATH.
+Toolkit find_toolkit();
+
+}  // namespace gpuemu::compile
