@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -26,7 +27,7 @@ bool ends_soon(pid_t pid) {
     std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
     std::string line;
     if (!std::getline(stat, line) || line.find(") Z") != std::string::npos) return true;
-    ::usleep(5'000);
+    ::poll(nullptr, 0, 5);
   }
   return false;
 }

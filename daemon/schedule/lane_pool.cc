@@ -1,0 +1,126 @@
+// One mutex over who is busy and who waits; the lanes themselves belong to their lease holders.
+#include "daemon/schedule/lane_pool.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+#include "daemon/schedule/turn_queue.h"
+
+namespace gpuemu {
+
+struct LanePool::State {
+  std::vector<std::unique_ptr<Lane>> lanes;  ///< Fixed after create(); read without the mutex.
+
+  mutable std::mutex mutex;  ///< Guards everything below.
+  std::condition_variable changed;
+  std::vector<LaneStatistics> statistics;
+  std::vector<size_t> free;
+  TurnQueue queue;
+  bool ended = false;
+};
+
+LaneLease::LaneLease(LaneLease&& other) noexcept
+    : pool_(std::exchange(other.pool_, nullptr)), index_(other.index_) {}
+
+LaneLease& LaneLease::operator=(LaneLease&& other) noexcept {
+  std::swap(pool_, other.pool_);
+  std::swap(index_, other.index_);
+  return *this;
+}
+
+LaneLease::~LaneLease() {
+  if (pool_ != nullptr) pool_->give_back(index_);
+}
+
+Lane& LaneLease::operator*() const {
+  GPUEMU_CHECK(pool_ != nullptr);
+  return *pool_->state_->lanes[index_];
+}
+
+LanePool::LanePool(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+LanePool::~LanePool() {
+  shutdown();
+  GPUEMU_CHECK(state_->free.size() == state_->lanes.size());
+}
+
+Result<std::unique_ptr<LanePool>> LanePool::create(const LanePoolOptions& options) {
+  if (options.count == 0) {
+    return error(ErrorCode::InvalidArgument, "0 lanes, expected at least 1");
+  }
+  auto state = std::make_unique<State>();
+  for (size_t i = options.count; i-- > 0;) {
+    Arena arena = GPUEMU_TRY(Arena::create());
+    state->lanes.push_back(
+        std::make_unique<Lane>(std::move(arena), options.worker, options.reference));
+    state->free.push_back(i);
+  }
+  state->statistics.resize(options.count);
+  return std::unique_ptr<LanePool>(new LanePool(std::move(state)));
+}
+
+Result<LaneLease> LanePool::acquire(const std::string& session, const std::atomic<bool>* cancel) {
+  std::unique_lock lock(state_->mutex);
+  const TurnQueue::Ticket ticket = state_->queue.enter(session);
+  const auto cancelled = [&] { return cancel != nullptr && cancel->load(); };
+  state_->changed.wait(lock, [&] {
+    return state_->ended || cancelled() ||
+           (!state_->free.empty() && state_->queue.next() == ticket);
+  });
+  if (state_->ended || cancelled()) {
+    state_->queue.leave(session, ticket);
+    state_->changed.notify_all();
+    if (state_->ended) return error(ErrorCode::Unavailable, "the daemon is shutting down");
+    return error(ErrorCode::Cancelled, "cancelled while waiting for a lane");
+  }
+  state_->queue.serve();
+  const size_t index = state_->free.back();
+  state_->free.pop_back();
+  state_->statistics[index].busy = true;
+  ++state_->statistics[index].leases;
+  // The next in turn may find a lane free, too.
+  state_->changed.notify_all();
+  lock.unlock();
+  LaneLease lease(*this, index);
+  // Its last holder's reference may have made the memory larger.
+  GPUEMU_TRY(lease->arena.refresh());
+  return lease;
+}
+
+void LanePool::give_back(size_t index) {
+  const Lane& lane = *state_->lanes[index];
+  const std::lock_guard lock(state_->mutex);
+  LaneStatistics& seen = state_->statistics[index];
+  seen.busy = false;
+  seen.worker_pid = lane.worker.pid();
+  seen.reference_pid = lane.reference.pid();
+  seen.worker_restarts = lane.worker.restarts();
+  state_->free.push_back(index);
+  state_->changed.notify_all();
+}
+
+void LanePool::wake() {
+  const std::lock_guard lock(state_->mutex);
+  state_->changed.notify_all();
+}
+
+void LanePool::shutdown() {
+  const std::lock_guard lock(state_->mutex);
+  state_->ended = true;
+  state_->changed.notify_all();
+}
+
+size_t LanePool::size() const { return state_->lanes.size(); }
+
+size_t LanePool::waiting() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->queue.size();
+}
+
+std::vector<LaneStatistics> LanePool::statistics() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->statistics;
+}
+
+}  // namespace gpuemu

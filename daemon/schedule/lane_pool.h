@@ -1,0 +1,94 @@
+// Lanes, and who gets one next. A lane executes one case at a time: shared memory, a worker and a
+// reference host. Sessions that wait are served in turn, one lane each, however many tasks each
+// has.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/arena.h"
+#include "daemon/reference/reference_host.h"
+#include "daemon/worker/worker_process.h"
+
+namespace gpuemu {
+
+/// Processes start when they are first used.
+struct Lane {
+  Lane(Arena memory, const WorkerOptions& worker_options, const ReferenceOptions& reference_options)
+      : arena(std::move(memory)),
+        worker(worker_options, arena),
+        reference(reference_options, arena) {}
+
+  Arena arena;
+  WorkerProcess worker;
+  ReferenceHost reference;
+};
+
+struct LanePoolOptions {
+  uint32_t count = 1;
+  WorkerOptions worker;
+  ReferenceOptions reference;
+};
+
+struct LaneStatistics {
+  bool busy = false;
+  /// As of the end of the last lease; -1 when the process did not run.
+  int worker_pid = -1, reference_pid = -1;
+  uint64_t worker_restarts = 0;
+  uint64_t leases = 0;
+};
+
+class LanePool;
+
+/// The lane is its holder's alone until the lease goes. Must not outlive the pool.
+class LaneLease {
+ public:
+  LaneLease(LaneLease&& other) noexcept;
+  LaneLease& operator=(LaneLease&& other) noexcept;
+  ~LaneLease();
+
+  Lane& operator*() const;
+  Lane* operator->() const { return &**this; }
+  /// Which of the pool's lanes it is.
+  size_t index() const { return index_; }
+
+ private:
+  friend class LanePool;
+  LaneLease(LanePool& pool, size_t index) : pool_(&pool), index_(index) {}
+  LanePool* pool_;  ///< Null after a move.
+  size_t index_;
+};
+
+/// Thread-safe.
+class LanePool {
+ public:
+  /// InvalidArgument for no lane, or the error of the shared memory.
+  static Result<std::unique_ptr<LanePool>> create(const LanePoolOptions& options);
+  /// REQUIRES: every lease has been given back.
+  ~LanePool();
+
+  /// Waits for a lane. Cancelled when `*cancel` becomes true (then call wake()), Unavailable after
+  /// shutdown().
+  Result<LaneLease> acquire(const std::string& session, const std::atomic<bool>* cancel = nullptr);
+  /// Lets those who wait look at their cancel tokens.
+  void wake();
+  /// Ends all waiting, now and later. Leases that are out stay valid.
+  void shutdown();
+
+  size_t size() const;
+  /// How many calls of acquire() wait now.
+  size_t waiting() const;
+  std::vector<LaneStatistics> statistics() const;
+
+ private:
+  friend class LaneLease;
+  struct State;
+  explicit LanePool(std::unique_ptr<State> state);
+  void give_back(size_t index);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace gpuemu

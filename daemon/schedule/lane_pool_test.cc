@@ -1,0 +1,144 @@
+#include "daemon/schedule/lane_pool.h"
+
+#include <algorithm>
+#include <future>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "daemon/schedule/turn_queue.h"
+
+namespace gpuemu {
+namespace {
+
+std::unique_ptr<LanePool> pool_of(uint32_t count) {
+  LanePoolOptions options;
+  options.count = count;
+  auto pool = LanePool::create(options);
+  EXPECT_TRUE(pool);
+  return *std::move(pool);
+}
+
+/// The letters in the order of their service.
+std::string service(TurnQueue& queue, const std::map<TurnQueue::Ticket, char>& owners) {
+  std::string order;
+  for (auto ticket = queue.next(); ticket; ticket = queue.next()) {
+    order += owners.at(*ticket);
+    queue.serve();
+  }
+  return order;
+}
+
+TEST(TurnQueue, ServesSessionsInTurnHoweverManyTasksEachHas) {
+  TurnQueue queue;
+  std::map<TurnQueue::Ticket, char> owners;
+  for (char session : std::string("aaaaabbc")) owners[queue.enter({session})] = session;
+  EXPECT_EQ(service(queue, owners), "abcabaaa");
+}
+
+TEST(TurnQueue, WhoLeavesIsSkippedAndTheTurnStays) {
+  TurnQueue queue;
+  std::map<TurnQueue::Ticket, char> owners;
+  const auto first = queue.enter("a");
+  for (char session : std::string("bab")) owners[queue.enter({session})] = session;
+  queue.leave("a", first);
+  queue.leave("none", 77);
+  EXPECT_EQ(service(queue, owners), "abb");
+}
+
+TEST(LanePool, SharesLanesEquallyBetweenABusyAndABusierSession) {
+  auto pool = pool_of(1);
+  std::optional<LaneLease> held(*pool->acquire("holder"));
+  std::mutex mutex;
+  std::string order;
+  std::vector<std::thread> threads;
+  const auto work = [&](char session) {
+    auto lease = pool->acquire({session});
+    ASSERT_TRUE(lease);
+    const std::lock_guard lock(mutex);
+    order += session;
+  };
+  for (char session : std::string("aaaaaaaaaabbbbb")) threads.emplace_back(work, session);
+  while (pool->waiting() < 15) std::this_thread::yield();
+  held.reset();
+  for (std::thread& thread : threads) thread.join();
+  for (size_t i = 1; i <= 10; ++i) {
+    const auto a = std::count(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(i), 'a');
+    EXPECT_LE(std::abs(2 * a - static_cast<std::ptrdiff_t>(i)), 1) << order << " after " << i;
+  }
+}
+
+TEST(LanePool, NeverLeasesALaneTwice) {
+  auto pool = pool_of(3);
+  std::vector<std::atomic<int>> users(3);
+  std::atomic<int> clashes = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 200; ++i) {
+        auto lease = pool->acquire(std::to_string(t % 3));
+        if (!lease || users[lease->index()].fetch_add(1) != 0) ++clashes;
+        if (lease) --users[lease->index()];
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(clashes, 0);
+  uint64_t leases = 0;
+  for (const LaneStatistics& lane : pool->statistics()) leases += lane.leases;
+  EXPECT_EQ(leases, 1600u);
+}
+
+TEST(LanePool, ALeaseThatIsMovedGivesItsLaneBackOnce) {
+  auto pool = pool_of(2);
+  {
+    LaneLease a = *pool->acquire("s");
+    LaneLease b = *pool->acquire("s");
+    EXPECT_NE(&*a, &*b);
+    EXPECT_TRUE(pool->statistics()[0].busy && pool->statistics()[1].busy);
+    a = std::move(b);
+  }
+  EXPECT_FALSE(pool->statistics()[0].busy || pool->statistics()[1].busy);
+}
+
+TEST(LanePool, ShutdownWakesThoseWhoWait) {
+  auto pool = pool_of(1);
+  LaneLease held = *pool->acquire("a");
+  auto waiting = std::async(std::launch::async, [&] { return pool->acquire("b").error().code; });
+  pool->shutdown();
+  EXPECT_EQ(waiting.get(), ErrorCode::Unavailable);
+  EXPECT_FALSE(pool->acquire("c"));
+}
+
+TEST(LanePool, ACancelledWaiterLeavesItsPlaceToTheNext) {
+  auto pool = pool_of(1);
+  std::optional<LaneLease> held(*pool->acquire("a"));
+  std::atomic<bool> cancel = false;
+  auto waiting =
+      std::async(std::launch::async, [&] { return pool->acquire("b", &cancel).error().code; });
+  auto next = std::async(std::launch::async, [&] { return pool->acquire("c").ok(); });
+  cancel = true;
+  pool->wake();
+  EXPECT_EQ(waiting.get(), ErrorCode::Cancelled);
+  held.reset();
+  EXPECT_TRUE(next.get());
+}
+
+TEST(LanePool, ALaneOffersItsMemory) {
+  auto pool = pool_of(1);
+  LaneLease lease = *pool->acquire("a");
+  ASSERT_TRUE(lease->arena.grow(100));
+  EXPECT_TRUE(lease->arena.range(0, 100));
+  EXPECT_EQ(lease->worker.pid(), -1) << "nothing starts before it is used";
+}
+
+TEST(LanePool, NoLanesAreRefused) {
+  LanePoolOptions options;
+  options.count = 0;
+  EXPECT_EQ(LanePool::create(options).error().code, ErrorCode::InvalidArgument);
+}
+
+}  // namespace
+}  // namespace gpuemu

@@ -1,0 +1,106 @@
+// gpuemu-worker: owns one device and executes plans for the daemon that started it.
+#include <charconv>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "daemon/worker/worker_loop.h"
+#include "runtime/backends/backends.h"
+
+namespace gpuemu {
+namespace {
+
+constexpr int kExitOk = 0, kExitFailed = 1, kExitUsage = 2;
+constexpr const char* kUsage =
+    "usage: gpuemu-worker --backend NAME --device INDEX --sm NUMBER --threads COUNT\n"
+    "                     --socket-fd FD --arena-fd FD\n"
+    "The daemon starts it; there is no reason to do so by hand.\n";
+
+struct Arguments {
+  std::string backend;
+  int device = 0;
+  int sm = 0;
+  int threads = 1;
+  int socket = -1;
+  int arena = -1;
+};
+
+Result<int> number(std::string_view option, std::string_view text) {
+  int value = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc() || end != text.data() + text.size() || value < 0) {
+    return error(ErrorCode::InvalidArgument, "{}: '{}' is not a number from 0", option, text);
+  }
+  return value;
+}
+
+Result<Arguments> parse(int count, char** words) {
+  struct Option {
+    std::string_view name;
+    int Arguments::* value;
+  };
+  constexpr Option kOptions[] = {{"--device", &Arguments::device},
+                                 {"--sm", &Arguments::sm},
+                                 {"--threads", &Arguments::threads},
+                                 {"--socket-fd", &Arguments::socket},
+                                 {"--arena-fd", &Arguments::arena}};
+  Arguments arguments;
+  for (int i = 1; i < count; i += 2) {
+    const std::string_view name = words[i];
+    if (i + 1 >= count) return error(ErrorCode::InvalidArgument, "{} without a value", name);
+    bool known = name == "--backend";
+    if (known) arguments.backend = words[i + 1];
+    for (const Option& option : kOptions) {
+      if (option.name != name) continue;
+      arguments.*option.value = GPUEMU_TRY(number(name, words[i + 1]));
+      known = true;
+    }
+    if (!known) return error(ErrorCode::InvalidArgument, "unknown option {}", name);
+  }
+  if (arguments.backend.empty() || arguments.socket < 0 || arguments.arena < 0) {
+    return error(ErrorCode::InvalidArgument, "--backend, --socket-fd and --arena-fd are required");
+  }
+  return arguments;
+}
+
+Status serve(const Arguments& arguments) {
+  Arena arena = GPUEMU_TRY(Arena::open(UniqueFd(arguments.arena)));
+  DeviceRequest request;
+  request.backend = arguments.backend;
+  request.index = arguments.device;
+  request.sm = arguments.sm;
+  request.threads = static_cast<uint32_t>(arguments.threads);
+  const Result<std::unique_ptr<Device>> device = open_device(request);
+  if (!device) {
+    GPUEMU_TRY(report_no_device(device.error(), arguments.socket));
+    return device.error();
+  }
+  return run_worker_loop(**device, arena, arguments.socket);
+}
+
+int run(int count, char** words) {
+  const Result<Arguments> arguments = parse(count, words);
+  if (!arguments) {
+    fmt::print(stderr, "gpuemu-worker: {}\n{}", arguments.error().message, kUsage);
+    return kExitUsage;
+  }
+  const Status served = serve(*arguments);
+  if (served) return kExitOk;
+  fmt::print(stderr, "gpuemu-worker: {}\n", served.error().message);
+  return kExitFailed;
+}
+
+}  // namespace
+}  // namespace gpuemu
+
+int main(int argc, char** argv) {
+  try {
+    return gpuemu::run(argc, argv);
+  } catch (const std::exception& failure) {
+    fmt::print(stderr, "gpuemu-worker: {}\n", failure.what());
+    return 1;
+  }
+}
