@@ -35,6 +35,9 @@ struct ExpressionUse {
   uint32_t column = 1;
 };
 
+/// The column that a message of parse() or evaluate() names; 1 when it names none.
+uint32_t expression_error_column(std::string_view message);
+
 /// An immutable parsed expression; cheap to copy (copies share the parsed tree, which never
 /// changes).
 class Expression {

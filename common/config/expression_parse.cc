@@ -316,6 +316,17 @@ Error expression_error(std::string_view text, uint32_t column, const std::string
                column, message);
 }
 
+uint32_t expression_error_column(std::string_view message) {
+  // The expression itself may hold anything, so the mark is looked for behind its closing quote.
+  constexpr std::string_view kMark = "', column ";
+  const size_t at = message.rfind(kMark);
+  uint32_t column = 1;
+  if (at == std::string_view::npos) return column;
+  const char* first = message.data() + at + kMark.size();
+  std::from_chars(first, message.data() + message.size(), column);
+  return column;
+}
+
 Result<std::unique_ptr<const Expression::Node>> parse_expression_tree(std::string_view text) {
   return Parser(text).parse_all();
 }

@@ -1,0 +1,232 @@
+// What several keys have to agree about: names, files, defaults that depend on other keys.
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "common/config/nearest.h"
+#include "common/config/readers.h"
+
+namespace gpuemu {
+namespace {
+
+template <typename T>
+std::vector<std::string> names_of(const std::vector<T>& rows) {
+  std::vector<std::string> names;
+  for (const T& row : rows) names.push_back(row.name);
+  return names;
+}
+
+void check_duplicates(ReadState& state, const std::vector<std::string>& names,
+                      const std::string& section) {
+  std::map<std::string, size_t> first;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (names[i].empty()) continue;
+    const auto [at, is_new] = first.emplace(names[i], i);
+    if (is_new) continue;
+    const Place place = state.place_of(fmt::format("{}[{}].name", section, at->second));
+    state.problem_at(fmt::format("{}[{}].name", section, i),
+                     fmt::format("'{}' is already the name of {}[{}] in line {}; names are unique",
+                                 names[i], section, at->second, place.line));
+  }
+}
+
+std::string known_or_none(const std::vector<std::string>& names) {
+  return names.empty() ? "there are none" : fmt::format("known are {}", fmt::join(names, ", "));
+}
+
+void check_kernel_names(ReadState& state, const Config& config, const OpConfig& op,
+                        const OpDraft& draft) {
+  const auto known = names_of(config.kernels);
+  for (size_t i = 0; i < op.kernels.size(); ++i) {
+    std::string key = fmt::format("{}.kernel[{}]", draft.path, i);
+    if (!state.places.contains(key)) key = draft.path + ".kernel";
+    const KernelConfig* kernel = config.find_kernel(op.kernels[i]);
+    if (kernel == nullptr) {
+      state.problem_at(key, fmt::format("no [[kernels]] entry is called '{}', {}{}", op.kernels[i],
+                                        known_or_none(known), did_you_mean(op.kernels[i], known)));
+      continue;
+    }
+    if (op.mode != ExecutionMode::Kernel) continue;
+    const std::string what =
+        fmt::format("kernel '{}' ({}:{})", kernel->name, kernel->file, kernel->line);
+    if (kernel->launches.empty()) {
+      state.problem_at(key, what +
+                                " has no launches, so it cannot run; write launches = [{ entry = "
+                                "..., grid = ..., block = ..., args = ... }] there");
+    }
+    if (kernel->source.empty()) {
+      state.problem_at(key,
+                       what + " has no source, so it cannot run; write source = \"FILE.cu\" there");
+    }
+  }
+}
+
+// An op that names a kernel may leave to the kernel's table what that has already.
+void inherit(OpConfig& op, OpDraft& draft, const Config& config, const Drafts& drafts) {
+  for (size_t i = 0; i < config.kernels.size(); ++i) {
+    const KernelConfig& kernel = config.kernels[i];
+    if (std::ranges::find(op.kernels, kernel.name) == op.kernels.end()) continue;
+    if (op.reference.empty()) op.reference = kernel.reference;
+    const OpConfig& data = drafts.kernels[i].data;
+    if (!op.outputs.empty() || data.outputs.empty()) continue;
+    op.inputs = data.inputs;
+    op.outputs = data.outputs;
+    draft.data_path = drafts.kernels[i].path;
+    if (op.dims.empty()) op.dims = data.dims;
+    if (op.attrs.empty()) op.attrs = data.attrs;
+    if (op.dtypes.empty()) op.dtypes = data.dtypes;
+    if (!op.accumulate) op.accumulate = data.accumulate;
+    if (!op.accumulate_dtype) op.accumulate_dtype = data.accumulate_dtype;
+    if (op.error_scale == "auto") op.error_scale = data.error_scale;
+    if (!op.has_nan_policy && data.has_nan_policy) {
+      op.nan_policy = data.nan_policy;
+      op.has_nan_policy = true;
+    }
+    op.subnormal_ftz_ok = op.subnormal_ftz_ok || data.subnormal_ftz_ok;
+    op.deterministic = op.deterministic && data.deterministic;
+    if (!op.layouts_given && data.layouts_given) {
+      op.layouts = data.layouts;
+      op.layouts_given = true;
+    }
+  }
+}
+
+// A kernel with a reference, launches and tensors needs no [[ops]] entry.
+void add_ops_of_kernels(Config& config, Drafts& drafts) {
+  std::set<std::string> used;
+  for (const OpConfig& op : config.ops) {
+    used.insert(op.name);
+    used.insert(op.kernels.begin(), op.kernels.end());
+  }
+  for (size_t i = 0; i < config.kernels.size(); ++i) {
+    const KernelConfig& kernel = config.kernels[i];
+    const KernelDraft& draft = drafts.kernels[i];
+    if (used.contains(kernel.name) || kernel.name.empty() || kernel.reference.empty()) continue;
+    if (kernel.launches.empty() || kernel.source.empty() || draft.data.outputs.empty()) continue;
+    OpConfig op = draft.data;
+    op.name = kernel.name;
+    op.reference = kernel.reference;
+    op.kernels = {kernel.name};
+    op.mode = ExecutionMode::Kernel;
+    op.invariants = kernel.invariants;
+    op.file = kernel.file;
+    op.line = kernel.line;
+    used.insert(op.name);
+    config.ops.push_back(std::move(op));
+    drafts.ops.push_back({draft.path, draft.path, true, draft.nan_policy_given});
+  }
+}
+
+// An inout output is its input again: shape and dtype need not be written twice.
+void complete_inout(OpConfig& op) {
+  for (TensorSpec& output : op.outputs) {
+    if (!output.inout) continue;
+    for (const TensorSpec& input : op.inputs) {
+      if (input.name != output.name) continue;
+      if (output.shape.empty()) output.shape = input.shape;
+      output.dtype = input.dtype;
+    }
+  }
+}
+
+bool uses_strides(const OpConfig& op, const Config& config) {
+  for (const std::string& name : op.kernels) {
+    const KernelConfig* kernel = config.find_kernel(name);
+    if (kernel == nullptr) continue;
+    for (const LaunchSpec& launch : kernel->launches) {
+      for (const LaunchSpec::Arg& arg : launch.args) {
+        if (arg.value && !arg.value->stride_tensors().empty()) return true;
+      }
+    }
+  }
+  return std::ranges::any_of(op.inputs, [](const TensorSpec& tensor) {
+    return std::ranges::any_of(
+        tensor.shape, [](const Expression& size) { return !size.stride_tensors().empty(); });
+  });
+}
+
+void fill_defaults(OpConfig& op, const Config& config) {
+  if (op.dtypes.empty()) op.dtypes = config.dtypes;
+  if (!op.has_nan_policy && !op.kernels.empty()) {
+    op.nan_policy = op.accumulate ? NanPolicy::Class : NanPolicy::Match;
+    op.has_nan_policy = true;
+  }
+  if (op.layouts.empty()) {
+    op.layouts = {"contiguous"};
+    if (uses_strides(op, config)) op.layouts = {"contiguous", "strided", "transposed"};
+  }
+  if (op.input_names.empty()) {
+    for (const TensorSpec& input : op.inputs) op.input_names.push_back(input.name);
+  }
+}
+
+void check_policy(ReadState& state, const Config& config) {
+  const auto known_ops = names_of(config.ops);
+  for (const auto& [op_name, kernel] : config.kernel_policy) {
+    const std::string key = "runtime.kernel_policy." + op_name;
+    const OpConfig* op = config.find_op(op_name);
+    if (op == nullptr) {
+      state.problem_at(key,
+                       fmt::format("no op is called '{}', {}{}", op_name, known_or_none(known_ops),
+                                   did_you_mean(op_name, known_ops)));
+    } else if (std::ranges::find(op->kernels, kernel) == op->kernels.end()) {
+      state.problem_at(key,
+                       fmt::format("'{}' is no kernel of op '{}', {}{}", kernel, op_name,
+                                   known_or_none(op->kernels), did_you_mean(kernel, op->kernels)));
+    }
+  }
+}
+
+void check_file(ReadState& state, const std::string& key, const std::string& path) {
+  // Files that another layer's key already refused have no path.
+  if (path.empty() || path.starts_with("builtin:") || !state.places.contains(key)) return;
+  std::error_code failed;
+  const auto status = std::filesystem::status(path, failed);
+  if (std::filesystem::is_regular_file(status)) return;
+  state.problem_at(key, std::filesystem::exists(status) ? "'" + path + "' is no regular file"
+                                                        : "there is no file '" + path + "'");
+}
+
+void check_all_files(ReadState& state, const Config& config, const Drafts& drafts) {
+  for (size_t i = 0; i < config.ops.size(); ++i) {
+    check_file(state, drafts.ops[i].path + ".reference", config.ops[i].reference);
+    check_file(state, drafts.ops[i].path + ".op_script", config.ops[i].op_script);
+  }
+  for (size_t i = 0; i < config.kernels.size(); ++i) {
+    check_file(state, drafts.kernels[i].path + ".source", config.kernels[i].source);
+    const bool is_op = std::ranges::any_of(
+        drafts.ops, [&](const OpDraft& op) { return op.path == drafts.kernels[i].path; });
+    if (is_op) continue;  // Its reference was checked as the op's.
+    check_file(state, drafts.kernels[i].path + ".reference", config.kernels[i].reference);
+  }
+}
+
+}  // namespace
+
+void check_config(ReadState& state, Config& config, Drafts& drafts, bool check_files) {
+  check_duplicates(state, names_of(config.ops), "ops");
+  check_duplicates(state, names_of(config.kernels), "kernels");
+  for (size_t i = 0; i < config.ops.size(); ++i) {
+    OpConfig& op = config.ops[i];
+    check_kernel_names(state, config, op, drafts.ops[i]);
+    inherit(op, drafts.ops[i], config, drafts);
+    if (op.mode == ExecutionMode::Kernel && op.kernels.empty()) {
+      state.problem_at(drafts.ops[i].path + ".execution_mode",
+                       "'kernel' without a kernel, write kernel = \"NAME\" too");
+    }
+    if (op.reference.empty() && !state.places.contains(drafts.ops[i].path + ".reference")) {
+      state.problem_at(drafts.ops[i].path + ".reference",
+                       "missing, expected the path of the reference script");
+    }
+  }
+  add_ops_of_kernels(config, drafts);
+  for (size_t i = 0; i < config.ops.size(); ++i) {
+    complete_inout(config.ops[i]);
+    fill_defaults(config.ops[i], config);
+    check_op_names(state, config, config.ops[i], drafts.ops[i], drafts);
+  }
+  check_policy(state, config);
+  if (check_files) check_all_files(state, config, drafts);
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,252 @@
+// The names that an op's tensors, dims, attrs, expressions and kernel arguments use.
+#include <algorithm>
+#include <set>
+
+#include "common/config/expression_node.h"
+#include "common/config/nearest.h"
+#include "common/config/readers.h"
+
+namespace gpuemu {
+namespace {
+
+std::string joined(const std::set<std::string>& names) {
+  return names.empty() ? "there are none" : fmt::format("known are {}", fmt::join(names, ", "));
+}
+
+std::string hint(const std::string& name, const std::set<std::string>& known) {
+  return did_you_mean(name, {known.begin(), known.end()});
+}
+
+/// What expressions of one op may use.
+struct Names {
+  std::set<std::string> integers, reals, tensors;
+};
+
+class OpChecker {
+ public:
+  OpChecker(ReadState& state, const OpConfig& op, const OpDraft& draft)
+      : state_(state), op_(op), draft_(draft) {
+    for (const DimSpec& dim : op.dims) names_.integers.insert(dim.name);
+    for (const AttrSpec& attr : op.attrs) {
+      (is_float(attr.dtype) ? names_.reals : names_.integers).insert(attr.name);
+    }
+  }
+
+  void check_data() {
+    for (const AttrSpec& attr : op_.attrs) {
+      const bool twice =
+          std::ranges::any_of(op_.dims, [&](const auto& d) { return d.name == attr.name; });
+      if (twice) problem(".attrs." + attr.name, "'" + attr.name + "' is a dim already");
+    }
+    check_tensor_names();
+    for (size_t i = 0; i < op_.inputs.size(); ++i) check_shape("inputs", i, op_.inputs[i]);
+    for (size_t i = 0; i < op_.outputs.size(); ++i) check_shape("outputs", i, op_.outputs[i]);
+    if (op_.accumulate) check_integer(data_key(".accumulate"), *op_.accumulate, 0);
+    if (op_.mode == ExecutionMode::Kernel && op_.outputs.empty()) {
+      state_.problem_at(draft_.path + ".outputs",
+                        "missing, an op with a kernel needs at least one output such as "
+                        "{ name = \"y\", shape = [\"n\"] }");
+    }
+  }
+
+  void check_kernel(const KernelConfig& kernel, const std::string& path) {
+    const std::set<std::string> before = names_.tensors;
+    for (size_t i = 0; i < kernel.scratch.size(); ++i) {
+      const TensorSpec& tensor = kernel.scratch[i];
+      const std::string key = fmt::format("{}.scratch[{}]", path, i);
+      if (!names_.tensors.insert(tensor.name).second) {
+        report(key + ".name", "'" + tensor.name + "' is already a tensor of op '" + op_.name + "'");
+      }
+      for (size_t d = 0; d < tensor.shape.size(); ++d) {
+        check_integer(fmt::format("{}.shape[{}]", key, d), tensor.shape[d], 0);
+      }
+    }
+    if (kernel.supports) check_integer(path + ".supports", *kernel.supports, 0);
+    for (size_t i = 0; i < kernel.launches.size(); ++i) {
+      check_launch(kernel.launches[i], fmt::format("{}.launches[{}]", path, i));
+    }
+    names_.tensors = before;
+  }
+
+ private:
+  std::string data_key(const std::string& rest) const {
+    // What the op does not write itself was taken from its kernel's table.
+    const std::string own = draft_.path + rest;
+    return state_.places.contains(own) ? own : draft_.data_path + rest;
+  }
+  void problem(const std::string& rest, const std::string& message) {
+    report(data_key(rest), message);
+  }
+  void report(const std::string& key, const std::string& message) {
+    state_.problem_at(key, message);
+  }
+
+  void check_tensor_names() {
+    std::set<std::string> inputs;
+    for (size_t i = 0; i < op_.inputs.size(); ++i) {
+      const std::string& name = op_.inputs[i].name;
+      if (!name.empty() && !inputs.insert(name).second) {
+        problem(fmt::format(".inputs[{}].name", i), "'" + name + "' is an input already");
+      }
+    }
+    names_.tensors = inputs;
+    std::set<std::string> outputs;
+    for (size_t i = 0; i < op_.outputs.size(); ++i) check_output(i, inputs, outputs);
+    names_.tensors.insert(outputs.begin(), outputs.end());
+  }
+
+  void check_output(size_t i, const std::set<std::string>& inputs, std::set<std::string>& outputs) {
+    const TensorSpec& output = op_.outputs[i];
+    const std::string key = fmt::format(".outputs[{}].name", i);
+    if (output.name.empty()) return;
+    if (!outputs.insert(output.name).second)
+      problem(key, "'" + output.name + "' is an output already");
+    if (output.inout && !inputs.contains(output.name)) {
+      problem(key, "'" + output.name + "' is inout, but no input has that name, " + joined(inputs) +
+                       hint(output.name, inputs));
+    }
+    if (!output.inout && inputs.contains(output.name)) {
+      problem(key,
+              "'" + output.name + "' is an input too; write inout = true if the kernel updates it");
+    }
+  }
+
+  void check_shape(const std::string& list, size_t index, const TensorSpec& tensor) {
+    bool sound = true;
+    for (size_t d = 0; d < tensor.shape.size(); ++d) {
+      const std::string rest = fmt::format(".{}[{}].shape[{}]", list, index, d);
+      // The sizes of an inout output may be those of its input, reported there.
+      const std::string key = data_key(rest);
+      if (!state_.places.contains(key)) continue;
+      const size_t before = state_.problems.size();
+      check_integer(key, tensor.shape[d], 0);
+      sound = sound && state_.problems.size() == before;
+      if (sound) check_corners(key, tensor.shape[d]);
+    }
+  }
+
+  // A size that neither the smallest nor the largest dims can give is wrong for certain.
+  void check_corners(const std::string& key, const Expression& size) {
+    if (!size.tensor_uses().empty()) return;
+    std::string low_failure, high_failure;
+    low_failure = failure_at(size, false);
+    if (!low_failure.empty()) high_failure = failure_at(size, true);
+    if (!high_failure.empty()) report(key, low_failure);
+  }
+
+  std::string failure_at(const Expression& size, bool high) const {
+    Scope scope;
+    for (const DimSpec& dim : op_.dims) {
+      const auto& values = dim.values;
+      scope.integers[dim.name] =
+          high ? *std::ranges::max_element(values) : *std::ranges::min_element(values);
+    }
+    for (const AttrSpec& attr : op_.attrs) {
+      scope.integers.emplace(attr.name, static_cast<int64_t>(attr.values[0]));
+    }
+    scope.strings["dtype"] = op_.dtypes.empty() ? "float32" : std::string(name_of(op_.dtypes[0]));
+    const auto value = size.evaluate(scope);
+    if (!value) return value.error().message;
+    if (*value >= 0) return "";
+    return fmt::format("expression '{}' gives the negative size {}", size.text(), *value);
+  }
+
+  // `skip`: characters of a prefix such as "i32:" in front of the expression.
+  void check_integer(const std::string& key, const Expression& expression, uint32_t skip) {
+    if (const auto column = expression.fraction_column()) {
+      in_text(key, expression, *column, skip,
+              "a fraction is legal only as a whole f32: or f64: argument");
+    }
+    for (const ExpressionUse& use : expression.name_uses()) {
+      if (names_.integers.contains(use.name)) continue;
+      if (names_.reals.contains(use.name)) {
+        in_text(key, expression, use.column, skip,
+                "the real attr '" + use.name + "' is legal only as a whole f32: or f64: argument");
+        continue;
+      }
+      in_text(key, expression, use.column, skip,
+              fmt::format("unknown name '{}' (op '{}'), {}{}", use.name, op_.name,
+                          joined(names_.integers), hint(use.name, names_.integers)));
+    }
+    for (const ExpressionUse& use : expression.tensor_uses()) {
+      if (names_.tensors.contains(use.name)) continue;
+      in_text(key, expression, use.column, skip,
+              fmt::format("unknown tensor '{}' (op '{}'), {}{}", use.name, op_.name,
+                          joined(names_.tensors), hint(use.name, names_.tensors)));
+    }
+  }
+
+  void check_real(const std::string& key, const Expression& expression, uint32_t skip) {
+    if (!expression.is_whole_real()) return check_integer(key, expression, skip);
+    for (const ExpressionUse& use : expression.name_uses()) {
+      if (names_.integers.contains(use.name) || names_.reals.contains(use.name)) continue;
+      std::set<std::string> known = names_.integers;
+      known.insert(names_.reals.begin(), names_.reals.end());
+      in_text(key, expression, use.column, skip,
+              fmt::format("unknown name '{}' (op '{}'), {}{}", use.name, op_.name, joined(known),
+                          hint(use.name, known)));
+    }
+  }
+
+  void in_text(const std::string& key, const Expression& expression, uint32_t column, uint32_t skip,
+               const std::string& message) {
+    state_.problem_in_text(key, column + skip,
+                           expression_error(expression.text(), column, message).message);
+  }
+
+  void check_launch(const LaunchSpec& launch, const std::string& path) {
+    const auto check_extent = [&](const char* name, const std::vector<Expression>& extent) {
+      for (size_t i = 0; i < extent.size(); ++i) {
+        std::string key = fmt::format("{}.{}[{}]", path, name, i);
+        if (!state_.places.contains(key)) key = path + "." + name;
+        check_integer(key, extent[i], 0);
+      }
+    };
+    check_extent("grid", launch.grid);
+    check_extent("block", launch.block);
+    if (launch.shared) check_integer(path + ".shared", *launch.shared, 0);
+    for (size_t i = 0; i < launch.args.size(); ++i) {
+      check_arg(launch.args[i], fmt::format("{}.args[{}]", path, i));
+    }
+  }
+
+  void check_arg(const LaunchSpec::Arg& arg, const std::string& key) {
+    using Kind = LaunchSpec::Arg::Kind;
+    constexpr uint32_t kPrefixChars = 4;  // "i32:"
+    if (arg.text.empty() || arg.kind == Kind::NullPointer) return;
+    if (arg.kind == Kind::F32 || arg.kind == Kind::F64)
+      return check_real(key, *arg.value, kPrefixChars);
+    if (arg.kind != Kind::Tensor) return check_integer(key, *arg.value, kPrefixChars);
+    if (names_.tensors.contains(arg.tensor)) return;
+    std::string message = fmt::format("unknown tensor '{}' (op '{}'), {}", arg.tensor, op_.name,
+                                      joined(names_.tensors));
+    if (names_.integers.contains(arg.tensor)) {
+      message += "; a scalar needs its type, such as i32:" + arg.tensor;
+    } else if (names_.reals.contains(arg.tensor)) {
+      message += "; a scalar needs its type, such as f32:" + arg.tensor;
+    } else {
+      message += hint(arg.tensor, names_.tensors);
+    }
+    report(key, message);
+  }
+
+  ReadState& state_;
+  const OpConfig& op_;
+  const OpDraft& draft_;
+  Names names_;
+};
+
+}  // namespace
+
+void check_op_names(ReadState& state, const Config& config, const OpConfig& op,
+                    const OpDraft& draft, const Drafts& drafts) {
+  OpChecker checker(state, op, draft);
+  checker.check_data();
+  for (size_t i = 0; i < config.kernels.size(); ++i) {
+    const KernelConfig& kernel = config.kernels[i];
+    if (std::ranges::find(op.kernels, kernel.name) == op.kernels.end()) continue;
+    checker.check_kernel(kernel, drafts.kernels[i].path);
+  }
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,207 @@
+// [[kernels]]: source, launches and artifact checks.
+#include "common/base/limits.h"
+#include "common/config/readers.h"
+
+namespace gpuemu {
+namespace {
+
+constexpr size_t kKernelsMax = 10'000;
+constexpr size_t kLaunchesMax = 64;
+constexpr size_t kArgsMax = 256;
+
+struct ArgPrefix {
+  std::string_view prefix;
+  LaunchSpec::Arg::Kind kind;
+};
+constexpr ArgPrefix kArgPrefixes[] = {
+    {"i32:", LaunchSpec::Arg::Kind::I32}, {"u32:", LaunchSpec::Arg::Kind::U32},
+    {"i64:", LaunchSpec::Arg::Kind::I64}, {"u64:", LaunchSpec::Arg::Kind::U64},
+    {"f32:", LaunchSpec::Arg::Kind::F32}, {"f64:", LaunchSpec::Arg::Kind::F64}};
+
+std::optional<LaunchSpec::Arg> read_arg(const ValueReader& item) {
+  const auto text = item.text();
+  if (!text) return std::nullopt;
+  LaunchSpec::Arg arg;
+  arg.text = *text;
+  if (*text == "ptr:null") {
+    arg.kind = LaunchSpec::Arg::Kind::NullPointer;
+    return arg;
+  }
+  for (const ArgPrefix& row : kArgPrefixes) {
+    if (!text->starts_with(row.prefix)) continue;
+    arg.kind = row.kind;
+    arg.value = item.expression(row.prefix.size());
+    if (!arg.value) return std::nullopt;
+    return arg;
+  }
+  const size_t colon = text->find(':');
+  if (colon != std::string::npos) {
+    item.problem(fmt::format(
+        "'{}' is no kind of argument, expected i32:, u32:, i64:, u64:, f32:, f64:, ptr:null "
+        "or the name of a tensor",
+        text->substr(0, colon + 1)));
+    return std::nullopt;
+  }
+  arg.tensor = *text;
+  return arg;
+}
+
+std::vector<Expression> read_extent(TableReader& table, std::string_view key) {
+  std::vector<Expression> extent;
+  const auto value = table.find(key);
+  if (!value) {
+    table.missing(key, "one to three sizes such as [\"rows\"]");
+    return extent;
+  }
+  const auto items = value->items(true);
+  for (const ValueReader& item : items) {
+    if (const auto size = item.expression()) extent.push_back(*size);
+  }
+  if (items.size() > 3 || (items.empty() && value->is(TomlValue::Kind::Array))) {
+    value->problem(fmt::format("{} sizes, expected one to three", items.size()));
+    extent.clear();
+  }
+  return extent;
+}
+
+// {ctype} and {dtype} are all that is replaced; another brace is a misspelling.
+void check_placeholders(const ValueReader& value, const std::string& entry) {
+  for (size_t at = entry.find('{'); at != std::string::npos; at = entry.find('{', at + 1)) {
+    const std::string rest = entry.substr(at);
+    if (rest.starts_with("{ctype}") || rest.starts_with("{dtype}")) continue;
+    value.problem(fmt::format("'{}' is no placeholder, expected {{ctype}} or {{dtype}}",
+                              rest.substr(0, rest.find('}') + 1)));
+  }
+}
+
+LaunchSpec read_launch(const ValueReader& item) {
+  LaunchSpec launch;
+  TableReader table(item);
+  if (const auto entry = table.find("entry")) {
+    launch.entry = entry->text().value_or("");
+    if (launch.entry.empty() && entry->is(TomlValue::Kind::Text)) {
+      entry->problem("empty, expected the name of a kernel");
+    }
+    check_placeholders(*entry, launch.entry);
+  } else {
+    table.missing("entry", "the kernel's name, such as \"softmax<{ctype}>\"");
+  }
+  launch.grid = read_extent(table, "grid");
+  launch.block = read_extent(table, "block");
+  table.read("shared", launch.shared);
+  if (const auto args = table.find("args")) {
+    const auto items = args->items();
+    if (items.size() > kArgsMax) args->problem("more than 256 arguments");
+    for (const ValueReader& arg : items) {
+      if (auto read = read_arg(arg)) {
+        launch.args.push_back(std::move(*read));
+      } else {
+        launch.args.emplace_back();  // Keeps the positions of those behind it.
+      }
+    }
+  }
+  table.finish();
+  return launch;
+}
+
+void read_launches(TableReader& table, KernelConfig& kernel) {
+  const auto value = table.find("launches");
+  if (!value) return;
+  const auto items = value->items();
+  if (items.size() > kLaunchesMax) value->problem("more than 64 launches");
+  for (const ValueReader& item : items) kernel.launches.push_back(read_launch(item));
+}
+
+// The second name is what some documents call the same key.
+void read_alias(TableReader& table, std::string_view key, std::string_view alias) {
+  if (table.has(key) && table.has(alias)) {
+    table.find(alias)->problem(fmt::format("means the same as '{}'; keep one of them", key));
+  }
+}
+
+void read_artifact_checks(TableReader& kernel, ArtifactChecks& checks) {
+  const auto value = kernel.find("artifact_checks");
+  if (!value) return;
+  TableReader table(*value);
+  table.read_integer("max_registers", 0, UINT32_MAX, checks.max_registers);
+  table.read_integer("max_spills", 0, UINT32_MAX, checks.max_spills);
+  read_alias(table, "max_local_memory", "max_local_memory_bytes");
+  table.read_integer("max_local_memory_bytes", 0, UINT32_MAX, checks.max_local_memory);
+  table.read_integer("max_local_memory", 0, UINT32_MAX, checks.max_local_memory);
+  table.read("required_patterns", checks.required_patterns);
+  read_alias(table, "forbidden_patterns", "forbidden_instructions");
+  table.read("forbidden_instructions", checks.forbidden_patterns);
+  table.read("forbidden_patterns", checks.forbidden_patterns);
+  const auto read_limit = [&](std::string_view key, std::optional<uint32_t>& out) {
+    uint32_t limit = 0;
+    table.read_integer(key, 0, UINT32_MAX, limit);
+    if (table.has(key)) out = limit;
+  };
+  read_limit("max_shared_memory", checks.max_shared_memory);
+  read_limit("max_instructions", checks.max_instructions);
+  if (const auto occupancy = table.find("min_occupancy")) {
+    checks.min_occupancy = occupancy->number(0, 1);
+  }
+  table.finish();
+}
+
+void read_source(TableReader& table, KernelConfig& kernel) {
+  const auto value = table.find("source");
+  if (!value) return;
+  const auto text = value->text();
+  if (!text) return;
+  if (text->starts_with("builtin:")) {
+    kernel.source = *text;
+    if (*text == "builtin:") value->problem("expected a name behind 'builtin:'");
+    return;
+  }
+  kernel.source = value->path_value().value_or("");
+  // CUDA sources as existing projects list them for lint may have any of these endings.
+  for (const char* ending : {".cu", ".cuh", ".ptx", ".fatbin", ".cubin", ".py"}) {
+    if (text->ends_with(ending)) return;
+  }
+  value->problem("'" + *text +
+                 "', expected a file that ends in .cu, .ptx, .fatbin or .cubin, or builtin:NAME");
+}
+
+void read_kernel(const ValueReader& item, Config& config, Drafts& drafts) {
+  KernelConfig kernel;
+  KernelDraft draft;
+  draft.path = item.path();
+  TableReader table(item);
+  table.read("name", kernel.name);
+  if (!table.find("name")) table.missing("name", "the kernel's name");
+  read_source(table, kernel);
+  if (const auto path = table.find("reference")) kernel.reference = path->path_value().value_or("");
+  table.read_integer("priority", INT32_MIN, INT32_MAX, kernel.priority);
+  table.read("supports", kernel.supports);
+  kernel.scratch = read_tensors(table, "scratch", false);
+  read_launches(table, kernel);
+  read_test_data(table, draft.data);
+  draft.nan_policy_given = draft.data.has_nan_policy;
+  read_tolerances(table, kernel.tolerances);
+  read_invariants(table, kernel.invariants);
+  read_artifact_checks(table, kernel.artifact_checks);
+  table.retired("build", "write arch and compile_flags under [runtime] instead");
+  table.finish();
+  kernel.file = item.layer().name;
+  kernel.line = item.value().line;
+  config.kernels.push_back(std::move(kernel));
+  drafts.kernels.push_back(std::move(draft));
+}
+
+}  // namespace
+
+void read_kernels(TableReader& root, Config& config, Drafts& drafts) {
+  const auto value = root.find("kernels");
+  if (!value) return;
+  const auto items = value->items();
+  if (!value->layer().project || items.size() > kKernelsMax) {
+    value->problem(items.size() > kKernelsMax ? "more than 10000 kernels"
+                                              : "kernels belong into a project's gpuemu.toml");
+    return;
+  }
+  for (const ValueReader& item : items) read_kernel(item, config, drafts);
+}
+
+}  // namespace gpuemu

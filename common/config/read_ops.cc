@@ -1,0 +1,252 @@
+// [[ops]], and the keys that a testable [[kernels]] table shares with it.
+#include <algorithm>
+#include <cmath>
+
+#include "common/base/limits.h"
+#include "common/config/readers.h"
+
+namespace gpuemu {
+namespace {
+
+constexpr size_t kOpsMax = 10'000;
+constexpr size_t kDimValuesMax = 4096;
+
+std::string tensor_dtype(const ValueReader& value) {
+  const auto text = value.text();
+  if (!text || *text == "{dtype}") return "{dtype}";
+  const auto dtype = dtype_from_alias(*text);
+  if (dtype) return std::string(name_of(*dtype));
+  (void)value.dtype();  // Words the problem.
+  return "{dtype}";
+}
+
+void read_range(TableReader& table, TensorSpec& tensor) {
+  const auto value = table.find("range");
+  if (!value) return;
+  const auto items = value->items();
+  std::vector<double> ends;
+  for (const ValueReader& item : items) {
+    if (const auto end = item.number(-1e308, 1e308)) ends.push_back(*end);
+  }
+  if (!value->is(TomlValue::Kind::Array) || ends.size() != items.size()) return;
+  if (ends.size() != 2 || ends[0] > ends[1]) {
+    value->problem("expected [lowest, highest], such as [-10.0, 10.0]");
+    return;
+  }
+  tensor.range = {ends[0], ends[1]};
+}
+
+void read_align(TableReader& table, TensorSpec& tensor) {
+  table.read_integer("align", 1, 256, tensor.align);
+  if ((tensor.align & (tensor.align - 1)) != 0) {
+    table.find("align")->problem(
+        fmt::format("{} bytes, expected a power of two from 1 to 256", tensor.align));
+    tensor.align = 256;
+  }
+}
+
+TensorSpec read_tensor(const ValueReader& item, bool outputs) {
+  TensorSpec tensor;
+  TableReader table(item);
+  table.read("name", tensor.name);
+  if (const auto name = table.find("name")) {
+    if (name->is(TomlValue::Kind::Text)) is_legal_name(*name, tensor.name);
+  } else {
+    table.missing("name", "the name of the tensor");
+  }
+  if (outputs) table.read("inout", tensor.inout);
+  if (const auto shape = table.find("shape")) {
+    const auto sizes = shape->items();
+    if (sizes.size() > kRankMax) {
+      shape->problem(fmt::format("{} dimensions, the limit is {}", sizes.size(), kRankMax));
+    }
+    for (const ValueReader& size : sizes) {
+      if (const auto expression = size.expression()) tensor.shape.push_back(*expression);
+    }
+  } else if (!tensor.inout) {
+    table.missing("shape", "a list of sizes such as [\"rows\", \"cols\"]; [] is a scalar");
+  }
+  tensor.dtype = "{dtype}";
+  if (const auto dtype = table.find("dtype")) tensor.dtype = tensor_dtype(*dtype);
+  read_range(table, tensor);
+  read_align(table, tensor);
+  table.finish();
+  return tensor;
+}
+
+void read_dim(const std::string& name, const ValueReader& value, OpConfig& op) {
+  if (!is_legal_name(value, name)) return;
+  DimSpec dim;
+  dim.name = name;
+  const auto items = value.items(true);
+  for (const ValueReader& item : items) {
+    if (const auto size = item.integer(0, int64_t{1} << 40)) dim.values.push_back(*size);
+  }
+  if (dim.values.size() != items.size()) return;
+  if (items.empty() || items.size() > kDimValuesMax) {
+    value.problem("expected [lowest, highest], or a list of one or more than two sizes");
+    return;
+  }
+  dim.is_set = dim.values.size() != 2;
+  if (!dim.is_set && dim.values[0] > dim.values[1]) {
+    value.problem(
+        fmt::format("[{}, {}] is empty, expected [lowest, highest]", dim.values[0], dim.values[1]));
+    return;
+  }
+  op.dims.push_back(std::move(dim));
+}
+
+void read_attr(const std::string& name, const ValueReader& value, OpConfig& op) {
+  if (!is_legal_name(value, name)) return;
+  AttrSpec attr;
+  attr.name = name;
+  TableReader table(value);
+  if (const auto type = table.find("type")) attr.dtype = type->dtype().value_or(attr.dtype);
+  const auto values = table.find("values");
+  if (!values) {
+    table.missing("values", "a list of the values to test, such as [1.0, 0.5]");
+  } else {
+    for (const ValueReader& item : values->items(true)) {
+      const auto number = item.number(-1e308, 1e308);
+      if (number && !is_float(attr.dtype) && *number != std::floor(*number)) {
+        item.problem(fmt::format("{} for an attr of type {}, expected an integer", *number,
+                                 name_of(attr.dtype)));
+      } else if (number) {
+        attr.values.push_back(*number);
+      }
+    }
+    if (values->is(TomlValue::Kind::Array) && values->value().items.empty()) {
+      values->problem("an empty list, expected at least one value");
+    }
+  }
+  table.finish();
+  if (!attr.values.empty()) op.attrs.push_back(std::move(attr));
+}
+
+void read_layouts(TableReader& table, OpConfig& op) {
+  const auto value = table.find("layouts");
+  if (!value) return;
+  op.layouts_given = true;
+  for (const ValueReader& item : value->items(true)) {
+    if (const auto layout = item.one_of({"contiguous", "strided", "transposed"})) {
+      op.layouts.push_back(*layout);
+    }
+  }
+  if (value->is(TomlValue::Kind::Array) && value->value().items.empty()) {
+    value->problem("an empty list, expected at least [\"contiguous\"]");
+  }
+}
+
+void read_nan_policy(TableReader& table, OpConfig& op) {
+  std::string policy;
+  table.read_one_of("nan_policy", {"match", "class", "any"}, policy);
+  op.has_nan_policy = !policy.empty();
+  if (policy == "match") op.nan_policy = NanPolicy::Match;
+  if (policy == "class") op.nan_policy = NanPolicy::Class;
+  if (policy == "any") op.nan_policy = NanPolicy::Any;
+}
+
+void read_mode(TableReader& table, OpConfig& op, OpDraft& draft) {
+  std::string mode;
+  table.read_one_of("execution_mode",
+                    {"client_side", "daemon_orchestrated", "script_based", "kernel"}, mode);
+  draft.mode_given = !mode.empty();
+  if (mode == "daemon_orchestrated") op.mode = ExecutionMode::DaemonOrchestrated;
+  if (mode == "script_based") op.mode = ExecutionMode::ScriptBased;
+  if (mode == "kernel" || (mode.empty() && !op.kernels.empty())) op.mode = ExecutionMode::Kernel;
+}
+
+void read_kernel_names(TableReader& table, OpConfig& op) {
+  const auto value = table.find("kernel");
+  if (!value) return;
+  for (const ValueReader& item : value->items(true)) {
+    const auto name = item.text();
+    if (!name) continue;
+    if (std::ranges::find(op.kernels, *name) != op.kernels.end()) {
+      item.problem("'" + *name + "' is listed twice");
+    } else {
+      op.kernels.push_back(*name);
+    }
+  }
+}
+
+void read_op(const ValueReader& item, Config& config, Drafts& drafts) {
+  OpConfig op;
+  OpDraft draft;
+  draft.path = draft.data_path = item.path();
+  TableReader table(item);
+  table.read("name", op.name);
+  if (!table.find("name")) table.missing("name", "the op's name");
+  if (table.has("name") && table.find("name")->is(TomlValue::Kind::Text) && op.name.empty()) {
+    table.find("name")->problem("empty, expected the op's name");
+  }
+  if (const auto path = table.find("reference")) op.reference = path->path_value().value_or("");
+  read_kernel_names(table, op);
+  table.read("module", op.module);
+  if (const auto path = table.find("op_script")) op.op_script = path->path_value().value_or("");
+  read_mode(table, op, draft);
+  table.read_one_of("reference_mode", {"auto", "process"}, op.reference_mode);
+  read_test_data(table, op);
+  draft.nan_policy_given = op.has_nan_policy;
+  read_tolerances(table, op.tolerances);
+  read_invariants(table, op.invariants);
+  table.finish();
+  op.file = item.layer().name;
+  op.line = item.value().line;
+  config.ops.push_back(std::move(op));
+  drafts.ops.push_back(std::move(draft));
+}
+
+}  // namespace
+
+std::vector<TensorSpec> read_tensors(TableReader& table, std::string_view key, bool outputs) {
+  std::vector<TensorSpec> tensors;
+  const auto value = table.find(key);
+  if (!value) return tensors;
+  const auto items = value->items();
+  if (items.size() > kTensorsMax) {
+    value->problem(fmt::format("{} tensors, the limit is {}", items.size(), kTensorsMax));
+    return tensors;
+  }
+  for (const ValueReader& item : items) tensors.push_back(read_tensor(item, outputs));
+  return tensors;
+}
+
+void read_test_data(TableReader& table, OpConfig& op) {
+  table.read("input_names", op.input_names);
+  table.read("frameworks", op.frameworks);
+  op.inputs = read_tensors(table, "inputs", false);
+  op.outputs = read_tensors(table, "outputs", true);
+  if (const auto dims = table.find("dims")) {
+    TableReader rows(*dims);
+    for (const auto& [name, value] : rows.all()) read_dim(name, value, op);
+  }
+  if (const auto attrs = table.find("attrs")) {
+    TableReader rows(*attrs);
+    for (const auto& [name, value] : rows.all()) read_attr(name, value, op);
+  }
+  table.read("dtypes", op.dtypes);
+  table.read("accumulate", op.accumulate);
+  if (const auto dtype = table.find("accumulate_dtype")) op.accumulate_dtype = dtype->dtype();
+  table.read("error_scale", op.error_scale);
+  read_nan_policy(table, op);
+  std::string subnormal;
+  table.read_one_of("subnormal", {"keep", "ftz_ok"}, subnormal);
+  op.subnormal_ftz_ok = subnormal == "ftz_ok";
+  table.read("deterministic", op.deterministic);
+  read_layouts(table, op);
+}
+
+void read_ops(TableReader& root, Config& config, Drafts& drafts) {
+  const auto value = root.find("ops");
+  if (!value) return;
+  const auto items = value->items();
+  if (!value->layer().project || items.size() > kOpsMax) {
+    value->problem(items.size() > kOpsMax ? "more than 10000 ops"
+                                          : "ops belong into a project's gpuemu.toml");
+    return;
+  }
+  for (const ValueReader& item : items) read_op(item, config, drafts);
+}
+
+}  // namespace gpuemu

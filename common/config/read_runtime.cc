@@ -1,0 +1,147 @@
+// [project], [runtime], [daemon], [policies], [ci].
+#include <algorithm>
+
+#include "common/base/limits.h"
+#include "common/config/nearest.h"
+#include "common/config/readers.h"
+
+namespace gpuemu {
+namespace {
+
+// A day; longer is a mistake, not a limit.
+constexpr int64_t kDayMs = 86'400'000;
+constexpr int64_t kDaySeconds = 86'400;
+constexpr int64_t kWorkersMax = 1024;
+constexpr int64_t kMemoryLimitMbMax = 1 << 20;
+
+bool is_arch(const std::string& arch) {
+  if (arch == "auto") return true;
+  if (!arch.starts_with("sm_")) return false;
+  size_t digits = 3;
+  while (digits < arch.size() && arch[digits] >= '0' && arch[digits] <= '9') ++digits;
+  const std::string rest = arch.substr(digits);
+  return (digits == 5 || digits == 6) && (rest.empty() || rest == "a" || rest == "f");
+}
+
+void read_workers(TableReader& runtime, Config& config) {
+  const auto value = runtime.find("workers");
+  if (!value) return;
+  if (value->is(TomlValue::Kind::Text) && value->value().text == "auto") {
+    config.workers = 0;
+  } else if (value->is(TomlValue::Kind::Text) && !value->layer().from_text) {
+    value->problem("'" + value->value().text + "', expected \"auto\" or an integer from 1 to 1024");
+  } else if (const auto workers = value->integer(1, kWorkersMax)) {
+    config.workers = static_cast<uint32_t>(*workers);
+  }
+}
+
+void read_kernel_policy(TableReader& runtime, Config& config) {
+  const std::vector<std::string> selections = {"first_supported", "best_performance"};
+  runtime.read_one_of("auto_select", selections, config.auto_select);
+  const auto value = runtime.find("kernel_policy");
+  if (!value) return;
+  TableReader table(*value);
+  table.read_one_of("auto_select", selections, config.auto_select);
+  for (const auto& [op, kernel] : table.all()) {
+    if (op == "auto_select") continue;
+    if (const auto name = kernel.text()) config.kernel_policy[op] = *name;
+  }
+}
+
+void read_paths(TableReader& table, std::string_view key, std::vector<std::string>& out) {
+  const auto value = table.find(key);
+  if (!value) return;
+  out.clear();
+  for (const ValueReader& item : value->items(value->layer().from_text)) {
+    if (const auto path = item.path_value()) out.push_back(*path);
+  }
+}
+
+void read_socket_path(TableReader& daemon, Config& config) {
+  const auto value = daemon.find("socket");
+  if (!value) return;
+  if (const auto path = value->path_value()) config.socket_path = *path;
+}
+
+}  // namespace
+
+void read_project(TableReader& root, Config& config) {
+  const auto value = root.find("project");
+  if (!value) return;
+  TableReader project(*value);
+  project.read("name", config.name);
+  project.read("version", config.version);
+  project.read_one_of("framework", {"pytorch", "jax", "tensorflow", "triton", "cuda"},
+                      config.framework);
+  project.finish();
+}
+
+void read_runtime(TableReader& root, Config& config) {
+  const auto value = root.find("runtime");
+  if (!value) return;
+  TableReader runtime(*value);
+  runtime.read_one_of("backend", {"auto", "cuda", "emulator"}, config.backend);
+  if (const auto arch = runtime.find("arch")) {
+    const auto text = arch->text();
+    if (text && !is_arch(*text)) {
+      arch->problem("'" + *text + "', expected \"auto\" or an architecture such as \"sm_80\"");
+    } else if (text) {
+      config.arch = *text;
+    }
+  }
+  read_paths(runtime, "include_dirs", config.include_dirs);
+  runtime.read("compile_flags", config.compile_flags);
+  read_workers(runtime, config);
+  runtime.read_integer("case_timeout_ms", 1, kDayMs, config.case_timeout_ms);
+  runtime.read_integer("memory_limit_mb", 1, kMemoryLimitMbMax, config.memory_limit_mb);
+  if (const auto python = runtime.find("python")) {
+    // A bare name is looked up in PATH; anything with a slash is a path.
+    const auto text = python->text();
+    if (text && text->find('/') != std::string::npos) {
+      config.python = python->path_value().value_or("");
+    } else if (text) {
+      config.python = *text;
+    }
+  }
+  read_kernel_policy(runtime, config);
+  runtime.finish();
+}
+
+void read_daemon(TableReader& root, Config& config) {
+  const auto value = root.find("daemon");
+  if (!value) return;
+  TableReader daemon(*value);
+  read_socket_path(daemon, config);
+  if (const auto db = daemon.find("db")) {
+    if (const auto path = db->path_value()) config.db_path = *path;
+  }
+  daemon.read_one_of("log_level", {"trace", "debug", "info", "warn", "error", "off"},
+                     config.log_level);
+  daemon.finish();
+}
+
+void read_policies(TableReader& root, Config& config) {
+  const auto value = root.find("policies");
+  if (!value) return;
+  TableReader policies(*value);
+  policies.read("fail_on_regression", config.fail_on_regression);
+  policies.read_number("warn_threshold", 0, 1e6, config.warn_threshold);
+  const std::string where = " under [kernels.artifact_checks] instead";
+  policies.retired("registers", "write max_registers" + where);
+  policies.retired("spills", "write max_spills" + where);
+  policies.retired("local_memory", "write max_local_memory" + where);
+  policies.finish();
+}
+
+void read_ci(TableReader& root, Config& config) {
+  const auto value = root.find("ci");
+  if (!value) return;
+  TableReader ci(*value);
+  ci.read("quick_dtypes", config.ci_quick_dtypes);
+  ci.read_integer("thorough_timeout", 1, kDaySeconds * 7, config.ci_thorough_timeout_s);
+  ci.read_integer("parallel_jobs", 0, kWorkersMax, config.ci_parallel_jobs);
+  ci.retired("quick_shapes", "write dims under [[ops]] instead");
+  ci.finish();
+}
+
+}  // namespace gpuemu

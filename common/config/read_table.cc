@@ -1,0 +1,323 @@
+#include "common/config/read_table.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+
+#include "common/config/nearest.h"
+
+namespace gpuemu {
+namespace {
+
+using Kind = TomlValue::Kind;
+
+std::string parent_of(const std::string& key) {
+  const size_t cut = key.find_last_of(".[");
+  return cut == std::string::npos ? "" : key.substr(0, cut);
+}
+
+template <typename T>
+std::optional<T> parse_text(const std::string& text) {
+  T value{};
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, value);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  return value;
+}
+
+std::vector<std::string> dtype_names() {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < kDTypeCount; ++i) names.emplace_back(name_of(static_cast<DType>(i)));
+  return names;
+}
+
+}  // namespace
+
+void ReadState::problem(const Place& place, const std::string& key, const std::string& message) {
+  problems.push_back({place.file, place.line, place.column, key, message});
+}
+
+Place ReadState::place_of(const std::string& key) const {
+  for (std::string at = key; !at.empty(); at = parent_of(at)) {
+    if (const auto found = places.find(at); found != places.end()) return found->second;
+  }
+  return {};
+}
+
+void ReadState::problem_at(const std::string& key, const std::string& message) {
+  problem(place_of(key), key, message);
+}
+
+void ReadState::problem_in_text(const std::string& key, uint32_t column,
+                                const std::string& message) {
+  Place place = place_of(key);
+  if (place.text_column > 0 && column > 0) place.column = place.text_column + column - 1;
+  problem(place, key, message);
+}
+
+void ValueReader::remember_place() const {
+  if (path_.empty()) return;
+  Place place{layer_->name, value_->line, value_->column, 0};
+  if (value_->kind == Kind::Text && value_->quotes > 0) {
+    place.text_column = value_->column + value_->quotes;
+  }
+  state_->places[path_] = place;
+}
+
+void ValueReader::problem(const std::string& message) const {
+  state_->problem({layer_->name, value_->line, value_->column, 0}, path_, message);
+}
+
+void ValueReader::wrong_kind(const std::string& expected) const {
+  const std::string found = value_->kind == Kind::Text && layer_->from_text
+                                ? "'" + value_->text + "'"
+                                : kind_name(value_->kind);
+  problem("expected " + expected + ", found " + found);
+}
+
+std::optional<std::string> ValueReader::text() const {
+  if (value_->kind == Kind::Text && value_->text.find('\0') == std::string::npos) {
+    return value_->text;
+  }
+  if (value_->kind == Kind::Text) {
+    problem("expected text without a NUL character");
+  } else {
+    wrong_kind("text in quotes");
+  }
+  return std::nullopt;
+}
+
+std::optional<bool> ValueReader::boolean() const {
+  if (value_->kind == Kind::Boolean) return value_->boolean;
+  if (layer_->from_text && (value_->text == "true" || value_->text == "1")) return true;
+  if (layer_->from_text && (value_->text == "false" || value_->text == "0")) return false;
+  wrong_kind("true or false");
+  return std::nullopt;
+}
+
+std::optional<int64_t> ValueReader::integer(int64_t low, int64_t high) const {
+  const std::string range = high == INT64_MAX ? fmt::format("an integer of at least {}", low)
+                                              : fmt::format("an integer from {} to {}", low, high);
+  std::optional<int64_t> integer;
+  if (value_->kind == Kind::Integer) integer = value_->integer;
+  if (layer_->from_text) integer = parse_text<int64_t>(value_->text);
+  if (!integer) {
+    wrong_kind(range);
+    return std::nullopt;
+  }
+  if (*integer >= low && *integer <= high) return integer;
+  problem(fmt::format("{} is out of range, expected {}", *integer, range));
+  return std::nullopt;
+}
+
+std::optional<double> ValueReader::number(double low, double high) const {
+  std::optional<double> number;
+  if (value_->kind == Kind::Integer) number = static_cast<double>(value_->integer);
+  if (value_->kind == Kind::Real) number = value_->real;
+  if (layer_->from_text) number = parse_text<double>(value_->text);
+  if (!number) {
+    wrong_kind("a number");
+    return std::nullopt;
+  }
+  // Written so that NaN fails.
+  if (*number >= low && *number <= high && std::isfinite(*number)) return number;
+  problem(fmt::format("{} is out of range, expected a number from {} to {}", *number, low, high));
+  return std::nullopt;
+}
+
+std::optional<std::string> ValueReader::one_of(const std::vector<std::string>& choices) const {
+  const auto given = text();
+  if (!given) return std::nullopt;
+  if (std::ranges::find(choices, *given) != choices.end()) return given;
+  problem(fmt::format("'{}' is none of {}{}", *given, fmt::join(choices, ", "),
+                      did_you_mean(*given, choices)));
+  return std::nullopt;
+}
+
+std::optional<DType> ValueReader::dtype() const {
+  const auto given = text();
+  if (!given) return std::nullopt;
+  if (const auto found = dtype_from_alias(*given)) return found;
+  problem(fmt::format("'{}' is no dtype, expected one of {}{}", *given,
+                      fmt::join(dtype_names(), ", "), did_you_mean(*given, dtype_names())));
+  return std::nullopt;
+}
+
+std::optional<Expression> ValueReader::expression(size_t skip) const {
+  if (value_->kind == Kind::Integer && skip == 0) return Expression::constant(value_->integer);
+  if (value_->kind != Kind::Text) {
+    wrong_kind("an integer or an expression in quotes");
+    return std::nullopt;
+  }
+  const std::string source = value_->text.substr(std::min(skip, value_->text.size()));
+  auto parsed = Expression::parse(source);
+  if (parsed) return *parsed;
+  const uint32_t column = expression_error_column(parsed.error().message);
+  state_->problem_in_text(path_, static_cast<uint32_t>(skip) + column, parsed.error().message);
+  return std::nullopt;
+}
+
+std::optional<std::string> ValueReader::path_value() const {
+  const auto given = text();
+  if (!given) return std::nullopt;
+  if (given->empty()) {
+    problem("expected a path, found empty text");
+    return std::nullopt;
+  }
+  const std::filesystem::path path(*given);
+  if (path.is_absolute()) return path.lexically_normal().string();
+  return (std::filesystem::path(layer_->folder) / path).lexically_normal().string();
+}
+
+std::vector<ValueReader> ValueReader::items(bool one_is_list) const {
+  std::vector<ValueReader> readers;
+  if (value_->kind != Kind::Array) {
+    if (one_is_list) {
+      readers.push_back(*this);
+    } else {
+      wrong_kind("a list");
+    }
+    return readers;
+  }
+  for (size_t i = 0; i < value_->items.size(); ++i) {
+    readers.emplace_back(*state_, *layer_, value_->items[i], fmt::format("{}[{}]", path_, i));
+  }
+  return readers;
+}
+
+TableReader::TableReader(const ValueReader& table)
+    : self_(table), is_table_(table.is(Kind::Table)) {
+  if (!is_table_) self_.wrong_kind("a table");
+}
+
+std::string TableReader::path_of(std::string_view key) const {
+  return self_.path().empty() ? std::string(key) : fmt::format("{}.{}", self_.path(), key);
+}
+
+bool TableReader::has(std::string_view key) const {
+  return std::ranges::any_of(self_.value().entries,
+                             [&](const TomlEntry& entry) { return entry.key == key; });
+}
+
+std::optional<ValueReader> TableReader::find(std::string_view key) {
+  known_.emplace_back(key);
+  for (const TomlEntry& entry : self_.value().entries) {
+    if (entry.key != key) continue;
+    return ValueReader(self_.state(), self_.layer(), entry.value, path_of(key));
+  }
+  return std::nullopt;
+}
+
+void TableReader::read(std::string_view key, std::string& out) {
+  if (auto value = find(key)) {
+    if (auto text = value->text()) out = *text;
+  }
+}
+
+void TableReader::read(std::string_view key, bool& out) {
+  if (auto value = find(key)) out = value->boolean().value_or(out);
+}
+
+void TableReader::read(std::string_view key, std::optional<Expression>& out) {
+  if (auto value = find(key)) {
+    if (auto expression = value->expression()) out = *expression;
+  }
+}
+
+void TableReader::read(std::string_view key, std::vector<std::string>& out) {
+  auto value = find(key);
+  if (!value) return;
+  out.clear();
+  for (const ValueReader& item : value->items(self_.layer().from_text)) {
+    if (auto text = item.text()) out.push_back(*text);
+  }
+}
+
+void TableReader::read(std::string_view key, std::vector<DType>& out) {
+  auto value = find(key);
+  if (!value) return;
+  const auto items = value->items(self_.layer().from_text);
+  std::vector<DType> dtypes;
+  for (const ValueReader& item : items) {
+    const auto dtype = item.dtype();
+    if (!dtype) continue;
+    if (std::ranges::find(dtypes, *dtype) != dtypes.end()) {
+      item.problem(fmt::format("{} is listed twice", name_of(*dtype)));
+    } else {
+      dtypes.push_back(*dtype);
+    }
+  }
+  if (items.empty() && value->is(Kind::Array)) {
+    value->problem("expected at least one dtype, such as [\"float32\"]");
+  }
+  if (!dtypes.empty()) out = std::move(dtypes);
+}
+
+void TableReader::read_one_of(std::string_view key, const std::vector<std::string>& choices,
+                              std::string& out) {
+  if (auto value = find(key)) {
+    if (auto choice = value->one_of(choices)) out = *choice;
+  }
+}
+
+void TableReader::read_number(std::string_view key, double low, double high, double& out) {
+  if (auto value = find(key)) out = value->number(low, high).value_or(out);
+}
+
+void TableReader::retired(std::string_view key, const std::string& instead) {
+  for (const TomlEntry& entry : self_.value().entries) {
+    if (entry.key != key) continue;
+    known_.emplace_back(key);
+    self_.state().warnings.push_back(
+        {self_.layer().name, entry.line, entry.column, path_of(key), "has no effect; " + instead});
+  }
+}
+
+std::vector<std::pair<std::string, ValueReader>> TableReader::all() {
+  std::vector<std::pair<std::string, ValueReader>> readers;
+  for (const TomlEntry& entry : self_.value().entries) {
+    known_.push_back(entry.key);
+    readers.emplace_back(
+        entry.key, ValueReader(self_.state(), self_.layer(), entry.value, path_of(entry.key)));
+  }
+  return readers;
+}
+
+void TableReader::finish() {
+  std::vector<std::string> known = known_;
+  std::ranges::sort(known);
+  known.erase(std::ranges::unique(known).begin(), known.end());
+  for (const TomlEntry& entry : self_.value().entries) {
+    if (std::ranges::binary_search(known, entry.key)) continue;
+    std::string hint = did_you_mean(entry.key, known);
+    if (hint.empty()) hint = fmt::format(", expected one of {}", fmt::join(known, ", "));
+    self_.state().problem({self_.layer().name, entry.line, entry.column, 0}, path_of(entry.key),
+                          "unknown key" + hint);
+  }
+}
+
+void TableReader::missing(std::string_view key, const std::string& expected) {
+  if (!is_table_) return;
+  const TomlValue& at = self_.value();
+  self_.state().problem({self_.layer().name, at.line, at.column, 0}, path_of(key),
+                        "missing, expected " + expected);
+}
+
+bool is_legal_name(const ValueReader& where, const std::string& name) {
+  const auto legal = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  const bool starts = !name.empty() && !(name[0] >= '0' && name[0] <= '9');
+  if (!starts || !std::ranges::all_of(name, legal)) {
+    where.problem("'" + name + "' is no name, expected letters, digits and '_', no digit first");
+    return false;
+  }
+  if (name == "dtype") {
+    where.problem("'dtype' already means the dtype of the case; choose another name");
+    return false;
+  }
+  return true;
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,124 @@
+// Typed access to a TOML tree. Every key that is asked for is known; finish() reports the others.
+// Problems are collected, never thrown: a reader goes on after each.
+#pragma once
+
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/config/config.h"
+#include "common/config/toml_document.h"
+
+namespace gpuemu {
+
+/// Where a key was given.
+struct Place {
+  std::string file;
+  uint32_t line = 0, column = 0;
+  uint32_t text_column = 0;  ///< Of the first character of a text; 0 when unknown.
+};
+
+/// What is read so far, over all layers. Places are looked up by the key's path.
+struct ReadState {
+  std::map<std::string, Place> places;
+  std::vector<ConfigProblem> problems, warnings;
+
+  void problem(const Place& place, const std::string& key, const std::string& message);
+  /// At the place of `key`, or of the nearest enclosing key that is known.
+  void problem_at(const std::string& key, const std::string& message);
+  /// The same at `column` (from 1) of the text that `key` holds, `skip` characters into it.
+  void problem_in_text(const std::string& key, uint32_t column, const std::string& message);
+  Place place_of(const std::string& key) const;
+};
+
+/// One layer: a file, the environment or the flags.
+struct Layer {
+  std::string name;        ///< "gpuemu.toml", "environment GPUEMU_DB"
+  std::string folder;      ///< Relative paths start here.
+  bool from_text = false;  ///< Numbers, booleans and lists arrive as text.
+  bool project = false;    ///< Only a project file may hold ops and kernels.
+};
+
+/// A value and its path; the readers below report what does not fit and return nothing.
+class ValueReader {
+ public:
+  ValueReader(ReadState& state, const Layer& layer, const TomlValue& value, std::string path)
+      : state_(&state), layer_(&layer), value_(&value), path_(std::move(path)) {
+    remember_place();
+  }
+
+  std::optional<std::string> text() const;
+  std::optional<bool> boolean() const;
+  std::optional<int64_t> integer(int64_t low, int64_t high) const;
+  std::optional<double> number(double low, double high) const;
+  std::optional<std::string> one_of(const std::vector<std::string>& choices) const;
+  std::optional<DType> dtype() const;
+  /// Text or an integer; `skip` characters of a prefix are left out.
+  std::optional<Expression> expression(size_t skip = 0) const;
+  /// Absolute; a relative one starts at the layer's folder.
+  std::optional<std::string> path_value() const;
+  /// A list; a single value counts as a list of one where `one_is_list`.
+  std::vector<ValueReader> items(bool one_is_list = false) const;
+  bool is(TomlValue::Kind kind) const { return value_->kind == kind; }
+
+  void problem(const std::string& message) const;
+  void wrong_kind(const std::string& expected) const;
+  const TomlValue& value() const { return *value_; }
+  const std::string& path() const { return path_; }
+  ReadState& state() const { return *state_; }
+  const Layer& layer() const { return *layer_; }
+
+ private:
+  void remember_place() const;
+
+  ReadState* state_;
+  const Layer* layer_;
+  const TomlValue* value_;
+  std::string path_;
+};
+
+class TableReader {
+ public:
+  /// A value that is no table is reported once and read as an empty one.
+  explicit TableReader(const ValueReader& table);
+
+  std::optional<ValueReader> find(std::string_view key);
+  bool has(std::string_view key) const;
+  /// Each sets `out` when the key is there and its value fits.
+  void read(std::string_view key, std::string& out);
+  void read(std::string_view key, bool& out);
+  void read(std::string_view key, std::optional<Expression>& out);
+  void read(std::string_view key, std::vector<std::string>& out);
+  void read(std::string_view key, std::vector<DType>& out);
+  void read_one_of(std::string_view key, const std::vector<std::string>& choices, std::string& out);
+  template <typename T>
+  void read_integer(std::string_view key, int64_t low, int64_t high, T& out) {
+    if (auto value = find(key)) {
+      if (auto integer = value->integer(low, high)) out = static_cast<T>(*integer);
+    }
+  }
+  void read_number(std::string_view key, double low, double high, double& out);
+  /// A key that documents knew and no tool used: one warning with what to write instead.
+  void retired(std::string_view key, const std::string& instead);
+  /// Every entry as a reader, all of them known: for tables whose keys are names.
+  std::vector<std::pair<std::string, ValueReader>> all();
+  /// Reports the keys that nobody asked for.
+  void finish();
+  void missing(std::string_view key, const std::string& expected);
+
+  std::string path_of(std::string_view key) const;
+  const ValueReader& self() const { return self_; }
+
+ private:
+  ValueReader self_;
+  bool is_table_;
+  std::vector<std::string> known_;
+};
+
+/// Whether it may name a dim, an attr or a tensor; reported when not.
+bool is_legal_name(const ValueReader& where, const std::string& name);
+
+}  // namespace gpuemu

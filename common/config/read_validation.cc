@@ -1,0 +1,144 @@
+// [validation], tolerance tables and invariants.
+#include "common/base/limits.h"
+#include "common/config/readers.h"
+
+namespace gpuemu {
+namespace {
+
+constexpr double kToleranceMax = 1e300;
+
+std::optional<Tolerance> read_tolerance(const ValueReader& value) {
+  Tolerance tolerance;
+  if (value.is(TomlValue::Kind::Text) && !value.layer().from_text) {
+    if (!value.one_of({"auto"})) return std::nullopt;
+    tolerance.automatic = true;
+    return tolerance;
+  }
+  if (!value.is(TomlValue::Kind::Table)) {
+    // A bare number is an absolute tolerance, as existing files mean it.
+    const auto atol = value.number(0, kToleranceMax);
+    if (!atol) return std::nullopt;
+    tolerance.atol = *atol;
+    return tolerance;
+  }
+  TableReader table(value);
+  table.read_number("atol", 0, kToleranceMax, tolerance.atol);
+  table.read_number("rtol", 0, kToleranceMax, tolerance.rtol);
+  if (table.has("ulp")) {
+    uint64_t ulp = 0;
+    table.read_integer("ulp", 0, INT64_MAX, ulp);
+    tolerance.ulp = ulp;
+  }
+  table.finish();
+  if (value.value().entries.empty()) {
+    value.problem(
+        "an empty tolerance, expected { atol = 1e-5, rtol = 1e-5 }, a number or \"auto\"");
+  }
+  return tolerance;
+}
+
+void read_invariant(const std::string& name, const ValueReader& value,
+                    std::vector<InvariantSpec>& out) {
+  InvariantSpec spec;
+  spec.name = name;
+  if (value.is(TomlValue::Kind::Boolean)) {
+    if (value.value().boolean) out.push_back(std::move(spec));
+    return;
+  }
+  if (value.is(TomlValue::Kind::Integer) || value.is(TomlValue::Kind::Real)) {
+    if (const auto number = value.number(-kToleranceMax, kToleranceMax)) {
+      spec.numbers["value"] = *number;
+    }
+    out.push_back(std::move(spec));
+    return;
+  }
+  if (!value.is(TomlValue::Kind::Table)) {
+    value.wrong_kind("true, false or a table of parameters such as { axis = -1 }");
+    return;
+  }
+  TableReader table(value);
+  for (const auto& [key, parameter] : table.all()) {
+    if (parameter.is(TomlValue::Kind::Text)) {
+      spec.strings[key] = parameter.value().text;
+    } else if (parameter.is(TomlValue::Kind::Boolean)) {
+      spec.numbers[key] = parameter.value().boolean ? 1 : 0;
+    } else if (const auto number = parameter.number(-kToleranceMax, kToleranceMax)) {
+      spec.numbers[key] = *number;
+    }
+  }
+  out.push_back(std::move(spec));
+}
+
+void read_sanitize(TableReader& validation, Config& config) {
+  const auto value = validation.find("sanitize");
+  if (!value) return;
+  config.sanitize.clear();
+  for (const ValueReader& item : value->items(value->layer().from_text)) {
+    if (const auto check = item.one_of({"memory", "init", "race", "sync"})) {
+      config.sanitize.push_back(*check);
+    }
+  }
+}
+
+void read_seed(TableReader& validation, Config& config) {
+  const auto value = validation.find("seed");
+  if (!value) return;
+  if (const auto seed = value->integer(0, INT64_MAX)) config.seed = static_cast<uint64_t>(*seed);
+}
+
+}  // namespace
+
+void read_tolerances(TableReader& table, ToleranceTable& tolerances) {
+  const auto value = table.find("tolerances");
+  if (!value) return;
+  TableReader rows(*value);
+  for (const auto& [key, tolerance] : rows.all()) {
+    const auto dtype = dtype_from_alias(key);
+    if (!dtype) {
+      // The key is what is wrong; a reader of the key itself words it as everywhere.
+      TomlValue as_text;
+      as_text.kind = TomlValue::Kind::Text;
+      as_text.text = key;
+      for (const TomlEntry& entry : value->value().entries) {
+        if (entry.key != key) continue;
+        as_text.line = entry.line;
+        as_text.column = entry.column;
+      }
+      (void)ValueReader(tolerance.state(), tolerance.layer(), as_text, tolerance.path()).dtype();
+      continue;
+    }
+    if (const auto read = read_tolerance(tolerance)) tolerances[*dtype] = *read;
+  }
+}
+
+void read_invariants(TableReader& table, std::vector<InvariantSpec>& invariants) {
+  const auto value = table.find("invariants");
+  if (!value) return;
+  TableReader rows(*value);
+  for (const auto& [name, parameters] : rows.all()) read_invariant(name, parameters, invariants);
+}
+
+void read_validation(TableReader& root, Config& config) {
+  const auto value = root.find("validation");
+  if (!value) return;
+  TableReader validation(*value);
+  validation.read("dtypes", config.dtypes);
+  validation.read("check_nan", config.check_nan);
+  validation.read("check_inf", config.check_inf);
+  read_seed(validation, config);
+  validation.read_integer("cases", 1, static_cast<int64_t>(kIterationsMax), config.cases);
+  validation.read("strategies", config.strategies);
+  if (validation.has("strategies") && config.strategies.empty()) {
+    validation.find("strategies")->problem("an empty list, expected [\"default\"] or names");
+  }
+  read_sanitize(validation, config);
+  validation.read_integer("determinism_runs", 1, 100, config.determinism_runs);
+  validation.read_number("reference_timeout_s", 0.001, 86'400, config.reference_timeout_s);
+  read_tolerances(validation, config.tolerances);
+  validation.retired("shapes", "write dims under [[ops]] instead");
+  validation.retired("layouts",
+                     "write layouts = [\"contiguous\", \"strided\"] under [[ops]] instead");
+  validation.finish();
+}
+
+}  // namespace gpuemu

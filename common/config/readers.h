@@ -1,0 +1,54 @@
+// The sections of gpuemu.toml, one reader each. They fill values and report what does not fit;
+// what needs several sections is checked afterwards by check_config().
+#pragma once
+
+#include "common/config/config.h"
+#include "common/config/read_table.h"
+
+namespace gpuemu {
+
+/// What [[ops]] and [[kernels]] share: how to make inputs for it and how to judge its outputs.
+/// The vectors run parallel to Config::ops and Config::kernels.
+struct OpDraft {
+  std::string path;       ///< "ops[2]"
+  std::string data_path;  ///< Where inputs and outputs stand: its own path or a kernel's.
+  bool mode_given = false, nan_policy_given = false;
+};
+struct KernelDraft {
+  std::string path;
+  OpConfig data;  ///< The op keys of a [[kernels]] table.
+  bool nan_policy_given = false;
+};
+struct Drafts {
+  std::vector<OpDraft> ops;
+  std::vector<KernelDraft> kernels;
+};
+
+void read_project(TableReader& root, Config& config);
+void read_runtime(TableReader& root, Config& config);
+void read_daemon(TableReader& root, Config& config);
+void read_validation(TableReader& root, Config& config);
+void read_policies(TableReader& root, Config& config);
+void read_ci(TableReader& root, Config& config);
+void read_ops(TableReader& root, Config& config, Drafts& drafts);
+void read_kernels(TableReader& root, Config& config, Drafts& drafts);
+
+void read_tolerances(TableReader& table, ToleranceTable& tolerances);
+void read_invariants(TableReader& table, std::vector<InvariantSpec>& invariants);
+/// inputs, outputs, dims, attrs, dtypes, accumulate ... of an op or a kernel.
+void read_test_data(TableReader& table, OpConfig& op);
+std::vector<TensorSpec> read_tensors(TableReader& table, std::string_view key, bool outputs);
+
+/// Reads one layer on top of `config`.
+void read_layer(ReadState& state, const Layer& layer, const TomlValue& document, Config& config,
+                Drafts& drafts);
+/// Fills what depends on several keys and reports what does not agree; files too if wanted.
+void check_config(ReadState& state, Config& config, Drafts& drafts, bool check_files);
+/// The names that the expressions and arguments of one op use.
+void check_op_names(ReadState& state, const Config& config, const OpConfig& op,
+                    const OpDraft& draft, const Drafts& drafts);
+/// For `config show --origin`.
+std::vector<Config::Setting> list_settings(const Config& config, const ReadState& state,
+                                           const TomlValue* project);
+
+}  // namespace gpuemu

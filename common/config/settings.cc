@@ -1,0 +1,127 @@
+// Every effective scalar with the place it came from, for `config show --origin`.
+#include <fmt/format.h>
+
+#include "common/config/readers.h"
+
+namespace gpuemu {
+namespace {
+
+std::string quoted(const std::string& text) { return "\"" + text + "\""; }
+
+std::string list_of(const std::vector<std::string>& words) {
+  std::string list;
+  for (const std::string& word : words) list += (list.empty() ? "" : ", ") + quoted(word);
+  return "[" + list + "]";
+}
+
+std::string list_of(const std::vector<DType>& dtypes) {
+  std::vector<std::string> names;
+  for (const DType dtype : dtypes) names.emplace_back(name_of(dtype));
+  return list_of(names);
+}
+
+std::string text_of(bool value) { return value ? "true" : "false"; }
+
+std::string text_of(const Tolerance& tolerance) {
+  if (tolerance.automatic) return "\"auto\"";
+  std::string text = fmt::format("{{ atol = {}, rtol = {}", tolerance.atol, tolerance.rtol);
+  if (tolerance.ulp) text += fmt::format(", ulp = {}", *tolerance.ulp);
+  return text + " }";
+}
+
+class Lister {
+ public:
+  Lister(const ReadState& state, std::vector<Config::Setting>& out) : state_(state), out_(out) {}
+
+  void add(const std::string& key, const std::string& value) {
+    const auto place = state_.places.find(key);
+    std::string origin = "default";
+    if (place != state_.places.end()) {
+      origin = place->second.file;
+      if (place->second.line > 0) origin += fmt::format(":{}", place->second.line);
+    }
+    out_.push_back({key, value, origin});
+  }
+
+  // What an op or a kernel writes itself, leaf by leaf.
+  void add_tree(const std::string& path, const TomlValue& value) {
+    if (value.kind == TomlValue::Kind::Table) {
+      for (const TomlEntry& entry : value.entries) add_tree(path + "." + entry.key, entry.value);
+    } else if (value.kind == TomlValue::Kind::Array) {
+      for (size_t i = 0; i < value.items.size(); ++i) {
+        add_tree(fmt::format("{}[{}]", path, i), value.items[i]);
+      }
+    } else {
+      add(path, leaf(value));
+    }
+  }
+
+ private:
+  static std::string leaf(const TomlValue& value) {
+    if (value.kind == TomlValue::Kind::Integer) return std::to_string(value.integer);
+    if (value.kind == TomlValue::Kind::Real) return fmt::format("{}", value.real);
+    if (value.kind == TomlValue::Kind::Boolean) return text_of(value.boolean);
+    return quoted(value.text);
+  }
+
+  const ReadState& state_;
+  std::vector<Config::Setting>& out_;
+};
+
+void list_runtime(const Config& config, Lister& out) {
+  out.add("project.name", quoted(config.name));
+  out.add("project.version", quoted(config.version));
+  out.add("project.framework", quoted(config.framework));
+  out.add("runtime.backend", quoted(config.backend));
+  out.add("runtime.arch", quoted(config.arch));
+  out.add("runtime.include_dirs", list_of(config.include_dirs));
+  out.add("runtime.compile_flags", list_of(config.compile_flags));
+  out.add("runtime.workers", config.workers == 0 ? "\"auto\"" : std::to_string(config.workers));
+  out.add("runtime.case_timeout_ms", std::to_string(config.case_timeout_ms));
+  out.add("runtime.memory_limit_mb", std::to_string(config.memory_limit_mb));
+  out.add("runtime.python", quoted(config.python));
+  out.add("runtime.kernel_policy.auto_select", quoted(config.auto_select));
+  for (const auto& [op, kernel] : config.kernel_policy) {
+    out.add("runtime.kernel_policy." + op, quoted(kernel));
+  }
+}
+
+void list_validation(const Config& config, Lister& out) {
+  out.add("validation.dtypes", list_of(config.dtypes));
+  out.add("validation.check_nan", text_of(config.check_nan));
+  out.add("validation.check_inf", text_of(config.check_inf));
+  out.add("validation.seed", config.seed ? std::to_string(*config.seed) : "drawn for each run");
+  out.add("validation.cases", std::to_string(config.cases));
+  out.add("validation.strategies", list_of(config.strategies));
+  out.add("validation.sanitize", list_of(config.sanitize));
+  out.add("validation.determinism_runs", std::to_string(config.determinism_runs));
+  out.add("validation.reference_timeout_s", fmt::format("{}", config.reference_timeout_s));
+  for (const auto& [dtype, tolerance] : config.tolerances) {
+    out.add(fmt::format("validation.tolerances.{}", name_of(dtype)), text_of(tolerance));
+  }
+}
+
+}  // namespace
+
+std::vector<Config::Setting> list_settings(const Config& config, const ReadState& state,
+                                           const TomlValue* project) {
+  std::vector<Config::Setting> settings;
+  Lister out(state, settings);
+  list_runtime(config, out);
+  list_validation(config, out);
+  out.add("policies.fail_on_regression", text_of(config.fail_on_regression));
+  out.add("policies.warn_threshold", fmt::format("{}", config.warn_threshold));
+  out.add("ci.quick_dtypes", list_of(config.ci_quick_dtypes));
+  out.add("ci.thorough_timeout", std::to_string(config.ci_thorough_timeout_s));
+  out.add("ci.parallel_jobs", std::to_string(config.ci_parallel_jobs));
+  out.add("daemon.socket", quoted(config.socket_path));
+  out.add("daemon.db", quoted(config.db_path));
+  out.add("daemon.log_level", quoted(config.log_level));
+  if (project == nullptr) return settings;
+  for (const TomlEntry& entry : project->entries) {
+    if (entry.key == "ops" || entry.key == "kernels") out.add_tree(entry.key, entry.value);
+  }
+  return settings;
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,99 @@
+// The one file that knows toml++. Its exceptions end here.
+#include "common/config/toml_document.h"
+
+#include <algorithm>
+
+#include <toml++/toml.h>
+
+namespace gpuemu {
+namespace {
+
+TomlValue convert(const toml::node& node);
+
+void place(TomlValue& out, const toml::source_region& region) {
+  out.line = region.begin.line;
+  out.column = region.begin.column;
+}
+
+void convert_table(const toml::table& table, TomlValue& out) {
+  for (const auto& [key, child] : table) {
+    TomlEntry entry;
+    entry.key = std::string(key.str());
+    entry.line = key.source().begin.line;
+    entry.column = key.source().begin.column;
+    entry.value = convert(child);
+    out.entries.push_back(std::move(entry));
+  }
+  // toml++ sorts by key; problems are to be told in the order of the file.
+  std::ranges::stable_sort(out.entries, [](const TomlEntry& a, const TomlEntry& b) {
+    return std::pair(a.line, a.column) < std::pair(b.line, b.column);
+  });
+}
+
+TomlValue convert(const toml::node& node) {
+  TomlValue out;
+  place(out, node.source());
+  if (const auto* table = node.as_table()) {
+    convert_table(*table, out);
+  } else if (const auto* array = node.as_array()) {
+    out.kind = TomlValue::Kind::Array;
+    for (const toml::node& item : *array) out.items.push_back(convert(item));
+  } else if (const auto* text = node.as_string()) {
+    out.kind = TomlValue::Kind::Text;
+    out.text = text->get();
+    const auto& end = node.source().end;
+    // A region that is two columns longer than the text has plain quotes and no escapes.
+    const bool plain = end.line == out.line && end.column == out.column + out.text.size() + 2;
+    out.quotes = plain ? 1 : 0;
+  } else if (const auto* integer = node.as_integer()) {
+    out.kind = TomlValue::Kind::Integer;
+    out.integer = integer->get();
+  } else if (const auto* real = node.as_floating_point()) {
+    out.kind = TomlValue::Kind::Real;
+    out.real = real->get();
+  } else if (const auto* boolean = node.as_boolean()) {
+    out.kind = TomlValue::Kind::Boolean;
+    out.boolean = boolean->get();
+  } else {
+    out.kind = TomlValue::Kind::Date;
+  }
+  return out;
+}
+
+}  // namespace
+
+const char* kind_name(TomlValue::Kind kind) {
+  switch (kind) {
+    case TomlValue::Kind::Text:
+      return "text";
+    case TomlValue::Kind::Integer:
+      return "an integer";
+    case TomlValue::Kind::Real:
+      return "a number with a fraction";
+    case TomlValue::Kind::Boolean:
+      return "a boolean";
+    case TomlValue::Kind::Date:
+      return "a date or time";
+    case TomlValue::Kind::Array:
+      return "a list";
+    case TomlValue::Kind::Table:
+      return "a table";
+  }
+  GPUEMU_UNREACHABLE();
+}
+
+std::optional<TomlValue> parse_toml(const std::string& text, const std::string& file,
+                                    std::vector<ConfigProblem>& problems) {
+  try {
+    return convert(toml::parse(text));
+  } catch (const toml::parse_error& failure) {
+    const auto& begin = failure.source().begin;
+    problems.push_back(
+        {file, begin.line, begin.column, "", std::string("not valid TOML: ") + failure.what()});
+  } catch (const std::exception& failure) {  // Out of memory while it parses.
+    problems.push_back({file, 1, 1, "", std::string("cannot be parsed: ") + failure.what()});
+  }
+  return std::nullopt;
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,40 @@
+// TOML text as a tree of our own with the place of every key and value; nothing else sees toml++.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/config/config.h"
+
+namespace gpuemu {
+
+struct TomlEntry;
+
+struct TomlValue {
+  enum class Kind { Text, Integer, Real, Boolean, Date, Array, Table } kind = Kind::Table;
+  std::string text;
+  int64_t integer = 0;
+  double real = 0;
+  bool boolean = false;
+  std::vector<TomlValue> items;    ///< Of an array.
+  std::vector<TomlEntry> entries;  ///< Of a table, in the order of the file.
+  uint32_t line = 0, column = 0;   ///< From 1; 0 when it comes from no file.
+  uint32_t quotes = 0;             ///< Of Text: columns between `column` and the first character.
+};
+
+struct TomlEntry {
+  std::string key;
+  uint32_t line = 0, column = 0;
+  TomlValue value;
+};
+
+/// "an integer", for messages.
+const char* kind_name(TomlValue::Kind kind);
+
+/// The document, or nothing and one more problem with line and column.
+std::optional<TomlValue> parse_toml(const std::string& text, const std::string& file,
+                                    std::vector<ConfigProblem>& problems);
+
+}  // namespace gpuemu
