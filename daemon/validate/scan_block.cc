@@ -88,14 +88,11 @@ namespace {
 struct Lanes {
   __m256d sum_abs, max_abs, sum_rel;
   __m256i max_ulp, sum_ulp, zeros, inexact;
-  __m256i below[kPercentileCount], to_low[kPercentileCount];
-  __m256i below_high[kPercentileCount], to_high[kPercentileCount];
   __m256d dirty;
 };
 
 struct Thresholds {
   __m256d atol, rtol, use, relative;
-  __m256 low[kPercentileCount], high[kPercentileCount];
 };
 
 __attribute__((target("avx2"))) inline __m256d magnitude(__m256d value) {
@@ -142,43 +139,24 @@ __attribute__((target("avx2"), always_inline)) inline void subtract(__m256i& fro
   from = _mm256_sub_epi32(from, _mm256_castps_si256(mask));
 }
 
-/// Values kept inside brackets, written in place of a push so that the loop stays short.
-struct Kept {
-  std::array<std::array<double, kBlockElements>, kPercentileCount> values;
-  std::array<size_t, kPercentileCount> count{};
+/// What the first loop over a block leaves for the loops over its ranks, and what those find.
+/// Separate loops keep every running total in a register.
+struct Ranks {
+  alignas(32) std::array<float, kBlockElements> rounded;
+  std::array<std::array<double, kBlockElements>, kPercentileCount> kept;
+  std::array<size_t, kPercentileCount> kept_count{};
+  std::array<std::array<uint32_t, 8>, kPercentileCount> below, to_low, below_high, to_high;
 };
 
-__attribute__((target("avx2"), always_inline)) inline void add_ranks(__m256d low_half,
-                                                                     __m256d high_half,
-                                                                     const Thresholds& at,
-                                                                     Lanes& to, Kept& kept) {
+__attribute__((target("avx2"), always_inline)) inline void store_rounded(__m256d low_half,
+                                                                         __m256d high_half,
+                                                                         Lanes& to,
+                                                                         float* rounded) {
   const __m128 low = _mm256_cvtpd_ps(low_half), high = _mm256_cvtpd_ps(high_half);
   const __m256d back_low = _mm256_cmp_pd(_mm256_cvtps_pd(low), low_half, _CMP_NEQ_UQ);
   const __m256d back_high = _mm256_cmp_pd(_mm256_cvtps_pd(high), high_half, _CMP_NEQ_UQ);
   to.inexact = _mm256_or_si256(to.inexact, _mm256_castpd_si256(_mm256_or_pd(back_low, back_high)));
-  const __m256 value = _mm256_set_m128(high, low);
-  __m256 inside[kPercentileCount];
-  __m256 any = _mm256_setzero_ps();
-  for (size_t which = 0; which < kPercentileCount; ++which) {
-    const __m256 to_low = _mm256_cmp_ps(value, at.low[which], _CMP_LE_OQ);
-    const __m256 below_high = _mm256_cmp_ps(value, at.high[which], _CMP_LT_OQ);
-    subtract(to.below[which], _mm256_cmp_ps(value, at.low[which], _CMP_LT_OQ));
-    subtract(to.to_low[which], to_low);
-    subtract(to.below_high[which], below_high);
-    subtract(to.to_high[which], _mm256_cmp_ps(value, at.high[which], _CMP_LE_OQ));
-    inside[which] = _mm256_andnot_ps(to_low, below_high);
-    any = _mm256_or_ps(any, inside[which]);
-  }
-  if (_mm256_testz_ps(any, any) != 0) return;
-  alignas(32) std::array<double, 8> values;
-  _mm256_store_pd(values.data(), low_half);
-  _mm256_store_pd(values.data() + 4, high_half);
-  for (size_t which = 0; which < kPercentileCount; ++which) {
-    auto mask = static_cast<unsigned>(_mm256_movemask_ps(inside[which]));
-    for (; mask != 0; mask &= mask - 1) {
-      kept.values[which][kept.count[which]++] = values[static_cast<size_t>(__builtin_ctz(mask))];
-    }
-  }
+  _mm256_store_ps(rounded, _mm256_set_m128(high, low));
 }
 
 __attribute__((target("avx2"))) Thresholds thresholds_of(const BlockRun& run, const Scan& scan) {
@@ -187,10 +165,6 @@ __attribute__((target("avx2"))) Thresholds thresholds_of(const BlockRun& run, co
   at.rtol = _mm256_set1_pd(run.judge.bound().rtol());
   at.use = _mm256_set1_pd(std::min(scan.worst_use, 1.0));
   at.relative = _mm256_set1_pd(std::min(scan.max_rel, scan.max_rel_diff));
-  for (size_t which = 0; which < kPercentileCount; ++which) {
-    at.low[which] = _mm256_set1_ps(run.brackets[which].low);
-    at.high[which] = _mm256_set1_ps(run.brackets[which].high);
-  }
   return at;
 }
 
@@ -212,7 +186,37 @@ uint64_t total(const std::array<uint32_t, 8>& lanes) {
   return sum;
 }
 
-__attribute__((target("avx2"))) bool merge(const Lanes& lanes, const Kept& kept, Scan& scan) {
+/// Ranks of one block's errors against one bracket.
+__attribute__((target("avx2"))) void rank_block(const float* output, const float* reference,
+                                                const Bracket& bracket, size_t which,
+                                                Ranks& ranks) {
+  const __m256 low = _mm256_set1_ps(bracket.low), high = _mm256_set1_ps(bracket.high);
+  __m256i below = _mm256_setzero_si256(), to_low = below, below_high = below, to_high = below;
+  size_t count = 0;
+  for (size_t i = 0; i < kBlockElements; i += 8) {
+    const __m256 value = _mm256_load_ps(ranks.rounded.data() + i);
+    const __m256 at_low = _mm256_cmp_ps(value, low, _CMP_LE_OQ);
+    const __m256 under = _mm256_cmp_ps(value, high, _CMP_LT_OQ);
+    subtract(below, _mm256_cmp_ps(value, low, _CMP_LT_OQ));
+    subtract(to_low, at_low);
+    subtract(below_high, under);
+    subtract(to_high, _mm256_cmp_ps(value, high, _CMP_LE_OQ));
+    auto mask = static_cast<unsigned>(_mm256_movemask_ps(_mm256_andnot_ps(at_low, under)));
+    for (; mask != 0; mask &= mask - 1) {
+      const size_t index = i + static_cast<size_t>(__builtin_ctz(mask));
+      const double difference =
+          static_cast<double>(output[index]) - static_cast<double>(reference[index]);
+      ranks.kept[which][count++] = std::fabs(difference);
+    }
+  }
+  ranks.kept_count[which] = count;
+  ranks.below[which] = lanes_of(below);
+  ranks.to_low[which] = lanes_of(to_low);
+  ranks.below_high[which] = lanes_of(below_high);
+  ranks.to_high[which] = lanes_of(to_high);
+}
+
+__attribute__((target("avx2"))) bool merge(const Lanes& lanes, Scan& scan) {
   alignas(32) std::array<double, 4> maxima;
   _mm256_store_pd(maxima.data(), lanes.max_abs);
   const double max_abs = *std::max_element(maxima.begin(), maxima.end());
@@ -229,15 +233,6 @@ __attribute__((target("avx2"))) bool merge(const Lanes& lanes, const Kept& kept,
   scan.max_ulp = std::max(scan.max_ulp, max_ulp);
   scan.sum_ulp += static_cast<double>(total(lanes_of(lanes.sum_ulp)));
   scan.inexact = scan.inexact || _mm256_testz_si256(lanes.inexact, lanes.inexact) == 0;
-  for (size_t which = 0; which < kPercentileCount; ++which) {
-    BracketCounts& counts = scan.brackets[which];
-    counts.below += total(lanes_of(lanes.below[which]));
-    counts.to_low += total(lanes_of(lanes.to_low[which]));
-    counts.below_high += total(lanes_of(lanes.below_high[which]));
-    counts.to_high += total(lanes_of(lanes.to_high[which]));
-    counts.kept.insert(counts.kept.end(), kept.values[which].begin(),
-                       kept.values[which].begin() + static_cast<std::ptrdiff_t>(kept.count[which]));
-  }
   scan.count += kBlockElements;
   return true;
 }
@@ -250,7 +245,7 @@ __attribute__((target("avx2"))) bool fast_block(const BlockRun& run, size_t firs
   const auto* reference = reinterpret_cast<const float*>(comparison.reference.data.data()) + first;
   const Thresholds at = thresholds_of(run, scan);
   Lanes lanes{};
-  Kept kept;
+  Ranks ranks;
   for (size_t i = 0; i < kBlockElements; i += 8) {
     const __m256 o = _mm256_loadu_ps(output + i);
     const __m256 r = _mm256_loadu_ps(reference + i);
@@ -258,9 +253,21 @@ __attribute__((target("avx2"))) bool fast_block(const BlockRun& run, size_t firs
     const __m256d high =
         add_four(_mm256_extractf128_ps(o, 1), _mm256_extractf128_ps(r, 1), at, lanes);
     add_ulps(o, r, lanes);
-    add_ranks(low, high, at, lanes, kept);
+    store_rounded(low, high, lanes, ranks.rounded.data() + i);
   }
-  return merge(lanes, kept, scan);
+  if (!merge(lanes, scan)) return false;
+  for (size_t which = 0; which < kPercentileCount; ++which) {
+    rank_block(output, reference, run.brackets[which], which, ranks);
+    BracketCounts& counts = scan.brackets[which];
+    counts.below += total(ranks.below[which]);
+    counts.to_low += total(ranks.to_low[which]);
+    counts.below_high += total(ranks.below_high[which]);
+    counts.to_high += total(ranks.to_high[which]);
+    counts.kept.insert(
+        counts.kept.end(), ranks.kept[which].begin(),
+        ranks.kept[which].begin() + static_cast<std::ptrdiff_t>(ranks.kept_count[which]));
+  }
+  return true;
 }
 
 #else
