@@ -1,0 +1,25 @@
+// NVIDIA GPUs through the driver API, which is loaded at run time: no toolkit is needed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "runtime/device/device.h"
+
+namespace gpuemu {
+
+struct CudaOptions {
+  uint32_t index = 0;
+  uint64_t memory_limit_bytes = uint64_t{8} << 30;  ///< Of all allocations together.
+  bool pin_rounding = true;  ///< Un-suffixed add, sub and mul become .rn, so that nothing is fused.
+};
+
+/// Unavailable when there is no driver or no such device; the message says what to choose instead.
+Result<std::unique_ptr<Device>> make_cuda_device(const CudaOptions& options);
+
+/// Of the devices that answer, 16 at most; empty without a driver. Makes no context.
+std::vector<DeviceProperties> cuda_devices();
+uint32_t cuda_device_count();
+
+}  // namespace gpuemu

@@ -1,0 +1,71 @@
+// One GPU and its primary context. Made by open_device.cc.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/cuda/cuda_device.h"
+#include "runtime/cuda/driver_api.h"
+
+namespace gpuemu::cuda {
+
+class CudaDevice final : public Device {
+ public:
+  /// `context` is the retained primary context of `device`; it is released with this object.
+  CudaDevice(const Driver& driver, int device, Context context, const CudaOptions& options);
+  ~CudaDevice() override;
+  CudaDevice(const CudaDevice&) = delete;
+  CudaDevice& operator=(const CudaDevice&) = delete;
+
+  /// To be called once before anything else.
+  Status prepare(DeviceProperties properties);
+
+  const DeviceProperties& properties() const override { return properties_; }
+  Result<uint64_t> allocate(uint64_t bytes, const std::string& name) override;
+  Status free(uint64_t address) override;
+  Status upload(uint64_t address, std::span<const std::byte> from) override;
+  Status download(std::span<std::byte> to, uint64_t address) override;
+  Status fill(uint64_t address, std::byte value, uint64_t bytes) override;
+  Result<ModuleId> load_module(const std::string& ptx, const std::string& name) override;
+  Status unload_module(ModuleId module) override;
+  Result<std::vector<EntryInfo>> entries(ModuleId module) override;
+  Result<LaunchReport> launch(ModuleId module, const LaunchConfig& config) override;
+
+ private:
+  struct Allocation {
+    uint64_t bytes = 0;
+    std::string name;
+  };
+  struct Loaded {
+    Module handle = nullptr;
+    std::string name;
+    std::vector<EntryInfo> entries;
+  };
+
+  /// Unavailable when lost; makes the context current otherwise.
+  Status ready();
+  /// The error of a call that must not fail. Sticky codes lose the device.
+  Status check(int code, const char* what);
+  Status check_range(uint64_t address, uint64_t bytes) const;
+  Result<Loaded*> find_module(ModuleId module);
+  Status start(Function function, const LaunchConfig& config);
+  /// kSuccess, a sticky error or kNotReady after `timeout_ms`.
+  int wait(uint64_t timeout_ms) const;
+  DeviceFinding finding_of(int code, const LaunchConfig& config) const;
+
+  const Driver driver_;
+  const int device_;
+  const Context context_;
+  const CudaOptions options_;
+  DeviceProperties properties_;
+  Stream stream_ = nullptr;
+  Event begin_ = nullptr, end_ = nullptr;
+  std::map<uint64_t, Allocation> allocations_;
+  uint64_t allocated_bytes_ = 0;
+  std::map<ModuleId, Loaded> modules_;
+  ModuleId next_module_ = 1;
+  std::string lost_;  ///< Why; empty while the device works.
+};
+
+}  // namespace gpuemu::cuda
