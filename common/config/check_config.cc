@@ -166,9 +166,12 @@ void check_policy(ReadState& state, const Config& config) {
     const std::string key = "runtime.kernel_policy." + op_name;
     const OpConfig* op = config.find_op(op_name);
     if (op == nullptr) {
-      state.problem_at(key,
-                       fmt::format("no op is called '{}', {}{}", op_name, known_or_none(known_ops),
-                                   did_you_mean(op_name, known_ops)));
+      // A user's file may hold policies for the ops of several projects.
+      const Place place = state.place_of(key);
+      state.warnings.push_back(
+          {place.file, place.line, place.column, key,
+           fmt::format("has no effect: no op is called '{}', {}{}", op_name,
+                       known_or_none(known_ops), did_you_mean(op_name, known_ops))});
     } else if (std::ranges::find(op->kernels, kernel) == op->kernels.end()) {
       state.problem_at(key,
                        fmt::format("'{}' is no kernel of op '{}', {}{}", kernel, op_name,

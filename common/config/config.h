@@ -187,7 +187,7 @@ struct ConfigResult {
 
 /// Reads and merges everything. Without any file: the defaults.
 ConfigResult load_config(const ConfigSources& sources);
-/// One project text alone, for tests and `config check`.
+/// One project text alone: no layers, and files that it names are not looked for.
 ConfigResult parse_config(const std::string& toml, const std::string& file);
 
 }  // namespace gpuemu

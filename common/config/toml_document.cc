@@ -3,6 +3,10 @@
 
 #include <algorithm>
 
+// Line breaks and a last comma inside { } belong to TOML 1.1, which Debian's shared library was
+// built without; so the parser is compiled here, once.
+#define TOML_HEADER_ONLY 1
+#define TOML_ENABLE_UNRELEASED_FEATURES 1
 #include <toml++/toml.h>
 
 namespace gpuemu {
