@@ -1,5 +1,7 @@
 // The daemon's end of the wire: an NNG REP socket on which many requests are answered at once.
-// A handler runs on a pool of threads, so that a long request delays nobody else's.
+// A handler runs on a pool of threads, so that a long request delays nobody else's. A request that
+// its client repeats while the first one runs (NNG's REQ does so after 60 s) is not run twice: both
+// get the answer of the run under way.
 #pragma once
 
 #include <filesystem>
@@ -13,8 +15,8 @@
 namespace gpuemu {
 
 struct ServerOptions {
-  size_t threads = 16;      ///< Handlers that run at the same time; at least 2 are used.
-  size_t queued_max = 256;  ///< Requests received or waiting; further clients wait in their socket.
+  size_t threads_max = 64;    ///< Handlers that run at the same time; threads start as needed.
+  size_t queued_max = 256;    ///< Requests received and not answered; more wait in their clients.
   std::string extra_address;  ///< "tcp://127.0.0.1:5555" beside the socket, "" for none.
 };
 

@@ -1,0 +1,113 @@
+#include "common/transport/socket_path.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "common/base/files.h"
+#include "common/base/limits.h"
+
+namespace gpuemu {
+namespace {
+
+/// Completes the SP handshake before hanging up: NNG 1.5 stops accepting for ever when a peer is
+/// gone before it has sent its half (its accept callback takes NNG_ECLOSED for its own end).
+void shake_hands(int fd) {
+  constexpr timeval kPatience{1, 0};
+  constexpr char kReqHeader[8] = {0, 'S', 'P', 0, 0, 0x30, 0, 0};
+  ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof(kPatience));
+  if (::send(fd, kReqHeader, sizeof(kReqHeader), MSG_NOSIGNAL) < 0) return;
+  char header[8];
+  ssize_t got = 0;
+  for (size_t have = 0; have < sizeof(header); have += static_cast<size_t>(got)) {
+    got = ::recv(fd, header + have, sizeof(header) - have, 0);
+    if (got <= 0) return;
+  }
+}
+
+std::string process_name(pid_t pid) {
+  constexpr size_t kNameBytesMax = 64;
+  auto name = read_file(fmt::format("/proc/{}/comm", pid), kNameBytesMax);
+  if (!name) return "unknown";
+  while (!name->empty() && name->back() == '\n') name->pop_back();
+  return *name;
+}
+
+}  // namespace
+
+Status check_socket_path(const std::filesystem::path& path) {
+  if (path.empty()) return error(ErrorCode::InvalidArgument, "the socket path is empty");
+  const size_t bytes = path.native().size();
+  if (bytes <= kSocketPathBytesMax) return ok_status();
+  return error(ErrorCode::InvalidArgument,
+               "socket path {} has {} bytes, at most {} are possible; choose a shorter one",
+               path.native(), bytes, kSocketPathBytesMax);
+}
+
+Result<std::string> holder_of(const std::filesystem::path& path) {
+  GPUEMU_TRY(check_socket_path(path));
+  const UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!fd) return error(ErrorCode::Io, "no socket: {}", std::strerror(errno));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.c_str(), path.native().size() + 1);
+  if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+    const ErrorCode code = errno == ENOENT         ? ErrorCode::NotFound
+                           : errno == ECONNREFUSED ? ErrorCode::Unavailable
+                                                   : ErrorCode::Io;
+    return error(code, "{}: {}", path.native(), std::strerror(errno));
+  }
+  shake_hands(fd.get());
+  ucred peer{};
+  socklen_t peer_bytes = sizeof(peer);
+  if (::getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &peer_bytes) != 0) {
+    return std::string("another process");
+  }
+  return fmt::format("process {} ({})", peer.pid, process_name(peer.pid));
+}
+
+Status prepare_socket_path(const std::filesystem::path& path) {
+  const auto holder = holder_of(path);
+  if (holder) {
+    return error(ErrorCode::Unavailable,
+                 "{} already serves {}; stop it first or choose another socket path", *holder,
+                 path.native());
+  }
+  if (holder.error().code == ErrorCode::NotFound) return ok_status();
+  struct stat file{};
+  if (::lstat(path.c_str(), &file) == 0 && !S_ISSOCK(file.st_mode)) {
+    return error(ErrorCode::InvalidArgument,
+                 "{} exists and is not a socket; remove it or choose another socket path",
+                 path.native());
+  }
+  // Nobody listens: a daemon was killed. Any other error is not proof of that.
+  if (holder.error().code != ErrorCode::Unavailable) return holder.error();
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
+    return error(ErrorCode::Io, "cannot remove the stale socket {}: {}", path.native(),
+                 std::strerror(errno));
+  }
+  return ok_status();
+}
+
+Result<UniqueFd> lock_socket_folder(const std::filesystem::path& path) {
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  std::error_code failure;
+  std::filesystem::create_directories(folder.parent_path(), failure);
+  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+    return error(ErrorCode::Io, "cannot make the folder {} of the socket: {}", folder.native(),
+                 std::strerror(errno));
+  }
+  UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd || ::flock(fd.get(), LOCK_EX) != 0) {
+    return error(ErrorCode::Io, "cannot lock the folder {} of the socket: {}", folder.native(),
+                 std::strerror(errno));
+  }
+  return fd;
+}
+
+}  // namespace gpuemu

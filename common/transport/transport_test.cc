@@ -1,0 +1,259 @@
+// Real sockets in a temporary folder; figures of one round trip are printed, not judged.
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <future>
+#include <thread>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "common/base/unique_fd.h"
+#include "common/transport/client.h"
+#include "common/transport/server.h"
+
+namespace gpuemu {
+namespace {
+
+using std::chrono::milliseconds;
+constexpr milliseconds kPatience{10'000};
+
+class Transport : public testing::Test {
+ protected:
+  void SetUp() override {
+    char folder[] = "/tmp/gpuemu_transport_XXXXXX";
+    ASSERT_NE(mkdtemp(folder), nullptr);
+    folder_ = folder;
+    path_ = folder_ / "home" / "gpuemu.sock";
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::unique_ptr<Server> serve(Server::Handler handler) {
+    auto server = Server::listen(path_, std::move(handler));
+    EXPECT_TRUE(server) << server.error().message;
+    return server ? *std::move(server) : nullptr;
+  }
+  Client dial() {
+    auto client = Client::connect(path_.native(), kPatience);
+    if (!client) ADD_FAILURE() << client.error().message;
+    return *std::move(client);
+  }
+  static std::string echo(std::string_view request) { return "echo " + std::string(request); }
+
+  UniqueFd raw(bool listens) {
+    UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strcpy(address.sun_path, path_.c_str());
+    const auto* target = reinterpret_cast<const sockaddr*>(&address);
+    EXPECT_EQ(listens ? ::bind(fd.get(), target, sizeof(address))
+                      : ::connect(fd.get(), target, sizeof(address)),
+              0);
+    return fd;
+  }
+
+  std::filesystem::path folder_, path_;
+};
+
+TEST_F(Transport, AnswersWhatWasAsked) {
+  auto server = serve(echo);
+  Client client = dial();
+  for (const std::string text : {"a", "", "third"}) {
+    auto reply = client.request(text, kPatience);
+    ASSERT_TRUE(reply) << reply.error().message;
+    EXPECT_EQ(*reply, "echo " + text);
+  }
+}
+
+TEST_F(Transport, MakesFolderAndSocketForTheirOwnerOnly) {
+  auto server = serve(echo);
+  struct stat file{};
+  ASSERT_EQ(::stat(path_.c_str(), &file), 0);
+  EXPECT_EQ(file.st_mode & 0777, 0600U);
+  ASSERT_EQ(::stat(path_.parent_path().c_str(), &file), 0);
+  EXPECT_EQ(file.st_mode & 0777, 0700U);
+}
+
+TEST_F(Transport, OneSlowRequestDelaysNobodyElse) {
+  std::promise<void> release;
+  std::shared_future<void> released = release.get_future().share();
+  auto server = serve([released](std::string_view request) {
+    if (request == "slow") released.wait();
+    return std::string(request);
+  });
+  auto slow = std::async(std::launch::async, [&] { return dial().request("slow", kPatience); });
+  std::vector<std::thread> clients;
+  std::atomic<int> answered{0};
+  for (int i = 0; i < 8; ++i) {
+    clients.emplace_back([&, i] {
+      Client client = dial();
+      for (int k = 0; k < 50; ++k) {
+        const std::string text = std::to_string(i * 1000 + k);
+        auto reply = client.request(text, kPatience);
+        if (reply && *reply == text) ++answered;
+      }
+    });
+  }
+  for (std::thread& client : clients) client.join();
+  EXPECT_EQ(answered, 400);
+  EXPECT_EQ(slow.wait_for(milliseconds(0)), std::future_status::timeout);
+  release.set_value();
+  auto reply = slow.get();
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(*reply, "slow");
+}
+
+TEST_F(Transport, CarriesSixtyFourMebibytes) {
+  auto server = serve([](std::string_view request) { return std::string(request); });
+  std::string large(size_t{64} << 20, 'x');
+  large[12345] = 'y';
+  auto reply = dial().request(large, kPatience);
+  ASSERT_TRUE(reply) << reply.error().message;
+  EXPECT_TRUE(*reply == large);
+}
+
+TEST_F(Transport, ReplacesTheSocketOfADeadDaemon) {
+  std::filesystem::create_directories(path_.parent_path());
+  {
+    const UniqueFd dead = raw(true);
+  }
+  ASSERT_TRUE(std::filesystem::exists(path_));
+  auto server = serve(echo);
+  EXPECT_TRUE(dial().request("x", kPatience).ok());
+}
+
+TEST_F(Transport, RefusesASecondDaemonAndSaysWhoIsThere) {
+  auto first = serve(echo);
+  auto second = Server::listen(path_, echo);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::Unavailable);
+  EXPECT_NE(second.error().message.find("process " + std::to_string(getpid())), std::string::npos)
+      << second.error().message;
+  EXPECT_TRUE(dial().request("still there", kPatience).ok());
+}
+
+TEST_F(Transport, LeavesAFileThatIsNoSocketAlone) {
+  std::filesystem::create_directories(path_.parent_path());
+  {
+    const UniqueFd file(::open(path_.c_str(), O_CREAT | O_WRONLY, 0600));
+  }
+  auto server = Server::listen(path_, echo);
+  ASSERT_FALSE(server);
+  EXPECT_EQ(server.error().code, ErrorCode::InvalidArgument);
+  EXPECT_TRUE(std::filesystem::exists(path_));
+}
+
+TEST_F(Transport, GarbageOnTheSocketHurtsNobody) {
+  auto server = serve(echo);
+  Client client = dial();
+  for (int i = 0; i < 4; ++i) {
+    const UniqueFd fd = raw(false);
+    std::string garbage(1000, static_cast<char>(i * 37));
+    if (i % 2 == 0) garbage.replace(0, 8, std::string("\0SP\0\0\x30\0\0", 8));
+    EXPECT_GT(::send(fd.get(), garbage.data(), garbage.size(), MSG_NOSIGNAL), 0);
+    char header[8];
+    EXPECT_GT(::recv(fd.get(), header, sizeof(header), 0), 0);
+  }
+  auto reply = client.request("fine", kPatience);
+  ASSERT_TRUE(reply) << reply.error().message;
+  EXPECT_EQ(*reply, "echo fine");
+  EXPECT_TRUE(dial().request("a newcomer", kPatience).ok());
+}
+
+TEST_F(Transport, SaysWhenNoDaemonIsThere) {
+  auto client = Client::connect(path_.native(), kPatience);
+  ASSERT_FALSE(client);
+  EXPECT_EQ(client.error().code, ErrorCode::Unavailable);
+  EXPECT_NE(client.error().message.find("gpuemu daemon start"), std::string::npos);
+}
+
+TEST_F(Transport, SaysWhenAReplyDoesNotComeInTime) {
+  std::promise<void> release;
+  std::shared_future<void> released = release.get_future().share();
+  auto server = serve([released](std::string_view) {
+    released.wait();
+    return std::string("late");
+  });
+  Client client = dial();
+  auto reply = client.request("x", milliseconds(30));
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(reply.error().code, ErrorCode::Timeout);
+  release.set_value();
+  reply = client.request("y", kPatience);
+  EXPECT_TRUE(reply) << reply.error().message;
+}
+
+TEST_F(Transport, ARepeatedRequestIsNotRunTwice) {
+  std::atomic<int> runs{0};
+  std::promise<void> release;
+  std::shared_future<void> released = release.get_future().share();
+  auto server = serve([&, released](std::string_view) {
+    ++runs;
+    released.wait();
+    return std::string("done");
+  });
+  Client client = dial();
+  EXPECT_FALSE(client.request("long", milliseconds(50)));
+  auto again = std::async(std::launch::async, [&] { return client.request("long", kPatience); });
+  EXPECT_EQ(again.wait_for(milliseconds(50)), std::future_status::timeout);
+  release.set_value();
+  auto reply = again.get();
+  ASSERT_TRUE(reply) << reply.error().message;
+  EXPECT_EQ(*reply, "done");
+  EXPECT_EQ(runs, 1);
+}
+
+TEST_F(Transport, StopDeliversTheRepliesOfRunningRequests) {
+  std::promise<void> started;
+  auto server = serve([&](std::string_view) {
+    started.set_value();
+    std::this_thread::sleep_for(milliseconds(50));
+    return std::string(1 << 20, 'r');
+  });
+  auto asked = std::async(std::launch::async, [&] { return dial().request("x", kPatience); });
+  started.get_future().wait();
+  server->stop();
+  EXPECT_FALSE(std::filesystem::exists(path_));
+  auto reply = asked.get();
+  ASSERT_TRUE(reply) << reply.error().message;
+  EXPECT_EQ(reply->size(), size_t{1} << 20);
+}
+
+TEST_F(Transport, AThrowingHandlerIsAnErrorReply) {
+  auto server = serve([](std::string_view) -> std::string { throw std::runtime_error("oops"); });
+  auto reply = dial().request("x", kPatience);
+  ASSERT_TRUE(reply) << reply.error().message;
+  EXPECT_NE(reply->find(R"("code":"InternalError")"), std::string::npos) << *reply;
+}
+
+TEST_F(Transport, ALongPathIsAnErrorThatSaysSo) {
+  path_ = folder_ / std::string(120, 'p');
+  auto server = Server::listen(path_, echo);
+  ASSERT_FALSE(server);
+  EXPECT_NE(server.error().message.find("at most 107"), std::string::npos);
+  auto client = Client::connect(path_.native(), kPatience);
+  ASSERT_FALSE(client);
+  EXPECT_EQ(client.error().code, ErrorCode::InvalidArgument);
+}
+
+TEST_F(Transport, PrintsTheLatencyOfOneRoundTrip) {
+  auto server = serve([](std::string_view) { return std::string(R"({"type":"Pong"})"); });
+  Client client = dial();
+  std::vector<double> microseconds;
+  for (int i = 0; i < 1000; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    ASSERT_TRUE(client.request(R"({"type":"Ping"})", kPatience));
+    microseconds.push_back(
+        std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start)
+            .count());
+  }
+  std::ranges::sort(microseconds);
+  printf("round trip: median %.0f us, p99 %.0f us\n", microseconds[500], microseconds[990]);
+}
+
+}  // namespace
+}  // namespace gpuemu
