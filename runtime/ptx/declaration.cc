@@ -49,9 +49,9 @@ Status set_bytes(Cursor& in, Variable& variable) {
       return in.error_at(variable.where, "'{}' has more than {} bytes, the limit", variable.name,
                          kVariableBytesMax);
     }
-    bytes *= dim;
+    bytes *= std::max<uint64_t>(dim, 1);
   }
-  variable.bytes = bytes;
+  variable.bytes = is_unsized(variable) ? 0 : bytes;
   return {};
 }
 
@@ -113,7 +113,8 @@ Result<std::vector<Variable>> parse_declarator(Cursor& in, const Declaration& de
                          variable.name, kDimensionsMax);
     }
     uint64_t dim = 0;
-    if (!in.is(']')) dim = GPUEMU_TRY(in.integer("the size of a dimension"));
+    if (!in.is(']') || !variable.dims.empty())
+      dim = GPUEMU_TRY(in.integer("the size of a dimension"));
     variable.dims.push_back(dim);
     GPUEMU_TRY(in.expect(']', "after the size of a dimension"));
   }

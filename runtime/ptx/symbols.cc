@@ -42,31 +42,25 @@ void SymbolTable::close() {
 
 bool SymbolTable::declare(std::string_view name, Symbol symbol) {
   Scope& scope = scopes_[current_];
-  const auto split = split_number(name);
-  for (const Range& range : scope.ranges) {
-    if (split && range.prefix == split->prefix && split->number < range.count) return false;
+  if (const auto split = split_number(name)) {
+    const auto range = scope.ranges.find(split->prefix);
+    if (range != scope.ranges.end() && split->number < range->second.count) return false;
   }
   return scope.names.try_emplace(name, symbol).second;
 }
 
 bool SymbolTable::declare_range(std::string_view prefix, uint32_t first, uint32_t count) {
-  Scope& scope = scopes_[current_];
-  for (const Range& range : scope.ranges) {
-    if (range.prefix == prefix) return false;
-  }
-  scope.ranges.push_back({prefix, first, count});
-  return true;
+  return scopes_[current_].ranges.try_emplace(prefix, Range{first, count}).second;
 }
 
 std::optional<Symbol> SymbolTable::find_from(std::string_view name, uint32_t scope_index) const {
   const auto split = split_number(name);
   for (;; scope_index = scopes_[scope_index].parent) {
     const Scope& scope = scopes_[scope_index];
-    if (split) {
-      for (const Range& range : scope.ranges) {
-        if (split->number < range.count && range.prefix == split->prefix) {
-          return Symbol{Symbol::Kind::Register, range.first + split->number, 1};
-        }
+    if (split && !scope.ranges.empty()) {
+      const auto range = scope.ranges.find(split->prefix);
+      if (range != scope.ranges.end() && split->number < range->second.count) {
+        return Symbol{Symbol::Kind::Register, range->second.first + split->number, 1};
       }
     }
     if (!scope.names.empty()) {
@@ -81,8 +75,9 @@ std::string SymbolTable::nearest_range(std::string_view name) const {
   const auto split = split_number(name);
   if (!split) return {};
   for (uint32_t scope = current_;; scope = scopes_[scope].parent) {
-    for (const Range& range : scopes_[scope].ranges) {
-      if (range.prefix == split->prefix) return fmt::format("{}<{}>", range.prefix, range.count);
+    const auto range = scopes_[scope].ranges.find(split->prefix);
+    if (range != scopes_[scope].ranges.end()) {
+      return fmt::format("{}<{}>", split->prefix, range->second.count);
     }
     if (scope == 0) return {};
   }

@@ -28,7 +28,8 @@ class SymbolTable {
   uint32_t depth() const { return depth_; }
   uint32_t current() const { return current_; }
 
-  /// False when the innermost scope has the name already. `name` is copied only by `keep`.
+  /// False when the innermost scope has the name already. `name` must outlive the table; see
+  /// keep().
   bool declare(std::string_view name, Symbol symbol);
   /// prefix0 .. prefix(count-1) become registers first, first+1, ...
   bool declare_range(std::string_view prefix, uint32_t first, uint32_t count);
@@ -46,13 +47,12 @@ class SymbolTable {
 
  private:
   struct Range {
-    std::string_view prefix;
     uint32_t first = 0;
     uint32_t count = 0;
   };
   struct Scope {
     uint32_t parent = 0;
-    std::vector<Range> ranges;
+    std::unordered_map<std::string_view, Range> ranges;  // By prefix.
     std::unordered_map<std::string_view, Symbol> names;
   };
 

@@ -1,0 +1,268 @@
+#include "runtime/ptx/parse.h"
+
+#include <chrono>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "runtime/ptx/cfg.h"
+
+namespace gpuemu::ptx {
+namespace {
+
+using Kind = Operand::Kind;
+
+constexpr std::string_view kHeader = ".version 8.0\n.target sm_80\n.address_size 64\n";
+
+Result<Module> parse_items(std::string_view items) {
+  return parse(std::string(kHeader) + std::string(items), "t");
+}
+
+Result<Module> parse_body(std::string_view body) {
+  return parse_items(fmt::format(".entry k(.param .u64 a) {{\n{}\n}}", body));
+}
+
+// The function, or an empty one after a failure that names the error.
+Function body_of(std::string_view body) {
+  auto module = parse_body(body);
+  EXPECT_TRUE(module) << module.error().message;
+  return module ? module->functions.at(0) : Function{};
+}
+
+Variable variable_of(std::string_view text) {
+  auto module = parse_items(text);
+  EXPECT_TRUE(module) << module.error().message;
+  return module ? module->variables.back() : Variable{};
+}
+
+std::vector<int> bytes_of(const Variable& variable) {
+  std::vector<int> out;
+  for (const std::byte b : variable.init) out.push_back(static_cast<int>(b));
+  return out;
+}
+
+TEST(PtxParse, ReadsHeaderAndWarnsOfANewerVersion) {
+  const auto module = parse(".version 9.5\n.target sm_90a, debug\n.address_size 64", "t");
+  ASSERT_TRUE(module) << module.error().message;
+  EXPECT_EQ(module->version, "9.5");
+  EXPECT_EQ(module->target, "sm_90a");
+  ASSERT_EQ(module->warnings.size(), 1u);
+  EXPECT_EQ(module->warnings[0], "line 1: .version 9.5 is newer than the newest known, 9.0");
+}
+
+TEST(PtxParse, KeepsModifiersInOrder) {
+  const Function f =
+      body_of(".reg .b64 %d; .reg.f32 %f<4>; ld.global.nc.v4.f32 {%f0,%f1,%f2,%f3}, [%d+-4];");
+  ASSERT_EQ(f.body.size(), 1u);
+  EXPECT_EQ(f.body[0].family, "ld");
+  EXPECT_TRUE(f.body[0].has("nc"));
+  EXPECT_FALSE(f.body[0].has("volatile"));
+  EXPECT_EQ(f.body[0].spelling(), "ld.global.nc.v4.f32");
+  EXPECT_EQ(f.body[0].text(), "ld.global.nc.v4.f32 {%f0, %f1, %f2, %f3}, [%d-4]");
+  EXPECT_EQ(f.body[0].operands[1].offset, -4);
+}
+
+TEST(PtxParse, ReadsEveryFormOfImmediate) {
+  const Function f = body_of(
+      ".reg .b64 %d<9>; foo %d0, 0x1F, 017, 0b101, -3, 12U, 0fBF800000, -0f3F800000, 1.5, "
+      "0d3FF0000000000000;");
+  const auto& o = f.body.at(0).operands;
+  EXPECT_EQ(o[1].bits, 31u);
+  EXPECT_EQ(o[2].bits, 15u);
+  EXPECT_EQ(o[3].bits, 5u);
+  EXPECT_EQ(o[4].bits, ~uint64_t{2});
+  EXPECT_EQ(o[5].bits, 12u);
+  EXPECT_EQ(o[6].bits, 0xBF800000u);
+  EXPECT_EQ(o[6].float_bits, 32u);
+  EXPECT_EQ(o[7].bits, 0xBF800000u);
+  EXPECT_EQ(o[8].bits, 0x3FF8000000000000u);
+  EXPECT_EQ(o[9].float_bits, 64u);
+}
+
+TEST(PtxParse, TellsPairsSinksSpecialsAndNegationsApart) {
+  const Function f = body_of(
+      ".reg .pred p, q; .reg .b32 r; setp.lt.and.s32 p|q, r, %tid.x, !p; shfl.sync.idx.b32 r|_, r, "
+      "0, 31, -1;"
+      " @!p foo _, %laneid, WARP_SZ;");
+  EXPECT_EQ(f.body[0].operands[0].kind, Kind::PredPair);
+  EXPECT_EQ(f.body[0].operands[2].name, "%tid.x");
+  EXPECT_TRUE(f.body[0].operands[3].negated);
+  EXPECT_EQ(f.body[1].operands[0].elements[1].kind, Kind::Sink);
+  ASSERT_TRUE(f.body[2].guard);
+  EXPECT_TRUE(f.body[2].guard->negated);
+  EXPECT_EQ(f.body[2].operands[1].kind, Kind::Special);
+  EXPECT_EQ(f.body[2].operands[2].bits, 32u);
+  EXPECT_EQ(f.body[2].text(), "@!p foo _, %laneid, 32");
+}
+
+TEST(PtxParse, KeepsEqualNamesOfNestedScopesDistinct) {
+  const Function f = body_of(
+      ".reg .b32 %r<2>; { .reg.b16 t; mov.b16 t, 1; { .reg .b32 t; mov.b32 t, 2; } mov.b16 t, 3; }"
+      " { .reg .b32 t<2>; mov.b32 t1, 4; }");
+  EXPECT_EQ(f.registers[f.body[0].operands[0].reg].type, Type::B16);
+  EXPECT_EQ(f.registers[f.body[1].operands[0].reg].type, Type::B32);
+  EXPECT_EQ(f.body[2].operands[0].reg, f.body[0].operands[0].reg);
+  EXPECT_EQ(f.body[1].operands[0].name, "t@2");
+}
+
+TEST(PtxParse, RenamesParamsOfEveryCallSequence) {
+  const auto module = parse_items(
+      ".func (.param .b32 r) f (.param .b32 a) { ret; }\n"
+      ".entry k() { .reg .b32 %r<3>;\n"
+      "{ .param .b32 p0; st.param.b32 [p0+0], 1; .param .b32 r0; call.uni (r0), f, (p0); }\n"
+      "{ .param .b32 p0; st.param.b32 [p0+0], 2; .param .b32 r0; call.uni (r0), f, (p0); } ret; }");
+  ASSERT_TRUE(module) << module.error().message;
+  const Function& k = *module->find("k");
+  ASSERT_EQ(k.variables.size(), 4u);
+  EXPECT_EQ(k.body[1].call_arguments[0].name, "p0");
+  EXPECT_EQ(k.body[3].call_arguments[0].name, "p0@2");
+  EXPECT_EQ(k.body[3].operands[0].name, "f");
+  EXPECT_EQ(k.body[3].text(), "call.uni (r0@2), f, (p0@2)");
+}
+
+TEST(PtxParse, ResolvesLabelsOfTheNearestScope) {
+  const Function f = body_of("bra x; { bra x; x: ret; } { x: bra x; } x: ret;");
+  const auto target = [&](size_t i) { return f.labels[f.body[i].operands[0].label].instruction; };
+  EXPECT_EQ(target(0), 4u);
+  EXPECT_EQ(target(1), 2u);
+  EXPECT_EQ(target(3), 3u);
+}
+
+TEST(PtxParse, ReadsBranchTablesAndIndirectCalls) {
+  const Function f = body_of(
+      ".reg .b32 %r; .reg .b64 %d; .param .b32 x;\n"
+      "ts: .branchtargets one, two; brx.idx %r, ts; one: ret; two:\n"
+      "pr: .callprototype (.param .b32 _) _ (.param .b32 _); call (x), %d, (x), pr; ret;");
+  EXPECT_EQ(f.branch_targets.at("ts"), (std::vector<std::string>{"one", "two"}));
+  EXPECT_EQ(f.body[2].call_prototype, "pr");
+  EXPECT_EQ(f.body[2].operands[0].kind, Kind::Register);
+  EXPECT_EQ(analyse(f).blocks[0].successors, (std::vector<uint32_t>{1, 2}));
+}
+
+TEST(PtxParse, ReadsLaunchBounds) {
+  const auto module = parse_items(
+      ".entry k(.param .u64 .ptr .global .align 16 a, .param .align 4 .b8 s[12]) .explicitcluster\n"
+      ".reqnctapercluster 2, 1, 1 .reqntid 128 .maxntid 256, 2 .minnctapersm 3 .maxnreg 64 .newer "
+      "7 { ret; }");
+  ASSERT_TRUE(module) << module.error().message;
+  const Function& k = module->functions[0];
+  EXPECT_TRUE(k.params[0].ptr);
+  EXPECT_EQ(k.params[0].align, 8u);
+  EXPECT_EQ(k.params[1].bytes, 12u);
+  EXPECT_EQ(k.reqntid[0], 128u);
+  EXPECT_EQ(k.reqntid[2], 1u);
+  EXPECT_EQ(k.maxntid[1], 2u);
+  EXPECT_EQ(k.minnctapersm, 3u);
+  EXPECT_EQ(k.maxnreg, 64u);
+  EXPECT_EQ(k.reqnctapercluster[0], 2u);
+}
+
+TEST(PtxParse, FollowsInlinedLinesToTheKernel) {
+  const auto module = parse_items(
+      ".entry k() { .loc 1 30 2\n .loc 2 7 3, function_name $L__s0, inlined_at 1 30 2\n"
+      ".loc 3 9 4, function_name $L__s0+8, inlined_at 2 7 3\n ret; }\n.file 1 \"k.cu\"\n");
+  ASSERT_TRUE(module) << module.error().message;
+  const SourceLine inner = module->functions[0].body[0].source;
+  EXPECT_EQ(inner.file, 3u);
+  EXPECT_EQ(module->outermost(inner).file, 1u);
+  EXPECT_EQ(module->outermost(inner).line, 30u);
+  EXPECT_EQ(module->files.at(1), "k.cu");
+}
+
+TEST(PtxParse, PadsNestedInitialisers) {
+  EXPECT_EQ(bytes_of(variable_of(".global .b8 x[2][3] = {{1}, {2, 3}};")),
+            (std::vector<int>{1, 0, 0, 2, 3, 0}));
+  EXPECT_EQ(bytes_of(variable_of(".const .u16 x[] = {1, -1};")),
+            (std::vector<int>{1, 0, 255, 255}));
+  EXPECT_EQ(bytes_of(variable_of(".global .f32 x = 1.0;")), (std::vector<int>{0, 0, 128, 63}));
+  EXPECT_EQ(bytes_of(variable_of(".global .b8 s[3] = \"ab\";")), (std::vector<int>{97, 98, 0}));
+}
+
+TEST(PtxParse, RecordsAddressesInInitialisers) {
+  const Variable v =
+      variable_of(".global .b8 a[64]; .global .u64 p[3] = {a+4, generic(a)+12, generic(a+8)};");
+  ASSERT_EQ(v.relocations.size(), 3u);
+  EXPECT_EQ(v.relocations[0].addend, 4);
+  EXPECT_FALSE(v.relocations[0].generic);
+  EXPECT_EQ(v.relocations[1].offset, 8u);
+  EXPECT_EQ(v.relocations[1].addend, 12);
+  EXPECT_TRUE(v.relocations[2].generic);
+  EXPECT_EQ(v.init.size(), v.bytes);
+}
+
+TEST(PtxParse, LeavesDynamicSharedMemoryWithoutSize) {
+  const Variable v = variable_of(".extern .shared .align 16 .b8 smem[];");
+  EXPECT_EQ(v.bytes, 0u);
+  EXPECT_EQ(v.align, 16u);
+  EXPECT_TRUE(v.is_extern);
+  EXPECT_EQ(v.space, Space::Shared);
+}
+
+TEST(PtxParse, RefusesDeepNestingWithoutRecursion) {
+  for (const char c : {'{', '[', '('}) {
+    const std::string deep(100'000, c);
+    EXPECT_FALSE(parse_body(deep));
+    EXPECT_FALSE(parse_body("foo " + deep));
+    EXPECT_FALSE(parse_items(".global .b8 x[4] = " + deep));
+  }
+}
+
+TEST(PtxParse, AddressOfTextureKeepsItsCoordinates) {
+  const Function f = body_of(
+      ".reg .b64 %d; .reg .f32 %f<6>; tex.2d.v4.f32.f32 {%f0,%f1,%f2,%f3}, [%d, {%f4, %f5}];");
+  const Operand& address = f.body[0].operands[1];
+  ASSERT_EQ(address.elements.size(), 2u);
+  EXPECT_EQ(address.elements[1].kind, Kind::Vector);
+}
+
+TEST(PtxParse, NamesOfTypesComeBack) {
+  for (uint8_t i = 1; i <= static_cast<uint8_t>(Type::Pred); ++i) {
+    const Type type = static_cast<Type>(i);
+    EXPECT_EQ(type_from_name(name_of(type)), type);
+    EXPECT_GT(byte_size(type), 0u);
+  }
+  EXPECT_FALSE(type_from_name("none"));
+}
+
+TEST(PtxParse, ReadsTwentyMegabytesPerSecond) {
+  std::string body = ".reg .b32 %r<64>; .reg .pred %p; .reg .b64 %d;\n";
+  for (int i = 0; i < 20'000; ++i) {
+    body += "\tadd.s32 \t%r1, %r2, %r63;\n\t@%p ld.global.f32 \t%r4, [%d+16];\n\t.loc\t1 30 2\n";
+  }
+  double best = 0;
+  for (int round = 0; round < 3; ++round) {
+    const auto start = std::chrono::steady_clock::now();
+    ASSERT_TRUE(parse_body(body));
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    best = std::max(best, static_cast<double>(body.size()) / taken.count() / 1e6);
+  }
+  RecordProperty("megabytes_per_second", fmt::format("{:.0f}", best));
+  // The release build does 20 and more; the rest is room for sanitizers and busy machines.
+  EXPECT_GT(best, 1.0);
+}
+
+TEST(PtxControlFlow, FindsWhereLanesMeetAgain) {
+  const Function f = body_of(
+      ".reg .pred %p; @%p bra then; mov.b32 _, 1; bra join; then: mov.b32 _, 2; join: ret;");
+  const ControlFlow flow = analyse(f);
+  ASSERT_EQ(flow.blocks.size(), 4u);
+  EXPECT_EQ(flow.blocks[0].successors, (std::vector<uint32_t>{1, 2}));
+  EXPECT_EQ(flow.blocks[0].ipdom, 3);
+  EXPECT_EQ(flow.reconvergence(0), 4u);
+  EXPECT_EQ(flow.blocks[3].ipdom, -1);
+}
+
+TEST(PtxControlFlow, LoopsMeetBehindAndEarlyExitsAtTheEnd) {
+  const Function f = body_of(
+      ".reg .pred %p; top: mov.b32 _, 1; @%p ret; @%p bra top; mov.b32 _, 2; here: bra here;");
+  const ControlFlow flow = analyse(f);
+  ASSERT_EQ(flow.blocks.size(), 4u);
+  EXPECT_EQ(flow.blocks[0].ipdom, -1);
+  EXPECT_EQ(flow.reconvergence(1), f.body.size());
+  EXPECT_EQ(flow.blocks[1].ipdom, 0);
+  EXPECT_EQ(flow.blocks[3].ipdom, -1);
+  EXPECT_TRUE(analyse(Function{}).blocks.empty());
+}
+
+}  // namespace
+}  // namespace gpuemu::ptx
