@@ -1,0 +1,219 @@
+// From (op, base seed, iteration) to the plan of a case: every decision draws from its own stream.
+#include "daemon/fuzz/case.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "common/base/blake2.h"
+#include "common/rng/rng.h"
+#include "daemon/fuzz/dims.h"
+#include "daemon/fuzz/strategies.h"
+
+namespace gpuemu {
+namespace {
+
+std::string_view bytes_of(const uint64_t& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+template <typename T>
+const T& choose(const CasePlan& plan, const std::string& label, const std::vector<T>& items) {
+  Stream stream(plan.base_seed, plan.iteration, label);
+  return items[stream.below(items.size())];
+}
+
+Scope scope_of(const OpConfig& op, const CasePlan& plan) {
+  Scope scope;
+  for (const auto& [name, size] : plan.dims) scope.integers[name] = size;
+  for (const AttrSpec& attr : op.attrs) {
+    const auto found = plan.attrs.find(attr.name);
+    if (found == plan.attrs.end()) continue;
+    if (is_float(attr.dtype)) {
+      scope.reals[attr.name] = found->second;
+    } else {
+      scope.integers[attr.name] = static_cast<int64_t>(found->second);
+    }
+  }
+  scope.strings["dtype"] = std::string(name_of(plan.dtype));
+  return scope;
+}
+
+Result<Shape> shape_of(const OpConfig& op, const TensorSpec& spec, const Scope& scope) {
+  Shape shape;
+  for (const Expression& size : spec.shape) {
+    const auto value = size.evaluate(scope);
+    if (!value) {
+      return value.error().with_context("op '" + op.name + "', shape of '" + spec.name + "'");
+    }
+    shape.push_back(*value);
+  }
+  const auto count = checked_element_count(shape);
+  if (!count) {
+    return count.error().with_context("op '" + op.name + "', shape of '" + spec.name + "'");
+  }
+  return shape;
+}
+
+Result<DType> dtype_of(const OpConfig& op, const TensorSpec& spec, DType case_dtype) {
+  if (spec.dtype.empty() || spec.dtype == "{dtype}") return case_dtype;
+  const auto dtype = dtype_from_alias(spec.dtype);
+  if (dtype) return *dtype;
+  return error(
+      ErrorCode::InvalidArgument,
+      "op '{}', dtype '{}' of '{}' is unknown, expected {{dtype}} or a name such as float32",
+      op.name, spec.dtype, spec.name);
+}
+
+Layout layout_of(const CasePlan& plan, const std::string& tensor, const Shape& shape) {
+  if (plan.layout == "transposed") return transposed_layout(shape);
+  if (plan.layout != "strided" || shape.size() < 2) return contiguous_layout(shape);
+  Stream stream(plan.base_seed, plan.iteration, "layout/" + tensor);
+  return padded_layout(shape, stream.negative() ? 1 : 16);
+}
+
+/// A multiple of the alignment below that of allocations, half of the time.
+uint32_t base_offset_of(const CasePlan& plan, const TensorSpec& spec, DType dtype) {
+  const uint32_t align = std::max<uint32_t>(spec.align, static_cast<uint32_t>(byte_size(dtype)));
+  if (align >= 256) return 0;
+  Stream stream(plan.base_seed, plan.iteration, "offset/" + spec.name);
+  const uint64_t steps = stream.below(256 / align);
+  return stream.negative() ? static_cast<uint32_t>(steps * align) : 0;
+}
+
+Result<CaseTensor> tensor_of(const OpConfig& op, const CasePlan& plan, const TensorSpec& spec,
+                             Scope& scope) {
+  CaseTensor tensor;
+  tensor.name = spec.name;
+  tensor.dtype = GPUEMU_TRY(dtype_of(op, spec, plan.dtype));
+  tensor.shape = GPUEMU_TRY(shape_of(op, spec, scope));
+  tensor.layout = layout_of(plan, spec.name, tensor.shape);
+  tensor.inout = spec.inout;
+  tensor.base_offset_bytes = base_offset_of(plan, spec, tensor.dtype);
+  scope.shapes[spec.name] = tensor.shape;
+  scope.strides[spec.name] = tensor.layout.strides;
+  return tensor;
+}
+
+/// Shapes and layouts that follow from the plan's dims, attrs, dtype and layout.
+Status add_tensors(const OpConfig& op, CasePlan& plan) {
+  Scope scope = scope_of(op, plan);
+  plan.inputs.clear();
+  plan.outputs.clear();
+  for (const TensorSpec& spec : op.inputs) {
+    plan.inputs.push_back(GPUEMU_TRY(tensor_of(op, plan, spec, scope)));
+  }
+  for (const TensorSpec& spec : op.outputs) {
+    const auto same = std::ranges::find(plan.inputs, spec.name, &CaseTensor::name);
+    if (spec.inout && same != plan.inputs.end()) {
+      same->inout = true;
+      plan.outputs.push_back(*same);
+      continue;
+    }
+    plan.outputs.push_back(GPUEMU_TRY(tensor_of(op, plan, spec, scope)));
+    if (spec.inout) plan.inputs.push_back(plan.outputs.back());
+  }
+  return ok_status();
+}
+
+const TensorSpec* largest_above(const OpConfig& op, const CasePlan& plan, int64_t elements_max) {
+  const TensorSpec* largest = nullptr;
+  int64_t most = elements_max;
+  const auto look = [&](const std::vector<TensorSpec>& specs, const std::vector<CaseTensor>& made) {
+    for (const TensorSpec& spec : specs) {
+      const auto found = std::ranges::find(made, spec.name, &CaseTensor::name);
+      if (found == made.end() || element_count(found->shape) <= most) continue;
+      most = element_count(found->shape);
+      largest = &spec;
+    }
+  };
+  look(op.inputs, plan.inputs);
+  look(op.outputs, plan.outputs);
+  return largest;
+}
+
+/// Lowers the largest dim of the tensor's shape; false when none can be lowered.
+bool lower_one_dim(const OpConfig& op, const TensorSpec& spec, CasePlan& plan) {
+  const DimSpec* pick = nullptr;
+  for (const Expression& size : spec.shape) {
+    for (const std::string& name : size.names()) {
+      const auto dim = std::ranges::find(op.dims, name, &DimSpec::name);
+      if (dim == op.dims.end()) continue;
+      const int64_t now = plan.dims[name];
+      if (smaller_size(*dim, now) >= now) continue;
+      if (pick == nullptr || now > plan.dims[pick->name]) pick = &*dim;
+    }
+  }
+  if (pick == nullptr) return false;
+  plan.dims[pick->name] = smaller_size(*pick, plan.dims[pick->name]);
+  return true;
+}
+
+Status fit(const OpConfig& op, CasePlan& plan, int64_t elements_max) {
+  auto added = add_tensors(op, plan);
+  while (added) {
+    const TensorSpec* spec = largest_above(op, plan, elements_max);
+    if (spec == nullptr || !lower_one_dim(op, *spec, plan)) break;
+    added = add_tensors(op, plan);
+  }
+  return added;
+}
+
+std::string value_strategy_of(const CasePlan& plan, uint64_t row,
+                              const std::vector<std::string>& names) {
+  Stream rotation(plan.base_seed, 0, "strategy/value");
+  const uint64_t start = rotation.below(names.size());
+  // Each comes up twice before chance decides.
+  if (row < 2 * names.size()) return names[(start + row) % names.size()];
+  return choose(plan, "strategy/value", names);
+}
+
+}  // namespace
+
+uint64_t case_seed_of(uint64_t base_seed, uint64_t iteration, const std::string& op) {
+  return std::bit_cast<uint64_t>(blake2b_8({bytes_of(base_seed), bytes_of(iteration), op}));
+}
+
+Result<CasePlan> plan_case(const OpConfig& op, uint64_t base_seed, uint64_t iteration,
+                           const CaseOptions& options) {
+  CasePlan plan;
+  plan.op = op.name;
+  plan.base_seed = base_seed;
+  plan.iteration = iteration;
+  plan.case_seed = case_seed_of(base_seed, iteration, op.name);
+  const std::vector<DType>& dtypes = options.dtypes.empty() ? op.dtypes : options.dtypes;
+  if (dtypes.empty()) {
+    return error(ErrorCode::InvalidArgument, "op '{}' has no dtypes, name at least one", op.name);
+  }
+  plan.dtype = choose(plan, "dtype", dtypes);
+  for (const AttrSpec& attr : op.attrs) {
+    if (!attr.values.empty()) {
+      plan.attrs[attr.name] = choose(plan, "attr/" + attr.name, attr.values);
+    }
+  }
+  const std::string first = op.inputs.empty() ? "" : op.inputs.front().name;
+  if (!op.layouts.empty()) plan.layout = choose(plan, "layout/" + first, op.layouts);
+  // Campaigns give every dtype of the op each n-th iteration; rows count within one of them.
+  const uint64_t row = iteration / std::max<size_t>(1, op.dtypes.size());
+  DimRequest request{base_seed, iteration, row, true, {}};
+  request.strategies = GPUEMU_TRY(shape_strategies_for(op, options.strategies));
+  const auto usual = GPUEMU_TRY(shape_strategies_for(op, {}));
+  request.corners = request.strategies == usual;
+  const auto values = GPUEMU_TRY(value_strategies_for(op, plan.dtype, options.strategies));
+  plan.value_strategy = value_strategy_of(plan, row, values);
+  DimChoice choice = choose_dims(op, request);
+  plan.shape_strategy = choice.strategy;
+  plan.dims = std::move(choice.dims);
+  GPUEMU_TRY(fit(op, plan, options.elements_max));
+  return plan;
+}
+
+Result<CasePlan> with_dims(const OpConfig& op, const CasePlan& plan,
+                           const std::map<std::string, int64_t>& dims) {
+  CasePlan changed = plan;
+  changed.dims = dims;
+  GPUEMU_TRY(add_tensors(op, changed));
+  return changed;
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,173 @@
+#include "daemon/fuzz/dims.h"
+
+#include <algorithm>
+#include <bit>
+#include <set>
+
+#include "common/rng/rng.h"
+
+namespace gpuemu {
+namespace {
+
+constexpr int64_t kPrimes[] = {2,  3,  5,  7,  11, 13, 17,  19,  23,  29,  31,  37,  41,
+                               43, 47, 53, 61, 67, 97, 131, 197, 257, 389, 521, 769, 1031};
+constexpr int64_t kTiles[] = {16, 32, 64, 128, 256};
+
+int64_t lowest(const DimSpec& dim) {
+  return dim.is_set ? std::ranges::min(dim.values) : dim.values.front();
+}
+int64_t highest(const DimSpec& dim) {
+  return dim.is_set ? std::ranges::max(dim.values) : dim.values.back();
+}
+
+/// Those the dim may have, sorted, once each.
+std::vector<int64_t> legal(const DimSpec& dim, const std::vector<int64_t>& wanted) {
+  std::set<int64_t> sizes;
+  for (const int64_t size : wanted) {
+    const bool fits = dim.is_set ? std::ranges::find(dim.values, size) != dim.values.end()
+                                 : size >= lowest(dim) && size <= highest(dim);
+    if (fits) sizes.insert(size);
+  }
+  return {sizes.begin(), sizes.end()};
+}
+
+std::vector<int64_t> regular_sizes() {
+  std::vector<int64_t> sizes;
+  for (int64_t power = 1; power <= int64_t{1} << 20; power *= 2) sizes.push_back(power);
+  for (const int64_t step : {32, 64, 128}) {
+    for (int64_t times = 3; times <= 9; times += 2) sizes.push_back(step * times);
+  }
+  return sizes;
+}
+
+std::vector<int64_t> boundary_sizes(const DimSpec& dim) {
+  std::vector<int64_t> sizes{lowest(dim), highest(dim), 1, 2, 3, 37, 131, 521, 1031};
+  for (const int k : {4, 5, 7, 10}) {
+    for (const int64_t off : {-1, 0, 1}) sizes.push_back((int64_t{1} << k) + off);
+  }
+  return sizes;
+}
+
+std::vector<int64_t> tile_sizes() {
+  std::vector<int64_t> sizes;
+  for (const int64_t t : kTiles) {
+    for (const int64_t size : {t - 1, t, t + 1, 2 * t, 2 * t + 1, 3 * t + 1}) sizes.push_back(size);
+  }
+  return sizes;
+}
+
+/// Small sizes as often as large ones, by a random number of halvings of the range.
+int64_t random_size(const DimSpec& dim, Stream& stream) {
+  if (dim.is_set) return dim.values[stream.below(dim.values.size())];
+  const auto span = static_cast<uint64_t>(highest(dim) - lowest(dim));
+  const uint64_t halvings = stream.below(static_cast<uint64_t>(std::bit_width(span)) + 1);
+  return stream.integer(lowest(dim), lowest(dim) + static_cast<int64_t>(span >> halvings));
+}
+
+/// What all dims of a case share.
+struct Draw {
+  std::string strategy;
+  uint64_t shared = 0;
+  std::vector<std::string> reduced;  ///< Dims that sums run over.
+  const DimSpec* zero = nullptr;     ///< The one that is 0.
+};
+
+int64_t size_of(const DimSpec& dim, size_t position, const Draw& draw, Stream stream) {
+  const int64_t least = std::min(std::max<int64_t>(1, lowest(dim)), highest(dim));
+  std::vector<int64_t> sizes;
+  if (draw.strategy == "regular") sizes = legal(dim, regular_sizes());
+  if (draw.strategy == "boundary") sizes = legal(dim, boundary_sizes(dim));
+  if (draw.strategy == "tile_cross") sizes = legal(dim, tile_sizes());
+  if (draw.strategy == "degenerate") {
+    if (draw.zero != nullptr)
+      return &dim == draw.zero ? 0 : legal(dim, {least}).empty() ? lowest(dim) : least;
+    return lowest(dim);
+  }
+  if (draw.strategy == "distinct") {
+    const auto primes = legal(dim, {std::begin(kPrimes), std::end(kPrimes)});
+    if (!primes.empty()) return primes[(draw.shared + position) % primes.size()];
+  }
+  if (draw.strategy == "long_reduce") {
+    if (std::ranges::find(draw.reduced, dim.name) == draw.reduced.end()) {
+      return legal(dim, {least}).empty() ? lowest(dim) : least;
+    }
+    sizes = legal(dim, {4097, 65537, highest(dim)});
+  }
+  if (!sizes.empty()) return sizes[stream.below(sizes.size())];
+  return random_size(dim, stream);
+}
+
+/// The corner values of a dim: both ends first, the others in an order of the seed.
+std::vector<int64_t> corner_sizes(const DimSpec& dim, uint64_t base_seed) {
+  std::vector<int64_t> sizes = legal(dim, dim.is_set ? dim.values : boundary_sizes(dim));
+  Stream stream(base_seed, 0, "corner/" + dim.name);
+  for (size_t i = sizes.size(); i-- > 1;) std::swap(sizes[i], sizes[stream.below(i + 1)]);
+  const auto first = [&](int64_t size, size_t place) {
+    const auto at = std::ranges::find(sizes, size);
+    if (at != sizes.end() && place < sizes.size()) std::swap(*at, sizes[place]);
+  };
+  first(lowest(dim), 0);
+  if (highest(dim) != lowest(dim)) first(highest(dim), 1);
+  return sizes;
+}
+
+/// Corner cases so far: the first rows are all corners, then every other one.
+uint64_t corner_ordinal(uint64_t row) { return row < 8 ? row : 8 + (row - 8) / 2; }
+
+/// Row 0 is every dim's least size, row 1 every largest. Once each dim has met all its corners, the
+/// dims are shifted against each other, as the rows of a Latin square are, so that pairs meet.
+/// Empty when this row is left to chance.
+std::map<std::string, int64_t> corner_row(const OpConfig& op, const DimRequest& request) {
+  if (!request.corners || (request.row >= 8 && request.row % 2 != 0)) return {};
+  std::vector<std::vector<int64_t>> corners;
+  size_t widest = 1;
+  for (const DimSpec& dim : op.dims) {
+    corners.push_back(corner_sizes(dim, request.base_seed));
+    widest = std::max(widest, corners.back().size());
+  }
+  const uint64_t ordinal = corner_ordinal(request.row);
+  if (ordinal >= widest + 8) return {};
+  std::map<std::string, int64_t> dims;
+  for (size_t j = 0; j < op.dims.size(); ++j) {
+    const uint64_t place = (ordinal + j * (ordinal / widest)) % widest;
+    dims[op.dims[j].name] = corners[j][place % corners[j].size()];
+  }
+  return dims;
+}
+
+}  // namespace
+
+DimChoice choose_dims(const OpConfig& op, const DimRequest& request) {
+  if (auto dims = corner_row(op, request); !dims.empty()) return {"boundary", std::move(dims)};
+  Stream stream(request.base_seed, request.iteration, "strategy");
+  Draw draw;
+  draw.strategy = request.strategies[stream.below(request.strategies.size())];
+  draw.shared = stream.below(std::size(kPrimes));
+  if (op.accumulate) draw.reduced = op.accumulate->names();
+  std::vector<const DimSpec*> may_vanish;
+  for (const DimSpec& dim : op.dims) {
+    if (!legal(dim, {0}).empty()) may_vanish.push_back(&dim);
+  }
+  if (!may_vanish.empty()) draw.zero = may_vanish[stream.below(may_vanish.size())];
+  DimChoice choice{draw.strategy, {}};
+  for (size_t j = 0; j < op.dims.size(); ++j) {
+    const DimSpec& dim = op.dims[j];
+    const Stream own(request.base_seed, request.iteration, "dim/" + dim.name);
+    choice.dims[dim.name] = size_of(dim, j, draw, own);
+  }
+  return choice;
+}
+
+int64_t smaller_size(const DimSpec& dim, int64_t size) {
+  if (dim.is_set) {
+    int64_t best = size;
+    for (const int64_t value : dim.values) {
+      if (value < size && (best == size || value > best)) best = value;
+    }
+    return best;
+  }
+  const int64_t half = size / 2 + (size & 1);  // An odd size stays beside an even one.
+  return std::max(lowest(dim), half == size ? size - 1 : half);
+}
+
+}  // namespace gpuemu

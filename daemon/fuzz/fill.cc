@@ -1,0 +1,229 @@
+#include "daemon/fuzz/fill.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "common/base/check.h"
+#include "common/numeric/element.h"
+#include "common/rng/fill.h"
+#include "daemon/fuzz/case.h"
+
+namespace gpuemu {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kExactInteger = 0x1p53;
+
+/// The nearest number of the format at or towards `toward` of `value`.
+double round_inward(DType dtype, double value, double toward) {
+  const double rounded = round_to(dtype, value);
+  const bool outside = toward > value ? rounded < value : rounded > value;
+  if (!outside) return rounded;
+  // Half a step and a bit beyond: rounding then gives the neighbour.
+  const FloatLimits limits = float_limits(dtype);
+  const double step = std::max(std::abs(rounded) * limits.ulp_of_one, limits.min_subnormal);
+  double probe = value;
+  for (int i = 1; i <= 4; ++i) {
+    probe = value + (toward > value ? step : -step) * (0.25 * i);
+    const double next = round_to(dtype, probe);
+    if (toward > value ? next >= value : next <= value) return next;
+  }
+  return rounded;
+}
+
+/// The closed interval that values must lie in, its ends representable.
+struct Domain {
+  double lo, hi;
+  bool declared;
+};
+
+Domain domain_of(const ValueRecipe& recipe) {
+  const DType dtype = recipe.dtype;
+  const double least = lowest_value(dtype);
+  const double most = highest_value(dtype);
+  if (is_float(dtype)) {
+    if (!recipe.range) return {least, most, false};
+    const double lo = round_inward(dtype, std::max(recipe.range->first, least), kInfinity);
+    const double hi = round_inward(dtype, std::min(recipe.range->second, most), -kInfinity);
+    return lo <= hi ? Domain{lo, hi, true} : Domain{lo, lo, true};
+  }
+  if (recipe.range) {
+    const double lo = std::clamp(std::ceil(recipe.range->first), least, most);
+    return {lo, std::max(lo, std::clamp(std::floor(recipe.range->second), least, most)), true};
+  }
+  if (recipe.strategy == "int_extremes" || dtype == DType::Bool) return {least, most, false};
+  return least < 0 ? Domain{-100, 99, false} : Domain{0, 199, false};
+}
+
+/// What a strategy draws before folding, scaling and clamping.
+struct Recipe {
+  Distribution distribution;
+  double core_lo, core_hi;  ///< Where most of its values lie.
+  bool symmetric;           ///< Of either sign: folded onto a domain of one sign.
+  double factor = 1;        ///< Multiplies each value.
+};
+
+std::pair<double, double> usual_interval(const ValueRecipe& recipe, const Domain& domain) {
+  if (!domain.declared && is_float(recipe.dtype)) return {-10.0, 10.0};
+  if (std::isfinite(domain.hi - domain.lo)) return {domain.lo, domain.hi};
+  return {domain.lo / 2, domain.hi / 2};
+}
+
+Recipe uniform_recipe(const ValueRecipe& recipe, const Domain& domain) {
+  const auto [lo, hi] = usual_interval(recipe, domain);
+  if (is_float(recipe.dtype)) return {Distribution::uniform(lo, hi), lo, hi, false};
+  const auto from = static_cast<int64_t>(std::clamp(lo, -kExactInteger, kExactInteger));
+  const auto until = static_cast<int64_t>(std::clamp(hi, -kExactInteger, kExactInteger));
+  return {Distribution::integer(from, until), lo, hi, false};
+}
+
+Recipe float_recipe(const ValueRecipe& recipe, const Domain& domain) {
+  const FloatLimits limits = float_limits(recipe.dtype);
+  const std::string& name = recipe.strategy;
+  const bool wide = recipe.dtype == DType::Float32 || recipe.dtype == DType::Float64;
+  if (name == "bits_uniform") return {Distribution::log_uniform(-12, 4), -1, 1, true};
+  if (name == "normal") return {Distribution::normal(0, 1), -1, 1, true};
+  if (name == "offset") {
+    const double centre = wide ? 1000.0 : 100.0;
+    return {Distribution::uniform(centre - 1, centre + 1), centre - 1, centre + 1, false};
+  }
+  if (name == "tiny") {
+    const double most = 4 * limits.min_normal;
+    return {Distribution::uniform(-most, most), -most, most, true};
+  }
+  if (name == "subnormal") {
+    const double most = 100 * limits.min_subnormal;
+    return {Distribution::integer(-100, 100), -most, most, true, limits.min_subnormal};
+  }
+  if (name == "all_neg") return {Distribution::uniform(-10, -5), -10, -5, false};
+  if (name == "all_pos") return {Distribution::uniform(5, 10), 5, 10, false};
+  if (name == "large") {
+    double most = std::min(1e15, std::sqrt(limits.max) / 2);
+    if (domain.declared) most = std::min(most, std::max(std::abs(domain.lo), std::abs(domain.hi)));
+    return {Distribution::uniform(-most, most), -most, most, true};
+  }
+  return uniform_recipe(recipe, domain);
+}
+
+Recipe recipe_of(const ValueRecipe& recipe, const Domain& domain) {
+  Recipe drawn = uniform_recipe(recipe, domain);
+  if (recipe.strategy == "small_int") {
+    drawn = {Distribution::integer(-3, 3), -3, 3, true};
+  } else if (is_float(recipe.dtype)) {
+    drawn = float_recipe(recipe, domain);
+  }
+  double lo = drawn.core_lo;
+  double hi = drawn.core_hi;
+  if (drawn.symmetric && domain.lo >= 0) lo = 0;
+  if (drawn.symmetric && domain.hi <= 0) hi = 0;
+  // Nearly all would be clamped to one end of the domain: that tests nothing.
+  if (hi < domain.lo || lo > domain.hi) return uniform_recipe(recipe, domain);
+  return drawn;
+}
+
+void draw_values(const ValueRecipe& recipe, const Domain& domain, std::span<double> values) {
+  const Recipe drawn = recipe_of(recipe, domain);
+  fill_doubles(derive_state(recipe.base_seed, recipe.iteration, "input/" + recipe.input),
+               drawn.distribution, values);
+  for (double& value : values) {
+    value *= drawn.factor;
+    if (drawn.symmetric && domain.lo >= 0) value = std::abs(value);
+    if (drawn.symmetric && domain.hi <= 0) value = -std::abs(value);
+  }
+}
+
+void ramp(const ValueRecipe& recipe, const Domain& domain, std::span<double> values) {
+  const auto [lo, hi] = usual_interval(recipe, domain);
+  const size_t row = recipe.shape.empty() ? 1 : static_cast<size_t>(recipe.shape.back());
+  const double last = row > 1 ? static_cast<double>(row - 1) : 1.0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double part = static_cast<double>(i % row) / last;
+    const double rise = part * (hi - lo);
+    values[i] = recipe.strategy == "ascend" ? lo + rise : hi - rise;
+  }
+}
+
+void impulse(const ValueRecipe& recipe, std::span<double> values) {
+  std::ranges::fill(values, 0.0);
+  Stream stream(recipe.base_seed, recipe.iteration, "impulse/" + recipe.input);
+  for (int i = 0; i < 2; ++i) {
+    const uint64_t place = stream.below(values.size());
+    const double size = 1.0 + 9.0 * stream.unit64();
+    values[place] = stream.negative() ? -size : size;
+  }
+}
+
+/// Picks among few values with one draw of integers per element.
+void pick(const ValueRecipe& recipe, std::span<const double> choices, std::span<double> values) {
+  fill_doubles(derive_state(recipe.base_seed, recipe.iteration, "input/" + recipe.input),
+               Distribution::integer(0, static_cast<int64_t>(choices.size()) - 1), values);
+  for (double& value : values) value = choices[static_cast<size_t>(value)];
+}
+
+void make_values(const ValueRecipe& recipe, const Domain& domain, std::span<double> values) {
+  const std::string& name = recipe.strategy;
+  if (name == "zeros") {
+    std::ranges::fill(values, 0.0);
+  } else if (name == "ascend" || name == "descend") {
+    ramp(recipe, domain, values);
+  } else if (name == "impulse") {
+    impulse(recipe, values);
+  } else if (name == "constant") {
+    draw_values(recipe, domain, values.first(1));
+    std::ranges::fill(values, values[0]);
+  } else if (name == "duplicates") {
+    const auto [lo, hi] = usual_interval(recipe, domain);
+    const double step = (hi - lo) / 3;
+    pick(recipe, std::array{lo, lo + step, lo + 2 * step, hi}, values);
+  } else if (name == "int_extremes" && !is_float(recipe.dtype)) {
+    pick(recipe, std::array{domain.lo, domain.hi, -1.0, 0.0, 1.0}, values);
+  } else {
+    draw_values(recipe, domain, values);
+  }
+}
+
+/// NaN or an infinity for the strategies that plant one.
+std::optional<double> special_of(const ValueRecipe& recipe) {
+  if (!is_float(recipe.dtype)) return std::nullopt;
+  if (recipe.strategy == "one_nan") return std::numeric_limits<double>::quiet_NaN();
+  if (recipe.strategy == "one_inf") return kInfinity;
+  if (recipe.strategy == "one_ninf") return -kInfinity;
+  return std::nullopt;
+}
+
+}  // namespace
+
+void fill_values(const ValueRecipe& recipe, std::span<std::byte> to) {
+  const auto count = static_cast<size_t>(element_count(recipe.shape));
+  GPUEMU_CHECK(to.size() == count * byte_size(recipe.dtype));
+  if (count == 0) return;
+  const Domain domain = domain_of(recipe);
+  std::vector<double> values(count);
+  make_values(recipe, domain, values);
+  for (double& value : values) {
+    const double scaled = value * recipe.scale;
+    value = scaled < domain.lo ? domain.lo : scaled > domain.hi ? domain.hi : scaled;
+  }
+  if (const auto special = special_of(recipe)) {
+    Stream stream(recipe.base_seed, recipe.iteration, "special/" + recipe.input);
+    values[stream.below(count)] = *special;
+  }
+  narrow_from_double(recipe.dtype, values, to);
+}
+
+void fill_input(const OpConfig& op, const CasePlan& plan, size_t index, std::span<std::byte> to) {
+  GPUEMU_CHECK(index < plan.inputs.size());
+  const CaseTensor& input = plan.inputs[index];
+  ValueRecipe recipe{plan.base_seed,   plan.iteration, input.name,  plan.value_strategy,
+                     plan.value_scale, input.dtype,    input.shape, std::nullopt};
+  for (const auto* specs : {&op.outputs, &op.inputs}) {
+    const auto spec = std::ranges::find(*specs, input.name, &TensorSpec::name);
+    if (spec != specs->end() && spec->range) recipe.range = spec->range;
+  }
+  fill_values(recipe, to);
+}
+
+}  // namespace gpuemu

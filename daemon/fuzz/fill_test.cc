@@ -1,0 +1,114 @@
+#include "daemon/fuzz/fill.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "common/numeric/element.h"
+#include "daemon/fuzz/case.h"
+
+namespace gpuemu {
+namespace {
+
+std::vector<double> values_of(const ValueRecipe& recipe) {
+  const auto count = static_cast<size_t>(element_count(recipe.shape));
+  std::vector<std::byte> bytes(count * byte_size(recipe.dtype));
+  fill_values(recipe, bytes);
+  std::vector<double> values(count);
+  widen_to_double(recipe.dtype, bytes, values);
+  return values;
+}
+
+ValueRecipe recipe(const std::string& strategy, DType dtype = DType::Float32) {
+  return {42, 3, "x", strategy, 1.0, dtype, {5, 7}, std::nullopt};
+}
+
+TEST(FillValues, EveryStrategyStaysInEveryDomain) {
+  const std::pair<double, double> domains[] = {{-10, 10}, {0, 1}, {1e-10, 1}, {5, 6}, {-3, -1}};
+  for (const StrategyInfo& info : list_strategies()) {
+    if (info.kind != "value") continue;
+    for (size_t d = 0; d < kDTypeCount; ++d) {
+      for (const auto& domain : domains) {
+        ValueRecipe r = recipe(info.name, static_cast<DType>(d));
+        if (r.dtype == DType::Bool) continue;
+        if (r.dtype >= DType::UInt8 && domain.second < 0) continue;
+        r.range = domain;
+        for (const double value : values_of(r)) {
+          if (info.tier == "2" && !std::isfinite(value)) continue;
+          ASSERT_TRUE(value >= domain.first && value <= domain.second)
+              << info.name << " " << name_of(r.dtype) << " " << value;
+        }
+      }
+    }
+  }
+}
+
+TEST(FillValues, DisjointStrategiesBecomeUniformInsteadOfOneValue) {
+  ValueRecipe r = recipe("offset");
+  r.range = {{-1, 1}};
+  const auto values = values_of(r);
+  EXPECT_GT(std::set<double>(values.begin(), values.end()).size(), 30u);
+  r.strategy = std::string("uniform10");
+  EXPECT_EQ(values, values_of(r));
+}
+
+TEST(FillValues, SignedStrategiesFoldOntoAPositiveDomain) {
+  ValueRecipe r = recipe("normal");
+  r.range = {{0, 100}};
+  const auto values = values_of(r);
+  EXPECT_EQ(std::ranges::count(values, 0.0), 0);
+}
+
+TEST(FillValues, SpecialStrategiesPlantOne) {
+  size_t nans = 0;
+  for (const double value : values_of(recipe("one_nan", DType::BFloat16)))
+    nans += std::isnan(value);
+  EXPECT_EQ(nans, 1u);
+  const auto values = values_of(recipe("one_ninf"));
+  EXPECT_EQ(std::ranges::count(values, -INFINITY), 1);
+}
+
+TEST(FillValues, SmallIntegersImpulsesAndRampsAreWhatTheySay) {
+  for (const double value : values_of(recipe("small_int"))) EXPECT_EQ(value, std::rint(value));
+  const auto impulse = values_of(recipe("impulse"));
+  EXPECT_GE(std::ranges::count(impulse, 0.0), 33);
+  const auto ramp = values_of(recipe("ascend"));
+  EXPECT_EQ(ramp[0], -10);
+  EXPECT_EQ(ramp[6], 10);
+  EXPECT_EQ(ramp[7], -10);
+  const auto flat = values_of(recipe("constant"));
+  EXPECT_EQ(std::set<double>(flat.begin(), flat.end()).size(), 1u);
+}
+
+TEST(FillValues, SubnormalsAreSubnormal) {
+  for (const double value : values_of(recipe("subnormal", DType::Float16))) {
+    EXPECT_LT(std::abs(value), 0x1p-14);
+  }
+}
+
+TEST(FillValues, ScalesByTheValueScale) {
+  ValueRecipe r = recipe("normal", DType::Float64);
+  const auto full = values_of(r);
+  r.scale = 0.5;
+  const auto half = values_of(r);
+  for (size_t i = 0; i < full.size(); ++i) EXPECT_EQ(half[i], full[i] * 0.5);
+}
+
+TEST(FillValues, ExtremesReachBothEndsOfTheType) {
+  ValueRecipe r = recipe("int_extremes", DType::Int8);
+  r.shape = {100};
+  const auto values = values_of(r);
+  const std::set<double> seen(values.begin(), values.end());
+  EXPECT_EQ(seen, (std::set<double>{-128, -1, 0, 1, 127}));
+}
+
+TEST(FillValues, AnInputDoesNotChangeAnother) {
+  ValueRecipe other = recipe("normal");
+  other.input = std::string("y");
+  EXPECT_NE(values_of(recipe("normal")), values_of(other));
+}
+
+}  // namespace
+}  // namespace gpuemu

@@ -1,0 +1,141 @@
+#include "daemon/fuzz/strategies.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace gpuemu {
+namespace {
+
+enum class Gate : uint8_t {
+  Always,
+  Reduction,     ///< Ops with `accumulate`.
+  Integers,      ///< Cases of an integer dtype.
+  Floats,        ///< Cases of a floating-point dtype.
+  Both,          ///< Any dtype.
+  RangedFloats,  ///< Floats when every input declares its domain: else a correct kernel overflows.
+  NanPolicy,     ///< Floats when the op says what NaN and infinity must give.
+};
+
+struct Row {
+  std::string_view name, kind, tier, description;
+  Gate gate;
+};
+
+constexpr Row kRows[] = {
+    {"regular", "shape", "1", "powers of two and multiples of 32", Gate::Always},
+    {"boundary", "shape", "1", "1, 2, 3, powers of two and their neighbours, primes, both ends",
+     Gate::Always},
+    {"tile_cross", "shape", "1", "t-1, t, t+1, 2t, 2t+1, 3t+1 for tiles of 16 to 256",
+     Gate::Always},
+    {"degenerate", "shape", "1", "every dim at its least; one dim 0 where its range allows",
+     Gate::Always},
+    {"distinct", "shape", "1", "every dim another prime", Gate::Always},
+    {"long_reduce", "shape", "1", "long sums, the other dims at their least", Gate::Reduction},
+    {"random", "shape", "1", "any size of the range, small ones more often", Gate::Always},
+    {"bits_uniform", "value", "1", "magnitudes log-uniform from 2^-12 to 2^5, either sign",
+     Gate::Floats},
+    {"normal", "value", "1", "normal, mean 0 and variance 1", Gate::Floats},
+    {"uniform10", "value", "1", "uniform over the declared range, else -10 to 10", Gate::Both},
+    {"small_int", "value", "1", "integers -3 to 3, so that sums are exact", Gate::Both},
+    {"offset", "value", "1", "uniform within 1 of 1000 (16-bit types: 100)", Gate::Floats},
+    {"tiny", "value", "1", "up to four times the smallest normal number", Gate::Floats},
+    {"subnormal", "value", "1", "up to 100 times the smallest subnormal number", Gate::Floats},
+    {"all_neg", "value", "1", "uniform from -10 to -5", Gate::Floats},
+    {"all_pos", "value", "1", "uniform from 5 to 10", Gate::Floats},
+    {"impulse", "value", "1", "zero but for two elements", Gate::Both},
+    {"ascend", "value", "1", "a rising ramp along the last axis", Gate::Both},
+    {"descend", "value", "1", "a falling ramp along the last axis", Gate::Both},
+    {"constant", "value", "1", "one value everywhere", Gate::Both},
+    {"zeros", "value", "1", "zero everywhere", Gate::Both},
+    {"large", "value", "1", "magnitudes up to min(1e15, sqrt(max)/2), within the declared range",
+     Gate::RangedFloats},
+    {"duplicates", "value", "1", "four different values", Gate::Both},
+    {"int_extremes", "value", "1", "least, largest, -1, 0 and 1", Gate::Integers},
+    {"one_nan", "value", "2", "uniform10 with one NaN", Gate::NanPolicy},
+    {"one_inf", "value", "2", "uniform10 with one +infinity", Gate::NanPolicy},
+    {"one_ninf", "value", "2", "uniform10 with one -infinity", Gate::NanPolicy},
+};
+
+bool open(Gate gate, const OpConfig& op, DType dtype) {
+  switch (gate) {
+    case Gate::Always:
+    case Gate::Both:
+      return true;
+    case Gate::Reduction:
+      return op.accumulate.has_value();
+    case Gate::Integers:
+      return !is_float(dtype);
+    case Gate::Floats:
+      return is_float(dtype);
+    case Gate::RangedFloats:
+      return is_float(dtype) && std::ranges::all_of(op.inputs, [](const TensorSpec& input) {
+               return input.range.has_value();
+             });
+    case Gate::NanPolicy:
+      return is_float(dtype) && op.has_nan_policy;
+  }
+  return false;
+}
+
+/// A kind's names that were asked for; empty when the kind was not, or by "default".
+Result<std::vector<std::string>> named(std::string_view kind,
+                                       const std::vector<std::string>& chosen) {
+  std::vector<std::string> names;
+  for (const std::string& name : chosen) {
+    if (name == "default") return std::vector<std::string>();
+    const Row* row = std::ranges::find(kRows, name, &Row::name);
+    if (row == std::end(kRows)) {
+      std::vector<std::string_view> known;
+      for (const Row& each : kRows) known.push_back(each.name);
+      return error(ErrorCode::InvalidArgument,
+                   "strategy '{}' does not exist, expected default or {}", name,
+                   fmt::join(known, ", "));
+    }
+    if (row->kind == kind) names.push_back(name);
+  }
+  return names;
+}
+
+Result<std::vector<std::string>> allowed(std::string_view kind, const OpConfig& op, DType dtype,
+                                         const std::vector<std::string>& chosen) {
+  std::vector<std::string> asked = GPUEMU_TRY(named(kind, chosen));
+  std::vector<std::string> names;
+  std::vector<std::string> defaults;
+  for (const Row& row : kRows) {
+    if (row.kind != kind || !open(row.gate, op, dtype)) continue;
+    defaults.emplace_back(row.name);
+    if (std::ranges::find(asked, row.name) != asked.end()) names.emplace_back(row.name);
+  }
+  // `large` without a domain is no gate, yet somebody may ask for it by name.
+  if (is_float(dtype) && names.empty() && std::ranges::find(asked, "large") != asked.end()) {
+    names.emplace_back("large");
+  }
+  // Asked for nothing that fits this op and dtype (int_extremes of a float): the usual ones.
+  return names.empty() ? defaults : names;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> shape_strategies_for(const OpConfig& op,
+                                                      const std::vector<std::string>& chosen) {
+  return allowed("shape", op, DType::Float32, chosen);
+}
+
+Result<std::vector<std::string>> value_strategies_for(const OpConfig& op, DType dtype,
+                                                      const std::vector<std::string>& chosen) {
+  return allowed("value", op, dtype, chosen);
+}
+
+std::vector<StrategyInfo> list_strategies() {
+  std::vector<StrategyInfo> all;
+  for (const Row& row : kRows) {
+    all.push_back({std::string(row.name), std::string(row.kind), std::string(row.tier),
+                   std::string(row.description)});
+  }
+  return all;
+}
+
+}  // namespace gpuemu
