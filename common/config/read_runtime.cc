@@ -71,8 +71,16 @@ void read_project(TableReader& root, Config& config) {
   TableReader project(*value);
   project.read("name", config.name);
   project.read("version", config.version);
-  project.read_one_of("framework", {"pytorch", "jax", "tensorflow", "triton", "cuda"},
-                      config.framework);
+  project.read("framework", config.framework);
+  const std::vector<std::string> known = {"pytorch", "jax", "tensorflow", "triton", "cuda"};
+  if (!config.framework.empty() && std::ranges::find(known, config.framework) == known.end()) {
+    // Existing files may hold any text here; nothing depends on it but templates.
+    const Place place = project.self().state().place_of(project.path_of("framework"));
+    project.self().state().warnings.push_back(
+        {place.file, place.line, place.column, project.path_of("framework"),
+         fmt::format("'{}' is none of {}{}", config.framework, fmt::join(known, ", "),
+                     did_you_mean(config.framework, known))});
+  }
   project.finish();
 }
 

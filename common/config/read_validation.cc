@@ -107,6 +107,9 @@ void read_tolerances(TableReader& table, ToleranceTable& tolerances) {
       (void)ValueReader(tolerance.state(), tolerance.layer(), as_text, tolerance.path()).dtype();
       continue;
     }
+    // `config show` prints the full name, whatever the file writes.
+    tolerance.state().places[rows.path_of(name_of(*dtype))] =
+        tolerance.state().place_of(tolerance.path());
     if (const auto read = read_tolerance(tolerance)) tolerances[*dtype] = *read;
   }
 }
