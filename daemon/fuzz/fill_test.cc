@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <set>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
+#include "common/base/blake2.h"
 #include "common/numeric/element.h"
 #include "daemon/fuzz/case.h"
 
@@ -102,6 +105,24 @@ TEST(FillValues, ExtremesReachBothEndsOfTheType) {
   const auto values = values_of(r);
   const std::set<double> seen(values.begin(), values.end());
   EXPECT_EQ(seen, (std::set<double>{-128, -1, 0, 1, 127}));
+}
+
+TEST(FillValues, BytesAreThoseOfTheSharedVectors) {
+  std::ifstream in(GPUEMU_SOURCE_DIR "/tests/crosslang/value_vectors.json");
+  const auto vectors = nlohmann::json::parse(in);
+  ASSERT_GT(vectors["cases"].size(), 1000u);
+  for (const auto& item : vectors["cases"]) {
+    ValueRecipe r = recipe(item["value_strategy"].get<std::string>());
+    r.iteration = item["iteration"];
+    r.scale = item["value_scale"];
+    r.dtype = *dtype_from_name(item["dtype"].get<std::string>());
+    r.shape = item["shape"].get<Shape>();
+    if (!item["range"].is_null()) r.range = {item["range"][0], item["range"][1]};
+    std::vector<std::byte> bytes(static_cast<size_t>(element_count(r.shape)) * byte_size(r.dtype));
+    fill_values(r, bytes);
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    ASSERT_EQ(content_hash({text}), item["content"].get<std::string>()) << item;
+  }
 }
 
 TEST(FillValues, AnInputDoesNotChangeAnother) {

@@ -1,0 +1,208 @@
+"""The input values of a generated case, bit for bit those of the daemon (daemon/fuzz/fill.cc)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gpuemu import rng
+
+FLOATS = {  # max, smallest normal, smallest subnormal, ulp of one
+    "float16": (65504.0, 2.0**-14, 2.0**-24, 2.0**-10),
+    "bfloat16": (float.fromhex("0x1.FEp127"), 2.0**-126, 2.0**-133, 2.0**-7),
+    "float32": (float.fromhex("0x1.FFFFFEp127"), 2.0**-126, 2.0**-149, 2.0**-23),
+    "float64": (float.fromhex("0x1.FFFFFFFFFFFFFp1023"), 2.0**-1022, 2.0**-1074, 2.0**-52),
+}
+
+
+class Domain(NamedTuple):
+    lo: float
+    hi: float
+    declared: bool
+
+
+class Recipe(NamedTuple):
+    distribution: str
+    params: tuple[float, float]
+    core: tuple[float, float]
+    symmetric: bool = False
+    factor: float = 1.0
+
+
+def round_to(dtype: str, value: float) -> float:
+    """A float rounded to a floating-point dtype."""
+    array = np.array([value], dtype=np.float64)
+    cast = rng.cast(array, dtype)
+    return float(rng.bfloat16_values(cast)[0] if dtype == "bfloat16" else cast[0])
+
+
+def _round_inward(dtype: str, value: float, upward: bool) -> float:
+    def fits(x: float) -> bool:
+        return x >= value if upward else x <= value
+
+    rounded = round_to(dtype, value)
+    if fits(rounded):
+        return rounded
+    _, _, subnormal, ulp = FLOATS[dtype]
+    distance = max(abs(rounded) * ulp, subnormal)
+    for i in range(1, 5):
+        probe = round_to(dtype, value + (distance if upward else -distance) * (0.25 * i))
+        if fits(probe):
+            return probe
+    return rounded
+
+
+def _clamp(value: float, lo: float, hi: float) -> float:
+    return lo if value < lo else hi if value > hi else value
+
+
+def _domain(dtype: str, strategy: str, declared: Any) -> Domain:
+    if dtype in FLOATS:
+        most = FLOATS[dtype][0]
+        if declared is None:
+            return Domain(-most, most, False)
+        lo = _round_inward(dtype, max(float(declared[0]), -most), True)
+        hi = _round_inward(dtype, min(float(declared[1]), most), False)
+        return Domain(lo, max(lo, hi), True)
+    if dtype == "bool":
+        least, most = 0.0, 1.0
+    else:
+        # As float64 counts: the largest 64-bit values are rounded up.
+        least, most = float(np.iinfo(dtype).min), float(np.iinfo(dtype).max)
+    if declared is not None:
+        lo = _clamp(float(np.ceil(declared[0])), least, most)
+        return Domain(lo, max(lo, _clamp(float(np.floor(declared[1])), least, most)), True)
+    if strategy == "int_extremes" or dtype == "bool":
+        return Domain(least, most, False)
+    return Domain(-100.0, 99.0, False) if least < 0 else Domain(0.0, 199.0, False)
+
+
+def _usual(dtype: str, domain: Domain) -> tuple[float, float]:
+    if not domain.declared and dtype in FLOATS:
+        return -10.0, 10.0
+    if math.isfinite(domain.hi - domain.lo):
+        return domain.lo, domain.hi
+    return domain.lo / 2, domain.hi / 2
+
+
+def _uniform(dtype: str, domain: Domain) -> Recipe:
+    lo, hi = _usual(dtype, domain)
+    if dtype in FLOATS:
+        return Recipe("uniform", (lo, hi), (lo, hi))
+    whole = (_clamp(lo, -(2.0**53), 2.0**53), _clamp(hi, -(2.0**53), 2.0**53))
+    return Recipe("integer", whole, (lo, hi))
+
+
+def _float_recipe(dtype: str, strategy: str, domain: Domain) -> Recipe:
+    largest, normal, subnormal, _ = FLOATS[dtype]
+    if strategy == "bits_uniform":
+        return Recipe("log_uniform", (-12, 4), (-1, 1), True)
+    if strategy == "normal":
+        return Recipe("normal", (0, 1), (-1, 1), True)
+    if strategy == "offset":
+        centre = 1000.0 if dtype in ("float32", "float64") else 100.0
+        return Recipe("uniform", (centre - 1, centre + 1), (centre - 1, centre + 1))
+    if strategy == "tiny":
+        return Recipe("uniform", (-4 * normal, 4 * normal), (-4 * normal, 4 * normal), True)
+    if strategy == "subnormal":
+        most = 100 * subnormal
+        return Recipe("integer", (-100, 100), (-most, most), True, subnormal)
+    if strategy == "all_neg":
+        return Recipe("uniform", (-10.0, -5.0), (-10, -5))
+    if strategy == "all_pos":
+        return Recipe("uniform", (5.0, 10.0), (5, 10))
+    if strategy == "large":
+        most = min(1e15, math.sqrt(largest) / 2)
+        if domain.declared:
+            most = min(most, max(abs(domain.lo), abs(domain.hi)))
+        return Recipe("uniform", (-most, most), (-most, most), True)
+    return _uniform(dtype, domain)
+
+
+def _recipe(dtype: str, strategy: str, domain: Domain) -> Recipe:
+    if strategy == "small_int":
+        recipe = Recipe("integer", (-3, 3), (-3, 3), True)
+    elif dtype in FLOATS:
+        recipe = _float_recipe(dtype, strategy, domain)
+    else:
+        recipe = _uniform(dtype, domain)
+    lo, hi = recipe.core
+    if recipe.symmetric and domain.lo >= 0:
+        lo = 0
+    if recipe.symmetric and domain.hi <= 0:
+        hi = 0
+    return _uniform(dtype, domain) if hi < domain.lo or lo > domain.hi else recipe
+
+
+def _draw(state: rng.State, recipe: Recipe, domain: Domain, count: int) -> np.ndarray:
+    drawn = rng.draw(state, recipe.distribution, recipe.params, count)
+    values = drawn.astype(np.float64) * recipe.factor
+    if recipe.symmetric and domain.lo >= 0:
+        values = np.abs(values)
+    if recipe.symmetric and domain.hi <= 0:
+        values = -np.abs(values)
+    return values
+
+
+def _ramp(shape: list[int], strategy: str, usual: tuple[float, float], count: int) -> np.ndarray:
+    lo, hi = usual
+    row = shape[-1] if shape else 1
+    part = (np.arange(count) % row) / (float(row - 1) if row > 1 else 1.0)
+    rise = part * (hi - lo)
+    return lo + rise if strategy == "ascend" else hi - rise
+
+
+def _impulse(case: dict[str, Any], name: str, count: int) -> np.ndarray:
+    values = np.zeros(count)
+    stream = rng.Stream(int(case["base_seed"]), int(case["iteration"]), "impulse/" + name)
+    for _ in range(2):
+        place = stream.below(count)
+        size = 1.0 + 9.0 * stream.unit64()
+        values[place] = -size if stream.negative() else size
+    return values
+
+
+def _values(case: dict[str, Any], tensor: dict[str, Any], domain: Domain, count: int) -> np.ndarray:
+    strategy, dtype, name = case["value_strategy"], tensor["dtype"], tensor["name"]
+    state = rng.derive_state(int(case["base_seed"]), int(case["iteration"]), "input/" + name)
+    lo, hi = usual = _usual(dtype, domain)
+    if strategy == "zeros":
+        return np.zeros(count)
+    if strategy in ("ascend", "descend"):
+        return _ramp(tensor["shape"], strategy, usual, count)
+    if strategy == "impulse":
+        return _impulse(case, name, count)
+    if strategy == "constant":
+        first = _draw(state, _recipe(dtype, strategy, domain), domain, 1)
+        return np.full(count, first[0])
+    if strategy == "duplicates":
+        gap = (hi - lo) / 3
+        return np.array([lo, lo + gap, lo + 2 * gap, hi])[rng.draw(state, "integer", (0, 3), count)]
+    if strategy == "int_extremes" and dtype not in FLOATS:
+        choices = np.array([domain.lo, domain.hi, -1.0, 0.0, 1.0])
+        return choices[rng.draw(state, "integer", (0, 4), count)]
+    return _draw(state, _recipe(dtype, strategy, domain), domain, count)
+
+
+def fill_input(case: dict[str, Any], input_name: str) -> np.ndarray:
+    """One input of a case with base_seed, iteration, value_strategy, value_scale and
+    inputs[{name, dtype, shape, range}]; bfloat16 comes as uint16 patterns."""
+    tensor = next((each for each in case["inputs"] if each["name"] == input_name), None)
+    if tensor is None:
+        names = ", ".join(each["name"] for each in case["inputs"])
+        raise ValueError(f"the case has no input '{input_name}', expected one of {names}")
+    dtype, strategy = tensor["dtype"], case["value_strategy"]
+    shape = tuple(tensor["shape"])
+    count = int(np.prod(shape, dtype=np.int64))
+    if count == 0:
+        return rng.cast(np.zeros(0), dtype).reshape(shape)
+    domain = _domain(dtype, strategy, tensor.get("range"))
+    values = _values(case, tensor, domain, count) * float(case.get("value_scale", 1.0))
+    values = np.where(values < domain.lo, domain.lo, np.where(values > domain.hi, domain.hi, values))
+    specials = {"one_nan": math.nan, "one_inf": math.inf, "one_ninf": -math.inf}
+    if dtype in FLOATS and strategy in specials:
+        stream = rng.Stream(int(case["base_seed"]), int(case["iteration"]), "special/" + input_name)
+        values[stream.below(count)] = specials[strategy]
+    return rng.cast(values, dtype).reshape(shape)
