@@ -115,6 +115,15 @@ TEST(Config, ReadsTheWholeExampleOfTheDocument) {
   EXPECT_EQ(config.tolerance_for(op, DType::Float32).rtol, 1e-5);
 }
 
+TEST(Config, TheFirstExampleOfTheDocumentIsAnOpByItself) {
+  const std::string page = text_of(fs::path(GPUEMU_SOURCE_DIR) / "docs/config.md");
+  const size_t start = page.find("```toml\n") + 8;
+  const Config config = good(page.substr(start, page.find("```", start) - start));
+  ASSERT_EQ(config.ops.size(), 1u);
+  EXPECT_EQ(config.ops[0].name, "scale");
+  EXPECT_EQ(config.ops[0].kernels, std::vector<std::string>{"scale"});
+}
+
 TEST(Config, WithoutAnyTextHoldsTheDefaults) {
   const Config config = good("");
   EXPECT_EQ(config.name, "unnamed");
