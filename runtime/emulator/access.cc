@@ -1,0 +1,253 @@
+#include "runtime/emulator/access.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace gpuemu::emulator {
+namespace {
+
+struct Tally {
+  uint32_t lanes = 0;  ///< That did it.
+  uint32_t first = 0;
+  void note(uint32_t lane) {
+    if (lanes == 0) first = lane;
+    lanes |= uint32_t{1} << lane;
+  }
+  uint64_t count() const { return static_cast<uint64_t>(std::popcount(lanes)); }
+};
+
+const char* verb(Access access) {
+  return access == Access::Load ? "reads" : access == Access::Store ? "writes" : "updates";
+}
+
+/// Alignment of every lane; the misaligned are reported and taken out.
+uint32_t aligned_lanes(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+                       Access access) {
+  Tally bad;
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    if ((warp.mask >> lane & 1) != 0 && (address[lane] & (bytes - 1)) != 0) bad.note(lane);
+  if (bad.lanes == 0) return warp.mask;
+  Allocation* near = warp.launch->memory->nearest(address[bad.first]);
+  Incident incident{.kind = "misaligned",
+                    .message = fmt::format("{} {} bytes at {:#x}, which is not a multiple of {}",
+                                           verb(access), bytes, address[bad.first], bytes),
+                    .lane = bad.first,
+                    .count = bad.count()};
+  if (near != nullptr) {
+    incident.tensor = near->name;
+    incident.byte_offset = static_cast<int64_t>(address[bad.first] - near->base);
+  }
+  report(warp, ins, std::move(incident));
+  return warp.mask & ~bad.lanes;
+}
+
+void report_outside(Warp& warp, const Ins& ins, const Tally& bad, uint64_t address, uint32_t bytes,
+                    Access access) {
+  Allocation* near = warp.launch->memory->nearest(address);
+  Incident incident{.kind = "out_of_bounds", .lane = bad.first, .count = bad.count()};
+  if (near == nullptr) {
+    incident.message = fmt::format("{} {} bytes at {:#x}, which belongs to no tensor", verb(access),
+                                   bytes, address);
+  } else {
+    incident.tensor = near->name;
+    incident.byte_offset = static_cast<int64_t>(address - near->base);
+    incident.message =
+        fmt::format("{} {} bytes at byte offset {} of '{}', which has {} bytes", verb(access),
+                    bytes, incident.byte_offset, near->name, near->bytes);
+  }
+  report(warp, ins, std::move(incident));
+}
+
+bool undefined(const uint8_t* shadow, uint32_t bytes) {
+  return std::any_of(shadow, shadow + bytes, [](uint8_t byte) { return byte == 0; });
+}
+
+void report_undefined(Warp& warp, const Ins& ins, const Tally& bad, const std::string& what,
+                      int64_t offset) {
+  report(warp, ins,
+         {.kind = "uninitialized",
+          .message = fmt::format("reads byte offset {} of {} before anything was written there",
+                                 offset, what),
+          .lane = bad.first,
+          .tensor = what.starts_with("shared") || what.starts_with("local") ? "" : what,
+          .byte_offset = offset,
+          .count = bad.count()});
+}
+
+/// Lanes inside a window of `size` bytes.
+uint32_t window_lanes(Warp& warp, const Ins& ins, const uint64_t* address, uint64_t size,
+                      uint32_t bytes, std::pair<const char*, Access> what) {
+  uint32_t lanes = aligned_lanes(warp, ins, address, bytes, what.second);
+  Tally bad;
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    if (address[lane] > size || bytes > size - address[lane]) bad.note(lane);
+  }
+  if (bad.lanes == 0) return lanes;
+  const auto offset = static_cast<int64_t>(address[bad.first]);
+  report(warp, ins,
+         {.kind = "out_of_bounds",
+          .message = fmt::format("{} {} bytes at offset {} of {} memory, which has {} bytes",
+                                 verb(what.second), bytes, offset, what.first, size),
+          .lane = bad.first,
+          .byte_offset = offset,
+          .count = bad.count()});
+  return lanes & ~bad.lanes;
+}
+}  // namespace
+
+uint32_t resolve_global(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+                        Access access) {
+  const uint32_t aligned = aligned_lanes(warp, ins, address, bytes, access);
+  Allocation* known = warp.cache[ins.cache];
+  Tally outside, unwritten;
+  uint32_t lanes = 0;
+  for (uint32_t left = aligned; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    if (known == nullptr || !known->contains(address[lane], bytes)) {
+      Allocation* found = warp.launch->memory->find(address[lane], bytes);
+      if (found == nullptr) {
+        outside.note(lane);
+        continue;
+      }
+      known = found;
+    }
+    lanes |= uint32_t{1} << lane;
+    if (access != Access::Store && warp.launch->checks.init && !known->all_defined &&
+        undefined(known->shadow(address[lane]), bytes))
+      unwritten.note(lane);
+  }
+  warp.cache[ins.cache] = known;
+  if (outside.lanes != 0) report_outside(warp, ins, outside, address[outside.first], bytes, access);
+  if (unwritten.lanes != 0) {
+    const Allocation* of = warp.launch->memory->find(address[unwritten.first], bytes);
+    report_undefined(warp, ins, unwritten, of->name,
+                     static_cast<int64_t>(address[unwritten.first] - of->base));
+  }
+  return lanes;
+}
+
+uint32_t resolve_shared(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+                        Access access) {
+  const uint32_t lanes =
+      window_lanes(warp, ins, address, warp.launch->shared_bytes, bytes, {"shared", access});
+  if (access == Access::Store || !warp.launch->checks.init) return lanes;
+  Tally bad;
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    if (undefined(warp.block->shared_defined.data() + address[lane], bytes)) bad.note(lane);
+  }
+  if (bad.lanes != 0)
+    report_undefined(warp, ins, bad, "shared memory", static_cast<int64_t>(address[bad.first]));
+  return lanes;
+}
+
+uint32_t resolve_local(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+                       Access access) {
+  const uint64_t size = uint64_t{warp.frame().local_base} + warp.code().local_bytes;
+  const uint32_t lanes = window_lanes(
+      warp, ins, address, std::min<uint64_t>(size, warp.local_stride), bytes, {"local", access});
+  if (!warp.launch->checks.init) return lanes;
+  Tally bad;
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    uint8_t* shadow = warp.local_defined.data() + size_t{lane} * warp.local_stride + address[lane];
+    if (access == Access::Store)
+      std::fill(shadow, shadow + bytes, uint8_t{1});
+    else if (undefined(shadow, bytes))
+      bad.note(lane);
+  }
+  if (bad.lanes != 0)
+    report_undefined(warp, ins, bad, "local memory", static_cast<int64_t>(address[bad.first]));
+  return lanes;
+}
+
+void define_global(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+                   uint32_t lanes) {
+  Allocation* known = warp.cache[ins.cache];
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    if (known == nullptr || !known->contains(address[lane], bytes))
+      known = warp.launch->memory->find(address[lane], bytes);
+    if (known->tracked) std::fill_n(known->shadow(address[lane]), bytes, uint8_t{1});
+  }
+}
+
+void note_shared(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes, Access access,
+                 uint32_t lanes, uint32_t same_value) {
+  Block& block = *warp.block;
+  if (block.warps.size() < 2) return;
+  const auto self = static_cast<uint16_t>(warp.index + 1);
+  Tally bad;
+  uint32_t other = 0;
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    for (uint64_t word = address[lane] / 4; word <= (address[lane] + bytes - 1) / 4; ++word) {
+      RaceWord& seen = block.race[word];
+      const bool foreign_write = seen.write_epoch == block.epoch && seen.writer != self;
+      const bool foreign_read = seen.read_epoch == block.epoch && seen.reader != self;
+      const bool both_atomic = access == Access::Atomic && seen.write_atomic;
+      const bool writes = access != Access::Load;
+      // Parts of a word are not told apart, so narrow stores beside each other must not count.
+      const bool narrow = bytes < 4;
+      const bool benign =
+          both_atomic || (access == Access::Store && (same_value >> lane & 1) != 0) || narrow;
+      if (foreign_write && !benign) {
+        bad.note(lane);
+        other = seen.write_pc;
+      } else if (writes && foreign_read && !narrow && access != Access::Atomic && !benign) {
+        bad.note(lane);
+        other = seen.read_pc;
+      }
+      if (writes) {
+        seen.write_epoch = block.epoch;
+        seen.writer = self;
+        seen.write_pc = ins.origin;
+        seen.write_atomic = access == Access::Atomic;
+      } else {
+        seen.reader = seen.read_epoch == block.epoch && seen.reader != self ? kManyReaders : self;
+        seen.read_epoch = block.epoch;
+        seen.read_pc = ins.origin;
+      }
+    }
+  }
+  if (bad.lanes == 0) return;
+  const auto& body = warp.code().source->body;
+  const std::string what =
+      other < body.size()
+          ? body[other].text() + fmt::format(" (PTX line {})", body[other].where.line)
+          : "";
+  report(warp, ins,
+         {.kind = "race_shared",
+          .message =
+              fmt::format("{} shared memory offset {} without a barrier after another warp's {}",
+                          verb(access), address[bad.first], what),
+          .lane = bad.first,
+          .byte_offset = static_cast<int64_t>(address[bad.first]),
+          .count = bad.count()});
+}
+
+void split_generic(Warp& warp, const Ins& ins, uint64_t* address, const SpaceHandlers& handlers) {
+  const uint32_t all = warp.mask;
+  for (const uint64_t window : {uint64_t{0}, kSharedWindow, kLocalWindow, kParamWindow}) {
+    uint32_t lanes = 0;
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+      const uint64_t high = address[lane] & kWindowMask;
+      const bool other = window == 0 && high != kSharedWindow && high != kLocalWindow;
+      if ((all >> lane & 1) != 0 && (window == 0 ? other : high == window))
+        lanes |= uint32_t{1} << lane;
+    }
+    if (lanes == 0 || window == kParamWindow) continue;
+    uint64_t of_space[kLanes];
+    const uint64_t first = address[std::countr_zero(lanes)];
+    for (uint32_t lane = 0; lane < kLanes; ++lane)
+      of_space[lane] = ((lanes >> lane & 1) != 0 ? address[lane] : first) - window;
+    warp.mask = lanes;
+    (window == 0               ? handlers.global
+     : window == kSharedWindow ? handlers.shared
+                               : handlers.local)(warp, ins, of_space);
+  }
+  warp.mask = all;
+}
+
+}  // namespace gpuemu::emulator

@@ -1,0 +1,291 @@
+// Control flow, parameters, special registers and barriers.
+#include <cstring>
+
+#include "runtime/emulator/access.h"
+#include "runtime/emulator/decode.h"
+#include "runtime/emulator/printf.h"
+#include "runtime/emulator/steps.h"
+#include "runtime/emulator/warp.h"
+
+namespace gpuemu::emulator::steps {
+namespace {
+uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
+}  // namespace
+
+void unsupported(Warp& warp, const Ins& ins) {
+  report(warp, ins,
+         {.kind = "unsupported_instruction",
+          .message =
+              "the emulator does not know this instruction; run on hardware or compile for sm_80",
+          .lane = first_lane(warp.mask),
+          .fatal = true});
+}
+void nothing(Warp&, const Ins&) {}
+
+void branch(Warp& warp, const Ins& ins) {
+  warp.diverge(warp.mask, ins.aux, static_cast<uint32_t>(ins.imm));
+}
+
+void branch_indexed(Warp& warp, const Ins& ins) {
+  const uint32_t* index = warp.u32(ins.src[0]);
+  const uint32_t lead = index[first_lane(warp.mask)];
+  uint32_t same = 0;
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    same |= static_cast<uint32_t>((warp.mask >> lane & 1) != 0 && index[lane] == lead) << lane;
+  if (lead >= ins.aux)
+    return report(warp, ins,
+                  {.kind = "trap",
+                   .message = "branch index beyond its targets",
+                   .lane = first_lane(warp.mask),
+                   .fatal = true});
+  const uint32_t target = warp.code().lists[ins.list + lead];
+  // The other lanes execute this instruction again and choose their own target.
+  if (same != warp.active) warp.pc -= 1;
+  warp.diverge(same, target, static_cast<uint32_t>(ins.imm));
+}
+
+void call_site(Warp& warp, const CallSite& site, const Code& callee) {
+  const uint32_t lanes = warp.mask;
+  const uint32_t caller = warp.depth - 1;
+  warp.split_for_call(lanes);
+  warp.mask = lanes;
+  warp.enter(callee, &site);
+  Frame &from = warp.frames[caller], &to = warp.frame();
+  for (size_t i = 0; i < site.arguments.size() && i < callee.params.size(); ++i)
+    for (uint32_t lane = 0; lane < kLanes; ++lane)
+      if ((lanes >> lane & 1) != 0)
+        std::memcpy(&to.params[size_t{lane} * callee.param_bytes + callee.params[i].offset],
+                    &from.params[size_t{lane} * from.code->param_bytes + site.arguments[i].offset],
+                    std::min(callee.params[i].bytes, site.arguments[i].bytes));
+}
+
+void call(Warp& warp, const Ins& ins) {
+  const CallSite& site = warp.code().calls[ins.aux];
+  if (site.callee != nullptr) return call_site(warp, site, *site.callee);
+  if (site.external == "vprintf") return print(warp, site);
+  assert_failed(warp, ins, site);
+}
+
+void call_indirect(Warp& warp, const Ins& ins) {
+  const uint64_t* pointer = warp.u64(ins.src[0]);
+  const uint64_t target = pointer[first_lane(warp.mask)];
+  uint32_t same = 0;
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    same |= static_cast<uint32_t>((warp.mask >> lane & 1) != 0 && pointer[lane] == target) << lane;
+  const auto& callable = warp.launch->program->callable;
+  if (target == 0 || target > callable.size())
+    return report(warp, ins,
+                  {.kind = "trap",
+                   .message = fmt::format("call of {:#x}, which is no function", target),
+                   .lane = first_lane(warp.mask),
+                   .fatal = true});
+  if (same != warp.mask)
+    return report(warp, ins,
+                  {.kind = "unsupported_instruction",
+                   .message = "an indirect call with different callees in one warp",
+                   .lane = first_lane(warp.mask),
+                   .fatal = true});
+  call_site(warp, warp.code().calls[ins.aux], *callable[target - 1]);
+}
+
+void ret(Warp& warp, const Ins&) { warp.leave(warp.mask); }
+void exit(Warp& warp, const Ins&) { warp.exit_lanes(warp.mask); }
+void trap(Warp& warp, const Ins& ins) {
+  report(warp, ins,
+         {.kind = "trap",
+          .message = "the kernel executed trap",
+          .lane = first_lane(warp.mask),
+          .fatal = true});
+}
+
+void local_address(Warp& warp, const Ins& ins) {
+  const uint64_t value = static_cast<uint64_t>(ins.imm) + warp.frame().local_base;
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    if (ins.wide != 0)
+      warp.u64(ins.dst)[lane] = value;
+    else
+      warp.u32(ins.dst)[lane] = static_cast<uint32_t>(value);
+}
+
+void store_word(Warp& warp, const Ins& ins, uint32_t reg, uint32_t lane, const std::byte* from) {
+  uint64_t value = 0;
+  std::memcpy(&value, from, ins.aux);
+  if ((ins.flags & 1) != 0 && ins.aux < 8)
+    value = static_cast<uint64_t>(static_cast<int64_t>(value << (64 - 8 * ins.aux)) >>
+                                  (64 - 8 * ins.aux));
+  if (ins.wide != 0)
+    warp.u64(reg)[lane] = value;
+  else
+    warp.u32(reg)[lane] = static_cast<uint32_t>(value);
+}
+
+void load_param(Warp& warp, const Ins& ins) {
+  const auto& params = warp.launch->params;
+  const uint32_t* list = warp.code().lists.data() + ins.list;
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    if ((warp.mask >> lane & 1) == 0) continue;
+    uint64_t at = static_cast<uint64_t>(ins.imm);
+    if (ins.src[0] != kNone) at += warp.u64(ins.src[0])[lane];
+    for (uint32_t element = 0; element < ins.count; ++element, at += ins.aux) {
+      if (list[element] == kNone) continue;
+      if (at > params.size() || ins.aux > params.size() - at)
+        return report(warp, ins,
+                      {.kind = "out_of_bounds",
+                       .message = fmt::format("reads parameter byte {} of {}", at, params.size()),
+                       .lane = lane});
+      store_word(warp, ins, list[element], lane, params.data() + at);
+    }
+  }
+}
+
+void load_frame_param(Warp& warp, const Ins& ins) {
+  Frame& frame = warp.frame();
+  const uint32_t* list = warp.code().lists.data() + ins.list;
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    if ((warp.mask >> lane & 1) == 0) continue;
+    size_t at = size_t{lane} * frame.code->param_bytes + static_cast<size_t>(ins.imm);
+    for (uint32_t element = 0; element < ins.count; ++element, at += ins.aux)
+      if (at + ins.aux <= frame.params.size())
+        store_word(warp, ins, list[element], lane, &frame.params[at]);
+  }
+}
+
+void store_frame_param(Warp& warp, const Ins& ins) {
+  Frame& frame = warp.frame();
+  const uint32_t* list = warp.code().lists.data() + ins.list;
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    if ((warp.mask >> lane & 1) == 0) continue;
+    size_t at = size_t{lane} * frame.code->param_bytes + static_cast<size_t>(ins.imm);
+    for (uint32_t element = 0; element < ins.count; ++element, at += ins.aux) {
+      const uint64_t value =
+          ins.wide != 0 ? warp.u64(list[element])[lane] : warp.u32(list[element])[lane];
+      if (at + ins.aux <= frame.params.size()) std::memcpy(&frame.params[at], &value, ins.aux);
+    }
+  }
+}
+
+void add_wide(Warp& warp, const Ins& ins) {
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    if ((warp.mask >> lane & 1) != 0)
+      warp.u64(ins.dst)[lane] = warp.u64(ins.src[0])[lane] + static_cast<uint64_t>(ins.imm);
+}
+
+void is_space(Warp& warp, const Ins& ins) {
+  uint32_t result = 0;
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    result |= static_cast<uint32_t>((warp.u64(ins.src[0])[lane] & kWindowMask) ==
+                                    static_cast<uint64_t>(ins.imm))
+              << lane;
+  uint32_t& out = warp.pred(ins.dst);
+  out = (out & ~warp.mask) | (result & warp.mask);
+}
+
+namespace {
+uint64_t special_value(Warp& warp, SpecialRegister which, uint32_t lane) {
+  using R = SpecialRegister;
+  const LaunchConfig& config = *warp.launch->config;
+  const uint32_t bit = uint32_t{1} << lane;
+  const Dim3& at = warp.block->index;
+  switch (which) {
+    case R::TidX:
+      return thread_of(warp, lane).x;
+    case R::TidY:
+      return thread_of(warp, lane).y;
+    case R::TidZ:
+      return thread_of(warp, lane).z;
+    case R::NtidX:
+      return config.block.x;
+    case R::NtidY:
+      return config.block.y;
+    case R::NtidZ:
+      return config.block.z;
+    case R::CtaidX:
+      return at.x;
+    case R::CtaidY:
+      return at.y;
+    case R::CtaidZ:
+      return at.z;
+    case R::NctaidX:
+      return config.grid.x;
+    case R::NctaidY:
+      return config.grid.y;
+    case R::NctaidZ:
+      return config.grid.z;
+    case R::LaneId:
+      return lane;
+    case R::WarpId:
+      return warp.index;
+    case R::NwarpId:
+      return warp.block->warps.size();
+    case R::NsmId:
+    case R::One:
+      return 1;
+    case R::MaskEq:
+      return bit;
+    case R::MaskLe:
+      return bit | (bit - 1);
+    case R::MaskLt:
+      return bit - 1;
+    case R::MaskGe:
+      return ~(bit - 1);
+    case R::MaskGt:
+      return ~(bit | (bit - 1));
+    case R::Clock:
+    case R::Clock64:
+    case R::Globaltimer:
+    case R::GlobaltimerLo:
+      return ++warp.block->clock * 16;
+    case R::ClockHi:
+    case R::GlobaltimerHi:
+      return warp.block->clock >> 28;
+    case R::WarpSize:
+      return kLanes;
+    case R::DynamicShared:
+      return config.dynamic_shared_bytes;
+    case R::TotalShared:
+      return warp.launch->shared_bytes;
+    default:
+      return 0;
+  }
+}
+}  // namespace
+
+void special(Warp& warp, const Ins& ins) {
+  const auto which = static_cast<SpecialRegister>(ins.aux);
+  const bool uniform = which >= SpecialRegister::NtidX && which <= SpecialRegister::NctaidZ;
+  const uint64_t first = special_value(warp, which, 0);
+  const bool row = which == SpecialRegister::TidX && warp.launch->config->block.x % kLanes == 0;
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    const uint64_t value = uniform ? first : row ? first + lane : special_value(warp, which, lane);
+    if (ins.wide != 0)
+      warp.u64(ins.dst)[lane] = value;
+    else
+      warp.u32(ins.dst)[lane] = static_cast<uint32_t>(value);
+  }
+}
+
+void barrier(Warp& warp, const Ins& ins) {
+  const uint32_t lead = first_lane(warp.mask);
+  const uint32_t id = warp.u32(ins.src[0])[lead] & (kBarriers - 1);
+  const auto kind = static_cast<BarrierKind>(ins.flags & 0x7f);
+  if (warp.launch->checks.sync && (ins.flags & kAligned) != 0 && warp.mask != warp.exists)
+    report(warp, ins,
+           {.kind = "barrier_divergence",
+            .message = fmt::format("only {} of the warp's {} threads reach the barrier together{}",
+                                   std::popcount(warp.mask), std::popcount(warp.exists),
+                                   warp.alive != warp.exists ? " (others have exited)" : ""),
+            .lane = lead});
+  Barrier& at = warp.block->barriers[id];
+  const uint32_t votes = warp.pred(ins.src[2]) & warp.mask;
+  if (kind >= BarrierKind::RedPopc) {
+    at.reduce_count += static_cast<uint32_t>(std::popcount(votes));
+    at.reduce_and &= votes == warp.mask ? 1u : 0u;
+    at.reduce_or |= votes != 0 ? 1u : 0u;
+  }
+  at.arrived += static_cast<uint32_t>(std::popcount(warp.alive));
+  at.expected = warp.u32(ins.src[1])[lead];
+  if (kind != BarrierKind::Arrive) warp.wait_at_barrier(id);
+  warp.block->release_if_complete(id);
+}
+
+}  // namespace gpuemu::emulator::steps

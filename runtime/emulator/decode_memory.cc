@@ -1,0 +1,146 @@
+// ld, st, cvta, isspacep and what concerns addresses.
+#include "runtime/emulator/decode.h"
+#include "runtime/emulator/steps.h"
+
+namespace gpuemu::emulator {
+using ptx::Instruction;
+using ptx::Operand;
+using ptx::Space;
+using ptx::Type;
+namespace {
+
+const char* type_key(Type type) {
+  switch (ptx::byte_size(type)) {
+    case 1:
+      return type == Type::S8 ? "s8" : "u8";
+    case 2:
+      return type == Type::S16 ? "s16" : "u16";
+    case 4:
+      return "u32";
+    case 8:
+      return "u64";
+    default:
+      return "";
+  }
+}
+
+std::string space_key(Space space) {
+  switch (space) {
+    case Space::Shared:
+      return "shared.";
+    case Space::Local:
+      return "local.";
+    case Space::Global:
+    case Space::Const:
+      return "global.";
+    default:
+      return "generic.";
+  }
+}
+
+std::vector<Operand> elements_of(const Operand& operand) {
+  return operand.kind == Operand::Kind::Vector ? operand.elements : std::vector<Operand>{operand};
+}
+
+bool decode_param(Decoder& d, const Instruction& in, const Form& form, bool load) {
+  const Operand& where = in.operands[load ? 0 + 1 : 0];
+  const Operand& base = where.elements.empty() ? where : where.elements[0];
+  const ParamSlot* slot = base.kind == Operand::Kind::Variable ? d.param(base.name) : nullptr;
+  if (slot == nullptr && !(d.function().is_entry && load)) return false;
+  bool own = false;
+  for (const ParamSlot& p : d.code().params) own = own || &p == slot;
+  const auto elements = elements_of(in.operands[load ? 0 : 1]);
+  const Slot width = slot_of(form.type());
+  std::vector<uint32_t> registers;
+  for (const Operand& element : elements)
+    registers.push_back(load ? d.destination(element, width, is_signed(form.type()))
+                             : d.source(element, width, form.type()));
+  uint32_t dynamic = kNone;
+  if (slot == nullptr) dynamic = d.source(base, Slot::Wide, Type::U64);
+  const bool of_entry = slot == nullptr || (own && d.function().is_entry);
+  const uint32_t list = d.list(registers);
+  Ins& ins = d.emit(!load      ? steps::store_frame_param
+                    : of_entry ? steps::load_param
+                               : steps::load_frame_param);
+  ins.imm = where.offset + (slot != nullptr ? int64_t{slot->offset} + base.offset : 0);
+  ins.src[0] = dynamic;
+  ins.list = list;
+  ins.count = static_cast<uint8_t>(registers.size());
+  ins.aux = ptx::byte_size(form.type());
+  ins.wide = width == Slot::Wide ? 1 : 0;
+  ins.flags = is_signed(form.type()) ? kSigned : 0;
+  return true;
+}
+
+bool decode_access(Decoder& d, const Instruction& in, const Form& form, bool load) {
+  if (in.operands.size() < 2 || form.types.empty()) return false;
+  if (form.space == Space::Param) return decode_param(d, in, form, load);
+  std::string type = type_key(form.type());
+  if (!load && type[0] == 's') type[0] = 'u';
+  const auto found = handlers().find((load ? "ld." : "st.") + space_key(form.space) + type);
+  if (found == handlers().end()) return false;
+  const Row& row = found->second;
+  const auto elements = elements_of(in.operands[load ? 0 : 1]);
+  if (elements.size() != form.vector) return false;
+  uint32_t base = 0;
+  int64_t offset = 0;
+  uint8_t wide = 1;
+  d.address(base, offset, wide, in.operands[load ? 1 : 0]);
+  std::vector<uint32_t> registers;
+  for (const Operand& element : elements)
+    registers.push_back(load ? d.destination(element, row.dst, is_signed(form.type()))
+                             : d.source(element, row.dst, form.type()));
+  const uint32_t list = d.list(registers);
+  Ins& ins = d.emit(row.run);
+  ins.src[0] = base;
+  ins.imm = offset;
+  ins.wide = wide;
+  ins.list = list;
+  ins.count = static_cast<uint8_t>(registers.size());
+  ins.aux = ptx::byte_size(form.type()) * ins.count;
+  ins.space = static_cast<uint8_t>(form.space);
+  ins.cache = d.program().cached++;
+  if (load && (form.type() == Type::S8 || form.type() == Type::S16))
+    for (const uint32_t reg : registers) {
+      Ins& extend =
+          d.emit(handlers().at(form.type() == Type::S8 ? "cvt.s32.s8" : "cvt.s32.s16").run);
+      extend.dst = reg;
+      extend.src[0] = reg;
+    }
+  return true;
+}
+
+uint64_t window_of(Space space) {
+  switch (space) {
+    case Space::Shared:
+      return kSharedWindow;
+    case Space::Local:
+      return kLocalWindow;
+    case Space::Param:
+      return kParamWindow;
+    default:
+      return 0;
+  }
+}
+}  // namespace
+
+bool decode_memory(Decoder& d, const Instruction& in, const Form& form) {
+  if (in.family == "ld" || in.family == "ldu") return decode_access(d, in, form, true);
+  if (in.family == "st") return decode_access(d, in, form, false);
+  if (in.family == "cvta" || in.family == "isspacep" || in.family == "mapa") {
+    if (in.operands.size() < 2) return false;
+    const bool to_generic = in.family == "cvta" && !in.has("to");
+    const bool test = in.family == "isspacep";
+    const uint32_t value = d.source(in.operands[1], Slot::Wide, Type::U64);
+    const uint32_t out = d.destination(in.operands[0], test ? Slot::Pred : Slot::Wide);
+    Ins& ins = d.emit(test ? steps::is_space : steps::add_wide);
+    ins.src[0] = value;
+    ins.dst = out;
+    const auto window = static_cast<int64_t>(in.family == "mapa" ? 0 : window_of(form.space));
+    ins.imm = test || to_generic ? window : -window;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace gpuemu::emulator

@@ -1,0 +1,21 @@
+// A device without hardware: executes parsed PTX, 32 lanes at a time, and checks every access.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "runtime/device/device.h"
+
+namespace gpuemu {
+
+struct EmulatorOptions {
+  int sm = 80;                                      ///< 75, 80 or 90: what the kernels may ask for.
+  uint32_t threads = 0;                             ///< Blocks run at once; 0: one per core.
+  uint64_t memory_limit_bytes = uint64_t{8} << 30;  ///< Of all allocations together.
+  std::string name = "gpuemu emulator";
+};
+
+std::unique_ptr<Device> make_emulator(const EmulatorOptions& options);
+
+}  // namespace gpuemu

@@ -1,0 +1,176 @@
+// What lanes of one warp tell each other: shuffles, votes, matches, reductions, carries.
+#include <algorithm>
+
+#include "runtime/emulator/steps.h"
+
+namespace gpuemu::emulator::steps {
+namespace {
+
+uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
+bool in(uint32_t mask, uint32_t lane) { return (mask >> lane & 1) != 0; }
+
+/// Every living lane that the member mask names must be here. Returns the members that are.
+uint32_t members(Warp& warp, const Ins& ins, uint32_t source) {
+  const uint32_t lane = first_lane(warp.mask);
+  const uint32_t named = warp.u32(source)[lane];
+  const uint32_t absent = named & warp.alive & ~warp.mask, strangers = warp.mask & ~named;
+  if (warp.launch->checks.sync && (absent != 0 || strangers != 0))
+    report(warp, ins,
+           {.kind = "illegal_mask",
+            .message = fmt::format(
+                "member mask {:#010x} does not match the lanes that execute it, {:#010x}", named,
+                warp.mask),
+            .lane = lane});
+  return named & warp.mask;
+}
+void set_pred(Warp& warp, uint32_t offset, uint32_t value) {
+  uint32_t& out = warp.pred(offset);
+  out = (out & ~warp.mask) | (value & warp.mask);
+}
+void set_all(Warp& warp, uint32_t offset, uint32_t value) {
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    if (in(warp.mask, lane)) warp.u32(offset)[lane] = value;
+}
+}  // namespace
+
+void warp_barrier(Warp& warp, const Ins& ins) { members(warp, ins, ins.src[0]); }
+
+/// src: value, lane operand, clamp and segment mask, member mask. aux: predicate or kNone.
+void shuffle(Warp& warp, const Ins& ins) {
+  const uint32_t present = members(warp, ins, ins.src[3]);
+  uint32_t values[kLanes], result[kLanes], valid = 0, stale = 0;
+  std::copy_n(warp.u32(ins.src[0]), kLanes, values);
+  const auto kind = static_cast<ShuffleKind>(ins.flags);
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    const uint32_t b = warp.u32(ins.src[1])[lane] & 31, c = warp.u32(ins.src[2])[lane];
+    const uint32_t clamp = c & 31, segment = c >> 8 & 31;
+    const uint32_t last = (lane & segment) | (clamp & ~segment), first = lane & segment;
+    uint32_t from = 0;
+    bool ok = false;
+    if (kind == ShuffleKind::Up) {
+      from = lane - b;
+      ok = static_cast<int32_t>(from) >= static_cast<int32_t>(last);
+    } else {
+      from = kind == ShuffleKind::Down   ? lane + b
+             : kind == ShuffleKind::Bfly ? lane ^ b
+                                         : first | (b & ~segment);
+      ok = from <= last;
+    }
+    if (!ok) from = lane;
+    result[lane] = values[from & 31];
+    valid |= static_cast<uint32_t>(ok) << lane;
+    stale |= static_cast<uint32_t>(in(warp.mask, lane) && !in(present, from & 31)) << lane;
+  }
+  if (stale != 0 && warp.launch->checks.sync)
+    report(warp, ins,
+           {.kind = "illegal_mask",
+            .message = "shuffles a value from a lane that does not take part",
+            .lane = first_lane(stale),
+            .count = static_cast<uint64_t>(std::popcount(stale))});
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    if (in(warp.mask, lane)) warp.u32(ins.dst)[lane] = result[lane];
+  if (ins.aux != kNone) set_pred(warp, ins.aux, valid);
+}
+
+/// src: predicate, member mask.
+void vote(Warp& warp, const Ins& ins) {
+  const uint32_t present = members(warp, ins, ins.src[1]);
+  const uint32_t yes = warp.pred(ins.src[0]) & present;
+  switch (static_cast<VoteKind>(ins.flags)) {
+    case VoteKind::Ballot:
+      return set_all(warp, ins.dst, yes);
+    case VoteKind::All:
+      return set_pred(warp, ins.dst, yes == present ? kNone : 0);
+    case VoteKind::Any:
+      return set_pred(warp, ins.dst, yes != 0 ? kNone : 0);
+    case VoteKind::Uni:
+      return set_pred(warp, ins.dst, yes == present || yes == 0 ? kNone : 0);
+  }
+}
+
+/// flags 0: any, 1: all. aux: predicate of .all or kNone. count 8: 64-bit values.
+void match(Warp& warp, const Ins& ins) {
+  const uint32_t present = members(warp, ins, ins.src[1]);
+  const auto value = [&](uint32_t lane) {
+    return ins.wide != 0 ? warp.u64(ins.src[0])[lane] : uint64_t{warp.u32(ins.src[0])[lane]};
+  };
+  uint32_t same[kLanes] = {};
+  bool all = true;
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    for (uint32_t other = 0; other < kLanes && in(present, lane); ++other)
+      if (in(present, other) && value(other) == value(lane)) same[lane] |= uint32_t{1} << other;
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    if (in(present, lane)) all = all && same[lane] == present;
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    if (in(warp.mask, lane))
+      warp.u32(ins.dst)[lane] = ins.flags == 0 ? same[lane] : all ? present : 0;
+  if (ins.aux != kNone) set_pred(warp, ins.aux, all ? kNone : 0);
+}
+
+void activemask(Warp& warp, const Ins& ins) { set_all(warp, ins.dst, warp.mask); }
+
+void elect(Warp& warp, const Ins& ins) {
+  const uint32_t present = members(warp, ins, ins.src[0]);
+  const uint32_t leader = first_lane(present == 0 ? warp.mask : present);
+  if (ins.dst != kTrueOffset) set_all(warp, ins.dst, leader);
+  set_pred(warp, ins.aux, uint32_t{1} << leader);
+}
+
+void reduce(Warp& warp, const Ins& ins) {
+  const uint32_t present = members(warp, ins, ins.src[1]);
+  const uint32_t* values = warp.u32(ins.src[0]);
+  uint32_t total = values[first_lane(present == 0 ? warp.mask : present)];
+  for (uint32_t left = present & (present - 1); left != 0; left &= left - 1) {
+    const uint32_t v = values[first_lane(left)];
+    const auto a = static_cast<int32_t>(total), b = static_cast<int32_t>(v);
+    switch (static_cast<ReduceKind>(ins.flags)) {
+      case ReduceKind::Add:
+        total += v;
+        break;
+      case ReduceKind::MinS:
+        total = a < b ? total : v;
+        break;
+      case ReduceKind::MaxS:
+        total = a > b ? total : v;
+        break;
+      case ReduceKind::MinU:
+        total = std::min(total, v);
+        break;
+      case ReduceKind::MaxU:
+        total = std::max(total, v);
+        break;
+      case ReduceKind::And:
+        total &= v;
+        break;
+      case ReduceKind::Or:
+        total |= v;
+        break;
+      case ReduceKind::Xor:
+        total ^= v;
+        break;
+    }
+  }
+  set_all(warp, ins.dst, total);
+}
+
+/// dst = a + b + carry, or a - b - borrow (the hardware keeps the borrow in the same flag).
+void add_carry(Warp& warp, const Ins& ins) {
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    if (!in(warp.mask, lane)) continue;
+    const bool wide = ins.wide != 0, sub = (ins.flags & kSub) != 0;
+    const uint64_t a = wide ? warp.u64(ins.src[0])[lane] : warp.u32(ins.src[0])[lane];
+    const uint64_t b = wide ? warp.u64(ins.src[1])[lane] : warp.u32(ins.src[1])[lane];
+    const uint64_t carry = (ins.flags & kCarryIn) != 0 && in(warp.carry, lane) ? 1 : 0;
+    __extension__ using Wide = unsigned __int128;
+    const Wide result = sub ? Wide{a} - b - carry : Wide{a} + b + carry;
+    if (wide)
+      warp.u64(ins.dst)[lane] = static_cast<uint64_t>(result);
+    else
+      warp.u32(ins.dst)[lane] = static_cast<uint32_t>(result);
+    if ((ins.flags & kCarryOut) == 0) continue;
+    const bool out = (static_cast<uint64_t>(result >> (wide ? 64 : 32)) & 1) != 0;
+    warp.carry = (warp.carry & ~(uint32_t{1} << lane)) | static_cast<uint32_t>(out) << lane;
+  }
+}
+
+}  // namespace gpuemu::emulator::steps

@@ -1,0 +1,187 @@
+// The Device: modules, argument checks and the threads that run blocks.
+#include <algorithm>
+#include <cstring>
+#include <thread>
+
+#include "common/base/limits.h"
+#include "runtime/device/launch_check.h"
+#include "runtime/emulator/decode.h"
+#include "runtime/emulator/emulator.h"
+#include "runtime/emulator/warp.h"
+#include "runtime/ptx/parse.h"
+
+namespace gpuemu {
+namespace emulator {
+namespace {
+
+uint64_t shared_bytes_max(int sm) { return sm >= 90 ? 232448 : sm >= 80 ? 166912 : 65536; }
+
+EntryInfo entry_of(const Code& code) {
+  EntryInfo info;
+  info.name = code.name;
+  info.static_shared_bytes = code.static_shared;
+  for (size_t i = 0; i < code.source->params.size(); ++i) {
+    const ptx::Variable& param = code.source->params[i];
+    const bool pointer = param.bytes == 8 && (param.ptr || param.type == ptx::Type::U64 ||
+                                              param.type == ptx::Type::B64);
+    info.params.push_back({param.name, code.params[i].bytes, code.params[i].offset, pointer});
+  }
+  std::copy_n(code.source->reqntid, 3, info.required_block.begin());
+  std::copy_n(code.source->maxntid, 3, info.max_block.begin());
+  return info;
+}
+
+class Emulator : public Device {
+ public:
+  explicit Emulator(const EmulatorOptions& options)
+      : options_(options), memory_(options.memory_limit_bytes) {
+    if (options_.threads == 0) options_.threads = std::max(1u, std::thread::hardware_concurrency());
+    properties_.backend = "emulator";
+    properties_.name = fmt::format("{} ({})", options.name, handlers_name());
+    properties_.sm = options.sm;
+    properties_.memory_bytes = options.memory_limit_bytes;
+    properties_.memory_free_bytes = options.memory_limit_bytes;
+    properties_.multiprocessors = options_.threads;
+    properties_.shared_bytes_per_block_max = shared_bytes_max(options.sm);
+    properties_.checks_bounds = true;
+  }
+
+  const DeviceProperties& properties() const override { return properties_; }
+  Result<uint64_t> allocate(uint64_t bytes, const std::string& name) override {
+    const uint64_t address = GPUEMU_TRY(memory_.allocate(bytes, name));
+    settle_free();
+    return address;
+  }
+  Status free(uint64_t address) override {
+    GPUEMU_TRY(memory_.free(address));
+    settle_free();
+    return ok_status();
+  }
+  Status upload(uint64_t address, std::span<const std::byte> from) override {
+    return memory_.upload(address, from);
+  }
+  Status download(std::span<std::byte> to, uint64_t address) override {
+    return memory_.download(to, address);
+  }
+  Status fill(uint64_t address, std::byte value, uint64_t bytes) override {
+    return memory_.fill(address, value, bytes);
+  }
+  Result<ModuleId> load_module(const std::string& ptx, const std::string& name) override;
+  Status unload_module(ModuleId module) override;
+  Result<std::vector<EntryInfo>> entries(ModuleId module) override;
+  Result<LaunchReport> launch(ModuleId module, const LaunchConfig& config) override;
+
+ private:
+  void settle_free() { properties_.memory_free_bytes = memory_.limit() - memory_.used(); }
+  Result<Program*> program(ModuleId module);
+
+  EmulatorOptions options_;
+  DeviceProperties properties_;
+  Memory memory_;
+  std::map<ModuleId, std::unique_ptr<Program>> modules_;
+  ModuleId next_module_ = 1;
+};
+
+Result<Program*> Emulator::program(ModuleId module) {
+  const auto found = modules_.find(module);
+  if (found == modules_.end())
+    return error(ErrorCode::InvalidArgument, "module {} is not loaded", module);
+  return found->second.get();
+}
+
+Result<ModuleId> Emulator::load_module(const std::string& ptx, const std::string& name) {
+  auto made = std::make_unique<Program>();
+  made->module = GPUEMU_TRY(ptx::parse(ptx, name));
+  for (const ptx::Function& function : made->module.functions) {
+    if (function.is_extern || (function.body.empty() && !function.is_entry)) continue;
+    Code& code = made->functions.emplace_back();
+    code.source = &function;
+    code.name = function.name;
+    made->by_name[function.name] = &code;
+    made->callable.push_back(&code);
+  }
+  if (const Status placed = made->place_variables(memory_); !placed) {
+    made->release(memory_);
+    return placed.error().with_context("module '" + name + "'");
+  }
+  made->decode();
+  settle_free();
+  modules_[next_module_] = std::move(made);
+  return next_module_++;
+}
+
+Status Emulator::unload_module(ModuleId module) {
+  Program* found = GPUEMU_TRY(program(module));
+  found->release(memory_);
+  modules_.erase(module);
+  settle_free();
+  return ok_status();
+}
+
+Result<std::vector<EntryInfo>> Emulator::entries(ModuleId module) {
+  const Program* found = GPUEMU_TRY(program(module));
+  std::vector<EntryInfo> all;
+  for (const Code& code : found->functions)
+    if (code.source->is_entry) all.push_back(entry_of(code));
+  return all;
+}
+
+void work(Launch& launch, uint64_t blocks) {
+  Block block(launch);
+  while (!launch.stop.load(std::memory_order_relaxed)) {
+    const uint64_t next = launch.next_block.fetch_add(1, std::memory_order_relaxed);
+    if (next >= blocks) return;
+    block.run(next);
+  }
+}
+
+void run_blocks(Launch& launch, uint64_t blocks, uint32_t threads_max) {
+  const auto threads = static_cast<uint32_t>(std::min<uint64_t>(threads_max, blocks));
+  std::vector<std::jthread> helpers;
+  for (uint32_t i = 1; i < threads; ++i) helpers.emplace_back([&] { work(launch, blocks); });
+  work(launch, blocks);
+}
+
+Result<LaunchReport> Emulator::launch(ModuleId module, const LaunchConfig& config) {
+  const Program* found = GPUEMU_TRY(program(module));
+  const std::vector<EntryInfo> all = GPUEMU_TRY(entries(module));
+  const EntryInfo entry = GPUEMU_TRY(find_entry(all, config.entry));
+  GPUEMU_TRY(check_launch(entry, config, properties_));
+  const auto begin = std::chrono::steady_clock::now();
+  Launch run;
+  run.program = found;
+  run.entry = found->by_name.at(entry.name);
+  run.config = &config;
+  run.memory = &memory_;
+  run.params.resize(run.entry->param_bytes);
+  for (size_t i = 0; i < config.args.size(); ++i)
+    std::memcpy(run.params.data() + entry.params[i].offset, config.args[i].data(),
+                config.args[i].size());
+  run.shared_bytes = config.dynamic_shared_bytes == 0
+                         ? run.entry->static_shared
+                         : run.entry->dynamic_offset + config.dynamic_shared_bytes;
+  const auto wants = [&](const char* check) {
+    return std::ranges::find(config.sanitize, check) != config.sanitize.end();
+  };
+  run.checks = {wants("init"), wants("race"), wants("sync")};
+  run.deadline = begin + std::chrono::milliseconds(config.timeout_ms);
+  memory_.settle();
+  run_blocks(run, uint64_t{config.grid.x} * config.grid.y * config.grid.z, options_.threads);
+  LaunchReport report;
+  report.findings = std::move(run.findings);
+  report.printed = std::move(run.printed);
+  if (!run.printed_tail.empty()) report.printed.push_back(run.printed_tail);
+  report.thread_instructions = run.executed.load();
+  report.elapsed_ns = static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin)
+          .count());
+  return report;
+}
+}  // namespace
+}  // namespace emulator
+
+std::unique_ptr<Device> make_emulator(const EmulatorOptions& options) {
+  return std::make_unique<emulator::Emulator>(options);
+}
+
+}  // namespace gpuemu
