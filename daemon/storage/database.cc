@@ -1,0 +1,122 @@
+#include "daemon/storage/database.h"
+
+#include <rocksdb/options.h>
+
+namespace gpuemu::storage {
+namespace {
+
+// In the order of Family.
+constexpr const char* kFamilyNames[kFamilyCount] = {
+    "results", "failures", "baselines", "artifacts", "artifact_baselines",
+    "corpus",  "meta",     "index"};
+
+rocksdb::Slice slice_of(std::string_view text) { return {text.data(), text.size()}; }
+
+/// RocksDB's statuses become errors here and nowhere else.
+Error error_of(const rocksdb::Status& status, const std::filesystem::path& folder) {
+  const std::string text = status.ToString();
+  if (status.IsNoSpace()) {
+    return error(ErrorCode::ResourceExhausted, "no space left for the database {}: {}",
+                 folder.native(), text);
+  }
+  if (status.IsIOError() && text.find("LOCK") != std::string::npos &&
+      text.find("ermission") == std::string::npos) {
+    return error(ErrorCode::Unavailable,
+                 "database {} is in use by another daemon; stop that one or "
+                 "choose another storage folder ({})",
+                 folder.native(), text);
+  }
+  if (status.IsCorruption()) {
+    return error(ErrorCode::Corruption, "database {} is damaged: {}", folder.native(), text);
+  }
+  if (status.IsIOError()) {
+    return error(ErrorCode::Io, "database {}: {}", folder.native(), text);
+  }
+  return error(ErrorCode::Internal, "database {}: {}", folder.native(), text);
+}
+
+/// The first key that no key with this prefix reaches.
+std::string end_of_prefix(std::string_view prefix) {
+  std::string end(prefix);
+  while (!end.empty() && end.back() == '\xff') end.pop_back();
+  if (!end.empty()) end.back() = static_cast<char>(end.back() + 1);
+  return end;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Database>> Database::open(const std::filesystem::path& folder) {
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (failure) {
+    return error(ErrorCode::Io, "cannot make the database folder {}: {}", folder.native(),
+                 failure.message());
+  }
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  options.create_missing_column_families = true;
+  options.keep_log_file_num = 4;
+  options.max_open_files = 256;  // Of the daemon's descriptors; workers and clients need theirs.
+  std::vector<rocksdb::ColumnFamilyDescriptor> families = {
+      {rocksdb::kDefaultColumnFamilyName, rocksdb::ColumnFamilyOptions()}};
+  for (const char* name : kFamilyNames) families.emplace_back(name, rocksdb::ColumnFamilyOptions());
+  std::vector<rocksdb::ColumnFamilyHandle*> handles;
+  rocksdb::DB* opened = nullptr;
+  const auto status = rocksdb::DB::Open(options, folder.native(), families, &handles, &opened);
+  if (!status.ok()) return error_of(status, folder);
+  std::unique_ptr<Database> database(new Database());
+  database->folder_ = folder;
+  database->db_.reset(opened);
+  opened->DestroyColumnFamilyHandle(handles[0]);
+  std::copy(handles.begin() + 1, handles.end(), database->handles_.begin());
+  return database;
+}
+
+Database::~Database() {
+  for (auto* family : handles_) {
+    if (family != nullptr) db_->DestroyColumnFamilyHandle(family);
+  }
+}
+
+Status Database::write(rocksdb::WriteBatch& batch) {
+  rocksdb::WriteOptions options;
+  options.sync = true;
+  const auto status = db_->Write(options, &batch);
+  return status.ok() ? ok_status() : Status(error_of(status, folder_));
+}
+
+Result<std::optional<std::string>> Database::get(Family family, std::string_view key) {
+  std::string value;
+  const auto status = db_->Get(rocksdb::ReadOptions(), handle(family), slice_of(key), &value);
+  if (status.IsNotFound()) return std::optional<std::string>();
+  if (!status.ok()) return error_of(status, folder_);
+  return std::optional(std::move(value));
+}
+
+Status Database::scan(
+    Family family, std::string_view prefix,
+    const std::function<Result<bool>(std::string_view key, std::string_view value)>& visit) {
+  const std::unique_ptr<rocksdb::Iterator> at(
+      db_->NewIterator(rocksdb::ReadOptions(), handle(family)));
+  for (at->Seek(slice_of(prefix)); at->Valid(); at->Next()) {
+    const std::string_view key = at->key().ToStringView();
+    if (!key.starts_with(prefix)) break;
+    if (!GPUEMU_TRY(visit(key, at->value().ToStringView()))) break;
+  }
+  return at->status().ok() ? ok_status() : Status(error_of(at->status(), folder_));
+}
+
+void Database::put(rocksdb::WriteBatch& batch, Family family, std::string_view key,
+                   std::string_view value) {
+  batch.Put(handle(family), slice_of(key), slice_of(value));
+}
+
+void Database::erase(rocksdb::WriteBatch& batch, Family family, std::string_view key) {
+  batch.Delete(handle(family), slice_of(key));
+}
+
+void Database::erase_all(rocksdb::WriteBatch& batch, Family family, std::string_view prefix) {
+  batch.DeleteRange(handle(family), slice_of(prefix), end_of_prefix(prefix));
+}
+
+}  // namespace gpuemu::storage

@@ -1,0 +1,54 @@
+// Private to this folder: the keys of the database. Numbers have 20 digits, so that the order of
+// keys is the order of numbers; a name that is followed by more text carries its length, so that
+// names may hold any bytes, ':' too.
+//
+//   results             {op}:{seed}                          the fixed width of seed ends the op
+//   failures            {op}:{seed}:{stamp}
+//   baselines           {length}:{tag}:                      the tag itself
+//                       {length}:{tag}:{op}:{seed}           its results
+//   artifacts           {kernel}
+//   artifact_baselines  {length}:{tag}:  {length}:{tag}::{kernel}
+//   corpus              {length}:{op}:{stamp}
+//   index               rt:{~stamp}  ft:{~stamp}             newest first -> key in results,
+//   failures
+//                       rs:{seed}:{~stamp}  fs:{seed}:{~stamp}
+//   meta                schema_version  user:{name}
+//
+// A stamp is microseconds since 1970, raised where needed so that no two are equal. An index entry
+// counts only while the record it names carries its stamp: replacing a result leaves the old one
+// void.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace gpuemu::storage {
+
+inline constexpr uint64_t kSchemaVersion = 1;
+inline constexpr std::string_view kSchemaVersionKey = "schema_version";
+
+inline std::string result_key(std::string_view op, uint64_t seed) {
+  return fmt::format("{}:{:020}", op, seed);
+}
+inline std::string failure_key(std::string_view op, uint64_t seed, uint64_t stamp) {
+  return fmt::format("{}:{:020}:{:020}", op, seed, stamp);
+}
+/// "{length}:{name}:", what stands in front of everything that belongs to the name.
+inline std::string owner_prefix(std::string_view name) {
+  return fmt::format("{:06}:{}:", name.size(), name);
+}
+/// `kind` is 'r' for results or 'f' for failures.
+inline std::string time_key(char kind, uint64_t stamp) {
+  return fmt::format("{}t:{:020}", kind, ~stamp);
+}
+inline std::string seed_prefix(char kind, uint64_t seed) {
+  return fmt::format("{}s:{:020}:", kind, seed);
+}
+inline std::string seed_key(char kind, uint64_t seed, uint64_t stamp) {
+  return fmt::format("{}{:020}", seed_prefix(kind, seed), ~stamp);
+}
+
+}  // namespace gpuemu::storage

@@ -1,0 +1,168 @@
+// The store in memory. Plain containers under one mutex: what the database is tested against.
+#include <algorithm>
+#include <map>
+#include <mutex>
+
+#include "daemon/storage/store.h"
+
+namespace gpuemu {
+namespace {
+
+class MemoryStore : public Store {
+ public:
+  Status put_result(const ValidationResult& result, bool is_failure) override {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(results_, [&](const ValidationResult& kept) {
+      return kept.op_name == result.op_name && kept.seed == result.seed;
+    });
+    results_.push_back(result);
+    if (is_failure) failures_.push_back(result);
+    return ok_status();
+  }
+  Result<ValidationResult> result(uint64_t seed, const std::string& op) override {
+    return newest(results_, seed, op, "result");
+  }
+  Result<ValidationResult> failure(uint64_t seed, const std::string& op) override {
+    return newest(failures_, seed, op, "failure");
+  }
+  Result<std::vector<ValidationResult>> list_results(size_t limit, const std::string& op) override {
+    return list(results_, limit, op);
+  }
+  Result<std::vector<ValidationResult>> list_failures(size_t limit,
+                                                      const std::string& op) override {
+    return list(failures_, limit, op);
+  }
+  Result<uint64_t> count_results() override {
+    const std::lock_guard lock(mutex_);
+    return results_.size();
+  }
+  Result<uint64_t> count_failures() override {
+    const std::lock_guard lock(mutex_);
+    return failures_.size();
+  }
+
+  Status put_baseline(const std::string& tag,
+                      const std::vector<ValidationResult>& results) override {
+    const std::lock_guard lock(mutex_);
+    auto& kept = baselines_[tag];
+    kept.clear();
+    for (const auto& result : results) kept[{result.op_name, result.seed}] = result;
+    return ok_status();
+  }
+  Result<std::vector<ValidationResult>> baseline(const std::string& tag) override {
+    const std::lock_guard lock(mutex_);
+    const auto found = baselines_.find(tag);
+    if (found == baselines_.end()) return no_baseline(tag);
+    std::vector<ValidationResult> results;
+    for (const auto& [key, result] : found->second) results.push_back(result);
+    return results;
+  }
+  Result<std::vector<std::string>> list_baselines() override {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::string> tags;
+    for (const auto& [tag, results] : baselines_) tags.push_back(tag);
+    return tags;
+  }
+  Status delete_baseline(const std::string& tag) override {
+    const std::lock_guard lock(mutex_);
+    if (baselines_.erase(tag) == 0) return no_baseline(tag);
+    return ok_status();
+  }
+
+  Status put_artifact(const ArtifactMetrics& metrics) override {
+    const std::lock_guard lock(mutex_);
+    artifacts_[metrics.kernel_name] = metrics;
+    return ok_status();
+  }
+  Result<ArtifactMetrics> artifact(const std::string& kernel) override {
+    const std::lock_guard lock(mutex_);
+    const auto found = artifacts_.find(kernel);
+    if (found != artifacts_.end()) return found->second;
+    return error(ErrorCode::NotFound, "no metrics of kernel '{}'", kernel);
+  }
+  Result<std::vector<ArtifactMetrics>> list_artifacts() override {
+    const std::lock_guard lock(mutex_);
+    return values_of(artifacts_);
+  }
+  Status put_artifact_baseline(const std::string& tag,
+                               const std::vector<ArtifactMetrics>& metrics) override {
+    const std::lock_guard lock(mutex_);
+    auto& kept = artifact_baselines_[tag];
+    kept.clear();
+    for (const auto& entry : metrics) kept[entry.kernel_name] = entry;
+    return ok_status();
+  }
+  Result<std::vector<ArtifactMetrics>> artifact_baseline(const std::string& tag) override {
+    const std::lock_guard lock(mutex_);
+    const auto found = artifact_baselines_.find(tag);
+    if (found == artifact_baselines_.end()) return no_baseline(tag);
+    return values_of(found->second);
+  }
+
+  Status put_corpus(const std::string& op, std::span<const std::byte> entry) override {
+    const std::lock_guard lock(mutex_);
+    corpus_[op].emplace_back(entry.begin(), entry.end());
+    return ok_status();
+  }
+  Result<std::vector<std::vector<std::byte>>> list_corpus(const std::string& op) override {
+    const std::lock_guard lock(mutex_);
+    return corpus_[op];
+  }
+
+  Status put_meta(const std::string& name, const std::string& value) override {
+    const std::lock_guard lock(mutex_);
+    meta_[name] = value;
+    return ok_status();
+  }
+  Result<std::optional<std::string>> meta(const std::string& name) override {
+    const std::lock_guard lock(mutex_);
+    const auto found = meta_.find(name);
+    return found == meta_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+ private:
+  using Artifacts = std::map<std::string, ArtifactMetrics>;
+
+  static Error no_baseline(const std::string& tag) {
+    return error(ErrorCode::NotFound, "no baseline '{}'", tag);
+  }
+  static std::vector<ArtifactMetrics> values_of(const Artifacts& artifacts) {
+    std::vector<ArtifactMetrics> values;
+    for (const auto& [kernel, metrics] : artifacts) values.push_back(metrics);
+    return values;
+  }
+  Result<ValidationResult> newest(const std::vector<ValidationResult>& kept, uint64_t seed,
+                                  const std::string& op, const char* what) {
+    const std::lock_guard lock(mutex_);
+    for (auto entry = kept.rbegin(); entry != kept.rend(); ++entry) {
+      if (entry->seed == seed && (op.empty() || entry->op_name == op)) {
+        return *entry;
+      }
+    }
+    return error(ErrorCode::NotFound, "no {} with seed {}{}", what, seed,
+                 op.empty() ? "" : " of op '" + op + "'");
+  }
+  Result<std::vector<ValidationResult>> list(const std::vector<ValidationResult>& kept,
+                                             size_t limit, const std::string& op) {
+    const std::lock_guard lock(mutex_);
+    std::vector<ValidationResult> listed;
+    for (auto entry = kept.rbegin(); entry != kept.rend() && listed.size() < limit; ++entry) {
+      if (op.empty() || entry->op_name == op) listed.push_back(*entry);
+    }
+    return listed;
+  }
+
+  std::mutex mutex_;
+  std::vector<ValidationResult> results_, failures_;  // In order of storing.
+  std::map<std::string, std::map<std::pair<std::string, uint64_t>, ValidationResult>> baselines_;
+  Artifacts artifacts_;
+  std::map<std::string, Artifacts> artifact_baselines_;
+  std::map<std::string, std::vector<std::vector<std::byte>>> corpus_;
+  std::map<std::string, std::string> meta_;
+};
+
+}  // namespace
+
+std::unique_ptr<Store> make_memory_store() { return std::make_unique<MemoryStore>(); }
+
+}  // namespace gpuemu

@@ -1,0 +1,350 @@
+// The store on disk. Every change is one synced batch, so that a crash leaves all of it or nothing.
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <chrono>
+
+#include "daemon/storage/database.h"
+#include "daemon/storage/keys.h"
+#include "daemon/storage/store.h"
+#include "daemon/storage/values.h"
+
+namespace gpuemu {
+namespace {
+
+using storage::Database;
+using storage::Family;
+
+uint64_t microseconds_now() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
+}
+
+Result<uint64_t> parse_number(std::string_view text) {
+  uint64_t number = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failure == std::errc() && end == text.data() + text.size()) return number;
+  return error(ErrorCode::Corruption, "a stored key holds '{}', expected a number", text);
+}
+
+class RocksStore : public Store {
+ public:
+  explicit RocksStore(std::unique_ptr<Database> database) : database_(std::move(database)) {}
+
+  /// Writes or checks the schema version, and takes up the stamps where they ended.
+  Status start();
+
+  Status put_result(const ValidationResult& result, bool is_failure) override;
+  Result<ValidationResult> result(uint64_t seed, const std::string& op) override {
+    return newest({'r', Family::Results, "result"}, seed, op);
+  }
+  Result<ValidationResult> failure(uint64_t seed, const std::string& op) override {
+    return newest({'f', Family::Failures, "failure"}, seed, op);
+  }
+  Result<std::vector<ValidationResult>> list_results(size_t limit, const std::string& op) override {
+    return list({'r', Family::Results, "result"}, limit, op);
+  }
+  Result<std::vector<ValidationResult>> list_failures(size_t limit,
+                                                      const std::string& op) override {
+    return list({'f', Family::Failures, "failure"}, limit, op);
+  }
+  Result<uint64_t> count_results() override { return count(Family::Results); }
+  Result<uint64_t> count_failures() override { return count(Family::Failures); }
+
+  Status put_baseline(const std::string& tag,
+                      const std::vector<ValidationResult>& results) override;
+  Result<std::vector<ValidationResult>> baseline(const std::string& tag) override;
+  Result<std::vector<std::string>> list_baselines() override;
+  Status delete_baseline(const std::string& tag) override;
+
+  Status put_artifact(const ArtifactMetrics& metrics) override;
+  Result<ArtifactMetrics> artifact(const std::string& kernel) override;
+  Result<std::vector<ArtifactMetrics>> list_artifacts() override;
+  Status put_artifact_baseline(const std::string& tag,
+                               const std::vector<ArtifactMetrics>& metrics) override;
+  Result<std::vector<ArtifactMetrics>> artifact_baseline(const std::string& tag) override;
+
+  Status put_corpus(const std::string& op, std::span<const std::byte> entry) override;
+  Result<std::vector<std::vector<std::byte>>> list_corpus(const std::string& op) override;
+
+  Status put_meta(const std::string& name, const std::string& value) override;
+  Result<std::optional<std::string>> meta(const std::string& name) override {
+    return database_->get(Family::Meta, "user:" + name);
+  }
+
+ private:
+  struct Kind {
+    char letter;
+    Family family;
+    const char* name;
+  };
+
+  uint64_t next_stamp();
+  Status check_schema();
+  Status walk(const Kind& kind, const std::string& index_prefix,
+              const std::function<bool(ValidationResult)>& visit);
+  Result<ValidationResult> newest(const Kind& kind, uint64_t seed, const std::string& op);
+  Result<std::vector<ValidationResult>> list(const Kind& kind, size_t limit, const std::string& op);
+  Result<uint64_t> count(Family family);
+  Status require_tag(Family family, const std::string& tag);
+
+  const std::unique_ptr<Database> database_;
+  std::atomic<uint64_t> last_stamp_{0};
+};
+
+/// Later than every stamp before, also when the clock was set back.
+uint64_t RocksStore::next_stamp() {
+  uint64_t last = last_stamp_.load();
+  while (true) {
+    const uint64_t next = std::max(last + 1, microseconds_now());
+    if (last_stamp_.compare_exchange_weak(last, next)) return next;
+  }
+}
+
+Status RocksStore::check_schema() {
+  const auto found = GPUEMU_TRY(database_->get(Family::Meta, storage::kSchemaVersionKey));
+  if (!found) {
+    rocksdb::WriteBatch batch;
+    database_->put(batch, Family::Meta, storage::kSchemaVersionKey,
+                   std::to_string(storage::kSchemaVersion));
+    return database_->write(batch);
+  }
+  const uint64_t version = GPUEMU_TRY(parse_number(*found));
+  if (version == storage::kSchemaVersion) return ok_status();
+  return error(
+      ErrorCode::Unsupported,
+      "the database has schema version {}, this gpuemu knows version {}; upgrade gpuemu or "
+      "choose another storage folder",
+      version, storage::kSchemaVersion);
+}
+
+Status RocksStore::start() {
+  GPUEMU_TRY(check_schema());
+  for (const std::string prefix : {"rt:", "ft:"}) {
+    const Status scanned = database_->scan(
+        Family::Index, prefix, [&](std::string_view key, std::string_view) -> Result<bool> {
+          const uint64_t stamp = ~GPUEMU_TRY(parse_number(key.substr(prefix.size())));
+          last_stamp_ = std::max(last_stamp_.load(), stamp);
+          return false;  // The first is the newest.
+        });
+    if (!scanned) return scanned;
+  }
+  return ok_status();
+}
+
+Status RocksStore::put_result(const ValidationResult& result, bool is_failure) {
+  const uint64_t stamp = next_stamp();
+  const std::string value = storage::encode_result(result, stamp);
+  const std::string key = storage::result_key(result.op_name, result.seed);
+  rocksdb::WriteBatch batch;
+  const auto replaced = GPUEMU_TRY(database_->get(Family::Results, key));
+  if (replaced) {
+    // A damaged old record leaves its index entries void; the new one is kept all the same.
+    if (const auto old = storage::stamp_of(*replaced)) {
+      database_->erase(batch, Family::Index, storage::time_key('r', *old));
+      database_->erase(batch, Family::Index, storage::seed_key('r', result.seed, *old));
+    }
+  }
+  database_->put(batch, Family::Results, key, value);
+  database_->put(batch, Family::Index, storage::time_key('r', stamp), key);
+  database_->put(batch, Family::Index, storage::seed_key('r', result.seed, stamp), key);
+  if (is_failure) {
+    const std::string failure = storage::failure_key(result.op_name, result.seed, stamp);
+    database_->put(batch, Family::Failures, failure, value);
+    database_->put(batch, Family::Index, storage::time_key('f', stamp), failure);
+    database_->put(batch, Family::Index, storage::seed_key('f', result.seed, stamp), failure);
+  }
+  return database_->write(batch);
+}
+
+/// Visits records newest first, as long as `visit` returns true. Void index entries are passed
+/// over.
+Status RocksStore::walk(const Kind& kind, const std::string& index_prefix,
+                        const std::function<bool(ValidationResult)>& visit) {
+  return database_->scan(Family::Index, index_prefix,
+                         [&](std::string_view index_key, std::string_view key) -> Result<bool> {
+                           const auto value = GPUEMU_TRY(database_->get(kind.family, key));
+                           if (!value) return true;
+                           const uint64_t stamp =
+                               ~GPUEMU_TRY(parse_number(index_key.substr(index_prefix.size())));
+                           auto record = storage::decode_result(*value);
+                           if (!record) return record.error().with_context(std::string(key));
+                           if (record->stamp != stamp) return true;
+                           return visit(std::move(record->result));
+                         });
+}
+
+Result<ValidationResult> RocksStore::newest(const Kind& kind, uint64_t seed,
+                                            const std::string& op) {
+  std::optional<ValidationResult> found;
+  GPUEMU_TRY(walk(kind, storage::seed_prefix(kind.letter, seed), [&](ValidationResult result) {
+    if (op.empty() || result.op_name == op) found = std::move(result);
+    return !found.has_value();
+  }));
+  if (found) return *std::move(found);
+  return error(ErrorCode::NotFound, "no {} with seed {}{}", kind.name, seed,
+               op.empty() ? "" : " of op '" + op + "'");
+}
+
+Result<std::vector<ValidationResult>> RocksStore::list(const Kind& kind, size_t limit,
+                                                       const std::string& op) {
+  std::vector<ValidationResult> listed;
+  if (limit == 0) return listed;
+  GPUEMU_TRY(walk(kind, std::string(1, kind.letter) + "t:", [&](ValidationResult result) {
+    if (op.empty() || result.op_name == op) listed.push_back(std::move(result));
+    return listed.size() < limit;
+  }));
+  return listed;
+}
+
+Result<uint64_t> RocksStore::count(Family family) {
+  uint64_t records = 0;
+  GPUEMU_TRY(database_->scan(family, "", [&](std::string_view, std::string_view) -> Result<bool> {
+    ++records;
+    return true;
+  }));
+  return records;
+}
+
+Status RocksStore::require_tag(Family family, const std::string& tag) {
+  const auto head = GPUEMU_TRY(database_->get(family, storage::owner_prefix(tag)));
+  if (head) return ok_status();
+  return error(ErrorCode::NotFound, "no baseline '{}'", tag);
+}
+
+Status RocksStore::put_baseline(const std::string& tag,
+                                const std::vector<ValidationResult>& results) {
+  const std::string prefix = storage::owner_prefix(tag);
+  rocksdb::WriteBatch batch;
+  database_->erase_all(batch, Family::Baselines, prefix);
+  database_->put(batch, Family::Baselines, prefix, tag);
+  for (const ValidationResult& result : results) {
+    database_->put(batch, Family::Baselines,
+                   prefix + storage::result_key(result.op_name, result.seed),
+                   storage::encode_result(result, 0));
+  }
+  return database_->write(batch);
+}
+
+Result<std::vector<ValidationResult>> RocksStore::baseline(const std::string& tag) {
+  GPUEMU_TRY(require_tag(Family::Baselines, tag));
+  const std::string prefix = storage::owner_prefix(tag);
+  std::vector<ValidationResult> results;
+  const Status scanned = database_->scan(
+      Family::Baselines, prefix, [&](std::string_view key, std::string_view value) -> Result<bool> {
+        if (key.size() == prefix.size()) return true;  // The tag itself.
+        auto record = GPUEMU_TRY(storage::decode_result(value));
+        results.push_back(std::move(record.result));
+        return true;
+      });
+  if (!scanned) return scanned.error();
+  std::ranges::sort(results, {}, [](const ValidationResult& result) {
+    return std::pair(std::string_view(result.op_name), result.seed);
+  });
+  return results;
+}
+
+Result<std::vector<std::string>> RocksStore::list_baselines() {
+  std::vector<std::string> tags;
+  GPUEMU_TRY(database_->scan(Family::Baselines, "",
+                             [&](std::string_view key, std::string_view value) -> Result<bool> {
+                               if (key == storage::owner_prefix(value)) tags.emplace_back(value);
+                               return true;
+                             }));
+  std::ranges::sort(tags);
+  return tags;
+}
+
+Status RocksStore::delete_baseline(const std::string& tag) {
+  GPUEMU_TRY(require_tag(Family::Baselines, tag));
+  rocksdb::WriteBatch batch;
+  database_->erase_all(batch, Family::Baselines, storage::owner_prefix(tag));
+  return database_->write(batch);
+}
+
+Status RocksStore::put_artifact(const ArtifactMetrics& metrics) {
+  rocksdb::WriteBatch batch;
+  database_->put(batch, Family::Artifacts, metrics.kernel_name, storage::encode_artifact(metrics));
+  return database_->write(batch);
+}
+
+Result<ArtifactMetrics> RocksStore::artifact(const std::string& kernel) {
+  const auto value = GPUEMU_TRY(database_->get(Family::Artifacts, kernel));
+  if (!value) return error(ErrorCode::NotFound, "no metrics of kernel '{}'", kernel);
+  return storage::decode_artifact(*value);
+}
+
+Result<std::vector<ArtifactMetrics>> RocksStore::list_artifacts() {
+  std::vector<ArtifactMetrics> artifacts;
+  const Status scanned = database_->scan(
+      Family::Artifacts, "", [&](std::string_view, std::string_view value) -> Result<bool> {
+        artifacts.push_back(GPUEMU_TRY(storage::decode_artifact(value)));
+        return true;
+      });
+  if (!scanned) return scanned.error();
+  return artifacts;
+}
+
+Status RocksStore::put_artifact_baseline(const std::string& tag,
+                                         const std::vector<ArtifactMetrics>& metrics) {
+  const std::string prefix = storage::owner_prefix(tag);
+  rocksdb::WriteBatch batch;
+  database_->erase_all(batch, Family::ArtifactBaselines, prefix);
+  database_->put(batch, Family::ArtifactBaselines, prefix, tag);
+  for (const ArtifactMetrics& entry : metrics) {
+    // The colon keeps a kernel without a name apart from the tag's own entry.
+    database_->put(batch, Family::ArtifactBaselines, prefix + ":" + entry.kernel_name,
+                   storage::encode_artifact(entry));
+  }
+  return database_->write(batch);
+}
+
+Result<std::vector<ArtifactMetrics>> RocksStore::artifact_baseline(const std::string& tag) {
+  GPUEMU_TRY(require_tag(Family::ArtifactBaselines, tag));
+  std::vector<ArtifactMetrics> artifacts;
+  const Status scanned =
+      database_->scan(Family::ArtifactBaselines, storage::owner_prefix(tag) + ":",
+                      [&](std::string_view, std::string_view value) -> Result<bool> {
+                        artifacts.push_back(GPUEMU_TRY(storage::decode_artifact(value)));
+                        return true;
+                      });
+  if (!scanned) return scanned.error();
+  return artifacts;
+}
+
+Status RocksStore::put_corpus(const std::string& op, std::span<const std::byte> entry) {
+  rocksdb::WriteBatch batch;
+  const std::string key = fmt::format("{}{:020}", storage::owner_prefix(op), next_stamp());
+  database_->put(batch, Family::Corpus, key,
+                 {reinterpret_cast<const char*>(entry.data()), entry.size()});
+  return database_->write(batch);
+}
+
+Result<std::vector<std::vector<std::byte>>> RocksStore::list_corpus(const std::string& op) {
+  std::vector<std::vector<std::byte>> entries;
+  GPUEMU_TRY(database_->scan(Family::Corpus, storage::owner_prefix(op),
+                             [&](std::string_view, std::string_view value) -> Result<bool> {
+                               const auto* bytes = reinterpret_cast<const std::byte*>(value.data());
+                               entries.emplace_back(bytes, bytes + value.size());
+                               return true;
+                             }));
+  return entries;
+}
+
+Status RocksStore::put_meta(const std::string& name, const std::string& value) {
+  rocksdb::WriteBatch batch;
+  database_->put(batch, Family::Meta, "user:" + name, value);
+  return database_->write(batch);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Store>> open_store(const std::filesystem::path& folder) {
+  auto database = GPUEMU_TRY(Database::open(folder));
+  auto store = std::make_unique<RocksStore>(std::move(database));
+  const Status started = store->start();
+  if (!started) return started.error().with_context(folder.native());
+  return std::unique_ptr<Store>(std::move(store));
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,256 @@
+// Both stores against each other, and the database against crashes and damage.
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <random>
+
+#include <gtest/gtest.h>
+#include <rocksdb/db.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/base/unique_fd.h"
+#include "daemon/storage/database.h"
+#include "daemon/storage/keys.h"
+#include "daemon/storage/store.h"
+
+namespace gpuemu {
+namespace {
+
+ValidationResult result_of(const std::string& op, uint64_t seed, double diff = 0) {
+  ValidationResult result;
+  result.op_name = op;
+  result.seed = seed;
+  result.max_diff = diff;
+  result.passed = diff == 0;
+  return result;
+}
+
+/// Every member set to something that is not its default.
+ValidationResult full_result() {
+  ValidationResult result = result_of("op:with:colons", std::numeric_limits<uint64_t>::max(), 0.5);
+  result.max_rel_diff = std::numeric_limits<double>::infinity();
+  result.failures = {
+      {FindingKind::NonDeterministic, "text \xc3\xa9", 17, 0.5, -0.0, "y", "k.cu", 9},
+      {FindingKind::NaNDetected, "", std::nullopt, std::nullopt, std::nullopt, "", "", 0}};
+  result.timestamp = -5;
+  result.duration_ms = 7;
+  ReproductionInfo info;
+  info.seed = 1;
+  info.fuzz_config = FuzzConfig{};
+  info.fuzz_config->op_schema =
+      OpSchema{"s", {{"N", {4, 8}}}, {{"x", {"N"}}}, OpSchema::TensorDims{"y", {"N"}}};
+  info.shape = {2, 3};
+  info.strides = {3, -1};
+  info.dtype = DType::Bool;
+  info.layout = LayoutKind::Transposed;
+  info.input_snapshot = std::vector<std::byte>{std::byte{0}, std::byte{255}};
+  info.base_seed = 0;
+  info.iteration = 12;
+  info.dims = {{"N", 4}};
+  info.attrs = {{"eps", 1e-5}};
+  info.value_strategy = "normal";
+  info.kernel = "softmax";
+  info.value_scale = 0.25;
+  result.repro_info = info;
+  result.error_stats = ErrorStats{4, 1, 2, 3, 4, 5, 6, 7, 8, ~uint64_t{0}, 9.5};
+  return result;
+}
+
+class Storage : public testing::Test {
+ protected:
+  void SetUp() override {
+    char folder[] = "/tmp/gpuemu_storage_XXXXXX";
+    ASSERT_NE(mkdtemp(folder), nullptr);
+    folder_ = folder;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::unique_ptr<Store> open() {
+    auto store = open_store(folder_ / "db");
+    if (!store) ADD_FAILURE() << store.error().message;
+    return store ? *std::move(store) : nullptr;
+  }
+  std::filesystem::path folder_;
+};
+
+void expect_equal(Store& store, Store& model, const std::vector<std::string>& ops) {
+  for (const std::string& op : ops) {
+    EXPECT_EQ(*store.list_results(1000, op), *model.list_results(1000, op)) << op;
+    EXPECT_EQ(*store.list_failures(3, op), *model.list_failures(3, op)) << op;
+    for (uint64_t seed = 0; seed < 6; ++seed) {
+      const auto got = store.failure(seed, op);
+      const auto expected = model.failure(seed, op);
+      ASSERT_EQ(got.ok(), expected.ok()) << op << " " << seed;
+      if (got) {
+        EXPECT_EQ(*got, *expected);
+      }
+      const auto result = store.result(seed, op);
+      ASSERT_EQ(result.ok(), model.result(seed, op).ok());
+      if (result) {
+        EXPECT_EQ(*result, *model.result(seed, op));
+      }
+    }
+    EXPECT_EQ(*store.list_corpus(op), *model.list_corpus(op));
+  }
+  EXPECT_EQ(*store.count_results(), *model.count_results());
+  EXPECT_EQ(*store.count_failures(), *model.count_failures());
+  const std::vector<std::string> tags = *model.list_baselines();
+  ASSERT_EQ(*store.list_baselines(), tags);
+  for (const std::string& tag : tags) {
+    EXPECT_EQ(*store.baseline(tag), *model.baseline(tag)) << tag;
+  }
+  EXPECT_EQ(*store.list_artifacts(), *model.list_artifacts());
+}
+
+TEST_F(Storage, BehavesAsTheStoreInMemoryUnderRandomOperations) {
+  const std::vector<std::string> ops = {"a", "a:00000000000000000001", "b", ":", "\xff"};
+  const std::vector<std::string> tags = {"v1", "v1:a", "", "main"};
+  const uint32_t seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  auto store = open();
+  ASSERT_NE(store, nullptr);
+  auto model = make_memory_store();
+  const auto both = [&](auto change) { EXPECT_EQ(change(*store).ok(), change(*model).ok()); };
+  for (int step = 0; step < 150; ++step) {
+    const std::string op = ops[random() % ops.size()];
+    const std::string tag = tags[random() % tags.size()];
+    const ValidationResult result = result_of(op, random() % 6, static_cast<double>(step));
+    const auto choice = random() % 10;
+    const std::byte byte{static_cast<uint8_t>(step)};
+    if (choice < 5) both([&](Store& s) { return s.put_result(result, choice < 3); });
+    if (choice == 5) both([&](Store& s) { return s.put_baseline(tag, *s.list_results(5)); });
+    if (choice == 6) both([&](Store& s) { return s.delete_baseline(tag); });
+    if (choice == 7) both([&](Store& s) { return s.put_corpus(op, {&byte, 1}); });
+    if (choice == 8) {
+      ArtifactMetrics metrics;
+      metrics.kernel_name = op;
+      metrics.register_count = static_cast<uint32_t>(step);
+      both([&](Store& s) { return s.put_artifact(metrics); });
+    }
+    if (choice == 9 && step % 3 == 0) {
+      store.reset();
+      store = open();
+      ASSERT_NE(store, nullptr);
+    }
+  }
+  expect_equal(*store, *model, {"a", "a:00000000000000000001", "b", ":", "\xff", ""});
+}
+
+TEST_F(Storage, KeepsEveryMemberOverAReopen) {
+  ArtifactMetrics metrics{"k", 1, 2, 3, 4, 5, {"add.f32"}, ArtifactSource::Both, 9, "ptx"};
+  {
+    auto store = open();
+    ASSERT_TRUE(store->put_result(full_result(), true));
+    ASSERT_TRUE(store->put_baseline("v1", {full_result()}));
+    ASSERT_TRUE(store->put_artifact_baseline("main", {metrics}));
+    ASSERT_TRUE(store->put_meta("name", "value"));
+  }
+  auto store = open();
+  EXPECT_EQ(*store->result(full_result().seed), full_result());
+  EXPECT_EQ(*store->failure(full_result().seed, "op:with:colons"), full_result());
+  EXPECT_EQ(store->baseline("v1")->at(0), full_result());
+  EXPECT_EQ(store->artifact_baseline("main")->at(0), metrics);
+  EXPECT_EQ(*store->meta("name"), "value");
+  EXPECT_EQ(*store->meta("schema_version"), std::nullopt);
+}
+
+TEST_F(Storage, SaysWhatIsNotThere) {
+  auto store = open();
+  auto found = store->failure(7, "softmax");
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, ErrorCode::NotFound);
+  EXPECT_EQ(found.error().message, "no failure with seed 7 of op 'softmax'");
+  EXPECT_EQ(store->baseline("x").error().code, ErrorCode::NotFound);
+  EXPECT_EQ(store->artifact("x").error().code, ErrorCode::NotFound);
+}
+
+TEST_F(Storage, RefusesASecondDaemonOnTheSameFolder) {
+  auto first = open();
+  auto second = open_store(folder_ / "db");
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::Unavailable);
+  EXPECT_NE(second.error().message.find("in use by another daemon"), std::string::npos);
+}
+
+TEST_F(Storage, RefusesADatabaseOfANewerVersion) {
+  open().reset();
+  {
+    auto database = storage::Database::open(folder_ / "db");
+    rocksdb::WriteBatch batch;
+    (*database)->put(batch, storage::Family::Meta, storage::kSchemaVersionKey, "2");
+    ASSERT_TRUE((*database)->write(batch));
+  }
+  auto store = open_store(folder_ / "db");
+  ASSERT_FALSE(store);
+  EXPECT_EQ(store.error().code, ErrorCode::Unsupported);
+  EXPECT_NE(store.error().message.find("schema version 2"), std::string::npos);
+}
+
+TEST_F(Storage, ADamagedValueIsCorruptionAndNoCrash) {
+  ASSERT_TRUE(open()->put_result(full_result(), false));
+  const std::string key = storage::result_key(full_result().op_name, full_result().seed);
+  std::mt19937 random(1);
+  for (int i = 0; i < 40; ++i) {
+    auto database = storage::Database::open(folder_ / "db");
+    ASSERT_TRUE(database);
+    std::string value = **(*database)->get(storage::Family::Results, key);
+    const std::string whole = value;
+    if (i == 0) value.clear();
+    if (i == 1) value = "garbage";
+    if (i >= 2 && i < 20) value.resize(random() % value.size());
+    if (i >= 20) value[random() % value.size()] ^= static_cast<char>(1 + random() % 255);
+    rocksdb::WriteBatch batch;
+    (*database)->put(batch, storage::Family::Results, key, value);
+    ASSERT_TRUE((*database)->write(batch));
+    database->reset();
+    const auto read = open()->list_results(10);
+    if (i < 2) {
+      ASSERT_FALSE(read.ok());
+    }
+    if (!read) {
+      EXPECT_EQ(read.error().code, ErrorCode::Corruption) << read.error().message;
+    }
+    database = storage::Database::open(folder_ / "db");
+    rocksdb::WriteBatch repair;
+    (*database)->put(repair, storage::Family::Results, key, whole);
+    ASSERT_TRUE((*database)->write(repair));
+  }
+}
+
+TEST_F(Storage, EveryAcknowledgedResultSurvivesKill) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  UniqueFd read_end(ends[0]);
+  UniqueFd write_end(ends[1]);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    auto store = open_store(folder_ / "db");
+    for (uint64_t seed = 0;; ++seed) {
+      if (!(*store)->put_result(result_of("op", seed, 1), true)) ::_exit(1);
+      if (::write(write_end.get(), &seed, sizeof(seed)) != sizeof(seed)) ::_exit(2);
+    }
+  }
+  write_end.reset();
+  uint64_t acknowledged = 0;
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_EQ(::read(read_end.get(), &acknowledged, sizeof(acknowledged)),
+              static_cast<ssize_t>(sizeof(acknowledged)));
+  }
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  while (::read(read_end.get(), &acknowledged, sizeof(acknowledged)) > 0) {
+  }
+  auto store = open();
+  ASSERT_NE(store, nullptr);
+  for (uint64_t seed = 0; seed <= acknowledged; ++seed) {
+    ASSERT_TRUE(store->result(seed).ok()) << seed << " of " << acknowledged;
+    ASSERT_TRUE(store->failure(seed, "op").ok()) << seed << " of " << acknowledged;
+  }
+  EXPECT_EQ(*store->count_results(), *store->count_failures());
+}
+
+}  // namespace
+}  // namespace gpuemu
