@@ -1,3 +1,4 @@
+// gpuemu.toml as people write it, right and wrong: golden files, layers and random changes.
 #include "common/config/config.h"
 
 #include <algorithm>

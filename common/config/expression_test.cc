@@ -1,3 +1,4 @@
+// Expressions against written values, a second evaluator and random bytes.
 #include "common/config/expression.h"
 
 #include <random>

@@ -1,3 +1,4 @@
+// Edit distance over three rows of the usual table.
 #include "common/config/nearest.h"
 
 #include <algorithm>

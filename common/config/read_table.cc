@@ -1,3 +1,4 @@
+// Checks one value at a time; each refusal names the place, what was found and what was expected.
 #include "common/config/read_table.h"
 
 #include <algorithm>
