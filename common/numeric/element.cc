@@ -1,3 +1,4 @@
+// Reads and writes elements through the C++ type that stores each dtype.
 #include "common/numeric/element.h"
 
 #include <array>

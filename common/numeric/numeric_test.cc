@@ -1,3 +1,4 @@
+// Element types, conversions on all 16-bit patterns, distances.
 #include <array>
 #include <cmath>
 #include <limits>

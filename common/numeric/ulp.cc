@@ -1,3 +1,4 @@
+// Distances through sign-magnitude patterns.
 #include "common/numeric/ulp.h"
 
 #include <array>

@@ -1,3 +1,4 @@
+// The generator of existing clients: seeds, draws, element values.
 #include "common/rng/legacy.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The generator of existing clients against the shared vectors.
 #include "common/rng/legacy.h"
 
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// States from BLAKE2b and jumps by powers of the step as bit matrices.
 #include "common/rng/rng.h"
 
 #include <array>

@@ -1,3 +1,4 @@
+// Streams, jumps and filled tensors against the shared vectors.
 #include "common/rng/rng.h"
 
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// The snapshot codec; every length is checked before it is believed.
 #include "common/tensor/snapshot.h"
 
 #include <limits>

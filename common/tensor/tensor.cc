@@ -1,3 +1,4 @@
+// Sizes and construction of tensors.
 #include "common/tensor/tensor.h"
 
 #include <fmt/ranges.h>

@@ -1,3 +1,4 @@
+// Shapes, layouts and snapshots.
 #include "common/tensor/tensor.h"
 
 #include <numeric>

@@ -1,3 +1,4 @@
+// Plans of cases: dims, corners, strategies, layouts.
 #include "daemon/fuzz/case.h"
 
 #include <algorithm>

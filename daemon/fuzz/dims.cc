@@ -1,3 +1,4 @@
+// Corner rows first, then sizes drawn by strategy.
 #include "daemon/fuzz/dims.h"
 
 #include <algorithm>

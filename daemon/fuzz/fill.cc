@@ -1,3 +1,4 @@
+// Draws, folds, scales and clamps the values of one input.
 #include "daemon/fuzz/fill.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Values of every strategy, dtype and domain.
 #include "daemon/fuzz/fill.h"
 
 #include <algorithm>

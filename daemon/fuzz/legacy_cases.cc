@@ -1,3 +1,4 @@
+// Cases of existing clients, decision by decision.
 #include "daemon/fuzz/legacy_cases.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Cases of existing clients against the shared vectors.
 #include "daemon/fuzz/legacy_cases.h"
 
 #include <cstdlib>

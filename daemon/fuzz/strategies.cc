@@ -1,3 +1,4 @@
+// One row per strategy; there is no second list.
 #include "daemon/fuzz/strategies.h"
 
 #include <algorithm>
