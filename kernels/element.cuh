@@ -46,12 +46,14 @@ __device__ float reduce_block(float value, float* partial) {
   const unsigned lane = threadIdx.x % 32u;
   const unsigned warp = threadIdx.x / 32u;
   const unsigned warps = (blockDim.x + 31u) / 32u;
-  // Lanes beyond the block are not in the mask; what shuffles from them is not used.
   const unsigned lanes = min(32u, blockDim.x - warp * 32u);
   const unsigned mask = lanes == 32u ? 0xffffffffu : (1u << lanes) - 1u;
   for (unsigned step = 16u; step > 0u; step /= 2u) {
-    const float other = __shfl_down_sync(mask, value, step);
-    if (lane + step < lanes) value = Op::apply(value, other);
+    // A lane that does not exist must not be read from, even if the value were dropped.
+    const bool has_partner = lane + step < lanes;
+    const float other =
+        __shfl_sync(mask, value, static_cast<int>(has_partner ? lane + step : lane));
+    if (has_partner) value = Op::apply(value, other);
   }
   if (lane == 0u) partial[warp] = value;
   __syncthreads();

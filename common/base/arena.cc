@@ -1,18 +1,18 @@
 // memfd_create, ftruncate, mmap.
 #include "common/base/arena.h"
 
-#include <sys/mman.h>
-#include <sys/stat.h>
-
 #include <cerrno>
 #include <cstring>
+
+#include <sys/mman.h>
+#include <sys/stat.h>
 
 namespace gpuemu {
 namespace {
 
 Error refused(const char* call, uint64_t bytes) {
-  const ErrorCode code = errno == ENOMEM || errno == ENOSPC ? ErrorCode::ResourceExhausted
-                                                            : ErrorCode::Io;
+  const ErrorCode code =
+      errno == ENOMEM || errno == ENOSPC ? ErrorCode::ResourceExhausted : ErrorCode::Io;
   return error(code, "shared memory: {} of {} bytes: {}", call, bytes, std::strerror(errno));
 }
 
@@ -63,12 +63,13 @@ Status Arena::map(uint64_t bytes) {
 Status Arena::grow(uint64_t bytes) {
   if (bytes <= bytes_) return ok_status();
   const uint64_t rounded = (bytes + 0xfffff) & ~uint64_t{0xfffff};
-  if (::ftruncate(fd_.get(), static_cast<off_t>(rounded)) != 0) return refused("ftruncate", rounded);
+  if (::ftruncate(fd_.get(), static_cast<off_t>(rounded)) != 0)
+    return refused("ftruncate", rounded);
   return map(rounded);
 }
 
 Status Arena::refresh() {
-  struct stat info {};
+  struct stat info{};
   if (::fstat(fd_.get(), &info) != 0) return refused("fstat", 0);
   const auto now = static_cast<uint64_t>(info.st_size);
   return now == bytes_ ? ok_status() : map(now);

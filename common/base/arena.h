@@ -13,7 +13,8 @@ namespace gpuemu {
 
 class Arena {
  public:
-  /// A new memory of zero bytes; `fd()` may be inherited (no close-on-exec is set by dup2 in the child).
+  /// A new memory of zero bytes; `fd()` may be inherited (no close-on-exec is set by dup2 in the
+  /// child).
   static Result<Arena> create();
   /// Maps what another process created. The descriptor is owned from now on.
   static Result<Arena> open(UniqueFd fd);

@@ -1,7 +1,7 @@
 // Results, bounded bytes, hashes and files.
-#include <gtest/gtest.h>
-
 #include <filesystem>
+
+#include <gtest/gtest.h>
 
 #include "common/base/blake2.h"
 #include "common/base/bytes.h"

@@ -7,18 +7,30 @@ namespace gpuemu {
 
 const char* name_of(ErrorCode code) {
   switch (code) {
-    case ErrorCode::InvalidArgument: return "InvalidArgument";
-    case ErrorCode::NotFound: return "NotFound";
-    case ErrorCode::Corruption: return "Corruption";
-    case ErrorCode::Unsupported: return "Unsupported";
-    case ErrorCode::Unavailable: return "Unavailable";
-    case ErrorCode::Timeout: return "Timeout";
-    case ErrorCode::ResourceExhausted: return "ResourceExhausted";
-    case ErrorCode::Io: return "Io";
-    case ErrorCode::Compile: return "Compile";
-    case ErrorCode::Launch: return "Launch";
-    case ErrorCode::Cancelled: return "Cancelled";
-    case ErrorCode::Internal: return "Internal";
+    case ErrorCode::InvalidArgument:
+      return "InvalidArgument";
+    case ErrorCode::NotFound:
+      return "NotFound";
+    case ErrorCode::Corruption:
+      return "Corruption";
+    case ErrorCode::Unsupported:
+      return "Unsupported";
+    case ErrorCode::Unavailable:
+      return "Unavailable";
+    case ErrorCode::Timeout:
+      return "Timeout";
+    case ErrorCode::ResourceExhausted:
+      return "ResourceExhausted";
+    case ErrorCode::Io:
+      return "Io";
+    case ErrorCode::Compile:
+      return "Compile";
+    case ErrorCode::Launch:
+      return "Launch";
+    case ErrorCode::Cancelled:
+      return "Cancelled";
+    case ErrorCode::Internal:
+      return "Internal";
   }
   GPUEMU_UNREACHABLE();
 }

@@ -1,10 +1,10 @@
 // What an operation that did not work says: a code for programs, one sentence for people.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <string>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace gpuemu {
 

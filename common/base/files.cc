@@ -1,12 +1,12 @@
 // Reading and replacing whole files.
 #include "common/base/files.h"
 
+#include <cerrno>
+#include <cstring>
+
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cerrno>
-#include <cstring>
 
 #include "common/base/unique_fd.h"
 
@@ -15,7 +15,7 @@ namespace {
 
 Error system_error(const char* verb, const std::filesystem::path& path) {
   const int reason = errno;
-  const ErrorCode code = reason == ENOENT                      ? ErrorCode::NotFound
+  const ErrorCode code = reason == ENOENT                       ? ErrorCode::NotFound
                          : reason == ENOSPC || reason == EDQUOT ? ErrorCode::ResourceExhausted
                                                                 : ErrorCode::Io;
   return error(code, "cannot {} {}: {}", verb, path.string(), std::strerror(reason));
@@ -42,8 +42,7 @@ Result<std::string> read_file(const std::filesystem::path& path, size_t bytes_ma
 }
 
 Status write_file(const std::filesystem::path& path, std::string_view content) {
-  const std::filesystem::path beside =
-      path.string() + ".tmp" + std::to_string(::getpid());
+  const std::filesystem::path beside = path.string() + ".tmp" + std::to_string(::getpid());
   UniqueFd fd(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (!fd) return system_error("write", path);
   while (!content.empty()) {

@@ -1,4 +1,5 @@
-// Every limit of gpuemu, with its reason. Nothing else in the project is a bare number of this kind.
+// Every limit of gpuemu, with its reason. Nothing else in the project is a bare number of this
+// kind.
 #pragma once
 
 #include <chrono>

@@ -13,7 +13,7 @@ namespace gpuemu {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}        // NOLINT
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}          // NOLINT
   Result(Error failure) : state_(std::in_place_index<1>, std::move(failure)) {}  // NOLINT
 
   explicit operator bool() const { return state_.index() == 0; }
@@ -75,9 +75,9 @@ inline void take(Status&&) {}
 }  // namespace gpuemu
 
 /// The value of a Result (nothing for a Status), or return of its error from this function.
-#define GPUEMU_TRY(expression)                                      \
-  __extension__({                                                   \
-    auto gpuemu_try_result = (expression);                          \
-    if (!gpuemu_try_result) return gpuemu_try_result.error();       \
-    ::gpuemu::internal::take(std::move(gpuemu_try_result));         \
+#define GPUEMU_TRY(expression)                                \
+  __extension__({                                             \
+    auto gpuemu_try_result = (expression);                    \
+    if (!gpuemu_try_result) return gpuemu_try_result.error(); \
+    ::gpuemu::internal::take(std::move(gpuemu_try_result));   \
   })

@@ -1,9 +1,9 @@
 // A file descriptor with one owner.
 #pragma once
 
-#include <unistd.h>
-
 #include <utility>
+
+#include <unistd.h>
 
 namespace gpuemu {
 

@@ -16,8 +16,8 @@ namespace gpuemu {
 using Shape = std::vector<int64_t>;    ///< Sizes, each >= 0; [] is a scalar.
 using Strides = std::vector<int64_t>;  ///< In elements, one per dimension.
 
-/// Product of the sizes (1 for a scalar); InvalidArgument when a size is negative, the rank is above
-/// kRankMax or the product overflows or exceeds kTensorBytesMax elements.
+/// Product of the sizes (1 for a scalar); InvalidArgument when a size is negative, the rank is
+/// above kRankMax or the product overflows or exceeds kTensorBytesMax elements.
 Result<int64_t> checked_element_count(const Shape& shape);
 /// Product of the sizes. REQUIRES: checked_element_count(shape) succeeded.
 int64_t element_count(const Shape& shape);

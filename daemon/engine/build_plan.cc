@@ -30,8 +30,11 @@ class OffsetPlanner {
 
 void add_case_tensors(const CasePlan& plan, OffsetPlanner& offsets, ExecutionPlan& out) {
   for (const CaseTensor& input : plan.inputs) {
-    PlanTensor tensor{.name = input.name, .dtype = input.dtype, .shape = input.shape,
-                      .layout = input.layout, .base_offset_bytes = input.base_offset_bytes};
+    PlanTensor tensor{.name = input.name,
+                      .dtype = input.dtype,
+                      .shape = input.shape,
+                      .layout = input.layout,
+                      .base_offset_bytes = input.base_offset_bytes};
     tensor.arena_offset = offsets.take(packed_bytes(input.dtype, input.shape));
     const bool updated = std::ranges::any_of(
         plan.outputs, [&](const CaseTensor& output) { return output.name == input.name; });
@@ -43,8 +46,11 @@ void add_case_tensors(const CasePlan& plan, OffsetPlanner& offsets, ExecutionPla
     const bool known = std::ranges::any_of(
         out.tensors, [&](const PlanTensor& tensor) { return tensor.name == output.name; });
     if (known) continue;
-    PlanTensor tensor{.name = output.name, .role = PlanTensor::Role::Output, .dtype = output.dtype,
-                      .shape = output.shape, .layout = output.layout,
+    PlanTensor tensor{.name = output.name,
+                      .role = PlanTensor::Role::Output,
+                      .dtype = output.dtype,
+                      .shape = output.shape,
+                      .layout = output.layout,
                       .base_offset_bytes = output.base_offset_bytes};
     tensor.output_offset = offsets.take(packed_bytes(output.dtype, output.shape));
     out.tensors.push_back(std::move(tensor));
@@ -63,7 +69,8 @@ Status add_scratch(const KernelConfig& kernel, const Scope& scope, DType dtype,
     tensor.dtype = *scratch_dtype;
     for (const Expression& size : spec.shape) {
       auto value = size.evaluate(scope);
-      if (!value) return value.error().with_context("scratch '" + spec.name + "' of " + kernel.name);
+      if (!value)
+        return value.error().with_context("scratch '" + spec.name + "' of " + kernel.name);
       tensor.shape.push_back(*value);
     }
     auto count = checked_element_count(tensor.shape);
@@ -114,14 +121,22 @@ Result<std::vector<std::byte>> integer_bytes(const LaunchSpec::Arg& arg, const S
 Result<std::vector<std::byte>> scalar_bytes(const LaunchSpec::Arg& arg, const Scope& scope) {
   using Kind = LaunchSpec::Arg::Kind;
   switch (arg.kind) {
-    case Kind::Tensor: break;
-    case Kind::NullPointer: return bytes_of(uint64_t{0});
-    case Kind::I32: return integer_bytes<int32_t>(arg, scope);
-    case Kind::U32: return integer_bytes<uint32_t>(arg, scope);
-    case Kind::I64: return integer_bytes<int64_t>(arg, scope);
-    case Kind::U64: return integer_bytes<uint64_t>(arg, scope);
-    case Kind::F32: return bytes_of(static_cast<float>(GPUEMU_TRY(arg.value->evaluate_real(scope))));
-    case Kind::F64: return bytes_of(GPUEMU_TRY(arg.value->evaluate_real(scope)));
+    case Kind::Tensor:
+      break;
+    case Kind::NullPointer:
+      return bytes_of(uint64_t{0});
+    case Kind::I32:
+      return integer_bytes<int32_t>(arg, scope);
+    case Kind::U32:
+      return integer_bytes<uint32_t>(arg, scope);
+    case Kind::I64:
+      return integer_bytes<int64_t>(arg, scope);
+    case Kind::U64:
+      return integer_bytes<uint64_t>(arg, scope);
+    case Kind::F32:
+      return bytes_of(static_cast<float>(GPUEMU_TRY(arg.value->evaluate_real(scope))));
+    case Kind::F64:
+      return bytes_of(GPUEMU_TRY(arg.value->evaluate_real(scope)));
   }
   GPUEMU_UNREACHABLE();
 }
@@ -167,8 +182,8 @@ Result<PlanLaunch> build_launch(const LaunchSpec& spec, const Scope& scope,
 }  // namespace
 
 std::string with_dtype(std::string text, DType dtype) {
-  const std::pair<std::string_view, std::string_view> rules[] = {
-      {"{dtype}", name_of(dtype)}, {"{ctype}", cuda_type_of(dtype)}};
+  const std::pair<std::string_view, std::string_view> rules[] = {{"{dtype}", name_of(dtype)},
+                                                                 {"{ctype}", cuda_type_of(dtype)}};
   for (const auto& [from, to] : rules) {
     for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at)) {
       text.replace(at, from.size(), to);

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,16 +17,18 @@
 namespace gpuemu {
 
 struct CampaignOptions {
-  std::vector<std::string> ops;         ///< Empty: every op with a kernel.
-  std::vector<DType> dtypes;            ///< Restricts the ops' own.
-  uint64_t cases = 64;                  ///< Per op and dtype.
+  std::vector<std::string> ops;  ///< Empty: every op with a kernel.
+  std::vector<DType> dtypes;     ///< Restricts the ops' own.
+  uint64_t cases = 64;           ///< Per op and dtype.
+  std::optional<uint64_t>
+      cases_total;  ///< Instead: cases over all dtypes together, in iteration order.
   uint64_t seed = 0;
   std::vector<std::string> strategies;  ///< Empty: the configuration's.
   bool fail_fast = false;
-  std::string session;                  ///< Lanes are shared fairly among sessions.
+  std::string session;  ///< Lanes are shared fairly among sessions.
 };
 
-/// What the campaign tells while it runs; called by several threads, one at a time.
+/// What the campaign tells while it runs; called by several threads at once.
 struct CampaignEvents {
   /// Every case, in no particular order; returns when the result is kept.
   std::function<Status(const CaseOutcome&)> on_case;
@@ -40,8 +43,8 @@ class Campaign {
       : config_(config), kernels_(kernels), lanes_(lanes) {}
 
   /// NotFound for an unknown op. `cancel` ends it between cases; what was found is reported.
-  Result<TestReport> run(const CampaignOptions& options, const CampaignEvents& events,
-                         const std::atomic<bool>& cancel);
+  Result<TestReportReply> run(const CampaignOptions& options, const CampaignEvents& events,
+                              const std::atomic<bool>& cancel);
 
   /// One case of one op, with its variant chosen by policy and priority.
   Result<CaseOutcome> run_one(const OpConfig& op, const CasePlan& plan, bool keep_tensors,

@@ -52,18 +52,24 @@ std::string words_of(const HarnessFinding& finding) {
           "{} elements of output '{}' differ between two runs of the same inputs, the first is "
           "element {}; set deterministic = false when that is meant",
           finding.count, finding.tensor, finding.first_index);
-    case HarnessFinding::Kind::Launch: return finding.message;
+    case HarnessFinding::Kind::Launch:
+      return finding.message;
   }
   GPUEMU_UNREACHABLE();
 }
 
 FindingKind kind_of(HarnessFinding::Kind kind) {
   switch (kind) {
-    case HarnessFinding::Kind::NotWritten: return FindingKind::NotWritten;
-    case HarnessFinding::Kind::GuardDamaged: return FindingKind::GuardDamaged;
-    case HarnessFinding::Kind::InputModified: return FindingKind::InputModified;
-    case HarnessFinding::Kind::NonDeterministic: return FindingKind::NonDeterministic;
-    case HarnessFinding::Kind::Launch: return FindingKind::LaunchError;
+    case HarnessFinding::Kind::NotWritten:
+      return FindingKind::NotWritten;
+    case HarnessFinding::Kind::GuardDamaged:
+      return FindingKind::GuardDamaged;
+    case HarnessFinding::Kind::InputModified:
+      return FindingKind::InputModified;
+    case HarnessFinding::Kind::NonDeterministic:
+      return FindingKind::NonDeterministic;
+    case HarnessFinding::Kind::Launch:
+      return FindingKind::LaunchError;
   }
   GPUEMU_UNREACHABLE();
 }
@@ -95,7 +101,8 @@ std::vector<ValidationFailure> findings_before_values(const ExecutionReport& rep
 std::vector<ValidationFailure> findings_after_values(const ExecutionReport& report) {
   std::vector<ValidationFailure> all;
   for (const HarnessFinding& finding : report.harness) {
-    if (finding.kind == HarnessFinding::Kind::NonDeterministic) all.push_back(from_harness(finding));
+    if (finding.kind == HarnessFinding::Kind::NonDeterministic)
+      all.push_back(from_harness(finding));
   }
   return all;
 }
@@ -116,10 +123,12 @@ bool outputs_are_void(const std::vector<ValidationFailure>& findings) {
 
 ValidationFailure finding_of(const Error& failure) {
   switch (failure.code) {
-    case ErrorCode::Timeout: return {.kind = FindingKind::Timeout, .message = failure.message};
+    case ErrorCode::Timeout:
+      return {.kind = FindingKind::Timeout, .message = failure.message};
     case ErrorCode::Unavailable:
       return {.kind = FindingKind::WorkerLost, .message = failure.message};
-    default: return {.kind = FindingKind::LaunchError, .message = failure.message};
+    default:
+      return {.kind = FindingKind::LaunchError, .message = failure.message};
   }
 }
 

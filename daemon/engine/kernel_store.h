@@ -17,8 +17,8 @@ class KernelStore {
   /// outlive the store.
   KernelStore(const Config& config, std::string cache_folder, std::string arch);
 
-  /// Compile with the compiler's own lines; NotFound when an entry does not exist (the message lists
-  /// those there are); Unsupported for sources that are no text (cubin, fatbin).
+  /// Compile with the compiler's own lines; NotFound when an entry does not exist (the message
+  /// lists those there are); Unsupported for sources that are no text (cubin, fatbin).
   Result<std::shared_ptr<const PreparedKernel>> prepare(const KernelConfig& kernel, DType dtype);
 
  private:

@@ -210,8 +210,8 @@ struct SideBySide {
 
 SideBySide execute_both(const CaseRequest& request, const BuiltPlan& built, CaseMachine machine) {
   SideBySide both;
-  auto loaded = machine.worker.load(request.prepared.key, request.prepared.name,
-                                    request.prepared.ptx);
+  auto loaded =
+      machine.worker.load(request.prepared.key, request.prepared.name, request.prepared.ptx);
   const Status launched = loaded ? machine.worker.begin(built.plan) : Status(loaded.error());
   const Status asked = machine.reference.begin(reference_request(request, built));
   both.executed = launched ? machine.worker.finish() : Result<ExecutionReport>(launched.error());
@@ -230,8 +230,8 @@ Status judge(const CaseRequest& request, const BuiltPlan& built, const SideBySid
     failures.push_back(finding_of(both.executed.error()));
   }
   if (!both.expected) {
-    failures.push_back({.kind = FindingKind::ReferenceError,
-                        .message = both.expected.error().message});
+    failures.push_back(
+        {.kind = FindingKind::ReferenceError, .message = both.expected.error().message});
   }
   if (both.expected && !outputs_are_void(failures)) {
     GPUEMU_TRY(OutputJudge(request, built, arena).judge(*both.expected, outcome));
@@ -280,7 +280,7 @@ ReproductionInfo reproduction_of(const CasePlan& plan, const NamedTensors& input
   size_t bytes = 0;
   for (const auto& [name, tensor] : inputs) bytes += tensor.data.size();
   if (!inputs.empty() && bytes <= kSnapshotBytesMax) {
-    info.input_snapshot = encode_legacy_snapshot(inputs);
+    if (auto snapshot = encode_legacy_snapshot(inputs)) info.input_snapshot = *std::move(snapshot);
   }
   return info;
 }
@@ -309,8 +309,8 @@ Result<CaseOutcome> run_case(const CaseRequest& request, CaseMachine machine) {
   CaseOutcome outcome;
   outcome.result.seed = request.plan.case_seed;
   outcome.result.op_name = request.op.name;
-  const auto built = build_plan(request.config, request.kernel, request.prepared, request.op,
-                                request.plan);
+  const auto built =
+      build_plan(request.config, request.kernel, request.prepared, request.op, request.plan);
   if (!built) return built.error();
   GPUEMU_TRY(fill_arena(request, *built, machine.arena));
   const SideBySide both = execute_both(request, *built, machine);

@@ -25,7 +25,7 @@ struct DeviceProperties {
   uint32_t multiprocessors = 0;
   uint64_t shared_bytes_per_block_max = 49152;  ///< With opt-in.
   std::string driver_version;                   ///< Empty when there is no driver.
-  bool checks_bounds = false;  ///< Every access is checked against its allocation.
+  bool checks_bounds = false;                   ///< Every access is checked against its allocation.
 };
 
 struct Dim3 {
@@ -61,9 +61,9 @@ struct DeviceFinding {
   uint32_t ptx_line = 0;
   std::string instruction;
   Dim3 block{0, 0, 0}, thread{0, 0, 0};
-  std::string tensor;             ///< Name of the allocation concerned, "" when none.
-  int64_t byte_offset = 0;        ///< Within that allocation; negative or past its end possible.
-  uint64_t count = 1;             ///< Occurrences folded into this one (same pair of instructions).
+  std::string tensor;       ///< Name of the allocation concerned, "" when none.
+  int64_t byte_offset = 0;  ///< Within that allocation; negative or past its end possible.
+  uint64_t count = 1;       ///< Occurrences folded into this one (same pair of instructions).
 };
 
 struct LaunchConfig {
@@ -79,7 +79,7 @@ struct LaunchReport {
   std::vector<DeviceFinding> findings;  ///< Empty when nothing went wrong. At most kFindingsMax.
   uint64_t thread_instructions = 0;     ///< 0 where the device does not count.
   uint64_t elapsed_ns = 0;
-  std::vector<std::string> printed;     ///< Lines of device printf.
+  std::vector<std::string> printed;  ///< Lines of device printf.
 };
 
 using ModuleId = uint64_t;
@@ -100,7 +100,8 @@ class Device {
   virtual Status download(std::span<std::byte> to, uint64_t address) = 0;
   virtual Status fill(uint64_t address, std::byte value, uint64_t bytes) = 0;
 
-  /// PTX text. Compile error with line and column for text that is not PTX. `name` is used in messages.
+  /// PTX text. Compile error with line and column for text that is not PTX. `name` is used in
+  /// messages.
   virtual Result<ModuleId> load_module(const std::string& ptx, const std::string& name) = 0;
   virtual Status unload_module(ModuleId module) = 0;
   /// All entries in order of their appearance.

@@ -8,8 +8,8 @@
 
 namespace gpuemu {
 
-/// InvalidArgument naming what is wrong: argument count or sizes, grid, block or shared memory beyond
-/// the limits of `properties`, .reqntid or .maxntid violated.
+/// InvalidArgument naming what is wrong: argument count or sizes, grid, block or shared memory
+/// beyond the limits of `properties`, .reqntid or .maxntid violated.
 Status check_launch(const EntryInfo& entry, const LaunchConfig& config,
                     const DeviceProperties& properties);
 

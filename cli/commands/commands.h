@@ -1,0 +1,24 @@
+// Every subcommand's registration. Each sets session.exit_code when it has run.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "cli/commands/session.h"
+
+namespace gpuemu::cli {
+
+void add_daemon(CLI::App& app, Session& session);
+void add_test(CLI::App& app, Session& session);
+void add_fuzz(CLI::App& app, Session& session);
+void add_reproduce(CLI::App& app, Session& session);
+void add_minimize(CLI::App& app, Session& session);
+void add_failures(CLI::App& app, Session& session);
+void add_baseline(CLI::App& app, Session& session);
+void add_status(CLI::App& app, Session& session);
+void add_config(CLI::App& app, Session& session);
+void add_devices(CLI::App& app, Session& session);
+
+/// "text" or "json".
+void add_format(CLI::App& command, std::string& format);
+
+}  // namespace gpuemu::cli

@@ -1,0 +1,97 @@
+// `gpuemu daemon start|stop|status|logs`.
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <ostream>
+#include <thread>
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/launch_daemon.h"
+#include "common/base/limits.h"
+
+namespace gpuemu::cli {
+namespace {
+
+constexpr std::chrono::milliseconds kPoll{20};
+
+ExitCode start(bool background, Session& session) {
+  const auto config = session.config();
+  if (!config) return session.exit_code = ExitCode::Usage;
+  if (background) {
+    const Status ready = session.ensure_daemon();
+    if (!ready) return session.fail(ready.error());
+    session.out << "daemon is running at " << config->socket_path << '\n';
+    return session.exit_code = ExitCode::Ok;
+  }
+  if (session.daemon_answers()) {
+    return session.fail(
+        error(ErrorCode::Unavailable, "a daemon is already running at {}", config->socket_path));
+  }
+  return session.fail(become_daemon({session.program_folder, session.working_folder,
+                                     session.config_file, config->socket_path})
+                          .error());
+}
+
+ExitCode stop(Session& session) {
+  if (!session.daemon_answers()) {
+    session.out << "daemon is stopped\n";
+    return session.exit_code = ExitCode::Ok;
+  }
+  const auto before = session.call(DaemonStatusRequest{});
+  const auto reply = session.call(ShutdownRequest{});
+  if (!reply) return session.fail(reply.error());
+  const auto* status = before ? std::get_if<DaemonStatusReply>(&*before) : nullptr;
+  const auto pid = status != nullptr ? static_cast<pid_t>(status->pid) : 0;
+  const auto deadline = std::chrono::steady_clock::now() + kStopTimeout;
+  while (pid > 0 && ::kill(pid, 0) == 0) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      return session.fail(error(ErrorCode::Timeout,
+                                "the daemon (process {}) is still finishing its "
+                                "running requests",
+                                pid));
+    }
+    std::this_thread::sleep_for(kPoll);
+  }
+  session.out << "daemon is stopped\n";
+  return session.exit_code = ExitCode::Ok;
+}
+
+ExitCode logs(size_t lines, Session& session) {
+  const auto socket = session.socket_path();
+  if (!socket) return session.fail(socket.error());
+  const std::string path = (std::filesystem::path(*socket).parent_path() / "daemon.log").string();
+  std::ifstream file(path);
+  if (!file) return session.fail(error(ErrorCode::NotFound, "no log at {}", path));
+  std::deque<std::string> last;
+  for (std::string line; std::getline(file, line);) {
+    last.push_back(line);
+    if (last.size() > lines) last.pop_front();
+  }
+  for (const std::string& line : last) session.out << line << '\n';
+  return session.exit_code = ExitCode::Ok;
+}
+
+}  // namespace
+
+void add_daemon(CLI::App& app, Session& session) {
+  CLI::App* command = app.add_subcommand("daemon", "Start, stop and look at the daemon");
+  command->require_subcommand(1);
+  auto background = std::make_shared<bool>(false);
+  CLI::App* starting = command->add_subcommand("start", "Start a daemon for this project");
+  starting->add_flag("--background", *background, "Detached; returns when it answers");
+  starting->callback([background, &session] { start(*background, session); });
+  command->add_subcommand("stop", "Stop the daemon")->callback([&session] { stop(session); });
+  CLI::App* status = command->add_subcommand("status", "As `gpuemu status`");
+  status->callback([&session] {
+    session.out << (session.daemon_answers() ? "Daemon: running\n" : "Daemon: stopped\n");
+  });
+  auto lines = std::make_shared<size_t>(50);
+  CLI::App* showing = command->add_subcommand("logs", "Show the end of the daemon's log");
+  showing->add_option("-l,--lines", *lines, "Lines at most")->capture_default_str();
+  showing->callback([lines, &session] { logs(*lines, session); });
+}
+
+}  // namespace gpuemu::cli

@@ -1,0 +1,50 @@
+// Polling a job.
+#include "cli/commands/job.h"
+
+#include <ostream>
+
+namespace gpuemu::cli {
+namespace {
+
+constexpr uint64_t kPollMs = 200;
+constexpr int kBarWidth = 24;
+
+void draw(Session& session, const JobStatusReply& status, const std::string& what) {
+  if (!session.terminal) return;
+  const double part =
+      status.total > 0 ? static_cast<double>(status.done) / static_cast<double>(status.total) : 0;
+  const int filled = static_cast<int>(part * kBarWidth);
+  session.err << '\r' << what << " [" << std::string(static_cast<size_t>(filled), '#')
+              << std::string(static_cast<size_t>(kBarWidth - filled), ' ') << "] " << status.done
+              << '/' << status.total << fmt::format(" {:.0f}/s", status.rate);
+  if (status.failures > 0) session.err << ", " << status.failures << " bad";
+  session.err << "\x1b[K" << std::flush;
+}
+
+void clear(Session& session) {
+  if (session.terminal) session.err << "\r\x1b[K" << std::flush;
+}
+
+}  // namespace
+
+Result<JobResult> run_job(Session& session, const Request& request, const std::string& what) {
+  const Reply started = GPUEMU_TRY(session.call(request));
+  const auto* job = std::get_if<JobStartedReply>(&started);
+  if (job == nullptr) return JobResult{started, encode_reply(started), false};
+  bool cancelled = false;
+  for (;;) {
+    if (session.interrupted && !cancelled) {
+      GPUEMU_TRY(session.call(JobCancelRequest{job->job_id}));
+      cancelled = true;
+    }
+    const Reply reply = GPUEMU_TRY(session.call(JobStatusRequest{job->job_id, 0, kPollMs}));
+    const auto* status = std::get_if<JobStatusReply>(&reply);
+    if (status == nullptr) return JobResult{reply, encode_reply(reply), cancelled};
+    draw(session, *status, what);
+    if (status->state == JobState::Running) continue;
+    clear(session);
+    return JobResult{GPUEMU_TRY(decode_reply(status->result_json)), status->result_json, cancelled};
+  }
+}
+
+}  // namespace gpuemu::cli

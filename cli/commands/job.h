@@ -1,0 +1,20 @@
+// Running a streamed request to its end: progress on a terminal, Ctrl-C cancels and keeps what was
+// found.
+#pragma once
+
+#include <string>
+
+#include "cli/commands/session.h"
+
+namespace gpuemu::cli {
+
+struct JobResult {
+  Reply reply = OkReply{};
+  std::string json;  ///< The same, as the daemon wrote it.
+  bool interrupted = false;
+};
+
+/// `request` has stream set. `what` names the work in the progress line.
+Result<JobResult> run_job(Session& session, const Request& request, const std::string& what);
+
+}  // namespace gpuemu::cli

@@ -1,0 +1,144 @@
+// Text renderers. Pure: reply in, lines out.
+#include "cli/report/text.h"
+
+#include <algorithm>
+
+#include "common/base/blake2.h"
+#include "common/base/limits.h"
+#include "common/numeric/element.h"
+
+namespace gpuemu::cli {
+namespace {
+
+constexpr int64_t kElementsShown = 6;
+
+/// Messages hold script output: no control characters, one line, bounded.
+std::string one_line(const std::string& text) {
+  std::string clean;
+  for (const char letter : text) {
+    const bool control = static_cast<unsigned char>(letter) < 0x20 || letter == 0x7f;
+    if (control && !clean.empty() && clean.back() == ' ') continue;
+    clean += control ? ' ' : letter;
+  }
+  if (clean.size() > kMessageCharsMax) {
+    clean = clean.substr(0, kMessageCharsMax / 2) + " ... " +
+            clean.substr(clean.size() - kMessageCharsMax / 2);
+  }
+  return clean;
+}
+
+std::string dims_text(const ReproductionInfo& info) {
+  std::string text;
+  for (const auto& [name, value] : info.dims) text += fmt::format(" {}={}", name, value);
+  for (const auto& [name, value] : info.attrs) text += fmt::format(" {}={}", name, value);
+  return text;
+}
+
+void print_op(const OpTestReport& op, std::ostream& out, std::ostream& err) {
+  if (!op.skipped_reason.empty()) {
+    const std::string line = fmt::format("[SKIP] {} {}: {}\n", op.op_name, name_of(op.dtype),
+                                         one_line(op.skipped_reason));
+    out << line;
+    if (op.skipped_reason.starts_with("error: ")) err << line;
+    return;
+  }
+  if (op.failed == 0) {
+    out << fmt::format("[PASS] {} {} {} cases, largest error {:.3g} of its bound, {:.0f} cases/s\n",
+                       op.op_name, name_of(op.dtype), op.cases, op.worst_error_use,
+                       op.cases_per_second);
+    return;
+  }
+  const ValidationResult& first = op.failures.front();
+  const std::string where = first.repro_info ? dims_text(*first.repro_info) : "";
+  const std::string line =
+      fmt::format("[FAIL] {} (seed: {}): {} of {} {} cases; {}; case:{}\n", op.op_name, first.seed,
+                  op.failed, op.cases, name_of(op.dtype),
+                  first.failures.empty() ? "no finding" : describe(first.failures.front()), where);
+  out << line;
+  err << line;
+}
+
+}  // namespace
+
+std::string describe(const ValidationFailure& failure) {
+  std::string text = fmt::format("[{}] {}", name_of(failure.kind), one_line(failure.message));
+  if (failure.source_line > 0) {
+    const size_t slash = failure.source_file.rfind('/');
+    const std::string file =
+        slash == std::string::npos ? failure.source_file : failure.source_file.substr(slash + 1);
+    const std::string place = fmt::format("{}:{}", file, failure.source_line);
+    if (text.find(place) == std::string::npos) text += " at " + place;
+  }
+  return text;
+}
+
+void print_test_report(const TestReportReply& report, std::ostream& out, std::ostream& err) {
+  uint64_t good = 0, bad = 0;
+  for (const OpTestReport& op : report.ops) {
+    print_op(op, out, err);
+    if (op.skipped_reason.empty()) ++(op.failed == 0 ? good : bad);
+  }
+  const double seconds = static_cast<double>(report.duration_ms) / 1000;
+  out << fmt::format(
+      "{} ok, {} bad, {} skipped; {} cases in {:.2f} s{}\n", good, bad, report.skipped,
+      report.total, seconds,
+      seconds > 0 ? fmt::format(" ({:.0f} cases/s)", static_cast<double>(report.total) / seconds)
+                  : "");
+  out << fmt::format("seed {} on {} ({})\n", report.seed, report.device, report.backend);
+}
+
+std::string failure_line(const ValidationResult& result) {
+  std::string text = fmt::format("{} {} ", result.seed, result.op_name);
+  text += result.failures.empty() ? "[Unknown]" : describe(result.failures.front());
+  if (result.repro_info) {
+    std::string sizes;
+    for (const int64_t size : result.repro_info->shape) {
+      sizes += (sizes.empty() ? "" : ", ") + std::to_string(size);
+    }
+    text += fmt::format(" dtype: {} shape: [{}]", name_of(result.repro_info->dtype), sizes);
+  }
+  return text + fmt::format(" max_diff: {:.3e} seed: {}", result.max_diff, result.seed);
+}
+
+void print_case(const ValidationResult& result, std::ostream& out) {
+  out << fmt::format("case {} of {}: {}\n", result.seed, result.op_name,
+                     result.passed ? "passes" : "fails");
+  if (result.repro_info) {
+    const ReproductionInfo& info = *result.repro_info;
+    out << fmt::format("  dtype {}, layout {}, shape {}", name_of(info.dtype),
+                       lower_name_of(info.layout), to_string(info.shape));
+    if (!info.value_strategy.empty()) out << ", values " << info.value_strategy;
+    if (!info.kernel.empty()) out << ", kernel " << info.kernel;
+    out << '\n';
+    if (!info.dims.empty() || !info.attrs.empty()) out << " " << dims_text(info) << '\n';
+    if (info.base_seed && info.iteration) {
+      out << fmt::format("  base seed {}, iteration {}\n", *info.base_seed, *info.iteration);
+    }
+  }
+  for (const ValidationFailure& failure : result.failures) out << "  " << describe(failure) << '\n';
+  if (!result.error_stats) return;
+  const ErrorStats& stats = *result.error_stats;
+  out << fmt::format(
+      "  errors: {} of {} elements exceed; absolute max {:.3e} mean {:.3e} p99 {:.3e}; relative "
+      "max "
+      "{:.3e}; ulp max {}\n",
+      stats.num_exceeding, stats.count, stats.max_abs, stats.mean_abs, stats.p99_abs, stats.max_rel,
+      stats.max_ulp);
+}
+
+void print_inputs(const NamedTensors& inputs, std::ostream& out) {
+  for (const auto& [name, tensor] : inputs) {
+    const std::string_view bytes(reinterpret_cast<const char*>(tensor.data.data()),
+                                 tensor.data.size());
+    out << fmt::format("  input {} {} {} blake2b {}\n    ", name, name_of(tensor.dtype),
+                       to_string(tensor.shape), content_hash({bytes}));
+    const int64_t count = tensor.count();
+    for (int64_t index = 0; index < std::min(count, kElementsShown); ++index) {
+      const size_t at = static_cast<size_t>(index) * byte_size(tensor.dtype);
+      out << fmt::format("{} ", read_as_double(tensor.dtype, tensor.data.data() + at));
+    }
+    out << (count > kElementsShown ? "...\n" : "\n");
+  }
+}
+
+}  // namespace gpuemu::cli

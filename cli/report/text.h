@@ -1,0 +1,27 @@
+// Results as lines for people, in the forms that editors and scripts read with regular expressions.
+#pragma once
+
+#include <ostream>
+#include <string>
+
+#include "common/protocol/replies.h"
+
+namespace gpuemu::cli {
+
+/// One [PASS], [FAIL] or [SKIP] line per op and dtype, then a summary that names no op. The [FAIL]
+/// and [SKIP]-because-of-an-error lines go to `err` as well.
+void print_test_report(const TestReportReply& report, std::ostream& out, std::ostream& err);
+
+/// "SEED OP [Kind] message dtype: D shape: [..] max_diff: X seed: SEED"
+std::string failure_line(const ValidationResult& result);
+
+/// "Kind: message at kernel.cu:12", without control characters, at most one line.
+std::string describe(const ValidationFailure& failure);
+
+/// Everything that is known about a case: verdict, findings, dims, statistics.
+void print_case(const ValidationResult& result, std::ostream& out);
+
+/// The first elements of each input and a hash of all its bytes.
+void print_inputs(const NamedTensors& inputs, std::ostream& out);
+
+}  // namespace gpuemu::cli

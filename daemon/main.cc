@@ -1,0 +1,253 @@
+// gpuemu-daemon: builds the object graph, serves until SIGTERM or Shutdown.
+#include <cstdio>
+#include <filesystem>
+#include <thread>
+
+#include <CLI/CLI.hpp>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spdlog/sinks/rotating_file_sink.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "common/transport/server.h"
+#include "daemon/server/server.h"
+#include "runtime/backends/backends.h"
+
+extern char** environ;
+
+namespace gpuemu {
+namespace {
+
+constexpr int kExitOk = 0, kExitUsage = 2, kExitBroken = 3;
+constexpr size_t kLogBytesMax = size_t{8} << 20;
+
+std::map<std::string, std::string> environment() {
+  std::map<std::string, std::string> all;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const size_t equals = text.find('=');
+    if (equals != std::string::npos) all[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return all;
+}
+
+std::filesystem::path own_folder() {
+  std::error_code ignored;
+  return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
+}
+
+/// The first interpreter that imports NumPy: the configured one, the project's venv, PATH,
+/// Debian's.
+std::string find_python(const Config& config) {
+  if (!config.python.empty()) return config.python;
+  for (const std::string& candidate : {config.folder + "/.venv/bin/python", std::string("python3"),
+                                       std::string("/usr/bin/python3")}) {
+    const std::string command = "'" + candidate + "' -c 'import numpy' >/dev/null 2>&1";
+    if (std::system(command.c_str()) == 0) return candidate;
+  }
+  return "python3";
+}
+
+/// One daemon per database folder: the lock lives as long as the process.
+Result<UniqueFd> lock_folder(const std::filesystem::path& folder) {
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (failed) {
+    return error(ErrorCode::Io, "cannot make {}: {}", folder.string(), failed.message());
+  }
+  const std::filesystem::path path = folder.string() + ".lock";
+  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!fd) return error(ErrorCode::Io, "cannot open {}: {}", path.string(), std::strerror(errno));
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    char holder[32] = {};
+    const ssize_t got = ::read(fd.get(), holder, sizeof holder - 1);
+    return error(ErrorCode::Unavailable,
+                 "another daemon (process {}) uses {}; stop it with `gpuemu daemon stop` or set "
+                 "GPUEMU_DB and GPUEMU_SOCKET to other paths",
+                 got > 0 ? holder : "unknown", folder.string());
+  }
+  const std::string pid = std::to_string(::getpid());
+  if (::ftruncate(fd.get(), 0) != 0 ||
+      ::pwrite(fd.get(), pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
+    return error(ErrorCode::Io, "cannot write {}: {}", path.string(), std::strerror(errno));
+  }
+  return fd;
+}
+
+void open_log(const Config& config) {
+  const std::filesystem::path file =
+      std::filesystem::path(config.socket_path).parent_path() / "daemon.log";
+  std::error_code ignored;
+  std::filesystem::create_directories(file.parent_path(), ignored);
+  try {
+    spdlog::set_default_logger(
+        spdlog::rotating_logger_mt("gpuemu", file.string(), kLogBytesMax, 2));
+  } catch (const spdlog::spdlog_ex& failure) {
+    std::fprintf(stderr, "gpuemu-daemon: no log file: %s\n", failure.what());
+  }
+  spdlog::set_level(spdlog::level::from_str(config.log_level));
+  spdlog::flush_on(spdlog::level::info);
+}
+
+DeviceInfo info_of(const DeviceProperties& device) {
+  return {.name = device.name,
+          .backend = device.backend,
+          .architecture = "sm_" + std::to_string(device.sm),
+          .memory_bytes = device.memory_bytes,
+          .multiprocessors = device.multiprocessors,
+          .note = ""};
+}
+
+/// SIGTERM, SIGINT or request_stop, whichever comes first.
+class StopSignal {
+ public:
+  StopSignal() : event_(::eventfd(0, EFD_CLOEXEC)) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &set, nullptr);
+    signals_.reset(::signalfd(-1, &set, SFD_CLOEXEC));
+    ::signal(SIGPIPE, SIG_IGN);
+  }
+  void request() {
+    const uint64_t one = 1;
+    if (::write(event_.get(), &one, sizeof one) < 0) spdlog::error("cannot signal the stop");
+  }
+  void wait() {
+    pollfd waits[2] = {{event_.get(), POLLIN, 0}, {signals_.get(), POLLIN, 0}};
+    while (::poll(waits, 2, -1) < 0 && errno == EINTR) {
+    }
+  }
+
+ private:
+  UniqueFd event_, signals_;
+};
+
+LanePoolOptions lane_options(const Config& config, const std::string& backend, size_t devices) {
+  LanePoolOptions options;
+  const size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  options.count = static_cast<uint32_t>(backend == "cuda"     ? std::max<size_t>(1, devices)
+                                        : config.workers != 0 ? config.workers
+                                                              : cores);
+  options.worker.program = (own_folder() / "gpuemu-worker").string();
+  options.worker.backend = backend;
+  if (config.arch.starts_with("sm_")) options.worker.sm = std::atoi(config.arch.c_str() + 3);
+  options.reference.python = find_python(config);
+  options.reference.folder = config.folder;
+  return options;
+}
+
+std::string target_arch(const Config& config, const std::vector<DeviceProperties>& devices) {
+  if (config.arch.starts_with("sm_")) return config.arch;
+  return "sm_" + std::to_string(devices.empty() ? 80 : devices.front().sm);
+}
+
+int fail(const Error& failure, int code) {
+  spdlog::error("{}", failure.message);
+  std::fprintf(stderr, "gpuemu-daemon: %s\n", failure.message.c_str());
+  return code;
+}
+
+int serve(const ConfigSources& sources, Config config) {
+  StopSignal stop;
+  open_log(config);
+  for (const ConfigProblem& warning : config.warnings) spdlog::warn("{}", warning.text());
+  const auto lock = lock_folder(config.db_path);
+  if (!lock) return fail(lock.error(), kExitBroken);
+  auto store = open_store(config.db_path);
+  if (!store) return fail(store.error(), kExitBroken);
+
+  std::vector<DeviceProperties> devices;
+  for (DeviceProperties& device : list_devices()) {
+    if (config.backend == "auto" || device.backend == config.backend) {
+      devices.push_back(std::move(device));
+    }
+  }
+  if (devices.empty()) {
+    return fail(error(ErrorCode::Unavailable,
+                      "no device answers for backend '{}'; use "
+                      "backend = \"emulator\" on a machine without a GPU",
+                      config.backend),
+                kExitBroken);
+  }
+  const std::string backend = devices.front().backend;
+  std::erase_if(devices, [&](const DeviceProperties& one) { return one.backend != backend; });
+
+  const std::string socket_path = config.socket_path, db_path = config.db_path;
+  const LanePoolOptions lanes_wanted = lane_options(config, backend, devices.size());
+  auto pool = LanePool::create(lanes_wanted);
+  if (!pool) return fail(pool.error(), kExitBroken);
+  LanePool& lanes = **pool;
+  JobTable jobs;
+  const std::string file = config.file, arch = target_arch(config, devices);
+  ConfigWatch watch(sources, std::move(config));
+  ServerContext context{.config = watch,
+                        .store = **store,
+                        .lanes = lanes,
+                        .jobs = jobs,
+                        .cache_folder = db_path + ".cache",
+                        .arch = arch,
+                        .socket_path = socket_path,
+                        .db_path = db_path,
+                        .config_file = file,
+                        .devices = {},
+                        .backend = backend,
+                        .request_stop = [&stop] { stop.request(); }};
+  for (const DeviceProperties& device : devices) context.devices.push_back(info_of(device));
+
+  auto server = Server::listen(socket_path, [&context](std::string_view message) {
+    return handle_message(message, context);
+  });
+  if (!server) return fail(server.error(), kExitBroken);
+  spdlog::info("gpuemu-daemon {} serves {} at {} with {} lanes on {} ({}), references by {}",
+               kVersion, file.empty() ? "no gpuemu.toml" : file, socket_path, lanes.size(),
+               devices.front().name, backend, lanes_wanted.reference.python);
+  stop.wait();
+  spdlog::info("stopping");
+  jobs.stop();
+  lanes.shutdown();
+  (*server)->stop();
+  spdlog::info("stopped");
+  return kExitOk;
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Serves gpuemu's requests; see docs/config.md for its settings", "gpuemu-daemon");
+  std::string config_file;
+  app.set_version_flag("-V,--version", std::string("gpuemu-daemon v") + kVersion);
+  app.add_option("--config", config_file, "The gpuemu.toml to serve (default: found upwards)");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& wrong) {
+    return app.exit(wrong) == 0 ? kExitOk : kExitUsage;
+  }
+  ConfigSources sources;
+  sources.working_folder = std::filesystem::current_path().string();
+  sources.environment = environment();
+  if (!config_file.empty()) sources.file = config_file;
+  ConfigResult loaded = load_config(sources);
+  if (!loaded.config) {
+    std::fprintf(stderr, "%s", loaded.text().c_str());
+    return kExitUsage;
+  }
+  return serve(sources, *std::move(loaded.config));
+}
+
+}  // namespace
+}  // namespace gpuemu
+
+int main(int argc, char** argv) {
+  try {
+    return gpuemu::run(argc, argv);
+  } catch (const std::exception& surprise) {  // The last net.
+    std::fprintf(stderr, "gpuemu-daemon: %s\n", surprise.what());
+    return 3;
+  }
+}

@@ -1,0 +1,189 @@
+// References and op scripts over the stdin contract, on tensors that a client made.
+#include "daemon/server/client_ops.h"
+
+#include "common/base/limits.h"
+#include "common/tensor/snapshot.h"
+#include "daemon/fuzz/legacy_cases.h"
+#include "daemon/validate/validate.h"
+
+namespace gpuemu {
+namespace {
+
+constexpr uint64_t kArenaAlignment = 64;
+
+uint64_t aligned(uint64_t bytes) {
+  return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+}
+
+struct ScriptRun {
+  std::string script;
+  bool process_only = false;
+  std::vector<std::string> outputs;
+  uint64_t timeout_ms = 60'000;
+};
+
+/// A tensor of the arena by value, so that the next script may use the arena again.
+Result<Tensor> fetch(Arena& arena, const ReferenceTensor& at) {
+  Tensor tensor{at.dtype, at.shape, {}};
+  const auto bytes = GPUEMU_TRY(arena.range(
+      at.arena_offset, static_cast<uint64_t>(element_count(at.shape)) * byte_size(at.dtype)));
+  tensor.data.assign(bytes.begin(), bytes.end());
+  return tensor;
+}
+
+struct ScriptAnswer {
+  Tensor tensor;
+  bool wide = false;  ///< Function form: not rounded to the output's dtype.
+};
+
+Result<ScriptAnswer> run_script(const ScriptRun& run, const NamedTensors& inputs,
+                                const Kwargs& kwargs, Lane& lane) {
+  uint64_t end = 0;
+  for (const auto& [name, tensor] : inputs) end += aligned(tensor.data.size());
+  GPUEMU_TRY(lane.arena.grow(end + 1));
+  ReferenceRequest request;
+  request.script = run.script;
+  request.process_only = run.process_only;
+  request.kwargs = kwargs;
+  request.output_names = run.outputs;
+  request.result_offset = end;
+  request.timeout_ms = run.timeout_ms;
+  uint64_t at = 0;
+  for (const auto& [name, tensor] : inputs) {
+    const auto to = GPUEMU_TRY(lane.arena.range(at, tensor.data.size()));
+    std::copy(tensor.data.begin(), tensor.data.end(), to.begin());
+    request.inputs.push_back({name, tensor.dtype, tensor.shape, at});
+    at += aligned(tensor.data.size());
+  }
+  GPUEMU_TRY(lane.reference.begin(request));
+  const ReferenceReply reply = GPUEMU_TRY(lane.reference.finish());
+  GPUEMU_TRY(lane.arena.refresh());
+  if (reply.outputs.empty()) {
+    return error(ErrorCode::Compile, "{} returned no tensor", run.script);
+  }
+  return ScriptAnswer{GPUEMU_TRY(fetch(lane.arena, reply.outputs.front())), reply.function_form};
+}
+
+ScriptRun reference_run(const Config& config, const OpConfig& op) {
+  ScriptRun run;
+  run.script = op.reference;
+  run.process_only = op.reference_mode == "process";
+  for (const TensorSpec& output : op.outputs) run.outputs.push_back(output.name);
+  run.timeout_ms = static_cast<uint64_t>(config.reference_timeout_s * 1000);
+  return run;
+}
+
+ValidationResult compare(const Config& config, const OpConfig& op, const NamedTensors& inputs,
+                         const Tensor& output, const ScriptAnswer& expected) {
+  Comparison comparison;
+  comparison.output_name = "output";
+  comparison.output = view_of(output);
+  comparison.reference = view_of(expected.tensor);
+  comparison.reference_is_wide = expected.wide;
+  for (const auto& [name, tensor] : inputs) comparison.inputs[name] = view_of(tensor);
+  comparison.first_input = !op.input_names.empty() ? op.input_names.front()
+                           : !inputs.empty()       ? inputs.begin()->first
+                                                   : "";
+  comparison.policy.tolerance = config.tolerance_for(op, output.dtype);
+  comparison.policy.error_scale = op.error_scale;
+  comparison.policy.check_nan = config.check_nan;
+  comparison.policy.check_inf = config.check_inf;
+  comparison.policy.invariants = op.invariants;
+  if (op.has_nan_policy) comparison.policy.nan_policy = op.nan_policy;
+  Verdict verdict = validate(comparison);
+  ValidationResult result;
+  result.op_name = op.name;
+  result.failures = std::move(verdict.failures);
+  result.passed = result.failures.empty();
+  result.max_diff = verdict.max_diff;
+  result.max_rel_diff = verdict.max_rel_diff;
+  result.error_stats = verdict.stats;
+  return result;
+}
+
+ReproductionInfo client_case_info(const LegacyCase& made, const FuzzConfig& config) {
+  ReproductionInfo info;
+  info.seed = made.case_seed;
+  info.fuzz_config = config;
+  info.shape = made.shape;
+  info.strides = made.strides;
+  info.dtype = made.dtype;
+  info.layout = made.layout;
+  if (auto snapshot = encode_legacy_snapshot(made.inputs)) {
+    info.input_snapshot = *std::move(snapshot);
+  }
+  return info;
+}
+
+}  // namespace
+
+Result<ValidationResult> judge_submitted(const Config& config, const OpConfig& op,
+                                         const NamedTensors& inputs, const Tensor& output,
+                                         const Kwargs& kwargs, Lane& lane) {
+  const auto start = std::chrono::steady_clock::now();
+  const ScriptAnswer expected =
+      GPUEMU_TRY(run_script(reference_run(config, op), inputs, kwargs, lane));
+  ValidationResult result = compare(config, op, inputs, output, expected);
+  result.timestamp = now_seconds();
+  result.duration_ms = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(
+                                                 std::chrono::steady_clock::now() - start)
+                                                 .count());
+  return result;
+}
+
+ValidationResult judge_script(const Config& config, const OpConfig& op, const NamedTensors& inputs,
+                              const Kwargs& kwargs, Lane& lane) {
+  const auto broken = [&](const Error& failure) {
+    ValidationResult result;
+    result.op_name = op.name;
+    result.passed = false;
+    result.timestamp = now_seconds();
+    result.failures.push_back({.kind = FindingKind::ReferenceError, .message = failure.message});
+    return result;
+  };
+  ScriptRun run = reference_run(config, op);
+  run.script = op.op_script;
+  run.process_only = true;
+  const auto output = run_script(run, inputs, kwargs, lane);
+  if (!output) return broken(output.error().with_context("op script"));
+  auto result = judge_submitted(config, op, inputs, output->tensor, kwargs, lane);
+  if (!result) return broken(result.error());
+  return *std::move(result);
+}
+
+Reply fuzz_script_op(const OpConfig& op, const FuzzOpRequest& request, Call& call,
+                     const Config& config, JobControl& control) {
+  if (op.mode != ExecutionMode::ScriptBased || op.op_script.empty()) {
+    return ErrorReply{
+        WireErrorCode::InvalidRequest,
+        fmt::format("op '{}' runs in the client, so the daemon has nothing to compare with its "
+                    "reference; fuzz it from the client (fuzz_op_client_side), or give it an "
+                    "op_script with execution_mode = \"script_based\", or a kernel",
+                    op.name)};
+  }
+  const FuzzConfig fuzz = request.fuzz_config.value_or(FuzzConfig{});
+  FuzzResultsReply reply;
+  reply.seed = fuzz.seed;
+  control.total = request.iterations;
+  for (uint64_t number = 0; number < request.iterations && !control.cancel; ++number) {
+    auto made = make_legacy_case(fuzz, op.input_names, number);
+    if (!made) return error_reply(made.error());
+    auto lease = call.context.lanes.acquire(call.key);
+    if (!lease) return error_reply(lease.error());
+    ValidationResult result = judge_script(config, op, made->inputs, {}, **lease);
+    result.seed = made->case_seed;
+    if (!result.passed) result.repro_info = client_case_info(*made, fuzz);
+    const Status kept = call.context.store.put_result(result, !result.passed);
+    if (!kept) return error_reply(kept.error());
+    ++reply.total;
+    ++(result.passed ? reply.passed : reply.failed);
+    ++control.done;
+    if (result.passed) continue;
+    ++control.failures;
+    if (reply.failures.size() < kFailuresListedMax) reply.failures.push_back(std::move(result));
+    if (request.fail_fast) break;
+  }
+  return reply;
+}
+
+}  // namespace gpuemu

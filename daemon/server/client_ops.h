@@ -1,0 +1,26 @@
+// Ops of existing clients: their outputs come from a client or from an op script, never from a
+// kernel of ours.
+#pragma once
+
+#include "common/config/config.h"
+#include "common/protocol/replies.h"
+#include "common/protocol/requests.h"
+#include "daemon/server/handlers.h"
+
+namespace gpuemu {
+
+/// Runs the op's reference on `inputs` and compares. The reference's failure is an error here.
+Result<ValidationResult> judge_submitted(const Config& config, const OpConfig& op,
+                                         const NamedTensors& inputs, const Tensor& output,
+                                         const Kwargs& kwargs, Lane& lane);
+
+/// FuzzOp for an op with an op script: cases of the clients' generator. Ops that run in the client
+/// get an honest error: there is nothing here to test.
+Reply fuzz_script_op(const OpConfig& op, const FuzzOpRequest& request, Call& call,
+                     const Config& config, JobControl& control);
+
+/// Runs reference and op script on given inputs; a script's failure is a finding.
+ValidationResult judge_script(const Config& config, const OpConfig& op, const NamedTensors& inputs,
+                              const Kwargs& kwargs, Lane& lane);
+
+}  // namespace gpuemu

@@ -1,0 +1,68 @@
+// Ping, Shutdown, what there is, and jobs.
+#include <unistd.h>
+
+#include "daemon/server/handlers.h"
+
+namespace gpuemu {
+namespace {
+
+uint64_t uptime_seconds(const ServerContext& context) {
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(
+                                   std::chrono::steady_clock::now() - context.start)
+                                   .count());
+}
+
+}  // namespace
+
+Reply handle(const PingRequest&, Call& call) {
+  PongReply pong;
+  pong.version = kVersion;
+  pong.uptime_secs = uptime_seconds(call.context);
+  pong.capabilities = {"kernels", "jobs", "run_tests", "op_name", "minimize_stream"};
+  pong.backend = call.context.backend;
+  pong.devices = call.context.devices;
+  return pong;
+}
+
+Reply handle(const ShutdownRequest&, Call& call) {
+  call.context.request_stop();
+  return OkReply{};
+}
+
+Reply handle(const DevicesRequest&, Call& call) { return DevicesReply{call.context.devices}; }
+
+Reply handle(const ConfigShowRequest&, Call& call) {
+  return ConfigShowReply{call.context.config_file, "{}"};
+}
+
+Reply handle(const DaemonStatusRequest&, Call& call) {
+  const ServerContext& context = call.context;
+  DaemonStatusReply status;
+  status.version = kVersion;
+  status.backend = context.backend;
+  status.socket_path = context.socket_path;
+  status.config_path = context.config_file;
+  status.storage_path = context.db_path;
+  status.pid = static_cast<uint64_t>(::getpid());
+  status.uptime_secs = uptime_seconds(context);
+  status.workers = context.lanes.size();
+  status.jobs_running = context.jobs.running();
+  status.requests_served = context.requests;
+  status.devices = context.devices;
+  return status;
+}
+
+Reply handle(const JobStatusRequest& request, Call& call) {
+  auto status =
+      call.context.jobs.status(request.job_id, std::chrono::milliseconds(request.wait_ms));
+  if (!status) return error_reply(status.error());
+  return *std::move(status);
+}
+
+Reply handle(const JobCancelRequest& request, Call& call) {
+  const Status cancelled = call.context.jobs.cancel(request.job_id);
+  if (!cancelled) return error_reply(cancelled.error());
+  return OkReply{};
+}
+
+}  // namespace gpuemu

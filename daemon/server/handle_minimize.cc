@@ -1,0 +1,155 @@
+// Minimize: the smallest case of the same op that fails in the same way; every trial runs the
+// kernel.
+#include <algorithm>
+
+#include "daemon/minimize/minimize.h"
+#include "daemon/server/handlers.h"
+#include "daemon/server/stored_failure.h"
+
+namespace gpuemu {
+namespace {
+
+/// Runs smaller cases of one failure and remembers the last that failed in the same way.
+class Trials {
+ public:
+  Trials(const OpConfig& op, CasePlan plan, Project& project, Call& call, JobControl& control)
+      : op_(op), plan_(std::move(plan)), project_(project), call_(call), control_(control) {}
+
+  /// The kind of the case's failure; nothing when it passes or cannot be made.
+  std::optional<std::string> run(const CasePlan& plan) {
+    ++control_.done;
+    auto outcome = project_.campaign().run_one(op_, plan, false, call_.key);
+    if (!outcome || outcome->result.passed) return std::nullopt;
+    ++control_.failures;
+    return name_of(outcome->result.failures.front().kind);
+  }
+  std::optional<std::string> run_dims(const Dims& dims) {
+    const auto smaller = with_dims(op_, plan_, dims);
+    return smaller ? run(*smaller) : std::nullopt;
+  }
+  std::optional<std::string> run_values(const ValueChoice& choice) {
+    return run(with_values(choice));
+  }
+  CasePlan with_values(const ValueChoice& choice) const {
+    CasePlan simpler = plan_;
+    simpler.value_strategy = choice.strategy;
+    simpler.value_scale = choice.scale;
+    return simpler;
+  }
+  const CasePlan& plan() const { return plan_; }
+  void accept(CasePlan plan) { plan_ = std::move(plan); }
+
+ private:
+  const OpConfig& op_;
+  CasePlan plan_;
+  Project& project_;
+  Call& call_;
+  JobControl& control_;
+};
+
+Dims lower_bounds(const OpConfig& op) {
+  Dims lower;
+  for (const DimSpec& dim : op.dims) {
+    if (!dim.values.empty()) lower[dim.name] = *std::ranges::min_element(dim.values);
+  }
+  return lower;
+}
+
+/// Seeds of minimized cases are derived, so that they never stand for the original.
+uint64_t minimized_seed_of(uint64_t seed, const CasePlan& plan) {
+  std::string label;
+  for (const auto& [name, value] : plan.dims) label += fmt::format("{}={},", name, value);
+  label += fmt::format("{}*{}", plan.value_strategy, plan.value_scale);
+  return case_seed_of(seed, 0, label);
+}
+
+Shape representative(const CasePlan& plan) {
+  return plan.outputs.empty() ? Shape{} : plan.outputs.front().shape;
+}
+
+/// Stores the smaller case as a failure of its own and fills the reply.
+Reply finish(const OpConfig& op, const ValidationResult& original, Trials& trials, uint64_t count,
+             Project& project, Call& call) {
+  const CasePlan start = *plan_from(op, *original.repro_info);
+  CasePlan smallest = trials.plan();
+  const bool smaller = smallest.dims != start.dims ||
+                       smallest.value_strategy != start.value_strategy ||
+                       smallest.value_scale != start.value_scale;
+  auto outcome = project.campaign().run_one(op, smallest, false, call.key);
+  if (!outcome) return error_reply(outcome.error());
+  MinimizeResultReply reply;
+  reply.original_seed = original.seed;
+  reply.minimized_seed = smaller ? minimized_seed_of(original.seed, smallest) : original.seed;
+  reply.original_shape = representative(start);
+  reply.minimized_shape = representative(smallest);
+  reply.original_dims = start.dims;
+  reply.minimized_dims = smallest.dims;
+  reply.trials = count;
+  reply.result = std::move(outcome->result);
+  reply.result.seed = reply.minimized_seed;
+  if (reply.result.repro_info) reply.result.repro_info->seed = reply.minimized_seed;
+  if (smaller) {
+    const Status kept = call.context.store.put_result(reply.result, !reply.result.passed);
+    if (!kept) return error_reply(kept.error());
+  }
+  return reply;
+}
+
+Reply minimize(const MinimizeRequest& request, Call& call, JobControl& control) {
+  const auto failure = find_failure(call.context.store, request.seed, request.op_name);
+  if (!failure) return error_reply(failure.error());
+  auto project = open_project(call);
+  if (!project) return config_error(project.error());
+  const OpConfig* op = (*project)->config().find_op(failure->op_name);
+  if (op == nullptr) return op_not_found((*project)->config(), failure->op_name);
+  if (op->mode != ExecutionMode::Kernel || !failure->repro_info ||
+      !failure->repro_info->base_seed) {
+    return ErrorReply{WireErrorCode::InvalidRequest,
+                      fmt::format("the failure {} of '{}' was submitted by a client; the daemon "
+                                  "has no kernel to run smaller cases with",
+                                  failure->seed, failure->op_name)};
+  }
+  const auto plan = plan_from(*op, *failure->repro_info);
+  if (!plan) return error_reply(plan.error());
+  Trials trials(*op, *plan, **project, call, control);
+  control.total = request.max_iters;
+  const auto kind = trials.run(*plan);
+  if (!kind) {
+    return ErrorReply{WireErrorCode::InvalidRequest,
+                      fmt::format("the case {} of '{}' passes now; there is nothing to minimize",
+                                  failure->seed, failure->op_name)};
+  }
+  const auto cancelled = [&control] { return control.cancel.load(); };
+  uint64_t count = 0;
+  if (request.strategy == MinimizeStrategy::BinarySearchDims) {
+    const DimsMinimum minimum = minimize_dims(
+        plan->dims, *kind, [&](const Dims& dims) { return trials.run_dims(dims); },
+        {.lower = lower_bounds(*op), .trials_max = request.max_iters, .cancelled = cancelled});
+    count = minimum.trials;
+    auto smallest = with_dims(*op, *plan, minimum.dims);
+    if (smallest) trials.accept(*std::move(smallest));
+  } else {
+    ValueOptions options;
+    options.trials_max = request.max_iters;
+    options.cancelled = cancelled;
+    const ValueMinimum minimum = minimize_values(
+        {plan->value_strategy, plan->value_scale}, *kind,
+        [&](const ValueChoice& choice) { return trials.run_values(choice); }, options);
+    count = minimum.trials;
+    trials.accept(trials.with_values(minimum.choice));
+  }
+  return finish(*op, *failure, trials, count, **project, call);
+}
+
+}  // namespace
+
+Reply handle(const MinimizeRequest& request, Call& call) {
+  Call kept = call;
+  const JobTable::Work work = [request, kept](JobControl& control) mutable {
+    return minimize(request, kept, control);
+  };
+  if (request.stream) return JobStartedReply{call.context.jobs.start(work)};
+  return call.context.jobs.run(call.key, work);
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,96 @@
+// Stored results, failures and baselines of results.
+#include <algorithm>
+#include <cmath>
+
+#include "daemon/server/handlers.h"
+
+namespace gpuemu {
+namespace {
+
+// What one comparison looks at, as the protocol says.
+constexpr size_t kComparedMax = 1000;
+// What one listing may return: a reply must stay below what clients read.
+constexpr size_t kListedMax = 10'000;
+// A difference counts as grown above this factor and this much.
+constexpr double kGrowth = 1.1;
+constexpr double kSlack = 1e-10;
+constexpr double kSmallest = 1e-15;
+
+size_t bounded(uint64_t limit) {
+  return static_cast<size_t>(std::min<uint64_t>(limit, kListedMax));
+}
+
+const ValidationResult* matching(const std::vector<ValidationResult>& baseline,
+                                 const ValidationResult& current) {
+  const ValidationResult* same_op = nullptr;
+  for (const ValidationResult& old : baseline) {
+    if (old.op_name != current.op_name) continue;
+    if (old.seed == current.seed) return &old;
+    if (same_op == nullptr) same_op = &old;
+  }
+  return same_op;
+}
+
+BaselineComparison compare(const ValidationResult& current, const ValidationResult* old) {
+  BaselineComparison comparison;
+  comparison.op_name = current.op_name;
+  comparison.seed = current.seed;
+  comparison.current_max_diff = current.max_diff;
+  comparison.current_passed = current.passed;
+  if (old == nullptr) return comparison;
+  comparison.baseline_max_diff = old->max_diff;
+  comparison.baseline_passed = old->passed;
+  comparison.relative_change =
+      (current.max_diff - old->max_diff) / std::max(old->max_diff, kSmallest);
+  const bool within = current.max_diff <= kGrowth * old->max_diff + kSlack;
+  comparison.is_regression = !within || (old->passed && !current.passed);
+  return comparison;
+}
+
+Reply results_reply(Result<std::vector<ValidationResult>> listed) {
+  if (!listed) return error_reply(listed.error());
+  return ResultsReply{*std::move(listed)};
+}
+
+}  // namespace
+
+Reply handle(const GetResultRequest& request, Call& call) {
+  auto result = call.context.store.result(request.seed, request.op_name);
+  if (!result) return error_reply(result.error());
+  return ValidationResultReply{*std::move(result)};
+}
+
+Reply handle(const ListResultsRequest& request, Call& call) {
+  return results_reply(call.context.store.list_results(bounded(request.limit), request.op_name));
+}
+
+Reply handle(const ListFailuresRequest& request, Call& call) {
+  return results_reply(call.context.store.list_failures(bounded(request.limit), request.op_name));
+}
+
+Reply handle(const StoreBaselineRequest& request, Call& call) {
+  if (request.tag.empty()) {
+    return ErrorReply{WireErrorCode::InvalidRequest, "a baseline needs a tag, got ''"};
+  }
+  const auto results = call.context.store.list_results(kListedMax);
+  if (!results) return error_reply(results.error());
+  const Status stored = call.context.store.put_baseline(request.tag, *results);
+  if (!stored) return error_reply(stored.error());
+  return OkReply{};
+}
+
+Reply handle(const CompareBaselineRequest& request, Call& call) {
+  const auto baseline = call.context.store.baseline(request.tag);
+  if (!baseline) return error_reply(baseline.error());
+  const auto results = call.context.store.list_results(kComparedMax);
+  if (!results) return error_reply(results.error());
+  BaselineComparisonReply reply;
+  reply.baseline_tag = request.tag;
+  for (const ValidationResult& current : *results) {
+    reply.comparisons.push_back(compare(current, matching(*baseline, current)));
+    reply.has_regressions = reply.has_regressions || reply.comparisons.back().is_regression;
+  }
+  return reply;
+}
+
+}  // namespace gpuemu

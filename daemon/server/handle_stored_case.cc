@@ -1,0 +1,69 @@
+// Reproduce and GetCase: a stored failure made again from its seed.
+#include "common/tensor/snapshot.h"
+#include "daemon/server/client_ops.h"
+#include "daemon/server/handlers.h"
+#include "daemon/server/stored_failure.h"
+
+namespace gpuemu {
+namespace {
+
+/// The stored inputs of a case that a client submitted.
+Result<NamedTensors> stored_inputs(const ValidationResult& failure) {
+  if (!failure.repro_info || !failure.repro_info->input_snapshot) return NamedTensors{};
+  return decode_legacy_snapshot(*failure.repro_info->input_snapshot);
+}
+
+/// A failure of a generated kernel case, run again with the configuration of now.
+Reply rerun_kernel_case(const ValidationResult& failure, const OpConfig& op, Project& project,
+                        const std::string& session) {
+  const auto plan = plan_from(op, *failure.repro_info);
+  if (!plan) return error_reply(plan.error());
+  auto outcome = project.campaign().run_one(op, *plan, true, session);
+  if (!outcome) return error_reply(outcome.error());
+  outcome->result.seed = failure.seed;
+  return ReproduceResultReply{std::move(outcome->result), std::move(outcome->inputs)};
+}
+
+}  // namespace
+
+Reply handle(const ReproduceRequest& request, Call& call) {
+  auto failure = find_failure(call.context.store, request.seed, request.op_name);
+  if (!failure) return error_reply(failure.error());
+  auto project = open_project(call);
+  if (!project) return config_error(project.error());
+  const OpConfig* op = (*project)->config().find_op(failure->op_name);
+  const bool generated = failure->repro_info && failure->repro_info->base_seed.has_value();
+  if (op != nullptr && generated && op->mode == ExecutionMode::Kernel) {
+    return rerun_kernel_case(*failure, *op, **project, call.key);
+  }
+  auto inputs = stored_inputs(*failure);
+  if (!inputs) return error_reply(inputs.error());
+  if (op != nullptr && op->mode == ExecutionMode::ScriptBased && !op->op_script.empty()) {
+    auto lease = call.context.lanes.acquire(call.key);
+    if (!lease) return error_reply(lease.error());
+    ValidationResult again = judge_script((*project)->config(), *op, *inputs, {}, **lease);
+    again.seed = failure->seed;
+    again.repro_info = failure->repro_info;
+    return ReproduceResultReply{std::move(again), *std::move(inputs)};
+  }
+  return ReproduceResultReply{*std::move(failure), *std::move(inputs)};
+}
+
+Reply handle(const GetCaseRequest& request, Call& call) {
+  const auto failure = find_failure(call.context.store, request.seed, request.op_name);
+  if (!failure) return error_reply(failure.error());
+  auto project = open_project(call);
+  if (!project) return config_error(project.error());
+  const OpConfig* op = (*project)->config().find_op(failure->op_name);
+  if (op == nullptr) return op_not_found((*project)->config(), failure->op_name);
+  if (!failure->repro_info || !failure->repro_info->base_seed) {
+    auto inputs = stored_inputs(*failure);
+    if (!inputs) return error_reply(inputs.error());
+    return CaseReply{encode_result(*failure), *std::move(inputs)};
+  }
+  const auto plan = plan_from(*op, *failure->repro_info);
+  if (!plan) return error_reply(plan.error());
+  return CaseReply{encode_result(*failure), make_inputs(*op, *plan)};
+}
+
+}  // namespace gpuemu

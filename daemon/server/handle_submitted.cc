@@ -1,0 +1,68 @@
+// ValidateOp and SubmitOutput: the client ran the op, the daemon judges.
+#include "common/tensor/snapshot.h"
+#include "daemon/server/client_ops.h"
+#include "daemon/server/handlers.h"
+
+namespace gpuemu {
+namespace {
+
+struct Submission {
+  const std::string& op_name;
+  const NamedTensors& inputs;
+  const Tensor& output;
+  const Kwargs& kwargs;
+  uint64_t seed;
+};
+
+/// The verdict, stored; or the reply that says why there is none.
+std::variant<ValidationResult, ErrorReply> judge(const Submission& submission, Call& call) {
+  auto project = open_project(call);
+  if (!project) return config_error(project.error());
+  const Config& config = (*project)->config();
+  const OpConfig* op = config.find_op(submission.op_name);
+  if (op == nullptr) return op_not_found(config, submission.op_name);
+  auto lease = call.context.lanes.acquire(call.key);
+  if (!lease) return error_reply(lease.error());
+  auto result = judge_submitted(config, *op, submission.inputs, submission.output,
+                                submission.kwargs, **lease);
+  if (!result) return ErrorReply{WireErrorCode::ReferenceScriptFailed, result.error().message};
+  result->seed = submission.seed;
+  if (!result->passed) {
+    ReproductionInfo info;
+    info.seed = submission.seed;
+    info.shape = submission.output.shape;
+    info.strides = row_major_strides(submission.output.shape);
+    info.dtype = submission.output.dtype;
+    if (auto snapshot = encode_legacy_snapshot(submission.inputs)) {
+      info.input_snapshot = *std::move(snapshot);
+    }
+    result->repro_info = std::move(info);
+  }
+  const Status kept = call.context.store.put_result(*result, !result->passed);
+  if (!kept) return error_reply(kept.error());
+  return *std::move(result);
+}
+
+uint64_t nanoseconds_now() {
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                   std::chrono::system_clock::now().time_since_epoch())
+                                   .count());
+}
+
+}  // namespace
+
+Reply handle(const ValidateOpRequest& request, Call& call) {
+  auto verdict = judge(
+      {request.op_name, request.inputs, request.output, request.kwargs, nanoseconds_now()}, call);
+  if (auto* failure = std::get_if<ErrorReply>(&verdict)) return *failure;
+  return ValidationResultReply{std::get<ValidationResult>(std::move(verdict))};
+}
+
+Reply handle(const SubmitOutputRequest& request, Call& call) {
+  auto verdict =
+      judge({request.op_name, request.inputs, request.output, request.kwargs, request.seed}, call);
+  if (auto* failure = std::get_if<ErrorReply>(&verdict)) return *failure;
+  return SubmitResultReply{std::get<ValidationResult>(std::move(verdict))};
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,67 @@
+// One handler per request; std::visit over Request picks it, so a request without one does not
+// compile.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "daemon/server/server.h"
+
+namespace gpuemu {
+
+/// What a handler knows beside the request: the context and the message's own text, which names
+/// repeated requests.
+struct Call {
+  ServerContext& context;
+  std::string key;
+};
+
+// handle_basic.cc
+Reply handle(const PingRequest& request, Call& call);
+Reply handle(const ShutdownRequest& request, Call& call);
+Reply handle(const DevicesRequest& request, Call& call);
+Reply handle(const ConfigShowRequest& request, Call& call);
+Reply handle(const DaemonStatusRequest& request, Call& call);
+Reply handle(const JobStatusRequest& request, Call& call);
+Reply handle(const JobCancelRequest& request, Call& call);
+// handle_submitted.cc
+Reply handle(const ValidateOpRequest& request, Call& call);
+Reply handle(const SubmitOutputRequest& request, Call& call);
+// handle_results.cc
+Reply handle(const GetResultRequest& request, Call& call);
+Reply handle(const ListResultsRequest& request, Call& call);
+Reply handle(const ListFailuresRequest& request, Call& call);
+Reply handle(const StoreBaselineRequest& request, Call& call);
+Reply handle(const CompareBaselineRequest& request, Call& call);
+// handle_campaign.cc
+Reply handle(const FuzzOpRequest& request, Call& call);
+Reply handle(const RunTestsRequest& request, Call& call);
+// handle_stored_case.cc
+Reply handle(const ReproduceRequest& request, Call& call);
+Reply handle(const MinimizeRequest& request, Call& call);
+Reply handle(const GetCaseRequest& request, Call& call);
+// handle_client_cases.cc
+Reply handle(const GetTestCaseRequest& request, Call& call);
+Reply handle(const GetTestBatchRequest& request, Call& call);
+// handle_artifacts.cc
+Reply handle(const LintKernelRequest& request, Call& call);
+Reply handle(const StoreArtifactRequest& request, Call& call);
+Reply handle(const StoreArtifactBaselineRequest& request, Call& call);
+Reply handle(const DiffArtifactBaselineRequest& request, Call& call);
+Reply handle(const GetArtifactRequest& request, Call& call);
+Reply handle(const ListArtifactsRequest& request, Call& call);
+Reply handle(const RunCiRequest& request, Call& call);
+Reply handle(const GetCiSummaryRequest& request, Call& call);
+
+/// The project as it is now. ConfigError's text when gpuemu.toml is wrong.
+Result<std::unique_ptr<Project>> open_project(Call& call);
+/// An error of open_project as a reply.
+ErrorReply config_error(const Error& error);
+/// OpNotFound with the names there are.
+ErrorReply op_not_found(const Config& config, const std::string& name);
+/// A fresh seed from the operating system.
+uint64_t fresh_seed();
+/// Whole seconds since 1970 UTC.
+int64_t now_seconds();
+
+}  // namespace gpuemu

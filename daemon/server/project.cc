@@ -1,0 +1,33 @@
+// Watching the configuration file by its size and time.
+#include "daemon/server/project.h"
+
+#include <sys/stat.h>
+
+namespace gpuemu {
+
+ConfigWatch::ConfigWatch(ConfigSources sources, Config first)
+    : sources_(std::move(sources)),
+      file_(first.file),
+      config_(std::make_shared<const Config>(std::move(first))) {
+  stamp_ = stamp();
+}
+
+std::string ConfigWatch::stamp() const {
+  struct stat info{};
+  if (file_.empty() || ::stat(file_.c_str(), &info) != 0) return "absent";
+  return fmt::format("{}:{}:{}.{}", info.st_ino, info.st_size, info.st_mtim.tv_sec,
+                     info.st_mtim.tv_nsec);
+}
+
+Result<std::shared_ptr<const Config>> ConfigWatch::current() {
+  const std::lock_guard lock(mutex_);
+  const std::string now = stamp();
+  if (now == stamp_) return config_;
+  ConfigResult loaded = load_config(sources_);
+  if (!loaded.config) return Error{ErrorCode::InvalidArgument, loaded.text()};
+  config_ = std::make_shared<const Config>(*std::move(loaded.config));
+  stamp_ = now;
+  return config_;
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,39 @@
+// Requests in, replies out. Owns nothing of what it combines; `main` builds the graph.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "common/protocol/json_codec.h"
+#include "daemon/schedule/lane_pool.h"
+#include "daemon/server/job_table.h"
+#include "daemon/server/project.h"
+#include "daemon/storage/store.h"
+
+namespace gpuemu {
+
+/// What handlers work with. All references outlive the server.
+struct ServerContext {
+  ConfigWatch& config;
+  Store& store;
+  LanePool& lanes;
+  JobTable& jobs;
+  std::string cache_folder, arch;  ///< Of compiled kernels.
+  std::string socket_path, db_path, config_file;
+  std::vector<DeviceInfo> devices;
+  std::string backend;                 ///< What "auto" became.
+  std::function<void()> request_stop;  ///< Called by Shutdown; must not block.
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+  std::atomic<uint64_t> requests{0};
+};
+
+/// Version of the program, as Pong and `gpuemu version` say it.
+inline constexpr char kVersion[] = GPUEMU_VERSION;
+
+/// One message to its answer. Any thread; never throws; anything wrong is an Error reply.
+std::string handle_message(std::string_view message, ServerContext& context);
+
+}  // namespace gpuemu

@@ -1,0 +1,32 @@
+// Exact seed first, then the same double.
+#include "daemon/server/stored_failure.h"
+
+#include <set>
+
+namespace gpuemu {
+namespace {
+
+constexpr uint64_t kExactInDouble = uint64_t{1} << 53;
+constexpr size_t kFailuresSearched = 10'000;
+
+}  // namespace
+
+Result<ValidationResult> find_failure(Store& store, uint64_t seed, const std::string& op) {
+  auto exact = store.failure(seed, op);
+  if (exact || exact.error().code != ErrorCode::NotFound || seed < kExactInDouble) return exact;
+  const auto listed = GPUEMU_TRY(store.list_failures(kFailuresSearched, op));
+  std::set<uint64_t> seeds;
+  const ValidationResult* found = nullptr;
+  for (const ValidationResult& failure : listed) {
+    if (static_cast<double>(failure.seed) != static_cast<double>(seed)) continue;
+    if (seeds.insert(failure.seed).second && found == nullptr) found = &failure;
+  }
+  if (found == nullptr) return exact;
+  if (seeds.size() == 1) return *found;
+  std::string all;
+  for (const uint64_t one : seeds) all += (all.empty() ? "" : ", ") + std::to_string(one);
+  return error(ErrorCode::InvalidArgument,
+               "no failure has seed {}, and several round to it: {}; give one of them", seed, all);
+}
+
+}  // namespace gpuemu
