@@ -1,3 +1,4 @@
+// Base64 with one table look-up per 12 bits out and per character in.
 #include "common/protocol/base64.h"
 
 #include <array>

@@ -1,3 +1,4 @@
+// Finds the alternative that `type` names and lets the reader or writer walk its member list.
 #include "common/protocol/json_codec.h"
 
 #include "common/protocol/json_reader.h"

@@ -1,3 +1,4 @@
+// Parsing under limits, and one reader per kind of value with its error text.
 #include "common/protocol/json_reader.h"
 
 #include <cstring>

@@ -1,3 +1,4 @@
+// Escaping, shortest numbers and tensors as JSON text.
 #include "common/protocol/json_writer.h"
 
 #include <charconv>

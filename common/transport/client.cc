@@ -1,3 +1,4 @@
+// The REQ socket behind Client: dials in the background, waits for the pipe, never resends.
 #include "common/transport/client.h"
 
 #include <algorithm>

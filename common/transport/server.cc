@@ -29,6 +29,11 @@ using std::chrono::milliseconds;
 constexpr milliseconds kFlushTime{200};
 constexpr size_t kFlushBytesPerMillisecond = 100'000;
 
+/// How often the server looks whether NNG still accepts, and how long it believes in a slow
+/// machine.
+constexpr milliseconds kWatchPeriod{500};
+constexpr milliseconds kAcceptPatience{1000};
+
 enum class Phase { Receiving, Running, Sending, Ended };
 
 struct Slot {
@@ -62,10 +67,11 @@ struct Server::State {
   std::condition_variable work, ended;  // For the pool's threads; for stop().
   // All below: guarded by mutex.
   bool stopping = false, pool_ends = false;
-  size_t slots_alive = 0, pipes = 0, idle = 0, last_reply_bytes = 0;
+  size_t slots_alive = 0, pipes = 0, pipes_added = 0, idle = 0, last_reply_bytes = 0;
   std::list<Job> jobs;       // Waiting and running.
   std::deque<Job*> waiting;  // Not yet taken by a thread.
   std::vector<std::thread> pool;
+  std::thread watcher;
 
   ~State() {
     for (Slot& slot : slots) {
@@ -77,6 +83,9 @@ struct Server::State {
   static void on_pipe(nng_pipe, nng_pipe_ev event, void* argument);
   Status open();
   Status open_slots();
+  Status listen_on_path();
+  bool accepts();
+  void watch();
   void receive(Slot& slot);
   void received(Slot& slot);
   void enqueue(Slot& slot, nng_msg* message);
@@ -100,6 +109,7 @@ void Server::State::on_pipe(nng_pipe, nng_pipe_ev event, void* argument) {
   const std::lock_guard lock(state.mutex);
   if (event == NNG_PIPE_EV_ADD_POST) {
     ++state.pipes;
+    ++state.pipes_added;
   } else {
     --state.pipes;
   }
@@ -206,20 +216,59 @@ Status Server::State::open() {
   nng_pipe_notify(socket, NNG_PIPE_EV_ADD_POST, &State::on_pipe, this);
   nng_pipe_notify(socket, NNG_PIPE_EV_REM_POST, &State::on_pipe, this);
   GPUEMU_TRY(open_slots());
+  GPUEMU_TRY(listen_on_path());
+  if (!options.extra_address.empty()) {
+    failure = nng_listen(socket, options.extra_address.c_str(), nullptr, 0);
+  }
+  if (failure != 0) {
+    ::unlink(path.c_str());
+    return error(ErrorCode::Io, "cannot listen on {}: {}", options.extra_address,
+                 nng_strerror(failure));
+  }
+  watcher = std::thread([this] { watch(); });
+  return ok_status();
+}
+
+Status Server::State::listen_on_path() {
   nng_listener listener = NNG_LISTENER_INITIALIZER;
-  failure = nng_listener_create(&listener, socket, ("ipc://" + path.native()).c_str());
+  int failure = nng_listener_create(&listener, socket, ("ipc://" + path.native()).c_str());
   // NNG changes the mode between bind and listen: nobody can connect before.
   if (failure == 0) failure = nng_listener_set_int(listener, NNG_OPT_IPC_PERMISSIONS, 0600);
   if (failure == 0) failure = nng_listener_start(listener, 0);
-  if (failure != 0) {
-    return error(ErrorCode::Io, "cannot listen on {}: {}", path.native(), nng_strerror(failure));
-  }
-  if (options.extra_address.empty()) return ok_status();
-  failure = nng_listen(socket, options.extra_address.c_str(), nullptr, 0);
   if (failure == 0) return ok_status();
-  ::unlink(path.c_str());
-  return error(ErrorCode::Io, "cannot listen on {}: {}", options.extra_address,
-               nng_strerror(failure));
+  return error(ErrorCode::Io, "cannot listen on {}: {}", path.native(), nng_strerror(failure));
+}
+
+/// Whether a connection of our own becomes a pipe. True as well when the path is another daemon's
+/// by now: it is not ours to take back.
+bool Server::State::accepts() {
+  std::unique_lock lock(mutex);
+  const size_t before = pipes_added;
+  lock.unlock();
+  const auto holder = holder_of(path);
+  if (!holder) return holder.error().code != ErrorCode::NotFound;
+  if (!holder->starts_with(fmt::format("process {} ", ::getpid()))) return true;
+  lock.lock();
+  return ended.wait_for(lock, kAcceptPatience, [&] { return stopping || pipes_added != before; });
+}
+
+/// NNG 1.5 ends a listener for good when a peer hangs up in the middle of the handshake, as a
+/// killed client does: its listener_accept_cb takes NNG_ECLOSED for its own end. A new listener
+/// takes the path over; the old one stays, because closing it would cut off its clients and remove
+/// the file.
+void Server::State::watch() {
+  std::unique_lock lock(mutex);
+  while (!ended.wait_for(lock, kWatchPeriod, [&] { return stopping; })) {
+    lock.unlock();
+    if (!accepts()) {
+      const auto folder_lock = lock_socket_folder(path);
+      ::unlink(path.c_str());
+      // When it fails, the path is missing and the next round tries again.
+      const Status listening = listen_on_path();
+      static_cast<void>(listening.ok());
+    }
+    lock.lock();
+  }
 }
 
 Status Server::State::open_slots() {
@@ -280,6 +329,8 @@ void Server::stop() {
     if (state.stopping) return;
     state.stopping = true;
   }
+  state.ended.notify_all();
+  if (state.watcher.joinable()) state.watcher.join();
   state.wait_for_slots();
   {
     const std::lock_guard lock(state.mutex);

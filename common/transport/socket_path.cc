@@ -1,3 +1,4 @@
+// Probing, locking and cleaning of a Unix domain socket path with plain system calls.
 #include "common/transport/socket_path.h"
 
 #include <cerrno>

@@ -164,6 +164,19 @@ TEST_F(Transport, GarbageOnTheSocketHurtsNobody) {
   EXPECT_TRUE(dial().request("a newcomer", kPatience).ok());
 }
 
+TEST_F(Transport, AcceptsAgainAfterPeersThatHangUpAtOnce) {
+  auto server = serve(echo);
+  for (int i = 0; i < 50; ++i) raw(false);
+  // The listener may be dead by now; the server notices within two seconds.
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  bool answered = false;
+  while (!answered && std::chrono::steady_clock::now() < deadline) {
+    auto client = Client::connect(path_.native(), milliseconds(300));
+    answered = client && client->request("x", milliseconds(300)).ok();
+  }
+  EXPECT_TRUE(answered);
+}
+
 TEST_F(Transport, SaysWhenNoDaemonIsThere) {
   auto client = Client::connect(path_.native(), kPatience);
   ASSERT_FALSE(client);

@@ -1,3 +1,4 @@
+// The only file that opens RocksDB and reads its statuses.
 #include "daemon/storage/database.h"
 
 #include <rocksdb/options.h>

@@ -1,3 +1,4 @@
+// Packs records into FlatBuffers and unpacks what the verifier accepted.
 #include "daemon/storage/values.h"
 
 #include "records_generated.h"
