@@ -165,6 +165,14 @@ uint32_t resolve_local(Warp& warp, const Ins& ins, const uint64_t* address, uint
 void define_global(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
                    uint32_t lanes) {
   Allocation* known = warp.cache[ins.cache];
+  const uint64_t span = uint64_t{bytes} * kLanes;
+  if (lanes == kNone && known != nullptr && known->contains(address[0], span)) {
+    bool row = true;
+    for (uint32_t lane = 0; lane < kLanes; ++lane)
+      row = row && address[lane] - address[0] == uint64_t{lane} * bytes;
+    if (row && known->tracked) std::fill_n(known->shadow(address[0]), span, uint8_t{1});
+    if (row) return;
+  }
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     if (known == nullptr || !known->contains(address[lane], bytes))
@@ -177,16 +185,17 @@ void note_shared(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t b
                  uint32_t lanes, uint32_t same_value) {
   Block& block = *warp.block;
   if (block.warps.size() < 2) return;
-  const auto self = static_cast<uint16_t>(warp.index + 1);
+  const uint32_t self = block.epoch << kWarpBits | (warp.index + 1);
   Tally bad;
   uint32_t other = 0;
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     for (uint64_t word = address[lane] / 4; word <= (address[lane] + bytes - 1) / 4; ++word) {
       RaceWord& seen = block.race[word];
-      const bool foreign_write = seen.write_epoch == block.epoch && seen.writer != self;
-      const bool foreign_read = seen.read_epoch == block.epoch && seen.reader != self;
-      const bool both_atomic = access == Access::Atomic && seen.write_atomic;
+      const bool foreign_write =
+          (seen.write >> kWarpBits) == block.epoch && (seen.write & ~kAtomicTag) != self;
+      const bool foreign_read = (seen.read >> kWarpBits) == block.epoch && seen.read != self;
+      const bool both_atomic = access == Access::Atomic && (seen.write & kAtomicTag) != 0;
       const bool writes = access != Access::Load;
       // Parts of a word are not told apart, so narrow stores beside each other must not count.
       const bool narrow = bytes < 4;
@@ -200,13 +209,11 @@ void note_shared(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t b
         other = seen.read_pc;
       }
       if (writes) {
-        seen.write_epoch = block.epoch;
-        seen.writer = self;
+        seen.write = self | (access == Access::Atomic ? kAtomicTag : 0);
         seen.write_pc = ins.origin;
-        seen.write_atomic = access == Access::Atomic;
       } else {
-        seen.reader = seen.read_epoch == block.epoch && seen.reader != self ? kManyReaders : self;
-        seen.read_epoch = block.epoch;
+        const bool several = (seen.read >> kWarpBits) == block.epoch && seen.read != self;
+        seen.read = several ? block.epoch << kWarpBits | kManyReaders : self;
         seen.read_pc = ins.origin;
       }
     }

@@ -8,7 +8,9 @@
 namespace gpuemu::emulator {
 namespace {
 constexpr uint64_t kSlice = 1 << 16;
-}
+/// Slices that ended early (barrier, exit) between two looks at the clock.
+constexpr uint32_t kClockSlices = 64;
+}  // namespace
 
 Block::Block(Launch& of) : launch(&of) {
   const Dim3 size = of.config->block;
@@ -29,6 +31,7 @@ void Block::run(uint64_t linear_index) {
   std::fill(shared_defined.begin(), shared_defined.end(), uint8_t{0});
   std::fill(race.begin(), race.end(), RaceWord{});
   barriers = {};
+  barriers_in_use = 0;
   epoch = 1;
   warp_instructions = 0;
   for (uint32_t i = 0; i < warps.size(); ++i) {
@@ -40,15 +43,20 @@ void Block::run(uint64_t linear_index) {
     warp.start(*launch->entry, i, threads - i * kLanes);
   }
   bool progress = true;
+  uint32_t unchecked = 0;
   while (progress && !launch->stop.load(std::memory_order_relaxed)) {
     progress = false;
     for (Warp& warp : warps) {
       if (warp.state != WarpState::Running) continue;
       progress = true;
+      const uint64_t before = warp.executed;
       warp.run(kSlice);
-      warp_instructions += kSlice;
+      warp_instructions += (warp.executed - before) / kLanes + 1;
+      unchecked += warp.state == WarpState::Running ? kClockSlices : 1;
       if (warp.state == WarpState::Done)
-        for (uint32_t id = 0; id < kBarriers; ++id) release_if_complete(id);
+        for (uint32_t id = 0; barriers_in_use >> id != 0; ++id) release_if_complete(id);
+      if (unchecked < kClockSlices) continue;
+      unchecked = 0;
       if (launch->stop.load(std::memory_order_relaxed) || over_budget()) break;
     }
   }
@@ -82,7 +90,10 @@ void Block::release_if_complete(uint32_t id) {
       warp.state = WarpState::Running;
     }
   barrier = {};
-  ++epoch;
+  barriers_in_use &= ~(uint32_t{1} << id);
+  if (++epoch < kEpochsMax) return;
+  std::fill(race.begin(), race.end(), RaceWord{});  // Tags are about to repeat.
+  epoch = 1;
 }
 
 bool Block::over_budget() {

@@ -38,7 +38,7 @@ void branch_indexed(Warp& warp, const Ins& ins) {
                    .message = "branch index beyond its targets",
                    .lane = first_lane(warp.mask),
                    .fatal = true});
-  const uint32_t target = warp.code().lists[ins.list + lead];
+  const uint32_t target = warp.lists[ins.list + lead];
   // The other lanes execute this instruction again and choose their own target.
   if (same != warp.active) warp.pc -= 1;
   warp.diverge(same, target, static_cast<uint32_t>(ins.imm));
@@ -121,7 +121,7 @@ void store_word(Warp& warp, const Ins& ins, uint32_t reg, uint32_t lane, const s
 
 void load_param(Warp& warp, const Ins& ins) {
   const auto& params = warp.launch->params;
-  const uint32_t* list = warp.code().lists.data() + ins.list;
+  const uint32_t* list = warp.lists + ins.list;
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if ((warp.mask >> lane & 1) == 0) continue;
     uint64_t at = static_cast<uint64_t>(ins.imm);
@@ -140,7 +140,7 @@ void load_param(Warp& warp, const Ins& ins) {
 
 void load_frame_param(Warp& warp, const Ins& ins) {
   Frame& frame = warp.frame();
-  const uint32_t* list = warp.code().lists.data() + ins.list;
+  const uint32_t* list = warp.lists + ins.list;
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if ((warp.mask >> lane & 1) == 0) continue;
     size_t at = size_t{lane} * frame.code->param_bytes + static_cast<size_t>(ins.imm);
@@ -152,7 +152,7 @@ void load_frame_param(Warp& warp, const Ins& ins) {
 
 void store_frame_param(Warp& warp, const Ins& ins) {
   Frame& frame = warp.frame();
-  const uint32_t* list = warp.code().lists.data() + ins.list;
+  const uint32_t* list = warp.lists + ins.list;
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if ((warp.mask >> lane & 1) == 0) continue;
     size_t at = size_t{lane} * frame.code->param_bytes + static_cast<size_t>(ins.imm);
@@ -162,12 +162,6 @@ void store_frame_param(Warp& warp, const Ins& ins) {
       if (at + ins.aux <= frame.params.size()) std::memcpy(&frame.params[at], &value, ins.aux);
     }
   }
-}
-
-void add_wide(Warp& warp, const Ins& ins) {
-  for (uint32_t lane = 0; lane < kLanes; ++lane)
-    if ((warp.mask >> lane & 1) != 0)
-      warp.u64(ins.dst)[lane] = warp.u64(ins.src[0])[lane] + static_cast<uint64_t>(ins.imm);
 }
 
 void is_space(Warp& warp, const Ins& ins) {
@@ -282,6 +276,7 @@ void barrier(Warp& warp, const Ins& ins) {
     at.reduce_and &= votes == warp.mask ? 1u : 0u;
     at.reduce_or |= votes != 0 ? 1u : 0u;
   }
+  warp.block->barriers_in_use |= uint32_t{1} << id;
   at.arrived += static_cast<uint32_t>(std::popcount(warp.alive));
   at.expected = warp.u32(ins.src[1])[lead];
   if (kind != BarrierKind::Arrive) warp.wait_at_barrier(id);

@@ -58,6 +58,14 @@ bool decode_param(Decoder& d, const Instruction& in, const Form& form, bool load
   uint32_t dynamic = kNone;
   if (slot == nullptr) dynamic = d.source(base, Slot::Wide, Type::U64);
   const bool of_entry = slot == nullptr || (own && d.function().is_entry);
+  if (of_entry && slot != nullptr && !is_signed(form.type())) {
+    const uint32_t list = d.list(registers);
+    Ins& ins = d.emit(handlers().at(std::string("ld.param.") + type_key(form.type())).run);
+    ins.imm = where.offset + int64_t{slot->offset} + base.offset;
+    ins.list = list;
+    ins.count = static_cast<uint8_t>(registers.size());
+    return true;
+  }
   const uint32_t list = d.list(registers);
   Ins& ins = d.emit(!load      ? steps::store_frame_param
                     : of_entry ? steps::load_param
@@ -133,11 +141,18 @@ bool decode_memory(Decoder& d, const Instruction& in, const Form& form) {
     const bool test = in.family == "isspacep";
     const uint32_t value = d.source(in.operands[1], Slot::Wide, Type::U64);
     const uint32_t out = d.destination(in.operands[0], test ? Slot::Pred : Slot::Wide);
-    Ins& ins = d.emit(test ? steps::is_space : steps::add_wide);
-    ins.src[0] = value;
+    const uint64_t window = in.family == "mapa" ? 0 : window_of(form.space);
+    if (test) {
+      Ins& ins = d.emit(steps::is_space);
+      ins.src[0] = value;
+      ins.dst = out;
+      ins.imm = static_cast<int64_t>(window);
+      return true;
+    }
+    const uint32_t shift = d.constant(to_generic ? window : uint64_t{0} - window, true);
+    Ins& ins = d.emit(handlers().at(window == 0 ? "mov.u64" : "add.u64").run);
+    ins.src = {value, shift, 0, 0};
     ins.dst = out;
-    const auto window = static_cast<int64_t>(in.family == "mapa" ? 0 : window_of(form.space));
-    ins.imm = test || to_generic ? window : -window;
     return true;
   }
   return false;

@@ -21,15 +21,16 @@ static bool tiny(uint32_t x) { return (x & ~kSign) < 0x00800000; }  // zero or d
 struct Squarer {
   std::vector<uint16_t> t = std::vector<uint16_t>(1 << 17);
   Squarer() {
-    for (uint32_t x = 0; x < 1u << 17; x++) {
-      uint64_t s = 0;
-      for (int i = 0; i < 17; i++)
-        if (x >> i & 1) {
-          if (2 * i >= 19) s += 1ull << (2 * i);
-          for (int j = i + 1; j < 17; j++)
-            if ((x >> j & 1) && i + j + 1 >= 19) s += 1ull << (i + j + 1);
-        }
-      t[x] = uint16_t(s >> 19);
+    std::vector<uint64_t> sums(1 << 17);
+    for (uint32_t x = 1; x < 1u << 17; x++) {
+      // The lowest bit i with itself (column 2i) and with the bits j above it (columns i+j+1 >=
+      // 19).
+      const uint32_t rest = x & (x - 1);
+      const int i = std::countr_zero(x);
+      const int from = 18 - i > 0 ? 18 - i : 0;
+      const uint64_t pairs = uint64_t{rest >> from} << (from + i + 1);
+      sums[x] = sums[rest] + pairs + (2 * i >= 19 ? uint64_t{1} << (2 * i) : 0);
+      t[x] = static_cast<uint16_t>(sums[x] >> 19);
     }
   }
 };

@@ -20,7 +20,6 @@ void local_address(Warp& warp, const Ins& ins);  ///< imm: offset in the frame's
 void load_param(Warp& warp, const Ins& ins);     ///< An entry's parameter, same for all lanes.
 void load_frame_param(Warp& warp, const Ins& ins);
 void store_frame_param(Warp& warp, const Ins& ins);
-void add_wide(Warp& warp, const Ins& ins);  ///< dst = src[0] + imm: windows of generic addresses.
 void is_space(Warp& warp, const Ins& ins);
 void barrier(Warp& warp, const Ins& ins);
 void warp_barrier(Warp& warp, const Ins& ins);

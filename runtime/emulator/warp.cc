@@ -37,6 +37,8 @@ void Warp::enter(const Code& code, const CallSite* site) {
     next.code = nullptr;
   }
   regs = next.registers;
+  code_begin = code.ins.data();
+  lists = code.lists.data();
   if (next.code != &code) {  // Constants stay valid as long as the frame serves the same function.
     std::memset(regs, 0, code.frame_bytes);
     pred(kTrueOffset) = kNone;
@@ -87,7 +89,10 @@ void Warp::settle_top() {
     while (stack.size() > frame().base_depth && stack.back().mask == 0) stack.pop_back();
     if (stack.size() > frame().base_depth) return load_top();
     --depth;
-    if (depth > 0) regs = frame().registers;
+    if (depth == 0) break;
+    regs = frame().registers;
+    code_begin = frame().code->ins.data();
+    lists = frame().code->lists.data();
   }
   state = WarpState::Done;
   stop_slice();
@@ -161,9 +166,10 @@ void Warp::run(uint64_t slice) {
       pop_reconverged();
       continue;
     }
-    const Ins& next = code().ins[pc++];
+    const Ins& next = code_begin[pc++];
     mask = active & (pred(next.guard) ^ next.guard_xor);
-    executed += static_cast<uint64_t>(std::popcount(mask)) & next.counted;
+    executed +=
+        (mask == kNone ? kLanes : static_cast<uint32_t>(std::popcount(mask))) & next.counted;
     ins = &next;
     if (mask != 0) next.run(*this, next);
   }

@@ -72,6 +72,8 @@ class Warp {
   uint32_t pc = 0;      ///< Of the next instruction.
   uint32_t reconverge = kNone;
   const Ins* ins = nullptr;
+  const Ins* code_begin = nullptr;  ///< Of the current function.
+  const uint32_t* lists = nullptr;  ///< Of the current function.
   uint64_t remaining = 0;  ///< Warp instructions left in this time slice; 0 leaves the loop.
   uint64_t executed = 0;   ///< Thread instructions.
   uint32_t carry = 0;      ///< CC.CF of every lane.
@@ -127,14 +129,16 @@ class Warp {
   void load_top();
 };
 
-/// A shared word's history for the race detector.
+/// A shared word's history for the race detector. A tag is the barrier epoch above the warp: equal
+/// tags need no further look.
 struct RaceWord {
-  uint32_t write_epoch = 0, read_epoch = 0;
-  uint16_t writer = 0, reader = 0;  ///< Warp index + 1; kManyReaders for several.
+  uint32_t write = 0, read = 0;
   uint32_t write_pc = 0, read_pc = 0;
-  bool write_atomic = false;
 };
-inline constexpr uint16_t kManyReaders = 0xffff;
+inline constexpr uint32_t kWarpBits = 7;  ///< Warp index + 1, or kManyReaders; then the flag.
+inline constexpr uint32_t kManyReaders = 63;
+inline constexpr uint32_t kAtomicTag = 64;
+inline constexpr uint32_t kEpochsMax = (uint32_t{1} << (32 - kWarpBits)) - 1;
 
 struct Barrier {
   uint32_t arrived = 0;   ///< Threads.
@@ -152,6 +156,7 @@ struct Block {
   std::vector<uint8_t> shared_defined;
   std::vector<RaceWord> race;
   uint32_t epoch = 1;
+  uint32_t barriers_in_use = 0;  ///< Bit per barrier with arrivals.
   std::array<Barrier, kBarriers> barriers;
   std::vector<Allocation*> cache;
   uint64_t warp_instructions = 0;
