@@ -1,3 +1,4 @@
+// Gathers what the build made of kernels/*/*.cu.
 #include "kernels/catalog.h"
 
 #include <algorithm>

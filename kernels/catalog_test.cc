@@ -1,3 +1,4 @@
+// The embedded PTX has the entries and source lines that are promised.
 #include "kernels/catalog.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The table of backends.
 #include "runtime/backends/backends.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Which device a request gets.
 #include "runtime/backends/backends.h"
 
 #include <gtest/gtest.h>

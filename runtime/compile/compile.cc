@@ -1,3 +1,4 @@
+// The order of things: source, cache, compiler, entries.
 #include "runtime/compile/compile.h"
 
 #include <filesystem>

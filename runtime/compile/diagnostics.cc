@@ -1,3 +1,4 @@
+// Picks the error lines out of a log.
 #include "runtime/compile/diagnostics.h"
 
 #include <sstream>

@@ -1,3 +1,4 @@
+// Demangling, and finding entries in PTX and kernels in CUDA text without parsing either.
 #include "runtime/compile/entry_names.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Names of kernels, as users, PTX and the demangler spell them.
 #include "runtime/compile/entry_names.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Follows #include lines; conditions are ignored, which only makes a key more careful.
 #include "runtime/compile/includes.h"
 
 #include <filesystem>

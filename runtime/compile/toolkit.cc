@@ -1,3 +1,4 @@
+// The search for NVRTC, nvcc and their headers.
 #include "runtime/compile/toolkit.h"
 
 #include <cstdlib>

@@ -1,3 +1,4 @@
+// Memory, modules and launches on one GPU, and the watch over a launch.
 #include <algorithm>
 #include <chrono>
 #include <thread>

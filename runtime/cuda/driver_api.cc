@@ -1,3 +1,4 @@
+// Fills the table of driver functions.
 #include "runtime/cuda/driver_api.h"
 
 #include <dlfcn.h>

@@ -1,3 +1,4 @@
+// Parameter offsets by natural alignment, as the driver lays them out.
 #include "runtime/cuda/entry_info.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// A rewrite of tokens, not of text: it must not touch comments, strings or names.
 #include "runtime/cuda/pin_rounding.h"
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// The words of a refused launch.
 #include "runtime/device/launch_check.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// Each call refused in one sentence.
 #include "runtime/null/null_device.h"
 
 namespace gpuemu {

@@ -1,3 +1,4 @@
+// The null device refuses every call.
 #include "runtime/null/null_device.h"
 
 #include <gtest/gtest.h>
