@@ -29,25 +29,27 @@ struct CasePlan {
   std::map<std::string, double> attrs;
   std::string layout = "contiguous";  ///< contiguous | strided | transposed
   std::string shape_strategy, value_strategy;
-  double value_scale = 1.0;           ///< Narrowed by minimization; 1 as generated.
-  std::string kernel;                 ///< The variant chosen, "" until the engine knows.
+  double value_scale = 1.0;                 ///< Narrowed by minimization; 1 as generated.
+  std::string kernel;                       ///< The variant chosen, "" until the engine knows.
   std::vector<CaseTensor> inputs, outputs;  ///< An inout tensor stands in both.
 };
 
 struct CaseOptions {
-  std::vector<DType> dtypes;            ///< Restricts the op's; empty = the op's.
-  std::vector<std::string> strategies;  ///< Value or shape strategies or "default".
+  std::vector<DType> dtypes;                ///< Restricts the op's; empty = the op's.
+  std::vector<std::string> strategies;      ///< Value or shape strategies or "default".
   int64_t elements_max = int64_t{1} << 18;  ///< Largest tensor; dims are lowered until it fits.
 };
 
 /// The case seed of rng.md section 5.
 uint64_t case_seed_of(uint64_t base_seed, uint64_t iteration, const std::string& op);
 
-/// InvalidArgument when the op's schema does not evaluate (message names op, tensor and expression).
+/// InvalidArgument when the op's schema does not evaluate (message names op, tensor and
+/// expression).
 Result<CasePlan> plan_case(const OpConfig& op, uint64_t base_seed, uint64_t iteration,
                            const CaseOptions& options);
 
-/// The same case with other dims (and dtype, layout as in `plan`): what minimization tries. Shapes and layouts are derived anew.
+/// The same case with other dims (and dtype, layout as in `plan`): what minimization tries. Shapes
+/// and layouts are derived anew.
 Result<CasePlan> with_dims(const OpConfig& op, const CasePlan& plan,
                            const std::map<std::string, int64_t>& dims);
 

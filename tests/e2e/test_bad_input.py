@@ -1,0 +1,112 @@
+"""Every wrong thing gets a message that names it, and the documented exit code."""
+import os
+import stat
+
+KERNEL = """extern "C" __global__ void twice(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = 2.0f * x[i];
+}
+"""
+REFERENCE = "def reference(x):\n    return 2.0 * x\n"
+CONFIG = """[validation]
+cases = 4
+seed = 1
+[[ops]]
+name = "twice"
+reference = "twice.py"
+kernel = "twice"
+inputs = [{ name = "x", shape = ["n"], dtype = "float32" }]
+outputs = [{ name = "y", shape = ["n"], dtype = "float32" }]
+dims = { n = [1, 300] }
+[[kernels]]
+name = "twice"
+source = "twice.cu"
+launches = [{ entry = "twice", grid = ["cdiv(n, 128)"], block = ["128"], args = ["x", "y", "i32:n"] }]
+"""
+
+
+def project(gpuemu, config=CONFIG, kernel=KERNEL, reference=REFERENCE):
+    folder = gpuemu.project.parent / "small"
+    folder.mkdir()
+    (folder / "gpuemu.toml").write_text(config)
+    (folder / "twice.cu").write_text(kernel)
+    (folder / "twice.py").write_text(reference)
+    gpuemu.project = folder
+    return gpuemu
+
+
+def test_a_users_own_kernel_passes(gpuemu):
+    result = project(gpuemu).run("test")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "[PASS] twice" in result.stdout
+
+
+def test_a_config_error_names_file_line_and_key(gpuemu):
+    result = project(gpuemu, CONFIG.replace("kernel = \"twice\"", "kernle = \"twice\"")).run("test")
+    assert result.returncode == 2
+    assert "gpuemu.toml:7" in result.stderr and "kernle" in result.stderr and "kernel" in result.stderr
+
+
+def test_a_compile_error_shows_the_users_file_and_line(gpuemu):
+    result = project(gpuemu, kernel=KERNEL.replace("2.0f *", "2.0f %%")).run("test")
+    assert result.returncode == 3, result.stdout + result.stderr
+    assert "twice.cu" in result.stderr and "3" in result.stderr
+
+
+def test_an_entry_that_does_not_exist_lists_those_there_are(gpuemu):
+    result = project(gpuemu, CONFIG.replace('entry = "twice"', 'entry = "twise"')).run("test")
+    assert result.returncode in (1, 2, 3)
+    assert "twise" in result.stdout + result.stderr and "twice" in result.stdout + result.stderr
+
+
+def test_a_wrong_argument_count_is_reported_before_the_launch(gpuemu):
+    result = project(gpuemu, CONFIG.replace(', "i32:n"]', "]")).run("test")
+    assert result.returncode == 1
+    assert "argument" in result.stdout
+
+
+def test_an_out_of_bounds_store_names_tensor_and_source_line(gpuemu):
+    result = project(gpuemu, kernel=KERNEL.replace("if (i < n) ", "")).run("test")
+    assert result.returncode == 1
+    assert "OutOfBounds" in result.stdout and "twice.cu:3" in result.stdout
+
+
+def test_a_runaway_kernel_is_stopped(gpuemu):
+    config = CONFIG.replace("[validation]", "[runtime]\ncase_timeout_ms = 500\n[validation]")
+    endless = KERNEL.replace("if (i < n)", "volatile int go = 1; while (go) {}\n  if (i < n)")
+    result = project(gpuemu, config.replace("cases = 4", "cases = 1"), endless).run("test")
+    assert result.returncode == 1 and "Timeout" in result.stdout
+
+
+def test_a_reference_that_hangs_is_stopped_and_named(gpuemu):
+    config = CONFIG.replace("[validation]", "[validation]\nreference_timeout_s = 1")
+    bad = project(gpuemu, config.replace("cases = 4", "cases = 1"),
+                  reference="def reference(x):\n    while True: pass\n")
+    result = bad.run("test")
+    assert result.returncode == 1 and "ReferenceError" in result.stdout and "twice.py" in result.stdout
+
+
+def test_a_reference_that_raises_shows_its_traceback(gpuemu):
+    result = project(gpuemu, reference="def reference(x):\n    raise ValueError('no luck')\n").run("test")
+    assert result.returncode == 1 and "no luck" in result.stdout
+
+
+def test_an_unknown_op_is_a_usage_error(gpuemu):
+    result = project(gpuemu).run("fuzz", "--op", "twise")
+    assert result.returncode == 2 and "twise" in result.stderr and "twice" in result.stderr
+
+
+def test_an_unknown_option_is_a_usage_error(gpuemu):
+    assert project(gpuemu).run("test", "--no-such-thing").returncode == 2
+
+
+def test_an_unknown_seed_says_so(gpuemu):
+    result = project(gpuemu).run("reproduce", "12345")
+    assert result.returncode != 0 and "12345" in result.stderr
+
+
+def test_socket_and_folder_are_private(gpuemu):
+    gpuemu.run("daemon", "start", "--background")
+    socket = gpuemu.env["GPUEMU_SOCKET"]
+    assert stat.S_IMODE(os.stat(socket).st_mode) == 0o600
+    assert stat.S_IMODE(os.stat(os.path.dirname(socket)).st_mode) == 0o700
