@@ -8,6 +8,10 @@
 namespace gpuemu::emulator {
 namespace {
 constexpr uint64_t kSlice = 1 << 16;
+/// Where warps may wait for each other in loops, their turns are short.
+constexpr uint64_t kShortSlice = 1 << 9;
+/// Short slices without an end before lanes count as waiting for others of their warp.
+constexpr uint64_t kPatience = 8;
 /// Slices that ended early (barrier, exit) between two looks at the clock.
 constexpr uint32_t kClockSlices = 64;
 }  // namespace
@@ -42,6 +46,8 @@ void Block::run(uint64_t linear_index) {
     warp.executed = 0;
     warp.start(*launch->entry, i, threads - i * kLanes);
   }
+  const bool may_spin = launch->program->may_spin;
+  const uint64_t slice = may_spin ? kShortSlice : kSlice;
   bool progress = true;
   uint32_t unchecked = 0;
   while (progress && !launch->stop.load(std::memory_order_relaxed)) {
@@ -50,7 +56,8 @@ void Block::run(uint64_t linear_index) {
       if (warp.state != WarpState::Running) continue;
       progress = true;
       const uint64_t before = warp.executed;
-      warp.run(kSlice);
+      warp.run(slice);
+      if (may_spin) take_turns(warp);
       warp_instructions += (warp.executed - before) / kLanes + 1;
       unchecked += warp.state == WarpState::Running ? kClockSlices : 1;
       if (warp.state == WarpState::Done)
@@ -65,6 +72,13 @@ void Block::run(uint64_t linear_index) {
   if (stuck && !launch->stop.load()) report_stuck("deadlock", "no thread of the block can go on");
   for (const Warp& warp : warps)
     launch->executed.fetch_add(warp.executed, std::memory_order_relaxed);
+}
+
+void Block::take_turns(Warp& warp) {
+  warp.slices = warp.state == WarpState::Running ? warp.slices + 1 : 0;
+  if (warp.slices == 0 || (warp.slices < kPatience && warp.parked.empty())) return;
+  warp.slices = 0;
+  warp.yield();
 }
 
 uint32_t Block::live_threads() const {
@@ -111,7 +125,7 @@ bool Block::over_budget() {
 void Block::report_stuck(const char* kind, const std::string& message) {
   for (Warp& warp : warps)
     if (warp.state != WarpState::Done && warp.ins != nullptr)
-      return report(warp, *warp.ins,
+      return report(warp, warp.next_instruction(),
                     {.kind = kind,
                      .message = message,
                      .lane = static_cast<uint32_t>(std::countr_zero(warp.alive | 0x80000000u)),

@@ -44,13 +44,12 @@ void branch_indexed(Warp& warp, const Ins& ins) {
   warp.diverge(same, target, static_cast<uint32_t>(ins.imm));
 }
 
-void call_site(Warp& warp, const CallSite& site, const Code& callee) {
-  const uint32_t lanes = warp.mask;
-  const uint32_t caller = warp.depth - 1;
-  warp.split_for_call(lanes);
+/// The stack is ready for a call of `lanes`.
+void enter_callee(Warp& warp, uint32_t lanes, const CallSite& site, const Code& callee) {
+  const Frame& from = warp.frame();
   warp.mask = lanes;
   warp.enter(callee, &site);
-  Frame &from = warp.frames[caller], &to = warp.frame();
+  Frame& to = warp.frame();
   for (size_t i = 0; i < site.arguments.size() && i < callee.params.size(); ++i)
     for (uint32_t lane = 0; lane < kLanes; ++lane)
       if ((lanes >> lane & 1) != 0)
@@ -61,7 +60,10 @@ void call_site(Warp& warp, const CallSite& site, const Code& callee) {
 
 void call(Warp& warp, const Ins& ins) {
   const CallSite& site = warp.code().calls[ins.aux];
-  if (site.callee != nullptr) return call_site(warp, site, *site.callee);
+  if (site.callee != nullptr) {
+    warp.split_for_call(warp.mask);
+    return enter_callee(warp, warp.mask, site, *site.callee);
+  }
   if (site.external == "vprintf") return print(warp, site);
   assert_failed(warp, ins, site);
 }
@@ -79,13 +81,12 @@ void call_indirect(Warp& warp, const Ins& ins) {
                    .message = fmt::format("call of {:#x}, which is no function", target),
                    .lane = first_lane(warp.mask),
                    .fatal = true});
+  const CallSite& site = warp.code().calls[ins.aux];
   if (same != warp.mask)
-    return report(warp, ins,
-                  {.kind = "unsupported_instruction",
-                   .message = "an indirect call with different callees in one warp",
-                   .lane = first_lane(warp.mask),
-                   .fatal = true});
-  call_site(warp, warp.code().calls[ins.aux], *callable[target - 1]);
+    warp.split_for_calls(same, warp.mask & ~same);
+  else
+    warp.split_for_call(same);
+  enter_callee(warp, same, site, *callable[target - 1]);
 }
 
 void ret(Warp& warp, const Ins&) { warp.leave(warp.mask); }
@@ -245,20 +246,32 @@ uint64_t special_value(Warp& warp, SpecialRegister which, uint32_t lane) {
 }  // namespace
 
 void special(Warp& warp, const Ins& ins) {
-  const auto which = static_cast<SpecialRegister>(ins.aux);
-  const bool uniform = which >= SpecialRegister::NtidX && which <= SpecialRegister::NctaidZ;
+  using R = SpecialRegister;
+  const auto which = static_cast<R>(ins.aux);
+  const Dim3& block = warp.launch->config->block;
+  const bool row = which == R::TidX && block.x % kLanes == 0;
+  const bool flat = (which == R::TidY && (block.y == 1 || block.x % kLanes == 0)) ||
+                    (which == R::TidZ && block.z == 1);
+  const bool per_lane =
+      which < R::NtidX || which == R::LaneId || (which >= R::MaskEq && which <= R::MaskGt);
   const uint64_t first = special_value(warp, which, 0);
-  const bool row = which == SpecialRegister::TidX && warp.launch->config->block.x % kLanes == 0;
-  for (uint32_t lane = 0; lane < kLanes; ++lane) {
-    const uint64_t value = uniform ? first : row ? first + lane : special_value(warp, which, lane);
-    if (ins.wide != 0)
-      warp.u64(ins.dst)[lane] = value;
-    else
-      warp.u32(ins.dst)[lane] = static_cast<uint32_t>(value);
+  uint64_t values[kLanes];
+  for (uint32_t lane = 0; lane < kLanes; ++lane) values[lane] = row ? first + lane : first;
+  if (per_lane && !row && !flat)
+    for (uint32_t lane = 0; lane < kLanes; ++lane) values[lane] = special_value(warp, which, lane);
+  if (ins.wide != 0) {
+    uint64_t* out = warp.u64(ins.dst);
+    for (uint32_t lane = 0; lane < kLanes; ++lane)
+      out[lane] = (warp.mask >> lane & 1) != 0 ? values[lane] : out[lane];
+  } else {
+    uint32_t* out = warp.u32(ins.dst);
+    for (uint32_t lane = 0; lane < kLanes; ++lane)
+      out[lane] = (warp.mask >> lane & 1) != 0 ? static_cast<uint32_t>(values[lane]) : out[lane];
   }
 }
 
 void barrier(Warp& warp, const Ins& ins) {
+  if (warp.await_paths(ins, warp.exists)) return;
   const uint32_t lead = first_lane(warp.mask);
   const uint32_t id = warp.u32(ins.src[0])[lead] & (kBarriers - 1);
   const auto kind = static_cast<BarrierKind>(ins.flags & 0x7f);

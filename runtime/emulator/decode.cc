@@ -11,64 +11,6 @@ constexpr uint32_t kFrameAlign = 64;
 
 uint32_t align_up(uint32_t value, uint32_t align) { return (value + align - 1) / align * align; }
 
-steps::SpecialRegister special_of(const std::string& name, bool& wide, bool& known) {
-  using R = steps::SpecialRegister;
-  static const std::map<std::string, R, std::less<>> kNames = {
-      {"%tid.x", R::TidX},
-      {"%tid.y", R::TidY},
-      {"%tid.z", R::TidZ},
-      {"%ntid.x", R::NtidX},
-      {"%ntid.y", R::NtidY},
-      {"%ntid.z", R::NtidZ},
-      {"%ctaid.x", R::CtaidX},
-      {"%ctaid.y", R::CtaidY},
-      {"%ctaid.z", R::CtaidZ},
-      {"%nctaid.x", R::NctaidX},
-      {"%nctaid.y", R::NctaidY},
-      {"%nctaid.z", R::NctaidZ},
-      {"%laneid", R::LaneId},
-      {"%warpid", R::WarpId},
-      {"%nwarpid", R::NwarpId},
-      {"%smid", R::SmId},
-      {"%nsmid", R::NsmId},
-      {"%gridid", R::GridId},
-      {"%lanemask_eq", R::MaskEq},
-      {"%lanemask_le", R::MaskLe},
-      {"%lanemask_lt", R::MaskLt},
-      {"%lanemask_ge", R::MaskGe},
-      {"%lanemask_gt", R::MaskGt},
-      {"%clock", R::Clock},
-      {"%clock64", R::Clock64},
-      {"%clock_hi", R::ClockHi},
-      {"%globaltimer", R::Globaltimer},
-      {"%globaltimer_lo", R::GlobaltimerLo},
-      {"%globaltimer_hi", R::GlobaltimerHi},
-      {"WARP_SZ", R::WarpSize},
-      {"%envreg1", R::Zero},
-      {"%envreg2", R::Zero},
-      {"%cluster_ctarank", R::Zero},
-      {"%cluster_ctaid.x", R::Zero},
-      {"%cluster_ctaid.y", R::Zero},
-      {"%cluster_ctaid.z", R::Zero},
-      {"%cluster_nctarank", R::One},
-      {"%cluster_nctaid.x", R::One},
-      {"%cluster_nctaid.y", R::One},
-      {"%cluster_nctaid.z", R::One},
-      {"%clusterid.x", R::CtaidX},
-      {"%clusterid.y", R::CtaidY},
-      {"%clusterid.z", R::CtaidZ},
-      {"%nclusterid.x", R::NctaidX},
-      {"%nclusterid.y", R::NctaidY},
-      {"%nclusterid.z", R::NctaidZ},
-      {"%dynamic_smem_size", R::DynamicShared},
-      {"%total_smem_size", R::TotalShared}};
-  const auto found = kNames.find(name);
-  known = found != kNames.end();
-  if (!known) return R::Zero;
-  wide =
-      found->second == R::Clock64 || found->second == R::Globaltimer || found->second == R::GridId;
-  return found->second;
-}
 }  // namespace
 
 Slot slot_of(ptx::Type type) {
@@ -259,13 +201,12 @@ uint32_t Decoder::source(const ptx::Operand& operand, Slot slot, ptx::Type type)
       return converted;
     }
     case Kind::Special: {
-      bool special_wide = false, known = false;
-      const auto which = special_of(operand.name, special_wide, known);
-      if (!known) refuse("special register " + operand.name);
+      const auto which = steps::special_register(operand.name);
+      if (!which) refuse("special register " + operand.name);
       const uint32_t at = temp(slot);
       Ins& ins = emit(steps::special);
       ins.dst = at;
-      ins.aux = static_cast<uint32_t>(which);
+      ins.aux = static_cast<uint32_t>(which.value_or(steps::SpecialRegister::Zero));
       ins.wide = wide ? 1 : 0;
       return at;
     }

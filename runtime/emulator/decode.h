@@ -25,6 +25,7 @@ struct Program {
   std::map<std::string, uint64_t, std::less<>> addresses;  ///< Of .global and .const variables.
   std::map<std::string, uint32_t, std::less<>> shared;     ///< Offsets every function shares.
   uint32_t shared_bytes = 0;                               ///< Of those.
+  bool may_spin = false;              ///< Has instructions that threads wait for each other with.
   uint32_t cached = 0;                ///< Number of allocation caches that all instructions need.
   std::vector<const Code*> callable;  ///< Function addresses are indices + 1.
 
@@ -81,6 +82,7 @@ class Decoder {
   bool try_families(const ptx::Instruction& instruction, const Form& form);
   bool pure(const ptx::Instruction& instruction, const Form& form);
   bool comparison(const ptx::Instruction& instruction, const Form& form);
+  bool move_special(const ptx::Instruction& instruction, Slot slot);
   bool move(const ptx::Instruction& instruction, const Form& form);
   void finish_destinations();
   void resolve_targets();

@@ -122,6 +122,14 @@ bool Decoder::comparison(const Instruction& instruction, const Form& form) {
     ins.dst = out;
     return out;
   };
+  const bool direct = !is_set && !pair && (with == kNone || form.rest.size() < 2);
+  if (direct) {
+    const uint32_t out = destination(to, Slot::Pred);
+    Ins& ins = emit(row.run);
+    ins.src = {a, b, 0, 0};
+    ins.dst = out;
+    return true;
+  }
   const uint32_t result = compare(row);
   uint32_t second = kNone;
   if (pair && packed)
@@ -150,6 +158,18 @@ bool Decoder::comparison(const Instruction& instruction, const Form& form) {
   return true;
 }
 
+bool Decoder::move_special(const Instruction& instruction, Slot slot) {
+  const Operand& from = instruction.operands[1];
+  const auto which = steps::special_register(from.name);
+  if (!which || slot == Slot::Pred) return false;
+  const uint32_t out = destination(instruction.operands[0], slot);
+  Ins& ins = emit(steps::special);
+  ins.dst = out;
+  ins.aux = static_cast<uint32_t>(*which);
+  ins.wide = slot == Slot::Wide ? 1 : 0;
+  return true;
+}
+
 /// mov copies, packs {a, b} into a wider register, or takes one apart.
 bool Decoder::move(const Instruction& instruction, const Form& form) {
   if (instruction.operands.size() != 2 || form.types.empty()) return false;
@@ -157,6 +177,8 @@ bool Decoder::move(const Instruction& instruction, const Form& form) {
   const Slot slot = emulator::slot_of(form.type());
   const bool unpack = to.kind == Operand::Kind::Vector && to.elements.size() > 1;
   const bool pack = from.kind == Operand::Kind::Vector && from.elements.size() > 1;
+  if (from.kind == Operand::Kind::Special && !unpack && !pack)
+    return move_special(instruction, slot);
   if (!unpack && !pack) return pure(instruction, form);
   const auto parts = static_cast<uint32_t>(pack ? from.elements.size() : to.elements.size());
   const uint32_t bits = ptx::byte_size(form.type()) * 8 / parts;

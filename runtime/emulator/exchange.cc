@@ -9,10 +9,12 @@ namespace {
 uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
 bool in(uint32_t mask, uint32_t lane) { return (mask >> lane & 1) != 0; }
 
-/// Every living lane that the member mask names must be here. Returns the members that are.
-uint32_t members(Warp& warp, const Ins& ins, uint32_t source) {
+/// Every living lane that the member mask names must be here. Returns the members that are; nothing
+/// when the instruction waits for them.
+std::optional<uint32_t> members(Warp& warp, const Ins& ins, uint32_t source) {
   const uint32_t lane = first_lane(warp.mask);
   const uint32_t named = warp.u32(source)[lane];
+  if (warp.await_paths(ins, named)) return std::nullopt;
   const uint32_t absent = named & warp.alive & ~warp.mask, strangers = warp.mask & ~named;
   if (warp.launch->checks.sync && (absent != 0 || strangers != 0))
     report(warp, ins,
@@ -37,7 +39,9 @@ void warp_barrier(Warp& warp, const Ins& ins) { members(warp, ins, ins.src[0]); 
 
 /// src: value, lane operand, clamp and segment mask, member mask. aux: predicate or kNone.
 void shuffle(Warp& warp, const Ins& ins) {
-  const uint32_t present = members(warp, ins, ins.src[3]);
+  const std::optional<uint32_t> here = members(warp, ins, ins.src[3]);
+  if (!here) return;
+  const uint32_t present = *here;
   uint32_t values[kLanes], result[kLanes], valid = 0, stale = 0;
   std::copy_n(warp.u32(ins.src[0]), kLanes, values);
   const auto kind = static_cast<ShuffleKind>(ins.flags);
@@ -74,7 +78,9 @@ void shuffle(Warp& warp, const Ins& ins) {
 
 /// src: predicate, member mask.
 void vote(Warp& warp, const Ins& ins) {
-  const uint32_t present = members(warp, ins, ins.src[1]);
+  const std::optional<uint32_t> here = members(warp, ins, ins.src[1]);
+  if (!here) return;
+  const uint32_t present = *here;
   const uint32_t yes = warp.pred(ins.src[0]) & present;
   switch (static_cast<VoteKind>(ins.flags)) {
     case VoteKind::Ballot:
@@ -90,7 +96,9 @@ void vote(Warp& warp, const Ins& ins) {
 
 /// flags 0: any, 1: all. aux: predicate of .all or kNone. count 8: 64-bit values.
 void match(Warp& warp, const Ins& ins) {
-  const uint32_t present = members(warp, ins, ins.src[1]);
+  const std::optional<uint32_t> here = members(warp, ins, ins.src[1]);
+  if (!here) return;
+  const uint32_t present = *here;
   const auto value = [&](uint32_t lane) {
     return ins.wide != 0 ? warp.u64(ins.src[0])[lane] : uint64_t{warp.u32(ins.src[0])[lane]};
   };
@@ -110,14 +118,18 @@ void match(Warp& warp, const Ins& ins) {
 void activemask(Warp& warp, const Ins& ins) { set_all(warp, ins.dst, warp.mask); }
 
 void elect(Warp& warp, const Ins& ins) {
-  const uint32_t present = members(warp, ins, ins.src[0]);
+  const std::optional<uint32_t> here = members(warp, ins, ins.src[0]);
+  if (!here) return;
+  const uint32_t present = *here;
   const uint32_t leader = first_lane(present == 0 ? warp.mask : present);
   if (ins.dst != kTrueOffset) set_all(warp, ins.dst, leader);
   set_pred(warp, ins.aux, uint32_t{1} << leader);
 }
 
 void reduce(Warp& warp, const Ins& ins) {
-  const uint32_t present = members(warp, ins, ins.src[1]);
+  const std::optional<uint32_t> here = members(warp, ins, ins.src[1]);
+  if (!here) return;
+  const uint32_t present = *here;
   const uint32_t* values = warp.u32(ins.src[0]);
   uint32_t total = values[first_lane(present == 0 ? warp.mask : present)];
   for (uint32_t left = present & (present - 1); left != 0; left &= left - 1) {

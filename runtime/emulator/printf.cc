@@ -10,7 +10,7 @@ constexpr size_t kStringMax = 4096;
 
 uint64_t argument(const Warp& warp, const CallSite& site, size_t which, uint32_t lane) {
   uint64_t value = 0;
-  const Frame& frame = warp.frames[warp.depth - 1];
+  const Frame& frame = *warp.levels[warp.depth - 1].frame;
   if (which >= site.arguments.size()) return 0;
   const ParamSlot& slot = site.arguments[which];
   std::memcpy(&value, &frame.params[size_t{lane} * frame.code->param_bytes + slot.offset],

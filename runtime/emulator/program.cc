@@ -1,5 +1,6 @@
 // Places a module's variables and decodes its functions.
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "runtime/emulator/decode.h"
@@ -14,6 +15,16 @@ void each_variable(const ptx::Module& module, const Visit& visit) {
   for (const ptx::Function& function : module.functions)
     for (const ptx::Variable& variable : function.variables)
       if (!(variable.space == ptx::Space::Shared && function.is_entry)) visit(variable);
+}
+
+/// What the loop of a lock, a flag or a barrier of blocks contains.
+bool waits_for_threads(const ptx::Instruction& instruction) {
+  static constexpr std::array kOrdered = {"volatile", "acquire", "relaxed", "mmio"};
+  if (instruction.family == "atom" || instruction.family == "nanosleep") return true;
+  return instruction.family == "ld" &&
+         std::ranges::any_of(instruction.modifiers, [](const std::string& modifier) {
+           return std::ranges::find(kOrdered, modifier) != kOrdered.end();
+         });
 }
 }  // namespace
 
@@ -57,6 +68,8 @@ void Program::release(Memory& memory) {
 }
 
 void Program::decode() {
+  for (const ptx::Function& function : module.functions)
+    may_spin = may_spin || std::ranges::any_of(function.body, waits_for_threads);
   for (Code& code : functions) Decoder(*this, code).run();
 }
 

@@ -1,6 +1,9 @@
 // Handlers that exist once: control flow, exchange between lanes, parameters, atomics.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "runtime/emulator/warp.h"
 
 namespace gpuemu::emulator::steps {
@@ -29,6 +32,8 @@ void match(Warp& warp, const Ins& ins);
 void activemask(Warp& warp, const Ins& ins);
 void elect(Warp& warp, const Ins& ins);
 void reduce(Warp& warp, const Ins& ins);
+void load_matrix(Warp& warp, const Ins& ins);
+void copy_async(Warp& warp, const Ins& ins);
 void add_carry(Warp& warp, const Ins& ins);
 void atomic(Warp& warp, const Ins& ins);
 
@@ -68,6 +73,9 @@ enum class SpecialRegister : uint32_t {
   DynamicShared,
   TotalShared,
 };
+
+/// By its PTX name, "%tid.x".
+std::optional<SpecialRegister> special_register(const std::string& name);
 
 /// Ins::flags of `barrier`.
 enum class BarrierKind : uint8_t { Sync, Arrive, RedPopc, RedAnd, RedOr };

@@ -13,7 +13,7 @@
 namespace gpuemu::emulator {
 
 inline std::string with_header(const std::string& body) {
-  return ".version 8.0\n.target sm_80\n.address_size 64\n" + body;
+  return std::string(".version 8.0\n.target sm_80\n.address_size 64\n").append(body);
 }
 
 class TestKernel {
@@ -71,5 +71,41 @@ class TestKernel {
   ModuleId module_ = 0;
   LaunchConfig config_;
 };
+
+/// Runs `body`, which computes %d from %a, %b and %c, for every element of three arrays of equal
+/// length. All are raw bits of sizeof(D) and sizeof(S) bytes; predicates %p, %q and scratch %x, %y
+/// (b32) exist.
+template <typename D, typename S>
+std::vector<D> evaluate(const std::string& body, std::vector<S> a, std::vector<S> b = {},
+                        std::vector<S> c = {}) {
+  const size_t n = a.size();
+  b.resize(n);
+  c.resize(n);
+  const auto bits = [](size_t bytes) { return ".b" + std::to_string(bytes * 8); };
+  const std::string s = bits(sizeof(S)), d = bits(sizeof(D));
+  const auto address = [](const char* name, const char* param, size_t bytes) {
+    return std::string("ld.param.u64 %") + name + ", [" + param + "];\n mad.wide.u32 %" + name +
+           ", %i, " + std::to_string(bytes) + ", %" + name + ";\n";
+  };
+  const std::string text = with_header(
+      ".visible .entry k(.param .u64 pd, .param .u64 pa, .param .u64 pb, .param .u64 pc, .param "
+      ".u32 n) {\n"
+      " .reg .pred %p, %q, %out; .reg .b32 %i, %n, %x, %y; .reg .b64 %rd, %ra, %rb, %rc; .reg " +
+      s + " %a, %b, %c; .reg " + d +
+      " %d;\n mov.u32 %i, %ctaid.x; mov.u32 %n, %tid.x; mad.lo.u32 %i, %i, 64, %n;\n"
+      " ld.param.u32 %n, [n]; setp.ge.u32 %out, %i, %n; @%out bra DONE;\n" +
+      address("rd", "pd", sizeof(D)) + address("ra", "pa", sizeof(S)) +
+      address("rb", "pb", sizeof(S)) + address("rc", "pc", sizeof(S)) + " ld.global" + s +
+      " %a, [%ra]; ld.global" + s + " %b, [%rb]; ld.global" + s + " %c, [%rc];\n" + body +
+      "\n st.global" + d + " [%rd], %d;\nDONE: ret;\n}\n");
+  TestKernel kernel(text);
+  const uint64_t out = *kernel.device().allocate(n * sizeof(D), "d");
+  const uint64_t pa = kernel.buffer(a, "a"), pb = kernel.buffer(b, "b"), pc = kernel.buffer(c, "c");
+  kernel.config().grid = {static_cast<uint32_t>((n + 63) / 64), 1, 1};
+  kernel.config().block = {64, 1, 1};
+  kernel.arg(out).arg(pa).arg(pb).arg(pc).arg(static_cast<uint32_t>(n));
+  kernel.run();
+  return kernel.read<D>(out, n);
+}
 
 }  // namespace gpuemu::emulator

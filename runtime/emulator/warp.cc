@@ -16,6 +16,8 @@ void Warp::start(const Code& entry, uint32_t warp_index, uint32_t lanes) {
   state = WarpState::Running;
   depth = 0;
   stack.clear();
+  parked.clear();
+  alone_ = false;
   carry = 0;
   local_stride = 0;
   active = exists;
@@ -27,8 +29,11 @@ void Warp::start(const Code& entry, uint32_t warp_index, uint32_t lanes) {
 void Warp::enter(const Code& code, const CallSite* site) {
   const uint32_t lanes = mask;
   const uint32_t local_base = depth == 0 ? 0 : frame().local_base + frame().code->local_bytes;
-  if (frames.size() == depth) frames.emplace_back();
-  Frame& next = frames[depth++];
+  if (levels.size() == depth) levels.emplace_back();
+  Level& level = levels[depth++];
+  if (level.frame == nullptr || level.frame.use_count() > 1)
+    level.frame = std::make_shared<Frame>();
+  Frame& next = *level.frame;
   if (next.storage_bytes < code.frame_bytes) {
     next.storage.reset(new std::byte[code.frame_bytes + 64]);
     next.storage_bytes = code.frame_bytes;
@@ -37,8 +42,6 @@ void Warp::enter(const Code& code, const CallSite* site) {
     next.code = nullptr;
   }
   regs = next.registers;
-  code_begin = code.ins.data();
-  lists = code.lists.data();
   if (next.code != &code) {  // Constants stay valid as long as the frame serves the same function.
     std::memset(regs, 0, code.frame_bytes);
     pred(kTrueOffset) = kNone;
@@ -50,10 +53,11 @@ void Warp::enter(const Code& code, const CallSite* site) {
           u32(constant.offset)[lane] = static_cast<uint32_t>(constant.bits);
     next.code = &code;
   }
+  load_function();
   next.params.resize(size_t{code.param_bytes} * kLanes);
   next.local_base = local_base;
   next.site = site;
-  next.base_depth = static_cast<uint32_t>(stack.size());
+  level.base_depth = static_cast<uint32_t>(stack.size());
   ensure_local(local_base + code.local_bytes);
   stack.push_back({0, lanes, kNone});
   load_top();
@@ -83,16 +87,25 @@ void Warp::load_top() {
   reconverge = top.reconverge;
 }
 
+void Warp::load_function() {
+  regs = frame().registers;
+  code_begin = frame().code->ins.data();
+  lists = frame().code->lists.data();
+}
+
 /// Drops stack entries without lanes; ends functions whose lanes all left.
 void Warp::settle_top() {
   while (depth > 0) {
-    while (stack.size() > frame().base_depth && stack.back().mask == 0) stack.pop_back();
-    if (stack.size() > frame().base_depth) return load_top();
+    const uint32_t base = levels[depth - 1].base_depth;
+    while (stack.size() > base && stack.back().mask == 0) stack.pop_back();
+    if (stack.size() > base) return load_top();
     --depth;
     if (depth == 0) break;
-    regs = frame().registers;
-    code_begin = frame().code->ins.data();
-    lists = frame().code->lists.data();
+    load_function();
+  }
+  if (!parked.empty()) {
+    const auto next = std::ranges::find(parked, false, &Path::arrived);
+    return resume(next == parked.end() ? 0 : static_cast<size_t>(next - parked.begin()));
   }
   state = WarpState::Done;
   stop_slice();
@@ -127,12 +140,19 @@ void Warp::split_for_call(uint32_t lanes) {
   if (lanes != active) stack.push_back({pc, lanes, pc});
 }
 
+void Warp::split_for_calls(uint32_t lanes, uint32_t later) {
+  save_top();
+  const uint32_t again = pc - 1;
+  stack.push_back({again, later, pc});
+  stack.push_back({pc, lanes, pc});
+}
+
 void Warp::leave(uint32_t lanes) {
   if (depth <= 1) return exit_lanes(lanes);
   save_top();
   const Frame& own = frame();
   if (own.site != nullptr) {
-    Frame& caller = frames[depth - 2];
+    Frame& caller = *levels[depth - 2].frame;
     for (size_t i = 0; i < own.site->results.size() && i < own.code->results.size(); ++i)
       for (uint32_t lane = 0; lane < kLanes; ++lane)
         if ((lanes >> lane & 1) != 0)
@@ -141,7 +161,7 @@ void Warp::leave(uint32_t lanes) {
               &own.params[size_t{lane} * own.code->param_bytes + own.code->results[i].offset],
               own.code->results[i].bytes);
   }
-  for (size_t i = own.base_depth; i < stack.size(); ++i) stack[i].mask &= ~lanes;
+  for (size_t i = levels[depth - 1].base_depth; i < stack.size(); ++i) stack[i].mask &= ~lanes;
   settle_top();
 }
 

@@ -49,7 +49,6 @@ struct Frame {
   std::byte* registers = nullptr;  ///< 64-byte aligned, inside storage.
   uint64_t storage_bytes = 0;
   std::vector<std::byte> params;  ///< Lane after lane.
-  uint32_t base_depth = 0;        ///< Stack entries below belong to callers.
   uint32_t local_base = 0;
   const CallSite* site = nullptr;
 };
@@ -57,6 +56,20 @@ struct Frame {
 /// Lanes that run together, and where they meet those they parted from.
 struct StackEntry {
   uint32_t pc = 0, mask = 0, reconverge = kNone;
+};
+
+/// A call in progress. Paths that parted inside it share the frame: every lane has its own slots.
+struct Level {
+  std::shared_ptr<Frame> frame;
+  uint32_t base_depth = 0;  ///< Stack entries below belong to callers.
+};
+
+/// Lanes that proceed independently of the warp's other lanes, as threads do since sm_70. A warp
+/// has one path until lanes wait in a loop for lanes that they parted from.
+struct Path {
+  std::vector<StackEntry> stack;
+  std::vector<Level> levels;
+  bool arrived = false;  ///< At a .sync instruction that other paths must reach too.
 };
 
 enum class WarpState : uint8_t { Running, AtBarrier, Done };
@@ -89,17 +102,24 @@ class Warp {
   uint32_t exists = 0;  ///< Lanes that have a thread.
   uint32_t alive = 0;   ///< Lanes that have not exited.
   uint32_t barrier = 0;
-  uint64_t slices = 0;
+  uint64_t slices = 0;  ///< That ended while it ran, since it last waited or parted.
   std::vector<StackEntry> stack;
-  std::vector<Frame> frames;
-  uint32_t depth = 0;  ///< Frames in use.
+  std::vector<Level> levels;
+  uint32_t depth = 0;        ///< Levels in use.
+  std::vector<Path> parked;  ///< The paths other than the current one.
   std::vector<std::byte> local_storage;
   std::vector<uint8_t> local_defined;
 
   uint32_t* u32(uint32_t offset) { return reinterpret_cast<uint32_t*>(regs + offset); }
   uint64_t* u64(uint32_t offset) { return reinterpret_cast<uint64_t*>(regs + offset); }
   uint32_t& pred(uint32_t offset) { return *reinterpret_cast<uint32_t*>(regs + offset); }
-  Frame& frame() { return frames[depth - 1]; }
+  Frame& frame() { return *levels[depth - 1].frame; }
+  /// Its last instruction, or the next one when that belongs to another function.
+  const Ins& next_instruction() {
+    const std::vector<Ins>& all = code().ins;
+    const bool own = ins >= all.data() && ins < all.data() + all.size();
+    return own ? *ins : all[pc < all.size() ? pc : 0];
+  }
   const Code& code() { return *frame().code; }
 
   /// Makes it ready to run the entry with `lanes` threads.
@@ -114,12 +134,24 @@ class Warp {
   void leave(uint32_t lanes);
   /// Before a call of `lanes` only: the other active lanes wait behind it.
   void split_for_call(uint32_t lanes);
+  /// Before an indirect call of `lanes` while `later` have other callees: those come back to it.
+  void split_for_calls(uint32_t lanes, uint32_t later);
   void exit_lanes(uint32_t lanes);
+  /// After a slice without an end: gives lanes their turn that wait for the current ones.
+  void yield();
+  /// Whether a .sync instruction must wait for those of the `wanted` lanes that run on other paths.
+  /// If so it will be executed again.
+  bool await_paths(const Ins& ins, uint32_t wanted);
   void wait_at_barrier(uint32_t id);
   void stop_slice() { remaining = 0; }
   void ensure_local(uint32_t bytes);
 
  private:
+  bool split_waiting();
+  Path take_path();
+  void resume(size_t parked_index);
+  bool flatten(Path& path);
+  bool absorb_arrived();
   void pop_reconverged();
   void settle_top();
   void save_top() {
@@ -127,6 +159,9 @@ class Warp {
     stack.back().mask = active;
   }
   void load_top();
+  void load_function();
+
+  bool alone_ = false;  ///< The next .sync instruction waits for no other path.
 };
 
 /// A shared word's history for the race detector. A tag is the barrier epoch above the warp: equal
@@ -171,6 +206,7 @@ struct Block {
 
  private:
   bool over_budget();
+  void take_turns(Warp& warp);
   void report_stuck(const char* kind, const std::string& message);
 };
 

@@ -1,0 +1,91 @@
+// What the emulator says about kernels that do wrong.
+#include "runtime/emulator/test_kernel.h"
+
+namespace gpuemu::emulator {
+namespace {
+
+std::string entry(const std::string& body) {
+  return with_header(
+      ".file 1 \"bad.cu\"\n.visible .entry k(.param .u64 p) {\n .reg .b32 %r<9>; .reg .b64 %rd<9>; "
+      ".reg .pred %p<5>; "
+      ".reg .f32 %f<5>;\n .shared .align 16 .b8 tile[1024];\n .loc 1 42 3\n ld.param.u64 %rd1, "
+      "[p];\n"
+      " mov.u32 %r1, %tid.x; shl.b32 %r2, %r1, 2; mov.u32 %r3, tile; add.u32 %r3, %r3, %r2;\n" +
+      body + "\nret;\n}\n");
+}
+DeviceFinding first_of(const std::string& body, uint32_t threads = 64) {
+  TestKernel kernel(entry(body));
+  kernel.config().block = {threads, 1, 1};
+  kernel.config().timeout_ms = 300;
+  kernel.arg(kernel.buffer(std::vector<uint32_t>(64), "data"));
+  const LaunchReport report = kernel.run(false);
+  if (report.findings.size() != 1) ADD_FAILURE() << report.findings.size() << " findings";
+  for (const DeviceFinding& finding : report.findings) SCOPED_TRACE(finding.message);
+  return report.findings.empty() ? DeviceFinding{} : report.findings[0];
+}
+
+TEST(Findings, RaceBetweenWarpsWithoutABarrier) {
+  TestKernel kernel(
+      entry("mov.u32 %r6, 0; st.shared.u32 [%r3], %r6; bar.sync 0;\n"
+            "st.shared.u32 [%r3], %r1; xor.b32 %r4, %r2, 128; mov.u32 %r5, tile;\n"
+            "add.u32 %r5, %r5, %r4; ld.shared.u32 %r6, [%r5];"));
+  kernel.config().block = {64, 1, 1};
+  const LaunchReport report = kernel.arg(uint64_t{0}).run(false);
+  ASSERT_EQ(report.findings.size(), 2u);  // The store of one warp, the load of the other.
+  for (const DeviceFinding& finding : report.findings) {
+    EXPECT_EQ(finding.kind, "race_shared");
+    EXPECT_EQ(finding.count, 32u);
+    EXPECT_EQ(finding.line, 42u);
+  }
+}
+TEST(Findings, RaceOfTwoWritersWithDifferentValuesOnly) {
+  EXPECT_EQ(first_of("mov.u32 %r5, tile; st.shared.u32 [%r5], %r1;").kind, "race_shared");
+  TestKernel benign(entry("mov.u32 %r5, tile; mov.u32 %r6, 7; st.shared.u32 [%r5], %r6;"));
+  benign.config().block = {64, 1, 1};
+  benign.arg(uint64_t{0}).run();
+}
+TEST(Findings, UninitialisedSharedMemory) {
+  const DeviceFinding finding = first_of("ld.shared.u32 %r6, [%r3];");
+  EXPECT_EQ(finding.kind, "uninitialized");
+  EXPECT_EQ(finding.count, 64u);
+  EXPECT_EQ(finding.line, 42u);
+  EXPECT_EQ(finding.file, "bad.cu");
+}
+TEST(Findings, SharedMemoryEnds) {
+  EXPECT_EQ(first_of("st.shared.u32 [%r3+1000], %r1;").kind, "out_of_bounds");
+}
+TEST(Findings, MisalignedStore) {
+  const DeviceFinding finding = first_of("st.global.u32 [%rd1+2], %r1;", 1);
+  EXPECT_EQ(finding.kind, "misaligned");
+  EXPECT_EQ(finding.byte_offset, 2);
+}
+TEST(Findings, AddressOfNothing) {
+  EXPECT_EQ(first_of("mov.u64 %rd2, 16; st.global.u32 [%rd2], %r1;", 1).kind, "out_of_bounds");
+}
+TEST(Findings, BarrierThatHalfAWarpReaches) {
+  EXPECT_EQ(first_of("setp.lt.u32 %p1, %r1, 16; @%p1 bra A; ret; A: bar.sync 0;", 32).kind,
+            "barrier_divergence");
+}
+TEST(Findings, BarrierForMoreThreadsThanCome) {
+  EXPECT_EQ(first_of("setp.lt.u32 %p1, %r1, 32; @%p1 bra A; ret; A: bar.sync 1, 64;").kind,
+            "deadlock");
+}
+TEST(Findings, EndlessLoopStops) { EXPECT_EQ(first_of("A: bra A;").kind, "timeout"); }
+TEST(Findings, Trap) { EXPECT_EQ(first_of("trap;").kind, "trap"); }
+TEST(Findings, ShuffleFromAbsentLanes) {
+  EXPECT_EQ(first_of("setp.lt.u32 %p1, %r1, 16; @!%p1 bra A; shfl.sync.bfly.b32 %r5, %r1, 1, 31, "
+                     "0xffffffff; A:",
+                     32)
+                .kind,
+            "illegal_mask");
+}
+TEST(Findings, UnknownInstructionsOnlyWhenExecuted) {
+  const DeviceFinding finding = first_of("wgmma.fence.sync.aligned;");
+  EXPECT_EQ(finding.kind, "unsupported_instruction");
+  EXPECT_NE(finding.message.find("wgmma.fence.sync.aligned"), std::string::npos);
+  TestKernel unreached(entry("bra A; wgmma.fence.sync.aligned; A:"));
+  unreached.arg(uint64_t{0}).run();
+}
+
+}  // namespace
+}  // namespace gpuemu::emulator
