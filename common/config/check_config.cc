@@ -129,31 +129,11 @@ void complete_inout(OpConfig& op) {
   }
 }
 
-bool uses_strides(const OpConfig& op, const Config& config) {
-  for (const std::string& name : op.kernels) {
-    const KernelConfig* kernel = config.find_kernel(name);
-    if (kernel == nullptr) continue;
-    for (const LaunchSpec& launch : kernel->launches) {
-      for (const LaunchSpec::Arg& arg : launch.args) {
-        if (arg.value && !arg.value->stride_tensors().empty()) return true;
-      }
-    }
-  }
-  return std::ranges::any_of(op.inputs, [](const TensorSpec& tensor) {
-    return std::ranges::any_of(
-        tensor.shape, [](const Expression& size) { return !size.stride_tensors().empty(); });
-  });
-}
-
 void fill_defaults(OpConfig& op, const Config& config) {
   if (op.dtypes.empty()) op.dtypes = config.dtypes;
   if (!op.has_nan_policy && !op.kernels.empty()) {
     op.nan_policy = op.accumulate ? NanPolicy::Class : NanPolicy::Match;
     op.has_nan_policy = true;
-  }
-  if (op.layouts.empty()) {
-    op.layouts = {"contiguous"};
-    if (uses_strides(op, config)) op.layouts = {"contiguous", "strided", "transposed"};
   }
   if (op.input_names.empty()) {
     for (const TensorSpec& input : op.inputs) op.input_names.push_back(input.name);
@@ -166,12 +146,17 @@ void check_policy(ReadState& state, const Config& config) {
     const std::string key = "runtime.kernel_policy." + op_name;
     const OpConfig* op = config.find_op(op_name);
     if (op == nullptr) {
-      // A user's file may hold policies for the ops of several projects.
       const Place place = state.place_of(key);
-      state.warnings.push_back(
-          {place.file, place.line, place.column, key,
-           fmt::format("has no effect: no op is called '{}', {}{}", op_name,
-                       known_or_none(known_ops), did_you_mean(op_name, known_ops))});
+      const std::string message =
+          fmt::format("no op is called '{}', {}{}", op_name, known_or_none(known_ops),
+                      did_you_mean(op_name, known_ops));
+      // A user's file may hold policies for the ops of several projects.
+      if (place.file == config.file) {
+        state.problem_at(key, message);
+      } else {
+        state.warnings.push_back(
+            {place.file, place.line, place.column, key, "has no effect: " + message});
+      }
     } else if (std::ranges::find(op->kernels, kernel) == op->kernels.end()) {
       state.problem_at(key,
                        fmt::format("'{}' is no kernel of op '{}', {}{}", kernel, op_name,
@@ -226,6 +211,7 @@ void check_config(ReadState& state, Config& config, Drafts& drafts, bool check_f
   for (size_t i = 0; i < config.ops.size(); ++i) {
     complete_inout(config.ops[i]);
     fill_defaults(config.ops[i], config);
+    settle_layouts(state, config, config.ops[i], drafts.ops[i]);
     check_op_names(state, config, config.ops[i], drafts.ops[i], drafts);
   }
   check_policy(state, config);

@@ -39,8 +39,17 @@ class OpChecker {
       if (twice) problem(".attrs." + attr.name, "'" + attr.name + "' is a dim already");
     }
     check_tensor_names();
-    for (size_t i = 0; i < op_.inputs.size(); ++i) check_shape("inputs", i, op_.inputs[i]);
-    for (size_t i = 0; i < op_.outputs.size(); ++i) check_shape("outputs", i, op_.outputs[i]);
+    check_input_names();
+    std::set<std::string> before;
+    for (size_t i = 0; i < op_.inputs.size(); ++i) {
+      check_shape({"inputs", i, op_.inputs[i]}, before);
+      before.insert(op_.inputs[i].name);
+    }
+    for (size_t i = 0; i < op_.outputs.size(); ++i) {
+      check_shape({"outputs", i, op_.outputs[i]}, before);
+      before.insert(op_.outputs[i].name);
+    }
+    check_invariants(op_.invariants, draft_.path);
     if (op_.accumulate) check_integer(data_key(".accumulate"), *op_.accumulate, 0);
     if (op_.mode == ExecutionMode::Kernel && op_.outputs.empty()) {
       state_.problem_at(draft_.path + ".outputs",
@@ -62,6 +71,7 @@ class OpChecker {
       }
     }
     if (kernel.supports) check_integer(path + ".supports", *kernel.supports, 0);
+    if (path != draft_.path) check_invariants(kernel.invariants, path);
     for (size_t i = 0; i < kernel.launches.size(); ++i) {
       check_launch(kernel.launches[i], fmt::format("{}.launches[{}]", path, i));
     }
@@ -111,17 +121,100 @@ class OpChecker {
     }
   }
 
-  void check_shape(const std::string& list, size_t index, const TensorSpec& tensor) {
-    bool sound = true;
-    for (size_t d = 0; d < tensor.shape.size(); ++d) {
-      const std::string rest = fmt::format(".{}[{}].shape[{}]", list, index, d);
+  /// A tensor and where it stands: the key is "ops[0].inputs[1]".
+  struct Listed {
+    const char* list;
+    size_t index;
+    const TensorSpec& tensor;
+  };
+
+  // `before`: the tensors whose sizes are known when this one's are computed.
+  void check_shape(const Listed& at, const std::set<std::string>& before) {
+    for (size_t d = 0; d < at.tensor.shape.size(); ++d) {
+      const std::string rest = fmt::format(".{}[{}].shape[{}]", at.list, at.index, d);
       // The sizes of an inout output may be those of its input, reported there.
       const std::string key = data_key(rest);
       if (!state_.places.contains(key)) continue;
-      const size_t before = state_.problems.size();
-      check_integer(key, tensor.shape[d], 0);
-      sound = sound && state_.problems.size() == before;
-      if (sound) check_corners(key, tensor.shape[d]);
+      const size_t problems = state_.problems.size();
+      check_integer(key, at.tensor.shape[d], 0);
+      check_order(key, at.tensor, at.tensor.shape[d], before);
+      if (state_.problems.size() == problems) check_corners(key, at.tensor.shape[d]);
+    }
+  }
+
+  void check_order(const std::string& key, const TensorSpec& tensor, const Expression& size,
+                   const std::set<std::string>& before) {
+    for (const ExpressionUse& use : size.tensor_uses()) {
+      if (before.contains(use.name) || !names_.tensors.contains(use.name)) continue;
+      const std::set<std::string> needed = tensors_behind(use.name);
+      std::string message =
+          needed.contains(tensor.name)
+              ? fmt::format("a cycle: the shape of '{}' needs '{}', whose shape needs '{}'",
+                            tensor.name, use.name, tensor.name)
+              : fmt::format(
+                    "the shape of '{}' needs '{}', which is listed behind it; list '{}' "
+                    "first",
+                    tensor.name, use.name, use.name);
+      if (use.name == tensor.name)
+        message = "a cycle: the shape of '" + use.name + "' needs itself";
+      in_text(key, size, use.column, 0, message);
+    }
+  }
+
+  /// The tensors that the shape of `name` needs, directly or through others.
+  std::set<std::string> tensors_behind(const std::string& name) const {
+    std::set<std::string> all;
+    std::vector<std::string> open = {name};
+    while (!open.empty()) {
+      const std::string next = open.back();
+      open.pop_back();
+      for (const auto* tensors : {&op_.inputs, &op_.outputs}) {
+        for (const TensorSpec& tensor : *tensors) {
+          if (tensor.name != next) continue;
+          for (const Expression& size : tensor.shape) {
+            for (const ExpressionUse& use : size.tensor_uses()) {
+              if (all.insert(use.name).second) open.push_back(use.name);
+            }
+          }
+        }
+      }
+    }
+    return all;
+  }
+
+  void check_input_names() {
+    if (op_.inputs.empty() || !state_.places.contains(draft_.path + ".input_names")) return;
+    std::set<std::string> inputs;
+    for (const TensorSpec& input : op_.inputs) inputs.insert(input.name);
+    for (size_t i = 0; i < op_.input_names.size(); ++i) {
+      const std::string& name = op_.input_names[i];
+      if (inputs.contains(name)) continue;
+      problem(fmt::format(".input_names[{}]", i),
+              "no input is called '" + name + "', " + joined(inputs) + hint(name, inputs));
+    }
+  }
+
+  void check_invariants(const std::vector<InvariantSpec>& invariants, const std::string& path) {
+    if (op_.outputs.empty()) return;
+    std::set<std::string> inputs;
+    for (const TensorSpec& input : op_.inputs) inputs.insert(input.name);
+    for (const InvariantSpec& spec : invariants) {
+      const std::string key = path + ".invariants." + spec.name;
+      const auto input = spec.strings.find("input");
+      if (input != spec.strings.end() && !inputs.contains(input->second)) {
+        report(key + ".input", "no input is called '" + input->second + "', " + joined(inputs) +
+                                   hint(input->second, inputs));
+      }
+      const auto axis = spec.numbers.find("axis");
+      if (axis == spec.numbers.end()) continue;
+      for (const TensorSpec& output : op_.outputs) {
+        const auto rank = static_cast<int64_t>(output.shape.size());
+        const auto wanted = static_cast<int64_t>(axis->second);
+        if (wanted >= -rank && wanted < rank) continue;
+        report(key + ".axis", fmt::format("output '{}' has {} axes, so there is no axis {}",
+                                          output.name, rank, wanted));
+        break;
+      }
     }
   }
 
@@ -145,10 +238,8 @@ class OpChecker {
       scope.integers.emplace(attr.name, static_cast<int64_t>(attr.values[0]));
     }
     scope.strings["dtype"] = op_.dtypes.empty() ? "float32" : std::string(name_of(op_.dtypes[0]));
-    const auto value = size.evaluate(scope);
-    if (!value) return value.error().message;
-    if (*value >= 0) return "";
-    return fmt::format("expression '{}' gives the negative size {}", size.text(), *value);
+    const auto value = size.evaluate_size(scope);
+    return value ? "" : value.error().message;
   }
 
   // `skip`: characters of a prefix such as "i32:" in front of the expression.
@@ -174,6 +265,26 @@ class OpChecker {
               fmt::format("unknown tensor '{}' (op '{}'), {}{}", use.name, op_.name,
                           joined(names_.tensors), hint(use.name, names_.tensors)));
     }
+    check_strides(key, expression, skip);
+  }
+
+  void check_strides(const std::string& key, const Expression& expression, uint32_t skip) {
+    for (const StrideUse& use : expression.stride_uses()) {
+      const TensorSpec* tensor = find_tensor(use.tensor);
+      if (tensor == nullptr || !use.axis) continue;
+      const auto rank = static_cast<int64_t>(tensor->shape.size());
+      if (*use.axis >= -rank && *use.axis < rank) continue;
+      in_text(key, expression, use.column, skip,
+              fmt::format("'{}' has {} axes, so there is no axis {}", use.tensor, rank, *use.axis));
+    }
+  }
+
+  const TensorSpec* find_tensor(const std::string& name) const {
+    for (const auto* tensors : {&op_.inputs, &op_.outputs}) {
+      const auto found = std::ranges::find(*tensors, name, &TensorSpec::name);
+      if (found != tensors->end()) return &*found;
+    }
+    return nullptr;
   }
 
   void check_real(const std::string& key, const Expression& expression, uint32_t skip) {

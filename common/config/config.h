@@ -39,6 +39,9 @@ struct TensorSpec {
   std::optional<std::pair<double, double>> range;  ///< Domain of the values.
   bool inout = false;    ///< An output that updates the input of the same name.
   uint32_t align = 256;  ///< Bytes; less makes fuzzing try offset bases.
+  /// Each launch that gets the address gets these strides too, so that other layouts are legal.
+  bool outer_strides_passed = false;  ///< Of all axes but the last; rank 2 or more.
+  bool all_strides_passed = false;
 };
 
 struct DimSpec {
@@ -81,7 +84,8 @@ struct OpConfig {
   bool has_nan_policy = false;  ///< False for ops of existing clients.
   bool subnormal_ftz_ok = false;
   bool deterministic = true;
-  std::vector<std::string> layouts;  ///< contiguous, strided, transposed. Never empty.
+  std::vector<std::string> layouts;  ///< contiguous, strided, transposed. Never empty. A tensor
+                                     ///< whose strides the kernel does not get stays contiguous.
   bool layouts_given = false;
   ToleranceTable tolerances;  ///< The op's own; see Config::tolerance_for.
   std::vector<InvariantSpec> invariants;

@@ -168,10 +168,66 @@ TEST(Config, ABareToleranceIsAbsoluteAndTheNearestTableWins) {
   EXPECT_EQ(config.tolerance_for(config.ops[0], DType::Float64).atol, 4);
 }
 
-TEST(Config, PassingAStrideBringsStridedLayoutsUnlessLayoutsAreGiven) {
+const char kMatrixKernel[] = R"toml(
+[[kernels]]
+name = "k"
+source = "k.cu"
+launches = [{ entry = "k", grid = 1, block = 32, args = ["x", "y", "i64:stride(x, 0)", "i64:stride(y, 0)", "i64:stride(y, -1)"]
+}]
+[[ops]]
+name = "op"
+reference = "op.py"
+kernel = "k"
+inputs = [{ name = "x", shape = ["m", "n"] }]
+outputs = [{ name = "y", shape = ["m", "n"] }]
+dims = { m = 4, n = [1, 9] }
+)toml";
+
+TEST(Config, ATensorTakesTheLayoutsWhoseStridesTheKernelIsGiven) {
+  const OpConfig op = good(kMatrixKernel).ops[0];
+  EXPECT_EQ(op.layouts, (std::vector<std::string>{"contiguous", "strided", "transposed"}));
+  EXPECT_TRUE(op.inputs[0].outer_strides_passed);
+  EXPECT_FALSE(op.inputs[0].all_strides_passed);
+  EXPECT_TRUE(op.outputs[0].all_strides_passed);
+  const std::string given = std::string(kMatrixKernel) + "layouts = [\"contiguous\"]\n";
+  EXPECT_EQ(good(given).ops[0].layouts, std::vector<std::string>{"contiguous"});
+  const OpConfig plain = good(with(kMatrixKernel, "stride(x, 0)", "n")).ops[0];
+  EXPECT_FALSE(plain.inputs[0].outer_strides_passed);
+}
+
+TEST(Config, EveryLaunchAndVariantMustBeGivenTheStrides) {
+  const std::string second =
+      "{ entry = \"z\", grid = 1, block = 1, args = [\"y\"] }, { entry = \"k\"";
+  EXPECT_FALSE(
+      good(with(kMatrixKernel, "{ entry = \"k\"", second)).ops[0].outputs[0].all_strides_passed);
+  const std::string variant = with(kMatrixKernel, "kernel = \"k\"", "kernel = [\"k\", \"v\"]") +
+                              "[[kernels]]\nname = \"v\"\nsource = \"v.cu\"\nlaunches = [{ entry = "
+                              "\"v\", grid = 1, block = 1, args = [\"x\", \"y\"] }]\n";
+  const OpConfig op = good(variant).ops[0];
+  EXPECT_EQ(op.layouts, std::vector<std::string>{"contiguous"});
+}
+
+TEST(Config, AVectorWithItsStrideMayBeStridedOnly) {
   const std::string toml = with(kKernel, "\"i32:n\"", "\"i64:stride(x, 0)\"");
-  EXPECT_EQ(good(toml).ops[0].layouts.size(), 3u);
-  EXPECT_EQ(good(toml + "layouts = [\"contiguous\"]\n").ops[0].layouts.size(), 1u);
+  EXPECT_EQ(good(toml).ops[0].layouts, (std::vector<std::string>{"contiguous", "strided"}));
+}
+
+TEST(Config, ALargeSeedStandsInQuotes) {
+  EXPECT_EQ(good("[validation]\nseed = \"18446744073709551615\"\n").seed, UINT64_MAX);
+  EXPECT_EQ(good("[validation]\nseed = 42\n").seed, 42u);
+}
+
+TEST(Config, InvariantsKeepTheirParameters) {
+  const Config config =
+      good(std::string(kKernel) +
+           "[ops.invariants]\nno_nan = false\nsums_to = 3\nmonotonic = { strict = "
+           "true, direction = \"decreasing\" }\nzero_preserving = { input = \"x\" }\n");
+  const auto& invariants = config.ops[0].invariants;
+  ASSERT_EQ(invariants.size(), 3u);
+  EXPECT_EQ(invariants[0].numbers.at("value"), 3);
+  EXPECT_EQ(invariants[1].numbers.at("strict"), 1);
+  EXPECT_EQ(invariants[1].strings.at("direction"), "decreasing");
+  EXPECT_EQ(invariants[2].strings.at("input"), "x");
 }
 
 TEST(Config, TwoDimValuesAreARangeAndOtherNumbersASet) {
@@ -258,6 +314,14 @@ TEST_F(Layers, LaterWinsKeyByKeyAndSaysWhereItCameFrom) {
   EXPECT_EQ(config.dtypes, (std::vector{DType::Float16, DType::Float32}));
   EXPECT_EQ(config.seed, 7u);
   EXPECT_FALSE(config.check_nan);
+}
+
+TEST_F(Layers, APolicyOfTheUsersFileMayNameTheOpsOfOtherProjects) {
+  write("home/.config/gpuemu/config.toml", "[runtime.kernel_policy]\nother = \"fast\"\n");
+  const Config config = load();
+  ASSERT_EQ(config.warnings.size(), 1u);
+  EXPECT_NE(config.warnings[0].text().find("has no effect: no op is called 'other'"),
+            std::string::npos);
 }
 
 TEST_F(Layers, WithoutFilesTheDefaultsPlaceSocketAndDatabaseInTheHome) {

@@ -244,6 +244,13 @@ Result<int64_t> Expression::evaluate(const Scope& scope) const {
   return Evaluator(text_, scope).integer(*root_);
 }
 
+Result<int64_t> Expression::evaluate_size(const Scope& scope) const {
+  const int64_t value = GPUEMU_TRY(evaluate(scope));
+  if (value >= 0) return value;
+  return expression_error(text_, root_->column,
+                          fmt::format("{} is no size, it is negative", value));
+}
+
 Result<double> Expression::evaluate_real(const Scope& scope) const {
   if (!root_) return error(ErrorCode::InvalidArgument, "an empty expression, expected a number");
   const bool negated = root_->op == Op::Negate;
@@ -277,13 +284,16 @@ std::vector<ExpressionUse> Expression::tensor_uses() const {
 
 std::vector<std::string> Expression::names() const { return names_of(name_uses()); }
 
-std::vector<std::string> Expression::stride_tensors() const {
-  std::vector<ExpressionUse> uses;
-  if (!root_) return {};
+std::vector<StrideUse> Expression::stride_uses() const {
+  std::vector<StrideUse> uses;
+  if (!root_) return uses;
   walk(*root_, [&](const Node& node) {
-    if (node.op == Op::Stride) add_once(uses, node);
+    if (node.op != Op::Stride) return;
+    const Node& axis = *node.children[0];
+    const bool written = axis.op == Op::Integer;
+    uses.push_back({node.text, written ? std::optional(axis.integer) : std::nullopt, node.column});
   });
-  return names_of(uses);
+  return uses;
 }
 
 std::optional<uint32_t> Expression::fraction_column() const {

@@ -35,6 +35,13 @@ struct ExpressionUse {
   uint32_t column = 1;
 };
 
+/// stride(tensor, axis) in an expression; no axis when that is computed.
+struct StrideUse {
+  std::string tensor;
+  std::optional<int64_t> axis;
+  uint32_t column = 1;  ///< From 1, of "stride".
+};
+
 /// The column that a message of parse() or evaluate() names; 1 when it names none.
 uint32_t expression_error_column(std::string_view message);
 
@@ -48,12 +55,14 @@ class Expression {
 
   /// InvalidArgument naming expression and position: unknown name, division by zero, overflow.
   Result<int64_t> evaluate(const Scope& scope) const;
+  /// The same for a size: InvalidArgument when it is negative.
+  Result<int64_t> evaluate_size(const Scope& scope) const;
   /// For f32:/f64: arguments: a real attr, a number literal with fraction, or an integer
   /// expression.
   Result<double> evaluate_real(const Scope& scope) const;
-  /// Names of dims and attrs it uses; and tensors whose stride() it uses.
+  /// Names of dims and attrs it uses; and the strides.
   std::vector<std::string> names() const;
-  std::vector<std::string> stride_tensors() const;
+  std::vector<StrideUse> stride_uses() const;
   /// The same with positions; of tensors those of numel() too.
   std::vector<ExpressionUse> name_uses() const;
   std::vector<ExpressionUse> tensor_uses() const;

@@ -154,10 +154,24 @@ TEST(Expression, TellsWhatItUses) {
   const auto e =
       *Expression::parse("min(rows, 2) * stride(x, axis) + numel(y) * rows * sizeof(dtype)");
   EXPECT_EQ(e.names(), (std::vector<std::string>{"rows", "axis"}));
-  EXPECT_EQ(e.stride_tensors(), std::vector<std::string>{"x"});
+  ASSERT_EQ(e.stride_uses().size(), 1u);
+  EXPECT_EQ(e.stride_uses()[0].tensor, "x");
+  EXPECT_FALSE(e.stride_uses()[0].axis);
+  EXPECT_EQ(Expression::parse("2 * stride(x, -1)")->stride_uses()[0].axis, -1);
   ASSERT_EQ(e.tensor_uses().size(), 2u);
   EXPECT_EQ(e.tensor_uses()[1].name, "y");
   EXPECT_EQ(e.name_uses()[0].column, 5u);
+}
+
+TEST(Expression, ANegativeSizeIsAnErrorThatNamesThePosition) {
+  EXPECT_EQ(*Expression::parse("rows - 3")->evaluate_size(kScope),
+            *Expression::parse("rows - 3")->evaluate(kScope));
+  const auto size = Expression::parse("3 - rows * 900")->evaluate_size(kScope);
+  ASSERT_FALSE(size);
+  EXPECT_NE(size.error().message.find("expression '3 - rows * 900', column 3: -"),
+            std::string::npos)
+      << size.error().message;
+  EXPECT_NE(size.error().message.find("negative"), std::string::npos);
 }
 
 TEST(Expression, AConstantPrintsAndEvaluatesAsItself) {

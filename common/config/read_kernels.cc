@@ -1,5 +1,10 @@
 // [[kernels]]: source, launches and artifact checks.
+#include <algorithm>
+
 #include "common/base/limits.h"
+#include "common/config/names.h"
+#include "common/config/nearest.h"
+#include "common/config/pattern.h"
 #include "common/config/readers.h"
 
 namespace gpuemu {
@@ -119,6 +124,17 @@ void read_alias(TableReader& table, std::string_view key, std::string_view alias
   }
 }
 
+void read_patterns(TableReader& table, std::string_view key, std::vector<std::string>& out) {
+  table.read(key, out);
+  if (!table.has(key) || !table.find(key)->is(TomlValue::Kind::Array)) return;
+  for (const ValueReader& item : table.find(key)->items()) {
+    if (!item.is(TomlValue::Kind::Text)) continue;
+    if (const auto wrong = pattern_problem(item.value().text)) {
+      item.problem(fmt::format("'{}' is no RE2 pattern: {}", item.value().text, *wrong));
+    }
+  }
+}
+
 void read_artifact_checks(TableReader& kernel, ArtifactChecks& checks) {
   const auto value = kernel.find("artifact_checks");
   if (!value) return;
@@ -128,10 +144,10 @@ void read_artifact_checks(TableReader& kernel, ArtifactChecks& checks) {
   read_alias(table, "max_local_memory", "max_local_memory_bytes");
   table.read_integer("max_local_memory_bytes", 0, UINT32_MAX, checks.max_local_memory);
   table.read_integer("max_local_memory", 0, UINT32_MAX, checks.max_local_memory);
-  table.read("required_patterns", checks.required_patterns);
+  read_patterns(table, "required_patterns", checks.required_patterns);
   read_alias(table, "forbidden_patterns", "forbidden_instructions");
-  table.read("forbidden_instructions", checks.forbidden_patterns);
-  table.read("forbidden_patterns", checks.forbidden_patterns);
+  read_patterns(table, "forbidden_instructions", checks.forbidden_patterns);
+  read_patterns(table, "forbidden_patterns", checks.forbidden_patterns);
   const auto read_limit = [&](std::string_view key, std::optional<uint32_t>& out) {
     uint32_t limit = 0;
     table.read_integer(key, 0, UINT32_MAX, limit);
@@ -152,7 +168,12 @@ void read_source(TableReader& table, KernelConfig& kernel) {
   if (!text) return;
   if (text->starts_with("builtin:")) {
     kernel.source = *text;
-    if (*text == "builtin:") value->problem("expected a name behind 'builtin:'");
+    const std::string name = text->substr(std::string_view("builtin:").size());
+    const std::vector<std::string> known = texts_of(builtin_kernel_names());
+    if (std::ranges::find(known, name) == known.end()) {
+      value->problem(fmt::format("no built-in kernel is called '{}', expected one of {}{}", name,
+                                 fmt::join(known, ", "), did_you_mean(name, known)));
+    }
     return;
   }
   kernel.source = value->path_value().value_or("");

@@ -3,7 +3,9 @@
 #include <cmath>
 
 #include "common/base/limits.h"
+#include "common/config/names.h"
 #include "common/config/readers.h"
+#include "common/numeric/element.h"
 
 namespace gpuemu {
 namespace {
@@ -96,6 +98,19 @@ void read_dim(const std::string& name, const ValueReader& value, OpConfig& op) {
   op.dims.push_back(std::move(dim));
 }
 
+bool check_attr_value(const ValueReader& item, DType dtype, double number) {
+  if (!is_float(dtype) && number != std::floor(number)) {
+    item.problem(
+        fmt::format("{} for an attr of type {}, expected an integer", number, name_of(dtype)));
+    return false;
+  }
+  // Written so that the largest 64-bit numbers, rounded up as float64, stay legal.
+  if (number >= lowest_value(dtype) && number <= highest_value(dtype)) return true;
+  item.problem(fmt::format("{} is out of range, {} holds {} to {}", number, name_of(dtype),
+                           lowest_value(dtype), highest_value(dtype)));
+  return false;
+}
+
 void read_attr(const std::string& name, const ValueReader& value, OpConfig& op) {
   if (!is_legal_name(value, name)) return;
   AttrSpec attr;
@@ -108,12 +123,7 @@ void read_attr(const std::string& name, const ValueReader& value, OpConfig& op) 
   } else {
     for (const ValueReader& item : values->items(true)) {
       const auto number = item.number(-1e308, 1e308);
-      if (number && !is_float(attr.dtype) && *number != std::floor(*number)) {
-        item.problem(fmt::format("{} for an attr of type {}, expected an integer", *number,
-                                 name_of(attr.dtype)));
-      } else if (number) {
-        attr.values.push_back(*number);
-      }
+      if (number && check_attr_value(item, attr.dtype, *number)) attr.values.push_back(*number);
     }
     if (values->is(TomlValue::Kind::Array) && values->value().items.empty()) {
       values->problem("an empty list, expected at least one value");
@@ -228,7 +238,7 @@ void read_test_data(TableReader& table, OpConfig& op) {
   table.read("dtypes", op.dtypes);
   table.read("accumulate", op.accumulate);
   if (const auto dtype = table.find("accumulate_dtype")) op.accumulate_dtype = dtype->dtype();
-  table.read("error_scale", op.error_scale);
+  table.read_one_of("error_scale", texts_of(error_scale_names()), op.error_scale);
   read_nan_policy(table, op);
   std::string subnormal;
   table.read_one_of("subnormal", {"keep", "ftz_ok"}, subnormal);

@@ -293,8 +293,7 @@ void TableReader::finish() {
     if (std::ranges::binary_search(known, entry.key)) continue;
     std::string hint = did_you_mean(entry.key, known);
     if (hint.empty()) hint = fmt::format(", expected one of {}", fmt::join(known, ", "));
-    self_.state().problem({self_.layer().name, entry.line, entry.column, 0}, path_of(entry.key),
-                          "unknown key" + hint);
+    problem_at_key(entry.key, "unknown key" + hint);
   }
 }
 
@@ -303,6 +302,14 @@ void TableReader::missing(std::string_view key, const std::string& expected) {
   const TomlValue& at = self_.value();
   self_.state().problem({self_.layer().name, at.line, at.column, 0}, path_of(key),
                         "missing, expected " + expected);
+}
+
+void TableReader::problem_at_key(std::string_view key, const std::string& message) {
+  for (const TomlEntry& entry : self_.value().entries) {
+    if (entry.key != key) continue;
+    const Place place{self_.layer().name, entry.line, entry.column, 0};
+    self_.state().problem(place, path_of(key), message);
+  }
 }
 
 bool is_legal_name(const ValueReader& where, const std::string& name) {

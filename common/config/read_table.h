@@ -108,6 +108,8 @@ class TableReader {
   /// Reports the keys that nobody asked for.
   void finish();
   void missing(std::string_view key, const std::string& expected);
+  /// At the key itself, not at its value. REQUIRES: has(key).
+  void problem_at_key(std::string_view key, const std::string& message);
 
   std::string path_of(std::string_view key) const;
   const ValueReader& self() const { return self_; }

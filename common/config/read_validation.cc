@@ -1,5 +1,8 @@
-// [validation], tolerance tables and invariants.
+// [validation] and tolerance tables.
+#include <charconv>
+
 #include "common/base/limits.h"
+#include "common/config/names.h"
 #include "common/config/readers.h"
 
 namespace gpuemu {
@@ -37,38 +40,6 @@ std::optional<Tolerance> read_tolerance(const ValueReader& value) {
   return tolerance;
 }
 
-void read_invariant(const std::string& name, const ValueReader& value,
-                    std::vector<InvariantSpec>& out) {
-  InvariantSpec spec;
-  spec.name = name;
-  if (value.is(TomlValue::Kind::Boolean)) {
-    if (value.value().boolean) out.push_back(std::move(spec));
-    return;
-  }
-  if (value.is(TomlValue::Kind::Integer) || value.is(TomlValue::Kind::Real)) {
-    if (const auto number = value.number(-kToleranceMax, kToleranceMax)) {
-      spec.numbers["value"] = *number;
-    }
-    out.push_back(std::move(spec));
-    return;
-  }
-  if (!value.is(TomlValue::Kind::Table)) {
-    value.wrong_kind("true, false or a table of parameters such as { axis = -1 }");
-    return;
-  }
-  TableReader table(value);
-  for (const auto& [key, parameter] : table.all()) {
-    if (parameter.is(TomlValue::Kind::Text)) {
-      spec.strings[key] = parameter.value().text;
-    } else if (parameter.is(TomlValue::Kind::Boolean)) {
-      spec.numbers[key] = parameter.value().boolean ? 1 : 0;
-    } else if (const auto number = parameter.number(-kToleranceMax, kToleranceMax)) {
-      spec.numbers[key] = *number;
-    }
-  }
-  out.push_back(std::move(spec));
-}
-
 void read_sanitize(TableReader& validation, Config& config) {
   const auto value = validation.find("sanitize");
   if (!value) return;
@@ -80,10 +51,38 @@ void read_sanitize(TableReader& validation, Config& config) {
   }
 }
 
+// A TOML integer ends at 2^63 - 1; a seed that was drawn and printed may be larger, and is then
+// written in quotes.
 void read_seed(TableReader& validation, Config& config) {
   const auto value = validation.find("seed");
   if (!value) return;
-  if (const auto seed = value->integer(0, INT64_MAX)) config.seed = static_cast<uint64_t>(*seed);
+  if (!value->is(TomlValue::Kind::Text)) {
+    if (const auto seed = value->integer(0, INT64_MAX)) config.seed = static_cast<uint64_t>(*seed);
+    return;
+  }
+  const std::string& text = value->value().text;
+  uint64_t seed = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (parsed.ec == std::errc() && parsed.ptr == text.data() + text.size()) {
+    config.seed = seed;
+  } else {
+    value->problem(fmt::format("'{}', expected an integer from 0 to {}", text, UINT64_MAX));
+  }
+}
+
+void read_strategies(TableReader& validation, Config& config) {
+  const auto value = validation.find("strategies");
+  if (!value) return;
+  const auto items = value->items(value->layer().from_text);
+  config.strategies.clear();
+  for (const ValueReader& item : items) {
+    if (const auto name = item.one_of(texts_of(strategy_names()))) {
+      config.strategies.push_back(*name);
+    }
+  }
+  if (items.empty() && value->is(TomlValue::Kind::Array)) {
+    value->problem("an empty list, expected [\"default\"] or names");
+  }
 }
 
 }  // namespace
@@ -114,13 +113,6 @@ void read_tolerances(TableReader& table, ToleranceTable& tolerances) {
   }
 }
 
-void read_invariants(TableReader& table, std::vector<InvariantSpec>& invariants) {
-  const auto value = table.find("invariants");
-  if (!value) return;
-  TableReader rows(*value);
-  for (const auto& [name, parameters] : rows.all()) read_invariant(name, parameters, invariants);
-}
-
 void read_validation(TableReader& root, Config& config) {
   const auto value = root.find("validation");
   if (!value) return;
@@ -130,10 +122,7 @@ void read_validation(TableReader& root, Config& config) {
   validation.read("check_inf", config.check_inf);
   read_seed(validation, config);
   validation.read_integer("cases", 1, static_cast<int64_t>(kIterationsMax), config.cases);
-  validation.read("strategies", config.strategies);
-  if (validation.has("strategies") && config.strategies.empty()) {
-    validation.find("strategies")->problem("an empty list, expected [\"default\"] or names");
-  }
+  read_strategies(validation, config);
   read_sanitize(validation, config);
   validation.read_integer("determinism_runs", 1, 100, config.determinism_runs);
   validation.read_number("reference_timeout_s", 0.001, 86'400, config.reference_timeout_s);

@@ -44,6 +44,8 @@ void read_layer(ReadState& state, const Layer& layer, const TomlValue& document,
                 Drafts& drafts);
 /// Fills what depends on several keys and reports what does not agree; files too if wanted.
 void check_config(ReadState& state, Config& config, Drafts& drafts, bool check_files);
+/// Finds out which tensors may lie strided or transposed; reports layouts that none can have.
+void settle_layouts(ReadState& state, const Config& config, OpConfig& op, const OpDraft& draft);
 /// The names that the expressions and arguments of one op use.
 void check_op_names(ReadState& state, const Config& config, const OpConfig& op,
                     const OpDraft& draft, const Drafts& drafts);

@@ -1,0 +1,90 @@
+// Which layouts a kernel can take: those whose strides it is given.
+#include <algorithm>
+#include <set>
+
+#include "common/config/nearest.h"
+#include "common/config/readers.h"
+
+namespace gpuemu {
+namespace {
+
+bool passes_pointer(const LaunchSpec& launch, const std::string& tensor) {
+  return std::ranges::any_of(launch.args, [&](const LaunchSpec::Arg& arg) {
+    return arg.kind == LaunchSpec::Arg::Kind::Tensor && arg.tensor == tensor;
+  });
+}
+
+/// The axes of the tensor whose strides are among the launch's arguments.
+std::set<int64_t> axes_passed(const LaunchSpec& launch, const std::string& tensor, int64_t rank) {
+  std::set<int64_t> axes;
+  for (const LaunchSpec::Arg& arg : launch.args) {
+    if (!arg.value) continue;
+    for (const StrideUse& use : arg.value->stride_uses()) {
+      if (use.tensor != tensor || !use.axis) continue;
+      axes.insert(*use.axis < 0 ? *use.axis + rank : *use.axis);
+    }
+  }
+  return axes;
+}
+
+/// Every launch of every variant that gets the tensor's address must get the strides too.
+void find_strides(const Config& config, const OpConfig& op, TensorSpec& tensor) {
+  const auto rank = static_cast<int64_t>(tensor.shape.size());
+  bool used = false, last = true, outer = true;
+  for (const std::string& name : op.kernels) {
+    const KernelConfig* kernel = config.find_kernel(name);
+    if (kernel == nullptr) continue;
+    for (const LaunchSpec& launch : kernel->launches) {
+      if (!passes_pointer(launch, tensor.name)) continue;
+      used = true;
+      const std::set<int64_t> axes = axes_passed(launch, tensor.name, rank);
+      last = last && axes.contains(rank - 1);
+      for (int64_t axis = 0; axis + 1 < rank; ++axis) outer = outer && axes.contains(axis);
+    }
+  }
+  tensor.outer_strides_passed = used && outer && rank >= 2;
+  tensor.all_strides_passed = used && outer && last && rank >= 1;
+}
+
+bool any_tensor(const OpConfig& op, bool (*takes)(const TensorSpec&)) {
+  return std::ranges::any_of(op.inputs, takes) || std::ranges::any_of(op.outputs, takes);
+}
+
+bool takes_strided(const TensorSpec& tensor) {
+  return tensor.outer_strides_passed || tensor.all_strides_passed;
+}
+
+bool takes_transposed(const TensorSpec& tensor) {
+  return tensor.all_strides_passed && tensor.shape.size() >= 2;
+}
+
+}  // namespace
+
+void settle_layouts(ReadState& state, const Config& config, OpConfig& op, const OpDraft& draft) {
+  for (auto* tensors : {&op.inputs, &op.outputs}) {
+    for (TensorSpec& tensor : *tensors) find_strides(config, op, tensor);
+  }
+  const bool strided = any_tensor(op, takes_strided), transposed = any_tensor(op, takes_transposed);
+  if (op.layouts.empty()) {
+    op.layouts = {"contiguous"};
+    if (strided) op.layouts.emplace_back("strided");
+    if (transposed) op.layouts.emplace_back("transposed");
+    return;
+  }
+  if (op.mode != ExecutionMode::Kernel) return;
+  const std::string own = draft.path + ".layouts";
+  const std::string path = state.places.contains(own) ? own : draft.data_path + ".layouts";
+  for (size_t i = 0; i < op.layouts.size(); ++i) {
+    const bool taken =
+        op.layouts[i] == "contiguous" || (op.layouts[i] == "strided" ? strided : transposed);
+    if (taken) continue;
+    state.problem_at(
+        fmt::format("{}[{}]", path, i),
+        fmt::format("no tensor of op '{}' can lie {} in memory: the kernel must be given its "
+                    "strides{}, such as \"i64:stride(x, 0)\" among the args of each launch that "
+                    "gets its address",
+                    op.name, op.layouts[i], op.layouts[i] == "transposed" ? " on every axis" : ""));
+  }
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,64 @@
+#include "common/config/names.h"
+
+#include <algorithm>
+
+namespace gpuemu {
+namespace {
+
+constexpr InvariantName kInvariants[] = {
+    {"non_negative", "", ""},
+    {"shape_preserved", "", ""},
+    {"no_nan", "", ""},
+    {"no_inf", "", ""},
+    {"finite", "", ""},
+    {"range", "lo hi ulps", ""},
+    {"sums_to_one", "axis tolerance", ""},
+    {"sums_to", "axis value tolerance", ""},
+    {"norm", "axis p value tolerance", ""},
+    {"mean_var", "axis mean var tolerance", ""},
+    {"monotonic", "axis strict", "direction"},
+    {"sorted", "axis", "direction"},
+    {"zero_preserving", "", "input"},
+    {"count_preserved", "", "input"},
+    {"symmetric", "", ""},
+};
+
+constexpr std::string_view kStrategies[] = {
+    "default",     "regular",     "boundary",          "tile_cross", "degenerate", "distinct",
+    "long_reduce", "random",      "bits_uniform",      "normal",     "uniform10",  "small_int",
+    "offset",      "tiny",        "subnormal",         "all_neg",    "all_pos",    "impulse",
+    "ascend",      "descend",     "constant",          "zeros",      "large",      "duplicates",
+    "signed_zero", "sorted_ties", "int_extremes",      "one_nan",    "one_inf",    "one_ninf",
+    "special",     "near_max",    "mixed_adversarial",
+};
+
+constexpr std::string_view kErrorScales[] = {
+    "auto", "dot",    "elementwise", "exp",     "gelu", "l2norm",  "layernorm", "matmul",
+    "norm", "output", "rmsnorm",     "sigmoid", "silu", "softmax", "sum",       "tanh",
+};
+
+constexpr std::string_view kBuiltins[] = {"gelu",    "layernorm", "matmul",    "reduce_sum",
+                                          "rmsnorm", "softmax",   "transpose", "vector_add"};
+
+}  // namespace
+
+std::span<const InvariantName> invariant_names() { return kInvariants; }
+std::span<const std::string_view> strategy_names() { return kStrategies; }
+std::span<const std::string_view> error_scale_names() { return kErrorScales; }
+std::span<const std::string_view> builtin_kernel_names() { return kBuiltins; }
+
+std::vector<std::string> words_of(std::string_view separated_by_blanks) {
+  std::vector<std::string> words;
+  while (!separated_by_blanks.empty()) {
+    const size_t end = std::min(separated_by_blanks.find(' '), separated_by_blanks.size());
+    if (end > 0) words.emplace_back(separated_by_blanks.substr(0, end));
+    separated_by_blanks.remove_prefix(std::min(end + 1, separated_by_blanks.size()));
+  }
+  return words;
+}
+
+std::vector<std::string> texts_of(std::span<const std::string_view> names) {
+  return {names.begin(), names.end()};
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,29 @@
+// Names that gpuemu.toml may hold and that other folders give a meaning: invariants, strategies,
+// error scales, built-in kernels. Those folders stand above this one or beside it, so their tests
+// compare their tables with these.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuemu {
+
+/// One invariant and the parameters that its table may have, separated by blanks.
+struct InvariantName {
+  std::string_view name, numbers, texts;
+};
+
+std::span<const InvariantName> invariant_names();
+/// Of [validation].strategies, "default" among them.
+std::span<const std::string_view> strategy_names();
+/// Of `error_scale`, "auto" among them.
+std::span<const std::string_view> error_scale_names();
+/// Behind "builtin:".
+std::span<const std::string_view> builtin_kernel_names();
+
+std::vector<std::string> words_of(std::string_view separated_by_blanks);
+std::vector<std::string> texts_of(std::span<const std::string_view> names);
+
+}  // namespace gpuemu

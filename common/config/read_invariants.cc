@@ -1,0 +1,133 @@
+// Tables of invariants: names and parameters are checked here, tensors and axes by check_op.cc.
+#include <algorithm>
+#include <cmath>
+
+#include "common/config/names.h"
+#include "common/config/nearest.h"
+#include "common/config/readers.h"
+
+namespace gpuemu {
+namespace {
+
+constexpr double kParameterMax = 1e300;
+constexpr double kAxisMax = 64;
+
+const InvariantName* find_invariant(const std::string& name) {
+  const auto rows = invariant_names();
+  const auto row = std::ranges::find(rows, name, &InvariantName::name);
+  return row == rows.end() ? nullptr : &*row;
+}
+
+bool has_word(std::string_view words, const std::string& word) {
+  return std::ranges::count(words_of(words), word) > 0;
+}
+
+std::string parameters_text(const InvariantName& row) {
+  std::vector<std::string> words = words_of(row.numbers);
+  std::ranges::copy(words_of(row.texts), std::back_inserter(words));
+  return words.empty() ? "it has no parameters, write true"
+                       : fmt::format("expected {}", fmt::join(words, ", "));
+}
+
+// `strict` may be written as a boolean, as may any other number that is a choice.
+std::optional<double> number_of(const ValueReader& value, const std::string& name) {
+  if (value.is(TomlValue::Kind::Boolean) && name == "strict") return value.value().boolean ? 1 : 0;
+  const bool magnitude = name == "tolerance" || name == "ulps";
+  const double limit = name == "axis" ? kAxisMax : kParameterMax;
+  const auto number = value.number(magnitude ? 0 : -limit, limit);
+  if (!number) return std::nullopt;
+  if (name == "axis" && *number != std::floor(*number)) {
+    value.problem(fmt::format("{} is no axis, expected an integer; -1 is the last", *number));
+    return std::nullopt;
+  }
+  if (name == "p" && !(*number > 0)) {
+    value.problem(fmt::format("{} is out of range, expected a number above 0", *number));
+    return std::nullopt;
+  }
+  return number;
+}
+
+void read_text(const ValueReader& value, const std::string& name, InvariantSpec& spec) {
+  const auto text = name == "direction" ? value.one_of({"increasing", "decreasing"}) : value.text();
+  if (text) spec.strings[name] = *text;
+}
+
+void read_parameters(const InvariantName& row, const ValueReader& value, InvariantSpec& spec) {
+  TableReader table(value);
+  for (const auto& [key, parameter] : table.all()) {
+    if (has_word(row.texts, key)) {
+      read_text(parameter, key, spec);
+    } else if (has_word(row.numbers, key)) {
+      if (const auto number = number_of(parameter, key)) spec.numbers[key] = *number;
+    } else {
+      std::vector<std::string> known = words_of(row.numbers);
+      std::ranges::copy(words_of(row.texts), std::back_inserter(known));
+      parameter.problem(fmt::format("unknown parameter of '{}', {}{}", row.name,
+                                    parameters_text(row), did_you_mean(key, known)));
+    }
+  }
+}
+
+bool is_complete(const InvariantSpec& spec, const ValueReader& value) {
+  if (spec.name != "range") return true;
+  const auto lo = spec.numbers.find("lo"), hi = spec.numbers.find("hi");
+  const auto end = spec.numbers.end();
+  if (lo == end && hi == end) {
+    value.problem("expected { lo = ..., hi = ... }, or one of the two");
+    return false;
+  }
+  if (lo != end && hi != end && lo->second > hi->second) {
+    value.problem(fmt::format("lo = {} is above hi = {}", lo->second, hi->second));
+    return false;
+  }
+  return true;
+}
+
+std::string unknown_text(const std::string& name) {
+  std::vector<std::string> known;
+  for (const InvariantName& row : invariant_names()) known.emplace_back(row.name);
+  return fmt::format("no invariant is called '{}', expected one of {}{}", name,
+                     fmt::join(known, ", "), did_you_mean(name, known));
+}
+
+void read_invariant(const InvariantName& row, const ValueReader& value,
+                    std::vector<InvariantSpec>& out) {
+  InvariantSpec spec;
+  spec.name = row.name;
+  if (value.is(TomlValue::Kind::Boolean)) {
+    if (value.value().boolean && is_complete(spec, value)) out.push_back(std::move(spec));
+    return;
+  }
+  if (value.is(TomlValue::Kind::Integer) || value.is(TomlValue::Kind::Real)) {
+    if (!has_word(row.numbers, "value")) {
+      value.problem(fmt::format("'{}' takes no number; {}", row.name, parameters_text(row)));
+    } else if (const auto number = number_of(value, "value")) {
+      spec.numbers["value"] = *number;
+      out.push_back(std::move(spec));
+    }
+    return;
+  }
+  if (!value.is(TomlValue::Kind::Table)) {
+    value.wrong_kind("true, false or a table of parameters such as { axis = -1 }");
+    return;
+  }
+  read_parameters(row, value, spec);
+  if (is_complete(spec, value)) out.push_back(std::move(spec));
+}
+
+}  // namespace
+
+void read_invariants(TableReader& table, std::vector<InvariantSpec>& invariants) {
+  const auto value = table.find("invariants");
+  if (!value) return;
+  TableReader rows(*value);
+  for (const auto& [name, parameters] : rows.all()) {
+    if (const InvariantName* row = find_invariant(name)) {
+      read_invariant(*row, parameters, invariants);
+    } else {
+      rows.problem_at_key(name, unknown_text(name));
+    }
+  }
+}
+
+}  // namespace gpuemu
