@@ -67,6 +67,9 @@ GPUEMU_INLINE double value(const Distribution& d, uint64_t a, uint64_t b) {
     return d.first + d.second * ((bits + unit(b) - 0.5) / 4.0);
   } else if constexpr (kKind == Kind::LogUniform) {
     return log_uniform_value(d, a, b);
+  } else if constexpr (kKind == Kind::Special) {
+    const uint64_t row = scale_below(a, static_cast<uint64_t>(d.hi) + 1);
+    return unit(b) < d.first ? double_below_2_53(row) : -1.0;
   } else {
     const uint64_t count = static_cast<uint64_t>(d.hi) - static_cast<uint64_t>(d.lo) + 1;
     const uint64_t offset = count == 0 ? a : scale_below(a, count);
@@ -222,6 +225,9 @@ void fill_any(RngState state, const Distribution& d, const Target& target, size_
       return fill_kind<Kind::LogUniform>(state, d, target, count);
     case Kind::Integer:
       return fill_kind<Kind::Integer>(state, d, target, count);
+    case Kind::Special:
+      GPUEMU_CHECK(0 <= d.hi && d.hi < int64_t{1} << 32);
+      return fill_kind<Kind::Special>(state, d, target, count);
   }
 }
 
@@ -247,6 +253,8 @@ double value_of(const Distribution& d, uint64_t a, uint64_t b) {
       return value<Kind::LogUniform>(d, a, b);
     case Kind::Integer:
       return value<Kind::Integer>(d, a, b);
+    case Kind::Special:
+      return value<Kind::Special>(d, a, b);
   }
   GPUEMU_UNREACHABLE();
 }

@@ -13,10 +13,11 @@
 namespace gpuemu {
 
 struct Distribution {
-  enum class Kind : uint8_t { Uniform, Normal, LogUniform, Integer };
+  enum class Kind : uint8_t { Uniform, Normal, LogUniform, Integer, Special };
   Kind kind = Kind::Uniform;
-  double first = 0, second = 1;  ///< Uniform: lo, hi. Normal: mean, standard deviation.
-  int64_t lo = 0, hi = 0;        ///< LogUniform: exponents. Integer: smallest and largest.
+  double first = 0, second = 1;  ///< Uniform: lo, hi. Normal: mean, standard deviation. Special:
+                                 ///< probability in `first`.
+  int64_t lo = 0, hi = 0;        ///< LogUniform: exponents. Integer, Special: smallest and largest.
 
   static Distribution uniform(double lo, double hi) { return {Kind::Uniform, lo, hi, 0, 0}; }
   static Distribution normal(double mean, double sd) { return {Kind::Normal, mean, sd, 0, 0}; }
@@ -25,6 +26,11 @@ struct Distribution {
     return {Kind::LogUniform, 0, 0, lo, hi};
   }
   static Distribution integer(int64_t lo, int64_t hi) { return {Kind::Integer, 0, 0, lo, hi}; }
+  /// A row of a table of special values, or -1 at the elements that are to keep another value.
+  /// REQUIRES: rows >= 1.
+  static Distribution special(int64_t rows, double probability) {
+    return {Kind::Special, probability, 0, 0, rows - 1};
+  }
 };
 
 /// The value that outputs a and b give, in float64.

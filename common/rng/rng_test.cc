@@ -123,6 +123,7 @@ const Distribution kDistributions[] = {
     Distribution::uniform(-10, 10),         Distribution::normal(1, 3),
     Distribution::log_uniform(-1074, 1023), Distribution::log_uniform(-12, 4),
     Distribution::integer(-100, 99),        Distribution::integer(INT64_MIN, INT64_MAX),
+    Distribution::special(11, 0.125),
 };
 
 /// The definition: element after element.
@@ -164,6 +165,15 @@ TEST(Fill, EveryTypeGetsTheBitsOfThePlainLoop) {
     fill(state, kDistributions[0], dtype, bytes);
     EXPECT_EQ(bytes, plain(state, kDistributions[0], dtype, 9001)) << name_of(dtype);
   }
+}
+
+TEST(Fill, SpecialPicksARowFromAAndDecidesFromB) {
+  const Distribution d = Distribution::special(4, 0.25);
+  constexpr uint64_t kQuarter = uint64_t{1} << 62;
+  EXPECT_EQ(value_of(d, 0, kQuarter - 1), 0.0);
+  EXPECT_EQ(value_of(d, UINT64_MAX, 0), 3.0);
+  EXPECT_EQ(value_of(d, kQuarter, 0), 1.0);
+  EXPECT_EQ(value_of(d, UINT64_MAX, kQuarter), -1.0);
 }
 
 TEST(Fill, DoublesAreTheValuesBeforeRounding) {

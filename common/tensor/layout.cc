@@ -110,6 +110,16 @@ Layout padded_layout(const Shape& shape, int64_t pad) {
   return layout;
 }
 
+Layout stepped_layout(const Shape& shape, int64_t step) {
+  GPUEMU_CHECK(step >= 1);
+  if (shape.empty()) return contiguous_layout(shape);
+  Layout layout = contiguous_layout(shape);
+  for (int64_t& stride : layout.strides) stride *= step;
+  // The last element is the end: what lies behind it belongs to nobody.
+  if (layout.buffer_elements > 0) layout.buffer_elements = (layout.buffer_elements - 1) * step + 1;
+  return layout;
+}
+
 Layout transposed_layout(const Shape& shape) {
   if (shape.size() < 2) return contiguous_layout(shape);
   const size_t last = shape.size() - 1;

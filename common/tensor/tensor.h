@@ -50,6 +50,8 @@ struct Layout {
 Layout contiguous_layout(const Shape& shape);
 /// Each row (last dimension) is followed by `pad` unused elements.
 Layout padded_layout(const Shape& shape, int64_t pad);
+/// Neighbours along the last dimension lie `step` elements apart. REQUIRES: step >= 1.
+Layout stepped_layout(const Shape& shape, int64_t step);
 /// The last two dimensions lie exchanged in memory; contiguous below rank 2.
 Layout transposed_layout(const Shape& shape);
 

@@ -32,14 +32,17 @@ TEST(Layout, DescribesPaddedAndTransposedMemory) {
   EXPECT_EQ(padded_layout({2, 3}, 5), (Layout{{8, 1}, 0, 16}));
   EXPECT_EQ(transposed_layout({2, 3, 4}), (Layout{{12, 1, 3}, 0, 24}));
   EXPECT_EQ(transposed_layout({3}), contiguous_layout({3}));
+  EXPECT_EQ(stepped_layout({2, 3}, 2), (Layout{{6, 2}, 0, 11}));
+  EXPECT_EQ(stepped_layout({0}, 2), (Layout{{2}, 0, 0}));
+  EXPECT_EQ(stepped_layout({}, 2), contiguous_layout({}));
 }
 
 TEST(Layout, GatherReadsBackWhatScatterWrote) {
   for (size_t d = 0; d < kDTypeCount; ++d) {
     const auto dtype = static_cast<DType>(d);
     for (const Shape& shape : {Shape{}, Shape{5}, Shape{1, 1}, Shape{4, 3}, Shape{2, 3, 4, 5}}) {
-      for (Layout layout :
-           {contiguous_layout(shape), padded_layout(shape, 3), transposed_layout(shape)}) {
+      for (Layout layout : {contiguous_layout(shape), padded_layout(shape, 3),
+                            stepped_layout(shape, 2), transposed_layout(shape)}) {
         layout.offset_elements = 2;
         layout.buffer_elements += 2;
         const Tensor tensor = counting(dtype, shape);

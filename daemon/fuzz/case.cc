@@ -42,7 +42,7 @@ Scope scope_of(const OpConfig& op, const CasePlan& plan) {
 Result<Shape> shape_of(const OpConfig& op, const TensorSpec& spec, const Scope& scope) {
   Shape shape;
   for (const Expression& size : spec.shape) {
-    const auto value = size.evaluate(scope);
+    const auto value = size.evaluate_size(scope);
     if (!value) {
       return value.error().with_context("op '" + op.name + "', shape of '" + spec.name + "'");
     }
@@ -65,11 +65,15 @@ Result<DType> dtype_of(const OpConfig& op, const TensorSpec& spec, DType case_dt
       op.name, spec.dtype, spec.name);
 }
 
-Layout layout_of(const CasePlan& plan, const std::string& tensor, const Shape& shape) {
-  if (plan.layout == "transposed") return transposed_layout(shape);
-  if (plan.layout != "strided" || shape.size() < 2) return contiguous_layout(shape);
-  Stream stream(plan.base_seed, plan.iteration, "layout/" + tensor);
-  return padded_layout(shape, stream.negative() ? 1 : 16);
+/// The case's layout where the kernel is given the tensor's strides, else contiguous.
+Layout layout_of(const CasePlan& plan, const TensorSpec& spec, const Shape& shape) {
+  if (plan.layout == "transposed" && spec.all_strides_passed) return transposed_layout(shape);
+  if (plan.layout != "strided") return contiguous_layout(shape);
+  Stream stream(plan.base_seed, plan.iteration, "layout/" + spec.name);
+  const uint64_t kind = stream.below(3);
+  if (spec.all_strides_passed && (kind == 2 || shape.size() < 2)) return stepped_layout(shape, 2);
+  if (!spec.outer_strides_passed) return contiguous_layout(shape);
+  return padded_layout(shape, kind == 0 ? 1 : 16);
 }
 
 /// A multiple of the alignment below that of allocations, half of the time.
@@ -87,7 +91,7 @@ Result<CaseTensor> tensor_of(const OpConfig& op, const CasePlan& plan, const Ten
   tensor.name = spec.name;
   tensor.dtype = GPUEMU_TRY(dtype_of(op, spec, plan.dtype));
   tensor.shape = GPUEMU_TRY(shape_of(op, spec, scope));
-  tensor.layout = layout_of(plan, spec.name, tensor.shape);
+  tensor.layout = layout_of(plan, spec, tensor.shape);
   tensor.inout = spec.inout;
   tensor.base_offset_bytes = base_offset_of(plan, spec, tensor.dtype);
   scope.shapes[spec.name] = tensor.shape;

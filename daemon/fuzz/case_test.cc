@@ -123,16 +123,58 @@ TEST(PlanCase, SizeZeroOnlyWhereTheRangeHasIt) {
   EXPECT_TRUE(zero);
 }
 
-TEST(PlanCase, LayoutsDescribePaddedAndExchangedMemory) {
+TEST(PlanCase, StridedTensorsAreRealMemoryWithGaps) {
   OpConfig op = softmax();
   op.layouts = {"strided"};
-  auto plan = plan_case(op, 1, 5, {});
-  const Shape shape = plan->inputs[0].shape;
-  const int64_t pad = plan->inputs[0].layout.strides[0] - shape[1];
-  EXPECT_TRUE(pad == 1 || pad == 16);
+  op.inputs[0].outer_strides_passed = op.inputs[0].all_strides_passed = true;
+  std::set<int64_t> row_pads, steps;
+  for (uint64_t i = 0; i < 60; ++i) {
+    const auto plan = plan_case(op, 1, i, {});
+    const Shape& shape = plan->inputs[0].shape;
+    const Strides& strides = plan->inputs[0].layout.strides;
+    steps.insert(strides[1]);
+    if (strides[1] == 1) row_pads.insert(strides[0] - shape[1]);
+  }
+  EXPECT_EQ(row_pads, (std::set<int64_t>{1, 16}));
+  EXPECT_EQ(steps, (std::set<int64_t>{1, 2}));
+}
+
+TEST(PlanCase, OnlyTensorsWhoseStridesAreKnownLeaveTheContiguousLayout) {
+  OpConfig op = softmax();
+  op.layouts = {"strided", "transposed"};
+  op.inputs[0].outer_strides_passed = true;
+  for (uint64_t i = 0; i < 60; ++i) {
+    const auto plan = plan_case(op, 1, i, {});
+    const Shape& shape = plan->inputs[0].shape;
+    const Layout& layout = plan->inputs[0].layout;
+    EXPECT_EQ(plan->outputs[0].layout, contiguous_layout(shape));
+    EXPECT_EQ(layout.strides[1], 1);
+    EXPECT_EQ(layout == contiguous_layout(shape), plan->layout == "transposed");
+  }
+  op.inputs[0].all_strides_passed = true;
   op.layouts = {"transposed"};
-  plan = plan_case(op, 1, 5, {});
-  EXPECT_EQ(plan->inputs[0].layout, transposed_layout(shape));
+  const auto plan = plan_case(op, 1, 5, {});
+  EXPECT_EQ(plan->inputs[0].layout, transposed_layout(plan->inputs[0].shape));
+}
+
+TEST(PlanCase, AdvisoryStrategiesComeUpOnlyByName) {
+  OpConfig op = softmax();
+  op.has_nan_policy = true;
+  std::set<std::string> values;
+  for (uint64_t i = 0; i < 200; ++i) values.insert(plan_case(op, 1, i, {})->value_strategy);
+  EXPECT_TRUE(values.contains("special") && values.contains("signed_zero"));
+  EXPECT_FALSE(values.contains("near_max") || values.contains("mixed_adversarial"));
+  EXPECT_EQ(plan_case(op, 1, 3, {{}, {"near_max"}, 1 << 18})->value_strategy, "near_max");
+}
+
+TEST(PlanCase, ANegativeSizeNamesTheExpression) {
+  OpConfig op = softmax();
+  op.outputs = {tensor("y", {"rows - 100"})};
+  const auto plan = plan_case(op, 1, 0, {});
+  ASSERT_FALSE(plan);
+  EXPECT_NE(plan.error().message.find("shape of 'y': expression 'rows - 100', column 6"),
+            std::string::npos)
+      << plan.error().message;
 }
 
 TEST(PlanCase, AnInoutTensorStandsInBoth) {

@@ -101,6 +101,11 @@ Recipe float_recipe(const ValueRecipe& recipe, const Domain& domain) {
   }
   if (name == "all_neg") return {Distribution::uniform(-10, -5), -10, -5, false};
   if (name == "all_pos") return {Distribution::uniform(5, 10), 5, 10, false};
+  if (name == "near_max") {
+    const int top = std::ilogb(limits.max);
+    return {Distribution::log_uniform(top - 2, top), -limits.max, limits.max, true};
+  }
+  if (name == "mixed_adversarial") return {Distribution::normal(0, 1), -1, 1, true};
   if (name == "large") {
     double most = std::min(1e15, std::sqrt(limits.max) / 2);
     if (domain.declared) most = std::min(most, std::max(std::abs(domain.lo), std::abs(domain.hi)));
@@ -147,6 +152,21 @@ void ramp(const ValueRecipe& recipe, const Domain& domain, std::span<double> val
   }
 }
 
+/// Runs of two or more equal values along the last axis; the seed says which way they go.
+void ties(const ValueRecipe& recipe, const Domain& domain, std::span<double> values) {
+  const auto [lo, hi] = usual_interval(recipe, domain);
+  const size_t row = recipe.shape.empty() ? 1 : static_cast<size_t>(recipe.shape.back());
+  const size_t levels = std::clamp<size_t>(row / 2, 1, 8);
+  const double last = levels > 1 ? static_cast<double>(levels - 1) : 1.0;
+  Stream stream(recipe.base_seed, recipe.iteration, "ties/" + recipe.input);
+  const bool falling = stream.negative();
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double part = static_cast<double>(i % row * levels / row) / last;
+    const double rise = part * (hi - lo);
+    values[i] = falling ? hi - rise : lo + rise;
+  }
+}
+
 void impulse(const ValueRecipe& recipe, std::span<double> values) {
   std::ranges::fill(values, 0.0);
   Stream stream(recipe.base_seed, recipe.iteration, "impulse/" + recipe.input);
@@ -179,6 +199,11 @@ void make_values(const ValueRecipe& recipe, const Domain& domain, std::span<doub
     const auto [lo, hi] = usual_interval(recipe, domain);
     const double step = (hi - lo) / 3;
     pick(recipe, std::array{lo, lo + step, lo + 2 * step, hi}, values);
+  } else if (name == "sorted_ties") {
+    ties(recipe, domain, values);
+  } else if (name == "signed_zero" && is_float(recipe.dtype) && domain.lo <= 0 && domain.hi >= 0) {
+    const auto [lo, hi] = usual_interval(recipe, domain);
+    pick(recipe, std::array{-0.0, 0.0, lo, hi}, values);
   } else if (name == "int_extremes" && !is_float(recipe.dtype)) {
     pick(recipe, std::array{domain.lo, domain.hi, -1.0, 0.0, 1.0}, values);
   } else {
@@ -186,13 +211,60 @@ void make_values(const ValueRecipe& recipe, const Domain& domain, std::span<doub
   }
 }
 
+double clamped(double value, const Domain& domain) {
+  return value < domain.lo ? domain.lo : value > domain.hi ? domain.hi : value;
+}
+
 /// NaN or an infinity for the strategies that plant one.
-std::optional<double> special_of(const ValueRecipe& recipe) {
-  if (!is_float(recipe.dtype)) return std::nullopt;
-  if (recipe.strategy == "one_nan") return std::numeric_limits<double>::quiet_NaN();
-  if (recipe.strategy == "one_inf") return kInfinity;
-  if (recipe.strategy == "one_ninf") return -kInfinity;
+std::optional<double> planted_value(const std::string& strategy) {
+  if (strategy == "one_nan") return std::numeric_limits<double>::quiet_NaN();
+  if (strategy == "one_inf") return kInfinity;
+  if (strategy == "one_ninf") return -kInfinity;
   return std::nullopt;
+}
+
+/// The table that `special` and `mixed_adversarial` pick from; the others have none.
+std::vector<double> special_values(const ValueRecipe& recipe) {
+  const FloatLimits limits = float_limits(recipe.dtype);
+  std::vector<double> table;
+  const auto add_both_signs = [&table](double value) {
+    table.push_back(value);
+    table.push_back(-value);
+  };
+  if (recipe.strategy != "special" && recipe.strategy != "mixed_adversarial") return table;
+  for (const double value : {0.0, 1.0, limits.min_normal, limits.min_subnormal}) {
+    add_both_signs(value);
+  }
+  if (recipe.strategy == "special") {
+    table.push_back(std::numeric_limits<double>::quiet_NaN());
+    add_both_signs(kInfinity);
+  } else {
+    add_both_signs(std::sqrt(limits.max) / 2);
+    add_both_signs(limits.max);
+  }
+  return table;
+}
+
+/// Puts special values over what a strategy drew. Those that are numbers keep to the domain.
+void plant(const ValueRecipe& recipe, const Domain& domain, std::span<double> values) {
+  if (!is_float(recipe.dtype)) return;
+  const std::string label = "special/" + recipe.input;
+  if (const auto planted = planted_value(recipe.strategy)) {
+    Stream stream(recipe.base_seed, recipe.iteration, label);
+    values[stream.below(values.size())] = *planted;
+    return;
+  }
+  const std::vector<double> table = special_values(recipe);
+  if (table.empty()) return;
+  std::vector<double> rows(values.size());
+  const double probability = recipe.strategy == "special" ? 0.125 : 0.5;
+  fill_doubles(derive_state(recipe.base_seed, recipe.iteration, label),
+               Distribution::special(static_cast<int64_t>(table.size()), probability), rows);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (rows[i] < 0) continue;
+    const double value = table[static_cast<size_t>(rows[i])];
+    values[i] = std::isfinite(value) ? clamped(value, domain) : value;
+  }
 }
 
 }  // namespace
@@ -204,14 +276,8 @@ void fill_values(const ValueRecipe& recipe, std::span<std::byte> to) {
   const Domain domain = domain_of(recipe);
   std::vector<double> values(count);
   make_values(recipe, domain, values);
-  for (double& value : values) {
-    const double scaled = value * recipe.scale;
-    value = scaled < domain.lo ? domain.lo : scaled > domain.hi ? domain.hi : scaled;
-  }
-  if (const auto special = special_of(recipe)) {
-    Stream stream(recipe.base_seed, recipe.iteration, "special/" + recipe.input);
-    values[stream.below(count)] = *special;
-  }
+  for (double& value : values) value = clamped(value * recipe.scale, domain);
+  plant(recipe, domain, values);
   narrow_from_double(recipe.dtype, values, to);
 }
 

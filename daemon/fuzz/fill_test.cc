@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/blake2.h"
+#include "common/config/names.h"
 #include "common/numeric/element.h"
 #include "daemon/fuzz/case.h"
 
@@ -72,6 +73,68 @@ TEST(FillValues, SpecialStrategiesPlantOne) {
   EXPECT_EQ(nans, 1u);
   const auto values = values_of(recipe("one_ninf"));
   EXPECT_EQ(std::ranges::count(values, -INFINITY), 1);
+}
+
+TEST(FillValues, SpecialPlantsAnEighthAmongOrdinaryValues) {
+  ValueRecipe r = recipe("special");
+  r.shape = {8000};
+  size_t nans = 0, infinities = 0, negative_zeros = 0, subnormals = 0;
+  for (const double value : values_of(r)) {
+    nans += std::isnan(value);
+    infinities += std::isinf(value);
+    negative_zeros += value == 0 && std::signbit(value);
+    subnormals += value != 0 && std::abs(value) < 0x1p-126;
+  }
+  // A thousand of eight thousand, by a table of eleven.
+  for (const size_t count : {nans, infinities / 2, negative_zeros, subnormals / 2}) {
+    EXPECT_TRUE(count > 50 && count < 140) << count;
+  }
+}
+
+TEST(FillValues, SignedZeroHasZerosOfBothSigns) {
+  const auto values = values_of(recipe("signed_zero", DType::BFloat16));
+  const auto zero = [&](bool negative) {
+    return std::ranges::count_if(
+        values, [&](double value) { return value == 0 && std::signbit(value) == negative; });
+  };
+  EXPECT_GT(zero(true), 2);
+  EXPECT_GT(zero(false), 2);
+  EXPECT_GT(std::ranges::count(values, 10.0), 0);
+}
+
+TEST(FillValues, SortedTiesAreRunsInOneDirection) {
+  ValueRecipe r = recipe("sorted_ties");
+  r.shape = {3, 40};
+  std::set<bool> directions;
+  for (r.iteration = 0; r.iteration < 20; ++r.iteration) {
+    auto values = values_of(r);
+    const bool falling = values[0] > values[39];
+    directions.insert(falling);
+    values.resize(40);
+    EXPECT_EQ(std::set<double>(values.begin(), values.end()).size(), 8u);
+    EXPECT_TRUE(falling ? std::ranges::is_sorted(values, std::greater<>())
+                        : std::ranges::is_sorted(values));
+  }
+  EXPECT_EQ(directions.size(), 2u);
+}
+
+TEST(FillValues, NearMaxAndMixedReachTheEndsOfTheType) {
+  for (const double value : values_of(recipe("near_max", DType::Float16))) {
+    EXPECT_TRUE(std::abs(value) >= 8192 && std::abs(value) <= 65504) << value;
+  }
+  ValueRecipe r = recipe("mixed_adversarial");
+  r.shape = {400};
+  const auto values = values_of(r);
+  EXPECT_GT(std::ranges::count(values, 0.0), 20);
+  EXPECT_GT(std::ranges::count_if(values, [](double v) { return std::abs(v) > 3e38; }), 20);
+  EXPECT_GT(std::ranges::count_if(values, [](double v) { return v != std::rint(v); }), 100);
+}
+
+TEST(Strategies, AreThoseThatTheConfigurationKnows) {
+  std::set<std::string> here = {"default"};
+  for (const StrategyInfo& info : list_strategies()) here.insert(info.name);
+  const auto known = texts_of(strategy_names());
+  EXPECT_EQ(here, std::set<std::string>(known.begin(), known.end()));
 }
 
 TEST(FillValues, SmallIntegersImpulsesAndRampsAreWhatTheySay) {

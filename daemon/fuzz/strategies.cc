@@ -18,6 +18,7 @@ enum class Gate : uint8_t {
   Both,          ///< Any dtype.
   RangedFloats,  ///< Floats when every input declares its domain: else a correct kernel overflows.
   NanPolicy,     ///< Floats when the op says what NaN and infinity must give.
+  ByName,        ///< Floats when somebody asks for it: correct kernels may overflow.
 };
 
 struct Row {
@@ -54,10 +55,20 @@ constexpr Row kRows[] = {
     {"large", "value", "1", "magnitudes up to min(1e15, sqrt(max)/2), within the declared range",
      Gate::RangedFloats},
     {"duplicates", "value", "1", "four different values", Gate::Both},
+    {"signed_zero", "value", "1", "zeros of either sign, and both ends of the usual range",
+     Gate::Floats},
+    {"sorted_ties", "value", "1", "sorted along the last axis, in runs of equal values",
+     Gate::Both},
     {"int_extremes", "value", "1", "least, largest, -1, 0 and 1", Gate::Integers},
     {"one_nan", "value", "2", "uniform10 with one NaN", Gate::NanPolicy},
     {"one_inf", "value", "2", "uniform10 with one +infinity", Gate::NanPolicy},
     {"one_ninf", "value", "2", "uniform10 with one -infinity", Gate::NanPolicy},
+    {"special", "value", "2",
+     "uniform10 with every eighth element a zero, a one, a smallest number, NaN or infinity",
+     Gate::NanPolicy},
+    {"near_max", "value", "3", "the three largest powers of two and their mantissas", Gate::ByName},
+    {"mixed_adversarial", "value", "3", "normal, half of it zeros, least and largest numbers",
+     Gate::ByName},
 };
 
 bool open(Gate gate, const OpConfig& op, DType dtype) {
@@ -77,6 +88,8 @@ bool open(Gate gate, const OpConfig& op, DType dtype) {
              });
     case Gate::NanPolicy:
       return is_float(dtype) && op.has_nan_policy;
+    case Gate::ByName:
+      return is_float(dtype);
   }
   return false;
 }
@@ -107,7 +120,7 @@ Result<std::vector<std::string>> allowed(std::string_view kind, const OpConfig& 
   std::vector<std::string> defaults;
   for (const Row& row : kRows) {
     if (row.kind != kind || !open(row.gate, op, dtype)) continue;
-    defaults.emplace_back(row.name);
+    if (row.gate != Gate::ByName) defaults.emplace_back(row.name);
     if (std::ranges::find(asked, row.name) != asked.end()) names.emplace_back(row.name);
   }
   // `large` without a domain is no gate, yet somebody may ask for it by name.

@@ -170,8 +170,13 @@ def draw(
         lo, hi = int(params[0]), int(params[1])
         offset = a if hi - lo == MASK else _high_product(a, hi - lo + 1)
         return (np.uint64(lo & MASK) + offset).view(np.int64)
+    if distribution == "special":  # A row of a table, -1 where another value is to be kept.
+        rows, probability = int(params[0]), float(params[1])
+        picked = _high_product(a, rows).astype(np.float64)
+        return np.where(_unit(b) < probability, picked, -1.0)
     raise ValueError(
-        f"distribution '{distribution}' is unknown, expected uniform, normal, log_uniform or integer"
+        f"distribution '{distribution}' is unknown, expected uniform, normal, log_uniform, integer "
+        "or special"
     )
 
 

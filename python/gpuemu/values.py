@@ -113,6 +113,11 @@ def _float_recipe(dtype: str, strategy: str, domain: Domain) -> Recipe:
         return Recipe("uniform", (-10.0, -5.0), (-10, -5))
     if strategy == "all_pos":
         return Recipe("uniform", (5.0, 10.0), (5, 10))
+    if strategy == "near_max":
+        top = math.frexp(largest)[1] - 1
+        return Recipe("log_uniform", (top - 2, top), (-largest, largest), True)
+    if strategy == "mixed_adversarial":
+        return Recipe("normal", (0, 1), (-1, 1), True)
     if strategy == "large":
         most = min(1e15, math.sqrt(largest) / 2)
         if domain.declared:
@@ -154,6 +159,16 @@ def _ramp(shape: list[int], strategy: str, usual: tuple[float, float], count: in
     return lo + rise if strategy == "ascend" else hi - rise
 
 
+def _ties(case: dict[str, Any], tensor: dict[str, Any], usual: tuple[float, float], count: int) -> np.ndarray:
+    lo, hi = usual
+    row = tensor["shape"][-1] if tensor["shape"] else 1
+    levels = min(max(row // 2, 1), 8)
+    part = (np.arange(count) % row * levels // row) / (float(levels - 1) if levels > 1 else 1.0)
+    rise = part * (hi - lo)
+    stream = rng.Stream(int(case["base_seed"]), int(case["iteration"]), "ties/" + tensor["name"])
+    return hi - rise if stream.negative() else lo + rise
+
+
 def _impulse(case: dict[str, Any], name: str, count: int) -> np.ndarray:
     values = np.zeros(count)
     stream = rng.Stream(int(case["base_seed"]), int(case["iteration"]), "impulse/" + name)
@@ -180,10 +195,47 @@ def _values(case: dict[str, Any], tensor: dict[str, Any], domain: Domain, count:
     if strategy == "duplicates":
         gap = (hi - lo) / 3
         return np.array([lo, lo + gap, lo + 2 * gap, hi])[rng.draw(state, "integer", (0, 3), count)]
+    if strategy == "sorted_ties":
+        return _ties(case, tensor, usual, count)
+    if strategy == "signed_zero" and dtype in FLOATS and domain.lo <= 0 <= domain.hi:
+        return np.array([-0.0, 0.0, lo, hi])[rng.draw(state, "integer", (0, 3), count)]
     if strategy == "int_extremes" and dtype not in FLOATS:
         choices = np.array([domain.lo, domain.hi, -1.0, 0.0, 1.0])
         return choices[rng.draw(state, "integer", (0, 4), count)]
     return _draw(state, _recipe(dtype, strategy, domain), domain, count)
+
+
+def _special_values(dtype: str, strategy: str) -> list[float]:
+    largest, normal, subnormal, _ = FLOATS[dtype]
+    table = [0.0, -0.0, 1.0, -1.0, normal, -normal, subnormal, -subnormal]
+    if strategy == "special":
+        return table + [math.nan, math.inf, -math.inf]
+    if strategy == "mixed_adversarial":
+        root = math.sqrt(largest) / 2
+        return table + [root, -root, largest, -largest]
+    return []
+
+
+def _plant(case: dict[str, Any], tensor: dict[str, Any], domain: Domain, values: np.ndarray) -> None:
+    """Puts special values over what a strategy drew. Those that are numbers keep to the domain."""
+    strategy, dtype, label = case["value_strategy"], tensor["dtype"], "special/" + tensor["name"]
+    if dtype not in FLOATS:
+        return
+    one = {"one_nan": math.nan, "one_inf": math.inf, "one_ninf": -math.inf}
+    if strategy in one:
+        stream = rng.Stream(int(case["base_seed"]), int(case["iteration"]), label)
+        values[stream.below(values.size)] = one[strategy]
+        return
+    table = [
+        _clamp(value, domain.lo, domain.hi) if math.isfinite(value) else value
+        for value in _special_values(dtype, strategy)
+    ]
+    if not table:
+        return
+    state = rng.derive_state(int(case["base_seed"]), int(case["iteration"]), label)
+    probability = 0.125 if strategy == "special" else 0.5
+    rows = rng.draw(state, "special", (len(table), probability), values.size)
+    values[rows >= 0] = np.array(table)[rows[rows >= 0].astype(np.int64)]
 
 
 def fill_input(case: dict[str, Any], input_name: str) -> np.ndarray:
@@ -201,8 +253,5 @@ def fill_input(case: dict[str, Any], input_name: str) -> np.ndarray:
     domain = _domain(dtype, strategy, tensor.get("range"))
     values = _values(case, tensor, domain, count) * float(case.get("value_scale", 1.0))
     values = np.where(values < domain.lo, domain.lo, np.where(values > domain.hi, domain.hi, values))
-    specials = {"one_nan": math.nan, "one_inf": math.inf, "one_ninf": -math.inf}
-    if dtype in FLOATS and strategy in specials:
-        stream = rng.Stream(int(case["base_seed"]), int(case["iteration"]), "special/" + input_name)
-        values[stream.below(count)] = specials[strategy]
+    _plant(case, tensor, domain, values)
     return rng.cast(values, dtype).reshape(shape)
