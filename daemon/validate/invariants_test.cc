@@ -1,7 +1,11 @@
+#include <algorithm>
 #include <limits>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
+#include "common/config/names.h"
 #include "daemon/validate/test_values.h"
 #include "daemon/validate/validate.h"
 
@@ -78,6 +82,19 @@ TEST(Invariants, NameTheElementAndTheValue) {
 TEST(Invariants, AreAllListed) {
   EXPECT_GE(known_invariants().size(), 15u);
   EXPECT_STREQ(known_invariants()[0].name, "non_negative");
+}
+
+TEST(Invariants, AreThoseThatTheConfigurationKnows) {
+  std::vector<std::string> here, known;
+  for (const InvariantInfo& info : known_invariants()) {
+    here.push_back(fmt::format("{}({})", info.name, info.parameters));
+  }
+  for (const InvariantName& row : invariant_names()) {
+    auto parameters = words_of(row.numbers);
+    std::ranges::copy(words_of(row.texts), std::back_inserter(parameters));
+    known.push_back(fmt::format("{}({})", row.name, fmt::join(parameters, ", ")));
+  }
+  EXPECT_EQ(here, known);
 }
 
 }  // namespace
