@@ -3,9 +3,11 @@
 #include <iostream>
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/usage.h"
 
 extern char** environ;
 
@@ -25,6 +27,69 @@ std::map<std::string, std::string> environment() {
   return all;
 }
 
+/// `gpuemu test 2>&1 | tee log` and a terminal: what is said on both would be seen twice.
+bool same_place(int one, int other) {
+  struct stat first{}, second{};
+  return ::fstat(one, &first) == 0 && ::fstat(other, &second) == 0 &&
+         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+bool draws(const std::map<std::string, std::string>& variables) {
+  const auto terminal = variables.find("TERM");
+  const bool dumb = terminal == variables.end() || terminal->second == "dumb";
+  return !dumb && ::isatty(STDERR_FILENO) == 1;
+}
+
+/// Also when the command line is wrong, a program that asked for JSON gets a document.
+bool wants_json(int argc, char** argv) {
+  for (int at = 1; at < argc; ++at) {
+    const std::string word = argv[at];
+    if (word == "--format=json") return true;
+    if (word == "--format" && at + 1 < argc && std::string(argv[at + 1]) == "json") return true;
+  }
+  return false;
+}
+
+int wrong_usage(const CLI::App& app, const CLI::ParseError& wrong, bool json) {
+  const std::string problem = usage_problem(app, wrong);
+  if (json) {
+    std::cout << encode_reply(ErrorReply{WireErrorCode::InvalidRequest, problem}) << '\n';
+  }
+  std::cerr << problem << '\n';
+  return static_cast<int>(ExitCode::Usage);
+}
+
+void add_commands(CLI::App& app, Session& session) {
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.set_version_flag("-V,--version", std::string("gpuemu v") + GPUEMU_VERSION);
+  app.add_flag("-v,--verbose", session.verbose, "Show the warnings of gpuemu.toml too");
+  app.add_option("--config", session.config_file,
+                 "The gpuemu.toml to use\n(default: in this folder or the nearest above)")
+      ->type_name("FILE");
+  app.get_formatter()->label("SUBCOMMAND", "COMMAND");
+  app.get_formatter()->label("Subcommands", "Commands");
+  add_test(app, session);
+  add_fuzz(app, session);
+  add_failures(app, session);
+  add_reproduce(app, session);
+  add_minimize(app, session);
+  add_baseline(app, session);
+  add_config(app, session);
+  add_devices(app, session);
+  add_daemon(app, session);
+  add_status(app, session);
+  // Last: subcommands would take it over.
+  app.footer(
+      "A daemon does the work; commands start one when none runs.\n"
+      "Exit code: 0 nothing wrong, 1 findings, 2 wrong use or gpuemu.toml, 3 could not run.\n"
+      "Examples:\n"
+      "  gpuemu test                   every op of gpuemu.toml\n"
+      "  gpuemu failures --limit 5     what failed, with its seed\n"
+      "  gpuemu reproduce SEED         the same inputs again\n"
+      "  gpuemu minimize SEED          the smallest that still fails");
+}
+
 int run(int argc, char** argv) {
   struct sigaction action{};
   action.sa_handler = [](int) { interrupted = true; };
@@ -37,30 +102,18 @@ int run(int argc, char** argv) {
   session.working_folder = std::filesystem::current_path(ignored).string();
   session.program_folder =
       std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path().string();
-  session.terminal = ::isatty(STDERR_FILENO) == 1;
+  session.terminal = draws(session.environment);
+  session.same_streams = same_place(STDOUT_FILENO, STDERR_FILENO);
   CLI::App app(
-      "Finds out whether GPU kernels are right: runs them on a GPU or an emulator against "
-      "Python references",
+      "Finds out whether GPU kernels are right: runs them on a GPU or an emulator\n"
+      "on generated inputs and compares them with Python references.",
       "gpuemu");
-  app.require_subcommand(1);
-  app.set_version_flag("-V,--version", std::string("gpuemu v") + GPUEMU_VERSION);
-  app.add_flag("-v,--verbose", session.verbose, "Say more");
-  app.add_option("--config", session.config_file,
-                 "The gpuemu.toml to use (default: found upwards)");
-  add_daemon(app, session);
-  add_test(app, session);
-  add_fuzz(app, session);
-  add_reproduce(app, session);
-  add_minimize(app, session);
-  add_failures(app, session);
-  add_baseline(app, session);
-  add_status(app, session);
-  add_config(app, session);
-  add_devices(app, session);
+  add_commands(app, session);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& wrong) {
-    return app.exit(wrong) == 0 ? 0 : static_cast<int>(ExitCode::Usage);
+    if (wrong.get_exit_code() == 0) return app.exit(wrong);
+    return wrong_usage(app, wrong, wants_json(argc, argv));
   }
   std::cout.flush();
   if (!std::cout) {

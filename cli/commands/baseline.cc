@@ -2,12 +2,13 @@
 #include <ostream>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/options.h"
 
 namespace gpuemu::cli {
 namespace {
 
 struct Options {
-  std::string tag, format = "text";
+  std::string tag;
   bool compare = false;
 };
 
@@ -22,30 +23,28 @@ void print(const BaselineComparisonReply& reply, std::ostream& out) {
                      reply.baseline_tag, reply.has_regressions ? "regressions" : "no regression");
 }
 
-ExitCode run(const Options& options, Session& session) {
-  const Status ready = session.ensure_daemon();
-  if (!ready) return session.fail(ready.error());
-  const auto text = options.compare ? session.call_text(CompareBaselineRequest{options.tag})
-                                    : session.call_text(StoreBaselineRequest{options.tag});
-  if (!text) return session.fail(text.error());
-  if (options.format == "json") session.out << *text << '\n';
-  const auto reply = decode_reply(*text);
-  if (!reply) return session.fail(reply.error());
-  if (const auto* failure = std::get_if<ErrorReply>(&*reply)) return session.fail(*failure);
-  if (options.format == "json") return session.exit_code = ExitCode::Ok;
+void run(const Options& options, Session& session) {
+  if (options.tag.empty()) {
+    session.fail(error(ErrorCode::InvalidArgument,
+                       "a baseline needs a name, such as `gpuemu baseline {} main`",
+                       options.compare ? "compare" : "store"));
+    return;
+  }
+  const auto reply = options.compare ? session.answer(CompareBaselineRequest{options.tag})
+                                     : session.answer(StoreBaselineRequest{options.tag});
+  if (!reply || session.json()) return;
   if (const auto* comparison = std::get_if<BaselineComparisonReply>(&*reply)) {
     print(*comparison, session.out);
   } else {
     session.out << "stored the results of now as baseline " << options.tag << '\n';
   }
-  return session.exit_code = ExitCode::Ok;
 }
 
 }  // namespace
 
 void add_baseline(CLI::App& app, Session& session) {
   CLI::App* command =
-      app.add_subcommand("baseline", "Keep results under a tag and compare with it");
+      app.add_subcommand("baseline", "Keep the stored results under a name; compare with them");
   command->require_subcommand(1);
   for (const bool compare : {false, true}) {
     auto options = std::make_shared<Options>();
@@ -53,10 +52,15 @@ void add_baseline(CLI::App& app, Session& session) {
     CLI::App* verb = command->add_subcommand(
         compare ? "compare" : "store",
         compare ? "Compare the results of now with a baseline" : "Store the results of now");
-    verb->add_option("tag,--tag", options->tag, "Name of the baseline")->required();
-    add_format(*verb, options->format);
+    add_tag(*verb, options->tag);
+    add_format(*verb, session);
     verb->callback([options, &session] { run(*options, session); });
   }
+  command->footer(
+      "Example:\n"
+      "  gpuemu test --seed 1 && gpuemu baseline store before\n"
+      "  (change the kernel)\n"
+      "  gpuemu test --seed 1; gpuemu baseline compare before");
 }
 
 }  // namespace gpuemu::cli

@@ -18,7 +18,9 @@ void add_status(CLI::App& app, Session& session);
 void add_config(CLI::App& app, Session& session);
 void add_devices(CLI::App& app, Session& session);
 
-/// "text" or "json".
-void add_format(CLI::App& command, std::string& format);
+/// The names there are, and the nearest.
+Error no_such_op(const std::string& name, const Config& config);
+/// Prints `gpuemu status`.
+ExitCode show_status(Session& session);
 
 }  // namespace gpuemu::cli

@@ -2,6 +2,7 @@
 #include <ostream>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/options.h"
 #include "cli/report/config_json.h"
 
 namespace gpuemu::cli {
@@ -9,7 +10,7 @@ namespace {
 
 ExitCode show(bool origin, Session& session) {
   const auto config = session.config();
-  if (!config) return session.exit_code = ExitCode::Usage;
+  if (!config) return session.exit_code;
   for (const Config::Setting& setting : config->settings) {
     session.out << setting.key << " = " << setting.value;
     if (origin) session.out << "    # " << setting.origin;
@@ -18,17 +19,24 @@ ExitCode show(bool origin, Session& session) {
   return session.exit_code = ExitCode::Ok;
 }
 
-ExitCode check(const std::string& format, Session& session) {
+ExitCode check(Session& session) {
   ConfigSources sources;
   sources.working_folder = session.working_folder;
   sources.environment = session.environment;
   if (!session.config_file.empty()) sources.file = session.config_file;
   const ConfigResult loaded = load_config(sources);
-  if (format == "json") {
+  if (session.json()) {
     session.out << problems_json(loaded.problems) << '\n';
   } else if (loaded.config) {
-    session.out << (loaded.config->file.empty() ? "no gpuemu.toml found" : loaded.config->file)
-                << ": nothing wrong\n";
+    for (const ConfigProblem& warning : loaded.config->warnings) {
+      session.err << "warning: " << warning.text() << '\n';
+    }
+    if (loaded.config->file.empty()) {
+      session.out << "no gpuemu.toml in " << session.working_folder
+                  << " or above it; the defaults hold and there are no ops\n";
+    } else {
+      session.out << loaded.config->file << ": nothing wrong\n";
+    }
   } else {
     session.err << loaded.text();
   }
@@ -41,13 +49,13 @@ void add_config(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("config", "Show or check the configuration");
   command->require_subcommand(1);
   auto origin = std::make_shared<bool>(false);
-  CLI::App* showing = command->add_subcommand("show", "Print every effective value");
-  showing->add_flag("--origin", *origin, "With the file and line it came from");
+  CLI::App* showing = command->add_subcommand("show", "Print every effective setting");
+  showing->add_flag("--origin", *origin,
+                    "With the place each comes from: file and line, variable, default");
   showing->callback([origin, &session] { show(*origin, session); });
-  auto format = std::make_shared<std::string>("text");
   CLI::App* checking = command->add_subcommand("check", "Report every error of gpuemu.toml");
-  add_format(*checking, *format);
-  checking->callback([format, &session] { check(*format, session); });
+  add_format(*checking, session);
+  checking->callback([&session] { check(session); });
 }
 
 }  // namespace gpuemu::cli

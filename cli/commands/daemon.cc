@@ -10,16 +10,18 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/launch_daemon.h"
+#include "cli/commands/options.h"
 #include "common/base/limits.h"
 
 namespace gpuemu::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kPoll{20};
+constexpr uint64_t kLogLinesMax = 1'000'000;
 
 ExitCode start(bool background, Session& session) {
   const auto config = session.config();
-  if (!config) return session.exit_code = ExitCode::Usage;
+  if (!config) return session.exit_code;
   if (background) {
     const Status ready = session.ensure_daemon();
     if (!ready) return session.fail(ready.error());
@@ -64,7 +66,9 @@ ExitCode logs(size_t lines, Session& session) {
   if (!socket) return session.fail(socket.error());
   const std::string path = (std::filesystem::path(*socket).parent_path() / "daemon.log").string();
   std::ifstream file(path);
-  if (!file) return session.fail(error(ErrorCode::NotFound, "no log at {}", path));
+  if (!file)
+    return session.fail(error(ErrorCode::NotFound,
+                              "no log at {}; a daemon writes it once it has been started", path));
   std::deque<std::string> last;
   for (std::string line; std::getline(file, line);) {
     last.push_back(line);
@@ -80,17 +84,21 @@ void add_daemon(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("daemon", "Start, stop and look at the daemon");
   command->require_subcommand(1);
   auto background = std::make_shared<bool>(false);
-  CLI::App* starting = command->add_subcommand("start", "Start a daemon for this project");
-  starting->add_flag("--background", *background, "Detached; returns when it answers");
+  CLI::App* starting = command->add_subcommand(
+      "start", "Start a daemon for this project (commands do so by themselves)");
+  starting->add_flag("--background", *background,
+                     "Return when it answers, instead of staying in the foreground");
   starting->callback([background, &session] { start(*background, session); });
   command->add_subcommand("stop", "Stop the daemon")->callback([&session] { stop(session); });
-  CLI::App* status = command->add_subcommand("status", "As `gpuemu status`");
-  status->callback([&session] {
-    session.out << (session.daemon_answers() ? "Daemon: running\n" : "Daemon: stopped\n");
-  });
+  CLI::App* status = command->add_subcommand("status", "The same as `gpuemu status`");
+  add_format(*status, session);
+  status->callback([&session] { show_status(session); });
   auto lines = std::make_shared<size_t>(50);
   CLI::App* showing = command->add_subcommand("logs", "Show the end of the daemon's log");
-  showing->add_option("-l,--lines", *lines, "Lines at most")->capture_default_str();
+  showing->add_option("-l,--lines", *lines, "Lines at most")
+      ->type_name("N")
+      ->check(whole_number(1, kLogLinesMax))
+      ->capture_default_str();
   showing->callback([lines, &session] { logs(*lines, session); });
 }
 

@@ -3,7 +3,9 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/job.h"
+#include "cli/commands/options.h"
 #include "cli/report/text.h"
+#include "common/base/limits.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -13,7 +15,6 @@ struct Options {
   uint64_t iterations = 100;
   std::optional<uint64_t> seed;
   bool fail_fast = false;
-  std::string format = "text";
 };
 
 std::vector<std::string> ops_of(const Options& options, const Config& config) {
@@ -34,45 +35,75 @@ void print(const std::string& op, const FuzzResultsReply& results, Session& sess
                              results.seed, results.total, results.passed, results.failed);
 }
 
-ExitCode run(const Options& options, Session& session) {
-  const auto config = session.config();
-  if (!config) return session.exit_code = ExitCode::Usage;
+/// What was found over all ops.
+struct Totals {
+  std::string json;
+  bool found = false, broken = false, interrupted = false;
+};
+
+FuzzOpRequest request_of(const std::string& op, const Options& options) {
+  OwnFuzzConfig fuzz;
+  fuzz.iterations = options.iterations;
+  fuzz.seed = options.seed;
+  return {.op_name = op,
+          .fuzz_config = std::nullopt,
+          .config = fuzz,
+          .iterations = options.iterations,
+          .fail_fast = options.fail_fast,
+          .stream = true};
+}
+
+/// An op that cannot be run is told and the others go on; only a lost daemon is an error.
+Status fuzz_one(const std::string& op, const Options& options, Session& session, Totals& totals) {
+  const JobResult result =
+      GPUEMU_TRY(run_job(session, Request(request_of(op, options)), "fuzz " + op));
+  totals.json += (totals.json.empty() ? "" : ",") + result.json;
+  totals.interrupted = result.interrupted;
+  if (const auto* failure = std::get_if<ErrorReply>(&result.reply)) {
+    session.err << fmt::format("[ERROR] {}: {}\n", op, failure->message);
+    totals.broken = true;
+    return ok_status();
+  }
+  const auto& results = std::get<FuzzResultsReply>(result.reply);
+  if (!session.json()) print(op, results, session);
+  totals.found = totals.found || results.failed > 0;
+  return ok_status();
+}
+
+void run(const Options& options, Session& session) {
+  const auto config = session.project();
+  if (!config) return;
   const std::vector<std::string> ops = ops_of(options, *config);
   if (ops.empty()) {
-    return session.fail(error(ErrorCode::InvalidArgument,
-                              "no op with a kernel in {}; name one with --op or add one",
-                              config->file.empty() ? "the configuration" : config->file));
+    session.fail(error(ErrorCode::InvalidArgument,
+                       "no op with a kernel in {}; name one with --op or add one", config->file));
+    return;
+  }
+  if (!options.op.empty() && config->find_op(options.op) == nullptr) {
+    session.fail(no_such_op(options.op, *config));
+    return;
   }
   const Status ready = session.ensure_daemon();
-  if (!ready) return session.fail(ready.error());
-  std::string json;
-  bool interrupted = false;
+  if (!ready) {
+    session.fail(ready.error());
+    return;
+  }
+  Totals totals;
   for (const std::string& op : ops) {
-    OwnFuzzConfig fuzz;
-    fuzz.iterations = options.iterations;
-    fuzz.seed = options.seed;
-    const auto result = run_job(session,
-                                FuzzOpRequest{.op_name = op,
-                                              .fuzz_config = std::nullopt,
-                                              .config = fuzz,
-                                              .iterations = options.iterations,
-                                              .fail_fast = options.fail_fast,
-                                              .stream = true},
-                                "fuzz " + op);
-    if (!result) return session.fail(result.error());
-    if (const auto* failure = std::get_if<ErrorReply>(&result->reply))
-      return session.fail(*failure);
-    const auto& results = std::get<FuzzResultsReply>(result->reply);
-    json += (json.empty() ? "" : ",") + result->json;
-    if (options.format == "text") print(op, results, session);
-    if (results.failed > 0) session.exit_code = ExitCode::Findings;
-    interrupted = interrupted || result->interrupted;
-    if (interrupted || (results.failed > 0 && options.fail_fast)) break;
+    const Status done = fuzz_one(op, options, session, totals);
+    if (!done) {
+      session.fail(done.error());
+      return;
+    }
+    if (totals.interrupted || (totals.found && options.fail_fast)) break;
   }
-  if (options.format == "json") {
-    session.out << (options.op.empty() ? "[" + json + "]" : json) << '\n';
+  if (session.json()) {
+    session.out << (options.op.empty() ? "[" + totals.json + "]" : totals.json) << '\n';
   }
-  return session.exit_code = interrupted ? ExitCode::Interrupted : session.exit_code;
+  session.exit_code = totals.interrupted ? ExitCode::Interrupted
+                      : totals.broken    ? ExitCode::Broken
+                      : totals.found     ? ExitCode::Findings
+                                         : ExitCode::Ok;
 }
 
 }  // namespace
@@ -80,13 +111,20 @@ ExitCode run(const Options& options, Session& session) {
 void add_fuzz(CLI::App& app, Session& session) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("fuzz", "Run many generated cases of an op");
-  command->add_option("-o,--op", options->op, "The op (default: every op with a kernel)");
+  command->add_option("-o,--op", options->op, "The op (default: every op with a kernel)")
+      ->type_name("NAME");
   command->add_option("-i,--iterations", options->iterations, "Cases of each op")
+      ->type_name("N")
+      ->check(whole_number(1, kIterationsMax))
       ->capture_default_str();
-  command->add_option("--seed", options->seed,
-                      "Base seed (default: [validation].seed, else drawn)");
+  add_base_seed(*command, options->seed);
   command->add_flag("--fail-fast", options->fail_fast, "Stop after the first failing case");
-  add_format(*command, options->format);
+  add_format(*command, session);
+  command->footer(
+      "Every failure is stored: `gpuemu failures` lists them.\n"
+      "Exit code: 0 nothing found, 1 something failed, 2 wrong use, 3 could not run.\n"
+      "Example:\n"
+      "  gpuemu fuzz --op softmax -i 2000 --seed 7");
   command->callback([options, &session] { run(*options, session); });
 }
 

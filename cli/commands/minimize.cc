@@ -3,14 +3,18 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/job.h"
+#include "cli/commands/options.h"
 #include "cli/report/text.h"
 
 namespace gpuemu::cli {
 namespace {
 
+constexpr uint64_t kTrialsMax = 1'000'000;
+
 struct Options {
-  uint64_t seed = 0, max_iters = 100;
-  std::string op, strategy = "binary-search-dims", format = "text";
+  FailureChoice failure;
+  uint64_t max_iters = 100;
+  std::string strategy = "binary-search-dims";
 };
 
 std::string dims_text(const std::map<std::string, int64_t>& dims) {
@@ -19,41 +23,59 @@ std::string dims_text(const std::map<std::string, int64_t>& dims) {
   return text;
 }
 
-ExitCode run(const Options& options, Session& session) {
+void run(const Options& options, Session& session) {
+  if (!has_seed(options.failure, "minimize", session)) return;
   const Status ready = session.ensure_daemon();
-  if (!ready) return session.fail(ready.error());
-  MinimizeRequest request{
-      .seed = options.seed, .max_iters = options.max_iters, .op_name = options.op, .stream = true};
+  if (!ready) {
+    session.fail(ready.error());
+    return;
+  }
+  MinimizeRequest request{.seed = *options.failure.seed,
+                          .max_iters = options.max_iters,
+                          .op_name = options.failure.op,
+                          .stream = true};
   if (options.strategy == "binary-search-values") {
     request.strategy = MinimizeStrategy::BinarySearchValues;
   }
   const auto result = run_job(session, request, "minimize");
-  if (!result) return session.fail(result.error());
-  if (options.format == "json") session.out << result->json << '\n';
-  if (const auto* failure = std::get_if<ErrorReply>(&result->reply)) return session.fail(*failure);
-  const auto& minimized = std::get<MinimizeResultReply>(result->reply);
-  if (options.format == "text") {
+  if (!result) {
+    session.fail(result.error());
+    return;
+  }
+  if (const auto* failure = std::get_if<ErrorReply>(&result->reply)) {
+    session.fail(*failure);
+    return;
+  }
+  if (session.json()) {
+    session.out << result->json << '\n';
+  } else {
+    const auto& minimized = std::get<MinimizeResultReply>(result->reply);
     session.out << fmt::format("minimized in {} trials:{} -> {}\n", minimized.trials,
                                dims_text(minimized.original_dims),
                                dims_text(minimized.minimized_dims));
     print_case(minimized.result, session.out);
   }
-  return session.exit_code = result->interrupted ? ExitCode::Interrupted : ExitCode::Ok;
+  if (result->interrupted) session.exit_code = ExitCode::Interrupted;
 }
 
 }  // namespace
 
 void add_minimize(CLI::App& app, Session& session) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("minimize", "Shrink a stored failure");
-  command->add_option("seed,--seed", options->seed, "Seed of the failure")->required();
-  command->add_option("--op", options->op, "Its op, when several have this seed");
-  command->add_option("--strategy", options->strategy, "binary-search-dims or binary-search-values")
-      ->check(CLI::IsMember({"binary-search-dims", "binary-search-values"}))
-      ->capture_default_str();
+  CLI::App* command =
+      app.add_subcommand("minimize", "Find a smaller input that fails in the same way");
+  add_failure_choice(*command, options->failure);
+  CLI::Option* strategy =
+      command->add_option("--strategy", options->strategy, "What is made smaller: sizes or values");
+  check_one_of(*strategy, {"binary-search-dims", "binary-search-values"});
+  strategy->capture_default_str();
   command->add_option("--max-iters,--max_iters", options->max_iters, "Trials at most")
+      ->type_name("N")
+      ->check(whole_number(1, kTrialsMax))
       ->capture_default_str();
-  add_format(*command, options->format);
+  add_format(*command, session);
+  command->footer(
+      "Every trial runs the kernel. The smaller case is stored with a seed of its own.");
   command->callback([options, &session] { run(*options, session); });
 }
 

@@ -17,14 +17,21 @@ constexpr std::chrono::milliseconds kStartPoll{20};
 
 }  // namespace
 
+ConfigSources Session::sources() const {
+  ConfigSources all;
+  all.working_folder = working_folder;
+  all.environment = environment;
+  if (!config_file.empty()) all.file = config_file;
+  return all;
+}
+
 std::optional<Config> Session::config() {
-  ConfigSources sources;
-  sources.working_folder = working_folder;
-  sources.environment = environment;
-  if (!config_file.empty()) sources.file = config_file;
-  ConfigResult loaded = load_config(sources);
+  ConfigResult loaded = load_config(sources());
   if (!loaded.config) {
-    err << loaded.text();
+    const std::string problems = loaded.text();
+    if (json()) out << encode_reply(ErrorReply{WireErrorCode::ConfigError, problems}) << '\n';
+    err << problems;
+    exit_code = ExitCode::Usage;
     return std::nullopt;
   }
   for (const ConfigProblem& warning : loaded.config->warnings) {
@@ -33,12 +40,24 @@ std::optional<Config> Session::config() {
   return std::move(loaded.config);
 }
 
+std::optional<Config> Session::project() {
+  auto found = config();
+  if (!found || !found->file.empty()) return found;
+  fail(error(ErrorCode::InvalidArgument,
+             "no gpuemu.toml in {} or above it; go to a project's folder, name the file with "
+             "--config, or write one: README.md shows the smallest",
+             working_folder));
+  return std::nullopt;
+}
+
 Result<std::string> Session::socket_path() {
-  ConfigSources sources;
-  sources.working_folder = "/";
-  sources.environment = environment;
-  sources.environment.erase("GPUEMU_CONFIG");
-  ConfigResult loaded = load_config(sources);
+  ConfigResult loaded = load_config(sources());
+  if (loaded.config) return loaded.config->socket_path;
+  ConfigSources without_project;
+  without_project.working_folder = "/";
+  without_project.environment = environment;
+  without_project.environment.erase("GPUEMU_CONFIG");
+  loaded = load_config(without_project);
   if (!loaded.config) return Error{ErrorCode::InvalidArgument, loaded.text()};
   return loaded.config->socket_path;
 }
@@ -80,8 +99,12 @@ Status Session::ensure_daemon() {
   if (!daemon_answers()) return start_daemon();
   const Reply reply = GPUEMU_TRY(call(DaemonStatusRequest{}));
   const auto* status = std::get_if<DaemonStatusReply>(&reply);
-  const auto wanted = config();
-  if (status == nullptr || !wanted || status->config_path == wanted->file) return ok_status();
+  const ConfigResult wanted = load_config(sources());
+  // Outside of a project, and with a wrong file, whatever is being served will do.
+  if (status == nullptr || !wanted.config || wanted.config->file.empty() ||
+      status->config_path == wanted.config->file) {
+    return ok_status();
+  }
   if (status->jobs_running > 0) {
     return error(ErrorCode::Unavailable,
                  "the daemon is busy with {}; wait, or set GPUEMU_SOCKET and GPUEMU_DB to run a "
@@ -112,12 +135,26 @@ Result<Reply> Session::call(const Request& request) {
   return decode_reply(GPUEMU_TRY(call_text(request)));
 }
 
+std::optional<Reply> Session::answer(const Request& request) {
+  const Status ready = ensure_daemon();
+  if (!ready) return fail(ready.error()), std::nullopt;
+  const auto text = call_text(request);
+  if (!text) return fail(text.error()), std::nullopt;
+  auto reply = decode_reply(*text);
+  if (!reply) return fail(reply.error()), std::nullopt;
+  if (const auto* failure = std::get_if<ErrorReply>(&*reply)) return fail(*failure), std::nullopt;
+  if (json()) out << *text << '\n';
+  return *std::move(reply);
+}
+
 ExitCode Session::fail(const Error& error) {
+  if (json()) out << encode_reply(error_reply(error)) << '\n';
   err << "gpuemu: " << error.message << '\n';
   return exit_code = error.code == ErrorCode::InvalidArgument ? ExitCode::Usage : ExitCode::Broken;
 }
 
 ExitCode Session::fail(const ErrorReply& reply) {
+  if (json()) out << encode_reply(reply) << '\n';
   err << "gpuemu: " << reply.message << '\n';
   switch (reply.code) {
     case WireErrorCode::OpNotFound:

@@ -28,33 +28,42 @@ class Session {
   const std::atomic<bool>& interrupted;  ///< Ctrl-C was pressed.
   std::map<std::string, std::string> environment;
   std::string working_folder;
-  std::string program_folder;  ///< Where gpuemu-daemon lies beside this program.
-  bool terminal = false;       ///< Progress may be drawn on err.
-  std::string config_file;     ///< --config
+  std::string program_folder;   ///< Where gpuemu-daemon lies beside this program.
+  bool terminal = false;        ///< Progress may be drawn on err.
+  bool same_streams = false;    ///< out and err end in one place: nothing is said on both.
+  std::string config_file;      ///< --config
+  std::string format = "text";  ///< --format
   bool verbose = false;
   ExitCode exit_code = ExitCode::Ok;
 
-  /// Prints every problem and answers nothing when gpuemu.toml is wrong.
+  bool json() const { return format == "json"; }
+
+  /// The effective configuration. When gpuemu.toml is wrong every problem has been told.
   std::optional<Config> config();
-  /// Where the daemon listens, also when the project's file is wrong.
+  /// The same for commands that are about a project: that there is none is told too.
+  std::optional<Config> project();
+  /// Where the daemon listens; the user's own place when the project's file is wrong.
   Result<std::string> socket_path();
 
   /// Starts a daemon when none runs, or when an idle one serves another project.
   Status ensure_daemon();
   /// InvalidArgument, Unavailable or Timeout; an Error reply of the daemon is a reply.
   Result<Reply> call(const Request& request);
-  /// The same, as the daemon's own JSON text.
-  Result<std::string> call_text(const Request& request);
+  /// For commands that are one request: starts a daemon if need be, asks, and in JSON prints the
+  /// answer as it came. Nothing when that failed, which has been told.
+  std::optional<Reply> answer(const Request& request);
   /// True when a daemon answers now; starts none.
   bool daemon_answers();
 
-  /// Prints and maps to an exit code.
+  /// Says what went wrong, in JSON as a document of its own too, and maps it to an exit code.
   ExitCode fail(const Error& error);
   ExitCode fail(const ErrorReply& reply);
 
  private:
+  ConfigSources sources() const;
   Status connect();
   Status start_daemon();
+  Result<std::string> call_text(const Request& request);
   std::optional<Client> client_;
 };
 

@@ -1,9 +1,15 @@
 // `gpuemu test [OPS]`: every op with a kernel, many generated cases each.
 #include <ostream>
+#include <sstream>
+
+#include <fmt/ranges.h>
 
 #include "cli/commands/commands.h"
 #include "cli/commands/job.h"
+#include "cli/commands/options.h"
 #include "cli/report/text.h"
+#include "common/base/limits.h"
+#include "common/config/nearest.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -16,18 +22,9 @@ struct Options {
   bool quick = false, thorough = false, fail_fast = false;
   uint64_t cases = 0;
   std::optional<uint64_t> seed;
-  std::string format = "text";
 };
 
-bool has_broken_op(const TestReportReply& report) {
-  for (const OpTestReport& op : report.ops) {
-    if (op.skipped_reason.starts_with("error: ")) return true;
-  }
-  return false;
-}
-
-ExitCode run(const Options& options, Session& session) {
-  if (!session.config()) return session.exit_code = ExitCode::Usage;
+Result<RunTestsRequest> request_of(const Options& options, const Config& config) {
   RunTestsRequest request{.ops = options.ops,
                           .dtypes = {},
                           .cases = options.cases,
@@ -35,59 +32,109 @@ ExitCode run(const Options& options, Session& session) {
                           .strategies = options.strategies,
                           .fail_fast = options.fail_fast,
                           .stream = true};
+  for (const std::string& name : options.ops) {
+    if (config.find_op(name) == nullptr) return no_such_op(name, config);
+  }
   for (const std::string& name : options.dtypes) {
     const auto dtype = dtype_from_alias(name);
     if (!dtype) {
-      return session.fail(error(ErrorCode::InvalidArgument,
-                                "no dtype '{}'; float32, float16, "
-                                "bfloat16, float64, int8 ... uint64 and bool are there",
-                                name));
+      return error(ErrorCode::InvalidArgument,
+                   "no dtype '{}'; there are float16 bfloat16 float32 float64 int8 int16 int32 "
+                   "int64 uint8 uint16 uint32 uint64 bool",
+                   name);
     }
     request.dtypes.push_back(*dtype);
   }
+  if (int{options.quick} + int{options.thorough} + int{options.cases > 0} > 1) {
+    return error(ErrorCode::InvalidArgument,
+                 "--quick, --thorough and --cases each set the number of cases; give one of them");
+  }
   if (options.quick) request.cases = kQuickCases;
   if (options.thorough) request.cases = kThoroughCases;
-  const Status ready = session.ensure_daemon();
-  if (!ready) return session.fail(ready.error());
-  const auto result = run_job(session, request, "test");
-  if (!result) return session.fail(result.error());
-  if (const auto* failure = std::get_if<ErrorReply>(&result->reply)) return session.fail(*failure);
-  const auto& report = std::get<TestReportReply>(result->reply);
-  if (options.format == "json") {
-    session.out << result->json << '\n';
-    for (const OpTestReport& op : report.ops) {
-      if (op.skipped_reason.starts_with("error: ")) session.err << op.skipped_reason << '\n';
-    }
+  return request;
+}
+
+void show(const TestReportReply& report, const std::string& json, Session& session) {
+  std::ostringstream nowhere;
+  std::ostream& repeated = session.same_streams ? nowhere : session.err;
+  if (session.json()) {
+    session.out << json << '\n';
+    print_broken_ops(report, session.err);
   } else {
-    print_test_report(report, session.out, session.err);
+    print_test_report(report, session.out, repeated);
   }
-  if (result->interrupted) return session.exit_code = ExitCode::Interrupted;
-  if (has_broken_op(report)) return session.exit_code = ExitCode::Broken;
-  return session.exit_code = report.failed > 0 ? ExitCode::Findings : ExitCode::Ok;
+}
+
+void run(const Options& options, Session& session) {
+  const auto config = session.project();
+  if (!config) return;
+  const auto request = request_of(options, *config);
+  if (!request) {
+    session.fail(request.error());
+    return;
+  }
+  const Status ready = session.ensure_daemon();
+  if (!ready) {
+    session.fail(ready.error());
+    return;
+  }
+  const auto result = run_job(session, *request, "test");
+  if (!result) {
+    session.fail(result.error());
+    return;
+  }
+  if (const auto* failure = std::get_if<ErrorReply>(&result->reply)) {
+    session.fail(*failure);
+    return;
+  }
+  const auto& report = std::get<TestReportReply>(result->reply);
+  show(report, result->json, session);
+  session.exit_code = result->interrupted     ? ExitCode::Interrupted
+                      : has_broken_op(report) ? ExitCode::Broken
+                      : report.failed > 0     ? ExitCode::Findings
+                                              : ExitCode::Ok;
 }
 
 }  // namespace
 
-void add_format(CLI::App& command, std::string& format) {
-  command.add_option("--format", format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
+Error no_such_op(const std::string& name, const Config& config) {
+  std::vector<std::string> known;
+  for (const OpConfig& op : config.ops) known.push_back(op.name);
+  return {
+      ErrorCode::InvalidArgument,
+      fmt::format("no op '{}' in {}{}; there are: {}", name, config.file, did_you_mean(name, known),
+                  known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")))};
 }
 
 void add_test(CLI::App& app, Session& session) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("test", "Test the kernels of gpuemu.toml");
-  command->add_option("ops", options->ops, "Only these ops (default: all)");
+  command->add_option("OPS", options->ops, "Only these ops (default: all)")->type_name(" ");
   command->add_flag("--quick", options->quick, "10 cases per op and dtype");
   command->add_flag("--thorough", options->thorough, "256 cases per op and dtype");
-  command->add_option("--cases", options->cases,
-                      "Cases per op and dtype (default: [validation].cases)");
-  command->add_option("--seed", options->seed,
-                      "Base seed (default: [validation].seed, else drawn)");
-  command->add_option("--dtype", options->dtypes, "Only these dtypes");
-  command->add_option("--strategy", options->strategies, "Only these input strategies");
+  command
+      ->add_option("--cases", options->cases, "Cases per op and dtype (default: validation.cases)")
+      ->type_name("N")
+      ->check(whole_number(1, kIterationsMax));
+  add_base_seed(*command, options->seed);
+  command->add_option("--dtype", options->dtypes, "Only these dtypes, as in float32,float16")
+      ->type_name("NAMES")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command
+      ->add_option("--strategy", options->strategies,
+                   "Only these input strategies (docs/validation.md lists them)")
+      ->type_name("NAMES")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command->add_flag("--fail-fast", options->fail_fast, "Stop after the first failing case");
-  add_format(*command, options->format);
+  add_format(*command, session);
+  command->footer(
+      "Exit code: 0 all pass, 1 something failed, 2 wrong use or gpuemu.toml, 3 could not run.\n"
+      "Examples:\n"
+      "  gpuemu test --quick\n"
+      "  gpuemu test softmax gelu --cases 500 --seed 7\n"
+      "  gpuemu test --dtype float16 --strategy large,one_nan --format json");
   command->callback([options, &session] { run(*options, session); });
 }
 

@@ -34,12 +34,24 @@ std::string dims_text(const ReproductionInfo& info) {
   return text;
 }
 
+constexpr std::string_view kBroken = "error: ";
+
+bool is_broken(const OpTestReport& op) { return op.skipped_reason.starts_with(kBroken); }
+
+std::string broken_line(const OpTestReport& op) {
+  return fmt::format("[ERROR] {} {}: {}\n", op.op_name, name_of(op.dtype),
+                     one_line(op.skipped_reason.substr(kBroken.size())));
+}
+
 void print_op(const OpTestReport& op, std::ostream& out, std::ostream& err) {
+  if (is_broken(op)) {
+    out << broken_line(op);
+    err << broken_line(op);
+    return;
+  }
   if (!op.skipped_reason.empty()) {
-    const std::string line = fmt::format("[SKIP] {} {}: {}\n", op.op_name, name_of(op.dtype),
-                                         one_line(op.skipped_reason));
-    out << line;
-    if (op.skipped_reason.starts_with("error: ")) err << line;
+    out << fmt::format("[SKIP] {} {}: {}\n", op.op_name, name_of(op.dtype),
+                       one_line(op.skipped_reason));
     return;
   }
   if (op.failed == 0) {
@@ -72,19 +84,30 @@ std::string describe(const ValidationFailure& failure) {
   return text;
 }
 
+bool has_broken_op(const TestReportReply& report) {
+  return std::ranges::any_of(report.ops, is_broken);
+}
+
+void print_broken_ops(const TestReportReply& report, std::ostream& err) {
+  for (const OpTestReport& op : report.ops) {
+    if (is_broken(op)) err << broken_line(op);
+  }
+}
+
 void print_test_report(const TestReportReply& report, std::ostream& out, std::ostream& err) {
-  uint64_t good = 0, bad = 0;
+  uint64_t good = 0, bad = 0, skipped = 0, broken = 0;
   for (const OpTestReport& op : report.ops) {
     print_op(op, out, err);
-    if (op.skipped_reason.empty()) ++(op.failed == 0 ? good : bad);
+    ++(is_broken(op) ? broken : !op.skipped_reason.empty() ? skipped : op.failed == 0 ? good : bad);
   }
   const double seconds = static_cast<double>(report.duration_ms) / 1000;
-  out << fmt::format(
-      "{} ok, {} bad, {} skipped; {} cases in {:.2f} s{}\n", good, bad, report.skipped,
-      report.total, seconds,
-      seconds > 0 ? fmt::format(" ({:.0f} cases/s)", static_cast<double>(report.total) / seconds)
-                  : "");
-  out << fmt::format("seed {} on {} ({})\n", report.seed, report.device, report.backend);
+  out << fmt::format("{} ok, {} bad, {} skipped{}; {} cases in {:.2f} s", good, bad, skipped,
+                     broken > 0 ? fmt::format(", {} could not run", broken) : "", report.total,
+                     seconds);
+  if (report.total > 0 && seconds > 0) {
+    out << fmt::format(" ({:.0f} cases/s)", static_cast<double>(report.total) / seconds);
+  }
+  out << fmt::format("\nseed {} on {}, backend {}\n", report.seed, report.device, report.backend);
 }
 
 std::string failure_line(const ValidationResult& result) {

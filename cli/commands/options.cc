@@ -1,0 +1,76 @@
+// Checks and help texts of the shared options.
+#include "cli/commands/options.h"
+
+#include <charconv>
+#include <limits>
+
+#include <fmt/ranges.h>
+
+#include "common/config/nearest.h"
+
+namespace gpuemu::cli {
+namespace {
+
+constexpr uint64_t kAnyNumber = std::numeric_limits<uint64_t>::max();
+
+}  // namespace
+
+CLI::Validator whole_number(uint64_t lowest, uint64_t highest) {
+  const auto problem = [lowest, highest](std::string& text) -> std::string {
+    uint64_t value = 0;
+    const char* end = text.data() + text.size();
+    const auto [stop, failed] = std::from_chars(text.data(), end, value);
+    if (failed == std::errc{} && stop == end && value >= lowest && value <= highest) return "";
+    return fmt::format("'{}' is not a whole number from {} to {}", text, lowest, highest);
+  };
+  return CLI::Validator(problem, "");
+}
+
+void check_one_of(CLI::Option& option, const std::vector<std::string>& words) {
+  const auto problem = [words](std::string& text) -> std::string {
+    if (std::find(words.begin(), words.end(), text) != words.end()) return "";
+    return fmt::format("'{}' is not one of {}{}", text, fmt::join(words, ", "),
+                       did_you_mean(text, words));
+  };
+  option.type_name(fmt::format("{}", fmt::join(words, "|")))->check(CLI::Validator(problem, ""));
+}
+
+void add_format(CLI::App& command, Session& session) {
+  CLI::Option* option =
+      command.add_option("--format", session.format, "For people (text) or programs (json)");
+  check_one_of(*option, {"text", "json"});
+}
+
+CLI::Option* add_base_seed(CLI::App& command, std::optional<uint64_t>& seed) {
+  return command
+      .add_option("--seed", seed,
+                  "Base seed: the same one makes the same cases\n"
+                  "(default: validation.seed, else a fresh one)")
+      ->type_name("N")
+      ->check(whole_number(0, kAnyNumber));
+}
+
+void add_failure_choice(CLI::App& command, FailureChoice& choice) {
+  command.add_option("SEED", choice.seed, "Seed of the failure, as `gpuemu failures` lists it")
+      ->type_name(" ")
+      ->check(whole_number(0, kAnyNumber));
+  command.add_option("--seed", choice.seed, "The same")
+      ->check(whole_number(0, kAnyNumber))
+      ->group("");
+  command.add_option("--op", choice.op, "Of this op, when several ops have this seed")
+      ->type_name("NAME");
+}
+
+bool has_seed(const FailureChoice& choice, const std::string& command, Session& session) {
+  if (choice.seed) return true;
+  session.fail(error(ErrorCode::InvalidArgument,
+                     "{} needs the seed of a failure; `gpuemu failures` lists them", command));
+  return false;
+}
+
+void add_tag(CLI::App& command, std::string& tag) {
+  command.add_option("TAG", tag, "Name of the baseline")->type_name(" ");
+  command.add_option("--tag", tag, "The same")->group("");
+}
+
+}  // namespace gpuemu::cli
