@@ -1,6 +1,9 @@
 // The only file that opens RocksDB and reads its statuses.
 #include "daemon/storage/database.h"
 
+#include <cerrno>
+#include <cstring>
+
 #include <rocksdb/options.h>
 
 namespace gpuemu::storage {
@@ -11,13 +14,30 @@ constexpr const char* kFamilyNames[kFamilyCount] = {
     "results", "failures", "baselines", "artifacts", "artifact_baselines",
     "corpus",  "meta",     "index"};
 
+// Together below kReserveBytes, so that what was accepted can always be written out.
+constexpr size_t kBufferBytes = size_t{8} << 20;
+constexpr size_t kAllBuffersBytes = size_t{16} << 20;
+/// A log that cannot grow takes RocksDB down (7.8 asserts): nothing is written close to a full
+/// disk.
+constexpr uint64_t kReserveBytes = uint64_t{32} << 20;
+
 rocksdb::Slice slice_of(std::string_view text) { return {text.data(), text.size()}; }
+
+/// The disk, a quota or a limit of the process. RocksDB knows the first by its code alone.
+bool is_out_of_space(const rocksdb::Status& status, const std::string& text) {
+  return status.IsNoSpace() ||
+         (status.IsIOError() && (text.find(std::strerror(ENOSPC)) != std::string::npos ||
+                                 text.find(std::strerror(EDQUOT)) != std::string::npos ||
+                                 text.find(std::strerror(EFBIG)) != std::string::npos));
+}
 
 /// RocksDB's statuses become errors here and nowhere else.
 Error error_of(const rocksdb::Status& status, const std::filesystem::path& folder) {
   const std::string text = status.ToString();
-  if (status.IsNoSpace()) {
-    return error(ErrorCode::ResourceExhausted, "no space left for the database {}: {}",
+  if (is_out_of_space(status, text)) {
+    return error(ErrorCode::ResourceExhausted,
+                 "no space left for the database {} ({}): nothing was kept, what is stored can "
+                 "still be read; make room there and restart the daemon",
                  folder.native(), text);
   }
   if (status.IsIOError() && text.find("LOCK") != std::string::npos &&
@@ -58,9 +78,16 @@ Result<std::unique_ptr<Database>> Database::open(const std::filesystem::path& fo
   options.create_missing_column_families = true;
   options.keep_log_file_num = 4;
   options.max_open_files = 256;  // Of the daemon's descriptors; workers and clients need theirs.
+  // There are few files: threads and their properties would only delay the start.
+  options.max_file_opening_threads = 1;
+  options.skip_stats_update_on_db_open = true;
+  options.manifest_preallocation_size = size_t{64} << 10;
+  options.db_write_buffer_size = kAllBuffersBytes;
   std::vector<rocksdb::ColumnFamilyDescriptor> families = {
       {rocksdb::kDefaultColumnFamilyName, rocksdb::ColumnFamilyOptions()}};
-  for (const char* name : kFamilyNames) families.emplace_back(name, rocksdb::ColumnFamilyOptions());
+  rocksdb::ColumnFamilyOptions family_options;
+  family_options.write_buffer_size = kBufferBytes;
+  for (const char* name : kFamilyNames) families.emplace_back(name, family_options);
   std::vector<rocksdb::ColumnFamilyHandle*> handles;
   rocksdb::DB* opened = nullptr;
   const auto status = rocksdb::DB::Open(options, folder.native(), families, &handles, &opened);
@@ -80,10 +107,22 @@ Database::~Database() {
 }
 
 Status Database::write(rocksdb::WriteBatch& batch) {
+  GPUEMU_TRY(check_space(batch.GetDataSize()));
   rocksdb::WriteOptions options;
   options.sync = true;
   const auto status = db_->Write(options, &batch);
   return status.ok() ? ok_status() : Status(error_of(status, folder_));
+}
+
+Status Database::check_space(uint64_t bytes) const {
+  std::error_code unknown;
+  const auto space = std::filesystem::space(folder_, unknown);
+  if (unknown || space.available >= kReserveBytes + bytes) return ok_status();
+  return error(ErrorCode::ResourceExhausted,
+               "no space for the database {}: {} MiB are left on its disk, {} MiB must stay free; "
+               "nothing was kept, what is stored can still be read; make room there, or start the "
+               "daemon with GPUEMU_DB in another folder",
+               folder_.native(), space.available >> 20, kReserveBytes >> 20);
 }
 
 Result<std::optional<std::string>> Database::get(Family family, std::string_view key) {

@@ -36,7 +36,8 @@ class Database {
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  /// Writes everything or nothing; returns when it is on disk.
+  /// Writes everything or nothing; returns when it is on disk. ResourceExhausted while that is
+  /// nearly full.
   Status write(rocksdb::WriteBatch& batch);
   Result<std::optional<std::string>> get(Family family, std::string_view key);
   /// Calls with every entry whose key starts with `prefix`, in order, until `visit` returns false.
@@ -51,6 +52,7 @@ class Database {
 
  private:
   Database() = default;
+  Status check_space(uint64_t bytes) const;
   rocksdb::ColumnFamilyHandle* handle(Family family) {
     return handles_[static_cast<size_t>(family)];
   }

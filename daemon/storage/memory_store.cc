@@ -10,13 +10,15 @@ namespace {
 
 class MemoryStore : public Store {
  public:
-  Status put_result(const ValidationResult& result, bool is_failure) override {
+  Status put_results(std::span<const ResultToKeep> results) override {
     const std::lock_guard lock(mutex_);
-    std::erase_if(results_, [&](const ValidationResult& kept) {
-      return kept.op_name == result.op_name && kept.seed == result.seed;
-    });
-    results_.push_back(result);
-    if (is_failure) failures_.push_back(result);
+    for (const auto& [result, is_failure] : results) {
+      std::erase_if(results_, [&one = result](const ValidationResult& kept) {
+        return kept.op_name == one.op_name && kept.seed == one.seed;
+      });
+      results_.push_back(result);
+      if (is_failure) failures_.push_back(result);
+    }
     return ok_status();
   }
   Result<ValidationResult> result(uint64_t seed, const std::string& op) override {

@@ -34,7 +34,7 @@ class RocksStore : public Store {
   /// Writes or checks the schema version, and takes up the stamps where they ended.
   Status start();
 
-  Status put_result(const ValidationResult& result, bool is_failure) override;
+  Status put_results(std::span<const ResultToKeep> results) override;
   Result<ValidationResult> result(uint64_t seed, const std::string& op) override {
     return newest({'r', Family::Results, "result"}, seed, op);
   }
@@ -81,6 +81,7 @@ class RocksStore : public Store {
 
   uint64_t next_stamp();
   Status check_schema();
+  Status add_result(rocksdb::WriteBatch& batch, const ResultToKeep& kept);
   Status walk(const Kind& kind, const std::string& index_prefix,
               const std::function<bool(ValidationResult)>& visit);
   Result<ValidationResult> newest(const Kind& kind, uint64_t seed, const std::string& op);
@@ -132,11 +133,18 @@ Status RocksStore::start() {
   return ok_status();
 }
 
-Status RocksStore::put_result(const ValidationResult& result, bool is_failure) {
+Status RocksStore::put_results(std::span<const ResultToKeep> results) {
+  rocksdb::WriteBatch batch;
+  for (const ResultToKeep& kept : results) GPUEMU_TRY(add_result(batch, kept));
+  return database_->write(batch);
+}
+
+Status RocksStore::add_result(rocksdb::WriteBatch& batch, const ResultToKeep& kept) {
+  const ValidationResult& result = kept.result;
   const uint64_t stamp = next_stamp();
   const std::string value = storage::encode_result(result, stamp);
   const std::string key = storage::result_key(result.op_name, result.seed);
-  rocksdb::WriteBatch batch;
+  // One that the same batch replaces leaves void index entries, which readers pass over.
   const auto replaced = GPUEMU_TRY(database_->get(Family::Results, key));
   if (replaced) {
     // A damaged old record leaves its index entries void; the new one is kept all the same.
@@ -148,13 +156,13 @@ Status RocksStore::put_result(const ValidationResult& result, bool is_failure) {
   database_->put(batch, Family::Results, key, value);
   database_->put(batch, Family::Index, storage::time_key('r', stamp), key);
   database_->put(batch, Family::Index, storage::seed_key('r', result.seed, stamp), key);
-  if (is_failure) {
+  if (kept.is_failure) {
     const std::string failure = storage::failure_key(result.op_name, result.seed, stamp);
     database_->put(batch, Family::Failures, failure, value);
     database_->put(batch, Family::Index, storage::time_key('f', stamp), failure);
     database_->put(batch, Family::Index, storage::seed_key('f', result.seed, stamp), failure);
   }
-  return database_->write(batch);
+  return ok_status();
 }
 
 /// Visits records newest first, as long as `visit` returns true. Void index entries are passed

@@ -1,11 +1,17 @@
 // Both stores against each other, and the database against crashes and damage.
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
 #include <limits>
 #include <random>
 
 #include <gtest/gtest.h>
 #include <rocksdb/db.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -60,8 +66,10 @@ ValidationResult full_result() {
 class Storage : public testing::Test {
  protected:
   void SetUp() override {
-    char folder[] = "/tmp/gpuemu_storage_XXXXXX";
-    ASSERT_NE(mkdtemp(folder), nullptr);
+    // In memory where that is possible: the tests sync often, and the machine stays on.
+    const bool in_memory = ::access("/dev/shm", W_OK) == 0;
+    std::string folder = std::string(in_memory ? "/dev/shm" : "/tmp") + "/gpuemu_storage_XXXXXX";
+    ASSERT_NE(mkdtemp(folder.data()), nullptr);
     folder_ = folder;
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
@@ -118,7 +126,12 @@ TEST_F(Storage, BehavesAsTheStoreInMemoryUnderRandomOperations) {
     const ValidationResult result = result_of(op, random() % 6, static_cast<double>(step));
     const auto choice = random() % 10;
     const std::byte byte{static_cast<uint8_t>(step)};
-    if (choice < 5) both([&](Store& s) { return s.put_result(result, choice < 3); });
+    if (choice < 4) both([&](Store& s) { return s.put_result(result, choice < 2); });
+    if (choice == 4) {
+      const ValidationResult other = result_of("b", random() % 6, static_cast<double>(step));
+      const ResultToKeep kept[] = {{result, true}, {other, false}, {result, false}};
+      both([&](Store& s) { return s.put_results(kept); });
+    }
     if (choice == 5) both([&](Store& s) { return s.put_baseline(tag, *s.list_results(5)); });
     if (choice == 6) both([&](Store& s) { return s.delete_baseline(tag); });
     if (choice == 7) both([&](Store& s) { return s.put_corpus(op, {&byte, 1}); });
@@ -227,6 +240,76 @@ TEST_F(Storage, ADamagedValueIsCorruptionAndNoCrash) {
   // A damaged record can be replaced.
   EXPECT_TRUE(store->put_result(record(0), false));
   EXPECT_TRUE(store->result(0).ok());
+}
+
+/// Fills the store until it refuses; 0 when the refusal is clear and reading goes on.
+int fill_until_refused(Store& store, const std::filesystem::path& folder) {
+  ValidationResult large = full_result();
+  large.repro_info->input_snapshot = std::vector<std::byte>(size_t{1} << 20);
+  Status kept;
+  for (uint64_t seed = 100; seed < 200 && kept; ++seed) {
+    large.seed = seed;
+    kept = store.put_result(large, true);
+  }
+  if (kept || kept.error().code != ErrorCode::ResourceExhausted) return 2;
+  if (kept.error().message.find((folder / "db").native()) == std::string::npos) return 3;
+  if (store.put_result(large, true).ok()) return 4;
+  if (!store.result(1, "kept") || store.result(large.seed)) return 5;
+  return 0;
+}
+
+int exit_code_of(const std::function<int()>& work) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(work());
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 100 + status;
+}
+
+TEST_F(Storage, AFileSizeLimitIsAFullDiskUntilTheNextStart) {
+  const auto limit_to = [](rlim_t bytes) {
+    const rlimit limit{bytes, RLIM_INFINITY};
+    if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) ::_exit(90);
+  };
+  EXPECT_EQ(exit_code_of([&] {
+              ::signal(SIGXFSZ, SIG_IGN);
+              auto store = open_store(folder_ / "db");
+              if (!store || !(*store)->put_result(result_of("kept", 1), true)) return 1;
+              limit_to(rlim_t{4} << 20);
+              const int refused = fill_until_refused(**store, folder_);
+              store->reset();
+              limit_to(RLIM_INFINITY);
+              return refused;
+            }),
+            0);
+  auto store = open();
+  ASSERT_NE(store, nullptr);
+  EXPECT_TRUE(store->result(1, "kept").ok());
+  EXPECT_TRUE(store->put_result(result_of("later", 2), true));
+}
+
+TEST_F(Storage, AFullDiskIsSaidAndReadingGoesOnUntilThereIsRoom) {
+  constexpr int kCannotMount = 80;
+  const int code = exit_code_of([&] {
+    // In a mount namespace of its own, which goes with the child.
+    const std::filesystem::path disk = folder_ / "disk";
+    std::filesystem::create_directory(disk);
+    if (::unshare(CLONE_NEWNS) != 0 ||
+        ::mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=96m") != 0) {
+      return kCannotMount;
+    }
+    auto store = open_store(disk / "db");
+    if (!store || !(*store)->put_result(result_of("kept", 1), true)) return 1;
+    const std::filesystem::path ballast = disk / "ballast";
+    std::ofstream(ballast) << std::string(size_t{40} << 20, 'x');
+    if (const int refused = fill_until_refused(**store, disk); refused != 0) return refused;
+    std::filesystem::remove(ballast);
+    if (!(*store)->put_result(result_of("later", 2), true)) return 6;
+    return (*store)->result(2, "later") ? 0 : 7;
+  });
+  if (code == kCannotMount) GTEST_SKIP() << "no right to mount a small disk";
+  EXPECT_EQ(code, 0);
 }
 
 TEST_F(Storage, EveryAcknowledgedResultSurvivesKill) {

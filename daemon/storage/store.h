@@ -17,15 +17,25 @@
 
 namespace gpuemu {
 
+struct ResultToKeep {
+  const ValidationResult& result;
+  bool is_failure = false;
+};
+
 /// A failure may be kept again under its (op, seed): each time stays, told apart by order of
-/// storing.
+/// storing. Where the disk is full, writing is ResourceExhausted and reading goes on.
 class Store {
  public:
   virtual ~Store() = default;
 
-  /// Keeps the result (replacing one of the same op and seed) and, when `is_failure`, the failure,
-  /// in one step: after a crash both are there or neither. Returns after it is on disk.
-  virtual Status put_result(const ValidationResult& result, bool is_failure) = 0;
+  /// Keeps each result (replacing one of the same op and seed) and, when `is_failure`, the failure,
+  /// all in one step: after a crash everything is there or nothing. Returns after it is on disk;
+  /// many results at a time share that one wait.
+  virtual Status put_results(std::span<const ResultToKeep> results) = 0;
+  Status put_result(const ValidationResult& result, bool is_failure) {
+    const ResultToKeep one{result, is_failure};
+    return put_results({&one, 1});
+  }
   /// The newest with that seed, of any op when `op` is "". NotFound says which.
   virtual Result<ValidationResult> result(uint64_t seed, const std::string& op = "") = 0;
   virtual Result<ValidationResult> failure(uint64_t seed, const std::string& op = "") = 0;
