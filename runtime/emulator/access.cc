@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "runtime/emulator/decode.h"
+
 namespace gpuemu::emulator {
 namespace {
 
@@ -58,8 +60,14 @@ void report_outside(Warp& warp, const Ins& ins, const Tally& bad, uint64_t addre
   report(warp, ins, std::move(incident));
 }
 
-bool undefined(const uint8_t* shadow, uint32_t bytes) {
-  return std::any_of(shadow, shadow + bytes, [](uint8_t byte) { return byte == 0; });
+/// Whether an element was never written at all. One written in part is what copies of structures
+/// with padding read.
+bool undefined(const Ins& ins, const uint8_t* shadow, uint32_t bytes, Access access) {
+  const uint32_t element = access == Access::Load && ins.count != 0 ? bytes / ins.count : bytes;
+  for (uint32_t at = 0; at + element <= bytes; at += element)
+    if (std::all_of(shadow + at, shadow + at + element, [](uint8_t byte) { return byte == 0; }))
+      return true;
+  return false;
 }
 
 void report_undefined(Warp& warp, const Ins& ins, const Tally& bad, const std::string& what,
@@ -114,7 +122,7 @@ uint32_t resolve_global(Warp& warp, const Ins& ins, const uint64_t* address, uin
     }
     lanes |= uint32_t{1} << lane;
     if (access != Access::Store && warp.launch->checks.init && !known->all_defined &&
-        undefined(known->shadow(address[lane]), bytes))
+        undefined(ins, known->shadow(address[lane]), bytes, access))
       unwritten.note(lane);
   }
   warp.cache[ins.cache] = known;
@@ -135,11 +143,27 @@ uint32_t resolve_shared(Warp& warp, const Ins& ins, const uint64_t* address, uin
   Tally bad;
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    if (undefined(warp.block->shared_defined.data() + address[lane], bytes)) bad.note(lane);
+    if (undefined(ins, warp.block->shared_defined.data() + address[lane], bytes, access))
+      bad.note(lane);
   }
   if (bad.lanes != 0)
     report_undefined(warp, ins, bad, "shared memory", static_cast<int64_t>(address[bad.first]));
   return lanes;
+}
+
+uint32_t resolve_param(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes) {
+  return window_lanes(warp, ins, address, warp.launch->params.size(), bytes,
+                      {"parameter", Access::Load});
+}
+
+void refuse_param(Warp& warp, const Ins& ins, const uint64_t* address) {
+  const auto lane = static_cast<uint32_t>(std::countr_zero(warp.mask));
+  report(warp, ins,
+         {.kind = "out_of_bounds",
+          .message = fmt::format("writes to byte {} of the kernel's parameters, which are constant",
+                                 address[lane]),
+          .lane = lane,
+          .count = static_cast<uint64_t>(std::popcount(warp.mask))});
 }
 
 uint32_t resolve_local(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
@@ -148,13 +172,15 @@ uint32_t resolve_local(Warp& warp, const Ins& ins, const uint64_t* address, uint
   const uint32_t lanes = window_lanes(
       warp, ins, address, std::min<uint64_t>(size, warp.local_stride), bytes, {"local", access});
   if (!warp.launch->checks.init) return lanes;
+  // Unoptimised code reads whole words of variables to set a few of their bits.
+  const bool debug = warp.launch->program->module.debug;
   Tally bad;
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     uint8_t* shadow = warp.local_defined.data() + size_t{lane} * warp.local_stride + address[lane];
     if (access == Access::Store)
       std::fill(shadow, shadow + bytes, uint8_t{1});
-    else if (undefined(shadow, bytes))
+    else if (!debug && undefined(ins, shadow, bytes, access))
       bad.note(lane);
   }
   if (bad.lanes != 0)
@@ -240,11 +266,11 @@ void split_generic(Warp& warp, const Ins& ins, uint64_t* address, const SpaceHan
     uint32_t lanes = 0;
     for (uint32_t lane = 0; lane < kLanes; ++lane) {
       const uint64_t high = address[lane] & kWindowMask;
-      const bool other = window == 0 && high != kSharedWindow && high != kLocalWindow;
+      const bool other = high != kSharedWindow && high != kLocalWindow && high != kParamWindow;
       if ((all >> lane & 1) != 0 && (window == 0 ? other : high == window))
         lanes |= uint32_t{1} << lane;
     }
-    if (lanes == 0 || window == kParamWindow) continue;
+    if (lanes == 0) continue;
     uint64_t of_space[kLanes];
     const uint64_t first = address[std::countr_zero(lanes)];
     for (uint32_t lane = 0; lane < kLanes; ++lane)
@@ -252,7 +278,8 @@ void split_generic(Warp& warp, const Ins& ins, uint64_t* address, const SpaceHan
     warp.mask = lanes;
     (window == 0               ? handlers.global
      : window == kSharedWindow ? handlers.shared
-                               : handlers.local)(warp, ins, of_space);
+     : window == kLocalWindow  ? handlers.local
+                               : handlers.param)(warp, ins, of_space);
   }
   warp.mask = all;
 }

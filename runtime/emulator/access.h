@@ -16,6 +16,10 @@ uint32_t resolve_shared(Warp& warp, const Ins& ins, const uint64_t* address, uin
                         Access access);
 uint32_t resolve_local(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
                        Access access);
+/// Offsets into the entry's parameters, whose address was taken.
+uint32_t resolve_param(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes);
+/// For accesses that parameters do not allow.
+void refuse_param(Warp& warp, const Ins& ins, const uint64_t* address);
 
 /// Race detector; for stores `same_value` are the lanes that write what is already there.
 void note_shared(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes, Access access,
@@ -29,7 +33,7 @@ void define_global(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t
 /// space.
 using SpaceHandler = void (*)(Warp&, const Ins&, const uint64_t* address);
 struct SpaceHandlers {
-  SpaceHandler global, shared, local;
+  SpaceHandler global, shared, local, param;
 };
 void split_generic(Warp& warp, const Ins& ins, uint64_t* address, const SpaceHandlers& handlers);
 

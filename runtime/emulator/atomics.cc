@@ -178,7 +178,7 @@ void atomic(Warp& warp, const Ins& ins) {
     case ptx::Space::Global:
       return on_global(warp, ins, address);
     default:
-      return split_generic(warp, ins, address, {on_global, on_shared, on_local});
+      return split_generic(warp, ins, address, {on_global, on_shared, on_local, refuse_param});
   }
 }
 

@@ -165,16 +165,19 @@ void reduce(Warp& warp, const Ins& ins) {
   set_all(warp, ins.dst, total);
 }
 
-/// dst = a + b + carry, or a - b - borrow (the hardware keeps the borrow in the same flag).
+/// dst = a + b + carry, or a + ~b + carry: after a subtraction the flag says that nothing was
+/// borrowed, which compiled code relies on when it reads the flag with addc.
 void add_carry(Warp& warp, const Ins& ins) {
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if (!in(warp.mask, lane)) continue;
     const bool wide = ins.wide != 0, sub = (ins.flags & kSub) != 0;
     const uint64_t a = wide ? warp.u64(ins.src[0])[lane] : warp.u32(ins.src[0])[lane];
     const uint64_t b = wide ? warp.u64(ins.src[1])[lane] : warp.u32(ins.src[1])[lane];
-    const uint64_t carry = (ins.flags & kCarryIn) != 0 && in(warp.carry, lane) ? 1 : 0;
+    const bool first = (ins.flags & kCarryIn) == 0;
+    const uint64_t carry = (first ? sub : in(warp.carry, lane)) ? 1 : 0;
+    const uint64_t all = wide ? ~uint64_t{0} : uint64_t{kNone};
     __extension__ using Wide = unsigned __int128;
-    const Wide result = sub ? Wide{a} - b - carry : Wide{a} + b + carry;
+    const Wide result = Wide{a} + (sub ? ~b & all : b) + carry;
     if (wide)
       warp.u64(ins.dst)[lane] = static_cast<uint64_t>(result);
     else

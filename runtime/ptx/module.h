@@ -154,6 +154,7 @@ struct Function {
 struct Module {
   std::string version;  ///< "9.0"
   std::string target;   ///< "sm_80"
+  bool debug = false;   ///< Unoptimised code with full debug information.
   uint32_t address_size = 64;
   std::map<uint32_t, std::string> files;  ///< From .file
   std::vector<Variable> variables;        ///< .global, .const, .shared (extern), .tex ...

@@ -64,7 +64,10 @@ class ModuleParser {
 
   Status target() {
     state_.module.target = GPUEMU_TRY(in_.word("a target such as sm_80"));
-    while (in_.accept(',')) GPUEMU_TRY(in_.word("a target option"));
+    while (in_.accept(',')) {
+      const std::string_view option = GPUEMU_TRY(in_.word("a target option"));
+      state_.module.debug = state_.module.debug || option == "debug";
+    }
     return {};
   }
 
