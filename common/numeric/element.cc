@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/numeric/convert.h"
 #include "common/numeric/half.h"
 
 namespace gpuemu {
@@ -171,6 +172,7 @@ double round_to(DType dtype, double value) {
 
 void widen_to_double(DType dtype, std::span<const std::byte> from, std::span<double> to) {
   GPUEMU_CHECK(from.size() == to.size() * byte_size(dtype));
+  if (is_float(dtype) && dtype != DType::Float64) return widen_floats(dtype, from, to);
   with_type(dtype, [&]<typename T>(T) {
     const std::byte* source = from.data();
     for (size_t i = 0; i < to.size(); ++i) to[i] = widen(load<T>(source + i * sizeof(T)));
@@ -179,6 +181,7 @@ void widen_to_double(DType dtype, std::span<const std::byte> from, std::span<dou
 
 void narrow_from_double(DType dtype, std::span<const double> from, std::span<std::byte> to) {
   GPUEMU_CHECK(to.size() == from.size() * byte_size(dtype));
+  if (is_float(dtype) && dtype != DType::Float64) return narrow_floats(dtype, from, to);
   with_type(dtype, [&]<typename T>(T) {
     std::byte* target = to.data();
     for (size_t i = 0; i < from.size(); ++i) {

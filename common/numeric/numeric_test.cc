@@ -1,7 +1,9 @@
 // Element types, conversions on all 16-bit patterns, distances.
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -148,6 +150,63 @@ TEST(Element, WidensAndNarrowsArraysLikeSingleElements) {
     for (size_t i = 0; i < values.size(); ++i) {
       EXPECT_EQ(wide[i], round_to(dtype, values[i])) << name_of(dtype);
       EXPECT_EQ(wide[i], read_as_double(dtype, bytes.data() + i * size)) << name_of(dtype);
+    }
+  }
+}
+
+/// Every pattern and, between and beside every two neighbours, values that must round to them.
+std::vector<double> all_and_between(DType dtype) {
+  std::vector<double> values;
+  for (uint32_t p = 0; p <= 0xFFFF; ++p) {
+    const auto pattern = static_cast<uint16_t>(p);
+    std::array<std::byte, 2> bytes{};
+    std::memcpy(bytes.data(), &pattern, 2);
+    const double value = read_as_double(dtype, bytes.data());
+    values.push_back(value);
+    if (!std::isfinite(value)) continue;
+    const FloatLimits limits = float_limits(dtype);
+    const double step =
+        std::max(std::ldexp(1.0, std::ilogb(value == 0 ? limits.min_normal : value)),
+                 limits.min_normal) *
+        limits.ulp_of_one;
+    for (const double middle : {value + step / 2, value - step / 2}) {
+      values.push_back(middle);
+      values.push_back(std::nextafter(middle, 1e300));
+      values.push_back(std::nextafter(middle, -1e300));
+    }
+  }
+  for (const double value : {1e300, -1e300, 5e-324, -5e-324, 1e-320, 3.5e38, 3.4e38}) {
+    values.push_back(value);
+  }
+  return values;
+}
+
+TEST(Convert, NarrowsWholeArraysBitForBitLikeSingleElements) {
+  for (const DType dtype : {DType::Float16, DType::BFloat16, DType::Float32}) {
+    const size_t size = byte_size(dtype);
+    const std::vector<double> values =
+        all_and_between(dtype == DType::Float32 ? DType::BFloat16 : dtype);
+    std::vector<std::byte> whole(values.size() * size), single(values.size() * size);
+    narrow_from_double(dtype, values, whole);
+    for (size_t i = 0; i < values.size(); ++i) {
+      write_from_double(dtype, values[i], single.data() + i * size);
+      ASSERT_EQ(std::memcmp(whole.data() + i * size, single.data() + i * size, size), 0)
+          << name_of(dtype) << " " << values[i];
+    }
+  }
+}
+
+TEST(Convert, WidensEveryPatternBitForBitLikeSingleElements) {
+  std::vector<uint16_t> patterns(0x10000 + 3);
+  for (size_t i = 0; i < patterns.size(); ++i) patterns[i] = static_cast<uint16_t>(i);
+  std::vector<double> wide(patterns.size());
+  for (const DType dtype : {DType::Float16, DType::BFloat16}) {
+    widen_to_double(dtype, std::as_bytes(std::span(patterns)), wide);
+    for (size_t i = 0; i < patterns.size(); ++i) {
+      const double expected = dtype == DType::Float16 ? double_from_float16(patterns[i])
+                                                      : double_from_bfloat16(patterns[i]);
+      const bool same = std::bit_cast<uint64_t>(wide[i]) == std::bit_cast<uint64_t>(expected);
+      ASSERT_TRUE(same || (std::isnan(wide[i]) && std::isnan(expected))) << i;
     }
   }
 }

@@ -140,7 +140,7 @@ Finding check_sums(const Subject& subject) {
     }
     const double smallest =
         static_cast<double>(line.count) *
-        (subject.unit() > 0 ? format_of(subject.comparison.output.dtype).floor : 0);
+        (subject.unit() > 0 ? format_of(subject.comparison.output.dtype).min_subnormal : 0);
     const double allowed =
         subject.number("tolerance", kSafety * subject.unit() * magnitude + smallest);
     if (std::fabs(sum - value) <= allowed) return std::nullopt;

@@ -1,10 +1,11 @@
-// Exact order statistics of the absolute errors in one pass: a sample brackets each wanted element
-// between two values, the pass counts below the bracket and keeps only what falls inside.
+// Exact order statistics of the absolute errors in one pass: a sample says where the wanted
+// elements lie, the pass counts below a few edges there and keeps the values between them.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 namespace gpuemu {
@@ -15,32 +16,42 @@ inline constexpr std::array<double, kPercentileCount> kPercentiles{0.5, 0.9, 0.9
 /// Sorted position of percentile number `which` among `count` values. REQUIRES: count > 0.
 uint64_t percentile_rank(size_t which, uint64_t count);
 
-/// The value wanted lies very likely in [low, high]; both are exact float32 values, so that a
-/// comparison after rounding to float32 decides like one before it.
-struct Bracket {
-  float low = 0, high = 0;
+/// Half-open: from <= value < to.
+struct ValueRange {
+  double from = 0, to = 0;
+  bool holds(double value) const { return value >= from && value < to; }
 };
-using Brackets = std::array<Bracket, kPercentileCount>;
 
-/// From a sample of the values (any order).
-Brackets bracket_percentiles(std::vector<double> sample, uint64_t count);
+/// How a pass over errors (finite ones are >= 0) sorts them. Two edges next to each other in
+/// float64 isolate one value, which then needs not be kept: errors in whole units in the last place
+/// repeat a few values millions of times.
+struct Cells {
+  std::vector<double> edges;     ///< Ascending, finite.
+  std::vector<ValueRange> kept;  ///< Ascending, disjoint; ends are edges or infinity.
+  std::vector<bool> ends;        ///< Whether the edge of this place is an end of a kept range.
+};
+
+/// Keeps everything: for small tensors.
+Cells keep_all();
+/// From a sample of the values (any order, infinity allowed) of which there are `count`.
+Cells cells_around_percentiles(std::vector<double> sample, uint64_t count);
 
 /// What one pass (or one thread's part of it) found.
-struct BracketCounts {
-  uint64_t below = 0;  ///< float(value) < low
-  uint64_t to_low =
-      0;  ///< float(value) <= low; many, where errors are whole units in the last place.
-  uint64_t below_high = 0;   ///< float(value) < high
-  uint64_t to_high = 0;      ///< float(value) <= high
-  std::vector<double> kept;  ///< low < float(value) < high
+struct CellCounts {
+  explicit CellCounts(const Cells& cells) : below(cells.edges.size()) {}
+  std::vector<uint64_t> below;  ///< How many values lie below each edge.
+  uint64_t finite = 0;
+  std::vector<double> kept;
+
+  void add(const Cells& cells, double value);
+  void merge(const CellCounts& other);
 };
 
-/// Calls visit(value) for every value again; only when a bracket missed or ties hide inexact
-/// values.
+/// Calls visit(value) for every value again; only when the sample misled.
 using Revisit = std::function<void(const std::function<void(double)>& visit)>;
 
-/// `inexact`: some value was not a float32 value.
-double percentile_value(size_t which, uint64_t count, const Bracket& bracket, BracketCounts counts,
-                        bool inexact, const Revisit& revisit);
+/// Element `rank` of the sorted values.
+double value_at_rank(uint64_t rank, const Cells& cells, const CellCounts& counts,
+                     const Revisit& revisit);
 
 }  // namespace gpuemu

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string_view>
 #include <thread>
 
 #include "common/base/check.h"
@@ -12,9 +13,10 @@
 namespace gpuemu {
 namespace {
 
-// Below it one bracket would hold nearly everything; keeping all values is as cheap.
-constexpr size_t kBracketElementsMin = size_t{1} << 16;
-constexpr size_t kSampleElements = size_t{1} << 14;
+// Below it keeping all errors is as cheap as a sample and its edges.
+constexpr size_t kSampleFrom = 4096;
+constexpr size_t kSampleMin = 1024;
+constexpr size_t kSampleMax = size_t{1} << 14;
 // A second thread costs some ten microseconds to start.
 constexpr size_t kThreadElementsMin = size_t{1} << 20;
 
@@ -28,33 +30,40 @@ double absolute_error(double output, double reference) {
   return std::isfinite(difference) ? difference : std::numeric_limits<double>::infinity();
 }
 
-Brackets brackets_of(const Comparison& comparison, size_t count) {
-  Brackets brackets;
-  if (count < kBracketElementsMin) {
-    // Everything lies inside: the values are kept and selected from.
-    for (Bracket& bracket : brackets) bracket = {-1, std::numeric_limits<float>::infinity()};
-    return brackets;
-  }
-  std::vector<double> sample(kSampleElements);
-  const double step = static_cast<double>(count) / static_cast<double>(kSampleElements);
+/// Indices of one element of every stretch, at a place that no period of the data can follow.
+std::vector<size_t> sample_places(size_t count, size_t size) {
+  std::vector<size_t> places(size);
+  const double step = static_cast<double>(count) / static_cast<double>(size);
   uint64_t state = 0x9E3779B97F4A7C15u;
-  for (size_t i = 0; i < kSampleElements; ++i) {
-    // One element of every stretch, at a place that no period of the data can follow.
+  for (size_t i = 0; i < size; ++i) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     const double place =
         (static_cast<double>(i) + static_cast<double>(state >> 40) * 0x1p-24) * step;
-    const size_t index = std::min(static_cast<size_t>(place), count - 1);
-    sample[i] =
-        absolute_error(element(comparison.output, index), element(comparison.reference, index));
+    places[i] = std::min(static_cast<size_t>(place), count - 1);
   }
-  return bracket_percentiles(std::move(sample), count);
+  return places;
+}
+
+Cells cells_of(const Comparison& comparison, size_t count) {
+  if (count < kSampleFrom) return keep_all();
+  const TensorView &output = comparison.output, &reference = comparison.reference;
+  const size_t output_size = byte_size(output.dtype), reference_size = byte_size(reference.dtype);
+  const std::vector<size_t> places =
+      sample_places(count, std::clamp(count / 16, kSampleMin, kSampleMax));
+  std::vector<double> sample(places.size());
+  for (size_t i = 0; i < places.size(); ++i) {
+    // Each sample is a miss of every cache; asked for in time they overlap.
+    const size_t ahead = places[std::min(i + 24, places.size() - 1)];
+    __builtin_prefetch(output.data.data() + ahead * output_size);
+    __builtin_prefetch(reference.data.data() + ahead * reference_size);
+    sample[i] = absolute_error(element(output, places[i]), element(reference, places[i]));
+  }
+  return cells_around_percentiles(std::move(sample), count);
 }
 
 void scan_range(const BlockRun& run, size_t first, size_t last, Scan& scan) {
   for (size_t at = first; at < last; at += kBlockElements) {
-    const size_t count = std::min(kBlockElements, last - at);
-    if (run.fast && count == kBlockElements && fast_block(run, at, scan)) continue;
-    slow_block(run, at, count, scan);
+    scan_block(run, at, std::min(kBlockElements, last - at), scan);
   }
 }
 
@@ -66,7 +75,7 @@ void merge_faults(Scan& to, const Scan& from) {
 }
 
 /// `from` scanned what follows `to`.
-void merge_scans(Scan& to, Scan&& from) {
+void merge_scans(Scan& to, const Scan& from) {
   merge_faults(to, from);
   to.count += from.count;
   to.sum_abs += from.sum_abs;
@@ -78,23 +87,15 @@ void merge_scans(Scan& to, Scan&& from) {
   to.max_ulp = std::max(to.max_ulp, from.max_ulp);
   to.max_diff = std::max(to.max_diff, from.max_diff);
   to.max_rel_diff = std::max(to.max_rel_diff, from.max_rel_diff);
-  to.inexact = to.inexact || from.inexact;
   if (from.worst_use > to.worst_use) {
     to.worst_use = from.worst_use;
+    to.worst_error = from.worst_error;
     to.worst_index = from.worst_index;
   }
-  for (size_t i = 0; i < kPercentileCount; ++i) {
-    BracketCounts& counts = to.brackets[i];
-    counts.below += from.brackets[i].below;
-    counts.to_low += from.brackets[i].to_low;
-    counts.below_high += from.brackets[i].below_high;
-    counts.to_high += from.brackets[i].to_high;
-    counts.kept.insert(counts.kept.end(), from.brackets[i].kept.begin(),
-                       from.brackets[i].kept.end());
-  }
+  to.errors.merge(from.errors);
 }
 
-void fill_stats(const Judge& judge, const Brackets& brackets, Scan& scan, ErrorStats& stats) {
+void fill_stats(const Judge& judge, const Cells& cells, Scan& scan, ErrorStats& stats) {
   stats.count = scan.count;
   for (const FaultTally& tally : scan.faults) stats.num_exceeding += tally.count;
   if (scan.count == 0) return;
@@ -114,8 +115,8 @@ void fill_stats(const Judge& judge, const Brackets& brackets, Scan& scan, ErrorS
   const std::array<double*, kPercentileCount> places{&stats.p50_abs, &stats.p90_abs,
                                                      &stats.p99_abs};
   for (size_t which = 0; which < kPercentileCount; ++which) {
-    *places[which] = percentile_value(which, scan.count, brackets[which],
-                                      std::move(scan.brackets[which]), scan.inexact, revisit);
+    const uint64_t rank = percentile_rank(which, scan.count);
+    *places[which] = value_at_rank(rank, cells, scan.errors, revisit);
   }
 }
 
@@ -227,33 +228,36 @@ Fault Judge::at(size_t index) const {
   return of(index, element(output, index), element(reference, index));
 }
 
-Scan scan_floats(const Judge& judge, ErrorStats& stats) {
+ScanOptions fastest_scan() { return {has_vector_blocks(), true}; }
+
+Scan scan_floats(const Judge& judge, const ScanOptions& options, ErrorStats& stats) {
   const Comparison& comparison = judge.comparison();
   const auto count = static_cast<size_t>(element_count(comparison.output.shape));
-  const Brackets brackets = brackets_of(comparison, count);
+  const Cells cells = cells_of(comparison, count);
   const bool floats =
       comparison.output.dtype == DType::Float32 && comparison.reference.dtype == DType::Float32;
-  const BlockRun run{
-      judge, brackets,
-      floats && count >= kBracketElementsMin && judge.bound().plain() && has_fast_block()};
-  Scan scan, second;
-  if (count >= kThreadElementsMin) {
+  const BlockRun run{judge, cells, options.vectors,
+                     options.vectors && floats && judge.bound().plain()};
+  Scan scan(cells);
+  if (options.threads && count >= kThreadElementsMin) {
+    Scan second(cells);
     const size_t half = count / 2 / kBlockElements * kBlockElements;
     std::thread helper([&] { scan_range(run, half, count, second); });
     scan_range(run, 0, half, scan);
     helper.join();
-    merge_scans(scan, std::move(second));
+    merge_scans(scan, second);
   } else {
     scan_range(run, 0, count, scan);
   }
-  fill_stats(judge, brackets, scan, stats);
+  fill_stats(judge, cells, scan, stats);
   return scan;
 }
 
 Scan scan_exact(const Judge& judge) {
   const Comparison& comparison = judge.comparison();
   const bool integers = !is_float(comparison.reference.dtype);
-  Scan scan;
+  const Cells cells;
+  Scan scan(cells);
   scan.count = static_cast<uint64_t>(element_count(comparison.output.shape));
   for (size_t i = 0; i < scan.count; ++i) {
     const double reference = element(comparison.reference, i);

@@ -57,19 +57,27 @@ struct FaultTally {
 };
 
 struct Scan {
+  explicit Scan(const Cells& cells) : errors(cells) {}
   uint64_t count = 0;
   std::array<FaultTally, kFaultCount> faults;
   double sum_abs = 0, max_abs = 0, sum_rel = 0, max_rel = 0, sum_ulp = 0;
   uint64_t rel_count = 0, max_ulp = 0;
   double max_diff = 0, max_rel_diff = 0;
   double worst_use = 0;
+  double worst_error = 0;  ///< |o - r| at worst_index.
   size_t worst_index = 0;
-  bool inexact = false;  ///< Some absolute error is not a float32 value.
-  std::array<BracketCounts, kPercentileCount> brackets;
+  CellCounts errors;  ///< Of the absolute errors.
 };
 
+/// How a scan runs; never what it finds, but for the last digits of the means.
+struct ScanOptions {
+  bool vectors = false;  ///< REQUIRES: has_vector_blocks().
+  bool threads = false;
+};
+ScanOptions fastest_scan();
+
 /// Float outputs. `stats` receives the wire's statistics.
-Scan scan_floats(const Judge& judge, ErrorStats& stats);
+Scan scan_floats(const Judge& judge, const ScanOptions& options, ErrorStats& stats);
 /// Integers, bool, and a float reference of them.
 Scan scan_exact(const Judge& judge);
 

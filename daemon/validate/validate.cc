@@ -65,7 +65,7 @@ void compare_values(const Comparison& comparison, Verdict& verdict) {
   const Judge judge(comparison);
   const bool floats = is_float(comparison.output.dtype);
   ErrorStats stats;
-  const Scan scan = floats ? scan_floats(judge, stats) : scan_exact(judge);
+  const Scan scan = floats ? scan_floats(judge, fastest_scan(), stats) : scan_exact(judge);
   verdict.max_diff = scan.max_diff;
   if (floats) {
     verdict.max_rel_diff = scan.max_rel_diff;
