@@ -5,7 +5,8 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
 passed=0; failed=0
-say() { echo; echo "test: $*"; }
+started=$SECONDS
+say() { echo; echo "test: $* (at $((SECONDS - started)) s)"; }
 result() { # NAME STATUS: a check that is one test by itself
   if [ "$2" = 0 ]; then passed=$((passed + 1)); echo "ok: $1"; else failed=$((failed + 1)); echo "FAILED: $1"; fi
 }
@@ -62,6 +63,19 @@ PYTHONPATH=$root/python $python -m pytest -q -p no:cacheprovider python/tests te
   --junitxml build/pytest.xml 2>&1 | tail -n 40
 count_junit build/pytest.xml "Python and end to end"
 
+say "clang-tidy"
+if command -v clang-tidy-19 >/dev/null; then
+  python3 tools/lint.py; result "clang-tidy" $?
+else
+  echo "clang-tidy-19 is missing: static analysis is switched off"
+fi
+
+for sanitizer in address thread; do
+  say "tests under the $sanitizer sanitizer"
+  scripts/sanitize.sh $sanitizer; result "$sanitizer sanitizer" $?
+done
+
 echo
+echo "test: took $((SECONDS - started)) s"
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

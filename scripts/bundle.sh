@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Makes a folder that runs wherever it is copied: programs, their libraries, examples, Python helpers.
+#   scripts/bundle.sh [--with-nvrtc] [FOLDER]     default: build/gpuemu-bundle
+# The target needs x86-64 Linux with the C library of Debian 12 (2.36) or a newer one, and python3
+# with numpy for the references; for the cuda backend NVIDIA's driver. --with-nvrtc takes NVRTC and
+# the CUDA headers along (about 200 MB), for machines without a CUDA toolkit; PTX needs neither.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+root=$PWD
+with_nvrtc=0; out=$root/build/gpuemu-bundle
+for arg in "$@"; do
+  case $arg in
+    --with-nvrtc) with_nvrtc=1 ;;
+    -h|--help) sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -*) echo "bundle: unknown option '$arg'; usage: scripts/bundle.sh [--with-nvrtc] [FOLDER]" >&2; exit 2 ;;
+    *) out=$(realpath -m "$arg") ;;
+  esac
+done
+say() { echo "bundle: $*"; }
+if [ -e "$out" ] && [ ! -x "$out/bin/gpuemu" ] && [ -n "$(ls -A "$out" 2>/dev/null)" ]; then
+  echo "bundle: $out exists and is no bundle; name another folder or remove it" >&2; exit 2
+fi
+
+scripts/setup.sh
+options=(-DGPUEMU_BUNDLE_NVRTC= -DGPUEMU_BUNDLE_CUDA_INCLUDE=)
+if [ $with_nvrtc = 1 ]; then
+  found=""
+  for home in ${CUDA_HOME:+"$CUDA_HOME"} build/cuda/nvidia/cu13 /usr/local/cuda; do
+    for lib in lib lib64; do [ -z "$found" ] && [ -e "$home/$lib/libnvrtc.so.13" ] && found=$(realpath "$home/$lib"); done
+  done
+  [ -n "$found" ] || { echo "bundle: no libnvrtc.so.13 in CUDA_HOME, build/cuda or /usr/local/cuda" >&2; exit 3; }
+  options=("-DGPUEMU_BUNDLE_NVRTC=$found")
+  for home in build/cuda/nvidia/cu13 ${CUDA_HOME:+"$CUDA_HOME"} /usr/local/cuda; do
+    [ -e "$home/include/cuda_fp16.h" ] && { options+=("-DGPUEMU_BUNDLE_CUDA_INCLUDE=$(realpath "$home/include")"); break; }
+  done
+fi
+say "building (release, ccache)"
+# A build folder that has tests keeps them: only what is installed is built here.
+cmake --preset release "${options[@]}" >/dev/null
+ninja -C build/release gpuemu gpuemu-daemon gpuemu-worker | tail -n 1
+rm -rf "$out"
+cmake --install build/release --strip --prefix "$out" >/dev/null
+
+for program in "$out"/bin/*; do
+  outside=$(ldd "$program" | awk '/=>/ {print $3}' | grep -v "^$out/" |
+    grep -vE '/(ld-linux|libc|libm|libdl|libpthread|librt)[-.]' || true)
+  [ -z "$outside" ] || { echo "bundle: $program still needs $outside of this machine" >&2; exit 3; }
+done
+say "$out: $(du -sh "$out" | cut -f1); try $out/bin/gpuemu version"
