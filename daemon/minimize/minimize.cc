@@ -1,6 +1,8 @@
+// The search over dims and the search over values.
 #include "daemon/minimize/minimize.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace gpuemu {
 namespace {
@@ -149,8 +151,19 @@ ValueMinimum minimize_values(const ValueChoice& start, const std::string& kind,
   for (const std::string& strategy : options.simpler) {
     if (strategy == start.strategy || adopt({strategy, start.scale})) break;
   }
-  for (uint64_t halving = 0; halving < options.halvings_max; ++halving) {
-    if (!adopt({best.choice.strategy, best.choice.scale / 2})) break;
+  const std::string strategy = best.choice.strategy;
+  const double from = best.choice.scale;
+  // Halvings still left of those that take 1 to the least scale; zeros have nothing to narrow.
+  const double left = static_cast<double>(options.halvings_max) + std::floor(std::log2(from));
+  if (strategy == "zeros" || !(left >= 1)) return best;
+  const auto narrowed = [&](uint64_t halvings) {
+    return ValueChoice{strategy, std::ldexp(from, -static_cast<int>(halvings))};
+  };
+  uint64_t fails = 0, passes = static_cast<uint64_t>(left);
+  if (adopt(narrowed(passes))) return best;
+  while (passes - fails > 1) {
+    const uint64_t middle = fails + (passes - fails) / 2;
+    (adopt(narrowed(middle)) ? fails : passes) = middle;
   }
   return best;
 }

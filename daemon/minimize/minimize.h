@@ -47,7 +47,7 @@ struct ValueOptions {
   std::vector<std::string> simpler{"zeros", "constant", "small_int",
                                    "impulse"};  ///< Simplest first.
   uint64_t trials_max = 100;
-  uint64_t halvings_max = 24;
+  uint64_t halvings_max = 24;  ///< Of a scale of 1.
   std::function<bool()> cancelled;
 };
 
@@ -57,9 +57,36 @@ struct ValueMinimum {
   uint64_t trials = 0;
 };
 
-/// The simplest strategy that keeps the failure, then the smallest scale (halved until it passes).
-/// REQUIRES: the case fails with `kind` at `start`.
+/// The simplest strategy that keeps the failure, then by binary search the smallest power of two as
+/// scale. REQUIRES: the case fails with `kind` at `start`.
 ValueMinimum minimize_values(const ValueChoice& start, const std::string& kind,
                              const ValueTrial& trial, const ValueOptions& options);
+
+/// A case by what minimization may change.
+struct CaseChoice {
+  Dims dims;
+  ValueChoice values;
+};
+using CaseTrial = std::function<std::optional<std::string>(const CaseChoice& choice)>;
+
+struct CaseSearch {
+  Dims lower;  ///< As in DimsOptions.
+  /// Dims that may have these sizes only, each list ascending; the search goes along the list.
+  std::map<std::string, std::vector<int64_t>> sizes;
+  bool change_dims = true, change_values = true;
+  uint64_t trials_max = 100;        ///< Calls of the trial function, of both searches together.
+  std::function<bool()> cancelled;  ///< May be empty.
+};
+
+struct CaseMinimum {
+  CaseChoice choice;
+  uint64_t trials = 0;
+  bool complete = false;  ///< Neither search finds anything smaller; false when trials ran out.
+};
+
+/// Dims, then values, then dims again with those values, until neither shrinks: simpler values
+/// often fail at smaller sizes. REQUIRES: the case fails with `kind` at `start`.
+CaseMinimum minimize_case(const CaseChoice& start, const std::string& kind, const CaseTrial& trial,
+                          const CaseSearch& search);
 
 }  // namespace gpuemu

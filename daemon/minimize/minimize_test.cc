@@ -1,4 +1,9 @@
+// Both searches against made-up failures.
 #include "daemon/minimize/minimize.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
 
 #include <gtest/gtest.h>
 
@@ -95,6 +100,22 @@ TEST(MinimizeValues, TakesTheSimplestStrategyThenTheSmallestScale) {
   EXPECT_EQ(found.choice.scale, 0.25);
 }
 
+TEST(MinimizeValues, NarrowsInFewTrials) {
+  uint64_t trials = 0;
+  const ValueMinimum found =
+      minimize_values({"offset", 1.0}, "wrong",
+                      [&](const ValueChoice& choice) -> std::optional<std::string> {
+                        ++trials;
+                        if (choice.strategy != "offset" || choice.scale < 0x1p-11)
+                          return std::nullopt;
+                        return "wrong";
+                      },
+                      {});
+  EXPECT_EQ(found.choice.scale, 0x1p-11);
+  EXPECT_EQ(found.trials, trials);
+  EXPECT_LE(trials, 10u);
+}
+
 TEST(MinimizeValues, KeepsTheStrategyWhenOnlyItFails) {
   const ValueMinimum found = minimize_values(
       {"offset", 1.0}, "wrong",
@@ -104,6 +125,67 @@ TEST(MinimizeValues, KeepsTheStrategyWhenOnlyItFails) {
       {});
   EXPECT_EQ(found.choice.strategy, "offset");
   EXPECT_EQ(found.choice.scale, 1.0);
+}
+
+/// Fails with "wrong" where the predicate says so.
+CaseMinimum minimum_of(const CaseChoice& start, const CaseSearch& search,
+                       const std::function<bool(const CaseChoice&)>& fails) {
+  return minimize_case(
+      start, "wrong",
+      [&](const CaseChoice& choice) -> std::optional<std::string> {
+        return fails(choice) ? std::optional<std::string>("wrong") : std::nullopt;
+      },
+      search);
+}
+
+TEST(MinimizeCase, SimplerValuesLetTheDimsShrinkFurther) {
+  const CaseMinimum found =
+      minimum_of({{{"n", 1024}}, {"impulse", 1.0}}, {}, [](const CaseChoice& choice) {
+        return choice.dims.at("n") >= (choice.values.strategy == "constant" ? 97 : 175) &&
+               choice.values.strategy != "zeros";
+      });
+  EXPECT_EQ(found.choice.dims, (Dims{{"n", 97}}));
+  EXPECT_EQ(found.choice.values.strategy, "constant");
+  EXPECT_TRUE(found.complete);
+  EXPECT_LE(found.trials, 60u);
+}
+
+TEST(MinimizeCase, TriesOnlySizesOfTheList) {
+  std::set<int64_t> tried;
+  CaseSearch search;
+  search.sizes["head"] = {16, 32, 64, 80, 128, 256};
+  const CaseMinimum found =
+      minimum_of({{{"head", 256}, {"n", 100}}, {"normal", 1.0}}, search, [&](const CaseChoice& c) {
+        tried.insert(c.dims.at("head"));
+        return c.dims.at("head") >= 70 && c.dims.at("n") >= 3;
+      });
+  EXPECT_EQ(found.choice.dims, (Dims{{"head", 80}, {"n", 3}}));
+  for (const int64_t size : tried) {
+    EXPECT_TRUE(std::ranges::count(search.sizes["head"], size)) << size;
+  }
+}
+
+TEST(MinimizeCase, TriesNothingTwiceAndKeepsToItsTrials) {
+  std::set<std::tuple<Dims, std::string, double>> seen;
+  CaseSearch search;
+  search.trials_max = 17;
+  const CaseMinimum found =
+      minimum_of({{{"m", 999}, {"n", 777}}, {"normal", 1.0}}, search, [&](const CaseChoice& c) {
+        EXPECT_TRUE(seen.insert({c.dims, c.values.strategy, c.values.scale}).second);
+        return c.dims.at("m") >= 31 && c.dims.at("n") >= 29 && c.values.scale > 0.1;
+      });
+  EXPECT_EQ(found.trials, 17u);
+  EXPECT_EQ(seen.size(), 17u);
+  EXPECT_FALSE(found.complete);
+}
+
+TEST(MinimizeCase, KeepsWhatItMayNotChange) {
+  CaseSearch search;
+  search.change_dims = false;
+  const CaseMinimum found = minimum_of({{{"n", 8}}, {"normal", 1.0}}, search,
+                                       [](const CaseChoice& c) { return c.dims.at("n") == 8; });
+  EXPECT_EQ(found.choice.dims, (Dims{{"n", 8}}));
+  EXPECT_EQ(found.choice.values.strategy, "zeros");
 }
 
 }  // namespace
