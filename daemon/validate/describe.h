@@ -10,10 +10,8 @@ namespace gpuemu {
 /// "17 [0, 17]"
 std::string place_of(size_t index, const Shape& shape);
 
-/// "3 of 64 elements; only the last column" of all faults of one kind.
-std::string pattern_of(const Judge& judge, FindingKind kind, uint64_t fault_count);
-
-/// The whole message of the first fault of its kind.
-std::string describe_fault(const Judge& judge, Fault fault, size_t index, uint64_t fault_count);
+/// "element 17 [0, 17]: expected 0.5, got 0, |diff| 0.5 > bound 1e-05 (3 of 54 elements; only the
+/// last column)". `fault` is what the first of the faults is. REQUIRES: faults.count() > 0.
+std::string describe_fault(const Judge& judge, Fault fault, const FaultTally& faults);
 
 }  // namespace gpuemu

@@ -44,9 +44,11 @@ void add_edges(std::span<const double> window, std::vector<double>& edges) {
   }
 }
 
+using Parts = std::vector<std::span<const double>>;
+
 /// Element `rank` of the values inside the cell. Sorted into bins first: nth_element alone takes
 /// three times as long.
-double select(const std::vector<double>& values, const ValueRange& cell, uint64_t rank) {
+double select(const Parts& parts, const ValueRange& cell, uint64_t rank) {
   constexpr size_t kBins = 2048;
   const double width = cell.to - cell.from;
   const double per_bin = std::isfinite(width) ? kBins / width : 0;
@@ -56,16 +58,20 @@ double select(const std::vector<double>& values, const ValueRange& cell, uint64_
     return std::min(static_cast<size_t>((value - cell.from) * per_bin), kBins - 1);
   };
   std::array<uint64_t, kBins> sizes{};
-  for (const double value : values) {
-    if (cell.holds(value)) ++sizes[bin_of(value)];
+  for (const auto values : parts) {
+    for (const double value : values) {
+      if (cell.holds(value)) ++sizes[bin_of(value)];
+    }
   }
   size_t bin = 0;
   uint64_t before = 0;
   while (before + sizes[bin] <= rank) before += sizes[bin++];
   std::vector<double> inside;
   inside.reserve(sizes[bin]);
-  for (const double value : values) {
-    if (cell.holds(value) && bin_of(value) == bin) inside.push_back(value);
+  for (const auto values : parts) {
+    for (const double value : values) {
+      if (cell.holds(value) && bin_of(value) == bin) inside.push_back(value);
+    }
   }
   const auto place = inside.begin() + static_cast<std::ptrdiff_t>(rank - before);
   std::nth_element(inside.begin(), place, inside.end());
@@ -80,7 +86,7 @@ uint64_t percentile_rank(size_t which, uint64_t count) {
   return static_cast<uint64_t>(std::llround(kPercentiles[which] * static_cast<double>(count - 1)));
 }
 
-Cells keep_all() { return {{0.0}, {{0.0, kInfinity}}, {true}}; }
+Cells keep_all() { return {{0.0}, {{0.0, kInfinity}}, {1.0}, {true}}; }
 
 Cells cells_around_percentiles(std::vector<double> sample, uint64_t count) {
   Cells cells;
@@ -115,6 +121,11 @@ Cells cells_around_percentiles(std::vector<double> sample, uint64_t count) {
       cells.kept.push_back({from, to});
     }
   }
+  for (const ValueRange& range : cells.kept) {
+    const auto held = std::count_if(sample.begin(), sample.end(),
+                                    [&](double value) { return range.holds(value); });
+    cells.shares.push_back(static_cast<double>(held) / static_cast<double>(sample.size()));
+  }
   for (const double edge : cells.edges) {
     cells.ends.push_back(std::any_of(
         cells.kept.begin(), cells.kept.end(),
@@ -123,18 +134,27 @@ Cells cells_around_percentiles(std::vector<double> sample, uint64_t count) {
   return cells;
 }
 
-void CellCounts::add(const Cells& cells, double value) {
-  finite += value < kInfinity ? 1 : 0;
-  for (size_t i = 0; i < below.size(); ++i) below[i] += value < cells.edges[i] ? 1 : 0;
-  for (const ValueRange& range : cells.kept) {
-    if (range.holds(value)) kept.push_back(value);
+CellCounts::CellCounts(const Cells& cells, uint64_t count)
+    : below(cells.edges.size()), kept(cells.kept.size()) {
+  constexpr double kMargin = 1.1;
+  for (size_t i = 0; i < kept.size(); ++i) {
+    const double expected = static_cast<double>(count) * cells.shares[i] * kMargin;
+    kept[i].reserve(static_cast<size_t>(expected) + 1);
   }
 }
 
-void CellCounts::merge(const CellCounts& other) {
+void CellCounts::add(const Cells& cells, double value) {
+  finite += value < kInfinity ? 1 : 0;
+  for (size_t i = 0; i < below.size(); ++i) below[i] += value < cells.edges[i] ? 1 : 0;
+  for (size_t i = 0; i < cells.kept.size(); ++i) {
+    if (cells.kept[i].holds(value)) kept[i].push_back(value);
+  }
+}
+
+void CellCounts::merge(CellCounts&& other) {
   finite += other.finite;
   for (size_t i = 0; i < below.size(); ++i) below[i] += other.below[i];
-  kept.insert(kept.end(), other.kept.begin(), other.kept.end());
+  for (std::vector<double>& values : other.kept) kept.push_back(std::move(values));
 }
 
 double value_at_rank(uint64_t rank, const Cells& cells, const CellCounts& counts,
@@ -150,16 +170,21 @@ double value_at_rank(uint64_t rank, const Cells& cells, const CellCounts& counts
   }
   if (edge < cells.edges.size()) cell.to = cells.edges[edge];
   if (single(cell.from, cell.to)) return cell.from;
-  const bool is_kept = std::any_of(
-      cells.kept.begin(), cells.kept.end(),
-      [&](const ValueRange& range) { return range.from <= cell.from && cell.to <= range.to; });
+  Parts parts;
+  for (size_t i = 0; i < cells.kept.size(); ++i) {
+    const bool inside = cells.kept[i].from <= cell.from && cell.to <= cells.kept[i].to;
+    for (size_t part = i; inside && part < counts.kept.size(); part += cells.kept.size()) {
+      parts.emplace_back(counts.kept[part]);
+    }
+  }
   std::vector<double> again;
-  if (!is_kept) {
+  if (parts.empty()) {
     revisit([&](double value) {
       if (cell.holds(value)) again.push_back(value);
     });
+    parts.emplace_back(again);
   }
-  return select(is_kept ? counts.kept : again, cell, rank - before);
+  return select(parts, cell, rank - before);
 }
 
 }  // namespace gpuemu

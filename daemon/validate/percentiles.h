@@ -28,6 +28,7 @@ struct ValueRange {
 struct Cells {
   std::vector<double> edges;     ///< Ascending, finite.
   std::vector<ValueRange> kept;  ///< Ascending, disjoint; ends are edges or infinity.
+  std::vector<double> shares;    ///< Of each kept range: which part of all values it holds, about.
   std::vector<bool> ends;        ///< Whether the edge of this place is an end of a kept range.
 };
 
@@ -38,13 +39,15 @@ Cells cells_around_percentiles(std::vector<double> sample, uint64_t count);
 
 /// What one pass (or one thread's part of it) found.
 struct CellCounts {
-  explicit CellCounts(const Cells& cells) : below(cells.edges.size()) {}
+  /// With room for what is kept of `count` values.
+  CellCounts(const Cells& cells, uint64_t count);
   std::vector<uint64_t> below;  ///< How many values lie below each edge.
   uint64_t finite = 0;
-  std::vector<double> kept;
+  /// Number i holds values of kept range i modulo their number; a merge appends.
+  std::vector<std::vector<double>> kept;
 
   void add(const Cells& cells, double value);
-  void merge(const CellCounts& other);
+  void merge(CellCounts&& other);
 };
 
 /// Calls visit(value) for every value again; only when the sample misled.

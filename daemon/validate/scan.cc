@@ -5,6 +5,7 @@
 #include <limits>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "common/base/check.h"
 #include "daemon/validate/formats.h"
@@ -67,16 +68,9 @@ void scan_range(const BlockRun& run, size_t first, size_t last, Scan& scan) {
   }
 }
 
-void merge_faults(Scan& to, const Scan& from) {
-  for (size_t i = 0; i < kFaultCount; ++i) {
-    if (to.faults[i].count == 0) to.faults[i].first = from.faults[i].first;
-    to.faults[i].count += from.faults[i].count;
-  }
-}
-
 /// `from` scanned what follows `to`.
-void merge_scans(Scan& to, const Scan& from) {
-  merge_faults(to, from);
+void merge_scans(Scan& to, Scan&& from) {
+  for (size_t i = 0; i < kFaultCount; ++i) to.faults[i].merge(from.faults[i]);
   to.count += from.count;
   to.sum_abs += from.sum_abs;
   to.sum_rel += from.sum_rel;
@@ -92,12 +86,12 @@ void merge_scans(Scan& to, const Scan& from) {
     to.worst_error = from.worst_error;
     to.worst_index = from.worst_index;
   }
-  to.errors.merge(from.errors);
+  to.errors.merge(std::move(from.errors));
 }
 
 void fill_stats(const Judge& judge, const Cells& cells, Scan& scan, ErrorStats& stats) {
   stats.count = scan.count;
-  for (const FaultTally& tally : scan.faults) stats.num_exceeding += tally.count;
+  for (const FaultTally& tally : scan.faults) stats.num_exceeding += tally.count();
   if (scan.count == 0) return;
   const auto count = static_cast<double>(scan.count);
   stats.max_abs = scan.max_abs;
@@ -171,6 +165,14 @@ FindingKind kind_of(Fault fault, bool legacy) {
   GPUEMU_UNREACHABLE();
 }
 
+Grid grid_of(const Shape& shape) {
+  Grid grid;
+  if (shape.empty()) return grid;
+  grid.columns = static_cast<size_t>(std::max<int64_t>(shape.back(), 1));
+  grid.rows = static_cast<size_t>(element_count(shape)) / grid.columns;
+  return grid;
+}
+
 Judge::Judge(const Comparison& comparison) : comparison_(comparison), bound_(comparison) {
   const ValidationPolicy& policy = comparison.policy;
   rules_.policy = policy.nan_policy;
@@ -238,16 +240,17 @@ Scan scan_floats(const Judge& judge, const ScanOptions& options, ErrorStats& sta
       comparison.output.dtype == DType::Float32 && comparison.reference.dtype == DType::Float32;
   const BlockRun run{judge, cells, options.vectors,
                      options.vectors && floats && judge.bound().plain()};
-  Scan scan(cells);
-  if (options.threads && count >= kThreadElementsMin) {
-    Scan second(cells);
-    const size_t half = count / 2 / kBlockElements * kBlockElements;
+  const bool halve = options.threads && count >= kThreadElementsMin;
+  const size_t half = halve ? count / 2 / kBlockElements * kBlockElements : count;
+  Scan scan(comparison.output, cells, half);
+  if (halve) {
+    Scan second(comparison.output, cells, count - half);
     std::thread helper([&] { scan_range(run, half, count, second); });
     scan_range(run, 0, half, scan);
     helper.join();
-    merge_scans(scan, second);
+    merge_scans(scan, std::move(second));
   } else {
-    scan_range(run, 0, count, scan);
+    scan_range(run, 0, half, scan);
   }
   fill_stats(judge, cells, scan, stats);
   return scan;
@@ -257,7 +260,7 @@ Scan scan_exact(const Judge& judge) {
   const Comparison& comparison = judge.comparison();
   const bool integers = !is_float(comparison.reference.dtype);
   const Cells cells;
-  Scan scan(cells);
+  Scan scan(comparison.output, cells, 0);
   scan.count = static_cast<uint64_t>(element_count(comparison.output.shape));
   for (size_t i = 0; i < scan.count; ++i) {
     const double reference = element(comparison.reference, i);
@@ -266,8 +269,7 @@ Scan scan_exact(const Judge& judge) {
     if (!std::isnan(distance)) scan.max_diff = std::max(scan.max_diff, distance);
     const Fault fault = judge.at(i);
     if (fault == Fault::None) continue;
-    FaultTally& tally = scan.faults[static_cast<size_t>(fault)];
-    if (tally.count++ == 0) tally.first = i;
+    scan.faults[static_cast<size_t>(fault)].add(i, scan.grid);
     if (distance > scan.worst_use) {
       scan.worst_use = distance;
       scan.worst_index = i;

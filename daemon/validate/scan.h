@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "daemon/validate/bound.h"
+#include "daemon/validate/fault_tally.h"
 #include "daemon/validate/percentiles.h"
 #include "daemon/validate/validate.h"
 
@@ -51,13 +52,13 @@ class Judge {
   NonFiniteRules rules_;
 };
 
-struct FaultTally {
-  uint64_t count = 0;
-  size_t first = 0;  ///< Valid when count > 0.
-};
+Grid grid_of(const Shape& shape);
 
 struct Scan {
-  explicit Scan(const Cells& cells) : errors(cells) {}
+  /// For up to `size` elements of the output.
+  Scan(const TensorView& output, const Cells& cells, size_t size)
+      : grid(grid_of(output.shape)), errors(cells, size) {}
+  Grid grid;
   uint64_t count = 0;
   std::array<FaultTally, kFaultCount> faults;
   double sum_abs = 0, max_abs = 0, sum_rel = 0, max_rel = 0, sum_ulp = 0;

@@ -244,13 +244,17 @@ GPUEMU_AVX2 void count_below(const WideBlock& block, const EdgeGroup& group, Cel
 }
 
 template <typename T>
-void keep(const T* errors, size_t count, const KeptBits& kept, CellCounts& counts) {
+void keep(const T* errors, size_t count, const KeptBits& bits, const Cells& cells,
+          CellCounts& counts) {
   for (size_t i = 0; i < count; i += 64) {
     const size_t rest = std::min<size_t>(count - i, 64);
-    uint64_t bits = kept[i / 64] & (~uint64_t{0} >> (64 - rest));
-    for (; bits != 0; bits &= bits - 1) {
-      const auto at = static_cast<size_t>(std::countr_zero(bits));
-      counts.kept.push_back(static_cast<double>(errors[i + at]));
+    uint64_t left = bits[i / 64] & (~uint64_t{0} >> (64 - rest));
+    for (; left != 0; left &= left - 1) {
+      const auto error =
+          static_cast<double>(errors[i + static_cast<size_t>(std::countr_zero(left))]);
+      size_t range = 0;
+      while (!(error < cells.kept[range].to)) ++range;
+      counts.kept[range].push_back(error);
     }
   }
 }
@@ -269,7 +273,7 @@ void count_errors(const WideBlock& block, const Cells& cells, CellCounts& counts
   for (size_t edge = 0; edge < cells.edges.size(); edge += kEdgesAtOnce) {
     count_below(block, group_of(cells, edge), counts, kept);
   }
-  if (!cells.kept.empty()) keep(block.error.data(), block.count, kept, counts);
+  if (!cells.kept.empty()) keep(block.error.data(), block.count, kept, cells, counts);
 }
 
 // --- A block in float64
@@ -424,7 +428,7 @@ void count_errors(const float* errors, size_t count, const Cells& cells, CellCou
   for (size_t edge = 0; edge < cells.edges.size(); edge += kEdgesAtOnce) {
     count_below(errors, count, group_of(cells, edge), counts, kept);
   }
-  if (!cells.kept.empty()) keep(errors, count, kept, counts);
+  if (!cells.kept.empty()) keep(errors, count, kept, cells, counts);
 }
 
 /// False when the block needs float64: an error may be inexact, a fault, or raise a maximum.

@@ -12,9 +12,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 void add_fault(Fault fault, size_t index, Scan& scan) {
-  if (fault == Fault::None) return;
-  FaultTally& tally = scan.faults[static_cast<size_t>(fault)];
-  if (tally.count++ == 0) tally.first = index;
+  if (fault != Fault::None) scan.faults[static_cast<size_t>(fault)].add(index, scan.grid);
 }
 
 /// `difference` is finite.

@@ -40,21 +40,18 @@ void check_metadata(const Comparison& comparison, Verdict& verdict) {
 /// One failure per kind: the first fault of the kind, and how many there are.
 void report_kind(const Judge& judge, const Scan& scan, FindingKind kind, Verdict& verdict) {
   Fault first = Fault::None;
-  uint64_t count = 0;
+  FaultTally all;
   for (size_t i = 1; i < kFaultCount; ++i) {
     const auto fault = static_cast<Fault>(i);
     const FaultTally& tally = scan.faults[i];
-    if (tally.count == 0 || kind_of(fault, judge.legacy()) != kind) continue;
-    count += tally.count;
-    const bool earlier =
-        first == Fault::None || tally.first < scan.faults[static_cast<size_t>(first)].first;
-    if (earlier) first = fault;
+    if (tally.count() == 0 || kind_of(fault, judge.legacy()) != kind) continue;
+    if (all.count() == 0 || tally.first() < all.first()) first = fault;
+    all.merge(tally);
   }
   if (first == Fault::None) return;
-  const size_t index = scan.faults[static_cast<size_t>(first)].first;
+  const size_t index = all.first();
   const Comparison& comparison = judge.comparison();
-  ValidationFailure failure =
-      failure_of(comparison, kind, describe_fault(judge, first, index, count));
+  ValidationFailure failure = failure_of(comparison, kind, describe_fault(judge, first, all));
   failure.index = static_cast<int64_t>(index);
   failure.expected = element(comparison.reference, index);
   failure.actual = element(comparison.output, index);
