@@ -230,7 +230,7 @@ Fault Judge::at(size_t index) const {
   return of(index, element(output, index), element(reference, index));
 }
 
-ScanOptions fastest_scan() { return {has_vector_blocks(), true}; }
+ScanOptions fastest_scan() { return {has_vector_blocks(), kThreadElementsMin}; }
 
 Scan scan_floats(const Judge& judge, const ScanOptions& options, ErrorStats& stats) {
   const Comparison& comparison = judge.comparison();
@@ -240,7 +240,7 @@ Scan scan_floats(const Judge& judge, const ScanOptions& options, ErrorStats& sta
       comparison.output.dtype == DType::Float32 && comparison.reference.dtype == DType::Float32;
   const BlockRun run{judge, cells, options.vectors,
                      options.vectors && floats && judge.bound().plain()};
-  const bool halve = options.threads && count >= kThreadElementsMin;
+  const bool halve = count >= options.halve_from;
   const size_t half = halve ? count / 2 / kBlockElements * kBlockElements : count;
   Scan scan(comparison.output, cells, half);
   if (halve) {

@@ -72,8 +72,8 @@ struct Scan {
 
 /// How a scan runs; never what it finds, but for the last digits of the means.
 struct ScanOptions {
-  bool vectors = false;  ///< REQUIRES: has_vector_blocks().
-  bool threads = false;
+  bool vectors = false;            ///< REQUIRES: has_vector_blocks().
+  size_t halve_from = ~size_t{0};  ///< Elements from which a second thread takes one half.
 };
 ScanOptions fastest_scan();
 
