@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/emulator/tensor.h"
 #include "runtime/ptx/module.h"
 
 namespace gpuemu::emulator {
@@ -67,6 +68,7 @@ struct Code {
   std::vector<uint32_t> lists;
   std::vector<Constant> constants;
   std::vector<CallSite> calls;
+  std::vector<TensorStep> tensors;
   std::vector<ParamSlot> params,
       results;  ///< In the frame's parameter area; an entry's: in its buffer.
   uint32_t frame_bytes = 256;

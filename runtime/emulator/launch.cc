@@ -153,6 +153,7 @@ Result<LaunchReport> Emulator::launch(ModuleId module, const LaunchConfig& confi
   run.entry = found->by_name.at(entry.name);
   run.config = &config;
   run.memory = &memory_;
+  run.sm = options_.sm;
   run.params.resize(run.entry->param_bytes);
   for (size_t i = 0; i < config.args.size(); ++i)
     std::memcpy(run.params.data() + entry.params[i].offset, config.args[i].data(),

@@ -33,6 +33,10 @@ void activemask(Warp& warp, const Ins& ins);
 void elect(Warp& warp, const Ins& ins);
 void reduce(Warp& warp, const Ins& ins);
 void load_matrix(Warp& warp, const Ins& ins);
+void store_matrix(Warp& warp, const Ins& ins);
+void transpose_matrix(Warp& warp, const Ins& ins);
+void multiply_matrices(Warp& warp, const Ins& ins);  ///< list: TensorStep.
+void move_fragment(Warp& warp, const Ins& ins);      ///< wmma.load and wmma.store
 void copy_async(Warp& warp, const Ins& ins);
 void add_carry(Warp& warp, const Ins& ins);
 void atomic(Warp& warp, const Ins& ins);

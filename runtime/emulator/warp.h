@@ -32,6 +32,7 @@ struct Launch {
   Memory* memory = nullptr;
   std::vector<std::byte> params;
   uint32_t shared_bytes = 0;
+  int sm = 80;
   Checks checks;
   std::chrono::steady_clock::time_point deadline;
   std::atomic<bool> stop = false;

@@ -1,0 +1,29 @@
+// What the matrix instructions know about their operands.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/ptx/module.h"
+
+namespace gpuemu::emulator {
+
+enum class TensorRole : uint8_t { A, B, C };
+
+/// One matrix in the registers of a warp.
+struct TensorOperand {
+  TensorRole role = TensorRole::C;
+  ptx::Type type = ptx::Type::None;  ///< Of one element.
+  uint32_t rows = 0, columns = 0;
+  bool opaque = false;              ///< Of wmma, which does not say where elements are.
+  std::vector<uint32_t> registers;  ///< Their offsets in the frame.
+};
+
+/// D = A * B + C, or the fragment `d` of a wmma load or store.
+struct TensorStep {
+  TensorOperand a, b, c, d;
+  bool saturate = false;
+  bool by_column = false, store = false;
+};
+
+}  // namespace gpuemu::emulator
