@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -16,7 +17,7 @@ namespace {
 constexpr int kExitOk = 0, kExitFailed = 1, kExitUsage = 2;
 constexpr const char* kUsage =
     "usage: gpuemu-worker --backend NAME --device INDEX --sm NUMBER --threads COUNT\n"
-    "                     --socket-fd FD --arena-fd FD\n"
+    "                     --memory-limit BYTES --socket-fd FD --arena-fd FD\n"
     "The daemon starts it; there is no reason to do so by hand.\n";
 
 struct Arguments {
@@ -26,12 +27,14 @@ struct Arguments {
   int threads = 1;
   int socket = -1;
   int arena = -1;
+  uint64_t memory_limit_bytes = DeviceRequest().memory_limit_bytes;
 };
 
-Result<int> number(std::string_view option, std::string_view text) {
-  int value = 0;
+template <typename T>
+Result<T> number(std::string_view option, std::string_view text) {
+  T value = 0;
   const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc() || end != text.data() + text.size() || value < 0) {
+  if (failed != std::errc() || end != text.data() + text.size() || std::cmp_less(value, 0)) {
     return error(ErrorCode::InvalidArgument, "{}: '{}' is not a number from 0", option, text);
   }
   return value;
@@ -53,9 +56,13 @@ Result<Arguments> parse(int count, char** words) {
     if (i + 1 >= count) return error(ErrorCode::InvalidArgument, "{} without a value", name);
     bool known = name == "--backend";
     if (known) arguments.backend = words[i + 1];
+    if (name == "--memory-limit") {
+      arguments.memory_limit_bytes = GPUEMU_TRY(number<uint64_t>(name, words[i + 1]));
+      known = true;
+    }
     for (const Option& option : kOptions) {
       if (option.name != name) continue;
-      arguments.*option.value = GPUEMU_TRY(number(name, words[i + 1]));
+      arguments.*option.value = GPUEMU_TRY(number<int>(name, words[i + 1]));
       known = true;
     }
     if (!known) return error(ErrorCode::InvalidArgument, "unknown option {}", name);
@@ -73,6 +80,7 @@ Status serve(const Arguments& arguments) {
   request.index = arguments.device;
   request.sm = arguments.sm;
   request.threads = static_cast<uint32_t>(arguments.threads);
+  request.memory_limit_bytes = arguments.memory_limit_bytes;
   const Result<std::unique_ptr<Device>> device = open_device(request);
   if (!device) {
     GPUEMU_TRY(report_no_device(device.error(), arguments.socket));

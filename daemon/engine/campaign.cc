@@ -1,4 +1,5 @@
-// Groups of cases (op and dtype), a queue over them, one thread per lane.
+// Groups of cases (op and dtype), a queue over them, one thread per lane; finished cases go to the
+// thread that keeps them.
 #include "daemon/engine/campaign.h"
 
 #include <algorithm>
@@ -7,11 +8,16 @@
 #include <thread>
 
 #include "common/base/limits.h"
+#include "daemon/engine/batch_queue.h"
 
 namespace gpuemu {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+// Finished cases that wait for the disk, and the snapshots of those that failed.
+constexpr size_t kUnkeptCasesMax = 256;
+constexpr size_t kUnkeptBytesMax = size_t{64} << 20;
 
 uint64_t milliseconds_between(Clock::time_point from, Clock::time_point to) {
   return static_cast<uint64_t>(
@@ -36,33 +42,19 @@ struct Campaign::Group {
   uint64_t cases = 0;
   CaseOptions case_options;
 
-  std::mutex mutex;
-  OpTestReport report;                       // Guarded by mutex.
-  std::map<uint64_t, ValidationResult> bad;  // By iteration; guarded by mutex.
-  std::optional<Clock::time_point> first;    // Guarded by mutex.
-  Clock::time_point last;                    // Guarded by mutex.
+  // All below: the keeping thread's while the campaign runs.
+  OpTestReport report;
+  std::map<uint64_t, ValidationResult> bad;  ///< By iteration.
+  std::optional<Clock::time_point> first;
+  Clock::time_point last;
 
   uint64_t iteration_of(uint64_t number) const {
     return number * std::max<uint64_t>(1, op->dtypes.size()) + dtype_index;
   }
 
-  void record(const CasePlan& plan, const CaseOutcome& outcome, Clock::time_point started) {
-    const std::lock_guard lock(mutex);
-    if (!first || started < *first) first = started;
-    last = Clock::now();
-    ++report.cases;
-    ++(outcome.result.passed ? report.passed : report.failed);
-    ++report.strategies[plan.value_strategy];
-    if (report.kernel.empty()) report.kernel = plan.kernel;
-    report.max_diff = std::max(report.max_diff, outcome.result.max_diff);
-    report.worst_error_use = std::max(report.worst_error_use, outcome.worst_use);
-    if (outcome.result.passed) return;
-    bad.emplace(plan.iteration, outcome.result);
-    if (bad.size() > kFailuresListedMax) bad.erase(std::prev(bad.end()));
-  }
+  void record(Finished finished);
 
   OpTestReport finish() {
-    const std::lock_guard lock(mutex);
     for (auto& [iteration, result] : bad) report.failures.push_back(std::move(result));
     if (first) {
       report.duration_ms = milliseconds_between(*first, last);
@@ -71,6 +63,91 @@ struct Campaign::Group {
     }
     return report;
   }
+};
+
+struct Campaign::Item {
+  Group* group = nullptr;
+  uint64_t number = 0;
+};
+
+/// A case that was judged and is to be kept.
+struct Campaign::Finished {
+  Group* group = nullptr;
+  CasePlan plan;
+  CaseOutcome outcome;
+  Clock::time_point started, ended;
+};
+
+void Campaign::Group::record(Finished finished) {
+  ValidationResult& result = finished.outcome.result;
+  if (!first || finished.started < *first) first = finished.started;
+  last = std::max(last, finished.ended);
+  ++report.cases;
+  ++(result.passed ? report.passed : report.failed);
+  ++report.strategies[finished.plan.value_strategy];
+  if (report.kernel.empty()) report.kernel = finished.plan.kernel;
+  report.max_diff = std::max(report.max_diff, result.max_diff);
+  report.worst_error_use = std::max(report.worst_error_use, finished.outcome.worst_use);
+  if (result.passed) return;
+  bad.emplace(finished.plan.iteration, std::move(result));
+  if (bad.size() > kFailuresListedMax) bad.erase(std::prev(bad.end()));
+}
+
+/// What the threads of one run share.
+class Campaign::Progress {
+ public:
+  Progress(std::vector<Item> items, const CampaignEvents& events, const std::atomic<bool>& cancel)
+      : items_(std::move(items)), events_(events), cancel_(cancel) {}
+
+  size_t size() const { return items_.size(); }
+  bool stopped() const { return stop_; }
+  void stop() { stop_ = true; }
+  /// The next case to run; null when there is none or the run ends early.
+  const Item* next() {
+    const size_t index = stop_ || cancel_ ? items_.size() : next_++;
+    return index < items_.size() ? &items_[index] : nullptr;
+  }
+  void finished(Finished one) {
+    const size_t bytes =
+        one.outcome.result.repro_info && one.outcome.result.repro_info->input_snapshot
+            ? one.outcome.result.repro_info->input_snapshot->size()
+            : 0;
+    unkept_.push(std::move(one), bytes);
+  }
+  /// The whole run ends with the first error.
+  void broken(const Error& why) {
+    const std::lock_guard lock(mutex_);
+    if (!broken_) broken_ = why;
+    stop_ = true;
+  }
+  std::optional<Error> broken() const {
+    const std::lock_guard lock(mutex_);
+    return broken_;
+  }
+  /// Keeps what comes until nothing more will.
+  void keep() {
+    for (auto batch = unkept_.take_all(); !batch.empty(); batch = unkept_.take_all()) {
+      if (broken()) continue;
+      std::vector<const CaseOutcome*> outcomes;
+      for (const Finished& one : batch) outcomes.push_back(&one.outcome);
+      if (const Status kept = events_.on_cases(outcomes); !kept) {
+        broken(kept.error());
+        continue;
+      }
+      for (Finished& one : batch) one.group->record(std::move(one));
+    }
+  }
+  void nothing_more() { unkept_.close(); }
+
+ private:
+  const std::vector<Item> items_;
+  const CampaignEvents& events_;
+  const std::atomic<bool>& cancel_;
+  std::atomic<size_t> next_{0};
+  std::atomic<bool> stop_{false};
+  BatchQueue<Finished> unkept_{kUnkeptCasesMax, kUnkeptBytesMax};
+  mutable std::mutex mutex_;
+  std::optional<Error> broken_;  // Guarded by mutex_.
 };
 
 Result<const KernelConfig*> Campaign::choose_kernel(const OpConfig& op,
@@ -137,6 +214,42 @@ Result<std::shared_ptr<Campaign::Group>> Campaign::make_group(const OpConfig& op
   return group;
 }
 
+std::vector<Campaign::Item> Campaign::items_of(const std::vector<std::shared_ptr<Group>>& groups,
+                                               const CampaignOptions& options) {
+  std::vector<Item> items;
+  for (const auto& group : groups) {
+    for (uint64_t number = 0; number < group->cases; ++number)
+      items.push_back({group.get(), number});
+  }
+  if (options.cases_total) {
+    // Round robin over the dtypes, which is the order of the iterations.
+    std::ranges::stable_sort(items, {}, &Item::number);
+    items.resize(std::min<size_t>(items.size(), *options.cases_total));
+  }
+  return items;
+}
+
+void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
+  while (const Item* item = progress.next()) {
+    Finished one{
+        .group = item->group, .plan = {}, .outcome = {}, .started = Clock::now(), .ended = {}};
+    Group& group = *item->group;
+    auto plan =
+        plan_case(*group.op, options.seed, group.iteration_of(item->number), group.case_options);
+    if (!plan) return progress.broken(plan.error());
+    auto outcome = run_one(*group.op, *plan, false, options.session);
+    if (!outcome && outcome.error().code == ErrorCode::Cancelled) return;
+    if (!outcome && outcome.error().code == ErrorCode::Unsupported) continue;
+    if (!outcome) return progress.broken(outcome.error());
+    if (!outcome->result.passed && options.fail_fast) progress.stop();
+    one.plan = *std::move(plan);
+    one.outcome = *std::move(outcome);
+    one.outcome.inputs.clear();  // The snapshot has them.
+    one.ended = Clock::now();
+    progress.finished(std::move(one));
+  }
+}
+
 Result<TestReportReply> Campaign::run(const CampaignOptions& options, const CampaignEvents& events,
                                       const std::atomic<bool>& cancel) {
   const auto start = Clock::now();
@@ -149,54 +262,19 @@ Result<TestReportReply> Campaign::run(const CampaignOptions& options, const Camp
       groups.push_back(GPUEMU_TRY(make_group(op, dtype, options)));
     }
   }
-  struct Item {
-    Group* group;
-    uint64_t number;
-  };
-  std::vector<Item> items;
-  for (const auto& group : groups) {
-    for (uint64_t number = 0; number < group->cases; ++number)
-      items.push_back({group.get(), number});
-  }
-  if (options.cases_total) {
-    // Round robin over the dtypes, which is the order of the iterations.
-    std::ranges::stable_sort(items, {}, &Item::number);
-    items.resize(std::min<size_t>(items.size(), *options.cases_total));
-  }
-  events.on_total(items.size());
+  Progress progress(items_of(groups, options), events, cancel);
+  events.on_total(progress.size());
 
-  std::atomic<size_t> next{0};
-  std::atomic<bool> stop{false};
-  std::mutex broken_mutex;
-  std::optional<Error> broken;
-  const auto work = [&] {
-    while (!stop && !cancel) {
-      const size_t index = next++;
-      if (index >= items.size()) return;
-      const auto started = Clock::now();
-      Group& group = *items[index].group;
-      const auto plan = plan_case(*group.op, options.seed, group.iteration_of(items[index].number),
-                                  group.case_options);
-      auto outcome = plan ? run_one(*group.op, *plan, false, options.session)
-                          : Result<CaseOutcome>(plan.error());
-      if (!outcome && outcome.error().code == ErrorCode::Cancelled) return;
-      if (!outcome && outcome.error().code == ErrorCode::Unsupported) continue;
-      const Status kept = outcome ? events.on_case(*outcome) : Status(outcome.error());
-      if (!kept) {
-        const std::lock_guard lock(broken_mutex);
-        if (!broken) broken = kept.error();
-        stop = true;
-        return;
-      }
-      group.record(*plan, *outcome, started);
-      if (!outcome->result.passed && options.fail_fast) stop = true;
-    }
-  };
+  std::thread keeper([&] { progress.keep(); });
   std::vector<std::thread> threads;
-  const size_t count = std::min<size_t>(lanes_.size(), std::max<size_t>(1, items.size()));
-  for (size_t index = 0; index < count; ++index) threads.emplace_back(work);
+  const size_t count = std::min<size_t>(lanes_.size(), std::max<size_t>(1, progress.size()));
+  for (size_t index = 0; index < count; ++index) {
+    threads.emplace_back([&] { run_items(progress, options); });
+  }
   for (std::thread& thread : threads) thread.join();
-  if (broken) return *broken;
+  progress.nothing_more();
+  keeper.join();
+  if (const auto broken = progress.broken()) return *broken;
 
   TestReportReply report;
   report.seed = options.seed;
@@ -206,8 +284,8 @@ Result<TestReportReply> Campaign::run(const CampaignOptions& options, const Camp
     report.passed += one.passed;
     report.failed += one.failed;
     if (one.cases == 0 && one.skipped_reason.empty()) {
-      one.skipped_reason =
-          cancel || stop ? "stopped before its first case" : "no kernel supports any of its cases";
+      one.skipped_reason = cancel || progress.stopped() ? "stopped before its first case"
+                                                        : "no kernel supports any of its cases";
     }
     if (!one.skipped_reason.empty()) ++report.skipped;
     report.ops.push_back(std::move(one));

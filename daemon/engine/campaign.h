@@ -1,5 +1,6 @@
 // Many cases of many ops over the lanes: what `gpuemu test` and `gpuemu fuzz` run. Cases are made,
-// executed and judged on as many threads as there are lanes; results arrive in order of iteration.
+// executed and judged on as many threads as there are lanes, and kept by one more, so that no lane
+// waits for the disk; results arrive in order of iteration.
 #pragma once
 
 #include <atomic>
@@ -28,10 +29,11 @@ struct CampaignOptions {
   std::string session;  ///< Lanes are shared fairly among sessions.
 };
 
-/// What the campaign tells while it runs; called by several threads at once.
+/// What the campaign tells while it runs.
 struct CampaignEvents {
-  /// Every case, in no particular order; returns when the result is kept.
-  std::function<Status(const CaseOutcome&)> on_case;
+  /// Every case, in no particular order, those that ended meanwhile together; returns when their
+  /// results are kept. Called by one thread at a time.
+  std::function<Status(const std::vector<const CaseOutcome*>&)> on_cases;
   /// Cases to come, once they are known, and whenever cases were left out.
   std::function<void(uint64_t total)> on_total;
 };
@@ -52,11 +54,17 @@ class Campaign {
 
  private:
   struct Group;
+  struct Item;
+  struct Finished;
+  class Progress;
   Result<std::shared_ptr<Group>> make_group(const OpConfig& op, DType dtype,
                                             const CampaignOptions& options);
   Result<const KernelConfig*> choose_kernel(const OpConfig& op, const CasePlan& plan) const;
   Result<CaseOutcome> run_on_lane(const OpConfig& op, const CasePlan& plan, CaseMachine machine,
                                   bool keep_tensors);
+  void run_items(Progress& progress, const CampaignOptions& options);
+  static std::vector<Item> items_of(const std::vector<std::shared_ptr<Group>>& groups,
+                                    const CampaignOptions& options);
 
   const Config& config_;
   KernelStore& kernels_;

@@ -210,10 +210,11 @@ struct SideBySide {
 
 SideBySide execute_both(const CaseRequest& request, const BuiltPlan& built, CaseMachine machine) {
   SideBySide both;
+  // First the one that does not wait: a fresh Python starts while the worker starts and loads.
+  const Status asked = machine.reference.begin(reference_request(request, built));
   auto loaded =
       machine.worker.load(request.prepared.key, request.prepared.name, request.prepared.ptx);
   const Status launched = loaded ? machine.worker.begin(built.plan) : Status(loaded.error());
-  const Status asked = machine.reference.begin(reference_request(request, built));
   both.executed = launched ? machine.worker.finish() : Result<ExecutionReport>(launched.error());
   both.expected = asked ? machine.reference.finish() : Result<ReferenceReply>(asked.error());
   return both;

@@ -12,10 +12,14 @@ namespace {
 CampaignEvents events_of(ServerContext& context, JobControl& control) {
   CampaignEvents events;
   events.on_total = [&control](uint64_t total) { control.total = total; };
-  events.on_case = [&context, &control](const CaseOutcome& outcome) -> Status {
-    GPUEMU_TRY(context.store.put_result(outcome.result, !outcome.result.passed));
-    ++control.done;
-    if (!outcome.result.passed) ++control.failures;
+  events.on_cases = [&context, &control](const std::vector<const CaseOutcome*>& ended) -> Status {
+    std::vector<ResultToKeep> results;
+    for (const CaseOutcome* one : ended) results.push_back({one->result, !one->result.passed});
+    GPUEMU_TRY(context.store.put_results(results));
+    for (const ResultToKeep& kept : results) {
+      ++control.done;
+      if (kept.is_failure) ++control.failures;
+    }
     return ok_status();
   };
   return events;

@@ -201,6 +201,11 @@ void Execution::compare_tensor(size_t index, const std::vector<Outputs>& runs) {
     if (finding.count++ == 0) finding.first_index = static_cast<int64_t>(byte / element);
   };
   const std::vector<std::byte>& first = runs[0][index];
+  // Runs poison differently: what all of them show alike was written, and alike.
+  const bool alike = std::ranges::all_of(runs, [&](const Outputs& outputs) {
+    return first.empty() || std::memcmp(outputs[index].data(), first.data(), first.size()) == 0;
+  });
+  if (runs.size() > 1 && alike) return;
   const bool poisoned =
       tensor.role == Role::Output && (runs.size() > 1 || element >= kTellingBytes);
   for (size_t byte = 0; byte < first.size(); byte += element) {

@@ -72,10 +72,11 @@ const std::map<std::string, Kernel>& kernels() {
 
 }  // namespace
 
-FakeDevice::FakeDevice(bool checks_bounds) {
+FakeDevice::FakeDevice(bool checks_bounds, uint64_t memory_bytes) {
   properties_.backend = "fake";
   properties_.name = "fake device";
   properties_.checks_bounds = checks_bounds;
+  properties_.memory_bytes = memory_bytes;
 }
 
 Result<uint64_t> FakeDevice::allocate(uint64_t bytes, const std::string&) {

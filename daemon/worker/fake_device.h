@@ -12,7 +12,7 @@ namespace gpuemu {
 
 class FakeDevice final : public Device {
  public:
-  explicit FakeDevice(bool checks_bounds);
+  explicit FakeDevice(bool checks_bounds, uint64_t memory_bytes = 0);
 
   const DeviceProperties& properties() const override { return properties_; }
   Result<uint64_t> allocate(uint64_t bytes, const std::string& name) override;

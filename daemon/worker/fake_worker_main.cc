@@ -8,11 +8,13 @@
 int main(int argc, char** argv) {
   std::string backend;
   int socket = -1, memory = -1;
+  uint64_t memory_limit = 0;
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string option = argv[i];
     if (option == "--backend") backend = argv[i + 1];
     if (option == "--socket-fd") socket = std::atoi(argv[i + 1]);
     if (option == "--arena-fd") memory = std::atoi(argv[i + 1]);
+    if (option == "--memory-limit") memory_limit = std::strtoull(argv[i + 1], nullptr, 10);
   }
   if (backend == "none") {
     const gpuemu::Error why = gpuemu::error(gpuemu::ErrorCode::Unsupported, "no such backend");
@@ -20,6 +22,6 @@ int main(int argc, char** argv) {
   }
   auto arena = gpuemu::Arena::open(gpuemu::UniqueFd(memory));
   if (!arena) return 3;
-  gpuemu::FakeDevice device(false);
+  gpuemu::FakeDevice device(false, memory_limit);
   return gpuemu::run_worker_loop(device, *arena, socket) ? 0 : 1;
 }

@@ -14,8 +14,9 @@ struct WorkerOptions {
   std::string program;  ///< Path of gpuemu-worker.
   std::string backend;  ///< "emulator", "cuda"
   int device_index = 0;
-  int sm = 0;                 ///< Emulated compute capability; 0 = the default.
-  uint32_t threads = 1;       ///< Emulator: threads per launch.
+  int sm = 0;            ///< Emulated compute capability; 0 = the default.
+  uint32_t threads = 1;  ///< Emulator: threads per launch.
+  uint64_t memory_limit_bytes = uint64_t{8} << 30;  ///< Of all that the device holds at a time.
   uint64_t grace_ms = 5'000;  ///< Beyond a plan's time-out before the process is killed.
 };
 

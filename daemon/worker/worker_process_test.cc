@@ -112,6 +112,15 @@ TEST_F(Worker, TextThatIsNotPtxDoesNotCompile) {
   expect_alive();
 }
 
+TEST_F(Worker, TheDeviceIsOpenedWithTheMemoryLimit) {
+  WorkerOptions small = options();
+  small.memory_limit_bytes = uint64_t{5} << 32;
+  WorkerProcess worker(small, arena_);
+  const auto properties = worker.properties();
+  ASSERT_TRUE(properties) << properties.error().message;
+  EXPECT_EQ(properties->memory_bytes, uint64_t{5} << 32);
+}
+
 TEST_F(Worker, AWorkerWithoutADeviceSaysWhy) {
   WorkerOptions none = options();
   none.backend = "none";

@@ -4,12 +4,40 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 
 import pytest
 
+from wire_client import WireClient
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("GPUEMU_BIN", ROOT / "build/release/bin"))
+
+
+def pytest_addoption(parser):
+    parser.addoption("--slow", action="store_true", help="run the tests marked slow too")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: takes long; runs with --slow (scripts/nightly.sh)")
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--slow"):
+        return
+    for item in items:
+        if item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.skip(reason="slow: runs with --slow (scripts/nightly.sh)"))
+
+
+def parent_of(pid):
+    """0 when the process is gone or a zombie."""
+    try:
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        return 0 if fields[0] == b"Z" else int(fields[1])
+    except (OSError, IndexError):
+        return 0
 
 
 class Gpuemu:
@@ -17,10 +45,12 @@ class Gpuemu:
 
     def __init__(self, home: pathlib.Path, project: pathlib.Path):
         self.home, self.project = home, project
+        self.socket = home / "s" / "gpuemu.sock"
+        self.marker = f"GPUEMU_DB={home / 'db'}".encode()
         self.env = {
             **os.environ,
             "HOME": str(home),
-            "GPUEMU_SOCKET": str(home / "s" / "gpuemu.sock"),
+            "GPUEMU_SOCKET": str(self.socket),
             "GPUEMU_DB": str(home / "db"),
             "PATH": f"{BIN}:{os.environ['PATH']}",
         }
@@ -30,29 +60,61 @@ class Gpuemu:
                               env={**self.env, **(env or {})}, timeout=timeout,
                               stdin=subprocess.DEVNULL, capture_output=True)
 
-    def daemon_pid(self):
-        """Process number of the daemon that serves this home, found by its environment."""
-        marker = f"GPUEMU_DB={self.env['GPUEMU_DB']}".encode()
+    def start(self):
+        """The daemon's process number."""
+        result = self.run("daemon", "start", "--background", timeout=60)
+        assert result.returncode == 0, result.stderr
+        return self.daemon_pid()
+
+    def client(self, timeout=60):
+        return WireClient(self.socket, timeout)
+
+    def ask(self, request, timeout=60, **members):
+        with self.client(timeout) as client:
+            return client.ask(request, **members)
+
+    def processes(self):
+        """Every process started for this home (daemon, workers, Python, scripts), by environment."""
+        found = []
         for proc in pathlib.Path("/proc").glob("[0-9]*"):
             try:
-                name = (proc / "comm").read_text().strip()
-                if name.startswith("gpuemu-daemon") and marker in (proc / "environ").read_bytes().split(b"\0"):
-                    return int(proc.name)
+                if self.marker in (proc / "environ").read_bytes().split(b"\0"):
+                    found.append(int(proc.name))
+            except OSError:
+                continue
+        return [pid for pid in found if parent_of(pid)]
+
+    def daemon_pid(self):
+        """Process number of the daemon that serves this home."""
+        for pid in self.processes():
+            try:
+                if pathlib.Path(f"/proc/{pid}/comm").read_text().startswith("gpuemu-daemon"):
+                    return pid
             except OSError:
                 continue
         return None
 
     def children(self, pid):
-        out = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True).stdout
-        return [int(line) for line in out.split()]
+        return [child for child in self.processes() if parent_of(child) == pid]
 
     def stop(self):
-        self.run("daemon", "stop", timeout=60)
-        deadline = time.monotonic() + 10
+        """By `gpuemu daemon stop`; a daemon that does not end in time is killed."""
+        try:
+            self.run("daemon", "stop", timeout=20)
+        except subprocess.TimeoutExpired:
+            pass
+        deadline = time.monotonic() + 5
         while (pid := self.daemon_pid()) and time.monotonic() < deadline:
             time.sleep(0.05)
         if pid:
             os.kill(pid, signal.SIGKILL)
+
+    def leaked(self):
+        """Processes that outlive a stopped daemon; the kernel gets a moment to end them."""
+        deadline = time.monotonic() + 3
+        while (left := self.processes()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return left
 
 
 @pytest.fixture
@@ -65,3 +127,28 @@ def gpuemu(tmp_path):
     instance = Gpuemu(home, project)
     yield instance
     instance.stop()
+
+
+@pytest.fixture(scope="module")
+def new_home():
+    """Makes installations that last for the module; each must leave no process behind."""
+    made = []
+
+    def make(files):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="gpuemu-e2e-"))
+        (folder / "home").mkdir()
+        (folder / "project").mkdir()
+        for name, text in files.items():
+            path = folder / "project" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        made.append(Gpuemu(folder / "home", folder / "project"))
+        return made[-1]
+
+    yield make
+    left = []
+    for instance in made:
+        instance.stop()
+        left += instance.leaked()
+        shutil.rmtree(instance.home.parent, ignore_errors=True)
+    assert not left, f"processes {left} outlived their daemon"

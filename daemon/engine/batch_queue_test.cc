@@ -1,0 +1,54 @@
+// Many pushers, one taker.
+#include "daemon/engine/batch_queue.h"
+
+#include <thread>
+
+#include <gtest/gtest.h>
+
+namespace gpuemu {
+namespace {
+
+TEST(BatchQueue, GivesEverythingThatWaitsAtOnceAndInOrder) {
+  BatchQueue<int> queue(10, 100);
+  for (int i = 0; i < 5; ++i) queue.push(i, 1);
+  EXPECT_EQ(queue.take_all(), (std::vector<int>{0, 1, 2, 3, 4}));
+  queue.push(5, 1);
+  queue.close();
+  EXPECT_EQ(queue.take_all(), std::vector<int>{5});
+  EXPECT_TRUE(queue.take_all().empty());
+}
+
+TEST(BatchQueue, OneItemFitsHoweverLargeItIs) {
+  BatchQueue<int> queue(10, 100);
+  queue.push(1, 1'000);
+  EXPECT_EQ(queue.take_all().size(), 1u);
+}
+
+TEST(BatchQueue, NeverHoldsMoreThanItsLimitsAndLosesNothing) {
+  constexpr int kPushers = 4, kEach = 200;
+  BatchQueue<int> queue(3, 10);
+  std::vector<std::thread> pushers;
+  for (int pusher = 0; pusher < kPushers; ++pusher) {
+    pushers.emplace_back([&queue, pusher] {
+      for (int i = 0; i < kEach; ++i) queue.push(pusher * kEach + i, 4);
+    });
+  }
+  std::vector<int> seen(kPushers * kEach);
+  std::vector<int> last(kPushers, -1);
+  for (int taken = 0; taken < kPushers * kEach;) {
+    const std::vector<int> batch = queue.take_all();
+    EXPECT_LE(batch.size(), 2u) << "a third would have 12 bytes";
+    for (const int item : batch) {
+      ++seen[static_cast<size_t>(item)];
+      int& before = last[static_cast<size_t>(item / kEach)];
+      EXPECT_LT(before, item) << "out of order";
+      before = item;
+    }
+    taken += static_cast<int>(batch.size());
+  }
+  for (std::thread& pusher : pushers) pusher.join();
+  EXPECT_EQ(seen, std::vector<int>(kPushers * kEach, 1));
+}
+
+}  // namespace
+}  // namespace gpuemu

@@ -1,0 +1,117 @@
+"""PTX that is wrong in every way: an error that names file and line, never a pass, never a crash."""
+import pytest
+
+from projects import SCALE_PTX, TWO, kernel_op
+
+RIGHT = SCALE_PTX.replace("FACTOR", TWO)
+ARGS = '["x", "y", "i32:n"]'
+
+# Source file, its content, and what the message must name.
+SOURCES = {
+    "empty": ("empty.ptx", "", "'scale'"),
+    "blank": ("blank.ptx", "  \n\n// nothing\n", "'scale'"),
+    "binary": ("binary.ptx", bytes(range(256)) * 100, "'scale'"),
+    "zeros": ("zeros.ptx", bytes(10_000), "'scale'"),
+    "missing semicolon": ("semicolon.ptx", RIGHT.replace("ret;", "ret"), "semicolon.ptx:"),
+    "missing brace": ("brace.ptx", RIGHT.rstrip().rstrip("}"), "brace.ptx"),
+    "no version": ("version.ptx", RIGHT.replace(".version 7.0", ""), "version.ptx"),
+    "unknown register": ("register.ptx", RIGHT.replace("st.global.f32 [%rd7], %f2", "st.global.f32 [%rd7], %f9"),
+                         "%f9"),
+    "unknown label": ("label.ptx", RIGHT.replace("bra DONE", "bra GONE"), "GONE"),
+    "unknown parameter": ("parameter.ptx", RIGHT.replace("[n]", "[m]"), "m"),
+    "deep nesting": ("nesting.ptx", RIGHT.replace("ret;", "{" * 100_000 + "ret;" + "}" * 100_000), "nesting.ptx"),
+    "a line of a million letters": ("letters.ptx", RIGHT.replace("ret;", "x" * 1_000_000 + ";"),
+                                    "PTX line 30"),
+    "invalid UTF-8": ("utf8.ptx", RIGHT.replace("ret;", "\udcff\udcfe;").encode("utf-8", "surrogateescape"),
+                      "utf8.ptx:"),
+    "CUDA in a .ptx": ("cuda.ptx", "__global__ void scale(float* x) {}\n", "'scale'"),
+    "HTML": ("page.ptx", "<html><body>404</body></html>\n", "'scale'"),
+    "cut in the middle": ("cut.ptx", RIGHT[:len(RIGHT) // 2], "cut.ptx"),
+    "no entry at all": ("noentry.ptx", ".version 7.0\n.target sm_75\n.address_size 64\n", "scale"),
+    "another entry": ("other.ptx", RIGHT.replace("entry scale", "entry skale"), "skale"),
+}
+# Launch data, and what the message must name: found before anything runs, case by case.
+LAUNCHES = {
+    "too few arguments": ("args = " + ARGS, 'args = ["x", "y"]', "argument"),
+    "too many arguments": ("args = " + ARGS, 'args = ["x", "y", "i32:n", "i32:n"]', "argument"),
+    "a wrong size": ("args = " + ARGS, 'args = ["x", "y", "i64:n"]', "argument"),
+    "a scalar for a pointer": ("args = " + ARGS, 'args = ["x", "i32:n", "i32:n"]', "argument"),
+    "block too large": ('block = ["128"]', 'block = ["2048"]', "2048"),
+    "block of nothing": ('block = ["128"]', 'block = ["0"]', "0"),
+    "grid too large": ('grid = ["cdiv(n, 128)"]', 'grid = ["1", "70000"]', "70000"),
+    "division by zero": ('grid = ["cdiv(n, 128)"]', 'grid = ["n / (n - n)"]', "n / (n - n)"),
+    "negative grid": ('grid = ["cdiv(n, 128)"]', 'grid = ["0 - n"]', "0 - n"),
+    "too much shared memory": ('block = ["128"]', 'block = ["128"], shared = "1073741824"', "1073741824"),
+    "a null pointer": ("args = " + ARGS, 'args = ["x", "ptr:null", "i32:n"]', "0x0"),
+}
+
+
+def project():
+    files = {"ref_twice.py": "def reference(x):\n    return 2.0 * x\n", "twice.ptx": RIGHT}
+    config = "[validation]\nseed = 1\n" + kernel_op("right", "twice.ptx")
+    for number, (file, content, _) in enumerate(SOURCES.values()):
+        files[file] = content
+        config += kernel_op(f"source{number}", file)
+    for number, (old, new, _) in enumerate(LAUNCHES.values()):
+        op = kernel_op(f"launch{number}", "twice.ptx")
+        assert old in op
+        config += op.replace(old, new)
+    return {**files, "gpuemu.toml": config}
+
+
+@pytest.fixture(scope="module")
+def home(new_home):
+    instance = new_home(project())
+    instance.pid = instance.start()
+    return instance
+
+
+def serves_on(home):
+    assert home.daemon_pid() == home.pid
+    reply = home.ask("FuzzOp", op_name="right", config={"iterations": 2, "seed": 1}, fail_fast=False)
+    assert (reply["type"], reply["passed"]) == ("FuzzResults", 2), reply
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_source_that_cannot_be_used_is_an_error(home, name):
+    file, _, mention = SOURCES[name]
+    op = f"source{list(SOURCES).index(name)}"
+    reply = home.ask("FuzzOp", op_name=op, config={"iterations": 2, "seed": 1}, fail_fast=False)
+    if reply["type"] == "FuzzResults":
+        # Reported when the instruction is executed, as a finding.
+        assert reply["failed"] == 2, reply
+        said = reply["failures"][0]["failures"][0]["message"]
+    else:
+        assert reply["type"] == "Error", reply
+        said = reply["message"]
+    assert mention in said and len(said) < 8192, said
+    serves_on(home)
+
+
+@pytest.mark.parametrize("name", LAUNCHES)
+def test_a_launch_that_does_not_fit_is_named_before_it_runs(home, name):
+    mention = LAUNCHES[name][2]
+    op = f"launch{list(LAUNCHES).index(name)}"
+    reply = home.ask("FuzzOp", op_name=op, config={"iterations": 2, "seed": 1}, fail_fast=False)
+    if reply["type"] == "FuzzResults":
+        assert reply["failed"] == 2, reply
+        said = " ".join(one["message"] for one in reply["failures"][0]["failures"])
+    else:
+        assert reply["type"] == "Error", reply
+        said = reply["message"]
+    assert mention in said, said
+    serves_on(home)
+
+
+@pytest.mark.parametrize("name", ["missing semicolon", "another entry", "binary"])
+def test_the_command_line_says_it_too(home, name):
+    op = f"source{list(SOURCES).index(name)}"
+    result = home.run("fuzz", "--op", op, "--iterations", "2")
+    assert result.returncode == 3, result.stdout + result.stderr
+    assert SOURCES[name][2] in result.stderr
+
+
+def test_a_missing_source_is_a_configuration_error(new_home):
+    own = new_home({"gpuemu.toml": kernel_op("gone", "gone.ptx"), "ref_twice.py": "def reference(x): return x\n"})
+    result = own.run("test")
+    assert result.returncode == 2 and "gone.ptx" in result.stderr and "gpuemu.toml:" in result.stderr

@@ -1,0 +1,515 @@
+"""Attacks on the daemon: each gets an answer that names what is wrong, and the daemon goes on serving."""
+import base64
+import json
+import os
+import pathlib
+import shutil
+import socket
+import stat
+import struct
+import subprocess
+import threading
+import time
+
+import pytest
+
+from conftest import BIN, parent_of
+from projects import SCALE_PTX, TWO, client_project, kernel_op
+from wire_client import REQ, WireClient, frame, handshake, tensor
+
+U64 = 2**64 - 1
+
+
+@pytest.fixture(scope="module")
+def home(new_home):
+    instance = new_home(client_project())
+    instance.pid = instance.start()
+    return instance
+
+
+@pytest.fixture(autouse=True)
+def the_daemon_goes_on_serving(request):
+    yield
+    if "home" in request.fixturenames:
+        served = request.getfixturevalue("home")
+        assert served.ask("Ping")["type"] == "Pong"
+        assert served.daemon_pid() == served.pid, "the daemon was replaced"
+
+
+def check_error(reply, code, *mentions):
+    assert reply["type"] == "Error" and reply["code"] == code, reply
+    for text in mentions:
+        assert text in reply["message"], reply["message"]
+
+
+# --- messages ------------------------------------------------------------------------------------
+
+MALFORMED = {
+    "empty": b"",
+    "blank": b"  \n ",
+    "cut": b'{"type": "Pi',
+    "two objects": b'{"type": "Ping"}{"type": "Ping"}',
+    "trailing comma": b'{"type": "Ping",}',
+    "single quotes": b"{'type': 'Ping'}",
+    "NaN": b'{"type": "GetResult", "seed": NaN}',
+    "deep arrays": b"[" * 100_000,
+    "deep objects": b'{"a":' * 100_000,
+    "deep inside": b'{"type": "Ping", "x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+    "invalid UTF-8": b'{"type": "Ping\xff\xfe"}',
+    "lone continuation": b'{"type": "ListResults", "limit": 1, "op_name": "\x80"}',
+    "surrogate": b'{"type": "\\ud800"}',
+    "UTF-16": '{"type": "Ping"}'.encode("utf-16"),
+    "zeros": b"\0" * 1000,
+    "an array": b"[]",
+    "a number": b"12",
+    "a string": b'"Ping"',
+    "null": b"null",
+    "no type": b"{}",
+    "wrong case": b'{"type": "ping"}',
+    "unknown type": b'{"type": "Pwn"}',
+    "type is a number": b'{"type": 7}',
+    "type is null": b'{"type": null}',
+    "type is an object": b'{"type": {"type": "Ping"}}',
+    "unterminated string": b'{"type": "Ping',
+    "backslash at the end": b'{"type": "Ping\\',
+    "many values": b'{"type": "Ping", "x": [' + b"0," * 1_000_000 + b"]}",
+}
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+def test_malformed_messages_are_invalid_requests(home, name):
+    with home.client() as client:
+        check_error(client.ask(MALFORMED[name]), "InvalidRequest")
+        assert client.ask("Ping")["type"] == "Pong", "the connection must stay usable"
+
+
+CONFIG = {"seed": 1, "shape_options": {"batch_sizes": [1], "seq_lengths": [1], "hidden_dims": [4],
+                                       "edge_cases": []},
+          "dtypes": ["float32"], "layouts": ["Contiguous"]}
+GOOD = {
+    "ValidateOp": {"op_name": "scale", "inputs": {"x": tensor([1.0])}, "output": tensor([2.0])},
+    "SubmitOutput": {"op_name": "scale", "inputs": {"x": tensor([1.0])}, "output": tensor([2.0]), "seed": 1},
+    "GetResult": {"seed": 1},
+    "ListResults": {"limit": 1},
+    "ListFailures": {"limit": 1},
+    "StoreBaseline": {"tag": "t"},
+    "CompareBaseline": {"tag": "t"},
+    "FuzzOp": {"op_name": "twice", "fuzz_config": CONFIG, "iterations": 1, "fail_fast": False},
+    "Reproduce": {"seed": 1},
+    "Minimize": {"seed": 1, "strategy": "BinarySearchDims", "max_iters": 1},
+    "LintKernel": {"ptx_content": ""},
+    "GetTestCase": {"op_name": "scale", "fuzz_config": CONFIG},
+    "GetTestBatch": {"op_name": "scale", "fuzz_config": CONFIG, "count": 1},
+    "JobStatus": {"job_id": 1},
+    "JobCancel": {"job_id": 1},
+}
+WRONG = {str: [7, None, True, [], {}], int: ["7", -1, 1.5, 2**64, -2**63, 1e300, None, [], {}],
+         bool: [1, "true", None], dict: [[], "x", 3, None], list: [{}, "x", 3, None]}
+
+
+@pytest.mark.parametrize("request_type", GOOD)
+def test_missing_and_wrongly_typed_members_are_named(home, request_type):
+    good = GOOD[request_type]
+    with home.client() as client:
+        for name, value in good.items():
+            missing = {key: other for key, other in good.items() if key != name}
+            check_error(client.ask(request_type, **missing), "InvalidRequest", request_type, name)
+            for wrong in WRONG[type(value)]:
+                if (name, wrong) == ("kernel_name", None):
+                    continue
+                check_error(client.ask(request_type, **{**good, name: wrong}), "InvalidRequest",
+                            request_type, name)
+
+
+@pytest.mark.parametrize("text", ["18446744073709551616", "1e400", "-0.5", "0x10", "01", "9" * 5000])
+def test_numbers_out_of_range_are_refused(home, text):
+    check_error(home.ask(b'{"type": "GetResult", "seed": %s}' % text.encode()), "InvalidRequest")
+
+
+BAD_TENSORS = {
+    "negative size": ({"shape": [-1]}, "-1"),
+    "overflowing shape": ({"shape": [2**40, 2**40]}, "1099511627776"),
+    "overflow to zero": ({"shape": [2**32, 2**32]}, "4294967296"),
+    "too many bytes": ({"shape": [2**40]}, "1099511627776"),
+    "size beyond int64": ({"shape": [2**63]}, "shape"),
+    "overflow beside zero": ({"shape": [0, 2**62, 2**62], "data": ""}, None),
+    "rank 10000": ({"shape": [1] * 10_000}, "shape"),
+    "fraction": ({"shape": [1.5]}, "shape"),
+    "shape is a string": ({"shape": "2"}, "shape"),
+    "too little data": ({"data": "AACA"}, "4 bytes"),
+    "too much data": ({"data": "AACAPwAAgD8="}, "8 bytes"),
+    "no data": ({"data": ""}, "4 bytes"),
+    "not base64": ({"data": "AACA*w=="}, "base64"),
+    "url base64": ({"data": "AACA-_=="}, "base64"),
+    "no padding": ({"data": "AACAPw"}, "base64"),
+    "white space": ({"data": "AACA Pw="}, "base64"),
+    "padding inside": ({"data": "AA==AACA"}, "base64"),
+    "bits left over": ({"data": "AACAPx=="}, "base64"),
+    "data is a list": ({"data": [1]}, "data"),
+    "data is null": ({"data": None}, "data"),
+    "complex": ({"dtype": "complex64"}, "complex64"),
+    "big-endian": ({"dtype": ">f4"}, ">f4"),
+    "upper case": ({"dtype": "Float32"}, "Float32"),
+    "strides are text": ({"strides": "x"}, "strides"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_TENSORS)
+@pytest.mark.parametrize("member", ["inputs", "output"])
+def test_bad_tensors_are_refused_with_the_reason(home, name, member):
+    change, mention = BAD_TENSORS[name]
+    bad = {**tensor([1.0]), **change}
+    x, output = (bad, tensor([1.0])) if member == "inputs" else (tensor([1.0]), bad)
+    reply = home.ask("ValidateOp", op_name="scale", inputs={"x": x}, output=output, kwargs={})
+    if mention is None:
+        # 0 elements whatever the other sizes are: either answer is right, a crash is not.
+        assert reply["type"] in ("ValidationResult", "Error")
+    else:
+        check_error(reply, "InvalidRequest", mention)
+
+
+HUGE = {"batch_sizes": [2**40], "seq_lengths": [2**40], "hidden_dims": [1], "edge_cases": []}
+
+
+@pytest.mark.parametrize("changes, mention", [
+    ({"shape_options": HUGE}, "1099511627776"),
+    ({"shape_options": {**HUGE, "batch_sizes": [-5]}}, "-5"),
+    ({"shape_options": {**HUGE, "batch_sizes": []}}, "batch_sizes"),
+    ({"dtypes": []}, "dtypes"),
+    ({"dtypes": ["float128"]}, "float128"),
+    ({"layouts": []}, "layouts"),
+    ({"layouts": ["Diagonal"]}, "Diagonal"),
+    ({"op_schema": {"name": "s", "dims": [{"name": "N", "candidates": [2**40]}],
+                    "inputs": [{"name": "x", "dims": ["N", "N"]}]}}, "1099511627776"),
+    ({"op_schema": {"name": "s", "dims": "N", "inputs": []}}, "op_schema.dims"),
+])
+def test_bad_fuzz_configurations_are_refused(home, changes, mention):
+    config = {**CONFIG, **changes}
+    for request in ("GetTestCase", "GetTestBatch", "FuzzOp"):
+        reply = home.ask(request, op_name="good", fuzz_config=config, count=2, iterations=2, fail_fast=False)
+        check_error(reply, "InvalidRequest", mention)
+
+
+def test_a_batch_that_no_reply_can_hold_is_refused_before_it_is_made(home):
+    shapes = {"batch_sizes": [512], "seq_lengths": [1024], "hidden_dims": [1024], "edge_cases": []}
+    before = time.monotonic()
+    for count in (1, 10_000):
+        reply = home.ask("GetTestBatch", op_name="scale", fuzz_config={**CONFIG, "shape_options": shapes},
+                         count=count)
+        check_error(reply, "InvalidRequest", "fewer cases")
+    check_error(home.ask("GetTestBatch", op_name="scale", fuzz_config=CONFIG, count=U64), "InvalidRequest",
+                "10000")
+    check_error(home.ask("FuzzOp", op_name="twice", fuzz_config=CONFIG, iterations=U64, fail_fast=False),
+                "InvalidRequest", str(U64))
+    assert time.monotonic() - before < 10
+
+
+def test_empty_and_odd_names_are_refused_by_name(home):
+    for name in ("", "../../etc/passwd", "scale\0", "é\n\"", "x" * 100_000):
+        reply = home.ask("ValidateOp", op_name=name, inputs={}, output=tensor([1.0]))
+        check_error(reply, "OpNotFound", "scale")
+    check_error(home.ask("StoreBaseline", tag=""), "InvalidRequest", "tag")
+    odd = "a:b/../c\n\0" + "é" * 1000
+    assert home.ask("StoreBaseline", tag=odd)["type"] == "Ok"
+    assert home.ask("CompareBaseline", tag=odd)["baseline_tag"] == odd
+
+
+def test_an_input_the_op_does_not_have_is_the_references_to_judge(home):
+    reply = home.ask("ValidateOp", op_name="named", inputs={"z": tensor([1.0])}, output=tensor([1.0]))
+    check_error(reply, "ReferenceScriptFailed", "ref_named.py", "`x`")
+
+
+def test_fuzz_configurations_of_our_own_narrow_the_op(home):
+    own = {"iterations": 6, "min_shape": [7], "max_shape": [9], "layouts": ["contiguous"], "seed": 3}
+    reply = home.ask("FuzzOp", op_name="tripled", config=own)
+    assert reply["total"] == 6 and reply["failed"] > 0
+    assert all(7 <= one["repro_info"]["shape"][0] <= 9 for one in reply["failures"])
+    for change, mention in (({"min_shape": [1, 2]}, "min_shape"), ({"min_shape": [301]}, "301"),
+                            ({"max_shape": [0]}, "'n'"), ({"layouts": ["transposed"]}, "layouts"),
+                            ({"max_shape": [-1]}, "'n'")):
+        check_error(home.ask("FuzzOp", op_name="tripled", config={**own, **change}), "InvalidRequest", mention)
+    check_error(home.ask("FuzzOp", op_name="twice", config=own, fuzz_config=CONFIG), "InvalidRequest", "both")
+    check_error(home.ask("FuzzOp", op_name="twice"), "InvalidRequest")
+
+
+# --- sockets -------------------------------------------------------------------------------------
+
+def raw(home):
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(20)
+    connection.connect(str(home.socket))
+    return connection
+
+
+PEERS = {
+    "says nothing and leaves": [],
+    "half a handshake": [b"\0SP"],
+    "another protocol": [handshake(0x10)],
+    "no SP at all": [b"GET / HTTP/1.1\r\nHost: gpuemu\r\n\r\n"],
+    "half a header": [handshake(REQ), b"\x01\0\0\0"],
+    "half a message": [handshake(REQ), frame(b'{"type": "Ping"}')[:-5]],
+    "no request id": [handshake(REQ), struct.pack(">BQ", 1, 0)],
+    "id without its bit": [handshake(REQ), frame(b'{"type": "Ping"}', 1)],
+    "unknown kind of message": [handshake(REQ), b"\x07" + b"\0" * 20],
+    "claims an exabyte": [handshake(REQ), struct.pack(">BQI", 1, 2**60, 0x80000001) + b"x" * 1000],
+    "claims 2^64 - 1": [handshake(REQ), struct.pack(">BQI", 1, U64, 0x80000001)],
+    "asks and leaves": [handshake(REQ), frame(b'{"type": "Ping"}')],
+    "asks much and leaves": [handshake(REQ), frame(json.dumps(
+        {"type": "FuzzOp", "op_name": "twice", "fuzz_config": CONFIG, "iterations": 50,
+         "fail_fast": False}).encode())],
+}
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_peers_that_misbehave_hurt_nobody(home, name):
+    for _ in range(5):
+        with raw(home) as connection:
+            for part in PEERS[name]:
+                try:
+                    connection.sendall(part)
+                except OSError:
+                    break
+    # NNG ends a listener when a peer leaves in the handshake; the daemon notices within two seconds.
+    deadline = time.monotonic() + 10
+    while True:
+        try:
+            with home.client(timeout=2) as client:
+                assert client.ask("Ping")["type"] == "Pong"
+            return
+        except OSError:
+            assert time.monotonic() < deadline, "no answer after ten seconds"
+
+
+def test_a_message_of_64_mib_is_answered(home):
+    count = (64 << 20) // 4
+    data = base64.b64encode(bytes(count * 4)).decode()
+    x = {"shape": [count], "strides": [4], "dtype": "float32", "data": data}
+    with home.client(timeout=120) as client:
+        result = client.ask("ValidateOp", op_name="scale", inputs={"x": x}, output=x, kwargs={})["result"]
+    assert result["passed"] and result["error_stats"]["count"] == count
+
+
+def test_garbage_of_64_mib_is_refused(home):
+    with home.client(timeout=120) as client:
+        check_error(client.ask(b"[" * (64 << 20)), "InvalidRequest", "deeper")
+        check_error(client.ask(b'{"type":"' + b"x" * (64 << 20) + b'"}'), "InvalidRequest", "xxx")
+
+
+def test_200_connections_at_once_are_all_answered(home):
+    clients = [home.client() for _ in range(200)]
+    for number, client in enumerate(clients):
+        client.send({"type": "GetResult", "seed": 10**12 + number})
+    for number, client in enumerate(clients):
+        check_error(json.loads(client.reply_text()), "NotFound", str(10**12 + number))
+        client.close()
+
+
+def test_300_requests_that_wait_for_a_hanging_reference_leave_room_for_ping(new_home):
+    files = client_project()
+    files["gpuemu.toml"] = files["gpuemu.toml"].replace("cases = 4", "cases = 4\nreference_timeout_s = 1")
+    files["ref_broken.py"] = "import time\ntime.sleep(100)\n"
+    own = new_home(files)
+    own.start()
+    x = tensor([1.0])
+    clients = [own.client() for _ in range(300)]
+    for number, client in enumerate(clients):
+        client.send({"type": "SubmitOutput", "op_name": "broken", "inputs": {"x": x}, "output": x,
+                     "seed": number, "kwargs": {}})
+    started = time.monotonic()
+    assert own.ask("Ping", timeout=20)["type"] == "Pong"
+    assert time.monotonic() - started < 5
+    check_error(json.loads(clients[0].reply_text()), "ReferenceScriptFailed", "ref_broken.py", "time limit")
+    assert own.run("daemon", "stop").returncode == 0
+    for client in clients:
+        client.close()
+
+
+# --- files and folders -----------------------------------------------------------------------------
+
+def serve(own, **environment):
+    """The daemon in the foreground: exit code and what it says when it does not come up."""
+    env = {**own.env, **environment}
+    return subprocess.run([str(BIN / "gpuemu-daemon")], cwd=own.project, text=True, timeout=60,
+                          env={name: value for name, value in env.items() if value is not None},
+                          stdin=subprocess.DEVNULL, capture_output=True)
+
+
+def test_a_second_daemon_on_the_same_folder_is_told_who_is_there(home):
+    result = serve(home)
+    assert result.returncode == 3
+    assert str(home.pid) in result.stderr and "gpuemu daemon stop" in result.stderr
+    other = serve(home, GPUEMU_SOCKET=str(home.home / "other.sock"))
+    assert other.returncode == 3 and str(home.pid) in other.stderr and "GPUEMU_DB" in other.stderr
+    other = serve(home, GPUEMU_DB=str(home.home / "other-db"))
+    assert other.returncode == 3 and str(home.pid) in other.stderr and str(home.socket) in other.stderr
+
+
+@pytest.fixture
+def own(new_home):
+    """An installation whose daemon has not been started."""
+    return new_home({"gpuemu.toml": kernel_op("twice", "twice.ptx"),
+                     "twice.ptx": SCALE_PTX.replace("FACTOR", TWO),
+                     "ref_twice.py": "def reference(x):\n    return 2.0 * x\n"})
+
+
+def test_a_stale_socket_is_replaced(own):
+    own.socket.parent.mkdir()
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(str(own.socket))
+    own.start()
+    assert own.ask("Ping")["type"] == "Pong"
+
+
+def test_a_file_at_the_sockets_place_is_left_alone(own):
+    own.socket.parent.mkdir()
+    own.socket.write_text("precious")
+    for result in (serve(own), own.run("test")):
+        assert result.returncode == 3, result.stderr
+        assert str(own.socket) in result.stderr and "not a socket" in result.stderr
+    assert own.socket.read_text() == "precious"
+
+
+def test_a_database_folder_that_is_a_file_is_named(own):
+    (own.home / "db").write_text("precious")
+    for result in (serve(own), own.run("test")):
+        assert result.returncode == 3, result.stderr
+        assert str(own.home / "db") in result.stderr
+    assert (own.home / "db").read_text() == "precious"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_database_folder_without_permission_is_named(own):
+    (own.home / "db").mkdir(mode=0o500)
+    result = serve(own)
+    assert result.returncode == 3 and str(own.home / "db") in result.stderr
+
+
+def test_a_database_that_cannot_be_made_is_named(own):
+    result = serve(own, GPUEMU_DB="/proc/no/such/folder")
+    assert result.returncode == 3 and "/proc/no/such" in result.stderr
+
+
+def filled(own):
+    assert own.run("test", "--cases", "3").returncode == 0
+    own.stop()
+    return own.home / "db"
+
+
+@pytest.mark.parametrize("damage", ["truncate MANIFEST", "garbage in MANIFEST", "empty CURRENT"])
+def test_a_damaged_database_is_named_with_the_remedy(own, damage):
+    folder = filled(own)
+    target = folder / "CURRENT" if "CURRENT" in damage else sorted(folder.glob("MANIFEST-*"))[-1]
+    content = target.read_bytes()
+    target.write_bytes(b"" if "empty" in damage else content[:len(content) // 2] if "truncate" in damage
+                       else os.urandom(len(content)))
+    result = serve_or_stop(own)
+    if "truncate" in damage and result.returncode == 0:
+        return  # A cut at the border of two records is what a crash leaves: RocksDB goes on from there.
+    assert result.returncode == 3, result.stderr
+    assert str(folder) in result.stderr and "GPUEMU_DB" in result.stderr, result.stderr
+
+
+def serve_or_stop(own):
+    """As serve(); a daemon that comes up all the same is stopped after a Ping and counts as 0."""
+    process = subprocess.Popen([str(BIN / "gpuemu-daemon")], cwd=own.project, text=True, env=own.env,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 30
+    while process.poll() is None and time.monotonic() < deadline:
+        try:
+            own.ask("Shutdown", timeout=2)
+            break
+        except OSError:
+            time.sleep(0.05)
+    out, err = process.communicate(timeout=30)
+    return subprocess.CompletedProcess([], process.returncode, out, err)
+
+
+def test_a_database_with_flipped_bytes_never_gives_wrong_results(own):
+    """Either the record is refused, or what is read is what was written."""
+    assert own.run("test", "--cases", "40", "--seed", "1").returncode == 0
+    good = {one["seed"]: one for one in own.ask("ListResults", limit=100)["results"]}
+    own.stop()
+    own.start()  # The log becomes table files.
+    own.stop()
+    tables = sorted((own.home / "db").glob("*.sst"))
+    assert tables and len(good) == 40
+    table = max(tables, key=lambda path: path.stat().st_size)
+    content = bytearray(table.read_bytes())
+    for at in range(100, len(content) - 100, 97):
+        content[at] ^= 0x55
+    table.write_bytes(bytes(content))
+    result = own.run("daemon", "start", "--background")
+    if result.returncode != 0:
+        assert result.returncode == 3 and str(own.home / "db") in result.stderr
+        return
+    reply = own.ask("ListResults", limit=100)
+    if reply["type"] == "Error":
+        assert str(own.home / "db") in reply["message"] and "damaged" in reply["message"]
+        assert own.ask("Ping")["type"] == "Pong"
+    else:
+        assert all(good[one["seed"]] == one for one in reply["results"])
+
+
+def test_without_home_the_variables_are_asked_for(own):
+    result = serve(own, HOME=None, GPUEMU_SOCKET=None, GPUEMU_DB=None)
+    assert result.returncode in (2, 3)
+    assert "HOME" in result.stderr and "GPUEMU_SOCKET" in result.stderr
+    env = {name: value for name, value in own.env.items() if name not in ("HOME", "GPUEMU_SOCKET", "GPUEMU_DB")}
+    cli = subprocess.run([str(BIN / "gpuemu"), "test"], cwd=own.project, env=env, text=True,
+                         stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    assert cli.returncode in (2, 3) and "HOME" in cli.stderr and "GPUEMU_SOCKET" in cli.stderr
+
+
+def test_without_home_both_variables_are_enough(own):
+    result = subprocess.run([str(BIN / "gpuemu"), "test", "--cases", "2"], cwd=own.project, text=True,
+                            env={name: value for name, value in own.env.items() if name != "HOME"},
+                            stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_a_socket_path_over_107_bytes_says_so(own):
+    long = str(own.home / ("s" * 120) / "gpuemu.sock")
+    for result in (serve(own, GPUEMU_SOCKET=long), own.run("test", env={"GPUEMU_SOCKET": long}),
+                   own.run("daemon", "start", "--background", env={"GPUEMU_SOCKET": long})):
+        assert result.returncode in (2, 3), result.stderr
+        assert "107" in result.stderr and "GPUEMU_SOCKET" in result.stderr, result.stderr
+
+
+def test_log_and_database_are_private(own):
+    own.start()
+    for path in own.socket.parent.iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0 or \
+            stat.S_IMODE(path.parent.stat().st_mode) == 0o700, path
+
+
+# --- nothing stays behind ---------------------------------------------------------------------------
+
+def test_stop_in_the_middle_of_a_run_leaves_nothing(own):
+    own.start()
+    with own.client() as client:
+        client.ask("FuzzOp", op_name="twice", fuzz_config=CONFIG, iterations=10**6, fail_fast=False, stream=True)
+        while not any("python" in name_of(pid) for pid in own.processes()):
+            time.sleep(0.01)
+    started = time.monotonic()
+    assert own.run("daemon", "stop").returncode == 0
+    assert not own.leaked() and time.monotonic() - started < 15
+    assert not own.socket.exists()
+
+
+def test_kill_9_of_the_daemon_takes_workers_and_references_along(own):
+    pid = own.start()
+    with own.client() as client:
+        client.ask("FuzzOp", op_name="twice", fuzz_config=CONFIG, iterations=10**6, fail_fast=False, stream=True)
+        while len(own.children(pid)) < 2:
+            time.sleep(0.01)
+        os.kill(pid, 9)
+    assert not own.leaked()
+    own.start()
+    assert own.ask("Ping")["type"] == "Pong"
+
+
+def name_of(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/comm").read_text()
+    except OSError:
+        return ""
