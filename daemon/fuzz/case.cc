@@ -69,7 +69,8 @@ Result<DType> dtype_of(const OpConfig& op, const TensorSpec& spec, DType case_dt
 Layout layout_of(const CasePlan& plan, const TensorSpec& spec, const Shape& shape) {
   if (plan.layout == "transposed" && spec.all_strides_passed) return transposed_layout(shape);
   if (plan.layout != "strided") return contiguous_layout(shape);
-  Stream stream(plan.base_seed, plan.iteration, "layout/" + spec.name);
+  // Not "layout/": its first output has chosen the layout of the case.
+  Stream stream(plan.base_seed, plan.iteration, "strides/" + spec.name);
   const uint64_t kind = stream.below(3);
   if (spec.all_strides_passed && (kind == 2 || shape.size() < 2)) return stepped_layout(shape, 2);
   if (!spec.outer_strides_passed) return contiguous_layout(shape);
