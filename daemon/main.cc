@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/transport/server.h"
+#include "daemon/reference/find_python.h"
 #include "daemon/server/server.h"
 #include "runtime/backends/backends.h"
 
@@ -26,6 +27,9 @@ namespace {
 
 constexpr int kExitOk = 0, kExitUsage = 2, kExitBroken = 3;
 constexpr size_t kLogBytesMax = size_t{8} << 20;
+// Requests at the same time: those that may take long and plenty of short ones. A thread that
+// waits costs a few KiB.
+constexpr size_t kRequestsMax = kLongRequestsMax + 64;
 
 std::map<std::string, std::string> environment() {
   std::map<std::string, std::string> all;
@@ -40,18 +44,6 @@ std::map<std::string, std::string> environment() {
 std::filesystem::path own_folder() {
   std::error_code ignored;
   return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-}
-
-/// The first interpreter that imports NumPy: the configured one, the project's venv, PATH,
-/// Debian's.
-std::string find_python(const Config& config) {
-  if (!config.python.empty()) return config.python;
-  for (const std::string& candidate : {config.folder + "/.venv/bin/python", std::string("python3"),
-                                       std::string("/usr/bin/python3")}) {
-    const std::string command = "'" + candidate + "' -c 'import numpy' >/dev/null 2>&1";
-    if (std::system(command.c_str()) == 0) return candidate;
-  }
-  return "python3";
 }
 
 /// One daemon per database folder: the lock lives as long as the process.
@@ -140,7 +132,7 @@ LanePoolOptions lane_options(const Config& config, const std::string& backend, s
   options.worker.backend = backend;
   options.worker.memory_limit_bytes = config.memory_limit_mb << 20;
   if (config.arch.starts_with("sm_")) options.worker.sm = std::atoi(config.arch.c_str() + 3);
-  options.reference.python = find_python(config);
+  options.reference.python = find_python(config.python, config.folder);
   options.reference.folder = config.folder;
   return options;
 }
@@ -156,6 +148,16 @@ int fail(const Error& failure, int code) {
   return code;
 }
 
+/// What a user can do about a database that does not open.
+Error with_remedy(Error failure) {
+  if (failure.code == ErrorCode::Corruption) {
+    failure.message +=
+        "; restore the folder from a copy, or move it away to start with an empty one, or set "
+        "GPUEMU_DB to another";
+  }
+  return failure;
+}
+
 int serve(const ConfigSources& sources, Config config) {
   StopSignal stop;
   open_log(config);
@@ -163,7 +165,7 @@ int serve(const ConfigSources& sources, Config config) {
   const auto lock = lock_folder(config.db_path);
   if (!lock) return fail(lock.error(), kExitBroken);
   auto store = open_store(config.db_path);
-  if (!store) return fail(store.error(), kExitBroken);
+  if (!store) return fail(with_remedy(store.error()), kExitBroken);
 
   std::vector<DeviceProperties> devices;
   for (DeviceProperties& device : list_devices()) {
@@ -203,9 +205,12 @@ int serve(const ConfigSources& sources, Config config) {
                         .request_stop = [&stop] { stop.request(); }};
   for (const DeviceProperties& device : devices) context.devices.push_back(info_of(device));
 
-  auto server = Server::listen(socket_path, [&context](std::string_view message) {
+  const Server::Handler handler = [&context](std::string_view message) {
     return handle_message(message, context);
-  });
+  };
+  auto server = Server::listen(
+      socket_path, handler,
+      {.threads_max = kRequestsMax, .queued_max = kRequestsMax, .extra_address = ""});
   if (!server) return fail(server.error(), kExitBroken);
   spdlog::info("gpuemu-daemon {} serves {} at {} with {} lanes on {} ({}), references by {}",
                kVersion, file.empty() ? "no gpuemu.toml" : file, socket_path, lanes.size(),

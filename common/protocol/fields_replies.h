@@ -180,10 +180,17 @@ void fields(V& v, R& r) {
   v.required("devices", r.devices);
 }
 
+template <typename V, Is<ConfigSetting> R>
+void fields(V& v, R& r) {
+  v.required("key", r.key);
+  v.required("value", r.value);
+  v.optional("origin", r.origin);
+}
+
 template <typename V, Is<ConfigShowReply> R>
 void fields(V& v, R& r) {
   v.optional("path", r.path);
-  v.json_text("config", r.config);
+  v.required("settings", r.settings);
 }
 
 template <typename V, Is<DaemonStatusReply> R>
@@ -198,8 +205,6 @@ void fields(V& v, R& r) {
   v.optional("workers", r.workers);
   v.optional("jobs_running", r.jobs_running);
   v.optional("requests_served", r.requests_served);
-  v.optional("results_stored", r.results_stored);
-  v.optional("failures_stored", r.failures_stored);
   v.optional("devices", r.devices);
 }
 

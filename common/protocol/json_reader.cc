@@ -210,4 +210,13 @@ void JsonReader::read(const Json& from, Tensor& tensor) {
   error_->message += fmt::format(" with {} bytes of data", tensor.data.size());
 }
 
+void JsonReader::read(const Json& from, CaseInput& input) {
+  read(from, input.tensor);
+  if (error_) return;
+  const Json* const outer = object_;
+  object_ = &from;
+  required("strides", input.strides);
+  object_ = outer;
+}
+
 }  // namespace gpuemu

@@ -74,6 +74,7 @@ class JsonReader {
   void read(const Json& from, WireErrorCode& value);
   void read(const Json& from, std::vector<std::byte>& bytes);
   void read(const Json& from, Tensor& tensor);
+  void read(const Json& from, CaseInput& input);
   int64_t read_signed(const Json& from, int64_t smallest, int64_t largest);
   uint64_t read_unsigned(const Json& from, uint64_t largest);
 

@@ -108,9 +108,15 @@ void JsonWriter::json_text(const char* name, const std::string& json) {
 }
 
 void JsonWriter::write(const Tensor& tensor) {
+  write_tensor(tensor, row_major_strides(tensor.shape));
+}
+
+void JsonWriter::write(const CaseInput& input) { write_tensor(input.tensor, input.strides); }
+
+void JsonWriter::write_tensor(const Tensor& tensor, const Strides& strides) {
   text_ += '{';
   required("shape", tensor.shape);
-  required("strides", row_major_strides(tensor.shape));
+  required("strides", strides);
   required("dtype", tensor.dtype);
   required("data", tensor.data);
   text_ += '}';

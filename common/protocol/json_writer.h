@@ -53,6 +53,7 @@ class JsonWriter {
   void write(const char* value) { write(std::string_view(value)); }
   void write(DType dtype) { write(name_of(dtype)); }
   void write(const Tensor& tensor);
+  void write(const CaseInput& input);
   void write(const std::vector<std::byte>& bytes);
   template <std::integral T>
   void write(T value) {
@@ -99,6 +100,7 @@ class JsonWriter {
 
  private:
   void key(std::string_view name);
+  void write_tensor(const Tensor& tensor, const Strides& strides);
   std::string text_;
 };
 

@@ -61,6 +61,10 @@ class Filler {
     tensor = make_tensor(dtype, Shape(random_() % 4, static_cast<int64_t>(random_() % 4)));
     for (std::byte& byte : tensor.data) fill(byte);
   }
+  void fill(CaseInput& input) {
+    fill(input.tensor);
+    fill(input.strides);
+  }
   template <std::integral T>
   void fill(T& value) {
     value = static_cast<T>(random_() >> (random_() % 64));

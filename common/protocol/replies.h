@@ -98,9 +98,15 @@ struct CiRunCompleteReply {
   bool operator==(const CiRunCompleteReply&) const = default;
 };
 
+/// A packed tensor beside the strides that existing daemons name; they do not address its data.
+struct CaseInput {
+  Tensor tensor;
+  Strides strides;
+  bool operator==(const CaseInput&) const = default;
+};
 struct TestCase {
   uint64_t seed = 0;
-  NamedTensors inputs;
+  std::map<std::string, CaseInput> inputs;
   Shape shape;
   DType dtype = DType::Float32;
   LayoutKind layout = LayoutKind::Contiguous;  ///< Lower case on the wire here.
@@ -194,15 +200,19 @@ struct DevicesReply {
   std::vector<DeviceInfo> devices;
   bool operator==(const DevicesReply&) const = default;
 };
+/// One effective value of the configuration, as `gpuemu config show --origin` prints it.
+struct ConfigSetting {
+  std::string key, value, origin;
+  bool operator==(const ConfigSetting&) const = default;
+};
 struct ConfigShowReply {
-  std::string path;    ///< Of the file in use, "" when there is none.
-  std::string config;  ///< The effective configuration as JSON text.
+  std::string path;  ///< Of the file in use, "" when there is none.
+  std::vector<ConfigSetting> settings;
   bool operator==(const ConfigShowReply&) const = default;
 };
 struct DaemonStatusReply {
   std::string version, backend, socket_path, config_path, storage_path;
   uint64_t pid = 0, uptime_secs = 0, workers = 0, jobs_running = 0, requests_served = 0;
-  uint64_t results_stored = 0, failures_stored = 0;
   std::vector<DeviceInfo> devices;
   bool operator==(const DaemonStatusReply&) const = default;
 };

@@ -213,8 +213,18 @@ void ChildProcess::kill() {
   reap(true);
 }
 
+std::optional<int> ChildProcess::wait(Deadline deadline) {
+  wait_for_end(deadline);
+  if (!ended_ || !WIFEXITED(status_)) return std::nullopt;
+  return WEXITSTATUS(status_);
+}
+
 void ChildProcess::stop(Deadline deadline) {
   socket_.reset();
+  wait_for_end(deadline);
+}
+
+void ChildProcess::wait_for_end(Deadline deadline) {
   while (running() && steady_clock::now() < deadline) {
     // Its standard output closes when it ends, which wakes us without a signal handler.
     pollfd closing{errors_.get(), POLLIN, 0};

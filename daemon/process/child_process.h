@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -51,6 +52,10 @@ class ChildProcess {
   /// Appends what has arrived, at least one byte, at most `bytes_max`.
   Status receive(std::vector<std::byte>& to, size_t bytes_max, Deadline deadline);
 
+  /// Takes what it writes until it ends by itself: its exit code. Nothing when a signal ended it or
+  /// the deadline came first; it is killed then.
+  std::optional<int> wait(Deadline deadline);
+
   /// Kills its process group and every descendant that left the group, and reaps it.
   void kill();
   /// Closes the socket and waits for its own end until the deadline; then kill().
@@ -64,6 +69,7 @@ class ChildProcess {
  private:
   Status wait_for(short events, Deadline deadline);
   void drain_errors();
+  void wait_for_end(Deadline deadline);  ///< Then kill().
   void reap(bool block);
 
   pid_t pid_ = -1;

@@ -76,6 +76,12 @@ TEST(ChildProcess, TellsHowTheChildEnded) {
   EXPECT_EQ(child.error_tail(), "why\n");
 }
 
+TEST(ChildProcess, WaitsForAnEndByItself) {
+  EXPECT_EQ(shell("head -c 300000 /dev/zero; exit 3").wait(deadline_after(10'000)), 3);
+  EXPECT_EQ(shell("kill -9 $$").wait(deadline_after(10'000)), std::nullopt);
+  EXPECT_EQ(shell("exec sleep 60").wait(deadline_after(20)), std::nullopt);
+}
+
 TEST(ChildProcess, KillTakesADescendantThatLeftTheGroup) {
   ChildProcess child = shell("setsid sleep 60 & echo $! >&3; wait");
   std::vector<std::byte> bytes;

@@ -179,10 +179,11 @@ Reply fuzz_script_op(const OpConfig& op, const FuzzOpRequest& request, Call& cal
     ++(result.passed ? reply.passed : reply.failed);
     ++control.done;
     if (result.passed) continue;
-    ++control.failures;
+    control.failed(log_line(result));
     if (reply.failures.size() < kFailuresListedMax) reply.failures.push_back(std::move(result));
     if (request.fail_fast) break;
   }
+  bound_snapshots(reply.failures);
   return reply;
 }
 

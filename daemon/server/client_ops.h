@@ -23,4 +23,15 @@ Reply fuzz_script_op(const OpConfig& op, const FuzzOpRequest& request, Call& cal
 ValidationResult judge_script(const Config& config, const OpConfig& op, const NamedTensors& inputs,
                               const Kwargs& kwargs, Lane& lane);
 
+/// A stored failure of an op with an op script. References outlive the search.
+struct ScriptCase {
+  const Config& config;
+  const OpConfig& op;
+  const ValidationResult& failure;  ///< REQUIRES: has repro_info.
+  const NamedTensors& inputs;
+};
+/// Minimize for it (minimize_script.cc): every trial runs op script and reference.
+Reply minimize_script_case(const ScriptCase& given, const MinimizeRequest& request, Call& call,
+                           JobControl& control);
+
 }  // namespace gpuemu

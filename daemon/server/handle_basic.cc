@@ -32,7 +32,13 @@ Reply handle(const ShutdownRequest&, Call& call) {
 Reply handle(const DevicesRequest&, Call& call) { return DevicesReply{call.context.devices}; }
 
 Reply handle(const ConfigShowRequest&, Call& call) {
-  return ConfigShowReply{call.context.config_file, "{}"};
+  const auto config = call.context.config.current();
+  if (!config) return config_error(config.error());
+  ConfigShowReply shown{(*config)->file, {}};
+  for (const Config::Setting& setting : (*config)->settings) {
+    shown.settings.push_back({setting.key, setting.value, setting.origin});
+  }
+  return shown;
 }
 
 Reply handle(const DaemonStatusRequest&, Call& call) {
@@ -53,8 +59,7 @@ Reply handle(const DaemonStatusRequest&, Call& call) {
 }
 
 Reply handle(const JobStatusRequest& request, Call& call) {
-  auto status =
-      call.context.jobs.status(request.job_id, std::chrono::milliseconds(request.wait_ms));
+  auto status = call.context.jobs.status(request);
   if (!status) return error_reply(status.error());
   return *std::move(status);
 }

@@ -4,6 +4,7 @@
 #include "common/base/limits.h"
 #include "daemon/server/client_ops.h"
 #include "daemon/server/handlers.h"
+#include "daemon/server/restrict_op.h"
 
 namespace gpuemu {
 namespace {
@@ -18,16 +19,11 @@ CampaignEvents events_of(ServerContext& context, JobControl& control) {
     GPUEMU_TRY(context.store.put_results(results));
     for (const ResultToKeep& kept : results) {
       ++control.done;
-      if (kept.is_failure) ++control.failures;
+      if (kept.is_failure) control.failed(log_line(kept.result));
     }
     return ok_status();
   };
   return events;
-}
-
-Reply as_plain_or_job(bool stream, Call& call, const JobTable::Work& work) {
-  if (stream) return JobStartedReply{call.context.jobs.start(work)};
-  return call.context.jobs.run(call.key, work);
 }
 
 Reply run_tests(const RunTestsRequest& request, Call& call, JobControl& control) {
@@ -48,6 +44,7 @@ Reply run_tests(const RunTestsRequest& request, Call& call, JobControl& control)
   auto report =
       (*project)->campaign().run(options, events_of(call.context, control), control.cancel);
   if (!report) return error_reply(report.error());
+  for (OpTestReport& op : report->ops) bound_snapshots(op.failures);
   report->backend = call.context.backend;
   if (!call.context.devices.empty()) report->device = call.context.devices.front().name;
   return *std::move(report);
@@ -81,6 +78,7 @@ FuzzResultsReply fuzz_results(const TestReportReply& report) {
       if (results.failures.size() < kFailuresListedMax) results.failures.push_back(failure);
     }
   }
+  bound_snapshots(results.failures);
   return results;
 }
 
@@ -119,7 +117,12 @@ Reply fuzz_op(const FuzzOpRequest& request, Call& call, JobControl& control) {
         fmt::format("iterations is {}, the limit is {}", request.iterations, kIterationsMax)};
   }
   if (op->mode == ExecutionMode::Kernel) {
-    return fuzz_kernel_op(*op, request, call, **project, control);
+    if (!request.config) return fuzz_kernel_op(*op, request, call, **project, control);
+    auto restricted = restrict_op((*project)->config(), op->name, *request.config);
+    if (!restricted) return error_reply(restricted.error());
+    Project narrow(std::make_shared<const Config>(*std::move(restricted)), call.context.lanes,
+                   call.context.cache_folder, call.context.arch);
+    return fuzz_kernel_op(*narrow.config().find_op(op->name), request, call, narrow, control);
   }
   return fuzz_script_op(*op, request, call, (*project)->config(), control);
 }

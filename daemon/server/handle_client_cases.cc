@@ -6,6 +6,30 @@
 namespace gpuemu {
 namespace {
 
+// Tensors of one reply, before base64 makes them a third larger: it must fit kMessageBytesMax.
+constexpr uint64_t kReplyTensorBytesMax = kMessageBytesMax / 2;
+
+/// Bytes of the inputs of cases 0 to count - 1, without making them; stops above the limit.
+Result<uint64_t> bytes_of_cases(const FuzzConfig& fuzz, const std::vector<std::string>& names,
+                                uint64_t count) {
+  uint64_t bytes = 0;
+  for (uint64_t number = 0; number < count && bytes <= kReplyTensorBytesMax; ++number) {
+    const LegacyPlan plan = GPUEMU_TRY(plan_legacy_case(fuzz, names, number));
+    for (const Shape& shape : plan.input_shapes) {
+      bytes += static_cast<uint64_t>(element_count(shape)) * byte_size(plan.dtype);
+    }
+  }
+  return bytes;
+}
+
+TestCase to_wire(LegacyCase made) {
+  TestCase out{made.case_seed, {}, made.shape, made.dtype, made.layout};
+  for (auto& [name, tensor] : made.inputs) {
+    out.inputs[name] = {std::move(tensor), made.input_strides[name]};
+  }
+  return out;
+}
+
 std::variant<std::vector<TestCase>, ErrorReply> make_cases(const std::string& op_name,
                                                            const FuzzConfig& fuzz, uint64_t count,
                                                            Call& call) {
@@ -18,12 +42,19 @@ std::variant<std::vector<TestCase>, ErrorReply> make_cases(const std::string& op
     return ErrorReply{WireErrorCode::InvalidRequest,
                       fmt::format("count is {}, the limit is {}", count, kBatchCasesMax)};
   }
+  const auto bytes = bytes_of_cases(fuzz, op->input_names, count);
+  if (!bytes) return error_reply(bytes.error());
+  if (*bytes > kReplyTensorBytesMax) {
+    return ErrorReply{WireErrorCode::InvalidRequest,
+                      fmt::format("{} cases of these shapes hold more than {} bytes; ask for "
+                                  "fewer cases at a time or for smaller shapes",
+                                  count, kReplyTensorBytesMax)};
+  }
   std::vector<TestCase> cases;
   for (uint64_t number = 0; number < count; ++number) {
     auto made = make_legacy_case(fuzz, op->input_names, number);
     if (!made) return error_reply(made.error());
-    cases.push_back(
-        {made->case_seed, std::move(made->inputs), made->shape, made->dtype, made->layout});
+    cases.push_back(to_wire(*std::move(made)));
   }
   return cases;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "daemon/minimize/minimize.h"
+#include "daemon/server/client_ops.h"
 #include "daemon/server/handlers.h"
 #include "daemon/server/stored_failure.h"
 
@@ -23,18 +24,15 @@ class Trials {
     ++control_.failures;
     return name_of(outcome->result.failures.front().kind);
   }
-  std::optional<std::string> run_dims(const Dims& dims) {
-    const auto smaller = with_dims(op_, plan_, dims);
+  std::optional<std::string> run_choice(const CaseChoice& choice) {
+    const auto smaller = with_choice(choice);
     return smaller ? run(*smaller) : std::nullopt;
   }
-  std::optional<std::string> run_values(const ValueChoice& choice) {
-    return run(with_values(choice));
-  }
-  CasePlan with_values(const ValueChoice& choice) const {
+  Result<CasePlan> with_choice(const CaseChoice& choice) const {
     CasePlan simpler = plan_;
-    simpler.value_strategy = choice.strategy;
-    simpler.value_scale = choice.scale;
-    return simpler;
+    simpler.value_strategy = choice.values.strategy;
+    simpler.value_scale = choice.values.scale;
+    return with_dims(op_, simpler, choice.dims);
   }
   const CasePlan& plan() const { return plan_; }
   void accept(CasePlan plan) { plan_ = std::move(plan); }
@@ -53,6 +51,17 @@ Dims lower_bounds(const OpConfig& op) {
     if (!dim.values.empty()) lower[dim.name] = *std::ranges::min_element(dim.values);
   }
   return lower;
+}
+
+/// The dims that may have listed sizes only.
+std::map<std::string, std::vector<int64_t>> listed_sizes(const OpConfig& op) {
+  std::map<std::string, std::vector<int64_t>> sizes;
+  for (const DimSpec& dim : op.dims) {
+    if (!dim.is_set) continue;
+    sizes[dim.name] = dim.values;
+    std::ranges::sort(sizes[dim.name]);
+  }
+  return sizes;
 }
 
 /// Seeds of minimized cases are derived, so that they never stand for the original.
@@ -102,6 +111,13 @@ Reply minimize(const MinimizeRequest& request, Call& call, JobControl& control) 
   if (!project) return config_error(project.error());
   const OpConfig* op = (*project)->config().find_op(failure->op_name);
   if (op == nullptr) return op_not_found((*project)->config(), failure->op_name);
+  if (op->mode == ExecutionMode::ScriptBased && !op->op_script.empty() && failure->repro_info &&
+      failure->repro_info->fuzz_config) {
+    const auto inputs = stored_inputs(*failure);
+    if (!inputs) return error_reply(inputs.error());
+    return minimize_script_case({(*project)->config(), *op, *failure, *inputs}, request, call,
+                                control);
+  }
   if (op->mode != ExecutionMode::Kernel || !failure->repro_info ||
       !failure->repro_info->base_seed) {
     return ErrorReply{WireErrorCode::InvalidRequest,
@@ -119,26 +135,17 @@ Reply minimize(const MinimizeRequest& request, Call& call, JobControl& control) 
                       fmt::format("the case {} of '{}' passes now; there is nothing to minimize",
                                   failure->seed, failure->op_name)};
   }
-  const auto cancelled = [&control] { return control.cancel.load(); };
-  uint64_t count = 0;
-  if (request.strategy == MinimizeStrategy::BinarySearchDims) {
-    const DimsMinimum minimum = minimize_dims(
-        plan->dims, *kind, [&](const Dims& dims) { return trials.run_dims(dims); },
-        {.lower = lower_bounds(*op), .trials_max = request.max_iters, .cancelled = cancelled});
-    count = minimum.trials;
-    auto smallest = with_dims(*op, *plan, minimum.dims);
-    if (smallest) trials.accept(*std::move(smallest));
-  } else {
-    ValueOptions options;
-    options.trials_max = request.max_iters;
-    options.cancelled = cancelled;
-    const ValueMinimum minimum = minimize_values(
-        {plan->value_strategy, plan->value_scale}, *kind,
-        [&](const ValueChoice& choice) { return trials.run_values(choice); }, options);
-    count = minimum.trials;
-    trials.accept(trials.with_values(minimum.choice));
-  }
-  return finish(*op, *failure, trials, count, **project, call);
+  CaseSearch search{.lower = lower_bounds(*op), .sizes = listed_sizes(*op)};
+  search.change_dims = request.strategy == MinimizeStrategy::BinarySearchDims;
+  search.trials_max = request.max_iters;
+  search.cancelled = [&control] { return control.cancel.load(); };
+  const CaseMinimum minimum = minimize_case(
+      {plan->dims, {plan->value_strategy, plan->value_scale}}, *kind,
+      [&](const CaseChoice& choice) { return trials.run_choice(choice); }, search);
+  auto smallest = trials.with_choice(minimum.choice);
+  if (!smallest) return error_reply(smallest.error());
+  trials.accept(*std::move(smallest));
+  return finish(*op, *failure, trials, minimum.trials, **project, call);
 }
 
 }  // namespace
@@ -148,8 +155,7 @@ Reply handle(const MinimizeRequest& request, Call& call) {
   const JobTable::Work work = [request, kept](JobControl& control) mutable {
     return minimize(request, kept, control);
   };
-  if (request.stream) return JobStartedReply{call.context.jobs.start(work)};
-  return call.context.jobs.run(call.key, work);
+  return as_plain_or_job(request.stream, call, work);
 }
 
 }  // namespace gpuemu

@@ -1,6 +1,7 @@
 // Stored results, failures and baselines of results.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "daemon/server/handlers.h"
 
@@ -20,15 +21,21 @@ size_t bounded(uint64_t limit) {
   return static_cast<size_t>(std::min<uint64_t>(limit, kListedMax));
 }
 
+/// The result of the same op and seed, else the first of the same op. `baseline` is in order of
+/// (op, seed), as the store gives it.
 const ValidationResult* matching(const std::vector<ValidationResult>& baseline,
                                  const ValidationResult& current) {
-  const ValidationResult* same_op = nullptr;
-  for (const ValidationResult& old : baseline) {
-    if (old.op_name != current.op_name) continue;
-    if (old.seed == current.seed) return &old;
-    if (same_op == nullptr) same_op = &old;
-  }
-  return same_op;
+  const auto key = [](const ValidationResult& one) {
+    return std::pair(std::string_view(one.op_name), one.seed);
+  };
+  const auto of_op = [&](auto at) {
+    return at != baseline.end() && at->op_name == current.op_name;
+  };
+  const auto same = std::ranges::lower_bound(baseline, key(current), {}, key);
+  if (of_op(same) && same->seed == current.seed) return &*same;
+  const auto first = std::ranges::lower_bound(
+      baseline, std::pair(std::string_view(current.op_name), uint64_t{0}), {}, key);
+  return of_op(first) ? &*first : nullptr;
 }
 
 BaselineComparison compare(const ValidationResult& current, const ValidationResult* old) {
@@ -49,6 +56,7 @@ BaselineComparison compare(const ValidationResult& current, const ValidationResu
 
 Reply results_reply(Result<std::vector<ValidationResult>> listed) {
   if (!listed) return error_reply(listed.error());
+  bound_snapshots(*listed);
   return ResultsReply{*std::move(listed)};
 }
 
@@ -72,8 +80,10 @@ Reply handle(const StoreBaselineRequest& request, Call& call) {
   if (request.tag.empty()) {
     return ErrorReply{WireErrorCode::InvalidRequest, "a baseline needs a tag, got ''"};
   }
-  const auto results = call.context.store.list_results(kListedMax);
+  auto results = call.context.store.list_results(std::numeric_limits<size_t>::max());
   if (!results) return error_reply(results.error());
+  // A comparison looks at verdicts and differences only.
+  for (ValidationResult& result : *results) result.repro_info.reset();
   const Status stored = call.context.store.put_baseline(request.tag, *results);
   if (!stored) return error_reply(stored.error());
   return OkReply{};

@@ -1,17 +1,10 @@
 // Reproduce and GetCase: a stored failure made again from its seed.
-#include "common/tensor/snapshot.h"
 #include "daemon/server/client_ops.h"
 #include "daemon/server/handlers.h"
 #include "daemon/server/stored_failure.h"
 
 namespace gpuemu {
 namespace {
-
-/// The stored inputs of a case that a client submitted.
-Result<NamedTensors> stored_inputs(const ValidationResult& failure) {
-  if (!failure.repro_info || !failure.repro_info->input_snapshot) return NamedTensors{};
-  return decode_legacy_snapshot(*failure.repro_info->input_snapshot);
-}
 
 /// A failure of a generated kernel case, run again with the configuration of now.
 Reply rerun_kernel_case(const ValidationResult& failure, const OpConfig& op, Project& project,

@@ -59,6 +59,13 @@ Result<std::unique_ptr<Project>> open_project(Call& call);
 ErrorReply config_error(const Error& error);
 /// OpNotFound with the names there are.
 ErrorReply op_not_found(const Config& config, const std::string& name);
+/// The reply of `work`, or with `stream` the number of the job that runs it.
+Reply as_plain_or_job(bool stream, Call& call, const JobTable::Work& work);
+/// One failure as a line of a job's log.
+std::string log_line(const ValidationResult& failure);
+/// Leaves out input snapshots (clients may miss them) where all of them would make a reply that is
+/// too large. Reproduce still finds every one.
+void bound_snapshots(std::vector<ValidationResult>& results);
 /// A fresh seed from the operating system.
 uint64_t fresh_seed();
 /// Whole seconds since 1970 UTC.

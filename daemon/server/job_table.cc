@@ -12,9 +12,25 @@ namespace {
 
 // Finished jobs whose result a slow client may still fetch.
 constexpr size_t kFinishedJobsKept = 64;
-constexpr std::chrono::milliseconds kStatusWaitMax{10'000};
+constexpr uint64_t kStatusWaitMillisecondsMax = 10'000;
+// Each has threads of its own and waits for the same lanes.
+constexpr size_t kJobsRunningMax = 64;
+// Lines of a job's log: the first failures tell the story, all of them are in storage.
+constexpr size_t kLogLinesMax = 1000;
 
 }  // namespace
+
+void JobControl::failed(std::string line) {
+  ++failures;
+  const std::lock_guard lock(mutex_);
+  if (log_.size() < kLogLinesMax) log_.push_back(std::move(line));
+}
+
+std::vector<std::string> JobControl::log(uint64_t from) const {
+  const std::lock_guard lock(mutex_);
+  if (from >= log_.size()) return {};
+  return {log_.begin() + static_cast<std::ptrdiff_t>(from), log_.end()};
+}
 
 struct JobTable::Job {
   JobControl control;
@@ -70,9 +86,14 @@ void JobTable::forget_old() {
   }
 }
 
-uint64_t JobTable::start(Work work) {
+Result<uint64_t> JobTable::start(Work work) {
   const std::lock_guard lock(mutex_);
   forget_old();
+  if (running_jobs() >= kJobsRunningMax) {
+    return error(ErrorCode::ResourceExhausted,
+                 "{} jobs are running, the limit; wait for one or cancel one (JobCancel)",
+                 kJobsRunningMax);
+  }
   auto job = std::make_shared<Job>();
   job->control.cancel = stopping_;
   const uint64_t id = next_id_++;
@@ -105,13 +126,15 @@ std::shared_ptr<JobTable::Job> JobTable::find(uint64_t job_id) const {
   return at == jobs_.end() ? nullptr : at->second;
 }
 
-Result<JobStatusReply> JobTable::status(uint64_t job_id, std::chrono::milliseconds wait) {
-  const std::shared_ptr<Job> job = find(job_id);
-  if (job == nullptr) return error(ErrorCode::NotFound, "no job {}", job_id);
+Result<JobStatusReply> JobTable::status(const JobStatusRequest& request) {
+  const std::shared_ptr<Job> job = find(request.job_id);
+  if (job == nullptr) return error(ErrorCode::NotFound, "no job {}", request.job_id);
   std::unique_lock lock(job->mutex);
-  job->changed.wait_for(lock, std::min(wait, kStatusWaitMax), [&] { return job->finished; });
+  const auto wait = static_cast<int64_t>(std::min(request.wait_ms, kStatusWaitMillisecondsMax));
+  job->changed.wait_for(lock, std::chrono::milliseconds(wait), [&] { return job->finished; });
   JobStatusReply status;
-  status.job_id = job_id;
+  status.job_id = request.job_id;
+  status.log = job->control.log(request.log_from);
   status.done = job->control.done;
   status.total = job->control.total;
   status.failures = job->control.failures;
@@ -154,7 +177,11 @@ void JobTable::stop() {
 
 size_t JobTable::running() const {
   const std::lock_guard lock(mutex_);
-  size_t count = by_key_.size();
+  return by_key_.size() + running_jobs();
+}
+
+size_t JobTable::running_jobs() const {
+  size_t count = 0;
   for (const auto& [id, job] : jobs_) {
     const std::lock_guard job_lock(job->mutex);
     count += job->finished ? 0 : 1;

@@ -10,15 +10,27 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "common/protocol/replies.h"
+#include "common/protocol/requests.h"
 
 namespace gpuemu {
 
 /// What running work tells and is told. Members may be used by any thread.
-struct JobControl {
+class JobControl {
+ public:
   std::atomic<bool> cancel{false};
   std::atomic<uint64_t> done{0}, total{0}, failures{0};
+
+  /// Counts a failure and adds a line about it to the job's log, which keeps the first ones.
+  void failed(std::string line);
+  /// Lines from number `from` on.
+  std::vector<std::string> log(uint64_t from) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> log_;  // Guarded by mutex_.
 };
 
 class JobTable {
@@ -30,14 +42,14 @@ class JobTable {
   JobTable(const JobTable&) = delete;
   JobTable& operator=(const JobTable&) = delete;
 
-  /// Runs `work` on a thread of its own.
-  uint64_t start(Work work);
+  /// Runs `work` on a thread of its own. ResourceExhausted when too many run already.
+  Result<uint64_t> start(Work work);
   /// Runs `work` here; a second call with the same `key` while it runs waits for the same answer.
   /// That is what a client's resend after 60 s needs.
   Reply run(const std::string& key, const Work& work);
 
-  /// NotFound for an unknown job. Waits up to `wait` for a change of state.
-  Result<JobStatusReply> status(uint64_t job_id, std::chrono::milliseconds wait);
+  /// NotFound for an unknown job. Waits up to wait_ms, bounded, for its end.
+  Result<JobStatusReply> status(const JobStatusRequest& request);
   Status cancel(uint64_t job_id);
   /// Cancels everything and waits for it.
   void stop();
@@ -46,6 +58,7 @@ class JobTable {
  private:
   struct Job;
   std::shared_ptr<Job> find(uint64_t job_id) const;
+  size_t running_jobs() const;  ///< REQUIRES: mutex_ is held.
   void forget_old();
 
   mutable std::mutex mutex_;

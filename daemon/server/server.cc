@@ -6,6 +6,51 @@
 #include "daemon/server/handlers.h"
 
 namespace gpuemu {
+namespace {
+
+// Snapshots of one reply; base64 makes them a third larger.
+constexpr size_t kSnapshotReplyBytesMax = size_t{64} << 20;
+
+/// Requests that wait for a lane or for a compiler, and may do so for a minute and more.
+bool may_take_long(const Request& request) {
+  return std::holds_alternative<ValidateOpRequest>(request) ||
+         std::holds_alternative<SubmitOutputRequest>(request) ||
+         std::holds_alternative<FuzzOpRequest>(request) ||
+         std::holds_alternative<RunTestsRequest>(request) ||
+         std::holds_alternative<ReproduceRequest>(request) ||
+         std::holds_alternative<MinimizeRequest>(request) ||
+         std::holds_alternative<JobStatusRequest>(request);
+}
+
+/// Keeps count of the long requests under way.
+class LongRequest {
+ public:
+  explicit LongRequest(std::atomic<size_t>& count) : count_(count), number_(++count) {}
+  ~LongRequest() { --count_; }
+  LongRequest(const LongRequest&) = delete;
+  LongRequest& operator=(const LongRequest&) = delete;
+  size_t number() const { return number_; }
+
+ private:
+  std::atomic<size_t>& count_;
+  const size_t number_;
+};
+
+Reply dispatch(const Request& request, Call& call) {
+  return std::visit([&](const auto& one) -> Reply { return handle(one, call); }, request);
+}
+
+/// Refuses what would leave no thread for Ping, Shutdown and the rest.
+Reply dispatch_long(const Request& request, Call& call) {
+  const LongRequest counted(call.context.long_requests);
+  if (counted.number() <= kLongRequestsMax) return dispatch(request, call);
+  return ErrorReply{WireErrorCode::InternalError,
+                    fmt::format("{} requests are running or waiting for a device, the limit; send "
+                                "{} again when some of them are done",
+                                kLongRequestsMax, type_of(request))};
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Project>> open_project(Call& call) {
   ServerContext& context = call.context;
@@ -25,6 +70,29 @@ ErrorReply op_not_found(const Config& config, const std::string& name) {
                       known.empty() ? "none" : known)};
 }
 
+Reply as_plain_or_job(bool stream, Call& call, const JobTable::Work& work) {
+  if (!stream) return call.context.jobs.run(call.key, work);
+  const auto job = call.context.jobs.start(work);
+  if (!job) return error_reply(job.error());
+  return JobStartedReply{*job};
+}
+
+std::string log_line(const ValidationResult& failure) {
+  const bool told = !failure.failures.empty();
+  return fmt::format("{} {} [{}] {}", failure.seed, failure.op_name,
+                     told ? name_of(failure.failures.front().kind) : "",
+                     told ? failure.failures.front().message : "");
+}
+
+void bound_snapshots(std::vector<ValidationResult>& results) {
+  size_t bytes = 0;
+  for (ValidationResult& result : results) {
+    if (!result.repro_info || !result.repro_info->input_snapshot) continue;
+    bytes += result.repro_info->input_snapshot->size();
+    if (bytes > kSnapshotReplyBytesMax) result.repro_info->input_snapshot.reset();
+  }
+}
+
 uint64_t fresh_seed() {
   std::random_device device;
   return (uint64_t{device()} << 32) | device();
@@ -42,8 +110,8 @@ std::string handle_message(std::string_view message, ServerContext& context) {
     const auto request = decode_request(message);
     if (!request) return encode_reply(error_reply(request.error()));
     Call call{context, std::string(message)};
-    return encode_reply(
-        std::visit([&](const auto& one) -> Reply { return handle(one, call); }, *request));
+    return encode_reply(may_take_long(*request) ? dispatch_long(*request, call)
+                                                : dispatch(*request, call));
   } catch (const std::exception& surprise) {  // The last net: a request must not end the daemon.
     return encode_reply(ErrorReply{WireErrorCode::InternalError, surprise.what()});
   }

@@ -28,7 +28,12 @@ struct ServerContext {
   std::function<void()> request_stop;  ///< Called by Shutdown; must not block.
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
   std::atomic<uint64_t> requests{0};
+  std::atomic<size_t> long_requests{0};  ///< Of those under way.
 };
+
+/// Requests that run kernels or scripts at the same time, waiting ones included. The transport must
+/// handle more requests at once, so that Ping and Shutdown are answered whatever others ask.
+inline constexpr size_t kLongRequestsMax = 448;
 
 /// Version of the program, as Pong and `gpuemu version` say it.
 inline constexpr char kVersion[] = GPUEMU_VERSION;

@@ -3,6 +3,8 @@
 
 #include <set>
 
+#include "common/tensor/snapshot.h"
+
 namespace gpuemu {
 namespace {
 
@@ -10,6 +12,11 @@ constexpr uint64_t kExactInDouble = uint64_t{1} << 53;
 constexpr size_t kFailuresSearched = 10'000;
 
 }  // namespace
+
+Result<NamedTensors> stored_inputs(const ValidationResult& failure) {
+  if (!failure.repro_info || !failure.repro_info->input_snapshot) return NamedTensors{};
+  return decode_legacy_snapshot(*failure.repro_info->input_snapshot);
+}
 
 Result<ValidationResult> find_failure(Store& store, uint64_t seed, const std::string& op) {
   auto exact = store.failure(seed, op);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/protocol/records.h"
+#include "common/tensor/tensor.h"
 #include "daemon/storage/store.h"
 
 namespace gpuemu {
@@ -10,5 +11,8 @@ namespace gpuemu {
 /// through a program with double precision numbers: the one failure whose seed rounds to the same
 /// double. NotFound, or InvalidArgument when several fit.
 Result<ValidationResult> find_failure(Store& store, uint64_t seed, const std::string& op);
+
+/// The inputs that are stored with a failure of an existing client's op; none when there are none.
+Result<NamedTensors> stored_inputs(const ValidationResult& failure);
 
 }  // namespace gpuemu

@@ -1,0 +1,216 @@
+"""The function form: reference(**inputs) in this interpreter, on NumPy arrays."""
+import ast
+import inspect
+import os
+import sys
+import traceback
+import types
+
+import numpy
+
+from host_arena import Writer, packed_bytes
+from host_common import HOST_PID, Failure, Tail, script_error, with_output
+
+CONSTANTS = {"True": True, "False": False, "None": None}
+
+
+def bound_names(body):
+    """Names that module-level statements bind, without running them."""
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield from (alias.asname or alias.name for alias in node.names)
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (target.id for target in targets if isinstance(target, ast.Name))
+        elif isinstance(node, (ast.If, ast.Try, ast.With)):
+            for part in ("body", "orelse", "finalbody"):
+                yield from bound_names(getattr(node, part, []))
+            for handler in getattr(node, "handlers", []):
+                yield from bound_names(handler.body)
+
+
+class Scripts:
+    """Loaded scripts by path; a changed file is loaded anew."""
+
+    def __init__(self):
+        self.loaded = {}
+
+    def function_module(self, path):
+        """The module, loaded; None when the script has no `reference` and must run as a process."""
+        try:
+            status = os.stat(path)
+            stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
+            if self.loaded.get(path, (None,))[0] == stamp:
+                return self.loaded[path][1]
+            with open(path, "rb") as file:
+                source = file.read()
+        except OSError as failure:
+            raise script_error(f"reference script {path}: {failure.strerror}")
+        try:
+            tree = ast.parse(source, path)
+        except (SyntaxError, ValueError, RecursionError) as failure:
+            raise script_error(f"reference script {path} does not parse: {failure}")
+        module = None
+        if "reference" in bound_names(tree.body):
+            module = types.ModuleType(f"gpuemu_reference_{len(self.loaded)}")
+            module.__file__ = path
+            sys.modules[module.__name__] = module
+            exec(compile(tree, path, "exec"), module.__dict__)
+            if not callable(getattr(module, "reference", None)):
+                raise script_error(f"reference script {path}: `reference` is not a function")
+        self.loaded[path] = (stamp, module)
+        return module
+
+
+scripts = Scripts()
+
+
+def array_of(tensor, raw):
+    """A read-only copy: what a script keeps or changes is never the arena."""
+    dtype, content = tensor["dtype"], packed_bytes(tensor)
+    if dtype == "bfloat16":
+        bits = numpy.frombuffer(content, numpy.uint16).astype(numpy.uint32)
+        array = (bits << 16).view(numpy.float32)
+        if not raw:
+            array = array.astype(numpy.float64)
+    else:
+        array = numpy.frombuffer(content, dtype)
+        if not raw and dtype not in ("bool", "uint64"):
+            array = array.astype(numpy.float64 if array.dtype.kind == "f" else numpy.int64)
+    array = array.reshape(tensor["shape"])
+    array.flags.writeable = False
+    return array
+
+
+def call_with(function, values, what):
+    """Calls with those of `values` that the signature names."""
+    parameters = inspect.signature(function).parameters.values()
+    positional, named = [], {}
+    for parameter in parameters:
+        if parameter.kind == parameter.VAR_KEYWORD:
+            named.update(values)
+        elif parameter.kind == parameter.VAR_POSITIONAL:
+            continue
+        elif parameter.name in values:
+            if parameter.kind == parameter.POSITIONAL_ONLY:
+                positional.append(values[parameter.name])
+            else:
+                named[parameter.name] = values[parameter.name]
+        elif parameter.default is parameter.empty:
+            raise script_error(f"{what} has the parameter `{parameter.name}`, which the case does "
+                               f"not have; it has: {', '.join(sorted(values))}")
+    for parameter in parameters:
+        if parameter.kind == parameter.POSITIONAL_ONLY:
+            named.pop(parameter.name, None)
+    return function(*positional, **named)
+
+
+def by_name(answer, names, what):
+    """The answer as (name, array) pairs in declared order."""
+    if isinstance(answer, dict):
+        wanted = names or list(answer)
+        missing = [name for name in wanted if name not in answer]
+        if missing:
+            raise script_error(f"{what} returned {sorted(answer)}, without {', '.join(missing)}")
+        return [(name, answer[name]) for name in wanted]
+    several = isinstance(answer, tuple) or (isinstance(answer, list) and len(names) > 1)
+    parts = list(answer) if several else [answer]
+    if names and len(parts) != len(names):
+        raise script_error(f"{what} returned {len(parts)} arrays, declared are {len(names)}: "
+                           f"{', '.join(names)}")
+    if not names:
+        names = ["output"] if len(parts) == 1 else [f"output{i}" for i in range(len(parts))]
+    return list(zip(names, parts))
+
+
+def normal(value, what):
+    """float64, int64 (uint64 where the values need it) or bool, packed row-major."""
+    if value is None:
+        raise script_error(f"{what} returned None")
+    array = numpy.asarray(value)
+    kind = array.dtype.kind
+    if kind == "f" or array.dtype.name in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
+        array = array.astype(numpy.float64)
+    elif kind == "i" or (kind == "u" and (array.size == 0 or int(array.max()) < 2**63)):
+        array = array.astype(numpy.int64)
+    elif kind not in "ub":
+        raise script_error(f"{what} returned the dtype {array.dtype}; expected a float, an "
+                           f"integer or a bool array")
+    return numpy.ascontiguousarray(array).reshape(array.shape)
+
+
+def store(pairs, writer, what):
+    stored = []
+    for name, value in pairs:
+        array = normal(value, f"{what} for {name}")
+        content = memoryview(array.reshape(-1)).cast("B") if array.size else b""
+        stored.append(writer.append(name, str(array.dtype), array.shape, content))
+    return stored
+
+
+def scales_of(module, values, outputs, writer, names):
+    pairs = by_name(call_with(module.error_scale, values, "error_scale()"), names, "error_scale()")
+    spread = []
+    for (name, value), output in zip(pairs, outputs):
+        try:
+            array = numpy.asarray(value, numpy.float64)
+            spread.append((name, numpy.broadcast_to(array, output["shape"])))
+        except (TypeError, ValueError) as failure:
+            raise script_error(f"error_scale() for {name}: {failure}; the output's shape is "
+                               f"{output['shape']}")
+    return store(spread, writer, "error_scale()")
+
+
+def number_or_text(text):
+    """What a client meant by an argument that it had to send as text."""
+    if text in CONSTANTS:
+        return CONSTANTS[text]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
+def run_function(module, request):
+    raw = bool(getattr(module, "RAW", False))
+    values = {name: number_or_text(text) for name, text in request["kwargs"].items()}
+    values.update((name, float(text)) for name, text in request["numbers"].items())
+    values.update(request["integers"])
+    values.update((tensor["name"], array_of(tensor, raw)) for tensor in request["inputs"])
+    writer, names = Writer(request["result_offset"]), request["output_names"]
+    pairs = by_name(call_with(module.reference, values, "reference()"), names, "reference()")
+    outputs = store(pairs, writer, "reference()")
+    scales = []
+    if request["want_scale"] and callable(getattr(module, "error_scale", None)):
+        scales = scales_of(module, values, outputs, writer, [name for name, _ in pairs])
+    return {"outputs": outputs, "scales": scales, "function_form": True}
+
+
+def try_function(request):
+    """The reply, or None when the script must run as a process."""
+    path, printed = request["script"], Tail()
+    before = sys.stdout, sys.stderr, list(sys.path)
+    sys.stdout = sys.stderr = printed
+    sys.path.insert(0, os.path.dirname(path))
+    try:
+        with numpy.errstate(all="ignore"):
+            module = scripts.function_module(path)
+            return None if module is None else run_function(module, request)
+    except Failure as failure:
+        raise Failure(failure.code, with_output(f"{path}: {failure}", printed.text()))
+    except SystemExit as end:
+        raise script_error(with_output(f"{path} called sys.exit({end.code!r}) in the function form",
+                                       printed.text()))
+    except BaseException as failure:
+        trace = "".join(traceback.format_exception(failure, limit=-8))
+        kind = type(failure).__name__
+        raise script_error(with_output(f"{path} raised {kind}", printed.text(), trace))
+    finally:
+        sys.stdout, sys.stderr = before[:2]
+        sys.path[:] = before[2]
+        if os.getpid() != HOST_PID:
+            os._exit(0)  # A script forked and came back twice.
