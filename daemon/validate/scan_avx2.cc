@@ -288,6 +288,7 @@ struct WideTotals {
 /// Fills block.error. Wrong (with a sum that is not finite) when an error is not finite.
 GPUEMU_AVX2 WideTotals measure(WideBlock& block, double threshold) {
   const __m256d none = _mm256_setzero_pd(), use = _mm256_set1_pd(threshold);
+  const __m256d smallest = _mm256_set1_pd(std::numeric_limits<double>::denorm_min());
   __m256d sum_abs = none, max_abs = none, sum_rel = none, max_rel = none, at_zero = none;
   __m256d judge = none;
   __m256i zeros = _mm256_setzero_si256();
@@ -306,7 +307,9 @@ GPUEMU_AVX2 WideTotals measure(WideBlock& block, double threshold) {
     at_zero = _mm256_max_pd(at_zero, _mm256_and_pd(zero, error));
     zeros = _mm256_sub_epi64(zeros, _mm256_castpd_si256(zero));
     const __m256d over = _mm256_cmp_pd(error, bound, _CMP_NLE_UQ);
-    const __m256d worse = _mm256_cmp_pd(error, _mm256_mul_pd(use, bound), _CMP_GT_OQ);
+    // Equality counts where the product is subnormal and may have been rounded up; zero never does.
+    const __m256d limit = _mm256_max_pd(_mm256_mul_pd(use, bound), smallest);
+    const __m256d worse = _mm256_cmp_pd(error, limit, _CMP_GE_OQ);
     judge = _mm256_or_pd(judge, _mm256_or_pd(over, worse));
   }
   WideTotals totals{sum_of(sum_abs),

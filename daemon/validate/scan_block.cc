@@ -78,7 +78,7 @@ void judge_errors(const BlockRun& run, const WideBlock& block, Scan& scan) {
           ulps_pass ? run.judge.of(index, block.output[i], block.reference[i]) : Fault::Tolerance;
       add_fault(fault, index, scan);
     }
-    if (block.error[i] > use_threshold(scan) * block.bound[i]) {
+    if (!(block.error[i] < use_threshold(scan) * block.bound[i])) {
       add_use(index, block.error[i], block.bound[i], scan);
     }
   }
