@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# The long checks that scripts/test.sh leaves out: slow C++ and end-to-end tests, the kill soak,
+# benchmarks. Builds first what is not built. Ends with a verdict; exit code 0 only when all passed.
+#   scripts/nightly.sh [--rounds N] [--cases N] [--seed N] [--no-build] [--no-bench]
+#     --rounds, --cases, --seed   of the kill soak (20, 2000, drawn and printed)
+#     --no-build                  take the binaries of build/release, or of GPUEMU_BIN, as they are
+#     --no-bench                  leave the benchmarks out
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 3
+root=$PWD
+soak=()
+build=1; bench=1
+while [ $# -gt 0 ]; do
+  case $1 in
+    --rounds|--cases|--seed)
+      [ $# -ge 2 ] || { echo "nightly: $1 needs a number" >&2; exit 2; }
+      soak+=("$1" "$2"); shift ;;
+    --no-build) build=0 ;;
+    --no-bench) bench=0 ;;
+    -h|--help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    *) echo "nightly: unknown argument '$1'; see scripts/nightly.sh --help" >&2; exit 2 ;;
+  esac
+  shift
+done
+
+passed=(); failed=(); left_out=()
+step() { # NAME COMMAND...
+  local name=$1 start=$SECONDS; shift
+  echo; echo "nightly: $name"
+  if "$@"; then passed+=("$name"); else failed+=("$name"); fi
+  echo "nightly: $name took $((SECONDS - start)) s"
+}
+leave_out() { left_out+=("$1"); echo; echo "nightly: left out: $1: $2"; }
+
+if [ "$build" = 1 ]; then
+  scripts/setup.sh --tests || { echo "nightly: the set-up did not work"; exit 3; }
+  mkdir -p build
+  echo "nightly: building (release)"
+  if ! cmake --preset release -DGPUEMU_TESTS=ON >build/nightly.log 2>&1 ||
+      ! ninja -C build/release >>build/nightly.log 2>&1; then
+    grep -A 30 -m 1 -E 'FAILED|CMake Error' build/nightly.log
+    echo "nightly: FAILED: the build; all of it is in build/nightly.log"
+    exit 1
+  fi
+fi
+export GPUEMU_BIN=${GPUEMU_BIN:-$root/build/release/bin}
+[ -x "$GPUEMU_BIN/gpuemu-daemon" ] || { echo "nightly: no gpuemu-daemon in $GPUEMU_BIN" >&2; exit 3; }
+python=/usr/bin/python3
+[ -x build/venv/bin/python ] && python=$root/build/venv/bin/python
+
+if [ -f build/release/CTestTestfile.cmake ]; then
+  step "slow C++ tests" ctest --test-dir build/release -L slow --output-on-failure --no-tests=error
+else
+  leave_out "slow C++ tests" "build/release has no tests"
+fi
+step "slow end-to-end tests" env PYTHONPATH="$root/python" "$python" -m pytest -q -p no:cacheprovider \
+  --slow -m slow tests/e2e
+step "kill soak" python3 tests/soak/kill_soak.py ${soak[@]+"${soak[@]}"}
+for extra in tests/soak/*; do
+  case $extra in
+    */kill_soak.py|*/__pycache__) ;;
+    *.py) step "$(basename "$extra")" python3 "$extra" ;;
+    *.sh) step "$(basename "$extra")" bash "$extra" ;;
+  esac
+done
+if [ "$bench" = 0 ]; then
+  leave_out "benchmarks" "--no-bench"
+elif [ -f bench/run.sh ]; then
+  step "benchmarks" bash bench/run.sh
+else
+  leave_out "benchmarks" "there is no bench/run.sh"
+fi
+
+echo
+for name in ${left_out[@]+"${left_out[@]}"}; do echo "left out: $name"; done
+for name in ${passed[@]+"${passed[@]}"}; do echo "passed: $name"; done
+for name in ${failed[@]+"${failed[@]}"}; do echo "FAILED: $name"; done
+echo "nightly: ${#passed[@]} passed, ${#failed[@]} failed, ${#left_out[@]} left out"
+[ ${#failed[@]} = 0 ]
