@@ -82,6 +82,7 @@ class Decoder {
   bool try_families(const ptx::Instruction& instruction, const Form& form);
   bool pure(const ptx::Instruction& instruction, const Form& form);
   bool comparison(const ptx::Instruction& instruction, const Form& form);
+  bool set_values(const ptx::Instruction& instruction, ptx::Type type, uint32_t low, uint32_t high);
   bool move_special(const ptx::Instruction& instruction, Slot slot);
   bool move(const ptx::Instruction& instruction, const Form& form);
   void finish_destinations();

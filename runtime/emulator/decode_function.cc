@@ -92,6 +92,49 @@ bool Decoder::pure(const Instruction& instruction, const Form& form) {
   return true;
 }
 
+/// What `set` writes for true, in one half of a word when the operands are packed.
+uint32_t true_of(Type type, bool packed) {
+  switch (type) {
+    case Type::F32:
+      return 0x3f800000;
+    case Type::F16:
+    case Type::F16x2:
+      return 0x3c00;
+    case Type::BF16:
+    case Type::BF16x2:
+      return 0x3f80;
+    case Type::U16:
+    case Type::S16:
+      return 0xffff;
+    default:
+      return packed ? 0xffff : kNone;
+  }
+}
+
+/// The value of `set` from its predicates; `high` is kNone unless the operands are packed.
+bool Decoder::set_values(const Instruction& instruction, Type type, uint32_t low, uint32_t high) {
+  if (emulator::slot_of(type) != Slot::Narrow) return false;
+  const uint32_t yes = true_of(type, high != kNone);
+  const auto select = [&](uint32_t value, uint32_t when, uint32_t out) {
+    const uint32_t one = constant(value, false), zero = constant(0, false);
+    Ins& ins = emit(handlers().at("selp.b32").run);
+    ins.src = {one, zero, when, 0};
+    ins.dst = out;
+  };
+  const uint32_t out = destination(instruction.operands[0], Slot::Narrow);
+  if (high == kNone) {
+    select(yes, low, out);
+    return true;
+  }
+  const uint32_t lower = temp(Slot::Narrow), upper = temp(Slot::Narrow);
+  select(yes, low, lower);
+  select(yes << 16, high, upper);
+  Ins& join = emit(handlers().at("or.b32").run);
+  join.src = {lower, upper, 0, 0};
+  join.dst = out;
+  return true;
+}
+
 bool Decoder::comparison(const Instruction& instruction, const Form& form) {
   const bool is_set = instruction.family == "set";
   if (form.types.empty() || form.rest.empty() || instruction.operands.size() < 3) return false;
@@ -132,7 +175,7 @@ bool Decoder::comparison(const Instruction& instruction, const Form& form) {
   }
   const uint32_t result = compare(row);
   uint32_t second = kNone;
-  if (pair && packed)
+  if ((pair || is_set) && packed)
     second = compare(handlers().at("setp." + form.rest[0] + "." + ftz + name + ".high"));
   if (pair && !packed) {
     second = temp(Slot::Pred);
@@ -141,17 +184,10 @@ bool Decoder::comparison(const Instruction& instruction, const Form& form) {
     ins.dst = second;
   }
   if (is_set) {
-    const bool as_float = form.types[0] == Type::F32;
-    if (as_float || emulator::slot_of(form.types[0]) == Slot::Narrow) {
-      const uint32_t out = destination(to, Slot::Narrow), chosen = temp(Slot::Pred);
-      combine(result, chosen);
-      const uint32_t yes = constant(as_float ? 0x3f800000u : kNone, false), no = constant(0, false);
-      Ins& ins = emit(handlers().at("selp.b32").run);
-      ins.src = {yes, no, chosen, 0};
-      ins.dst = out;
-      return true;
-    }
-    return false;
+    const uint32_t low = temp(Slot::Pred), high = packed ? temp(Slot::Pred) : kNone;
+    combine(result, low);
+    if (packed) combine(second, high);
+    return set_values(instruction, form.types[0], low, high);
   }
   combine(result, destination(pair ? to.elements[0] : to, Slot::Pred));
   if (pair) combine(second, destination(to.elements[1], Slot::Pred));
