@@ -74,9 +74,9 @@ std::span<const double> as_doubles(const TensorView& tensor, size_t first,
 }
 
 double element(const TensorView& tensor, size_t index) {
-  double value = 0;
-  decode(tensor, index, {&value, 1});
-  return value;
+  const DType dtype = tensor.dtype == DType::Bool ? DType::UInt8 : tensor.dtype;
+  GPUEMU_CHECK((index + 1) * byte_size(dtype) <= tensor.data.size());
+  return read_as_double(dtype, tensor.data.data() + index * byte_size(dtype));
 }
 
 }  // namespace gpuemu

@@ -143,11 +143,11 @@ CellCounts::CellCounts(const Cells& cells, uint64_t count)
   }
 }
 
-void CellCounts::add(const Cells& cells, double value) {
-  finite += value < kInfinity ? 1 : 0;
-  for (size_t i = 0; i < below.size(); ++i) below[i] += value < cells.edges[i] ? 1 : 0;
+void CellCounts::add(const Cells& cells, double value, uint64_t times) {
+  finite += value < kInfinity ? times : 0;
+  for (size_t i = 0; i < below.size(); ++i) below[i] += value < cells.edges[i] ? times : 0;
   for (size_t i = 0; i < cells.kept.size(); ++i) {
-    if (cells.kept[i].holds(value)) kept[i].push_back(value);
+    if (cells.kept[i].holds(value)) kept[i].insert(kept[i].end(), times, value);
   }
 }
 

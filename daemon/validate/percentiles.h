@@ -46,7 +46,7 @@ struct CellCounts {
   /// Number i holds values of kept range i modulo their number; a merge appends.
   std::vector<std::vector<double>> kept;
 
-  void add(const Cells& cells, double value);
+  void add(const Cells& cells, double value, uint64_t times = 1);
   void merge(CellCounts&& other);
 };
 

@@ -217,8 +217,9 @@ EdgeGroup group_of(const Cells& cells, size_t first) {
   return group;
 }
 
-/// Counts the errors below each edge of the group, and flips the bits of those below an odd number
-/// of ends.
+/// Counts the errors below each edge of the group and, with kKeep, flips the bits of those below an
+/// odd number of ends.
+template <bool kKeep>
 GPUEMU_AVX2 void count_below(const WideBlock& block, const EdgeGroup& group, CellCounts& counts,
                              KeptBits& kept) {
   __m256d at[kEdgesAtOnce], ends[kEdgesAtOnce];
@@ -234,9 +235,11 @@ GPUEMU_AVX2 void count_below(const WideBlock& block, const EdgeGroup& group, Cel
     for (size_t k = 0; k < kEdgesAtOnce; ++k) {
       const __m256d less = _mm256_cmp_pd(error, at[k], _CMP_LT_OQ);
       below[k] = _mm256_sub_epi64(below[k], _mm256_castpd_si256(less));
-      odd = _mm256_xor_pd(odd, _mm256_and_pd(less, ends[k]));
+      if constexpr (kKeep) odd = _mm256_xor_pd(odd, _mm256_and_pd(less, ends[k]));
     }
-    kept[i / 64] ^= static_cast<uint64_t>(_mm256_movemask_pd(odd)) << (i % 64);
+    if constexpr (kKeep) {
+      kept[i / 64] ^= static_cast<uint64_t>(_mm256_movemask_pd(odd)) << (i % 64);
+    }
   }
   for (size_t k = 0; k < group.count; ++k) {
     for (const uint64_t lane : numbers_of(below[k])) counts.below[group.first + k] += lane;
@@ -271,7 +274,12 @@ void count_errors(const WideBlock& block, const Cells& cells, CellCounts& counts
   counts.finite += block.count;
   KeptBits kept = kept_at_first(cells);
   for (size_t edge = 0; edge < cells.edges.size(); edge += kEdgesAtOnce) {
-    count_below(block, group_of(cells, edge), counts, kept);
+    const EdgeGroup group = group_of(cells, edge);
+    if (cells.kept.empty()) {
+      count_below<false>(block, group, counts, kept);
+    } else {
+      count_below<true>(block, group, counts, kept);
+    }
   }
   if (!cells.kept.empty()) keep(block.error.data(), block.count, kept, cells, counts);
 }
@@ -402,6 +410,7 @@ GPUEMU_AVX2 FloatTotals measure(const float* output, const float* reference, siz
   return totals;
 }
 
+template <bool kKeep>
 GPUEMU_AVX2 void count_below(const float* errors, size_t count, const EdgeGroup& group,
                              CellCounts& counts, KeptBits& kept) {
   __m256 at[kEdgesAtOnce], ends[kEdgesAtOnce];
@@ -418,20 +427,27 @@ GPUEMU_AVX2 void count_below(const float* errors, size_t count, const EdgeGroup&
     for (size_t k = 0; k < kEdgesAtOnce; ++k) {
       const __m256 less = _mm256_cmp_ps(error, at[k], _CMP_LT_OQ);
       below[k] = _mm256_sub_epi32(below[k], _mm256_castps_si256(less));
-      odd = _mm256_xor_ps(odd, _mm256_and_ps(less, ends[k]));
+      if constexpr (kKeep) odd = _mm256_xor_ps(odd, _mm256_and_ps(less, ends[k]));
     }
-    kept[i / 64] ^= static_cast<uint64_t>(_mm256_movemask_ps(odd)) << (i % 64);
+    if constexpr (kKeep) {
+      kept[i / 64] ^= static_cast<uint64_t>(_mm256_movemask_ps(odd)) << (i % 64);
+    }
   }
   for (size_t k = 0; k < group.count; ++k) counts.below[group.first + k] += sum_of_32(below[k]);
 }
 
-void count_errors(const float* errors, size_t count, const Cells& cells, CellCounts& counts) {
-  counts.finite += count;
+void count_errors(const float* errors, size_t size, const Cells& cells, CellCounts& counts) {
+  counts.finite += size;
   KeptBits kept = kept_at_first(cells);
   for (size_t edge = 0; edge < cells.edges.size(); edge += kEdgesAtOnce) {
-    count_below(errors, count, group_of(cells, edge), counts, kept);
+    const EdgeGroup group = group_of(cells, edge);
+    if (cells.kept.empty()) {
+      count_below<false>(errors, size, group, counts, kept);
+    } else {
+      count_below<true>(errors, size, group, counts, kept);
+    }
   }
-  if (!cells.kept.empty()) keep(errors, count, kept, cells, counts);
+  if (!cells.kept.empty()) keep(errors, size, kept, cells, counts);
 }
 
 /// False when the block needs float64: an error may be inexact, a fault, or raise a maximum.
@@ -500,7 +516,11 @@ GPUEMU_AVX2 bool float_block(const BlockRun& run, size_t first, size_t count, Sc
   alignas(32) std::array<float, kBlockElements> errors;
   const FloatTotals totals = measure(output, reference, count, limits, errors.data());
   if (!merge(totals, count, limits, scan)) return false;
-  count_errors(errors.data(), count, run.cells, scan.errors);
+  if (max_of_32(totals.max_ulp) == 0) {
+    scan.errors.add(run.cells, 0, count);
+  } else {
+    count_errors(errors.data(), count, run.cells, scan.errors);
+  }
   return true;
 }
 

@@ -12,7 +12,7 @@
 
 namespace gpuemu {
 
-inline constexpr size_t kBlockElements = 512;
+inline constexpr size_t kBlockElements = 1024;
 /// float_block and wide_block take whole groups of elements.
 inline constexpr size_t kGroupElements = 8;
 
