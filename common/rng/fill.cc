@@ -9,7 +9,6 @@
 
 #include "common/base/check.h"
 #include "common/numeric/element.h"
-#include "common/numeric/half.h"
 
 #define GPUEMU_INLINE [[gnu::always_inline]] inline
 
@@ -85,6 +84,47 @@ struct Target {
   bool raw;  ///< float64 as computed.
 };
 
+/// `yes` where `condition` holds, without a branch.
+GPUEMU_INLINE uint64_t choose(bool condition, uint64_t yes, uint64_t no) {
+  const uint64_t mask = uint64_t{0} - static_cast<uint64_t>(condition);
+  return (yes & mask) | (no & ~mask);
+}
+
+/// The bits of float16_from_double (10 bits of mantissa) and bfloat16_from_double (7), by choices
+/// instead of branches, so that a loop over it becomes vector code.
+template <int kMantissa>
+GPUEMU_INLINE uint64_t narrow_16(double value) {
+  constexpr int kShift = 52 - kMantissa;
+  constexpr uint64_t kBias = (1 << (14 - kMantissa)) - 1;
+  constexpr uint64_t kInfinity = (2 * kBias + 1) << kMantissa;
+  constexpr uint64_t kWideInfinity = uint64_t{0x7FF} << 52;
+  const auto bits = std::bit_cast<uint64_t>(value);
+  const uint64_t magnitude = bits & INT64_MAX;
+  const uint64_t odd = (magnitude >> kShift) & 1;
+  const uint64_t rounded = magnitude + ((uint64_t{1} << (kShift - 1)) - 1) + odd;
+  const uint64_t normal = (rounded >> kShift) - ((1023 - kBias) << kMantissa);
+  // Added to a number whose last place is the smallest subnormal, the hardware rounds.
+  constexpr uint64_t kMagic = (1023 + 52 + 1 - kBias - kMantissa) << 52;
+  const double sum = std::bit_cast<double>(magnitude) + std::bit_cast<double>(kMagic);
+  const uint64_t subnormal = std::bit_cast<uint64_t>(sum) - kMagic;
+  const uint64_t quiet = kInfinity | (uint64_t{1} << (kMantissa - 1)) |
+                         ((magnitude >> kShift) & ((1 << kMantissa) - 1));
+  // Signed, because vector units compare no unsigned numbers; the sign bit is 0.
+  const auto order = static_cast<int64_t>(magnitude);
+  uint64_t narrow = choose(order < int64_t{(1024 - kBias) << 52}, subnormal, normal);
+  narrow = choose(order >= int64_t{(1024 + kBias) << 52}, kInfinity, narrow);
+  narrow = choose(order > int64_t{kWideInfinity}, quiet, narrow);
+  return narrow | ((bits >> 48) & 0x8000);
+}
+
+template <int kMantissa>
+GPUEMU_INLINE void narrow_all(const double* values, std::array<uint16_t, kTile>& narrow,
+                              size_t count) {
+  std::array<uint64_t, kTile> wide;
+  for (size_t i = 0; i < count; ++i) wide[i] = narrow_16<kMantissa>(values[i]);
+  for (size_t i = 0; i < count; ++i) narrow[i] = static_cast<uint16_t>(wide[i]);
+}
+
 GPUEMU_INLINE void store(const Target& target, size_t index, const double* values, size_t count) {
   std::byte* to = target.data + index * target.element_bytes;
   if (target.raw || target.dtype == DType::Float64) {
@@ -95,9 +135,10 @@ GPUEMU_INLINE void store(const Target& target, size_t index, const double* value
     std::memcpy(to, narrow.data(), count * sizeof(float));
   } else if (target.dtype == DType::Float16 || target.dtype == DType::BFloat16) {
     std::array<uint16_t, kTile> narrow;
-    const bool half = target.dtype == DType::Float16;
-    for (size_t i = 0; i < count; ++i) {
-      narrow[i] = half ? float16_from_double(values[i]) : bfloat16_from_double(values[i]);
+    if (target.dtype == DType::Float16) {
+      narrow_all<10>(values, narrow, count);
+    } else {
+      narrow_all<7>(values, narrow, count);
     }
     std::memcpy(to, narrow.data(), count * sizeof(uint16_t));
   } else {

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -148,7 +149,7 @@ TEST(Fill, LanesGiveTheBitsOfThePlainLoopAtEverySizeNearTheirLimits) {
   for (size_t size = 8192; size < 8192 + 520; size += 37) sizes.push_back(size);
   for (const Distribution& d : kDistributions) {
     for (const size_t size : sizes) {
-      for (const auto dtype : {DType::Float32, DType::Float16, DType::Int64}) {
+      for (const auto dtype : {DType::Float32, DType::Float16, DType::BFloat16, DType::Int64}) {
         std::vector<std::byte> bytes(size * byte_size(dtype));
         fill(state, d, dtype, bytes);
         ASSERT_EQ(bytes, plain(state, d, dtype, size)) << size << " " << name_of(dtype);
@@ -164,6 +165,22 @@ TEST(Fill, EveryTypeGetsTheBitsOfThePlainLoop) {
     std::vector<std::byte> bytes(9001 * byte_size(dtype));
     fill(state, kDistributions[0], dtype, bytes);
     EXPECT_EQ(bytes, plain(state, kDistributions[0], dtype, 9001)) << name_of(dtype);
+  }
+}
+
+TEST(Fill, ValuesBesideTheFloat16RangeAreRoundedAsOneAlone) {
+  const RngState state = derive_state(9, 0, "input/z");
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  const Distribution wide[] = {
+      Distribution::uniform(-7e4, 7e4),         Distribution::uniform(0, 3e-7),
+      Distribution::uniform(-3.45e38, 3.45e38), Distribution::uniform(0, 3e-40),
+      Distribution::uniform(1, kInf),           Distribution::uniform(-kInf, kInf)};
+  for (const Distribution& d : wide) {
+    for (const auto dtype : {DType::Float16, DType::BFloat16}) {
+      std::vector<std::byte> bytes(9001 * byte_size(dtype));
+      fill(state, d, dtype, bytes);
+      EXPECT_EQ(bytes, plain(state, d, dtype, 9001)) << d.first << " " << name_of(dtype);
+    }
   }
 }
 
