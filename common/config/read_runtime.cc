@@ -57,6 +57,32 @@ void read_paths(TableReader& table, std::string_view key, std::vector<std::strin
   }
 }
 
+// What gpuemu itself tells the compiler; a second word about it would be ignored or break the run.
+void read_compile_flags(TableReader& runtime, Config& config) {
+  runtime.read("compile_flags", config.compile_flags);
+  if (!runtime.has("compile_flags")) return;
+  const auto value = runtime.find("compile_flags");
+  if (!value->is(TomlValue::Kind::Array)) return;
+  for (const ValueReader& item : value->items()) {
+    if (!item.is(TomlValue::Kind::Text)) continue;
+    const std::string& flag = item.value().text;
+    const std::string name = flag.substr(0, flag.find_first_of("= "));
+    for (const char* arch :
+         {"-arch", "--gpu-architecture", "-gencode", "--generate-code", "-code", "--gpu-code"}) {
+      if (name != arch) continue;
+      item.problem(
+          fmt::format("'{}': write arch = \"sm_90\" or another architecture under "
+                      "[runtime] instead",
+                      flag));
+    }
+    for (const char* phase : {"-o", "--output-file", "-c", "--compile", "-ptx", "--ptx", "-cubin",
+                              "--cubin", "-fatbin", "--fatbin", "-dc", "-dlto", "-run", "--run"}) {
+      if (name != phase) continue;
+      item.problem(fmt::format("'{}': sources are compiled to PTX, remove it", flag));
+    }
+  }
+}
+
 void read_socket_path(TableReader& daemon, Config& config) {
   const auto value = daemon.find("socket");
   if (!value) return;
@@ -98,7 +124,7 @@ void read_runtime(TableReader& root, Config& config) {
     }
   }
   read_paths(runtime, "include_dirs", config.include_dirs);
-  runtime.read("compile_flags", config.compile_flags);
+  read_compile_flags(runtime, config);
   read_workers(runtime, config);
   runtime.read_integer("case_timeout_ms", 1, kDayMs, config.case_timeout_ms);
   runtime.read_integer("memory_limit_mb", 1, kMemoryLimitMbMax, config.memory_limit_mb);

@@ -1,8 +1,10 @@
 // The order of things: source, cache, compiler, entries.
 #include "runtime/compile/compile.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
-#include <sstream>
+#include <iterator>
 
 #include "common/base/blake2.h"
 #include "common/base/files.h"
@@ -19,10 +21,13 @@ using compile::Job;
 using compile::Output;
 using compile::Toolkit;
 
+/// The last line of a cached file: the hash of everything before it. A file that was cut, changed
+/// or read while it was written does not have it, and is compiled anew.
+constexpr std::string_view kHashMark = "// gpuemu-hash\t";
 /// Behind the PTX in a cached file, one line per template: what the compiler called it.
 constexpr std::string_view kNameMark = "// gpuemu-entry\t";
 /// Part of the key: another layout of cached files gets another number.
-constexpr std::string_view kCacheFormat = "gpuemu-ptx-1";
+constexpr std::string_view kCacheFormat = "gpuemu-ptx-2";
 
 Result<std::string> virtual_arch(const std::string& arch) {
   const std::string number = arch.starts_with("sm_")        ? arch.substr(3)
@@ -58,7 +63,13 @@ Result<Compiler> choose(const Toolkit& toolkit, CompilerChoice wanted) {
   std::error_code ignored;
   const fs::path real = fs::canonical(toolkit.nvcc, ignored);
   const auto written = fs::last_write_time(real, ignored).time_since_epoch().count();
-  return Compiler{false, "nvcc", fmt::format("nvcc {} {}", real.string(), written)};
+  std::string identity = fmt::format("nvcc {} {}", real.string(), written);
+  // nvcc adds the options that these hold to its own.
+  for (const char* variable : {"NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS"}) {
+    const char* value = std::getenv(variable);
+    identity += fmt::format(" {}", value == nullptr ? "" : value);
+  }
+  return Compiler{false, "nvcc", identity};
 }
 
 std::string cache_key(const Job& job, const Compiler& compiler) {
@@ -67,7 +78,10 @@ std::string cache_key(const Job& job, const Compiler& compiler) {
     for (const std::string& word : *list) settings += word + '\0';
     settings += '\1';
   }
-  std::string headers = compile::included_content(job.path, job.source, job.include_dirs);
+  std::vector<std::string> folders = job.include_dirs;
+  std::ranges::copy(compile::include_dirs_of(job.flags), std::back_inserter(folders));
+  const std::string forced = compile::forced_includes(job.flags);
+  std::string headers = compile::included_content(job.path, forced + job.source, folders);
   // The sizes keep the end of one part from passing for the start of the next.
   const std::string sizes =
       fmt::format("{} {} {}", job.source.size(), headers.size(), settings.size());
@@ -77,6 +91,13 @@ std::string cache_key(const Job& job, const Compiler& compiler) {
 
 Result<Output> read_cached(const fs::path& file) {
   Output out{GPUEMU_TRY(read_file(file, kSourceBytesMax)), {}};
+  const size_t mark = out.ptx.rfind(kHashMark);
+  const std::string_view all = out.ptx;
+  if (mark == std::string::npos ||
+      all.substr(mark + kHashMark.size()) != content_hash({all.substr(0, mark)}) + "\n") {
+    return error(ErrorCode::Corruption, "{} is not as it was written", file.string());
+  }
+  out.ptx.resize(mark);
   for (size_t at = out.ptx.find(kNameMark); at != std::string::npos;
        at = out.ptx.find(kNameMark, at + 1)) {
     const size_t begin = at + kNameMark.size();
@@ -85,9 +106,8 @@ Result<Output> read_cached(const fs::path& file) {
     if (tab == std::string::npos || end == std::string::npos || tab > end) break;
     out.lowered[out.ptx.substr(begin, tab - begin)] = out.ptx.substr(tab + 1, end - tab - 1);
   }
-  if (out.ptx.find(".version") == std::string::npos) {
-    return error(ErrorCode::Corruption, "{} is no PTX", file.string());
-  }
+  // What is read is what was compiled.
+  out.ptx.resize(std::min(out.ptx.find(kNameMark), out.ptx.size()));
   return out;
 }
 
@@ -96,10 +116,10 @@ void write_cached(const fs::path& file, const Output& output) {
   std::error_code failed;
   fs::create_directories(file.parent_path(), failed);
   std::string text = output.ptx;
-  if (!text.ends_with('\n')) text += '\n';
   for (const auto& [name, lowered] : output.lowered) {
     text += fmt::format("{}{}\t{}\n", kNameMark, name, lowered);
   }
+  text += fmt::format("{}{}\n", kHashMark, content_hash({text}));
   if (!failed) (void)write_file(file, text).ok();
 }
 
@@ -173,6 +193,7 @@ Result<CompiledModule> compile_source(const CompileRequest& request) {
   }
   auto output = run_compiler(toolkit, job, compiler, request.compiler);
   if (!output) return explain(toolkit, job, compiler, output.error());
+  if (!output->ptx.ends_with('\n')) output->ptx += '\n';
   if (!cached.empty()) write_cached(cached, *output);
   return finish(request, job.source, *std::move(output), compiler.name);
 }

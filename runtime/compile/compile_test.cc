@@ -1,66 +1,19 @@
-// Real compilations with each compiler that is here; about half a second each with nvcc.
+// Each compiler that is here, once; what needs many compilations is in compile_thorough_test.cc.
 #include "runtime/compile/compile.h"
 
-#include <cstdlib>
-#include <filesystem>
-
-#include <gtest/gtest.h>
-#include <unistd.h>
-
-#include "common/base/files.h"
+#include "runtime/compile/compile_fixture.h"
 #include "runtime/compile/diagnostics.h"
 #include "runtime/compile/includes.h"
-#include "runtime/compile/toolkit.h"
 
 namespace gpuemu {
 namespace {
 
-namespace fs = std::filesystem;
+using Compile = CompileFixture;
 
-constexpr const char* kSource = R"(#include "factor.h"
-template <typename T> __global__ void scale(T* x, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) x[i] = x[i] * T(FACTOR);
-}
-__global__ void plain(float* x) { *x = FACTOR; }
-extern "C" __global__ void c_name(float* x) { *x = FACTOR; }
-)";
-
-/// A folder of sources that goes with the test. Each test runs with each compiler that is here.
-class Compile : public testing::TestWithParam<CompilerChoice> {
- protected:
-  void SetUp() override {
-    const auto kit = compile::find_toolkit();
-    const bool is_here =
-        GetParam() == CompilerChoice::Nvrtc ? !kit.nvrtc.empty() : !kit.nvcc.empty();
-    if (!is_here) GTEST_SKIP() << "this compiler is not installed";
-    std::string path = (fs::temp_directory_path() / "gpuemu-compile-test-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(path.data()), nullptr);
-    folder_ = path;
-    write("factor.h", "#define FACTOR 3\n");
-    write("scale.cu", kSource);
-  }
-  void TearDown() override {
-    if (!folder_.empty()) fs::remove_all(folder_);
-  }
-  void write(const std::string& name, const std::string& text) {
-    ASSERT_TRUE(write_file(folder_ / name, text));
-  }
-  CompileRequest request(std::vector<std::string> names,
-                         const std::string& file = "scale.cu") const {
-    CompileRequest out;
-    out.path = folder_ / file;
-    out.arch = "sm_75";
-    out.name_expressions = std::move(names);
-    out.compiler = GetParam();
-    return out;
-  }
-  fs::path folder_;
-};
-
-TEST_P(Compile, InstantiatesTemplatesAndFindsPlainNames) {
-  const auto module =
-      compile_source(request({"scale<float>", "scale<int32_t>", "plain", "c_name"}));
+TEST_P(Compile, InstantiatesTemplatesFindsPlainNamesAndKeepsTheResult) {
+  CompileRequest wanted = request({"scale<float>", "scale<int32_t>", "plain", "c_name"});
+  wanted.cache_folder = folder_ / "cache";
+  const auto module = compile_source(wanted);
   ASSERT_TRUE(module) << module.error().message;
   EXPECT_EQ(module->lowered.at("scale<float>"), "_Z5scaleIfEvPT_i");
   EXPECT_EQ(module->lowered.at("scale<int32_t>"), "_Z5scaleIiEvPT_i");
@@ -68,6 +21,18 @@ TEST_P(Compile, InstantiatesTemplatesAndFindsPlainNames) {
   EXPECT_EQ(module->lowered.at("c_name"), "c_name");
   EXPECT_NE(module->ptx.find(".target sm_75"), std::string::npos);
   EXPECT_NE(module->ptx.find("scale.cu\""), std::string::npos) << "no source lines";
+  EXPECT_NE(module->compiler, "cache");
+  const auto again = compile_source(wanted);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->compiler, "cache");
+  EXPECT_EQ(again->lowered, module->lowered);
+  EXPECT_EQ(again->ptx, module->ptx);
+  wanted.name_expressions = {"scale<float>", "scale<int32_t>", "missing"};
+  const auto missing = compile_source(wanted);
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::NotFound);
+  EXPECT_NE(missing.error().message.find("plain, c_name"), std::string::npos)
+      << missing.error().message;
 }
 
 TEST_P(Compile, PrintsTheUsersFileAndLine) {
@@ -77,45 +42,6 @@ TEST_P(Compile, PrintsTheUsersFileAndLine) {
   EXPECT_EQ(module.error().code, ErrorCode::Compile);
   EXPECT_NE(module.error().message.find("bad.cu(2): error"), std::string::npos)
       << module.error().message;
-}
-
-TEST_P(Compile, ListsTheKernelsWhenAnEntryDoesNotExist) {
-  for (const char* name : {"missing", "missing<float>"}) {
-    const auto module = compile_source(request({name}));
-    ASSERT_FALSE(module);
-    EXPECT_EQ(module.error().code, ErrorCode::NotFound) << module.error().message;
-    EXPECT_NE(module.error().message.find("plain, c_name, scale<...>"), std::string::npos)
-        << module.error().message;
-  }
-}
-
-TEST_P(Compile, KeepsWhatItCompiledUntilAHeaderChanges) {
-  CompileRequest wanted = request({"scale<float>"});
-  wanted.cache_folder = folder_ / "cache";
-  const auto first = compile_source(wanted);
-  ASSERT_TRUE(first) << first.error().message;
-  EXPECT_NE(first->compiler, "cache");
-  const auto again = compile_source(wanted);
-  ASSERT_TRUE(again);
-  EXPECT_EQ(again->compiler, "cache");
-  EXPECT_EQ(again->lowered, first->lowered);
-  write("factor.h", "#define FACTOR 5\n");
-  const auto changed = compile_source(wanted);
-  ASSERT_TRUE(changed);
-  EXPECT_NE(changed->compiler, "cache");
-  EXPECT_NE(changed->ptx, first->ptx);
-}
-
-TEST_P(Compile, TakesFlagsTextAndHostHeaders) {
-  CompileRequest wanted = request({"k<COUNT>"}, "text.cu");
-  wanted.source =
-      "#include <cstdio>\n#include <cuda_fp16.h>\ntemplate <int N> __global__ void k(__half* x) { "
-      "x[N] = 0; }\n";
-  wanted.flags = {"-DCOUNT=7", "-lineinfo"};
-  if (GetParam() == CompilerChoice::Nvrtc) wanted.compiler = CompilerChoice::Auto;
-  const auto module = compile_source(wanted);
-  ASSERT_TRUE(module) << module.error().message;
-  EXPECT_NE(module->ptx.find("_Z1kILi7EEvP6__half"), std::string::npos);
 }
 
 INSTANTIATE_TEST_SUITE_P(Nvcc, Compile, testing::Values(CompilerChoice::Nvcc));
@@ -139,6 +65,14 @@ TEST(CompileSource, RefusesWhatIsMissingOrNoArchitecture) {
   request.source = "__global__ void k() {}";
   request.arch = "turing; rm -rf /";
   EXPECT_EQ(compile_source(request).error().code, ErrorCode::InvalidArgument);
+}
+
+TEST(Includes, FlagsThatAddFoldersAndFilesAreFollowed) {
+  EXPECT_EQ(compile::include_dirs_of({"-Ia", "-DX=1", "-I", "b", "--include-path=c", "-include",
+                                      "d.h", "-isystem", "e"}),
+            (std::vector<std::string>{"a", "b", "c", "e"}));
+  EXPECT_EQ(compile::forced_includes({"-include", "d.h", "--pre-include=e.h"}),
+            "#include \"d.h\"\n#include \"e.h\"\n");
 }
 
 TEST(ErrorLines, KeepsTwentyAndDropsWarnings) {

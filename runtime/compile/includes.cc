@@ -2,9 +2,11 @@
 #include "runtime/compile/includes.h"
 
 #include <filesystem>
+#include <initializer_list>
 #include <optional>
 #include <set>
 #include <sstream>
+#include <string_view>
 
 #include "common/base/files.h"
 #include "common/base/limits.h"
@@ -44,7 +46,36 @@ std::optional<fs::path> locate(const std::string& name, const fs::path& beside,
   return {};
 }
 
+/// The values of an option: "-Ifolder", "-I folder", "--include-path=folder".
+std::vector<std::string> values_of(const std::vector<std::string>& flags,
+                                   std::initializer_list<std::string_view> spellings) {
+  std::vector<std::string> values;
+  for (size_t i = 0; i < flags.size(); ++i) {
+    for (const std::string_view spelling : spellings) {
+      if (!flags[i].starts_with(spelling)) continue;
+      std::string rest = flags[i].substr(spelling.size());
+      if (rest.empty() && i + 1 < flags.size()) rest = flags[i + 1];
+      if (rest.starts_with('=')) rest.erase(0, 1);
+      if (!rest.empty()) values.push_back(rest);
+      break;
+    }
+  }
+  return values;
+}
+
 }  // namespace
+
+std::vector<std::string> include_dirs_of(const std::vector<std::string>& flags) {
+  return values_of(flags, {"-I", "--include-path", "-isystem", "--system-include"});
+}
+
+std::string forced_includes(const std::vector<std::string>& flags) {
+  std::string lines;
+  for (const std::string& name : values_of(flags, {"-include", "--pre-include", "-pre-include"})) {
+    lines += "#include \"" + name + "\"\n";
+  }
+  return lines;
+}
 
 std::string included_content(const std::string& path, const std::string& source,
                              const std::vector<std::string>& include_dirs) {

@@ -12,4 +12,10 @@ namespace gpuemu::compile {
 std::string included_content(const std::string& path, const std::string& source,
                              const std::vector<std::string>& include_dirs);
 
+/// The folders that the compiler's own flags add: "-Ifolder", "-I folder", "--include-path=folder".
+std::vector<std::string> include_dirs_of(const std::vector<std::string>& flags);
+
+/// Files that flags include before the source, as #include lines.
+std::string forced_includes(const std::vector<std::string>& flags);
+
 }  // namespace gpuemu::compile

@@ -38,6 +38,21 @@ std::vector<fs::path> homes() {
   return out;
 }
 
+/// Where the loader looks for a library that is given by name alone.
+std::vector<fs::path> loader_folders() {
+  std::vector<fs::path> folders;
+  const char* variable = std::getenv("LD_LIBRARY_PATH");
+  std::istringstream list(variable == nullptr ? "" : variable);
+  for (std::string folder; std::getline(list, folder, ':');) {
+    if (!folder.empty()) folders.emplace_back(folder);
+  }
+  for (const char* folder :
+       {"/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"}) {
+    folders.emplace_back(folder);
+  }
+  return folders;
+}
+
 std::string nvcc_in_path() {
   const char* path = std::getenv("PATH");
   std::istringstream folders(path == nullptr ? "" : path);
@@ -47,22 +62,31 @@ std::string nvcc_in_path() {
   return {};
 }
 
+/// Takes from one home what no earlier one has.
+void search(const fs::path& home, Toolkit& kit) {
+  for (const char* where : {"libnvrtc.so.13", "lib64/libnvrtc.so.13", "lib/libnvrtc.so.13"}) {
+    if (kit.nvrtc.empty() && is_there(home / where)) kit.nvrtc = home / where;
+  }
+  if (kit.nvcc.empty() && is_there(home / "bin" / "nvcc")) kit.nvcc = home / "bin" / "nvcc";
+  if (!kit.include_dirs.empty() || !is_there(home / "include" / "cuda_fp16.h")) return;
+  kit.include_dirs.push_back(home / "include");
+  if (is_there(home / "include" / "cccl")) kit.include_dirs.push_back(home / "include" / "cccl");
+}
+
 }  // namespace
 
 Toolkit find_toolkit() {
   Toolkit kit;
-  for (const fs::path& home : homes()) {
-    for (const char* where : {"libnvrtc.so.13", "lib64/libnvrtc.so.13", "lib/libnvrtc.so.13"}) {
-      if (kit.nvrtc.empty() && is_there(home / where)) kit.nvrtc = home / where;
-    }
-    if (kit.nvcc.empty() && is_there(home / "bin" / "nvcc")) kit.nvcc = home / "bin" / "nvcc";
-    if (kit.include_dirs.empty() && is_there(home / "include" / "cuda_fp16.h")) {
-      kit.include_dirs.push_back(home / "include");
-      if (is_there(home / "include" / "cccl"))
-        kit.include_dirs.push_back(home / "include" / "cccl");
+  for (const fs::path& home : homes()) search(home, kit);
+  if (kit.nvcc.empty()) kit.nvcc = nvcc_in_path();
+  std::error_code failed;
+  const fs::path nvcc = fs::canonical(kit.nvcc, failed);
+  if (!failed) search(nvcc.parent_path().parent_path(), kit);
+  for (const fs::path& folder : loader_folders()) {
+    if (kit.nvrtc.empty() && is_there(folder / "libnvrtc.so.13")) {
+      kit.nvrtc = folder / "libnvrtc.so.13";
     }
   }
-  if (kit.nvcc.empty()) kit.nvcc = nvcc_in_path();
   return kit;
 }
 

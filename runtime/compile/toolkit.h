@@ -13,7 +13,8 @@ struct Toolkit {
 };
 
 /// Looks at GPUEMU_CUDA_HOME, CUDA_HOME, beside the program, at the wheels folder cuda/nvidia/cu13
-/// beside or above it, at /usr/local/cuda and at PATH.
+/// beside or above it, at /usr/local/cuda, at PATH and the toolkit of the nvcc there, and for NVRTC
+/// where the loader looks.
 Toolkit find_toolkit();
 
 }  // namespace gpuemu::compile
