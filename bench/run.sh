@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Every figure of bench/README.md on this machine: builds (release, build/bench), then one table per
+# figure. No GPU needed. The machine should have nothing else to do.
+#   bench/run.sh [folder of the build = build/bench]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+build=${1:-build/bench}
+python=${PYTHON:-python3}
+"$python" -c 'import numpy' 2>/dev/null || python=/usr/bin/python3
+"$python" -c 'import numpy' || { echo "bench: no python3 with numpy; scripts/setup.sh installs one" >&2; exit 3; }
+
+echo "bench: building in $build (release)"
+cmake --preset release -B "$build" -DGPUEMU_BENCH=ON -DGPUEMU_TESTS=OFF >/dev/null
+benches=(gpuemu_bench_ping gpuemu_bench_fill gpuemu_bench_validate)
+[ -f bench/emulator_bench.cc ] && benches+=(gpuemu_bench_emulator)
+ninja -C "$build" gpuemu gpuemu-daemon gpuemu-worker "${benches[@]}" | tail -n 1
+
+echo; echo "bench: $(grep -m1 'model name' /proc/cpuinfo | cut -d: -f2- | xargs), $(nproc) cores," \
+  "load $(cut -d' ' -f1 /proc/loadavg) before the first figure"
+figure() { echo; echo "== $1"; shift; "$@"; }
+figure "cases per second on the correct examples" \
+  "$python" bench/cases_per_second.py --bin "$build/bin" --details
+figure "round trip of a Ping" "$build/bench/gpuemu_bench_ping" "$build/bin"
+figure "filling a tensor" "$build/bench/gpuemu_bench_fill"
+figure "comparing two tensors" "$build/bench/gpuemu_bench_validate"
+if [ -f bench/emulator_bench.cc ]; then
+  figure "kernels on the emulator" "$build/bench/gpuemu_bench_emulator"
+fi
