@@ -6,6 +6,7 @@
 #include <limits>
 #include <string_view>
 
+#include "common/base/check.h"
 #include "daemon/validate/formats.h"
 #include "daemon/validate/scan_block.h"
 
@@ -175,7 +176,11 @@ Bound::Bound(const Comparison& comparison) {
       (policy.ftz_ok ? terms_.format.min_normal : terms_.format.min_subnormal) * (1 + magnitude);
 
   given_ = comparison.scale;
-  if (!given_.empty()) return;
+  if (!given_.empty()) {
+    const auto count = static_cast<size_t>(element_count(comparison.output.shape));
+    GPUEMU_CHECK(given_.size() == count);
+    return;
+  }
   const std::string& name = policy.error_scale;
   if (name == "elementwise" || name == "output" || name == "rmsnorm" || name == "l2norm") return;
   if (name == "softmax") {

@@ -20,6 +20,17 @@ ValidationFailure failure_of(const Comparison& comparison, FindingKind kind, std
   return failure;
 }
 
+/// A tensor whose bytes are not its shape's would be read beyond its end.
+void check_size(const Comparison& comparison, const char* side, const TensorView& tensor,
+                Verdict& verdict) {
+  const auto expected = static_cast<size_t>(element_count(tensor.shape)) * byte_size(tensor.dtype);
+  if (tensor.data.size() == expected) return;
+  verdict.failures.push_back(failure_of(
+      comparison, FindingKind::ShapeMismatch,
+      fmt::format("the {} holds {} bytes, expected {} for shape {} of {}", side, tensor.data.size(),
+                  expected, to_string(tensor.shape), name_of(tensor.dtype))));
+}
+
 /// Shape, dtype and the number of bytes; values are compared only when nothing is reported.
 void check_metadata(const Comparison& comparison, Verdict& verdict) {
   const TensorView &output = comparison.output, &reference = comparison.reference;
@@ -28,6 +39,9 @@ void check_metadata(const Comparison& comparison, Verdict& verdict) {
         failure_of(comparison, FindingKind::ShapeMismatch,
                    fmt::format("shape mismatch: output is {}, reference is {}",
                                to_string(output.shape), to_string(reference.shape))));
+  } else {
+    check_size(comparison, "output", output, verdict);
+    if (verdict.failures.empty()) check_size(comparison, "reference", reference, verdict);
   }
   if (!comparison.reference_is_wide && output.dtype != reference.dtype) {
     verdict.failures.push_back(

@@ -51,6 +51,51 @@ TEST(Validate, ReportsShapeAndDtypeTogetherAndComparesNothing) {
   EXPECT_FALSE(verdict.stats.has_value());
 }
 
+TEST(Validate, RefusesATensorWhoseBytesAreNotItsShapes) {
+  const Tensor whole = floats({4}, {1, 2, 3, 4});
+  Comparison comparison = legacy(whole, whole);
+  comparison.output.data = comparison.output.data.first(12);
+  const Verdict verdict = validate(comparison);
+  ASSERT_EQ(kinds(verdict), Kinds{ShapeMismatch});
+  EXPECT_EQ(verdict.failures[0].message,
+            "the output holds 12 bytes, expected 16 for shape [4] of float32");
+  EXPECT_FALSE(verdict.stats.has_value());
+}
+
+TEST(Validate, RunsAllStagesAndNamesTheFirstThatFailsFirst) {
+  const Tensor output = floats({4}, {-1, kNan, kInf, 4}), reference = doubles({4}, {1, 1, 1, 4});
+  Comparison comparison = automatic(output, reference);
+  comparison.policy.invariants = {{"non_negative", {}, {}}};
+  const Verdict verdict = validate(comparison);
+  EXPECT_EQ(kinds(verdict),
+            (Kinds{ToleranceExceeded, NaNDetected, InfDetected, InvariantViolation}));
+  EXPECT_EQ(verdict.failures[0].index, 0);
+  EXPECT_EQ(verdict.failures[1].index, 1);
+  EXPECT_EQ(verdict.failures[2].index, 2);
+  EXPECT_EQ(verdict.worst_index, 0);
+  EXPECT_EQ(verdict.stats->num_exceeding, 3u);
+}
+
+TEST(Validate, LeavesNoNanInTheReferenceToMatchANumber) {
+  const Tensor numbers = floats({3}, {0, 1, kInf}), nans = doubles({3}, {kNan, kNan, kNan});
+  for (const NanPolicy policy : {NanPolicy::Match, NanPolicy::Class}) {
+    const Verdict verdict = validate(automatic(numbers, nans, policy));
+    ASSERT_EQ(kinds(verdict), Kinds{NaNDetected});
+    EXPECT_EQ(verdict.failures[0].index, 0);
+  }
+}
+
+TEST(Validate, ComparesWhatIsReadFromTheMiddleOfABuffer) {
+  // Views of shared memory need not be aligned to their elements.
+  std::vector<std::byte> bytes(8 * 64 + 3);
+  const Tensor values = doubles({64}, std::vector<double>(64, 1.5));
+  std::copy(values.data.begin(), values.data.end(), bytes.begin() + 3);
+  Comparison comparison = automatic(values, values);
+  comparison.reference.data = std::span(bytes).subspan(3);
+  EXPECT_TRUE(validate(comparison).failures.empty());
+  EXPECT_EQ(validate(comparison).stats->max_abs, 0.0);
+}
+
 TEST(Validate, ComparesAWideReferenceWithoutRoundingIt) {
   const Tensor output = floats({1}, {1.0f}), reference = doubles({1}, {1.0 + 0x1p-26});
   Comparison comparison = legacy(output, reference);
