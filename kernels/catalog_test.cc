@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
+
+#include "common/config/names.h"
 
 namespace gpuemu {
 namespace {
@@ -12,6 +15,12 @@ namespace {
 TEST(Catalog, IsSortedByName) {
   EXPECT_TRUE(std::ranges::is_sorted(builtin_kernels(), {}, &BuiltinKernel::name));
   EXPECT_EQ(builtin_kernels().size(), 8U);
+}
+
+TEST(Catalog, HasTheNamesThatTheConfigurationKnows) {
+  std::vector<std::string_view> here;
+  for (const BuiltinKernel& kernel : builtin_kernels()) here.push_back(kernel.name);
+  EXPECT_TRUE(std::ranges::equal(here, builtin_kernel_names()));
 }
 
 TEST(Catalog, HasAnEntryPerDtypeInEachKernel) {
