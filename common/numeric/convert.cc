@@ -57,6 +57,13 @@ GPUEMU_F16C size_t widen_groups(DType dtype, const std::byte* from, std::span<do
   return count;
 }
 
+/// A mask of four 64-bit lanes as one of four 32-bit lanes.
+GPUEMU_F16C inline __m128i halved(__m256d mask) {
+  const __m256i even_places = _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6);
+  return _mm256_castsi256_si128(
+      _mm256_permutevar8x32_epi32(_mm256_castpd_si256(mask), even_places));
+}
+
 /// Rounded to odd: of the two neighbours of a value between, the one whose last bit is set. A
 /// second rounding to a format of at most 22 bits then goes where a single one would.
 GPUEMU_F16C inline __m128 to_odd(__m256d values) {
@@ -65,16 +72,11 @@ GPUEMU_F16C inline __m128 to_odd(__m256d values) {
   const __m256d inexact = _mm256_cmp_pd(back, values, _CMP_NEQ_OQ);
   const __m256d above =
       _mm256_cmp_pd(_mm256_andnot_pd(sign, back), _mm256_andnot_pd(sign, values), _CMP_GT_OQ);
-  // Masks of four 64-bit lanes become masks of four 32-bit lanes.
-  const __m256i even_places = _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6);
-  const auto halve = [&](__m256d mask) __attribute__((target("avx2,f16c"))) {
-    return _mm256_castsi256_si128(
-        _mm256_permutevar8x32_epi32(_mm256_castpd_si256(mask), even_places));
-  };
   const __m128i bits = _mm_castps_si128(nearest), one = _mm_set1_epi32(1);
   const __m128i even = _mm_cmpeq_epi32(_mm_and_si128(bits, one), _mm_setzero_si128());
-  const __m128i moved = _mm_and_si128(even, halve(inexact));
-  const __m128i step = _mm_or_si128(halve(above), one);  // -1 where the nearest lies above, else 1.
+  const __m128i moved = _mm_and_si128(even, halved(inexact));
+  const __m128i step =
+      _mm_or_si128(halved(above), one);  // -1 where the nearest lies above, else 1.
   return _mm_castsi128_ps(_mm_add_epi32(bits, _mm_and_si128(moved, step)));
 }
 

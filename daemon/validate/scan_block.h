@@ -1,8 +1,9 @@
 // The inner loops of the scan: a block of elements at a time, in the fastest of three ways that
-// yields the exact result.
-//   float32 on float32   float_block   eight elements at a time; refuses blocks that need float64
-//   any float output     wide_block    four elements at a time in float64; refuses non-finite ones
-//   anything             slow_block    element by element: the definition of every statistic
+// yields the exact result (of mean_rel, float_block rounds each quotient to float32).
+//   float32 on float32   float_block (float_avx2.cc)   eight at a time; refuses what needs float64
+//   any float output     wide_block (wide_avx2.cc)     four at a time; refuses non-finite elements
+//   anything             slow_block                    one by one: the definition of every
+//   statistic
 #pragma once
 
 #include <array>
