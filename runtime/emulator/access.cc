@@ -63,7 +63,8 @@ void report_outside(Warp& warp, const Ins& ins, const Tally& bad, uint64_t addre
 /// Whether an element was never written at all. One written in part is what copies of structures
 /// with padding read.
 bool undefined(const Ins& ins, const uint8_t* shadow, uint32_t bytes, Access access) {
-  const uint32_t element = access == Access::Load && ins.count != 0 ? bytes / ins.count : bytes;
+  const bool apart = access == Access::Load && (ins.flags & kWholeAccess) == 0 && ins.count != 0;
+  const uint32_t element = apart ? bytes / ins.count : bytes;
   for (uint32_t at = 0; at + element <= bytes; at += element)
     if (std::all_of(shadow + at, shadow + at + element, [](uint8_t byte) { return byte == 0; }))
       return true;
@@ -210,7 +211,8 @@ void define_global(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t
 void note_shared(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes, Access access,
                  uint32_t lanes, uint32_t same_value) {
   Block& block = *warp.block;
-  if (block.warps.size() < 2) return;
+  const bool ordered = access != Access::Atomic && (ins.flags & kOrdered) != 0;
+  if (block.warps.size() < 2 || ordered) return;
   const uint32_t self = block.epoch << kWarpBits | (warp.index + 1);
   Tally bad;
   uint32_t other = 0;

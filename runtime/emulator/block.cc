@@ -105,6 +105,10 @@ void Block::release_if_complete(uint32_t id) {
     }
   barrier = {};
   barriers_in_use &= ~(uint32_t{1} << id);
+  next_epoch();
+}
+
+void Block::next_epoch() {
   if (++epoch < kEpochsMax) return;
   std::fill(race.begin(), race.end(), RaceWord{});  // Tags are about to repeat.
   epoch = 1;

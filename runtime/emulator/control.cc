@@ -21,6 +21,9 @@ void unsupported(Warp& warp, const Ins& ins) {
           .fatal = true});
 }
 void nothing(Warp&, const Ins&) {}
+/// Threads that order their accesses tell each other through flags, which the race detector does
+/// not follow: what came before counts as ordered.
+void fence(Warp& warp, const Ins&) { warp.block->next_epoch(); }
 
 void branch(Warp& warp, const Ins& ins) {
   warp.diverge(warp.mask, ins.aux, static_cast<uint32_t>(ins.imm));

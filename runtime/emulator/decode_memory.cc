@@ -107,6 +107,11 @@ bool decode_access(Decoder& d, const Instruction& in, const Form& form, bool loa
   ins.count = static_cast<uint8_t>(registers.size());
   ins.aux = ptx::byte_size(form.type()) * ins.count;
   ins.space = static_cast<uint8_t>(form.space);
+  const bool ordered =
+      form.has("volatile") || form.has("relaxed") || form.has("acquire") || form.has("release");
+  const bool bits = form.type() != Type::F32 && form.type() != Type::F64;
+  ins.flags = static_cast<uint8_t>((ordered ? kOrdered : 0) |
+                                   (load && form.vector > 1 && bits ? kWholeAccess : 0));
   ins.cache = d.program().cached++;
   if (load && (form.type() == Type::S8 || form.type() == Type::S16))
     for (const uint32_t reg : registers) {

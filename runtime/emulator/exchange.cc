@@ -1,5 +1,6 @@
 // What lanes of one warp tell each other: shuffles, votes, matches, reductions, carries.
 #include <algorithm>
+#include <array>
 
 #include "runtime/emulator/steps.h"
 
@@ -9,21 +10,35 @@ namespace {
 uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
 bool in(uint32_t mask, uint32_t lane) { return (mask >> lane & 1) != 0; }
 
-/// Every living lane that the member mask names must be here. Returns the members that are; nothing
-/// when the instruction waits for them.
-std::optional<uint32_t> members(Warp& warp, const Ins& ins, uint32_t source) {
-  const uint32_t lane = first_lane(warp.mask);
-  const uint32_t named = warp.u32(source)[lane];
-  if (warp.await_paths(ins, named)) return std::nullopt;
-  const uint32_t absent = named & warp.alive & ~warp.mask, strangers = warp.mask & ~named;
-  if (warp.launch->checks.sync && (absent != 0 || strangers != 0))
-    report(warp, ins,
-           {.kind = "illegal_mask",
-            .message = fmt::format(
-                "member mask {:#010x} does not match the lanes that execute it, {:#010x}", named,
-                warp.mask),
-            .lane = lane});
-  return named & warp.mask;
+/// What an instruction does for lanes with the same member mask: `present` are its members here.
+using Exchange = void (*)(Warp& warp, const Ins& ins, uint32_t present);
+
+/// Runs `one` for every group of lanes that name the same members in register `source`.
+void for_groups(Warp& warp, const Ins& ins, uint32_t source, Exchange one) {
+  const uint32_t all = warp.mask;
+  std::array<uint32_t, kLanes> named{};
+  std::copy_n(warp.u32(source), kLanes, named.begin());
+  uint32_t wanted = 0;
+  for (uint32_t left = all; left != 0; left &= left - 1) wanted |= named[first_lane(left)];
+  if (warp.await_paths(ins, wanted)) return;
+  for (uint32_t left = all; left != 0;) {
+    const uint32_t lead = first_lane(left);
+    uint32_t group = 0;
+    for (uint32_t lane = lead; lane < kLanes; ++lane)
+      if (in(left, lane) && named[lane] == named[lead]) group |= uint32_t{1} << lane;
+    left &= ~group;
+    warp.mask = group;
+    const uint32_t absent = named[lead] & warp.alive & ~group, strangers = group & ~named[lead];
+    if (warp.launch->checks.sync && (absent != 0 || strangers != 0))
+      report(warp, ins,
+             {.kind = "illegal_mask",
+              .message = fmt::format(
+                  "member mask {:#010x} does not match the lanes that execute it, {:#010x}",
+                  named[lead], group),
+              .lane = lead});
+    one(warp, ins, named[lead] & group);
+  }
+  warp.mask = all;
 }
 void set_pred(Warp& warp, uint32_t offset, uint32_t value) {
   uint32_t& out = warp.pred(offset);
@@ -35,14 +50,18 @@ void set_all(Warp& warp, uint32_t offset, uint32_t value) {
 }
 }  // namespace
 
-void warp_barrier(Warp& warp, const Ins& ins) { members(warp, ins, ins.src[0]); }
+void warp_barrier(Warp& warp, const Ins& ins) {
+  for_groups(warp, ins, ins.src[0], [](Warp&, const Ins&, uint32_t) {});
+}
+
+namespace {
+/// What a lane that takes no part gives: undefined, and often discarded. A NaN in every type shows
+/// up in the results of kernels that use it.
+constexpr uint32_t kUndefinedShuffle = 0x7fffffff;
 
 /// src: value, lane operand, clamp and segment mask, member mask. aux: predicate or kNone.
-void shuffle(Warp& warp, const Ins& ins) {
-  const std::optional<uint32_t> here = members(warp, ins, ins.src[3]);
-  if (!here) return;
-  const uint32_t present = *here;
-  uint32_t values[kLanes], result[kLanes], valid = 0, stale = 0;
+void shuffle_group(Warp& warp, const Ins& ins, uint32_t present) {
+  uint32_t values[kLanes], result[kLanes], valid = 0;
   std::copy_n(warp.u32(ins.src[0]), kLanes, values);
   const auto kind = static_cast<ShuffleKind>(ins.flags);
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
@@ -61,26 +80,19 @@ void shuffle(Warp& warp, const Ins& ins) {
       ok = from <= last;
     }
     if (!ok) from = lane;
-    result[lane] = values[from & 31];
+    result[lane] = in(present, from & 31) ? values[from & 31] : kUndefinedShuffle;
     valid |= static_cast<uint32_t>(ok) << lane;
-    stale |= static_cast<uint32_t>(in(warp.mask, lane) && !in(present, from & 31)) << lane;
   }
-  if (stale != 0 && warp.launch->checks.sync)
-    report(warp, ins,
-           {.kind = "illegal_mask",
-            .message = "shuffles a value from a lane that does not take part",
-            .lane = first_lane(stale),
-            .count = static_cast<uint64_t>(std::popcount(stale))});
   for (uint32_t lane = 0; lane < kLanes; ++lane)
     if (in(warp.mask, lane)) warp.u32(ins.dst)[lane] = result[lane];
   if (ins.aux != kNone) set_pred(warp, ins.aux, valid);
 }
+}  // namespace
+void shuffle(Warp& warp, const Ins& ins) { for_groups(warp, ins, ins.src[3], shuffle_group); }
 
+namespace {
 /// src: predicate, member mask.
-void vote(Warp& warp, const Ins& ins) {
-  const std::optional<uint32_t> here = members(warp, ins, ins.src[1]);
-  if (!here) return;
-  const uint32_t present = *here;
+void vote_group(Warp& warp, const Ins& ins, uint32_t present) {
   const uint32_t yes = warp.pred(ins.src[0]) & present;
   switch (static_cast<VoteKind>(ins.flags)) {
     case VoteKind::Ballot:
@@ -93,12 +105,12 @@ void vote(Warp& warp, const Ins& ins) {
       return set_pred(warp, ins.dst, yes == present || yes == 0 ? kNone : 0);
   }
 }
+}  // namespace
+void vote(Warp& warp, const Ins& ins) { for_groups(warp, ins, ins.src[1], vote_group); }
 
+namespace {
 /// flags 0: any, 1: all. aux: predicate of .all or kNone. count 8: 64-bit values.
-void match(Warp& warp, const Ins& ins) {
-  const std::optional<uint32_t> here = members(warp, ins, ins.src[1]);
-  if (!here) return;
-  const uint32_t present = *here;
+void match_group(Warp& warp, const Ins& ins, uint32_t present) {
   const auto value = [&](uint32_t lane) {
     return ins.wide != 0 ? warp.u64(ins.src[0])[lane] : uint64_t{warp.u32(ins.src[0])[lane]};
   };
@@ -114,22 +126,22 @@ void match(Warp& warp, const Ins& ins) {
       warp.u32(ins.dst)[lane] = ins.flags == 0 ? same[lane] : all ? present : 0;
   if (ins.aux != kNone) set_pred(warp, ins.aux, all ? kNone : 0);
 }
+}  // namespace
+void match(Warp& warp, const Ins& ins) { for_groups(warp, ins, ins.src[1], match_group); }
 
 void activemask(Warp& warp, const Ins& ins) { set_all(warp, ins.dst, warp.mask); }
 
-void elect(Warp& warp, const Ins& ins) {
-  const std::optional<uint32_t> here = members(warp, ins, ins.src[0]);
-  if (!here) return;
-  const uint32_t present = *here;
+namespace {
+void elect_group(Warp& warp, const Ins& ins, uint32_t present) {
   const uint32_t leader = first_lane(present == 0 ? warp.mask : present);
   if (ins.dst != kTrueOffset) set_all(warp, ins.dst, leader);
   set_pred(warp, ins.aux, uint32_t{1} << leader);
 }
+}  // namespace
+void elect(Warp& warp, const Ins& ins) { for_groups(warp, ins, ins.src[0], elect_group); }
 
-void reduce(Warp& warp, const Ins& ins) {
-  const std::optional<uint32_t> here = members(warp, ins, ins.src[1]);
-  if (!here) return;
-  const uint32_t present = *here;
+namespace {
+void reduce_group(Warp& warp, const Ins& ins, uint32_t present) {
   const uint32_t* values = warp.u32(ins.src[0]);
   uint32_t total = values[first_lane(present == 0 ? warp.mask : present)];
   for (uint32_t left = present & (present - 1); left != 0; left &= left - 1) {
@@ -164,6 +176,8 @@ void reduce(Warp& warp, const Ins& ins) {
   }
   set_all(warp, ins.dst, total);
 }
+}  // namespace
+void reduce(Warp& warp, const Ins& ins) { for_groups(warp, ins, ins.src[1], reduce_group); }
 
 /// dst = a + b + carry, or a + ~b + carry: after a subtraction the flag says that nothing was
 /// borrowed, which compiled code relies on when it reads the flag with addc.

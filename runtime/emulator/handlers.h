@@ -39,5 +39,8 @@ const char* handlers_name();
 
 /// Flags of load and store instructions (Ins::flags).
 inline constexpr uint8_t kSigned = 1;
+inline constexpr uint8_t kOrdered = 2;  ///< volatile and its like: threads may meet here.
+/// A vector of plain words, as copies of structures use: some of them may be padding.
+inline constexpr uint8_t kWholeAccess = 4;
 
 }  // namespace gpuemu::emulator

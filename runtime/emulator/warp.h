@@ -204,6 +204,8 @@ struct Block {
   uint32_t live_threads() const;
   /// Lets the waiting warps of barrier `id` go on when enough threads have arrived.
   void release_if_complete(uint32_t id);
+  /// Accesses from now on do not race with those before.
+  void next_epoch();
 
  private:
   bool over_budget();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/ptx/meeting.h"
+
 namespace gpuemu::ptx {
 namespace {
 
@@ -22,6 +24,7 @@ class Analysis {
     find_blocks();
     for (uint32_t i = 0; i < flow_.blocks.size(); ++i) find_successors(i);
     find_post_dominators();
+    find_meetings(flow_, leaving_blocks());
     return std::move(flow_);
   }
 
@@ -41,6 +44,16 @@ class Analysis {
       flow_.blocks.back().end = i + 1;
       flow_.block_of[i] = static_cast<uint32_t>(flow_.blocks.size() - 1);
     }
+  }
+
+  // Blocks that consist of the end of a thread or a call.
+  std::vector<bool> leaving_blocks() const {
+    std::vector<bool> all;
+    for (const BasicBlock& block : flow_.blocks) {
+      const Instruction& first = function_.body[block.begin];
+      all.push_back(leaves(first) && !first.guard);
+    }
+    return all;
   }
 
   // A label behind the last instruction is the exit.
@@ -156,7 +169,7 @@ class Analysis {
 }  // namespace
 
 uint32_t ControlFlow::reconvergence(uint32_t instruction) const {
-  const int32_t meet = blocks[block_of[instruction]].ipdom;
+  const int32_t meet = blocks[block_of[instruction]].meet;
   return meet < 0 ? static_cast<uint32_t>(block_of.size())
                   : blocks[static_cast<size_t>(meet)].begin;
 }
