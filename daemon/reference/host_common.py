@@ -4,7 +4,7 @@ import io
 import os
 import sys
 
-OUTPUT_BYTES_MAX, ERROR_BYTES_MAX = int(sys.argv[1]), int(sys.argv[2])
+OUTPUT_BYTES_MAX, ERROR_BYTES_MAX, RESULT_BYTES_MAX = map(int, sys.argv[1:4])
 HOST_PID = os.getpid()
 ITEM_BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8, "int8": 1, "int16": 2,
               "int32": 4, "int64": 8, "uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8, "bool": 1}

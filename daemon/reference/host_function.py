@@ -9,8 +9,9 @@ import types
 import numpy
 
 from host_arena import Writer, packed_bytes
-from host_common import HOST_PID, Failure, Tail, script_error, with_output
+from host_common import HOST_PID, RESULT_BYTES_MAX, Failure, Tail, script_error, with_output
 
+WIDE_BYTES = 8  # float64 and int64, what results become.
 CONSTANTS = {"True": True, "False": False, "None": None}
 
 
@@ -131,10 +132,13 @@ def normal(value, what):
         raise script_error(f"{what} returned None")
     array = numpy.asarray(value)
     kind = array.dtype.kind
+    if array.size * WIDE_BYTES > RESULT_BYTES_MAX:
+        raise script_error(f"{what} has the shape {array.shape}, which needs more than "
+                           f"{RESULT_BYTES_MAX} bytes")
     if kind == "f" or array.dtype.name in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
-        array = array.astype(numpy.float64)
+        array = array.astype(numpy.float64, copy=False)
     elif kind == "i" or (kind == "u" and (array.size == 0 or int(array.max()) < 2**63)):
-        array = array.astype(numpy.int64)
+        array = array.astype(numpy.int64, copy=False)
     elif kind not in "ub":
         raise script_error(f"{what} returned the dtype {array.dtype}; expected a float, an "
                            f"integer or a bool array")

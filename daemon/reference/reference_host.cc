@@ -26,6 +26,8 @@ constexpr uint64_t kGraceMilliseconds = 500;
 constexpr uint64_t kEndingMilliseconds = 1'000;
 /// Replies are names, shapes and offsets, or one message.
 constexpr size_t kLineBytesMax = size_t{4} << 20;
+/// One array of a reference: the largest tensor of 32-bit elements, widened to 64.
+constexpr uint64_t kResultBytesMax = 2 * kTensorBytesMax;
 constexpr size_t kReceiveBytes = size_t{64} << 10;
 constexpr int kScriptDescriptor = kChildFirstInherited + 1;
 
@@ -73,9 +75,12 @@ Status ReferenceHost::State::start() {
   discard();
   const UniqueFd script = GPUEMU_TRY(script_file());
   ChildOptions wanted;
-  wanted.command = {options.python.empty() ? "python3" : options.python, "-u",
+  wanted.command = {options.python.empty() ? "python3" : options.python,
+                    "-u",
                     fmt::format("/proc/self/fd/{}", kScriptDescriptor),
-                    std::to_string(kScriptOutputBytesMax), std::to_string(kScriptErrorBytesMax)};
+                    std::to_string(kScriptOutputBytesMax),
+                    std::to_string(kScriptErrorBytesMax),
+                    std::to_string(kResultBytesMax)};
   wanted.folder = options.folder;
   wanted.inherit = {arena.fd(), script.get()};
   Result<ChildProcess> started = ChildProcess::spawn(wanted);

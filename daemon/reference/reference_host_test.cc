@@ -196,6 +196,9 @@ INSTANTIATE_TEST_SUITE_P(
         Misbehaviour{"Garbage",
                      "import os\ndef reference(x):\n  os.write(3, b'garbage\\n')\n  return x\n",
                      "JSON"},
+        Misbehaviour{"TooLarge",
+                     "import numpy as np\ndef reference(x): return np.zeros((1 << 20, 1 << 12))\n",
+                     "(1048576, 4096)"},
         Misbehaviour{"NotAFunction", "reference = 3\n", "not a function"}),
     [](const auto& chosen) { return chosen.param.name; });
 

@@ -74,10 +74,13 @@ FuzzResultsReply fuzz_results(const TestReportReply& report) {
   results.passed = report.passed;
   results.failed = report.failed;
   for (const OpTestReport& op : report.ops) {
-    for (const ValidationResult& failure : op.failures) {
-      if (results.failures.size() < kFailuresListedMax) results.failures.push_back(failure);
-    }
+    results.failures.insert(results.failures.end(), op.failures.begin(), op.failures.end());
   }
+  // The report is in order of dtype.
+  std::ranges::stable_sort(results.failures, {}, [](const ValidationResult& failure) {
+    return failure.repro_info ? failure.repro_info->iteration.value_or(0) : 0;
+  });
+  if (results.failures.size() > kFailuresListedMax) results.failures.resize(kFailuresListedMax);
   bound_snapshots(results.failures);
   return results;
 }

@@ -4,6 +4,11 @@
 #include <sys/stat.h>
 
 namespace gpuemu {
+namespace {
+
+constexpr const char* kAbsent = "absent";
+
+}  // namespace
 
 ConfigWatch::ConfigWatch(ConfigSources sources, Config first)
     : sources_(std::move(sources)),
@@ -14,7 +19,7 @@ ConfigWatch::ConfigWatch(ConfigSources sources, Config first)
 
 std::string ConfigWatch::stamp() const {
   struct stat info{};
-  if (file_.empty() || ::stat(file_.c_str(), &info) != 0) return "absent";
+  if (file_.empty() || ::stat(file_.c_str(), &info) != 0) return kAbsent;
   return fmt::format("{}:{}:{}.{}", info.st_ino, info.st_size, info.st_mtim.tv_sec,
                      info.st_mtim.tv_nsec);
 }
@@ -23,6 +28,10 @@ Result<std::shared_ptr<const Config>> ConfigWatch::current() {
   const std::lock_guard lock(mutex_);
   const std::string now = stamp();
   if (now == stamp_) return config_;
+  if (now == kAbsent) {
+    return error(ErrorCode::InvalidArgument,
+                 "{}, which this daemon serves, is gone; put it back or stop the daemon", file_);
+  }
   ConfigResult loaded = load_config(sources_);
   if (!loaded.config) return Error{ErrorCode::InvalidArgument, loaded.text()};
   config_ = std::make_shared<const Config>(*std::move(loaded.config));

@@ -103,7 +103,11 @@ class Gpuemu:
             self.run("daemon", "stop", timeout=20)
         except subprocess.TimeoutExpired:
             pass
-        deadline = time.monotonic() + 5
+        self.wait_for_end(5)
+
+    def wait_for_end(self, seconds):
+        """Kills the daemon when it has not ended by then."""
+        deadline = time.monotonic() + seconds
         while (pid := self.daemon_pid()) and time.monotonic() < deadline:
             time.sleep(0.05)
         if pid:
@@ -147,8 +151,13 @@ def new_home():
 
     yield make
     left = []
+    for instance in made:  # All at once: each takes a moment to let its clients go.
+        try:
+            instance.ask("Shutdown", timeout=5)
+        except OSError:
+            pass
     for instance in made:
-        instance.stop()
+        instance.wait_for_end(10)
         left += instance.leaked()
         shutil.rmtree(instance.home.parent, ignore_errors=True)
     assert not left, f"processes {left} outlived their daemon"

@@ -74,6 +74,7 @@ BAD = {
     "function closes the control socket": (FUNCTION + "os.close(3)\n    return x\n", "ended"),
     "function wants another input": ("def reference(weight):\n    return weight\n", "`weight`"),
     "reference is a number": ("reference = 4\n", "not a function"),
+    "function returns 32 GiB": (FUNCTION + "return np.zeros(1 << 32)\n", "(4294967296,)"),
     "function recurses": (FUNCTION + "return reference(x)\n", "RecursionError"),
 }
 SLOW = {

@@ -322,6 +322,8 @@ def test_fuzz_op_of_kernels_runs_them(client):
     assert wrong["failed"] >= 8 and wrong["total"] == 10
     for one in wrong["failures"]:
         check_result(one, "tripled", False)
+    iterations = [one["repro_info"]["iteration"] for one in wrong["failures"]]
+    assert iterations == sorted(iterations)
 
 
 def test_fuzz_op_never_passes_what_it_cannot_run(client):
@@ -577,6 +579,9 @@ def test_an_edited_configuration_is_served_and_a_wrong_one_is_named(home, client
         file.write_text(good.replace('name = "positive"', 'nmae = "positive"'))
         reply = client.ask("GetTestCase", op_name="scale", fuzz_config=fuzz_config())
         check_error(reply, "ConfigError", "gpuemu.toml", "nmae")
+        file.unlink()
+        reply = client.ask("GetTestCase", op_name="scale", fuzz_config=fuzz_config())
+        check_error(reply, "ConfigError", str(file))
         file.write_text(good.replace('name = "positive"', 'name = "renamed"'))
         reply = client.ask("GetTestCase", op_name="renamed", fuzz_config=fuzz_config())
         assert reply["type"] == "TestCase"
