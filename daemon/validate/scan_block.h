@@ -1,9 +1,8 @@
 // The inner loops of the scan: a block of elements at a time, in the fastest of three ways that
 // yields the exact result (of mean_rel, float_block rounds each quotient to float32).
-//   float32 on float32   float_block (float_avx2.cc)   eight at a time; refuses what needs float64
-//   any float output     wide_block (wide_avx2.cc)     four at a time; refuses non-finite elements
-//   anything             slow_block                    one by one: the definition of every
-//   statistic
+//   float_block (float_avx2.cc)   float32 on float32; refuses blocks that need float64
+//   wide_block (wide_avx2.cc)     any float output; refuses non-finite elements
+//   slow_block                    anything, one by one: the definition of every statistic
 #pragma once
 
 #include <array>
