@@ -50,8 +50,8 @@ void run(const Options& options, Session& session) {
     session.out << result->json << '\n';
   } else {
     const auto& minimized = std::get<MinimizeResultReply>(result->reply);
-    session.out << fmt::format("minimized in {} trials:{} -> {}\n", minimized.trials,
-                               dims_text(minimized.original_dims),
+    session.out << fmt::format("minimized in {} trial{}:{} ->{}\n", minimized.trials,
+                               minimized.trials == 1 ? "" : "s", dims_text(minimized.original_dims),
                                dims_text(minimized.minimized_dims));
     print_case(minimized.result, session.out);
   }

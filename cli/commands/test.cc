@@ -100,10 +100,10 @@ void run(const Options& options, Session& session) {
 Error no_such_op(const std::string& name, const Config& config) {
   std::vector<std::string> known;
   for (const OpConfig& op : config.ops) known.push_back(op.name);
-  return {
-      ErrorCode::InvalidArgument,
-      fmt::format("no op '{}' in {}{}; there are: {}", name, config.file, did_you_mean(name, known),
-                  known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")))};
+  return {ErrorCode::InvalidArgument,
+          fmt::format("no op '{}' in {}; there are: {}{}", name, config.file,
+                      known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")),
+                      did_you_mean(name, known))};
 }
 
 void add_test(CLI::App& app, Session& session) {

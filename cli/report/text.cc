@@ -2,6 +2,7 @@
 #include "cli/report/text.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "common/base/blake2.h"
 #include "common/base/limits.h"
@@ -141,6 +142,11 @@ void print_case(const ValidationResult& result, std::ostream& out) {
   for (const ValidationFailure& failure : result.failures) out << "  " << describe(failure) << '\n';
   if (!result.error_stats) return;
   const ErrorStats& stats = *result.error_stats;
+  if (!std::isfinite(stats.max_abs)) {
+    out << fmt::format("  errors: {} of {} elements exceed, the largest is not finite\n",
+                       stats.num_exceeding, stats.count);
+    return;
+  }
   out << fmt::format(
       "  errors: {} of {} elements exceed; absolute max {:.3e} mean {:.3e} p99 {:.3e}; relative "
       "max "

@@ -3,7 +3,6 @@ import pathlib
 import re
 import shutil
 import subprocess
-import tempfile
 
 import pytest
 
@@ -21,10 +20,10 @@ def runs(page):
 
 @pytest.fixture(scope="module")
 def compiled():
-    """Kernels that one page has compiled are not compiled again for the next."""
-    folder = pathlib.Path(tempfile.mkdtemp(prefix="gpuemu-docs-"))
-    yield folder
-    shutil.rmtree(folder, ignore_errors=True)
+    """Kernels that one page, or an earlier run, has compiled are not compiled again: files are named by content."""
+    folder = ROOT / "build" / "docs-kernels"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 @pytest.fixture

@@ -1,0 +1,134 @@
+// The lines that editors read with regular expressions, and messages that hold script output.
+#include "cli/report/text.h"
+
+#include <regex>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "cli/report/config_json.h"
+
+namespace gpuemu::cli {
+namespace {
+
+ValidationResult failed_case(const std::string& message) {
+  ValidationResult result;
+  result.passed = false;
+  result.seed = 5148731190416832423U;
+  result.op_name = "softmax";
+  result.max_diff = 0.5;
+  result.failures.push_back({.kind = FindingKind::ToleranceExceeded, .message = message});
+  ReproductionInfo info;
+  info.shape = {2, 64};
+  info.dims = {{"cols", 64}, {"rows", 2}};
+  result.repro_info = info;
+  return result;
+}
+
+OpTestReport op_report(const std::string& name, uint64_t failed) {
+  OpTestReport op;
+  op.op_name = name;
+  op.cases = 64;
+  op.failed = failed;
+  op.passed = 64 - failed;
+  if (failed > 0) op.failures.push_back(failed_case("element 0: expected 1, got 2"));
+  return op;
+}
+
+struct Printed {
+  std::string out, err;
+};
+
+Printed print(const TestReportReply& report) {
+  std::ostringstream out, err;
+  print_test_report(report, out, err);
+  return {out.str(), err.str()};
+}
+
+TEST(FailureLine, GivesAnEditorSeedOpKindDtypeShapeAndDifference) {
+  const std::string line = failure_line(failed_case("element 17 [0, 17]: expected 0.5, got 0"));
+  std::smatch found;
+  ASSERT_TRUE(std::regex_match(line, found, std::regex(R"((\d+)\s+(\S+)\s+(.+))")));
+  EXPECT_EQ(found[1], "5148731190416832423");
+  EXPECT_EQ(found[2], "softmax");
+  const std::string rest = found[3];
+  const auto first = [&](const char* pattern) {
+    std::smatch match;
+    return std::regex_search(rest, match, std::regex(pattern)) ? match[1].str() : "";
+  };
+  EXPECT_EQ(first(R"(\[(\w+)\])"), "ToleranceExceeded");
+  EXPECT_EQ(first(R"(dtype:\s*(\S+))"), "float32");
+  EXPECT_EQ(first(R"(shape:\s*\[([^\]]+)\])"), "2, 64");
+  EXPECT_EQ(first(R"(max_diff:\s*([\d.eE+-]+))"), "5.000e-01");
+  EXPECT_EQ(first(R"(seed:\s*(\d+))"), "5148731190416832423");
+}
+
+TEST(FailureLine, StaysOneLineWhateverAScriptPrinted) {
+  const std::string line = failure_line(failed_case("Traceback\n  \x1b[31mred\r\n\tend"));
+  EXPECT_EQ(line.find_first_of("\n\r\t\x1b"), std::string::npos) << line;
+}
+
+TEST(Report, MatchesTheProblemMatcherAndRepeatsOnlyFailuresOnTheErrorStream) {
+  TestReportReply report;
+  report.ops = {op_report("gelu", 0), op_report("relu", 3)};
+  report.total = 128;
+  const Printed printed = print(report);
+  std::smatch found;
+  const std::string failing = printed.err.substr(0, printed.err.find('\n'));
+  ASSERT_TRUE(std::regex_match(failing, found,
+                               std::regex(R"(\[FAIL\]\s+(\S+)\s+\(seed:\s*(\d+)\):\s+(.+))")));
+  EXPECT_EQ(found[1], "relu");
+  EXPECT_NE(printed.out.find(failing), std::string::npos);
+  EXPECT_NE(printed.out.find("[PASS] gelu float32 64 cases"), std::string::npos);
+  EXPECT_EQ(printed.err.find("gelu"), std::string::npos);
+  EXPECT_NE(printed.out.find("1 ok, 1 bad, 0 skipped; 128 cases"), std::string::npos);
+}
+
+TEST(Report, SummaryLinesHaveNoWordThatMarksAnOpAsFailed) {
+  TestReportReply report;
+  report.ops = {op_report("a", 3)};
+  const std::string out = print(report).out;
+  const std::string summary = out.substr(out.find('\n') + 1);
+  EXPECT_EQ(summary.find("FAIL"), std::string::npos);
+  EXPECT_EQ(summary.find("failed"), std::string::npos);
+}
+
+TEST(Report, TellsAnOpThatCannotRunFromOneThatIsSkipped) {
+  TestReportReply report;
+  report.ops = {op_report("axpy", 0), op_report("norm", 0)};
+  report.ops[0].skipped_reason = "error: axpy.cu(3): error: identifier \"z\" is undefined";
+  report.ops[1].skipped_reason = "runs in the client";
+  const Printed printed = print(report);
+  EXPECT_EQ(printed.err,
+            "[ERROR] axpy float32: axpy.cu(3): error: identifier \"z\" is undefined\n");
+  EXPECT_NE(printed.out.find("[SKIP] norm float32: runs in the client\n"), std::string::npos);
+  EXPECT_NE(printed.out.find("0 ok, 0 bad, 1 skipped, 1 could not run"), std::string::npos);
+  EXPECT_TRUE(has_broken_op(report));
+}
+
+TEST(Case, SaysThatAnErrorIsNotFiniteInsteadOfPrintingTheLargestInteger) {
+  ValidationResult result = failed_case("nan_lost");
+  ErrorStats stats;
+  stats.count = 4;
+  stats.num_exceeding = 1;
+  stats.max_abs = std::numeric_limits<double>::infinity();
+  stats.max_ulp = std::numeric_limits<uint64_t>::max();
+  result.error_stats = stats;
+  std::ostringstream out;
+  print_case(result, out);
+  EXPECT_NE(out.str().find("1 of 4 elements exceed, the largest is not finite"), std::string::npos);
+  EXPECT_EQ(out.str().find("18446744073709551615"), std::string::npos);
+  EXPECT_NE(out.str().find("cols=64 rows=2"), std::string::npos);
+}
+
+TEST(ConfigJson, HasEveryMemberAndSurvivesBytesThatAreNotUtf8) {
+  const std::string json = problems_json(
+      {{.file = "gpuemu.toml", .line = 3, .column = 7, .key = "ops", .message = "\xff"}});
+  for (const char* member :
+       {"\"file\"", "\"line\": 3", "\"column\": 7", "\"key\"", "\"message\""}) {
+    EXPECT_NE(json.find(member), std::string::npos) << member;
+  }
+}
+
+}  // namespace
+}  // namespace gpuemu::cli
