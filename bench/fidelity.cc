@@ -12,6 +12,7 @@
 
 #include "common/base/arena.h"
 #include "common/numeric/dtype.h"
+#include "common/numeric/ulp.h"
 #include "daemon/engine/kernel_store.h"
 #include "daemon/engine/run_case.h"
 #include "daemon/worker/execute.h"
@@ -168,6 +169,13 @@ gpuemu::Result<uint64_t> compare_project(const gpuemu::Config& config, const Amo
 int main(int argc, char** argv) {
   gpuemu::ConfigSources sources;
   sources.working_folder = argc > 1 ? argv[1] : ".";
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string text = *variable;
+    const size_t equals = text.find('=');
+    if (equals != std::string::npos) {
+      sources.environment[text.substr(0, equals)] = text.substr(equals + 1);
+    }
+  }
   const Amount amount{argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 16,
                       argc > 3 ? std::strtoull(argv[3], nullptr, 10) : 42};
   const gpuemu::ConfigResult loaded = gpuemu::load_config(sources);

@@ -7,7 +7,7 @@ struct Sum {
   __device__ static float join(float a, float b) { return a + b; }
 };
 struct Max {
-  static constexpr float kIdentity = -__builtin_huge_valf();
+  static constexpr float kIdentity = -INFINITY;
   // Unlike fmaxf it keeps a NaN, so that a row with one is NaN.
   __device__ static float join(float a, float b) { return a != a || a > b ? a : b; }
 };

@@ -27,7 +27,7 @@ constexpr std::string_view kHashMark = "// gpuemu-hash\t";
 /// Behind the PTX in a cached file, one line per template: what the compiler called it.
 constexpr std::string_view kNameMark = "// gpuemu-entry\t";
 /// Part of the key: another layout of cached files gets another number.
-constexpr std::string_view kCacheFormat = "gpuemu-ptx-2";
+constexpr std::string_view kCacheFormat = "gpuemu-ptx-3";
 
 Result<std::string> virtual_arch(const std::string& arch) {
   const std::string number = arch.starts_with("sm_")        ? arch.substr(3)

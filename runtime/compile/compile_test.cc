@@ -44,6 +44,26 @@ TEST_P(Compile, PrintsTheUsersFileAndLine) {
       << module.error().message;
 }
 
+TEST_P(Compile, KnowsTheHostsNumbersAndTypes) {
+  CompileRequest wanted = request({"k"}, "text.cu");
+  wanted.source =
+      "#include <cmath>\n#include <cfloat>\n#include <climits>\n#include <cstdint>\n#include "
+      "<math.h>\n"
+      "#include <stdint.h>\n#include <stdio.h>\n#include <assert.h>\n#include <cuda_runtime.h>\n"
+      "#include <limits>\n#include <type_traits>\n"
+      "struct Limit { static constexpr float kLowest = -INFINITY; };\n"
+      "__global__ void k(float* x, const int64_t* n, std::uint8_t* b, uint m) {\n"
+      "  float v = x[0];\n  assert(v < FLT_MAX);\n"
+      "  if (std::isnan(v) || v == Limit::kLowest) printf(\"%f\", v);\n"
+      "  static_assert(std::is_same<float, decltype(v)>::value, \"\");\n"
+      "  x[0] = std::sqrt(v) + static_cast<float>(M_PI) + NAN + INT_MAX + *n + *b + m;\n"
+      "  static_assert(std::numeric_limits<float>::digits == 24, \"\");\n}\n";
+  const auto module = compile_source(wanted);
+  ASSERT_TRUE(module) << module.error().message;
+  EXPECT_EQ(module->lowered.at("k"),
+            GetParam() == CompilerChoice::Nvrtc ? "_Z1kPfPKxPhj" : "_Z1kPfPKlPhj");
+}
+
 INSTANTIATE_TEST_SUITE_P(Nvcc, Compile, testing::Values(CompilerChoice::Nvcc));
 INSTANTIATE_TEST_SUITE_P(Nvrtc, Compile, testing::Values(CompilerChoice::Nvrtc));
 

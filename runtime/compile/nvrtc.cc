@@ -9,6 +9,7 @@
 #include "runtime/compile/compiler.h"
 #include "runtime/compile/diagnostics.h"
 #include "runtime/compile/entry_names.h"
+#include "runtime/compile/nvrtc_headers.h"
 
 namespace gpuemu::compile {
 namespace {
@@ -78,7 +79,8 @@ Result<Library> load(const Toolkit& toolkit) {
 }
 
 std::vector<std::string> options_of(const Toolkit& toolkit, const Job& job) {
-  std::vector<std::string> out = {"--gpu-architecture=" + job.arch, "--generate-line-info"};
+  std::vector<std::string> out = {"--gpu-architecture=" + job.arch, "--generate-line-info",
+                                  fmt::format("--pre-include={}", kPrelude)};
   bool has_standard = false;
   for (const std::string& flag : job.flags) {
     has_standard = has_standard || flag.starts_with("-std") || flag.starts_with("--std");
@@ -99,16 +101,13 @@ std::string log_of(const Library& library, Program program) {
   return log;
 }
 
+/// nvcc has the last word on a source: it knows the host's headers and options of its own.
 Error failure(const Library& library, Program program, int code) {
   const std::string log = log_of(library, program);
-  // Host headers and nvcc's own options are for nvcc.
-  const bool header = log.find("could not open source file") != std::string::npos ||
-                      log.find("cannot open source file") != std::string::npos;
-  if (code == kInvalidOption || (code == kCompilationFailed && header)) {
+  if (code == kInvalidOption || code == kCompilationFailed) {
     return error(ErrorCode::Unsupported, "{}",
                  log.empty() ? library.message(code) : error_lines(log));
   }
-  if (code == kCompilationFailed) return error(ErrorCode::Compile, "{}", error_lines(log));
   return error(ErrorCode::Internal, "NVRTC: {}", library.message(code));
 }
 
@@ -124,7 +123,13 @@ Result<std::string> nvrtc_version(const Toolkit& toolkit) {
 Result<Output> run_nvrtc(const Toolkit& toolkit, const Job& job) {
   const Library library = GPUEMU_TRY(load(toolkit));
   Program program = nullptr;
-  int code = library.create(&program, job.source.c_str(), job.path.c_str(), 0, nullptr, nullptr);
+  std::vector<const char*> texts, names;
+  for (const VirtualHeader& header : virtual_headers()) {
+    texts.push_back(header.text);
+    names.push_back(header.name);
+  }
+  int code = library.create(&program, job.source.c_str(), job.path.c_str(),
+                            static_cast<int>(names.size()), texts.data(), names.data());
   if (code != kSuccess) return error(ErrorCode::Internal, "NVRTC: {}", library.message(code));
   const auto destroy = [&library](Program* dead) { library.destroy(dead); };
   const std::unique_ptr<Program, decltype(destroy)> owner(&program, destroy);
