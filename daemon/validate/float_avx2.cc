@@ -50,6 +50,10 @@ FloatLimits32 limits_of(const BlockRun& run, const Scan& scan) {
   return limits;
 }
 
+struct LimitLanes {
+  __m256 atol, rtol;
+};
+
 struct FloatTotals {
   __m256d sum_abs, sum_rel;
   __m256 max_abs, max_rel, over;
@@ -70,34 +74,42 @@ GPUEMU_AVX2_INLINE void ask_ahead(const float* at) {
                _MM_HINT_T0);
 }
 
+/// Adds eight elements but for sum_rel: returns the relative errors, 0 where the reference is 0.
+GPUEMU_AVX2_INLINE __m256 add_eight(const float* output, const float* reference,
+                                    const LimitLanes& limits, float* errors, FloatTotals& totals) {
+  const __m256 o = _mm256_loadu_ps(output), r = _mm256_loadu_ps(reference);
+  const __m256 error = magnitude(_mm256_sub_ps(o, r)), size = magnitude(r);
+  _mm256_store_ps(errors, error);
+  totals.sum_abs = add_wide(totals.sum_abs, error);
+  totals.max_abs = _mm256_max_ps(totals.max_abs, error);
+  const __m256 sum = _mm256_add_ps(_mm256_mul_ps(limits.rtol, size), limits.atol);
+  const __m256 limit = _mm256_max_ps(sum, _mm256_setzero_ps());
+  totals.over = _mm256_or_ps(totals.over, _mm256_cmp_ps(error, limit, _CMP_NLE_UQ));
+  // 0 / 0 is NaN, which max and the mask ignore; anything else over 0 stays as infinity.
+  const __m256 quotient = _mm256_div_ps(error, size);
+  const __m256 zero = _mm256_cmp_ps(size, _mm256_setzero_ps(), _CMP_EQ_OQ);
+  totals.max_rel = _mm256_max_ps(quotient, totals.max_rel);
+  totals.zeros = _mm256_sub_epi32(totals.zeros, _mm256_castps_si256(zero));
+  // Of numbers of one sign; of two signs it is above 2^23 as well.
+  const __m256i ulps =
+      _mm256_abs_epi32(_mm256_sub_epi32(_mm256_castps_si256(o), _mm256_castps_si256(r)));
+  totals.max_ulp = _mm256_max_epu32(totals.max_ulp, ulps);
+  totals.sum_ulp = _mm256_add_epi32(totals.sum_ulp, ulps);
+  return _mm256_andnot_ps(zero, quotient);
+}
+
 /// Writes the errors too. Wrong where output and reference are more than a factor of two apart,
 /// which max_ulp tells.
 GPUEMU_AVX2 FloatTotals measure(const float* output, const float* reference, size_t count,
                                 const FloatLimits32& limits, float* errors) {
-  const __m256 atol = _mm256_set1_ps(limits.atol), rtol = _mm256_set1_ps(limits.rtol);
+  const LimitLanes lanes{_mm256_set1_ps(limits.atol), _mm256_set1_ps(limits.rtol)};
   FloatTotals totals{};
-  for (size_t i = 0; i < count; i += 8) {
+  for (size_t i = 0; i < count; i += 16) {
     ask_ahead(output + i);
     ask_ahead(reference + i);
-    const __m256 o = _mm256_loadu_ps(output + i), r = _mm256_loadu_ps(reference + i);
-    const __m256 error = magnitude(_mm256_sub_ps(o, r)), size = magnitude(r);
-    _mm256_store_ps(errors + i, error);
-    totals.sum_abs = add_wide(totals.sum_abs, error);
-    totals.max_abs = _mm256_max_ps(totals.max_abs, error);
-    const __m256 sum = _mm256_add_ps(_mm256_mul_ps(rtol, size), atol);
-    const __m256 limit = _mm256_max_ps(sum, _mm256_setzero_ps());
-    totals.over = _mm256_or_ps(totals.over, _mm256_cmp_ps(error, limit, _CMP_NLE_UQ));
-    // 0 / 0 is NaN, which max and the mask ignore; anything else over 0 stays as infinity.
-    const __m256 quotient = _mm256_div_ps(error, size);
-    const __m256 zero = _mm256_cmp_ps(size, _mm256_setzero_ps(), _CMP_EQ_OQ);
-    totals.max_rel = _mm256_max_ps(quotient, totals.max_rel);
-    totals.sum_rel = add_wide(totals.sum_rel, _mm256_andnot_ps(zero, quotient));
-    totals.zeros = _mm256_sub_epi32(totals.zeros, _mm256_castps_si256(zero));
-    // Of numbers of one sign; of two signs it is above 2^23 as well.
-    const __m256i ulps =
-        _mm256_abs_epi32(_mm256_sub_epi32(_mm256_castps_si256(o), _mm256_castps_si256(r)));
-    totals.max_ulp = _mm256_max_epu32(totals.max_ulp, ulps);
-    totals.sum_ulp = _mm256_add_epi32(totals.sum_ulp, ulps);
+    const __m256 low = add_eight(output + i, reference + i, lanes, errors + i, totals);
+    const __m256 high = add_eight(output + i + 8, reference + i + 8, lanes, errors + i + 8, totals);
+    totals.sum_rel = add_wide(totals.sum_rel, _mm256_add_ps(low, high));
   }
   return totals;
 }

@@ -1,5 +1,6 @@
 // The inner loops of the scan: a block of elements at a time, in the fastest of three ways that
-// yields the exact result (of mean_rel, float_block rounds each quotient to float32).
+// yields the exact result (of mean_rel, float_block rounds quotients and the sum of two to
+// float32).
 //   float_block (float_avx2.cc)   float32 on float32; refuses blocks that need float64
 //   wide_block (wide_avx2.cc)     any float output; refuses non-finite elements
 //   slow_block                    anything, one by one: the definition of every statistic
@@ -14,7 +15,7 @@ namespace gpuemu {
 
 inline constexpr size_t kBlockElements = 1024;
 /// float_block and wide_block take whole groups of elements.
-inline constexpr size_t kGroupElements = 8;
+inline constexpr size_t kGroupElements = 16;
 
 /// A part of the pass with its own totals.
 struct BlockRun {
