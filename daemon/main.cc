@@ -11,12 +11,12 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
-#include <sys/file.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "common/transport/server.h"
 #include "daemon/reference/find_python.h"
+#include "daemon/server/folder_lock.h"
 #include "daemon/server/server.h"
 #include "runtime/backends/backends.h"
 
@@ -44,32 +44,6 @@ std::map<std::string, std::string> environment() {
 std::filesystem::path own_folder() {
   std::error_code ignored;
   return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-}
-
-/// One daemon per database folder: the lock lives as long as the process.
-Result<UniqueFd> lock_folder(const std::filesystem::path& folder) {
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  if (failed) {
-    return error(ErrorCode::Io, "cannot make {}: {}", folder.string(), failed.message());
-  }
-  const std::filesystem::path path = folder.string() + ".lock";
-  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!fd) return error(ErrorCode::Io, "cannot open {}: {}", path.string(), std::strerror(errno));
-  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    char holder[32] = {};
-    const ssize_t got = ::read(fd.get(), holder, sizeof holder - 1);
-    return error(ErrorCode::Unavailable,
-                 "another daemon (process {}) uses {}; stop it with `gpuemu daemon stop` or set "
-                 "GPUEMU_DB and GPUEMU_SOCKET to other paths",
-                 got > 0 ? holder : "unknown", folder.string());
-  }
-  const std::string pid = std::to_string(::getpid());
-  if (::ftruncate(fd.get(), 0) != 0 ||
-      ::pwrite(fd.get(), pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
-    return error(ErrorCode::Io, "cannot write {}: {}", path.string(), std::strerror(errno));
-  }
-  return fd;
 }
 
 void open_log(const Config& config) {
@@ -162,7 +136,7 @@ int serve(const ConfigSources& sources, Config config) {
   StopSignal stop;
   open_log(config);
   for (const ConfigProblem& warning : config.warnings) spdlog::warn("{}", warning.text());
-  const auto lock = lock_folder(config.db_path);
+  auto lock = FolderLock::take(config.db_path);
   if (!lock) return fail(lock.error(), kExitBroken);
   auto store = open_store(config.db_path);
   if (!store) return fail(with_remedy(store.error()), kExitBroken);
@@ -212,6 +186,8 @@ int serve(const ConfigSources& sources, Config config) {
       socket_path, handler,
       {.threads_max = kRequestsMax, .queued_max = kRequestsMax, .extra_address = ""});
   if (!server) return fail(server.error(), kExitBroken);
+  const Status told = lock->serves(socket_path);
+  if (!told) return fail(told.error(), kExitBroken);
   spdlog::info("gpuemu-daemon {} serves {} at {} with {} lanes on {} ({}), references by {}",
                kVersion, file.empty() ? "no gpuemu.toml" : file, socket_path, lanes.size(),
                devices.front().name, backend, lanes_wanted.reference.python);
