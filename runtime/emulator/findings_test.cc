@@ -72,12 +72,34 @@ TEST(Findings, BarrierForMoreThreadsThanCome) {
 }
 TEST(Findings, EndlessLoopStops) { EXPECT_EQ(first_of("A: bra A;").kind, "timeout"); }
 TEST(Findings, Trap) { EXPECT_EQ(first_of("trap;").kind, "trap"); }
-TEST(Findings, ShuffleFromAbsentLanes) {
+TEST(Findings, ShuffleWithoutLanesThatItsMaskNames) {
   EXPECT_EQ(first_of("setp.lt.u32 %p1, %r1, 16; @!%p1 bra A; shfl.sync.bfly.b32 %r5, %r1, 1, 31, "
-                     "0xffffffff; A:",
+                     "0xffffffff; A: bar.warp.sync 0xffffffff;",
                      32)
                 .kind,
             "illegal_mask");
+}
+TEST(Findings, NoneForLanesWithMasksOfTheirOwn) {
+  TestKernel kernel(
+      entry("setp.lt.u32 %p1, %r1, 16; selp.b32 %r4, 0x0000ffff, 0xffff0000, %p1; "
+            "shfl.sync.bfly.b32 %r5, "
+            "%r1, 1, 31, %r4; vote.sync.ballot.b32 %r6, %p1, %r4;"));
+  kernel.arg(uint64_t{0}).run();
+}
+TEST(Findings, NoneForPaddingAndForFlagsBehindFences) {
+  TestKernel padding(entry(
+      "shl.b32 %r2, %r1, 4; mov.u32 %r3, tile; add.u32 %r3, %r3, %r2; st.shared.u32 [%r3], %r1; "
+      "bar.sync 0; ld.shared.v2.u32 {%r4, %r5}, [%r3];"));
+  padding.arg(uint64_t{0}).run();
+  TestKernel flag(entry(R"(
+    setp.lt.u32 %p1, %r1, 32; mov.u32 %r3, tile; mov.u32 %r6, 0; @%p1 st.volatile.shared.u32 [%r3], %r6; bar.sync 0;
+    @%p1 bra MAKE;
+    TAKE: ld.volatile.shared.u32 %r5, [%r3]; setp.eq.u32 %p2, %r5, 0; @%p2 bra TAKE;
+    ld.shared.u32 %r6, [%r3+4]; bra DONE;
+    MAKE: st.shared.u32 [%r3+4], %r6; membar.cta; mov.u32 %r5, 1; st.volatile.shared.u32 [%r3], %r5;
+    DONE:)"));
+  flag.config().block = {64, 1, 1};
+  flag.arg(uint64_t{0}).run();
 }
 TEST(Findings, UnknownInstructionsOnlyWhenExecuted) {
   const DeviceFinding finding = first_of("wgmma.fence.sync.aligned;");

@@ -55,6 +55,12 @@ std::optional<SpecialRegister> special_register(const std::string& name) {
       {"%nclusterid.y", R::NctaidY},
       {"%nclusterid.z", R::NctaidZ},
       {"%dynamic_smem_size", R::DynamicShared},
+      // Nothing is reserved: an access there is out of bounds.
+      {"%reserved_smem_offset_begin", R::TotalShared},
+      {"%reserved_smem_offset_end", R::TotalShared},
+      {"%reserved_smem_offset_cap", R::TotalShared},
+      {"%reserved_smem_offset_0", R::TotalShared},
+      {"%reserved_smem_offset_1", R::TotalShared},
       {"%total_smem_size", R::TotalShared}};
   const auto found = kNames.find(name);
   if (found == kNames.end()) return std::nullopt;

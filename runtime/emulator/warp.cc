@@ -123,6 +123,7 @@ void Warp::diverge(uint32_t taken, uint32_t target, uint32_t meet) {
     return;
   }
   const uint32_t next = pc;
+  if (meet == kNone) meet = reconverge;
   if (meet != kNone && meet != reconverge) {
     stack.back().pc = meet;
     stack.back().mask = active;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "runtime/ptx/meeting.h"
+#include "runtime/ptx/opcode.h"
 
 namespace gpuemu::ptx {
 namespace {
@@ -10,6 +11,13 @@ namespace {
 bool leaves(const Instruction& instruction) {
   return instruction.family == "ret" || instruction.family == "exit" ||
          instruction.family == "trap";
+}
+
+bool needs_other_lanes(const Instruction& instruction) {
+  const OpcodeRow* info = find_opcode(instruction.family);
+  if (info == nullptr || instruction.family == "call") return true;
+  return info->what == OpcodeClass::Warp || info->what == OpcodeClass::Barrier ||
+         info->what == OpcodeClass::Matrix;
 }
 
 bool ends_block(const Instruction& instruction) {
@@ -46,12 +54,15 @@ class Analysis {
     }
   }
 
-  // Blocks that consist of the end of a thread or a call.
+  // Blocks with which threads or calls end, and in which no lane needs another.
   std::vector<bool> leaving_blocks() const {
     std::vector<bool> all;
     for (const BasicBlock& block : flow_.blocks) {
-      const Instruction& first = function_.body[block.begin];
-      all.push_back(leaves(first) && !first.guard);
+      const Instruction& last = function_.body[block.end - 1];
+      bool leaving = leaves(last) && !last.guard;
+      for (uint32_t i = block.begin; i < block.end && leaving; ++i)
+        leaving = !needs_other_lanes(function_.body[i]);
+      all.push_back(leaving);
     }
     return all;
   }

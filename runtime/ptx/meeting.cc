@@ -6,6 +6,7 @@ namespace gpuemu::ptx {
 namespace {
 /// Beyond it the search, quadratic at worst, is not worth its time.
 constexpr size_t kBlocksMax = 4096;
+constexpr size_t kCandidatesMax = 64;
 constexpr uint32_t kUnreached = UINT32_MAX;
 
 class Meetings {
@@ -68,11 +69,11 @@ class Meetings {
 
   /// Marks what paths from `start` reach. A path ends where a loop closes; with `around` it goes on
   /// behind that loop.
-  std::vector<bool> reach(uint32_t branch, uint32_t start, bool around) const {
+  std::vector<bool> reach(uint32_t branch, uint32_t start, bool around, uint32_t without) const {
     std::vector<bool> seen(blocks_.size(), false);
     std::vector<uint32_t> work;
     const auto follow = [&](uint32_t from, uint32_t to) {
-      if (leaving_[to]) return;
+      if (leaving_[to] || to == without) return;
       const bool closes = rank_[to] <= rank_[from];
       if (!closes || !around) {
         if (!seen[to] && !closes) work.push_back(to);
@@ -80,8 +81,9 @@ class Meetings {
         return;
       }
       for (const uint32_t exit : exits_of_loop(from, to)) {
-        if (!seen[exit] && !leaving_[exit]) work.push_back(exit);
-        seen[exit] = seen[exit] || !leaving_[exit];
+        if (seen[exit] || leaving_[exit] || exit == without) continue;
+        work.push_back(exit);
+        seen[exit] = true;
       }
     };
     follow(branch, start);
@@ -93,24 +95,37 @@ class Meetings {
     return seen;
   }
 
-  int32_t first_common(uint32_t branch, bool around) const {
+  /// How many successors' paths (2 for more) reach each block.
+  std::vector<uint8_t> reached(uint32_t branch, bool around, uint32_t without) const {
     std::vector<uint8_t> times(blocks_.size(), 0);
     for (const uint32_t start : blocks_[branch].successors) {
-      const std::vector<bool> seen = reach(branch, start, around);
+      const std::vector<bool> seen = reach(branch, start, around, without);
       for (size_t i = 0; i < seen.size(); ++i)
         times[i] = static_cast<uint8_t>(std::min(2, times[i] + (seen[i] ? 1 : 0)));
     }
-    // Blocks ahead come first, then headers of loops around the branch.
-    int32_t ahead = -1, behind = -1;
+    return times;
+  }
+
+  /// Blocks ahead of the branch that are common, first to last, and the nearest header behind it.
+  int32_t first_common(uint32_t branch, bool around) const {
+    const std::vector<uint8_t> times = reached(branch, around, kUnreached);
+    std::vector<uint32_t> ahead;
+    int32_t behind = -1;
     for (uint32_t i = 0; i < times.size(); ++i) {
       if (times[i] < 2 || i == branch) continue;
-      int32_t& best = rank_[i] > rank_[branch] ? ahead : behind;
-      const bool later = rank_[i] > rank_[branch];
-      const bool better = best < 0 || (later ? rank_[i] < rank_[static_cast<size_t>(best)]
-                                             : rank_[i] > rank_[static_cast<size_t>(best)]);
-      if (better) best = static_cast<int32_t>(i);
+      if (rank_[i] > rank_[branch])
+        ahead.push_back(i);
+      else if (behind < 0 || rank_[i] > rank_[static_cast<size_t>(behind)])
+        behind = static_cast<int32_t>(i);
     }
-    return ahead >= 0 ? ahead : behind;
+    std::ranges::sort(ahead, {}, [&](uint32_t block) { return rank_[block]; });
+    for (size_t i = 0; i < std::min(ahead.size(), kCandidatesMax); ++i) {
+      const std::vector<uint8_t> past = reached(branch, around, ahead[i]);
+      const bool bypassed = std::any_of(ahead.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                                        ahead.end(), [&](uint32_t b) { return past[b] > 0; });
+      if (!bypassed) return static_cast<int32_t>(ahead[i]);
+    }
+    return ahead.empty() ? behind : static_cast<int32_t>(ahead.front());
   }
 
   const std::vector<BasicBlock>& blocks_;
@@ -128,8 +143,7 @@ void find_meetings(ControlFlow& flow, const std::vector<bool>& leaving) {
     BasicBlock& block = flow.blocks[i];
     const bool only_exit = block.ipdom < 0 || leaving[static_cast<size_t>(block.ipdom)];
     if (block.successors.size() < 2 || !only_exit) continue;
-    const int32_t found = meetings.meeting_of(i);
-    if (found >= 0) block.meet = found;
+    block.meet = meetings.meeting_of(i);
   }
 }
 

@@ -243,13 +243,38 @@ TEST(PtxParse, ReadsTwentyMegabytesPerSecond) {
 
 TEST(PtxControlFlow, FindsWhereLanesMeetAgain) {
   const Function f = body_of(
-      ".reg .pred %p; @%p bra then; mov.b32 _, 1; bra join; then: mov.b32 _, 2; join: ret;");
+      ".reg .pred %p; @%p bra then; mov.b32 _, 1; bra join; then: mov.b32 _, 2; join: bar.sync 0; "
+      "ret;");
   const ControlFlow flow = analyse(f);
   ASSERT_EQ(flow.blocks.size(), 4u);
   EXPECT_EQ(flow.blocks[0].successors, (std::vector<uint32_t>{1, 2}));
   EXPECT_EQ(flow.blocks[0].ipdom, 3);
   EXPECT_EQ(flow.reconvergence(0), 4u);
   EXPECT_EQ(flow.blocks[3].ipdom, -1);
+}
+
+TEST(PtxControlFlow, LanesThatStayMeetBehindAnEarlyReturn) {
+  const Function f = body_of(
+      ".reg .pred %p; @%p bra rest; @%p bra out; mov.b32 _, 1; rest: bar.sync 0; mov.b32 _, 2; "
+      "out: ret;");
+  const ControlFlow flow = analyse(f);
+  EXPECT_EQ(flow.reconvergence(0), 3u);
+  EXPECT_EQ(flow.reconvergence(1), f.body.size());  // Those of the branch before meet at 3.
+}
+
+TEST(PtxControlFlow, LanesThatStayMeetBehindALoopWithAnAssertion) {
+  const Function f = body_of(
+      ".reg .pred %p; top: @%p bra fail; mov.b32 _, 1; @%p bra top; bra behind; fail: trap; "
+      "behind: "
+      "bar.sync 0; ret;");
+  EXPECT_EQ(analyse(f).reconvergence(2), 3u);
+}
+
+TEST(PtxControlFlow, TheMeetingPointIsNotPassedBy) {
+  const Function f = body_of(
+      ".reg .pred %p; @%p bra either; @!%p bra behind; either: mov.b32 _, 1; behind: bar.sync 0; "
+      "@%p bra out; bar.sync 0; out: ret;");
+  EXPECT_EQ(analyse(f).reconvergence(0), 3u);
 }
 
 TEST(PtxControlFlow, LoopsMeetBehindAndEarlyExitsAtTheEnd) {
