@@ -1,0 +1,116 @@
+#include "daemon/server/job_table.h"
+
+#include <future>
+
+#include <gtest/gtest.h>
+
+namespace gpuemu {
+namespace {
+
+/// Waits until the job is cancelled.
+Reply wait_for_cancel(JobControl& control) {
+  while (!control.cancel) std::this_thread::yield();
+  return OkReply{};
+}
+
+JobStatusReply end_of(JobTable& jobs, uint64_t id) {
+  for (;;) {
+    auto status = jobs.status({.job_id = id, .log_from = 0, .wait_ms = 1000});
+    EXPECT_TRUE(status);
+    if (!status || status->state != JobState::Running) return *status;
+  }
+}
+
+TEST(JobTable, TellsProgressLogAndReply) {
+  JobTable jobs;
+  const auto id = jobs.start([](JobControl& control) -> Reply {
+    control.total = control.done = 3;
+    control.failed("first");
+    control.failed("second");
+    return OkReply{};
+  });
+  ASSERT_TRUE(id);
+  const JobStatusReply status = end_of(jobs, *id);
+  EXPECT_EQ(status.state, JobState::Done);
+  EXPECT_EQ(status.done, 3u);
+  EXPECT_EQ(status.failures, 2u);
+  EXPECT_EQ(status.log, (std::vector<std::string>{"first", "second"}));
+  EXPECT_EQ(status.result_json, R"({"type":"Ok"})");
+  const auto rest = jobs.status({.job_id = *id, .log_from = 1, .wait_ms = 0});
+  EXPECT_EQ(rest->log, std::vector<std::string>{"second"});
+}
+
+TEST(JobTable, ACancelledJobEndsAsCancelled) {
+  JobTable jobs;
+  const auto id = jobs.start(wait_for_cancel);
+  ASSERT_TRUE(id);
+  EXPECT_TRUE(jobs.cancel(*id));
+  EXPECT_EQ(end_of(jobs, *id).state, JobState::Cancelled);
+}
+
+TEST(JobTable, AJobThatThrowsFailsWithTheReason) {
+  JobTable jobs;
+  const auto id = jobs.start([](JobControl&) -> Reply { throw std::runtime_error("oops"); });
+  ASSERT_TRUE(id);
+  const JobStatusReply status = end_of(jobs, *id);
+  EXPECT_EQ(status.state, JobState::Failed);
+  EXPECT_NE(status.result_json.find("oops"), std::string::npos);
+}
+
+TEST(JobTable, RefusesJobsBeyondTheLimitUntilSomeEnd) {
+  JobTable jobs;
+  std::vector<uint64_t> started;
+  auto id = jobs.start(wait_for_cancel);
+  while (id && started.size() < 1000) {
+    started.push_back(*id);
+    id = jobs.start(wait_for_cancel);
+  }
+  ASSERT_FALSE(id);
+  EXPECT_EQ(id.error().code, ErrorCode::ResourceExhausted);
+  EXPECT_EQ(jobs.running(), started.size());
+  ASSERT_TRUE(jobs.cancel(started.front()));
+  end_of(jobs, started.front());
+  EXPECT_TRUE(jobs.start(wait_for_cancel));
+}
+
+TEST(JobTable, ARepeatedRequestGetsTheAnswerOfTheFirst) {
+  JobTable jobs;
+  std::atomic<int> runs{0};
+  std::promise<void> release;
+  auto released = release.get_future().share();
+  const JobTable::Work work = [&, released](JobControl&) -> Reply {
+    ++runs;
+    released.wait();
+    return JobStartedReply{7};
+  };
+  auto first = std::async(std::launch::async, [&] { return jobs.run("key", work); });
+  while (runs == 0) std::this_thread::yield();
+  auto second = std::async(std::launch::async, [&] { return jobs.run("key", work); });
+  EXPECT_EQ(second.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
+  release.set_value();
+  EXPECT_EQ(first.get(), Reply(JobStartedReply{7}));
+  EXPECT_EQ(second.get(), Reply(JobStartedReply{7}));
+  EXPECT_EQ(runs, 1);
+}
+
+TEST(JobTable, UnknownJobsAreNotFound) {
+  JobTable jobs;
+  EXPECT_EQ(jobs.status({.job_id = 5, .log_from = 0, .wait_ms = 0}).error().code,
+            ErrorCode::NotFound);
+  EXPECT_EQ(jobs.cancel(5).error().code, ErrorCode::NotFound);
+}
+
+TEST(JobTable, StopCancelsAndWaits) {
+  JobTable jobs;
+  std::atomic<bool> ended{false};
+  ASSERT_TRUE(jobs.start([&](JobControl& control) -> Reply {
+    Reply reply = wait_for_cancel(control);
+    ended = true;
+    return reply;
+  }));
+  jobs.stop();
+  EXPECT_TRUE(ended);
+}
+
+}  // namespace
+}  // namespace gpuemu
