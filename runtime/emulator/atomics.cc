@@ -71,14 +71,24 @@ T combine_integer(AtomicKind kind, T a, T b) {
   }
 }
 
-uint64_t combine(const Ins& ins, uint64_t old, uint64_t b) {
+/// Global memory adds in the cache, which keeps no subnormals (measured on sm_90); shared memory
+/// does.
+uint32_t add_f32(uint32_t a, uint32_t b, bool global) {
+  const auto flushed = [global](uint32_t bits) {
+    return global && (bits & 0x7f800000) == 0 ? bits & 0x80000000 : bits;
+  };
+  const float sum = std::bit_cast<float>(flushed(a)) + std::bit_cast<float>(flushed(b));
+  return sum != sum ? 0x7fffffff : flushed(std::bit_cast<uint32_t>(sum));
+}
+
+uint64_t combine(const Ins& ins, uint64_t old, uint64_t b, bool global) {
   using ptx::Type;
   const auto kind = static_cast<AtomicKind>(ins.flags);
   const auto low = static_cast<uint32_t>(old), by = static_cast<uint32_t>(b);
   switch (static_cast<Type>(ins.aux)) {
     case Type::F32:
       if (kind == AtomicKind::Exch) return b;
-      return std::bit_cast<uint32_t>(std::bit_cast<float>(low) + std::bit_cast<float>(by));
+      return add_f32(low, by, global);
     case Type::F64:
       if (kind == AtomicKind::Exch) return b;
       return std::bit_cast<uint64_t>(std::bit_cast<double>(old) + std::bit_cast<double>(b));
@@ -102,30 +112,35 @@ uint64_t combine(const Ins& ins, uint64_t old, uint64_t b) {
   }
 }
 
-/// The old value. `b` is the operand, `c` the new value of cas.
+struct Operands {
+  uint64_t b, c;  ///< The operand; the new value of cas.
+  bool global;
+};
+
+/// The old value.
 template <typename T>
-uint64_t update(const Ins& ins, uint64_t host, uint64_t b, uint64_t c) {
+uint64_t update(const Ins& ins, uint64_t host, Operands with) {
   auto* at = reinterpret_cast<T*>(host);
   T old = __atomic_load_n(at, __ATOMIC_RELAXED);
   for (;;) {
     const bool cas = static_cast<AtomicKind>(ins.flags) == AtomicKind::Cas;
-    if (cas && old != static_cast<T>(b)) return old;
-    const T next = static_cast<T>(cas ? c : combine(ins, old, b));
+    if (cas && old != static_cast<T>(with.b)) return old;
+    const T next = static_cast<T>(cas ? with.c : combine(ins, old, with.b, with.global));
     if (__atomic_compare_exchange_n(at, &old, next, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
       return old;
   }
 }
 
-void apply(Warp& warp, const Ins& ins, const uint64_t* host, uint32_t lanes) {
+void apply(Warp& warp, const Ins& ins, const uint64_t* host, uint32_t lanes, bool global = false) {
   const uint32_t bytes = ins.count;
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     const bool wide = bytes == 8;
-    const uint64_t b = wide ? warp.u64(ins.src[1])[lane] : warp.u32(ins.src[1])[lane];
-    const uint64_t c = wide ? warp.u64(ins.src[2])[lane] : warp.u32(ins.src[2])[lane];
-    const uint64_t old = wide         ? update<uint64_t>(ins, host[lane], b, c)
-                         : bytes == 4 ? update<uint32_t>(ins, host[lane], b, c)
-                                      : update<uint16_t>(ins, host[lane], b, c);
+    const Operands with{wide ? warp.u64(ins.src[1])[lane] : warp.u32(ins.src[1])[lane],
+                        wide ? warp.u64(ins.src[2])[lane] : warp.u32(ins.src[2])[lane], global};
+    const uint64_t old = wide         ? update<uint64_t>(ins, host[lane], with)
+                         : bytes == 4 ? update<uint32_t>(ins, host[lane], with)
+                                      : update<uint16_t>(ins, host[lane], with);
     if (ins.dst == kTrueOffset) continue;
     if (wide)
       warp.u64(ins.dst)[lane] = old;
@@ -136,7 +151,7 @@ void apply(Warp& warp, const Ins& ins, const uint64_t* host, uint32_t lanes) {
 
 void on_global(Warp& warp, const Ins& ins, const uint64_t* address) {
   const uint32_t lanes = resolve_global(warp, ins, address, ins.count, Access::Atomic);
-  apply(warp, ins, address, lanes);
+  apply(warp, ins, address, lanes, true);
   if (warp.launch->checks.init) define_global(warp, ins, address, ins.count, lanes);
 }
 void on_shared(Warp& warp, const Ins& ins, const uint64_t* address) {

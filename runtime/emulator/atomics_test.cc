@@ -23,6 +23,18 @@ std::vector<T> all_threads(const std::string& body, std::vector<T> start) {
   return kernel.read<T>(at, start.size());
 }
 
+TEST(Atomics, OfGlobalFloatsFlushSubnormals) {
+  const auto got = all_threads<uint32_t>(R"(
+    .shared .b32 sum[1]; setp.ne.u32 %p, %x, 0; @!%p st.shared.u32 [sum], 0; bar.sync 0;
+    setp.ne.u32 %p, %i, 0; @%p bra DONE;
+    mov.b32 %f, 0x00000061; red.global.add.f32 [%rd], %f; atom.shared.add.f32 %f, [sum], %f;
+    ld.shared.u32 %y, [sum]; st.global.u32 [%rd+4], %y;
+    mov.b32 %f, 0x7fc00001; red.global.add.f32 [%rd+8], %f;
+    DONE:)",
+                                         {0x80000001u, 0, 0});
+  EXPECT_EQ(got, (std::vector<uint32_t>{0u, 0x61u, 0x7fffffffu}));
+}
+
 TEST(Atomics, OfIntegersLoseNoUpdate) {
   const auto got = all_threads<uint32_t>(R"(
     red.global.add.u32 [%rd], %i; atom.global.max.u32 %x, [%rd+4], %i; atom.global.gpu.acq_rel.min.s32 %x, [%rd+8], %i;
