@@ -128,25 +128,27 @@ class Gpuemu:
         return subprocess.run([self.program, *words], cwd=self.folder, env=self.environment,
                               capture_output=True, text=True)
 
-    def processor_seconds(self):
-        """Of the daemon and everything it started so far; 0 when it does not run."""
+    def daemon(self):
+        """Its process id; None when it does not run."""
         try:
-            daemon = int((self.folder.parent / "db.lock").read_text())
-            return tree_seconds(daemon)
-        except (OSError, ValueError):
-            return 0
+            return json.loads(self.run("status", "--format", "json").stdout).get("pid")
+        except ValueError:
+            return None
 
     def timed_test(self, cases):
-        daemon, ours = self.processor_seconds(), children_seconds()
+        daemon = self.daemon()
+        before = tree_seconds(daemon) if daemon else 0
+        ours = children_seconds()
         start = time.perf_counter()
         done = self.run("test", "--cases", str(cases), "--format", "json")
         seconds = time.perf_counter() - start
+        used = children_seconds() - ours
         if done.returncode != 0:
             sys.exit(f"gpuemu test ended with {done.returncode}:\n{done.stdout[-2000:]}\n"
                      f"{done.stderr[-2000:]}")
-        used = self.processor_seconds() - daemon + children_seconds() - ours
+        daemon = self.daemon() or sys.exit("the daemon does not run after a test")
         report = json.loads(done.stdout)
-        return Timing(report["total"], seconds, used, report["ops"])
+        return Timing(report["total"], seconds, used + tree_seconds(daemon) - before, report["ops"])
 
     def stop(self):
         self.run("daemon", "stop")
