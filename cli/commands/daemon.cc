@@ -3,20 +3,14 @@
 #include <filesystem>
 #include <fstream>
 #include <ostream>
-#include <thread>
-
-#include <signal.h>
-#include <unistd.h>
 
 #include "cli/commands/commands.h"
 #include "cli/commands/launch_daemon.h"
 #include "cli/commands/options.h"
-#include "common/base/limits.h"
 
 namespace gpuemu::cli {
 namespace {
 
-constexpr std::chrono::milliseconds kPoll{20};
 constexpr uint64_t kLogLinesMax = 1'000'000;
 
 ExitCode start(bool background, Session& session) {
@@ -42,21 +36,8 @@ ExitCode stop(Session& session) {
     session.out << "daemon is stopped\n";
     return session.exit_code = ExitCode::Ok;
   }
-  const auto before = session.call(DaemonStatusRequest{});
-  const auto reply = session.call(ShutdownRequest{});
-  if (!reply) return session.fail(reply.error());
-  const auto* status = before ? std::get_if<DaemonStatusReply>(&*before) : nullptr;
-  const auto pid = status != nullptr ? static_cast<pid_t>(status->pid) : 0;
-  const auto deadline = std::chrono::steady_clock::now() + kStopTimeout;
-  while (pid > 0 && ::kill(pid, 0) == 0) {
-    if (std::chrono::steady_clock::now() > deadline) {
-      return session.fail(error(ErrorCode::Timeout,
-                                "the daemon (process {}) is still finishing its "
-                                "running requests",
-                                pid));
-    }
-    std::this_thread::sleep_for(kPoll);
-  }
+  const Status stopped = session.stop_daemon();
+  if (!stopped) return session.fail(stopped.error());
   session.out << "daemon is stopped\n";
   return session.exit_code = ExitCode::Ok;
 }

@@ -4,6 +4,8 @@
 #include <ostream>
 #include <thread>
 
+#include <signal.h>
+
 #include "cli/commands/launch_daemon.h"
 #include "common/base/limits.h"
 
@@ -13,6 +15,8 @@ namespace {
 constexpr std::chrono::milliseconds kConnectTimeout{2'000};
 // Requests that run long are jobs; a plain one that takes a minute is broken.
 constexpr std::chrono::milliseconds kRequestTimeout{120'000};
+// A daemon answers a ping in well under a millisecond; one that is just ending never does.
+constexpr std::chrono::milliseconds kPingTimeout{3'000};
 constexpr std::chrono::milliseconds kStartPoll{20};
 
 }  // namespace
@@ -73,8 +77,27 @@ Status Session::connect() {
 
 bool Session::daemon_answers() {
   if (!connect()) return false;
-  const auto reply = call(PingRequest{});
+  const auto text = call_text(PingRequest{}, kPingTimeout);
+  if (!text) return false;
+  const auto reply = decode_reply(*text);
   return reply && std::holds_alternative<PongReply>(*reply);
+}
+
+Status Session::stop_daemon() {
+  const Reply before = GPUEMU_TRY(call(DaemonStatusRequest{}));
+  GPUEMU_TRY(call(ShutdownRequest{}));
+  client_.reset();
+  const auto* status = std::get_if<DaemonStatusReply>(&before);
+  const auto pid = status != nullptr ? static_cast<pid_t>(status->pid) : 0;
+  const auto deadline = std::chrono::steady_clock::now() + kStopTimeout;
+  while (pid > 0 && ::kill(pid, 0) == 0) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      return error(ErrorCode::Timeout,
+                   "the daemon (process {}) is still finishing its running requests", pid);
+    }
+    std::this_thread::sleep_for(kStartPoll);
+  }
+  return ok_status();
 }
 
 Status Session::start_daemon() {
@@ -114,31 +137,25 @@ Status Session::ensure_daemon() {
   err << "note: the daemon served "
       << (status->config_path.empty() ? "no project" : status->config_path)
       << "; it is restarted for this one\n";
-  GPUEMU_TRY(call(ShutdownRequest{}));
-  client_.reset();
-  const auto deadline = std::chrono::steady_clock::now() + kStopTimeout;
-  while (daemon_answers() && std::chrono::steady_clock::now() < deadline) {
-    client_.reset();
-    std::this_thread::sleep_for(kStartPoll);
-  }
+  GPUEMU_TRY(stop_daemon());
   return start_daemon();
 }
 
-Result<std::string> Session::call_text(const Request& request) {
+Result<std::string> Session::call_text(const Request& request, std::chrono::milliseconds timeout) {
   GPUEMU_TRY(connect());
-  auto reply = client_->request(encode_request(request), kRequestTimeout);
+  auto reply = client_->request(encode_request(request), timeout);
   if (!reply) client_.reset();
   return reply;
 }
 
 Result<Reply> Session::call(const Request& request) {
-  return decode_reply(GPUEMU_TRY(call_text(request)));
+  return decode_reply(GPUEMU_TRY(call_text(request, kRequestTimeout)));
 }
 
 std::optional<Reply> Session::answer(const Request& request) {
   const Status ready = ensure_daemon();
   if (!ready) return fail(ready.error()), std::nullopt;
-  const auto text = call_text(request);
+  const auto text = call_text(request, kRequestTimeout);
   if (!text) return fail(text.error()), std::nullopt;
   auto reply = decode_reply(*text);
   if (!reply) return fail(reply.error()), std::nullopt;

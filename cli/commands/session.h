@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <iosfwd>
 #include <map>
 #include <optional>
@@ -47,6 +48,8 @@ class Session {
 
   /// Starts a daemon when none runs, or when an idle one serves another project.
   Status ensure_daemon();
+  /// Ends a daemon that answers and waits until its process is gone.
+  Status stop_daemon();
   /// InvalidArgument, Unavailable or Timeout; an Error reply of the daemon is a reply.
   Result<Reply> call(const Request& request);
   /// For commands that are one request: starts a daemon if need be, asks, and in JSON prints the
@@ -63,7 +66,7 @@ class Session {
   ConfigSources sources() const;
   Status connect();
   Status start_daemon();
-  Result<std::string> call_text(const Request& request);
+  Result<std::string> call_text(const Request& request, std::chrono::milliseconds timeout);
   std::optional<Client> client_;
 };
 
