@@ -222,5 +222,36 @@ TEST(Converts, ClampRoundAndSaturate) {
             static_cast<uint64_t>(-5));
 }
 
+TEST(Integers, SubtractionsLeaveTheCarryOfTheHardware) {
+  const std::string body =
+      "sub.cc.u32 %x, %a, %b; addc.u32 %y, 0, 0; sub.cc.u32 %x, %a, %b; subc.u32 %x, 0, 0; "
+      "shl.b32 %x, %x, 4; or.b32 %d, %x, %y;";
+  const auto got = evaluate<uint32_t, uint32_t>(body, {5, 5, 0}, {3, 5, 1});
+  EXPECT_EQ(got, (std::vector<uint32_t>{1, 1, 0xfffffff0u}));  // 1: nothing was borrowed.
+}
+
+TEST(Integers, PackedAndVideoArithmeticWorksOnEachPart) {
+  EXPECT_EQ((evaluate<uint32_t, uint32_t>("vabsdiff4.u32.u32.u32 %d, %a, %b, %c;", {0x01ff0580},
+                                          {0x02fe0a01}))[0],
+            0x0101057fu);
+  EXPECT_EQ((evaluate<uint32_t, uint32_t>("vabsdiff4.u32.u32.u32.add %d, %a, %b, %c;", {0x01ff0580},
+                                          {0x02fe0a01}, {1000}))[0],
+            1000u + 1 + 1 + 5 + 127);
+  EXPECT_EQ(
+      (evaluate<uint32_t, uint32_t>("max.s16x2.relu %d, %a, %b;", {0x8000fff0}, {0x9000fff8}))[0],
+      0u);
+}
+
+TEST(Halves, SetGivesOneOrAllBits) {
+  const std::vector<uint32_t> a = {0x40003c00}, b = {0x3c004000};  // 2 and 1; 1 and 2.
+  const auto set = [&](const std::string& form) {
+    return evaluate<uint32_t, uint32_t>("set.gt." + form + " %d, %a, %b;", a, b)[0];
+  };
+  EXPECT_EQ(set("f16x2.f16x2"), 0x3c000000u);
+  EXPECT_EQ(set("u32.f16x2"), 0xffff0000u);
+  EXPECT_EQ(set("f16.f16"), 0u);
+  EXPECT_EQ(set("f32.s32"), 0x3f800000u);
+}
+
 }  // namespace
 }  // namespace gpuemu::emulator

@@ -1,6 +1,7 @@
 // Places a module's variables and decodes its functions.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 
 #include "runtime/emulator/decode.h"
@@ -56,9 +57,11 @@ Status Program::place_variables(Memory& memory) {
       for (size_t i = 0; i < callable.size(); ++i)
         if (callable[i]->name == relocation.symbol) value = i + 1;
       value += static_cast<uint64_t>(relocation.addend);
-      if (relocation.offset + sizeof value <= variable->bytes)
+      value = (value & relocation.mask) >> std::countr_zero(relocation.mask);
+      const size_t size = std::min<size_t>(relocation.bytes, sizeof value);
+      if (relocation.offset + size <= variable->bytes)
         std::memcpy(reinterpret_cast<void*>(addresses[variable->name] + relocation.offset), &value,
-                    sizeof value);
+                    size);
     }
   return ok_status();
 }

@@ -160,7 +160,7 @@ void Warp::leave(uint32_t lanes) {
           std::memcpy(
               &caller.params[size_t{lane} * caller.code->param_bytes + own.site->results[i].offset],
               &own.params[size_t{lane} * own.code->param_bytes + own.code->results[i].offset],
-              own.code->results[i].bytes);
+              std::min(own.code->results[i].bytes, own.site->results[i].bytes));
   }
   for (size_t i = levels[depth - 1].base_depth; i < stack.size(); ++i) stack[i].mask &= ~lanes;
   settle_top();

@@ -215,7 +215,8 @@ class Initialiser {
     const auto number = in_.peek().kind == TokenKind::Number ? number_from(in_.peek().text)
                                                              : std::optional<Number>();
     if (!number) return in_.unexpected("a number, a string or a name in the initialiser");
-    in_.take();
+    const Location where = in_.take().where;
+    if (in_.is('(')) return masked(position, negative ? 0 : number->bits, where);
     store(to, pattern(*number, negative));
     return {};
   }
@@ -246,14 +247,34 @@ class Initialiser {
     return {};
   }
 
-  // sym, sym+4, generic(sym), generic(sym)+4, generic(sym+4), mask(sym)
+  // sym, sym+4, generic(sym), generic(sym)+4, generic(sym+4)
   Status symbol(uint64_t position) {
     GPUEMU_TRY(slot(position));
     Variable::Relocation relocation;
     relocation.offset = position * width_;
+    relocation.bytes = static_cast<uint32_t>(width_);
+    GPUEMU_TRY(address(relocation));
+    variable_.relocations.push_back(std::move(relocation));
+    return {};
+  }
+
+  // 0xFF00(sym), what compilers write for a pointer among bytes.
+  Status masked(uint64_t position, uint64_t mask, Location where) {
+    if (mask == 0) return in_.error_at(where, "a mask of 0; expected bits of an address");
+    Variable::Relocation relocation;
+    relocation.offset = position * width_;
+    relocation.bytes = static_cast<uint32_t>(width_);
+    relocation.mask = mask;
+    GPUEMU_TRY(in_.expect('(', "before the name"));
+    GPUEMU_TRY(address(relocation));
+    GPUEMU_TRY(in_.expect(')', "after the name"));
+    variable_.relocations.push_back(std::move(relocation));
+    return {};
+  }
+
+  Status address(Variable::Relocation& relocation) {
     std::string_view name = GPUEMU_TRY(in_.word("a name"));
-    const bool wrapped = in_.accept('(');
-    if (wrapped) {
+    if (in_.accept('(')) {
       if (name != "generic") {
         return in_.error_at(in_.peek().where, "'{}(...)' in an initialiser; expected generic(name)",
                             name);
@@ -265,7 +286,6 @@ class Initialiser {
     }
     GPUEMU_TRY(addend(relocation));
     relocation.symbol = name;
-    variable_.relocations.push_back(std::move(relocation));
     return {};
   }
 

@@ -118,6 +118,9 @@ struct Variable {
     std::string symbol;
     int64_t addend = 0;
     bool generic = false;
+    uint64_t mask =
+        ~uint64_t{0};    ///< mask(symbol): these bits of the address, moved to the low end.
+    uint32_t bytes = 8;  ///< Of the element.
   };
   std::vector<Relocation> relocations;
   bool ptr = false;  ///< .param with .ptr
