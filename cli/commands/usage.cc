@@ -45,6 +45,7 @@ std::string usage_problem(const CLI::App& app, const CLI::ParseError& wrong) {
   const std::vector<std::string> left = app.remaining(true);
   const std::string name = full_name(command);
   std::string text = wrong.what();
+  if (text.starts_with(": ")) text.erase(0, 2);  // Aliases that the help hides have no name.
   const bool is_option = !left.empty() && left.front().starts_with("-");
   if (is_option) {
     text = fmt::format("unknown option {}{}", left.front(),

@@ -18,11 +18,14 @@ import re
 DIRECTIVE = re.compile(r"<!-- (file|folder|exit|skip): (.*?) -->\s*$")
 FENCE = re.compile(r"^```(\w*)\s*$")
 
-# What differs between two runs, machines or versions of the generator: rates, times, process numbers, lanes, vector units.
+# What differs between two runs, machines or mixtures of inputs: counts of failing cases, trials, rates, times, process numbers, lanes, vector units.
 VARIES = [
     (re.compile(r"\(\d+ cases/s\)"), "(N cases/s)"),
     (re.compile(r"\b\d+ cases/s"), "N cases/s"),
     (re.compile(r"\bin \d+\.\d\d s"), "in N s"),
+    (re.compile(r"\b\d+ of (\d+ \w+ cases)"), r"N of \1"),
+    (re.compile(r"minimized in \d+ trials?"), "minimized in N trials"),
+    (re.compile(r"^case \d+ of"), "case N of"),
     (re.compile(r"largest error \S+ of"), "largest error N of"),
     (re.compile(r"uptime \d+s"), "uptime Ns"),
     (re.compile(r"process:  \d+, \d+ lanes"), "process:  N, N lanes"),
