@@ -1,21 +1,15 @@
 """Attacks on the daemon: each gets an answer that names what is wrong, and the daemon goes on serving."""
 import base64
 import json
-import os
-import pathlib
-import shutil
+import select
 import socket
-import stat
 import struct
-import subprocess
-import threading
 import time
 
 import pytest
 
-from conftest import BIN, parent_of
-from projects import SCALE_PTX, TWO, client_project, kernel_op
-from wire_client import REQ, WireClient, frame, handshake, tensor
+from projects import client_project
+from wire_client import REQ, frame, handshake, tensor
 
 U64 = 2**64 - 1
 
@@ -319,214 +313,9 @@ def test_300_requests_that_wait_for_a_hanging_reference_leave_room_for_ping(new_
     started = time.monotonic()
     assert own.ask("Ping", timeout=20)["type"] == "Pong"
     assert time.monotonic() - started < 5
-    check_error(json.loads(clients[0].reply_text()), "ReferenceScriptFailed", "ref_broken.py", "time limit")
+    answered, _, _ = select.select([client.socket for client in clients], [], [], 30)
+    first = next(client for client in clients if client.socket in answered)
+    check_error(json.loads(first.reply_text()), "ReferenceScriptFailed", "ref_broken.py", "time limit")
     assert own.run("daemon", "stop").returncode == 0
     for client in clients:
         client.close()
-
-
-# --- files and folders -----------------------------------------------------------------------------
-
-def serve(own, **environment):
-    """The daemon in the foreground: exit code and what it says when it does not come up."""
-    env = {**own.env, **environment}
-    return subprocess.run([str(BIN / "gpuemu-daemon")], cwd=own.project, text=True, timeout=60,
-                          env={name: value for name, value in env.items() if value is not None},
-                          stdin=subprocess.DEVNULL, capture_output=True)
-
-
-def test_a_second_daemon_on_the_same_folder_is_told_who_is_there(home):
-    result = serve(home)
-    assert result.returncode == 3
-    assert str(home.pid) in result.stderr and "gpuemu daemon stop" in result.stderr
-    other = serve(home, GPUEMU_SOCKET=str(home.home / "other.sock"))
-    assert other.returncode == 3 and str(home.pid) in other.stderr and "GPUEMU_DB" in other.stderr
-    assert str(home.socket) in other.stderr
-    other = serve(home, GPUEMU_DB=str(home.home / "other-db"))
-    assert other.returncode == 3 and str(home.pid) in other.stderr and str(home.socket) in other.stderr
-
-
-@pytest.fixture
-def own(new_home):
-    """An installation whose daemon has not been started."""
-    return new_home({"gpuemu.toml": kernel_op("twice", "twice.ptx"),
-                     "twice.ptx": SCALE_PTX.replace("FACTOR", TWO),
-                     "ref_twice.py": "def reference(x):\n    return 2.0 * x\n"})
-
-
-def test_eight_starts_at_once_give_one_daemon(own):
-    starts = [subprocess.Popen([str(BIN / "gpuemu"), "daemon", "start", "--background"], cwd=own.project,
-                               env=own.env, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE) for _ in range(8)]
-    said = [start.communicate(timeout=60) for start in starts]
-    deadline = time.monotonic() + 10
-    while True:  # Those that came too late take a moment to end.
-        serving = [pid for pid in own.processes() if name_of(pid).startswith("gpuemu-daemon")]
-        if len(serving) == 1 or time.monotonic() > deadline:
-            break
-        time.sleep(0.05)
-    assert len(serving) == 1 and own.ask("DaemonStatus")["pid"] == serving[0]
-    assert [start.returncode for start in starts] == [0] * 8, said
-
-
-def test_a_stale_socket_is_replaced(own):
-    own.socket.parent.mkdir()
-    with socket.socket(socket.AF_UNIX) as dead:
-        dead.bind(str(own.socket))
-    own.start()
-    assert own.ask("Ping")["type"] == "Pong"
-
-
-def test_a_file_at_the_sockets_place_is_left_alone(own):
-    own.socket.parent.mkdir()
-    own.socket.write_text("precious")
-    for result in (serve(own), own.run("test")):
-        assert result.returncode == 3, result.stderr
-        assert str(own.socket) in result.stderr and "not a socket" in result.stderr
-    assert own.socket.read_text() == "precious"
-
-
-def test_a_database_folder_that_is_a_file_is_named(own):
-    (own.home / "db").write_text("precious")
-    for result in (serve(own), own.run("test")):
-        assert result.returncode == 3, result.stderr
-        assert str(own.home / "db") in result.stderr
-    assert (own.home / "db").read_text() == "precious"
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_database_folder_without_permission_is_named(own):
-    (own.home / "db").mkdir(mode=0o500)
-    result = serve(own)
-    assert result.returncode == 3 and str(own.home / "db") in result.stderr
-
-
-def test_a_database_that_cannot_be_made_is_named(own):
-    result = serve(own, GPUEMU_DB="/proc/no/such/folder")
-    assert result.returncode == 3 and "/proc/no/such" in result.stderr
-
-
-def filled(own):
-    assert own.run("test", "--cases", "3").returncode == 0
-    own.stop()
-    return own.home / "db"
-
-
-@pytest.mark.parametrize("damage", ["truncate MANIFEST", "garbage in MANIFEST", "empty CURRENT"])
-def test_a_damaged_database_is_named_with_the_remedy(own, damage):
-    folder = filled(own)
-    target = folder / "CURRENT" if "CURRENT" in damage else sorted(folder.glob("MANIFEST-*"))[-1]
-    content = target.read_bytes()
-    target.write_bytes(b"" if "empty" in damage else content[:len(content) // 2] if "truncate" in damage
-                       else os.urandom(len(content)))
-    result = serve_or_stop(own)
-    if "truncate" in damage and result.returncode == 0:
-        return  # A cut at the border of two records is what a crash leaves: RocksDB goes on from there.
-    assert result.returncode == 3, result.stderr
-    assert str(folder) in result.stderr and "GPUEMU_DB" in result.stderr, result.stderr
-
-
-def serve_or_stop(own):
-    """As serve(); a daemon that comes up all the same is stopped after a Ping and counts as 0."""
-    process = subprocess.Popen([str(BIN / "gpuemu-daemon")], cwd=own.project, text=True, env=own.env,
-                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    deadline = time.monotonic() + 30
-    while process.poll() is None and time.monotonic() < deadline:
-        try:
-            own.ask("Shutdown", timeout=2)
-            break
-        except OSError:
-            time.sleep(0.05)
-    out, err = process.communicate(timeout=30)
-    return subprocess.CompletedProcess([], process.returncode, out, err)
-
-
-def test_a_database_with_flipped_bytes_never_gives_wrong_results(own):
-    """Either the record is refused, or what is read is what was written."""
-    assert own.run("test", "--cases", "40", "--seed", "1").returncode == 0
-    good = {one["seed"]: one for one in own.ask("ListResults", limit=100)["results"]}
-    own.stop()
-    own.start()  # The log becomes table files.
-    own.stop()
-    tables = sorted((own.home / "db").glob("*.sst"))
-    assert tables and len(good) == 40
-    table = max(tables, key=lambda path: path.stat().st_size)
-    content = bytearray(table.read_bytes())
-    for at in range(100, len(content) - 100, 97):
-        content[at] ^= 0x55
-    table.write_bytes(bytes(content))
-    result = own.run("daemon", "start", "--background")
-    if result.returncode != 0:
-        assert result.returncode == 3 and str(own.home / "db") in result.stderr
-        return
-    reply = own.ask("ListResults", limit=100)
-    if reply["type"] == "Error":
-        assert str(own.home / "db") in reply["message"] and "damaged" in reply["message"]
-        assert own.ask("Ping")["type"] == "Pong"
-    else:
-        assert all(good[one["seed"]] == one for one in reply["results"])
-
-
-def test_without_home_the_variables_are_asked_for(own):
-    result = serve(own, HOME=None, GPUEMU_SOCKET=None, GPUEMU_DB=None)
-    assert result.returncode in (2, 3)
-    assert "HOME" in result.stderr and "GPUEMU_SOCKET" in result.stderr
-    env = {name: value for name, value in own.env.items() if name not in ("HOME", "GPUEMU_SOCKET", "GPUEMU_DB")}
-    cli = subprocess.run([str(BIN / "gpuemu"), "test"], cwd=own.project, env=env, text=True,
-                         stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
-    assert cli.returncode in (2, 3) and "HOME" in cli.stderr and "GPUEMU_SOCKET" in cli.stderr
-
-
-def test_without_home_both_variables_are_enough(own):
-    result = subprocess.run([str(BIN / "gpuemu"), "test", "--cases", "2"], cwd=own.project, text=True,
-                            env={name: value for name, value in own.env.items() if name != "HOME"},
-                            stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
-    assert result.returncode == 0, result.stdout + result.stderr
-
-
-def test_a_socket_path_over_107_bytes_says_so(own):
-    long = str(own.home / ("s" * 120) / "gpuemu.sock")
-    for result in (serve(own, GPUEMU_SOCKET=long), own.run("test", env={"GPUEMU_SOCKET": long}),
-                   own.run("daemon", "start", "--background", env={"GPUEMU_SOCKET": long})):
-        assert result.returncode in (2, 3), result.stderr
-        assert "107" in result.stderr and "GPUEMU_SOCKET" in result.stderr, result.stderr
-
-
-def test_log_and_database_are_private(own):
-    own.start()
-    for path in own.socket.parent.iterdir():
-        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0 or \
-            stat.S_IMODE(path.parent.stat().st_mode) == 0o700, path
-
-
-# --- nothing stays behind ---------------------------------------------------------------------------
-
-def test_stop_in_the_middle_of_a_run_leaves_nothing(own):
-    own.start()
-    with own.client() as client:
-        client.ask("FuzzOp", op_name="twice", fuzz_config=CONFIG, iterations=10**6, fail_fast=False, stream=True)
-        while not any("python" in name_of(pid) for pid in own.processes()):
-            time.sleep(0.01)
-    started = time.monotonic()
-    assert own.run("daemon", "stop").returncode == 0
-    assert not own.leaked() and time.monotonic() - started < 15
-    assert not own.socket.exists()
-
-
-def test_kill_9_of_the_daemon_takes_workers_and_references_along(own):
-    pid = own.start()
-    with own.client() as client:
-        client.ask("FuzzOp", op_name="twice", fuzz_config=CONFIG, iterations=10**6, fail_fast=False, stream=True)
-        while len(own.children(pid)) < 2:
-            time.sleep(0.01)
-        os.kill(pid, 9)
-    assert not own.leaked()
-    own.start()
-    assert own.ask("Ping")["type"] == "Pong"
-
-
-def name_of(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/comm").read_text()
-    except OSError:
-        return ""

@@ -6,19 +6,16 @@ import base64
 import json
 import pathlib
 import struct
-import threading
 import time
 
 import pytest
 
 from projects import client_project
-from wire_client import WireClient, tensor, values_of
+from wire_client import tensor
+from wire_records import DTYPES, U64, check_error, check_repro, check_result, check_tensor, fuzz_config, integer
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 VECTORS = json.loads((ROOT / "tests/crosslang/legacy_generator_vectors.json").read_text())
-U64 = 2**64 - 1
-DTYPES = set("float16 bfloat16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 "
-             "bool".split())
 # The exact bytes of the published client's encoder.
 PASSING = (b'{"type": "ValidateOp", "op_name": "scale", "inputs": {"x": {"shape": [2, 2], "strides": [8, 4], '
            b'"dtype": "float32", "data": "AACAPwAAAEAAAEBAAACAQA=="}}, "output": {"shape": [2, 2], '
@@ -47,79 +44,6 @@ def home(new_home):
 def client(home):
     with home.client() as connected:
         yield connected
-
-
-# --- the records of section 3 --------------------------------------------------------------------
-
-def integer(value, lowest=0, highest=U64):
-    return type(value) is int and lowest <= value <= highest
-
-
-def number(value):
-    return type(value) in (int, float)
-
-
-def check_failure(record):
-    assert type(record["kind"]) is str and record["kind"]
-    assert type(record["message"]) is str and record["message"]
-    assert record["index"] is None or integer(record["index"])
-    for name in ("expected", "actual"):
-        assert record[name] is None or number(record[name]), (name, record)
-
-
-def check_stats(record):
-    for name in ("count", "num_exceeding", "max_ulp"):
-        assert integer(record[name]), name
-    for name in ("max_abs", "mean_abs", "p50_abs", "p90_abs", "p99_abs", "max_rel", "mean_rel", "mean_ulp"):
-        assert record[name] is None or number(record[name]), name
-
-
-def check_repro(record):
-    assert integer(record["seed"]) and record["dtype"] in DTYPES
-    assert record["layout"] in ("Contiguous", "Strided", "Transposed")
-    assert all(integer(size) for size in record["shape"])
-    assert len(record["strides"]) == len(record["shape"])
-    assert all(type(stride) is int for stride in record["strides"])
-    if record.get("input_snapshot") is not None:
-        base64.b64decode(record["input_snapshot"], validate=True)
-    assert "fuzz_config" in record
-
-
-def check_result(record, op, passed, kinds=()):
-    assert record["passed"] is passed and record["op_name"] == op
-    assert integer(record["seed"]) and integer(record["duration_ms"])
-    assert abs(record["timestamp"] - time.time()) < 600 and type(record["timestamp"]) is int
-    assert number(record["max_diff"]) and number(record["max_rel_diff"])
-    assert (record["failures"] == []) is passed
-    for failure in record["failures"]:
-        check_failure(failure)
-    assert {failure["kind"] for failure in record["failures"]} >= set(kinds)
-    if record["error_stats"] is not None:
-        check_stats(record["error_stats"])
-    if record["repro_info"] is not None:
-        check_repro(record["repro_info"])
-    return record
-
-
-def check_error(reply, code, *mentions):
-    assert reply["type"] == "Error" and reply["code"] == code, reply
-    for text in mentions:
-        assert text in reply["message"], reply["message"]
-
-
-def check_tensor(record, shape=None):
-    assert record["dtype"] in DTYPES and len(record["strides"]) == len(record["shape"])
-    assert shape is None or record["shape"] == shape
-    return values_of(record) if record["dtype"] != "bfloat16" else base64.b64decode(record["data"])
-
-
-def fuzz_config(seed=5, **changes):
-    """As the Python client sends it."""
-    config = {"seed": seed,
-              "shape_options": {"batch_sizes": [1, 2], "seq_lengths": [3, 4], "hidden_dims": [5, 8],
-                                "edge_cases": [[1], [1, 1]]},
-              "dtypes": ["float32"], "layouts": ["Contiguous", "Strided"]}
-    return {**config, **changes}
 
 
 def submit(client, seed, values, op="scale", **members):
@@ -471,89 +395,6 @@ def test_artifact_requests_are_answered_honestly(client):
     check_error(client.ask("GetArtifact", kernel_name="k"), "ArtifactNotFound", "k")
     check_error(client.ask("GetCiSummary"), "NotFound")
     assert client.ask("ListArtifacts") == {"type": "ArtifactList", "artifacts": []}
-
-
-# --- jobs ----------------------------------------------------------------------------------------
-
-def finish(client, job_id, wait_ms=5000):
-    seen = []
-    while True:
-        status = client.ask("JobStatus", job_id=job_id, wait_ms=wait_ms)
-        assert status["type"] == "JobStatus", status
-        assert status["state"] in ("running", "done", "cancelled", "failed")
-        seen.append(status["done"])
-        assert seen == sorted(seen) and status["done"] <= status["total"] or status["total"] == 0
-        if status["state"] != "running":
-            return status
-        assert status["result"] is None
-
-
-@pytest.mark.parametrize("request_body", [
-    {"type": "FuzzOp", "op_name": "tripled", "fuzz_config": fuzz_config(), "iterations": 30, "fail_fast": False},
-    {"type": "FuzzOp", "op_name": "off", "fuzz_config": fuzz_config(), "iterations": 3, "fail_fast": False},
-    {"type": "RunTests", "ops": ["twice", "tripled"], "cases": 5, "seed": 3},
-])
-def test_a_job_reports_progress_and_the_same_reply_as_the_plain_request(client, request_body):
-    started = client.ask({**request_body, "stream": True})
-    assert started["type"] == "JobStarted" and integer(started["job_id"])
-    status = finish(client, started["job_id"])
-    assert status["state"] == "done" and status["done"] == status["total"] > 0
-    assert status["seconds_left"] == 0 and number(status["rate"])
-    result, plain = status["result"], client.ask(request_body)
-    assert result["type"] == plain["type"]
-    for name in ("total", "passed", "failed", "seed"):
-        assert result[name] == plain[name]
-    assert status["failures"] == plain["failed"]
-    assert len(status["log"]) >= min(1, plain["failed"])
-
-
-def test_the_log_of_a_job_names_failures_and_goes_on_where_the_client_is(client):
-    started = client.ask("FuzzOp", op_name="tripled", fuzz_config=fuzz_config(), iterations=30,
-                         fail_fast=False, stream=True)
-    log = finish(client, started["job_id"])["log"]
-    assert log and all("tripled" in line for line in log)
-    rest = client.ask("JobStatus", job_id=started["job_id"], log_from=len(log) - 1)["log"]
-    assert rest == log[-1:]
-    assert client.ask("JobStatus", job_id=started["job_id"], log_from=U64)["log"] == []
-
-
-def test_a_cancelled_job_ends_soon_and_keeps_what_it_found(client):
-    started = client.ask("FuzzOp", op_name="tripled", fuzz_config=fuzz_config(46), iterations=1_000_000,
-                         fail_fast=False, stream=True)
-    while client.ask("JobStatus", job_id=started["job_id"])["failures"] == 0:
-        time.sleep(0.01)
-    before = time.monotonic()
-    assert client.ask("JobCancel", job_id=started["job_id"]) == {"type": "Ok"}
-    status = finish(client, started["job_id"])
-    assert status["state"] == "cancelled" and time.monotonic() - before < 20
-    assert status["result"]["type"] == "FuzzResults" and 0 < status["result"]["total"] < 1_000_000
-    seed = status["result"]["failures"][0]["seed"]
-    assert client.ask("GetResult", seed=seed)["result"]["op_name"] == "tripled"
-
-
-def test_a_job_that_fails_says_why(client):
-    started = client.ask("FuzzOp", op_name="nope", fuzz_config=fuzz_config(), iterations=1,
-                         fail_fast=False, stream=True)
-    status = finish(client, started["job_id"])
-    assert status["state"] == "failed"
-    check_error(status["result"], "OpNotFound", "nope")
-
-
-def test_unknown_jobs_are_not_found(client):
-    check_error(client.ask("JobStatus", job_id=10**9), "NotFound", str(10**9))
-    check_error(client.ask("JobCancel", job_id=10**9), "NotFound", str(10**9))
-
-
-def test_waiting_for_a_job_does_not_keep_others_waiting(home, client):
-    started = client.ask("FuzzOp", op_name="twice", fuzz_config=fuzz_config(), iterations=1_000_000,
-                         fail_fast=False, stream=True)
-    with home.client() as waiter:
-        thread = threading.Thread(target=lambda: waiter.ask("JobStatus", job_id=started["job_id"], wait_ms=U64))
-        thread.start()
-        assert client.ask("Ping")["type"] == "Pong" and thread.is_alive()
-        client.ask("JobCancel", job_id=started["job_id"])
-        thread.join(timeout=20)
-        assert not thread.is_alive()
 
 
 # --- what is about the daemon itself ------------------------------------------------------------
