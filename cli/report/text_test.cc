@@ -1,10 +1,10 @@
 // The lines that editors read with regular expressions, and messages that hold script output.
 #include "cli/report/text.h"
 
-#include <regex>
 #include <sstream>
 
 #include <gtest/gtest.h>
+#include <re2/re2.h>
 
 #include "cli/report/config_json.h"
 
@@ -47,14 +47,13 @@ Printed print(const TestReportReply& report) {
 
 TEST(FailureLine, GivesAnEditorSeedOpKindDtypeShapeAndDifference) {
   const std::string line = failure_line(failed_case("element 17 [0, 17]: expected 0.5, got 0"));
-  std::smatch found;
-  ASSERT_TRUE(std::regex_match(line, found, std::regex(R"((\d+)\s+(\S+)\s+(.+))")));
-  EXPECT_EQ(found[1], "5148731190416832423");
-  EXPECT_EQ(found[2], "softmax");
-  const std::string rest = found[3];
+  std::string seed, op, rest;
+  ASSERT_TRUE(RE2::FullMatch(line, R"((\d+)\s+(\S+)\s+(.+))", &seed, &op, &rest));
+  EXPECT_EQ(seed, "5148731190416832423");
+  EXPECT_EQ(op, "softmax");
   const auto first = [&](const char* pattern) {
-    std::smatch match;
-    return std::regex_search(rest, match, std::regex(pattern)) ? match[1].str() : "";
+    std::string match;
+    return RE2::PartialMatch(rest, pattern, &match) ? match : "";
   };
   EXPECT_EQ(first(R"(\[(\w+)\])"), "ToleranceExceeded");
   EXPECT_EQ(first(R"(dtype:\s*(\S+))"), "float32");
@@ -73,11 +72,10 @@ TEST(Report, MatchesTheProblemMatcherAndRepeatsOnlyFailuresOnTheErrorStream) {
   report.ops = {op_report("gelu", 0), op_report("relu", 3)};
   report.total = 128;
   const Printed printed = print(report);
-  std::smatch found;
   const std::string failing = printed.err.substr(0, printed.err.find('\n'));
-  ASSERT_TRUE(std::regex_match(failing, found,
-                               std::regex(R"(\[FAIL\]\s+(\S+)\s+\(seed:\s*(\d+)\):\s+(.+))")));
-  EXPECT_EQ(found[1], "relu");
+  std::string op;
+  ASSERT_TRUE(RE2::FullMatch(failing, R"(\[FAIL\]\s+(\S+)\s+\(seed:\s*\d+\):\s+.+)", &op));
+  EXPECT_EQ(op, "relu");
   EXPECT_NE(printed.out.find(failing), std::string::npos);
   EXPECT_NE(printed.out.find("[PASS] gelu float32 64 cases"), std::string::npos);
   EXPECT_EQ(printed.err.find("gelu"), std::string::npos);
