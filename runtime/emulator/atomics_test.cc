@@ -88,6 +88,20 @@ AGAIN: atom.global.cas.b32 %x, [%r], 0, 1; setp.ne.u32 %p, %x, 0; @%p bra AGAIN;
   EXPECT_EQ(kernel.read<uint32_t>(at, 3), (std::vector<uint32_t>{0, 64, 64}));
 }
 
+TEST(Atomics, BlocksWaitForEachOther) {
+  TestKernel kernel(with_header(R"(.visible .entry k(.param .u64 p) {
+ .reg .b64 %r; .reg .b32 %x, %n; .reg .pred %p; ld.param.u64 %r, [p]; mov.u32 %n, %nctaid.x;
+ mov.u32 %x, %tid.x; setp.ne.u32 %p, %x, 0; @%p bra BEHIND;
+ atom.global.add.u32 %x, [%r], 1;
+ WAIT: atom.global.add.u32 %x, [%r], 0; setp.lt.u32 %p, %x, %n; @%p bra WAIT;
+ BEHIND: bar.sync 0; red.global.add.u32 [%r+4], 1; ret; })"));
+  const uint64_t at = kernel.buffer(std::vector<uint32_t>(2));
+  kernel.config().grid = {12, 1, 1};
+  kernel.config().block = {64, 1, 1};
+  kernel.arg(at).run();
+  EXPECT_EQ(kernel.read<uint32_t>(at, 2), (std::vector<uint32_t>{12, 12 * 64}));
+}
+
 TEST(Atomics, AddFloatsAndPairsOfHalves) {
   const auto floats =
       all_threads<float>("mov.f32 %f, 0f3f000000; red.global.add.f32 [%rd], %f;", {1.0f});

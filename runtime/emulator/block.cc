@@ -26,7 +26,7 @@ Block::Block(Launch& of) : launch(&of) {
   if (of.checks.race) race.resize(of.shared_bytes / 4 + 1);
 }
 
-void Block::run(uint64_t linear_index) {
+void Block::start(uint64_t linear_index) {
   const Dim3 grid = launch->config->grid;
   index = {static_cast<uint32_t>(linear_index % grid.x),
            static_cast<uint32_t>(linear_index / grid.x % grid.y),
@@ -44,13 +44,18 @@ void Block::run(uint64_t linear_index) {
     warp.launch = launch;
     warp.cache = cache.data();
     warp.executed = 0;
+    warp.slices = 0;
     warp.start(*launch->entry, i, threads - i * kLanes);
   }
+  unchecked_ = 0;
+}
+
+bool Block::advance(uint32_t rounds) {
   const bool may_spin = launch->program->may_spin;
   const uint64_t slice = may_spin ? kShortSlice : kSlice;
   bool progress = true;
-  uint32_t unchecked = 0;
   while (progress && !launch->stop.load(std::memory_order_relaxed)) {
+    if (may_spin && rounds-- == 0) return false;
     progress = false;
     for (Warp& warp : warps) {
       if (warp.state != WarpState::Running) continue;
@@ -59,14 +64,19 @@ void Block::run(uint64_t linear_index) {
       warp.run(slice);
       if (may_spin) take_turns(warp);
       warp_instructions += (warp.executed - before) / kLanes + 1;
-      unchecked += warp.state == WarpState::Running ? kClockSlices : 1;
+      unchecked_ += warp.state == WarpState::Running ? kClockSlices : 1;
       if (warp.state == WarpState::Done)
         for (uint32_t id = 0; barriers_in_use >> id != 0; ++id) release_if_complete(id);
-      if (unchecked < kClockSlices) continue;
-      unchecked = 0;
+      if (unchecked_ < kClockSlices) continue;
+      unchecked_ = 0;
       if (launch->stop.load(std::memory_order_relaxed) || over_budget()) break;
     }
   }
+  finish();
+  return true;
+}
+
+void Block::finish() {
   const bool stuck =
       std::ranges::any_of(warps, [](const Warp& w) { return w.state == WarpState::AtBarrier; });
   if (stuck && !launch->stop.load()) report_stuck("deadlock", "no thread of the block can go on");

@@ -58,7 +58,7 @@ bool decode_param(Decoder& d, const Instruction& in, const Form& form, bool load
   uint32_t dynamic = kNone;
   if (slot == nullptr) dynamic = d.source(base, Slot::Wide, Type::U64);
   const bool of_entry = slot == nullptr || (own && d.function().is_entry);
-  if (of_entry && slot != nullptr && !is_signed(form.type())) {
+  if (of_entry && slot != nullptr) {
     const uint32_t list = d.list(registers);
     Ins& ins = d.emit(handlers().at(std::string("ld.param.") + type_key(form.type())).run);
     ins.imm = where.offset + int64_t{slot->offset} + base.offset;

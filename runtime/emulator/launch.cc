@@ -126,12 +126,37 @@ Result<std::vector<EntryInfo>> Emulator::entries(ModuleId module) {
   return all;
 }
 
+/// Blocks that one thread keeps in progress when they may wait for each other.
+constexpr size_t kResidentMax = 32;
+/// Turns of a block on its own before it seems to wait, and of one among several.
+constexpr uint32_t kRoundsAlone = 128, kRoundsTogether = 4;
+
+/// Runs blocks one after the other; while none ends, further ones join.
 void work(Launch& launch, uint64_t blocks) {
-  Block block(launch);
+  std::vector<std::unique_ptr<Block>> resident, spare;
+  bool ended = true;
   while (!launch.stop.load(std::memory_order_relaxed)) {
-    const uint64_t next = launch.next_block.fetch_add(1, std::memory_order_relaxed);
-    if (next >= blocks) return;
-    block.run(next);
+    const bool admit = resident.empty() || (!ended && resident.size() < kResidentMax);
+    const uint64_t next =
+        admit ? launch.next_block.fetch_add(1, std::memory_order_relaxed) : blocks;
+    if (next < blocks) {
+      if (spare.empty()) spare.push_back(std::make_unique<Block>(launch));
+      resident.push_back(std::move(spare.back()));
+      spare.pop_back();
+      resident.back()->start(next);
+    }
+    if (resident.empty()) return;
+    ended = false;
+    const uint32_t rounds = resident.size() == 1 ? kRoundsAlone : kRoundsTogether;
+    for (size_t i = 0; i < resident.size();) {
+      if (!resident[i]->advance(rounds)) {
+        ++i;
+        continue;
+      }
+      ended = true;
+      spare.push_back(std::move(resident[i]));
+      resident.erase(resident.begin() + static_cast<std::ptrdiff_t>(i));
+    }
   }
 }
 

@@ -199,7 +199,10 @@ struct Block {
   uint64_t clock = 0;
 
   explicit Block(Launch& of);
-  void run(uint64_t linear_index);
+  void start(uint64_t linear_index);
+  /// Runs until it ends (true), or for so many turns of every warp where threads of different
+  /// blocks may wait for each other.
+  bool advance(uint32_t rounds);
   /// Threads that have not exited.
   uint32_t live_threads() const;
   /// Lets the waiting warps of barrier `id` go on when enough threads have arrived.
@@ -208,9 +211,12 @@ struct Block {
   void next_epoch();
 
  private:
+  void finish();
   bool over_budget();
   void take_turns(Warp& warp);
   void report_stuck(const char* kind, const std::string& message);
+
+  uint32_t unchecked_ = 0;  ///< Slices since the last look at the clock.
 };
 
 /// Thread index of `lane` in its block.
