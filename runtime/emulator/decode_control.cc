@@ -3,6 +3,7 @@
 
 #include "runtime/emulator/decode.h"
 #include "runtime/emulator/steps.h"
+#include "runtime/emulator/warp.h"
 
 namespace gpuemu::emulator {
 using ptx::Instruction;
@@ -53,7 +54,12 @@ bool decode_barrier(Decoder& d, const Instruction& in, const Form& form) {
     return true;
   }
   if (form.has("cluster")) {
-    d.emit(steps::nothing);
+    // A cluster is one block here: waiting for the cluster is waiting for the block.
+    if (form.has("arrive")) return d.emit(steps::nothing), true;
+    const uint32_t last = d.constant(kBarriers - 1, false), all = d.constant(0, false);
+    Ins& ins = d.emit(steps::barrier);
+    ins.src = {last, all, kTrueOffset, 0};
+    ins.flags = static_cast<uint8_t>(BarrierKind::Sync);
     return true;
   }
   if (form.has("arrive")) kind = BarrierKind::Arrive;

@@ -1,4 +1,7 @@
 // ld, st, cvta, isspacep and what concerns addresses.
+#include <algorithm>
+#include <array>
+
 #include "runtime/emulator/decode.h"
 #include "runtime/emulator/steps.h"
 
@@ -80,8 +83,20 @@ bool decode_param(Decoder& d, const Instruction& in, const Form& form, bool load
   return true;
 }
 
+/// Modifiers that say where or when, which all mean the same access here. Any other is refused.
+bool plain_modifier(const std::string& name) {
+  static constexpr std::array kKnown = {
+      "weak",   "volatile", "relaxed", "acquire", "release", "mmio", "cta", "gpu",
+      "sys",    "cluster",  "global",  "const",   "local",   "nc",   "ca",  "cg",
+      "cs",     "cv",       "lu",      "wb",      "wt",      "v2",   "v4",  "v8",
+      "shared", "param",    "entry",   "func",    "unified", "level"};
+  return std::ranges::find(kKnown, name) != kKnown.end() || name.starts_with("L1::") ||
+         name.starts_with("L2::") || name.starts_with("shared::") || name.starts_with("param::");
+}
+
 bool decode_access(Decoder& d, const Instruction& in, const Form& form, bool load) {
   if (in.operands.size() < 2 || form.types.empty()) return false;
+  if (!std::ranges::all_of(form.rest, plain_modifier)) return false;
   if (form.space == Space::Param) return decode_param(d, in, form, load);
   std::string type = type_key(form.type());
   if (!load && type[0] == 's') type[0] = 'u';

@@ -105,6 +105,8 @@ TEST(Findings, UnknownInstructionsOnlyWhenExecuted) {
   const DeviceFinding finding = first_of("wgmma.fence.sync.aligned;");
   EXPECT_EQ(finding.kind, "unsupported_instruction");
   EXPECT_NE(finding.message.find("wgmma.fence.sync.aligned"), std::string::npos);
+  EXPECT_EQ(first_of("st.async.shared::cluster.u32 [%r3], %r1, [%r3];").kind,
+            "unsupported_instruction");
   TestKernel unreached(entry("bra A; wgmma.fence.sync.aligned; A:"));
   unreached.arg(uint64_t{0}).run();
 }

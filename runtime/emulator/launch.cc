@@ -167,11 +167,24 @@ void run_blocks(Launch& launch, uint64_t blocks, uint32_t threads_max) {
   work(launch, blocks);
 }
 
+/// Blocks run on their own: a kernel whose blocks share memory would compute something else.
+Status check_cluster(const ptx::Function& entry) {
+  uint64_t blocks = 1;
+  for (const uint32_t size : entry.reqnctapercluster) blocks *= std::max(size, 1u);
+  if (blocks == 1) return ok_status();
+  return error(
+      ErrorCode::Unsupported,
+      "'{}' (line {}) needs clusters of {} blocks, which the emulator does not have; remove "
+      "__cluster_dims__ or run on a GPU",
+      entry.name, entry.where.line, blocks);
+}
+
 Result<LaunchReport> Emulator::launch(ModuleId module, const LaunchConfig& config) {
   const Program* found = GPUEMU_TRY(program(module));
   const std::vector<EntryInfo> all = GPUEMU_TRY(entries(module));
   const EntryInfo entry = GPUEMU_TRY(find_entry(all, config.entry));
   GPUEMU_TRY(check_launch(entry, config, properties_));
+  GPUEMU_TRY(check_cluster(*found->by_name.at(entry.name)->source));
   const auto begin = std::chrono::steady_clock::now();
   Launch run;
   run.program = found;

@@ -12,7 +12,7 @@ extern "C" __global__ void half_math(const __half2* x, __half2* y, int n) {
 
 // One warp per 16 x 16 tile of c.
 extern "C" __global__ void wmma_product(const __half* a, const __half* b, float* c, int n, int k) {
-  using namespace nvcuda;
+  namespace wmma = nvcuda::wmma;
   wmma::fragment<wmma::matrix_a, 16, 16, 16, __half, wmma::row_major> left;
   wmma::fragment<wmma::matrix_b, 16, 16, 16, __half, wmma::row_major> right;
   wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum;
