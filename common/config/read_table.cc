@@ -128,7 +128,7 @@ std::optional<double> ValueReader::number(double low, double high) const {
 }
 
 std::optional<std::string> ValueReader::one_of(const std::vector<std::string>& choices) const {
-  const auto given = text();
+  auto given = text();
   if (!given) return std::nullopt;
   if (std::ranges::find(choices, *given) != choices.end()) return given;
   problem(fmt::format("'{}' is none of {}{}", *given, fmt::join(choices, ", "),

@@ -176,14 +176,14 @@ GPUEMU_INLINE void next_vector(Vector& s0, Vector& s1, Vector& output) {
 
 /// Four outputs of each of four lanes, stored lane after lane.
 GPUEMU_INLINE void store_transposed(const Vector (&in)[4], uint64_t* to) {
-  const Vector even01 = __builtin_shuffle(in[0], in[1], Vector{0, 4, 2, 6});
-  const Vector odd01 = __builtin_shuffle(in[0], in[1], Vector{1, 5, 3, 7});
-  const Vector even23 = __builtin_shuffle(in[2], in[3], Vector{0, 4, 2, 6});
-  const Vector odd23 = __builtin_shuffle(in[2], in[3], Vector{1, 5, 3, 7});
-  const Vector lane0 = __builtin_shuffle(even01, even23, Vector{0, 1, 4, 5});
-  const Vector lane1 = __builtin_shuffle(odd01, odd23, Vector{0, 1, 4, 5});
-  const Vector lane2 = __builtin_shuffle(even01, even23, Vector{2, 3, 6, 7});
-  const Vector lane3 = __builtin_shuffle(odd01, odd23, Vector{2, 3, 6, 7});
+  const Vector even01 = __builtin_shufflevector(in[0], in[1], 0, 4, 2, 6);
+  const Vector odd01 = __builtin_shufflevector(in[0], in[1], 1, 5, 3, 7);
+  const Vector even23 = __builtin_shufflevector(in[2], in[3], 0, 4, 2, 6);
+  const Vector odd23 = __builtin_shufflevector(in[2], in[3], 1, 5, 3, 7);
+  const Vector lane0 = __builtin_shufflevector(even01, even23, 0, 1, 4, 5);
+  const Vector lane1 = __builtin_shufflevector(odd01, odd23, 0, 1, 4, 5);
+  const Vector lane2 = __builtin_shufflevector(even01, even23, 2, 3, 6, 7);
+  const Vector lane3 = __builtin_shufflevector(odd01, odd23, 2, 3, 6, 7);
   std::memcpy(to, &lane0, sizeof lane0);
   std::memcpy(to + kTile, &lane1, sizeof lane1);
   std::memcpy(to + 2 * kTile, &lane2, sizeof lane2);

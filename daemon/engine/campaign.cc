@@ -42,6 +42,10 @@ struct Campaign::Group {
   uint64_t cases = 0;
   CaseOptions case_options;
 
+  /// Why no case of it can be made; the others go on. Set once, by any thread.
+  std::atomic<bool> broken{false};
+  std::string why_broken;
+
   // All below: the keeping thread's while the campaign runs.
   OpTestReport report;
   std::map<uint64_t, ValidationResult> bad;  ///< By iteration.
@@ -53,9 +57,13 @@ struct Campaign::Group {
   }
 
   void record(Finished finished);
+  void fail(const Error& why) {
+    if (!broken.exchange(true)) why_broken = why.message;
+  }
 
   OpTestReport finish() {
     for (auto& [iteration, result] : bad) report.failures.push_back(std::move(result));
+    if (broken) report.skipped_reason = fmt::format("error: {}", why_broken);
     if (first) {
       report.duration_ms = milliseconds_between(*first, last);
       const double seconds = std::chrono::duration<double>(last - *first).count();
@@ -85,7 +93,7 @@ void Campaign::Group::record(Finished finished) {
   ++report.cases;
   ++(result.passed ? report.passed : report.failed);
   ++report.strategies[finished.plan.value_strategy];
-  if (report.kernel.empty()) report.kernel = finished.plan.kernel;
+  if (report.kernel.empty()) report.kernel = finished.outcome.kernel;
   report.max_diff = std::max(report.max_diff, result.max_diff);
   report.worst_error_use = std::max(report.worst_error_use, finished.outcome.worst_use);
   if (result.passed) return;
@@ -234,13 +242,22 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
     Finished one{
         .group = item->group, .plan = {}, .outcome = {}, .started = Clock::now(), .ended = {}};
     Group& group = *item->group;
+    if (group.broken) continue;
     auto plan =
         plan_case(*group.op, options.seed, group.iteration_of(item->number), group.case_options);
-    if (!plan) return progress.broken(plan.error());
+    if (!plan) {
+      group.fail(plan.error());
+      continue;
+    }
     auto outcome = run_one(*group.op, *plan, false, options.session);
-    if (!outcome && outcome.error().code == ErrorCode::Cancelled) return;
-    if (!outcome && outcome.error().code == ErrorCode::Unsupported) continue;
-    if (!outcome) return progress.broken(outcome.error());
+    if (!outcome) {
+      const ErrorCode code = outcome.error().code;
+      if (code == ErrorCode::Cancelled) return;
+      if (code == ErrorCode::Unsupported) continue;
+      if (code != ErrorCode::InvalidArgument) return progress.broken(outcome.error());
+      group.fail(outcome.error());
+      continue;
+    }
     if (!outcome->result.passed && options.fail_fast) progress.stop();
     one.plan = *std::move(plan);
     one.outcome = *std::move(outcome);

@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "common/base/blake2.h"
+#include "common/base/files.h"
+#include "common/base/limits.h"
 #include "kernels/catalog.h"
 #include "runtime/compile/compile.h"
 #include "runtime/device/launch_check.h"
@@ -41,6 +43,16 @@ Result<std::vector<EntryInfo>> entries_of(const PreparedKernel& prepared) {
   return entries;
 }
 
+/// Text that is no PTX or has no kernel is named before names are looked up in it.
+Status check_ptx(const KernelConfig& kernel) {
+  const std::string text = GPUEMU_TRY(read_file(kernel.source, kSourceBytesMax));
+  const ptx::Module module = GPUEMU_TRY(ptx::parse(text, kernel.source));
+  if (std::ranges::any_of(module.functions, &ptx::Function::is_entry)) return ok_status();
+  return error(ErrorCode::InvalidArgument,
+               "kernel '{}': {} has no .entry; expected PTX text with at least one kernel",
+               kernel.name, kernel.source);
+}
+
 }  // namespace
 
 KernelStore::KernelStore(const Config& config, std::string cache_folder, std::string arch)
@@ -70,9 +82,13 @@ Result<std::shared_ptr<const PreparedKernel>> KernelStore::make(const KernelConf
                            .source = {},
                            .arch = arch_,
                            .include_dirs = config_.include_dirs,
-                           .flags = config_.compile_flags,
+                           .flags = {},
                            .name_expressions = wanted,
                            .cache_folder = cache_folder_};
+    for (const std::string& flag : config_.compile_flags) {
+      request.flags.push_back(with_dtype(flag, dtype));
+    }
+    if (kernel.source.ends_with(".ptx")) GPUEMU_TRY(check_ptx(kernel));
     CompiledModule compiled = GPUEMU_TRY(compile_source(request));
     prepared->name = kernel.source;
     prepared->ptx = std::move(compiled.ptx);

@@ -25,6 +25,7 @@ struct CaseOutcome {
   ValidationResult result;
   double worst_use = 0;  ///< Largest |output - reference| / bound.
   uint64_t thread_instructions = 0;
+  std::string kernel;    ///< The variant that ran.
   NamedTensors inputs;   ///< Filled for failing cases and when asked for.
   NamedTensors outputs;  ///< When asked for.
   std::vector<std::string> printed;
@@ -40,7 +41,7 @@ struct CaseRequest {
 };
 
 /// Whatever the kernel or the reference does wrong is in the result's failures; an error means that
-/// the case could not be made (its schema does not evaluate, no shared memory).
+/// the case could not be made (its schema does not evaluate, no shared memory, no Python).
 Result<CaseOutcome> run_case(const CaseRequest& request, CaseMachine machine);
 
 /// Inputs of a case as tensors, without running anything.

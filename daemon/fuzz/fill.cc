@@ -161,7 +161,8 @@ void ties(const ValueRecipe& recipe, const Domain& domain, std::span<double> val
   Stream stream(recipe.base_seed, recipe.iteration, "ties/" + recipe.input);
   const bool falling = stream.negative();
   for (size_t i = 0; i < values.size(); ++i) {
-    const double part = static_cast<double>(i % row * levels / row) / last;
+    const size_t level = i % row * levels / row;
+    const double part = static_cast<double>(level) / last;
     const double rise = part * (hi - lo);
     values[i] = falling ? hi - rise : lo + rise;
   }

@@ -85,7 +85,7 @@ Status ReferenceHost::State::start() {
   wanted.inherit = {arena.fd(), script.get()};
   Result<ChildProcess> started = ChildProcess::spawn(wanted);
   if (!started) {
-    return error(started.error().code,
+    return error(ErrorCode::Unavailable,
                  "{}; references need Python 3 with numpy: install it or name an interpreter in "
                  "[runtime].python",
                  started.error().message);

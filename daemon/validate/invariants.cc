@@ -313,12 +313,12 @@ constexpr Row kRows[] = {
 }  // namespace
 
 std::span<const InvariantInfo> known_invariants() {
-  static const std::vector<InvariantInfo> infos = [] {
+  static const std::vector<InvariantInfo> kInfos = [] {
     std::vector<InvariantInfo> all;
     for (const Row& row : kRows) all.push_back(row.info);
     return all;
   }();
-  return infos;
+  return kInfos;
 }
 
 Finding check_invariant(const Comparison& comparison, const InvariantSpec& spec) {

@@ -2,6 +2,8 @@
 import os
 import stat
 
+import pytest
+
 KERNEL = """extern "C" __global__ void twice(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[i] = 2.0f * x[i];
@@ -110,3 +112,22 @@ def test_socket_and_folder_are_private(gpuemu):
     socket = gpuemu.env["GPUEMU_SOCKET"]
     assert stat.S_IMODE(os.stat(socket).st_mode) == 0o600
     assert stat.S_IMODE(os.stat(os.path.dirname(socket)).st_mode) == 0o700
+
+
+def test_an_op_that_cannot_be_made_does_not_stop_the_others(gpuemu):
+    second = CONFIG[CONFIG.index("[[ops]]"):].replace('"twice"', '"again"').replace('"n", dtype', '"n", dtype')
+    second = second.replace('"i32:n"', '"i32:n / (n - n)"').replace('entry = "again"', 'entry = "twice"')
+    result = project(gpuemu, CONFIG + second).run("test")
+    assert result.returncode == 3, result.stdout + result.stderr
+    assert "[PASS] twice" in result.stdout and "[ERROR] again" in result.stdout, result.stdout
+    assert "n / (n - n)" in result.stdout
+
+
+@pytest.mark.parametrize("text", ["", "<html></html>", ".version 8.0\n.target sm_75\n.address_size 64\n"])
+def test_a_ptx_file_without_a_kernel_is_named(gpuemu, text):
+    own = project(gpuemu, CONFIG.replace("twice.cu", "twice.ptx"))
+    (own.project / "twice.ptx").write_text(text)
+    result = own.run("test")
+    assert result.returncode == 3, result.stdout + result.stderr
+    said = result.stdout + result.stderr
+    assert "twice.ptx" in said and "__global__" not in said, said
