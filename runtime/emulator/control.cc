@@ -274,16 +274,17 @@ void special(Warp& warp, const Ins& ins) {
 }
 
 void barrier(Warp& warp, const Ins& ins) {
-  if (warp.await_paths(ins, warp.exists)) return;
+  // Threads that have exited count as arrived: since sm_70 a barrier waits for the others alone.
+  if (warp.await_parted(ins)) return;
   const uint32_t lead = first_lane(warp.mask);
   const uint32_t id = warp.u32(ins.src[0])[lead] & (kBarriers - 1);
   const auto kind = static_cast<BarrierKind>(ins.flags & 0x7f);
-  if (warp.launch->checks.sync && (ins.flags & kAligned) != 0 && warp.mask != warp.exists)
+  if (warp.launch->checks.sync && (ins.flags & kAligned) != 0 && warp.mask != warp.alive)
     report(warp, ins,
            {.kind = "barrier_divergence",
-            .message = fmt::format("only {} of the warp's {} threads reach the barrier together{}",
-                                   std::popcount(warp.mask), std::popcount(warp.exists),
-                                   warp.alive != warp.exists ? " (others have exited)" : ""),
+            .message =
+                fmt::format("only {} of the warp's {} running threads reach the barrier together",
+                            std::popcount(warp.mask), std::popcount(warp.alive)),
             .lane = lead});
   Barrier& at = warp.block->barriers[id];
   const uint32_t votes = warp.pred(ins.src[2]) & warp.mask;

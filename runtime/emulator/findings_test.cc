@@ -63,8 +63,16 @@ TEST(Findings, AddressOfNothing) {
   EXPECT_EQ(first_of("mov.u64 %rd2, 16; st.global.u32 [%rd2], %r1;", 1).kind, "out_of_bounds");
 }
 TEST(Findings, BarrierThatHalfAWarpReaches) {
-  EXPECT_EQ(first_of("setp.lt.u32 %p1, %r1, 16; @%p1 bra A; ret; A: bar.sync 0;", 32).kind,
-            "barrier_divergence");
+  EXPECT_EQ(
+      first_of("setp.lt.u32 %p1, %r1, 16; @%p1 bra A; bar.sync 1; ret; A: bar.sync 0;", 32).kind,
+      "barrier_divergence");
+}
+TEST(Findings, BarrierDoesNotWaitForThreadsThatHaveExited) {
+  for (const uint32_t threads : {32u, 64u}) {
+    TestKernel kernel(entry("setp.lt.u32 %p1, %r1, 16; @%p1 bra A; ret; A: bar.sync 0;"));
+    kernel.config().block = {threads, 1, 1};
+    kernel.arg(uint64_t{0}).run();
+  }
 }
 TEST(Findings, BarrierForMoreThreadsThanCome) {
   EXPECT_EQ(first_of("setp.lt.u32 %p1, %r1, 32; @%p1 bra A; ret; A: bar.sync 1, 64;").kind,

@@ -101,8 +101,25 @@ bool Warp::absorb_arrived() {
   return joined;
 }
 
+bool Warp::await_parted(const Ins& next) {
+  if (!alone_ && (alive & ~mask) != 0 && parked.empty()) {
+    const uint32_t after = pc;
+    pc = static_cast<uint32_t>(&next - code_begin);
+    save_top();
+    if (split_waiting()) {
+      parked.back().arrived = true;
+      return true;
+    }
+    pc = after;
+  }
+  return await_paths(next, exists);
+}
+
 bool Warp::await_paths(const Ins& next, uint32_t wanted) {
-  if (parked.empty() || (wanted & alive & ~mask) == 0) return false;
+  if (parked.empty() || (wanted & alive & ~mask) == 0) {
+    alone_ = false;
+    return false;
+  }
   if (alone_) {
     alone_ = false;
     return false;

@@ -143,6 +143,9 @@ class Warp {
   /// Whether a .sync instruction must wait for those of the `wanted` lanes that run on other paths.
   /// If so it will be executed again.
   bool await_paths(const Ins& ins, uint32_t wanted);
+  /// The same for all lanes that have not exited, those included that wait for this path's to meet
+  /// them: they may exit first.
+  bool await_parted(const Ins& ins);
   void wait_at_barrier(uint32_t id);
   void stop_slice() { remaining = 0; }
   void ensure_local(uint32_t bytes);
