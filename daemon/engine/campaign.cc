@@ -270,6 +270,7 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
 Result<TestReportReply> Campaign::run(const CampaignOptions& options, const CampaignEvents& events,
                                       const std::atomic<bool>& cancel) {
   const auto start = Clock::now();
+  GPUEMU_TRY(check_strategies(options.strategies));
   std::vector<std::shared_ptr<Group>> groups;
   for (const OpConfig& op : config_.ops) {
     if (!options.ops.empty() && std::ranges::find(options.ops, op.name) == options.ops.end()) {

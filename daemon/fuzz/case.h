@@ -59,6 +59,8 @@ void fill_input(const OpConfig& op, const CasePlan& plan, size_t index, std::spa
 struct StrategyInfo {
   std::string name, kind, tier, description;  ///< kind: "shape" or "value"
 };
+/// InvalidArgument naming the first one that does not exist, and those that do.
+Status check_strategies(const std::vector<std::string>& chosen);
 /// Every strategy there is, for --list-strategies and the documentation.
 std::vector<StrategyInfo> list_strategies();
 

@@ -143,6 +143,11 @@ Result<std::vector<std::string>> value_strategies_for(const OpConfig& op, DType 
   return allowed("value", op, dtype, chosen);
 }
 
+Status check_strategies(const std::vector<std::string>& chosen) {
+  auto known = named("", chosen);
+  return known ? ok_status() : Status(known.error());
+}
+
 std::vector<StrategyInfo> list_strategies() {
   std::vector<StrategyInfo> all;
   for (const Row& row : kRows) {

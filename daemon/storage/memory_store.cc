@@ -126,7 +126,8 @@ class MemoryStore : public Store {
   using Artifacts = std::map<std::string, ArtifactMetrics>;
 
   static Error no_baseline(const std::string& tag) {
-    return error(ErrorCode::NotFound, "no baseline '{}'; StoreBaseline makes one of the results there are", tag);
+    return error(ErrorCode::NotFound,
+                 "no baseline '{}'; StoreBaseline makes one of the results there are", tag);
   }
   static std::vector<ArtifactMetrics> values_of(const Artifacts& artifacts) {
     std::vector<ArtifactMetrics> values;

@@ -217,7 +217,8 @@ Result<uint64_t> RocksStore::count(Family family) {
 Status RocksStore::require_tag(Family family, const std::string& tag) {
   const auto head = GPUEMU_TRY(database_->get(family, storage::owner_prefix(tag)));
   if (head) return ok_status();
-  return error(ErrorCode::NotFound, "no baseline '{}'; StoreBaseline makes one of the results there are", tag);
+  return error(ErrorCode::NotFound,
+               "no baseline '{}'; StoreBaseline makes one of the results there are", tag);
 }
 
 Status RocksStore::put_baseline(const std::string& tag,

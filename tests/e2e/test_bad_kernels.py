@@ -8,10 +8,10 @@ ARGS = '["x", "y", "i32:n"]'
 
 # Source file, its content, and what the message must name.
 SOURCES = {
-    "empty": ("empty.ptx", "", "'scale'"),
-    "blank": ("blank.ptx", "  \n\n// nothing\n", "'scale'"),
-    "binary": ("binary.ptx", bytes(range(256)) * 100, "'scale'"),
-    "zeros": ("zeros.ptx", bytes(10_000), "'scale'"),
+    "empty": ("empty.ptx", "", "empty.ptx:"),
+    "blank": ("blank.ptx", "  \n\n// nothing\n", "blank.ptx:"),
+    "binary": ("binary.ptx", bytes(range(256)) * 100, "binary.ptx:"),
+    "zeros": ("zeros.ptx", bytes(10_000), "zeros.ptx:"),
     "missing semicolon": ("semicolon.ptx", RIGHT.replace("ret;", "ret"), "semicolon.ptx:"),
     "missing brace": ("brace.ptx", RIGHT.rstrip().rstrip("}"), "brace.ptx"),
     "no version": ("version.ptx", RIGHT.replace(".version 7.0", ""), "version.ptx"),
@@ -24,10 +24,10 @@ SOURCES = {
                                     "PTX line 30"),
     "invalid UTF-8": ("utf8.ptx", RIGHT.replace("ret;", "\udcff\udcfe;").encode("utf-8", "surrogateescape"),
                       "utf8.ptx:"),
-    "CUDA in a .ptx": ("cuda.ptx", "__global__ void scale(float* x) {}\n", "'scale'"),
-    "HTML": ("page.ptx", "<html><body>404</body></html>\n", "'scale'"),
+    "CUDA in a .ptx": ("cuda.ptx", "__global__ void scale(float* x) {}\n", "cuda.ptx:"),
+    "HTML": ("page.ptx", "<html><body>404</body></html>\n", "page.ptx:"),
     "cut in the middle": ("cut.ptx", RIGHT[:len(RIGHT) // 2], "cut.ptx"),
-    "no entry at all": ("noentry.ptx", ".version 7.0\n.target sm_75\n.address_size 64\n", "scale"),
+    "no entry at all": ("noentry.ptx", ".version 7.0\n.target sm_75\n.address_size 64\n", "noentry.ptx"),
     "another entry": ("other.ptx", RIGHT.replace("entry scale", "entry skale"), "skale"),
 }
 # Launch data, and what the message must name: found before anything runs, case by case.
