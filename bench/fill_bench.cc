@@ -38,7 +38,7 @@ void print_row(const std::string& name, size_t bytes, size_t element_bytes, doub
     return;
   }
   std::printf("%-44s %10.2f %14.0f\n", name.c_str(), static_cast<double>(bytes) / seconds * 1e-9,
-              static_cast<double>(bytes / element_bytes) / seconds * 1e-6);
+              static_cast<double>(bytes) / static_cast<double>(element_bytes) / seconds * 1e-6);
 }
 
 /// Median seconds of NumPy's generator into an array that exists; 0 when it cannot run.

@@ -130,7 +130,8 @@ class Numpy {
   bool load(DType dtype, const Elements& elements, size_t count) const {
     const DType theirs = dtype == DType::BFloat16 ? DType::Float32 : dtype;
     std::array<char, 64> text{};
-    std::snprintf(text.data(), text.size(), "%s %zu\n", gpuemu::name_of(theirs).data(), count);
+    std::snprintf(text.data(), text.size(), "%s %zu\n",
+                  std::string(gpuemu::name_of(theirs)).c_str(), count);
     const std::string_view head(text.data());
     if (!send({reinterpret_cast<const std::byte*>(head.data()), head.size()})) return false;
     std::vector<double> values(kColumns);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The long checks that scripts/test.sh leaves out: slow C++ and end-to-end tests, the kill soak,
-# benchmarks. Builds first what is not built. Ends with a verdict; exit code 0 only when all passed.
+# The long checks that scripts/test.sh leaves out: slow C++ and end-to-end tests, everything under the
+# sanitizers, the static analyzer, the kill soak, benchmarks. Builds first what is not built. Ends with a verdict; exit code 0 only when all passed.
 #   scripts/nightly.sh [--rounds N] [--cases N] [--seed N] [--no-build] [--no-bench]
 #     --rounds, --cases, --seed   of the kill soak (20, 2000, drawn and printed)
 #     --no-build                  take the binaries of build/release, or of GPUEMU_BIN, as they are
@@ -17,7 +17,7 @@ while [ $# -gt 0 ]; do
       soak+=("$1" "$2"); shift ;;
     --no-build) build=0 ;;
     --no-bench) bench=0 ;;
-    -h|--help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h|--help) sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) echo "nightly: unknown argument '$1'; see scripts/nightly.sh --help" >&2; exit 2 ;;
   esac
   shift
@@ -53,6 +53,9 @@ if [ -f build/release/CTestTestfile.cmake ]; then
 else
   leave_out "slow C++ tests" "build/release has no tests"
 fi
+step "clang-tidy with the static analyzer" python3 tools/lint.py --analyze
+step "all tests under the address sanitizer" scripts/sanitize.sh address --all
+step "all tests under the thread sanitizer" scripts/sanitize.sh thread --all
 step "slow end-to-end tests" env PYTHONPATH="$root/python" "$python" -m pytest -q -p no:cacheprovider \
   --slow -m slow tests/e2e
 step "kill soak" python3 tests/soak/kill_soak.py ${soak[@]+"${soak[@]}"}

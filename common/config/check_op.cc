@@ -168,18 +168,24 @@ class OpChecker {
     while (!open.empty()) {
       const std::string next = open.back();
       open.pop_back();
-      for (const auto* tensors : {&op_.inputs, &op_.outputs}) {
-        for (const TensorSpec& tensor : *tensors) {
-          if (tensor.name != next) continue;
-          for (const Expression& size : tensor.shape) {
-            for (const ExpressionUse& use : size.tensor_uses()) {
-              if (all.insert(use.name).second) open.push_back(use.name);
-            }
-          }
-        }
+      for (const std::string& used : tensors_in_shape(next)) {
+        if (all.insert(used).second) open.push_back(used);
       }
     }
     return all;
+  }
+
+  std::vector<std::string> tensors_in_shape(const std::string& name) const {
+    std::vector<std::string> used;
+    for (const auto* tensors : {&op_.inputs, &op_.outputs}) {
+      for (const TensorSpec& tensor : *tensors) {
+        if (tensor.name != name) continue;
+        for (const Expression& size : tensor.shape) {
+          for (const ExpressionUse& use : size.tensor_uses()) used.push_back(use.name);
+        }
+      }
+    }
+    return used;
   }
 
   void check_input_names() {

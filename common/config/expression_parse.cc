@@ -14,6 +14,8 @@ using Op = ExpressionOp;
 
 // Nobody writes more by hand, and the parser's and evaluator's recursion stays within the stack.
 constexpr uint32_t kDepthMax = 64;
+/// A chain of operators is evaluated as deep as it is long.
+constexpr uint32_t kOperandsMax = 1000;
 constexpr size_t kCharsMax = 4096;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -106,6 +108,7 @@ class Parser {
   Result<NodePtr> parse_unary() {
     skip_space();
     if (depth_ == kDepthMax) return fail("nested deeper than 64 levels; simplify it");
+    if (++operands_ > kOperandsMax) return fail("more than 1000 operands; simplify it");
     ++depth_;
     Result<NodePtr> node = parse_unary_inside();
     --depth_;
@@ -307,6 +310,7 @@ class Parser {
   std::string_view text_;
   size_t at_ = 0;
   uint32_t depth_ = 0;
+  uint32_t operands_ = 0;
 };
 
 }  // namespace

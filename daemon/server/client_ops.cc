@@ -118,12 +118,12 @@ ReproductionInfo client_case_info(const LegacyCase& made, const FuzzConfig& conf
 }  // namespace
 
 Result<ValidationResult> judge_submitted(const Config& config, const OpConfig& op,
-                                         const NamedTensors& inputs, const Tensor& output,
-                                         const Kwargs& kwargs, Lane& lane) {
+                                         const ScriptInputs& inputs, const Tensor& output,
+                                         Lane& lane) {
   const auto start = std::chrono::steady_clock::now();
   const ScriptAnswer expected =
-      GPUEMU_TRY(run_script(reference_run(config, op), inputs, kwargs, lane));
-  ValidationResult result = compare(config, op, inputs, output, expected);
+      GPUEMU_TRY(run_script(reference_run(config, op), inputs.tensors, inputs.kwargs, lane));
+  ValidationResult result = compare(config, op, inputs.tensors, output, expected);
   result.timestamp = now_seconds();
   result.duration_ms = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(
                                                  std::chrono::steady_clock::now() - start)
@@ -146,7 +146,7 @@ ValidationResult judge_script(const Config& config, const OpConfig& op, const Na
   run.process_only = true;
   const auto output = run_script(run, inputs, kwargs, lane);
   if (!output) return broken(output.error().with_context("op script"));
-  auto result = judge_submitted(config, op, inputs, output->tensor, kwargs, lane);
+  auto result = judge_submitted(config, op, {inputs, kwargs}, output->tensor, lane);
   if (!result) return broken(result.error());
   return *std::move(result);
 }

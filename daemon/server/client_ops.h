@@ -9,10 +9,16 @@
 
 namespace gpuemu {
 
+/// What a reference is run on. References outlive the call.
+struct ScriptInputs {
+  const NamedTensors& tensors;
+  const Kwargs& kwargs;
+};
+
 /// Runs the op's reference on `inputs` and compares. The reference's failure is an error here.
 Result<ValidationResult> judge_submitted(const Config& config, const OpConfig& op,
-                                         const NamedTensors& inputs, const Tensor& output,
-                                         const Kwargs& kwargs, Lane& lane);
+                                         const ScriptInputs& inputs, const Tensor& output,
+                                         Lane& lane);
 
 /// FuzzOp for an op with an op script: cases of the clients' generator. Ops that run in the client
 /// get an honest error: there is nothing here to test.

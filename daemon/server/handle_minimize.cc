@@ -76,11 +76,16 @@ Shape representative(const CasePlan& plan) {
   return plan.outputs.empty() ? Shape{} : plan.outputs.front().shape;
 }
 
+struct Smallest {
+  CasePlan plan;
+  uint64_t trials = 0;
+};
+
 /// Stores the smaller case as a failure of its own and fills the reply.
-Reply finish(const OpConfig& op, const ValidationResult& original, Trials& trials, uint64_t count,
+Reply finish(const OpConfig& op, const ValidationResult& original, const Smallest& found,
              Project& project, Call& call) {
   const CasePlan start = *plan_from(op, *original.repro_info);
-  CasePlan smallest = trials.plan();
+  const CasePlan& smallest = found.plan;
   const bool smaller = smallest.dims != start.dims ||
                        smallest.value_strategy != start.value_strategy ||
                        smallest.value_scale != start.value_scale;
@@ -93,7 +98,7 @@ Reply finish(const OpConfig& op, const ValidationResult& original, Trials& trial
   reply.minimized_shape = representative(smallest);
   reply.original_dims = start.dims;
   reply.minimized_dims = smallest.dims;
-  reply.trials = count;
+  reply.trials = found.trials;
   reply.result = std::move(outcome->result);
   reply.result.seed = reply.minimized_seed;
   if (reply.result.repro_info) reply.result.repro_info->seed = reply.minimized_seed;
@@ -145,7 +150,7 @@ Reply minimize(const MinimizeRequest& request, Call& call, JobControl& control) 
   auto smallest = trials.with_choice(minimum.choice);
   if (!smallest) return error_reply(smallest.error());
   trials.accept(*std::move(smallest));
-  return finish(*op, *failure, trials, minimum.trials, **project, call);
+  return finish(*op, *failure, {trials.plan(), minimum.trials}, **project, call);
 }
 
 }  // namespace

@@ -8,11 +8,13 @@ namespace {
 
 template <typename T>
 flatbuffers::Optional<T> to_stored(const std::optional<T>& value) {
-  return value ? flatbuffers::Optional<T>(*value) : flatbuffers::nullopt;
+  if (!value) return flatbuffers::nullopt;
+  return *value;
 }
 template <typename T>
 std::optional<T> from_stored(const flatbuffers::Optional<T>& value) {
-  return value.has_value() ? std::optional<T>(value.value()) : std::nullopt;
+  if (!value.has_value()) return std::nullopt;
+  return value.value();
 }
 
 /// An enumerator from its stored number; Corruption when there is none.

@@ -127,9 +127,9 @@ Result<LaunchReport> FakeDevice::launch(ModuleId, const LaunchConfig& config) {
     return error(ErrorCode::NotFound, "no entry '{}'", config.entry);
   }
   Call call{};
-  std::memcpy(&call.a, config.args.at(0).data(), 8);
-  std::memcpy(&call.b, config.args.at(1).data(), 8);
-  std::memcpy(&call.y, config.args.at(2).data(), 8);
+  std::memcpy(static_cast<void*>(&call.a), config.args.at(0).data(), 8);
+  std::memcpy(static_cast<void*>(&call.b), config.args.at(1).data(), 8);
+  std::memcpy(static_cast<void*>(&call.y), config.args.at(2).data(), 8);
   std::memcpy(&call.count, config.args.at(3).data(), 4);
   call.launch = launches_++;
   kernel->second(call);

@@ -40,7 +40,7 @@ std::optional<fs::path> locate(const std::string& name, const fs::path& beside,
   folders.insert(folders.end(), include_dirs.begin(), include_dirs.end());
   for (const fs::path& folder : folders) {
     std::error_code failed;
-    const fs::path found = fs::weakly_canonical(folder / name, failed);
+    fs::path found = fs::weakly_canonical(folder / name, failed);
     if (!failed && fs::is_regular_file(found, failed)) return found;
   }
   return {};

@@ -17,34 +17,30 @@ using Stream = struct OpaqueStream*;
 using Event = struct OpaqueEvent*;
 
 /// CUresult values that are told apart.
-enum : int {
-  kSuccess = 0,
-  kOutOfMemory = 2,
-  kInvalidPtx = 218,
-  kUnsupportedPtxVersion = 222,
-  kNotReady = 600,
-  kIllegalAddress = 700,
-  kLaunchOutOfResources = 701,
-  kLaunchTimeout = 702,
-  kAssert = 710,
-  kHardwareStackError = 714,
-  kIllegalInstruction = 715,
-  kMisalignedAddress = 716,
-  kInvalidAddressSpace = 717,
-  kInvalidPc = 718,
-  kLaunchFailed = 719,
-};
+inline constexpr int kSuccess = 0;
+inline constexpr int kOutOfMemory = 2;
+inline constexpr int kInvalidPtx = 218;
+inline constexpr int kUnsupportedPtxVersion = 222;
+inline constexpr int kNotReady = 600;
+inline constexpr int kIllegalAddress = 700;
+inline constexpr int kLaunchOutOfResources = 701;
+inline constexpr int kLaunchTimeout = 702;
+inline constexpr int kAssert = 710;
+inline constexpr int kHardwareStackError = 714;
+inline constexpr int kIllegalInstruction = 715;
+inline constexpr int kMisalignedAddress = 716;
+inline constexpr int kInvalidAddressSpace = 717;
+inline constexpr int kInvalidPc = 718;
+inline constexpr int kLaunchFailed = 719;
 /// CUdevice_attribute, CUfunction_attribute and CUjit_option values that are asked for.
-enum : int {
-  kMultiprocessorCount = 16,
-  kMajor = 75,
-  kMinor = 76,
-  kSharedOptin = 97,
-  kFunctionSharedBytes = 1,
-  kFunctionMaxDynamicShared = 8,
-  kJitErrorLog = 5,
-  kJitErrorLogBytes = 6,
-};
+inline constexpr int kMultiprocessorCount = 16;
+inline constexpr int kMajor = 75;
+inline constexpr int kMinor = 76;
+inline constexpr int kSharedOptin = 97;
+inline constexpr int kFunctionSharedBytes = 1;
+inline constexpr int kFunctionMaxDynamicShared = 8;
+inline constexpr int kJitErrorLog = 5;
+inline constexpr int kJitErrorLogBytes = 6;
 
 struct Driver {
 #define CUDA_SYMBOL(name, parameters) int(*name) parameters = nullptr;

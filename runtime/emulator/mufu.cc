@@ -69,7 +69,8 @@ uint32_t rsqrt_ftz(uint32_t x) {
   if (e == 128) return 0;
   int32_t h = e >> 1;
   if (!(e & 1) && !m) return pack(0, -h, 1 << 23);  // powers of four are exact
-  const Segment& k = (e & 1 ? kRsqrt2 : kRsqrt1)[m >> 17];
+  const Segment* table = e & 1 ? kRsqrt2 : kRsqrt1;
+  const Segment& k = table[m >> 17];
   return pack(0, -h - 1, sum(k, m & 0x1ffff, 14, 2, -1) >> 16);  // sum in 2^-40
 }
 uint32_t sqrt_ftz(uint32_t x) {
