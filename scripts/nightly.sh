@@ -46,7 +46,7 @@ fi
 export GPUEMU_BIN=${GPUEMU_BIN:-$root/build/release/bin}
 [ -x "$GPUEMU_BIN/gpuemu-daemon" ] || { echo "nightly: no gpuemu-daemon in $GPUEMU_BIN" >&2; exit 3; }
 python=/usr/bin/python3
-[ -x build/venv/bin/python ] && python=$root/build/venv/bin/python
+build/venv/bin/python -c 'import numpy, pytest' 2>/dev/null && python=$root/build/venv/bin/python
 
 if [ -f build/release/CTestTestfile.cmake ]; then
   step "slow C++ tests" ctest --test-dir build/release -L slow --output-on-failure --no-tests=error

@@ -18,8 +18,8 @@ say() { echo "setup: $*"; }
 build_packages=(g++ cmake ninja-build ccache pkg-config libnng-dev librocksdb-dev libflatbuffers-dev
   flatbuffers-compiler nlohmann-json3-dev libtomlplusplus-dev libcli11-dev libboost1.81-dev
   libboost-filesystem1.81-dev libre2-dev libb2-dev libfmt-dev libspdlog-dev libgtest-dev
-  libsnappy-dev zlib1g-dev libbz2-dev liblz4-dev libzstd-dev libgflags-dev python3 python3-numpy)
-test_packages=(python3-pytest python3-venv clang-format-19 clang-tidy-19)
+  libsnappy-dev zlib1g-dev libbz2-dev liblz4-dev libzstd-dev libgflags-dev python3 python3-numpy python3-venv)
+test_packages=(python3-pytest clang-format-19 clang-tidy-19)
 packages=("${build_packages[@]}")
 [ "$want_tests" = 1 ] && packages+=("${test_packages[@]}")
 
@@ -50,6 +50,19 @@ else
   say "all Debian packages are there"
 fi
 
+# Debian's Python with its packages (numpy, pytest), and room for what only PyPI has.
+make_venv() {
+  [ -x build/venv/bin/python ] && build/venv/bin/python -c 'import numpy' 2>/dev/null && return 0
+  rm -rf build/venv
+  /usr/bin/python3 -m venv --system-site-packages build/venv 2>/dev/null
+}
+pip=()
+find_pip() {
+  if python3 -m pip --version >/dev/null 2>&1; then pip=(python3 -m pip)
+  elif make_venv; then pip=(build/venv/bin/python -m pip)
+  else return 1; fi
+}
+
 # The CUDA compiler: CUDA_HOME, PATH, /usr/local/cuda, wheels of an earlier run, else PyPI.
 wheels=$root/build/cuda
 find_nvcc() {
@@ -64,11 +77,7 @@ if nvcc=$(find_nvcc); then
   say "CUDA compiler: $nvcc"
 else
   say "no CUDA compiler; fetching the toolkit's wheels from PyPI into build/cuda (about 490 MB unpacked)"
-  pip=(python3 -m pip)
-  if ! python3 -m pip --version >/dev/null 2>&1; then
-    python3 -m venv build/venv 2>/dev/null || { say "neither pip nor venv for python3: apt-get install python3-venv"; exit 3; }
-    pip=(build/venv/bin/python -m pip)
-  fi
+  find_pip || { say "neither pip nor venv for python3: apt-get install python3-venv"; exit 3; }
   mkdir -p "$wheels"
   if ! "${pip[@]}" install --quiet --disable-pip-version-check --no-deps --upgrade --target "$wheels" \
       'nvidia-cuda-nvcc==13.0.*' 'nvidia-nvvm==13.0.*' 'nvidia-cuda-crt==13.0.*' \
@@ -83,10 +92,7 @@ fi
 # NVRTC compiles users' sources in 15 ms where nvcc takes a second; without it nvcc does the same.
 if ! ls /usr/local/cuda/lib64/libnvrtc.so.13 ${CUDA_HOME:+"$CUDA_HOME"/lib64/libnvrtc.so.13} \
     "$wheels"/nvidia/cu13/lib/libnvrtc.so.13 >/dev/null 2>&1; then
-  pip=(python3 -m pip)
-  python3 -m pip --version >/dev/null 2>&1 || pip=(build/venv/bin/python -m pip)
-  [ -x build/venv/bin/python ] || python3 -m venv build/venv 2>/dev/null || true
-  if "${pip[@]}" install --quiet --disable-pip-version-check --no-deps --upgrade --target "$wheels" \
+  if find_pip && "${pip[@]}" install --quiet --disable-pip-version-check --no-deps --upgrade --target "$wheels" \
       'nvidia-cuda-nvrtc==13.0.*' 2>/dev/null; then
     say "NVRTC: $wheels/nvidia/cu13/lib/libnvrtc.so.13"
   else
@@ -95,10 +101,7 @@ if ! ls /usr/local/cuda/lib64/libnvrtc.so.13 ${CUDA_HOME:+"$CUDA_HOME"/lib64/lib
 fi
 
 if [ "$want_tests" = 1 ]; then
-  if [ ! -x build/venv/bin/python ]; then
-    /usr/bin/python3 -m venv --system-site-packages build/venv 2>/dev/null ||
-      say "no python3-venv: tests of the Python client are switched off"
-  fi
+  make_venv || say "no python3-venv: tests of existing Python clients are switched off"
   if [ -x build/venv/bin/python ] && ! build/venv/bin/python -c 'import pynng' 2>/dev/null; then
     build/venv/bin/python -m pip install --quiet --disable-pip-version-check pynng ||
       say "pynng cannot be had (PyPI out of reach): tests of existing Python clients are switched off"
