@@ -17,7 +17,7 @@ namespace {
 // Below it keeping all errors is as cheap as a sample and its edges.
 constexpr size_t kSampleFrom = 4096;
 constexpr size_t kSampleMin = 1024;
-constexpr size_t kSampleMax = size_t{1} << 14;
+constexpr size_t kSampleMax = size_t{1} << 12;
 // A second thread costs some ten microseconds to start.
 constexpr size_t kThreadElementsMin = size_t{1} << 20;
 
