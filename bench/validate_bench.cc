@@ -26,7 +26,7 @@ namespace {
 
 using gpuemu::DType;
 
-constexpr size_t kRuns = 7;
+constexpr size_t kRuns = 11;
 constexpr int64_t kColumns = 4096;
 
 struct Case {

@@ -1,11 +1,16 @@
 // Results, bounded bytes, hashes and files.
 #include <filesystem>
+#include <future>
+#include <thread>
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sched.h>
 
 #include "common/base/blake2.h"
 #include "common/base/bytes.h"
 #include "common/base/files.h"
+#include "common/base/processors.h"
 #include "common/base/result.h"
 
 namespace gpuemu {
@@ -58,6 +63,22 @@ TEST(Files, ReplaceAndReadBack) {
   EXPECT_EQ(read_file(path, 2).error().code, ErrorCode::ResourceExhausted);
   std::filesystem::remove(path);
   EXPECT_EQ(read_file(path, 2).error().code, ErrorCode::NotFound);
+}
+
+TEST(Processors, AHelperStaysOffItsMakersProcessor) {
+  cpu_set_t mine, given;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof(mine), &mine), 0);
+  if (CPU_COUNT(&mine) < 2) GTEST_SKIP() << "one processor";
+  std::promise<void> asked;
+  std::thread helper([&] { asked.get_future().wait(); });
+  keep_off_my_processor(helper.native_handle());
+  ASSERT_EQ(::pthread_getaffinity_np(helper.native_handle(), sizeof(given), &given), 0);
+  asked.set_value();
+  helper.join();
+  EXPECT_EQ(CPU_COUNT(&given), CPU_COUNT(&mine) - 1);
+  cpu_set_t both;
+  CPU_AND(&both, &given, &mine);
+  EXPECT_TRUE(CPU_EQUAL(&both, &given)) << "a processor that the process may not use";
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "common/base/check.h"
+#include "common/base/processors.h"
 #include "daemon/validate/formats.h"
 #include "daemon/validate/scan_block.h"
 
@@ -246,6 +247,7 @@ Scan scan_floats(const Judge& judge, const ScanOptions& options, ErrorStats& sta
   if (halve) {
     Scan second(comparison.output, cells, count - half);
     std::thread helper([&] { scan_range(run, half, count, second); });
+    keep_off_my_processor(helper.native_handle());
     scan_range(run, 0, half, scan);
     helper.join();
     merge_scans(scan, std::move(second));

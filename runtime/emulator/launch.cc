@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "common/base/limits.h"
+#include "common/base/processors.h"
 #include "runtime/device/launch_check.h"
 #include "runtime/emulator/decode.h"
 #include "runtime/emulator/emulator.h"
@@ -163,7 +164,10 @@ void work(Launch& launch, uint64_t blocks) {
 void run_blocks(Launch& launch, uint64_t blocks, uint32_t threads_max) {
   const auto threads = static_cast<uint32_t>(std::min<uint64_t>(threads_max, blocks));
   std::vector<std::jthread> helpers;
-  for (uint32_t i = 1; i < threads; ++i) helpers.emplace_back([&] { work(launch, blocks); });
+  for (uint32_t i = 1; i < threads; ++i) {
+    helpers.emplace_back([&] { work(launch, blocks); });
+    keep_off_my_processor(helpers.back().native_handle());
+  }
   work(launch, blocks);
 }
 

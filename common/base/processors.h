@@ -1,0 +1,14 @@
+// Where the threads of one job run.
+#pragma once
+
+#include <thread>
+
+namespace gpuemu {
+
+/// Lets `helper` run on any processor that the caller may use but the one the caller is on. Linux
+/// often starts a thread beside its maker and moves it milliseconds later, which serialises short
+/// jobs. Does nothing where there is one processor. Any thread may call it; a failure leaves the
+/// placement to the system.
+void keep_off_my_processor(std::thread::native_handle_type helper);
+
+}  // namespace gpuemu
