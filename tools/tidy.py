@@ -32,7 +32,7 @@ BANNED = {
 def libraries():
     """Folder -> (library, allowed folders in code, allowed folders in tests)."""
     named, found = {}, {}
-    for cmake in sorted(ROOT.glob("*/CMakeLists.txt")) + sorted(ROOT.glob("*/*/CMakeLists.txt")):
+    for cmake in sorted(path for top in FOLDERS for path in (ROOT / top).rglob("CMakeLists.txt")):
         folder = str(cmake.parent.relative_to(ROOT))
         for name, body in re.findall(r"gpuemu_library\((\w+)([^)]*)\)", cmake.read_text()):
             words, section, sets = body.split(), "", {}
@@ -72,7 +72,7 @@ def check_layers(named, found, report):
                     if dep in found:
                         allowed |= closure(named, found, dep)
             for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
-                match = re.match(r'\s*#include "((?:%s)(?:/\w+)?)/' % "|".join(FOLDERS), line)
+                match = re.match(r'\s*#include "((?:%s)(?:/\w+)*)/' % "|".join(FOLDERS), line)
                 if match and match[1] in found and match[1] not in allowed:
                     report(f"{path.relative_to(ROOT)}:{number}: {folder} may not include {match[1]} "
                            f"(not in DEPS of {name})")

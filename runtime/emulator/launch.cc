@@ -6,9 +6,9 @@
 #include "common/base/limits.h"
 #include "common/base/processors.h"
 #include "runtime/device/launch_check.h"
-#include "runtime/emulator/decode.h"
+#include "runtime/emulator/decode/decode.h"
 #include "runtime/emulator/emulator.h"
-#include "runtime/emulator/warp.h"
+#include "runtime/emulator/machine/warp.h"
 #include "runtime/ptx/parse.h"
 
 namespace gpuemu {
@@ -101,11 +101,11 @@ Result<ModuleId> Emulator::load_module(const std::string& ptx, const std::string
     made->by_name[function.name] = &code;
     made->callable.push_back(&code);
   }
-  if (const Status placed = made->place_variables(memory_); !placed) {
-    made->release(memory_);
+  if (const Status placed = place_variables(*made, memory_); !placed) {
+    release_variables(*made, memory_);
     return placed.error().with_context("module '" + name + "'");
   }
-  made->decode();
+  decode(*made);
   settle_free();
   modules_[next_module_] = std::move(made);
   return next_module_++;
@@ -113,7 +113,7 @@ Result<ModuleId> Emulator::load_module(const std::string& ptx, const std::string
 
 Status Emulator::unload_module(ModuleId module) {
   Program* found = GPUEMU_TRY(program(module));
-  found->release(memory_);
+  release_variables(*found, memory_);
   modules_.erase(module);
   settle_free();
   return ok_status();

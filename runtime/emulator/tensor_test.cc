@@ -2,7 +2,7 @@
 #include <array>
 #include <bit>
 
-#include "runtime/emulator/dot.h"
+#include "runtime/emulator/math/dot.h"
 #include "runtime/emulator/test_kernel.h"
 
 namespace gpuemu::emulator {

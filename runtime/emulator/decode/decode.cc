@@ -1,0 +1,288 @@
+#include "runtime/emulator/decode/decode.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "runtime/emulator/steps/steps.h"
+
+namespace gpuemu::emulator {
+namespace {
+constexpr uint32_t kFrameAlign = 64;
+
+uint32_t align_up(uint32_t value, uint32_t align) { return (value + align - 1) / align * align; }
+
+}  // namespace
+
+Slot slot_of(ptx::Type type) {
+  if (type == ptx::Type::Pred) return Slot::Pred;
+  return ptx::byte_size(type) == 8 ? Slot::Wide : Slot::Narrow;
+}
+
+bool is_signed(ptx::Type type) {
+  return type == ptx::Type::S8 || type == ptx::Type::S16 || type == ptx::Type::S32 ||
+         type == ptx::Type::S64;
+}
+
+Form::Form(const ptx::Instruction& from) {
+  for (const std::string& modifier : from.modifiers) {
+    if (modifier == "ftz")
+      ftz = true;
+    else if (modifier == "sat")
+      sat = true;
+    else if (modifier == "rn")
+      rounding = Rounding::Nearest;
+    else if (modifier == "rz")
+      rounding = Rounding::Zero;
+    else if (modifier == "rm")
+      rounding = Rounding::Down;
+    else if (modifier == "rp")
+      rounding = Rounding::Up;
+    else if (const auto type = ptx::type_from_name(modifier))
+      types.push_back(*type);
+    else
+      rest.push_back(modifier);
+    if (modifier == "global") space = ptx::Space::Global;
+    if (modifier == "const") space = ptx::Space::Const;
+    if (modifier == "local") space = ptx::Space::Local;
+    if (modifier.starts_with("shared")) space = ptx::Space::Shared;
+    if (modifier.starts_with("param")) space = ptx::Space::Param;
+    if (modifier == "v2") vector = 2;
+    if (modifier == "v4") vector = 4;
+    if (modifier == "v8") vector = 8;
+  }
+  key = from.family;
+  for (const std::string& modifier : rest)
+    if (modifier != "uni" && modifier != "satfinite" && modifier != "noftz")
+      key.append(".").append(modifier);
+  if (ftz) key += ".ftz";
+  if (sat) key += ".sat";
+  for (const ptx::Type type : types) key.append(".").append(ptx::name_of(type));
+}
+
+bool Form::has(std::string_view modifier) const {
+  return std::ranges::find(rest, modifier) != rest.end();
+}
+
+Decoder::Decoder(Program& program, Code& code) : program_(program), code_(code) {
+  layout_registers();
+  layout_variables();
+}
+
+void Decoder::layout_registers() {
+  code_.frame_bytes = kFrameAlign;
+  for (const ptx::Register& reg : function().registers) {
+    slots_.push_back(emulator::slot_of(reg.type));
+    offsets_.push_back(temp(slots_.back()));
+  }
+}
+
+uint32_t Decoder::temp(Slot slot) {
+  if (slot == Slot::Pred) {
+    const uint32_t at = code_.frame_bytes;
+    code_.frame_bytes += 4;
+    return at;
+  }
+  const uint32_t at = align_up(code_.frame_bytes, kFrameAlign);
+  code_.frame_bytes = at + (slot == Slot::Wide ? 8 : 4) * kLanes;
+  return at;
+}
+
+void Decoder::layout_variables() {
+  uint32_t shared = program_.shared_bytes;
+  const auto place_param = [&](const ptx::Variable& variable, std::vector<ParamSlot>& into) {
+    const uint32_t align = std::max(variable.align, std::max(1u, ptx::byte_size(variable.type)));
+    code_.param_bytes = align_up(code_.param_bytes, align);
+    into.push_back({variable.name, code_.param_bytes, static_cast<uint32_t>(variable.bytes)});
+    code_.param_bytes += static_cast<uint32_t>(variable.bytes);
+  };
+  for (const ptx::Variable& variable : function().params) place_param(variable, code_.params);
+  for (const ptx::Variable& variable : function().results) place_param(variable, code_.results);
+  for (const ptx::Variable& variable : function().variables) {
+    const uint32_t align = std::max(1u, std::max(variable.align, ptx::byte_size(variable.type)));
+    if (variable.space == ptx::Space::Local) {
+      code_.local_bytes = align_up(code_.local_bytes, align);
+      locals_[variable.name] = code_.local_bytes;
+      code_.local_bytes += static_cast<uint32_t>(variable.bytes);
+    } else if (variable.space == ptx::Space::Shared && !variable.is_extern && function().is_entry) {
+      shared = align_up(shared, align);
+      shared_[variable.name] = shared;
+      shared += static_cast<uint32_t>(variable.bytes);
+    } else if (variable.space == ptx::Space::Param) {
+      place_param(variable, param_slots_);
+    }
+  }
+  code_.local_bytes = align_up(code_.local_bytes, 16);
+  code_.param_bytes = align_up(code_.param_bytes, 16);
+  code_.static_shared = shared;
+  code_.dynamic_offset = align_up(shared, 128);
+}
+
+const ParamSlot* Decoder::param(const std::string& name) const {
+  for (const std::vector<ParamSlot>* slots : std::initializer_list<const std::vector<ParamSlot>*>{
+           &param_slots_, &code_.params, &code_.results})
+    for (const ParamSlot& slot : *slots)
+      if (slot.name == name) return &slot;
+  return nullptr;
+}
+
+uint32_t Decoder::constant(uint64_t bits, bool wide) {
+  const auto [found, fresh] = constants_.try_emplace({bits, wide}, 0);
+  if (fresh) {
+    found->second = temp(wide ? Slot::Wide : Slot::Narrow);
+    code_.constants.push_back({found->second, bits, wide});
+  }
+  return found->second;
+}
+
+uint32_t Decoder::list(const std::vector<uint32_t>& items) {
+  const auto at = static_cast<uint32_t>(code_.lists.size());
+  code_.lists.insert(code_.lists.end(), items.begin(), items.end());
+  return at;
+}
+
+Slot Decoder::slot_of(const ptx::Operand& operand) const {
+  if (operand.kind == ptx::Operand::Kind::Register) return slots_[operand.reg];
+  return Slot::None;
+}
+
+Ins& Decoder::emit(Handler handler) {
+  Ins ins;
+  ins.run = handler;
+  ins.guard = guard_;
+  ins.guard_xor = guard_xor_;
+  ins.origin = current_;
+  ins.counted = 0;
+  code_.ins.push_back(ins);
+  return code_.ins.back();
+}
+
+uint64_t Decoder::variable_address(const ptx::Operand& operand, bool& local) const {
+  const auto offset = static_cast<uint64_t>(operand.offset);
+  if (const auto at = locals_.find(operand.name); at != locals_.end()) {
+    local = true;
+    return at->second + offset;
+  }
+  if (const auto at = shared_.find(operand.name); at != shared_.end()) return at->second + offset;
+  if (const auto at = program_.shared.find(operand.name); at != program_.shared.end())
+    return at->second + offset;
+  if (const auto at = program_.addresses.find(operand.name); at != program_.addresses.end())
+    return at->second + offset;
+  if (const ParamSlot* slot = param(operand.name)) return slot->offset + offset;
+  for (size_t i = 0; i < program_.callable.size(); ++i)
+    if (program_.callable[i]->name == operand.name) return i + 1;
+  for (const std::vector<ptx::Variable>* variables :
+       std::initializer_list<const std::vector<ptx::Variable>*>{&function().variables,
+                                                                &program_.module.variables})
+    for (const ptx::Variable& variable : *variables)
+      if (variable.name == operand.name && variable.space == ptx::Space::Shared)
+        return code_.dynamic_offset + offset;
+  return 0;
+}
+
+uint32_t Decoder::source(const ptx::Operand& operand, Slot slot, ptx::Type type) {
+  using Kind = ptx::Operand::Kind;
+  const bool wide = slot == Slot::Wide;
+  switch (operand.kind) {
+    case Kind::Register: {
+      uint32_t at = offsets_[operand.reg];
+      const Slot have = slots_[operand.reg];
+      if (operand.negated) {
+        const uint32_t turned = temp(Slot::Pred);
+        Ins& ins = emit(handlers().at("not.pred").run);
+        ins.dst = turned;
+        ins.src[0] = at;
+        at = turned;
+      }
+      if (have == slot || have == Slot::Pred || slot == Slot::Pred) return at;
+      const uint32_t converted = temp(slot);
+      Ins& ins = emit(handlers().at(wide ? "cvt.u64.u32" : "cvt.u32.u64").run);
+      ins.dst = converted;
+      ins.src[0] = at;
+      return converted;
+    }
+    case Kind::Special: {
+      const auto which = steps::special_register(operand.name);
+      if (!which) refuse("special register " + operand.name);
+      const uint32_t at = temp(slot);
+      Ins& ins = emit(steps::special);
+      ins.dst = at;
+      ins.aux = static_cast<uint32_t>(which.value_or(steps::SpecialRegister::Zero));
+      ins.wide = wide ? 1 : 0;
+      return at;
+    }
+    case Kind::Integer:
+      if (slot == Slot::Pred) return constant(operand.bits != 0 ? kNone : 0, false);
+      if (type == ptx::Type::F32 && !wide)
+        return constant(
+            std::bit_cast<uint32_t>(static_cast<float>(static_cast<int64_t>(operand.bits))), false);
+      if (type == ptx::Type::F64 && wide)
+        return constant(
+            std::bit_cast<uint64_t>(static_cast<double>(static_cast<int64_t>(operand.bits))), true);
+      return constant(wide ? operand.bits : static_cast<uint32_t>(operand.bits), wide);
+    case Kind::Float: {
+      uint64_t bits = operand.bits;
+      if (operand.float_bits == 64 && !wide)
+        bits = std::bit_cast<uint32_t>(static_cast<float>(std::bit_cast<double>(bits)));
+      if (operand.float_bits == 32 && wide)
+        bits = std::bit_cast<uint64_t>(double{std::bit_cast<float>(static_cast<uint32_t>(bits))});
+      return constant(bits, wide);
+    }
+    case Kind::Variable: {
+      bool local = false;
+      const uint64_t at = variable_address(operand, local);
+      if (!local) return constant(at, wide);
+      const uint32_t out = temp(slot);
+      Ins& ins = emit(steps::local_address);
+      ins.dst = out;
+      ins.imm = static_cast<int64_t>(at);
+      ins.wide = wide ? 1 : 0;
+      return out;
+    }
+    case Kind::Vector:
+      if (operand.elements.size() == 1) return source(operand.elements[0], slot, type);
+      break;
+    default:
+      break;
+  }
+  refuse("operand form");
+  return constant(0, wide);
+}
+
+uint32_t Decoder::destination(const ptx::Operand& operand, Slot slot, bool is_signed) {
+  if (operand.kind == ptx::Operand::Kind::Vector && operand.elements.size() == 1)
+    return destination(operand.elements[0], slot, is_signed);
+  if (operand.kind != ptx::Operand::Kind::Register) return temp(slot);
+  const Slot have = slots_[operand.reg];
+  if (have == slot) return offsets_[operand.reg];
+  const uint32_t at = temp(slot);
+  pending_.push_back({at, offsets_[operand.reg], slot, have, is_signed});
+  return at;
+}
+
+void Decoder::finish_destinations() {
+  for (const Pending& pending : pending_) {
+    const char* key = pending.wanted == Slot::Wide
+                          ? (pending.is_signed ? "cvt.s64.s32" : "cvt.u64.u32")
+                          : "cvt.u32.u64";
+    if (pending.wanted == Slot::Pred || pending.slot == Slot::Pred) continue;
+    Ins& ins = emit(handlers().at(key).run);
+    ins.dst = pending.to;
+    ins.src[0] = pending.from;
+  }
+  pending_.clear();
+}
+
+void Decoder::address(uint32_t& base, int64_t& offset, uint8_t& wide, const ptx::Operand& operand) {
+  offset = operand.offset;
+  const ptx::Operand& inner = operand.elements.empty() ? operand : operand.elements[0];
+  wide = slot_of(inner) == Slot::Narrow ? 0 : 1;
+  base = source(inner, wide != 0 ? Slot::Wide : Slot::Narrow, ptx::Type::U64);
+  if (&inner == &operand) offset = 0;
+}
+
+bool Decoder::refuse(const std::string&) {
+  emit(steps::unsupported);
+  return true;
+}
+
+}  // namespace gpuemu::emulator

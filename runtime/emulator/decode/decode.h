@@ -1,0 +1,112 @@
+// From a parsed module to flat code: operands become offsets, families become handlers.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "common/base/result.h"
+#include "runtime/emulator/handlers/handlers.h"
+#include "runtime/emulator/machine/ins.h"
+#include "runtime/emulator/machine/program.h"
+#include "runtime/ptx/cfg.h"
+#include "runtime/ptx/module.h"
+
+namespace gpuemu::emulator {
+
+/// Gives the module's variables their places and initial values.
+Status place_variables(Program& program, Memory& memory);
+void release_variables(Program& program, Memory& memory);
+/// Fills `functions`; its variables have their places. Instructions that are not known become steps
+/// that report them.
+void decode(Program& program);
+
+/// The modifiers of an instruction, sorted by what they are.
+struct Form {
+  std::vector<std::string> rest;  ///< Not a type, rounding, .ftz, .sat.
+  std::vector<ptx::Type> types;
+  std::optional<Rounding> rounding;
+  bool ftz = false, sat = false;
+  ptx::Space space = ptx::Space::Generic;
+  uint32_t vector = 1;
+  std::string key;  ///< family.rest.ftz.sat.types
+
+  explicit Form(const ptx::Instruction& from);
+  bool has(std::string_view modifier) const;
+  ptx::Type type() const { return types.empty() ? ptx::Type::None : types.front(); }
+};
+
+/// Works through one function.
+class Decoder {
+ public:
+  Decoder(Program& program, Code& code);
+  void run();
+
+  // --- For the family decoders ---
+  Ins& emit(Handler handler);
+  /// Where `operand` can be read as `slot`; emits what it needs to get there.
+  uint32_t source(const ptx::Operand& operand, Slot slot, ptx::Type type);
+  /// Where the result goes. Narrowing or widening to the register's own width follows after.
+  uint32_t destination(const ptx::Operand& operand, Slot slot, bool is_signed = false);
+  uint32_t temp(Slot slot);
+  uint32_t constant(uint64_t bits, bool wide);
+  /// Base and offset of an address operand into `ins` (src[0], imm, wide).
+  void address(uint32_t& base, int64_t& offset, uint8_t& wide, const ptx::Operand& operand);
+  uint32_t list(const std::vector<uint32_t>& items);
+  Slot slot_of(const ptx::Operand& operand) const;
+  const ParamSlot* param(const std::string& name) const;
+  bool refuse(const std::string& why);
+  Program& program() { return program_; }
+  Code& code() { return code_; }
+  const ptx::Function& function() const { return *code_.source; }
+  uint32_t label_target(const std::string& name) const;
+
+ private:
+  friend struct Families;
+  void layout_registers();
+  void layout_variables();
+  void one(const ptx::Instruction& instruction);
+  bool try_families(const ptx::Instruction& instruction, const Form& form);
+  bool pure(const ptx::Instruction& instruction, const Form& form);
+  bool comparison(const ptx::Instruction& instruction, const Form& form);
+  bool set_values(const ptx::Instruction& instruction, ptx::Type type, uint32_t low, uint32_t high);
+  bool move_special(const ptx::Instruction& instruction, Slot slot);
+  bool move(const ptx::Instruction& instruction, const Form& form);
+  void finish_destinations();
+  void resolve_targets();
+  uint64_t variable_address(const ptx::Operand& operand, bool& local) const;
+
+  struct Pending {
+    uint32_t from, to;
+    Slot slot, wanted;
+    bool is_signed;
+  };
+  Program& program_;
+  Code& code_;
+  ptx::ControlFlow flow_;
+  std::vector<uint32_t> offsets_;
+  std::vector<Slot> slots_;
+  std::map<std::pair<uint64_t, bool>, uint32_t> constants_;
+  std::map<std::string, uint32_t> locals_, shared_;
+  std::vector<ParamSlot> param_slots_;
+  std::vector<Pending> pending_;
+  std::vector<uint32_t> first_;  ///< Per PTX instruction, its first Ins.
+  uint32_t current_ = 0;
+  uint32_t guard_ = kTrueOffset, guard_xor_ = 0;
+  bool main_done_ = false;
+};
+
+Slot slot_of(ptx::Type type);
+bool is_signed(ptx::Type type);
+
+// Families of their own files. Each returns false when the form is unknown.
+bool decode_memory(Decoder& decoder, const ptx::Instruction& instruction, const Form& form);
+bool decode_control(Decoder& decoder, const ptx::Instruction& instruction, const Form& form);
+bool decode_warp(Decoder& decoder, const ptx::Instruction& instruction, const Form& form);
+bool decode_atomic(Decoder& decoder, const ptx::Instruction& instruction, const Form& form);
+bool decode_tensor(Decoder& decoder, const ptx::Instruction& instruction, const Form& form);
+
+}  // namespace gpuemu::emulator

@@ -1,0 +1,127 @@
+// Branches, calls, barriers and the ends of threads.
+#include <algorithm>
+
+#include "runtime/emulator/decode/decode.h"
+#include "runtime/emulator/machine/warp.h"
+#include "runtime/emulator/steps/steps.h"
+
+namespace gpuemu::emulator {
+using ptx::Instruction;
+using ptx::Operand;
+using ptx::Type;
+namespace {
+
+bool decode_call(Decoder& d, const Instruction& in) {
+  if (in.operands.empty()) return false;
+  CallSite site;
+  const auto slots = [&](const std::vector<Operand>& operands, std::vector<ParamSlot>& into) {
+    for (const Operand& operand : operands) {
+      const ParamSlot* slot = d.param(operand.name);
+      if (slot == nullptr) return false;
+      into.push_back(*slot);
+    }
+    return true;
+  };
+  if (!slots(in.call_arguments, site.arguments) || !slots(in.call_results, site.results))
+    return false;
+  const Operand& callee = in.operands[0];
+  uint32_t pointer = kNone;
+  if (callee.kind == Operand::Kind::Register) {
+    pointer = d.source(callee, Slot::Wide, Type::U64);
+  } else {
+    const auto found = d.program().by_name.find(callee.name);
+    if (found != d.program().by_name.end())
+      site.callee = found->second;
+    else
+      site.external = callee.name;
+    if (site.callee == nullptr && site.external != "vprintf" && site.external != "__assertfail")
+      return false;
+  }
+  d.code().calls.push_back(site);
+  Ins& ins = d.emit(pointer == kNone ? steps::call : steps::call_indirect);
+  ins.aux = static_cast<uint32_t>(d.code().calls.size() - 1);
+  ins.src[0] = pointer == kNone ? kTrueOffset : pointer;
+  return true;
+}
+
+bool decode_barrier(Decoder& d, const Instruction& in, const Form& form) {
+  using steps::BarrierKind;
+  BarrierKind kind = BarrierKind::Sync;
+  size_t first = 0;
+  if (form.has("warp")) {
+    const uint32_t members = d.source(in.operands.at(0), Slot::Narrow, Type::B32);
+    d.emit(steps::warp_barrier).src[0] = members;
+    return true;
+  }
+  if (form.has("cluster")) {
+    // A cluster is one block here: waiting for the cluster is waiting for the block.
+    if (form.has("arrive")) return d.emit(steps::nothing), true;
+    const uint32_t last = d.constant(kBarriers - 1, false), all = d.constant(0, false);
+    Ins& ins = d.emit(steps::barrier);
+    ins.src = {last, all, kTrueOffset, 0};
+    ins.flags = static_cast<uint8_t>(BarrierKind::Sync);
+    return true;
+  }
+  if (form.has("arrive")) kind = BarrierKind::Arrive;
+  if (form.has("red")) {
+    kind = form.has("popc")  ? BarrierKind::RedPopc
+           : form.has("and") ? BarrierKind::RedAnd
+                             : BarrierKind::RedOr;
+    first = 1;
+  }
+  const size_t count = in.operands.size();
+  const size_t plain = kind >= BarrierKind::RedPopc ? count - 1 : count;
+  uint32_t id = d.constant(0, false), threads = d.constant(0, false), predicate = kTrueOffset,
+           out = kTrueOffset;
+  if (plain > first) id = d.source(in.operands[first], Slot::Narrow, Type::U32);
+  if (plain > first + 1) threads = d.source(in.operands[first + 1], Slot::Narrow, Type::U32);
+  if (kind >= BarrierKind::RedPopc) {
+    predicate = d.source(in.operands[count - 1], Slot::Pred, Type::Pred);
+    out = d.destination(in.operands[0], kind == BarrierKind::RedPopc ? Slot::Narrow : Slot::Pred);
+  }
+  Ins& ins = d.emit(steps::barrier);
+  ins.src = {id, threads, predicate, 0};
+  ins.dst = out;
+  const bool aligned = in.family == "bar" || form.has("aligned");
+  ins.flags = static_cast<uint8_t>(static_cast<uint8_t>(kind) | (aligned ? steps::kAligned : 0));
+  return true;
+}
+
+bool decode_branch(Decoder& d, const Instruction& in) {
+  if (in.family == "bra") {
+    if (in.operands.empty() || in.operands[0].kind != Operand::Kind::Label) return false;
+    const uint32_t target = d.function().labels[in.operands[0].label].instruction;
+    d.emit(steps::branch).aux = target;
+    return true;
+  }
+  if (in.operands.size() < 2) return false;
+  const uint32_t index = d.source(in.operands[0], Slot::Narrow, Type::U32);
+  const auto targets = d.function().branch_targets.find(in.operands[1].name);
+  if (targets == d.function().branch_targets.end()) return false;
+  std::vector<uint32_t> list;
+  for (const std::string& name : targets->second) list.push_back(d.label_target(name));
+  const uint32_t at = d.list(list);
+  Ins& ins = d.emit(steps::branch_indexed);
+  ins.src[0] = index;
+  ins.list = at;
+  ins.aux = static_cast<uint32_t>(list.size());
+  return true;
+}
+}  // namespace
+
+bool decode_control(Decoder& d, const Instruction& in, const Form& form) {
+  static constexpr std::array kNothing = {"prefetch", "prefetchu",      "nanosleep",
+                                          "pmevent",  "griddepcontrol", "applypriority",
+                                          "discard",  "setmaxnreg"};
+  if (in.family == "bra" || in.family == "brx") return decode_branch(d, in);
+  if (in.family == "membar" || in.family == "fence") return d.emit(steps::fence), true;
+  if (in.family == "ret") return d.emit(steps::ret), true;
+  if (in.family == "exit") return d.emit(steps::exit), true;
+  if (in.family == "trap" || in.family == "brkpt") return d.emit(steps::trap), true;
+  if (in.family == "call") return decode_call(d, in);
+  if (in.family == "bar" || in.family == "barrier") return decode_barrier(d, in, form);
+  if (std::ranges::find(kNothing, in.family) != kNothing.end()) return d.emit(steps::nothing), true;
+  return false;
+}
+
+}  // namespace gpuemu::emulator

@@ -1,0 +1,296 @@
+// The walk over one function's body and the families that are tables of pure meanings.
+#include <algorithm>
+
+#include "runtime/emulator/decode/decode.h"
+#include "runtime/emulator/steps/steps.h"
+
+namespace gpuemu::emulator {
+using ptx::Instruction;
+using ptx::Operand;
+using ptx::Type;
+
+void Decoder::run() {
+  flow_ = ptx::analyse(function());
+  const auto& body = function().body;
+  first_.resize(body.size() + 1);
+  for (current_ = 0; current_ < body.size(); ++current_) {
+    first_[current_] = static_cast<uint32_t>(code_.ins.size());
+    one(body[current_]);
+  }
+  current_ = body.empty() ? 0 : static_cast<uint32_t>(body.size() - 1);
+  first_[body.size()] = static_cast<uint32_t>(code_.ins.size());
+  guard_ = kTrueOffset;
+  guard_xor_ = 0;
+  emit(steps::ret);
+  resolve_targets();
+}
+
+void Decoder::one(const Instruction& instruction) {
+  guard_ = kTrueOffset;
+  guard_xor_ = 0;
+  if (instruction.guard) {
+    guard_ = offsets_[instruction.guard->reg];
+    guard_xor_ = instruction.guard->negated ? kNone : 0;
+  }
+  const size_t begin = code_.ins.size();
+  const Form form(instruction);
+  if (!try_families(instruction, form)) {
+    code_.ins.resize(begin);
+    pending_.clear();
+    emit(steps::unsupported);
+  }
+  finish_destinations();
+  if (code_.ins.size() > begin) code_.ins[begin].counted = kNone;
+}
+
+bool Decoder::try_families(const Instruction& instruction, const Form& form) {
+  if (instruction.family == "mov") return move(instruction, form);
+  if (instruction.family == "setp" || instruction.family == "set")
+    return comparison(instruction, form);
+  return pure(instruction, form) || decode_memory(*this, instruction, form) ||
+         decode_control(*this, instruction, form) || decode_warp(*this, instruction, form) ||
+         decode_atomic(*this, instruction, form) || decode_tensor(*this, instruction, form);
+}
+
+bool Decoder::pure(const Instruction& instruction, const Form& form) {
+  auto found = handlers().find(form.key);
+  Rounding rounding = form.rounding.value_or(Rounding::Nearest);
+  if (instruction.family == "cvt" && rounding != Rounding::Nearest &&
+      (found == handlers().end() || found->second.rounded == nullptr)) {
+    const char* name = rounding == Rounding::Zero   ? "rz."
+                       : rounding == Rounding::Down ? "rm."
+                                                    : "rp.";
+    const auto directed = handlers().find("cvt." + std::string(name) + form.key.substr(4));
+    if (directed == handlers().end() && found != handlers().end() &&
+        (ptx::name_of(form.types[0])[0] == 'f' || ptx::name_of(form.types[0])[0] == 'b'))
+      return false;
+    if (directed != handlers().end()) found = directed;
+  }
+  if (found == handlers().end()) return false;
+  const Row& row = found->second;
+  if (instruction.operands.size() != row.sources + 1u) return false;
+  std::array<uint32_t, 4> sources = {};
+  for (uint32_t i = 0; i < row.sources; ++i) {
+    Type type = form.type();
+    if (instruction.family == "cvt" || (instruction.family == "slct" && i == 2))
+      type = form.types.back();
+    sources[i] = source(instruction.operands[i + 1], row.src[i],
+                        row.src[i] == emulator::slot_of(type) ? type : Type::None);
+  }
+  const bool directed = rounding != Rounding::Nearest && row.rounded != nullptr;
+  const uint32_t to = destination(instruction.operands[0], row.dst, is_signed(form.type()));
+  Ins& ins = emit(directed ? row.rounded : row.run);
+  ins.src = sources;
+  ins.imm = directed ? static_cast<int64_t>(rounding) : 0;
+  ins.dst = to;
+  // The register holds small signed results extended, as the wider register the value went into.
+  if ((form.type() == Type::S8 || form.type() == Type::S16) && instruction.family == "cvt") {
+    Ins& widen = emit(handlers().at(form.type() == Type::S8 ? "cvt.s32.s8" : "cvt.s32.s16").run);
+    widen.dst = to;
+    widen.src[0] = to;
+  }
+  return true;
+}
+
+/// What `set` writes for true, in one half of a word when the operands are packed.
+uint32_t true_of(Type type, bool packed) {
+  switch (type) {
+    case Type::F32:
+      return 0x3f800000;
+    case Type::F16:
+    case Type::F16x2:
+      return 0x3c00;
+    case Type::BF16:
+    case Type::BF16x2:
+      return 0x3f80;
+    case Type::U16:
+    case Type::S16:
+      return 0xffff;
+    default:
+      return packed ? 0xffff : kNone;
+  }
+}
+
+/// The value of `set` from its predicates; `high` is kNone unless the operands are packed.
+bool Decoder::set_values(const Instruction& instruction, Type type, uint32_t low, uint32_t high) {
+  if (emulator::slot_of(type) != Slot::Narrow) return false;
+  const uint32_t yes = true_of(type, high != kNone);
+  const auto select = [&](uint32_t value, uint32_t when, uint32_t out) {
+    const uint32_t one = constant(value, false), zero = constant(0, false);
+    Ins& ins = emit(handlers().at("selp.b32").run);
+    ins.src = {one, zero, when, 0};
+    ins.dst = out;
+  };
+  const uint32_t out = destination(instruction.operands[0], Slot::Narrow);
+  if (high == kNone) {
+    select(yes, low, out);
+    return true;
+  }
+  const uint32_t lower = temp(Slot::Narrow), upper = temp(Slot::Narrow);
+  select(yes, low, lower);
+  select(yes << 16, high, upper);
+  Ins& join = emit(handlers().at("or.b32").run);
+  join.src = {lower, upper, 0, 0};
+  join.dst = out;
+  return true;
+}
+
+bool Decoder::comparison(const Instruction& instruction, const Form& form) {
+  const bool is_set = instruction.family == "set";
+  if (form.types.empty() || form.rest.empty() || instruction.operands.size() < 3) return false;
+  const Type type = form.types.back();
+  const std::string name(ptx::name_of(type));
+  const std::string ftz = form.ftz ? "ftz." : "";
+  const auto found = handlers().find("setp." + form.rest[0] + "." + ftz + name);
+  if (found == handlers().end()) return false;
+  const Row& row = found->second;
+  const uint32_t a = source(instruction.operands[1], row.src[0], type);
+  const uint32_t b = source(instruction.operands[2], row.src[1], type);
+  const uint32_t with = instruction.operands.size() > 3
+                            ? source(instruction.operands[3], Slot::Pred, Type::Pred)
+                            : kNone;
+  const Operand& to = instruction.operands[0];
+  const bool pair = to.kind == Operand::Kind::PredPair;
+  const bool packed = type == Type::F16x2 || type == Type::BF16x2;
+  const auto combine = [&](uint32_t value, uint32_t out) {
+    const bool combined = with != kNone && form.rest.size() > 1;
+    Ins& ins = emit(handlers().at(combined ? form.rest[1] + ".pred" : "mov.pred").run);
+    ins.src = {value, combined ? with : kTrueOffset, 0, 0};
+    ins.dst = out;
+  };
+  const auto compare = [&](const Row& by) {
+    const uint32_t out = temp(Slot::Pred);
+    Ins& ins = emit(by.run);
+    ins.src = {a, b, 0, 0};
+    ins.dst = out;
+    return out;
+  };
+  const bool direct = !is_set && !pair && (with == kNone || form.rest.size() < 2);
+  if (direct) {
+    const uint32_t out = destination(to, Slot::Pred);
+    Ins& ins = emit(row.run);
+    ins.src = {a, b, 0, 0};
+    ins.dst = out;
+    return true;
+  }
+  const uint32_t result = compare(row);
+  uint32_t second = kNone;
+  if ((pair || is_set) && packed)
+    second = compare(handlers().at("setp." + form.rest[0] + "." + ftz + name + ".high"));
+  if (pair && !packed) {
+    second = temp(Slot::Pred);
+    Ins& ins = emit(handlers().at("not.pred").run);
+    ins.src[0] = result;
+    ins.dst = second;
+  }
+  if (is_set) {
+    const uint32_t low = temp(Slot::Pred), high = packed ? temp(Slot::Pred) : kNone;
+    combine(result, low);
+    if (packed) combine(second, high);
+    return set_values(instruction, form.types[0], low, high);
+  }
+  combine(result, destination(pair ? to.elements[0] : to, Slot::Pred));
+  if (pair) combine(second, destination(to.elements[1], Slot::Pred));
+  return true;
+}
+
+bool Decoder::move_special(const Instruction& instruction, Slot slot) {
+  const Operand& from = instruction.operands[1];
+  const auto which = steps::special_register(from.name);
+  if (!which || slot == Slot::Pred) return false;
+  const uint32_t out = destination(instruction.operands[0], slot);
+  Ins& ins = emit(steps::special);
+  ins.dst = out;
+  ins.aux = static_cast<uint32_t>(*which);
+  ins.wide = slot == Slot::Wide ? 1 : 0;
+  return true;
+}
+
+/// mov copies, packs {a, b} into a wider register, or takes one apart.
+bool Decoder::move(const Instruction& instruction, const Form& form) {
+  if (instruction.operands.size() != 2 || form.types.empty()) return false;
+  const Operand &to = instruction.operands[0], &from = instruction.operands[1];
+  const Slot slot = emulator::slot_of(form.type());
+  const bool unpack = to.kind == Operand::Kind::Vector && to.elements.size() > 1;
+  const bool pack = from.kind == Operand::Kind::Vector && from.elements.size() > 1;
+  if (from.kind == Operand::Kind::Special && !unpack && !pack)
+    return move_special(instruction, slot);
+  if (!unpack && !pack) return pure(instruction, form);
+  const auto parts = static_cast<uint32_t>(pack ? from.elements.size() : to.elements.size());
+  const uint32_t bits = ptx::byte_size(form.type()) * 8 / parts;
+  const std::string b = slot == Slot::Wide ? "b64" : "b32";
+  if (ptx::byte_size(form.type()) > 8) return false;
+  if (unpack) {
+    const uint32_t value = source(from, slot, form.type());
+    // Every part is read before any register is written: the source may be among them.
+    std::vector<uint32_t> shifted;
+    for (uint32_t i = 0; i < parts; ++i) {
+      const uint32_t amount = constant(i * bits, false), part = temp(slot);
+      Ins& shift = emit(handlers().at("shr." + b).run);
+      shift.src = {value, amount, 0, 0};
+      shift.dst = part;
+      shifted.push_back(part);
+    }
+    for (uint32_t i = 0; i < parts; ++i) {
+      if (to.elements[i].kind != Operand::Kind::Register) continue;
+      const uint32_t out = destination(to.elements[i], Slot::Narrow);
+      const char* width = bits == 32 ? "u32" : bits == 16 ? "u16" : "u8";
+      Ins& cut = emit(handlers()
+                          .at(std::string("cvt.") + (bits == 32 ? "u32" : width) + "." +
+                              (slot == Slot::Wide ? "u64" : "u32"))
+                          .run);
+      cut.src[0] = shifted[i];
+      cut.dst = out;
+    }
+    return true;
+  }
+  uint32_t sum = kNone;
+  for (uint32_t i = 0; i < parts; ++i) {
+    const uint32_t part = source(from.elements[i], slot, Type::None);
+    const uint32_t cut = temp(slot), amount = constant(i * bits, false), moved = temp(slot);
+    const char* width = bits == 32 ? "u32" : bits == 16 ? "u16" : "u8";
+    Ins& narrow = emit(handlers().at(std::string("and.") + b).run);
+    const uint32_t keep = constant((uint64_t{1} << bits) - 1, slot == Slot::Wide);
+    code_.ins.back().src = {part, keep, 0, 0};
+    narrow.dst = cut;
+    static_cast<void>(width);
+    Ins& shift = emit(handlers().at("shl." + b).run);
+    shift.src = {cut, amount, 0, 0};
+    shift.dst = moved;
+    if (sum == kNone) {
+      sum = moved;
+      continue;
+    }
+    const uint32_t joined = i + 1 == parts ? destination(to, slot) : temp(slot);
+    Ins& join = emit(handlers().at("or." + b).run);
+    join.src = {sum, moved, 0, 0};
+    join.dst = joined;
+    sum = joined;
+  }
+  return true;
+}
+
+uint32_t Decoder::label_target(const std::string& name) const {
+  for (const ptx::Label& label : function().labels)
+    if (label.name == name) return label.instruction;
+  return kNone;
+}
+
+/// Branches were emitted with PTX indices; now every instruction has its place.
+void Decoder::resolve_targets() {
+  const auto place = [&](uint32_t index) {
+    return index == kNone ? kNone : first_[std::min<size_t>(index, first_.size() - 1)];
+  };
+  for (Ins& ins : code_.ins) {
+    if (ins.run != steps::branch && ins.run != steps::branch_indexed) continue;
+    const uint32_t meet = flow_.reconvergence(ins.origin);
+    ins.imm = meet >= function().body.size() ? int64_t{kNone} : int64_t{place(meet)};
+    if (ins.run == steps::branch)
+      ins.aux = place(ins.aux);
+    else
+      for (uint32_t i = 0; i < ins.aux; ++i)
+        code_.lists[ins.list + i] = place(code_.lists[ins.list + i]);
+  }
+}
+
+}  // namespace gpuemu::emulator

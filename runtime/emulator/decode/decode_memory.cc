@@ -1,0 +1,230 @@
+// ld, st, cvta, isspacep and what concerns addresses.
+#include <algorithm>
+#include <array>
+
+#include "runtime/emulator/decode/decode.h"
+#include "runtime/emulator/steps/steps.h"
+
+namespace gpuemu::emulator {
+using ptx::Instruction;
+using ptx::Operand;
+using ptx::Space;
+using ptx::Type;
+namespace {
+
+const char* type_key(Type type) {
+  switch (ptx::byte_size(type)) {
+    case 1:
+      return type == Type::S8 ? "s8" : "u8";
+    case 2:
+      return type == Type::S16 ? "s16" : "u16";
+    case 4:
+      return "u32";
+    case 8:
+      return "u64";
+    default:
+      return "";
+  }
+}
+
+std::string space_key(Space space) {
+  switch (space) {
+    case Space::Shared:
+      return "shared.";
+    case Space::Local:
+      return "local.";
+    case Space::Global:
+    case Space::Const:
+      return "global.";
+    default:
+      return "generic.";
+  }
+}
+
+std::vector<Operand> elements_of(const Operand& operand) {
+  return operand.kind == Operand::Kind::Vector ? operand.elements : std::vector<Operand>{operand};
+}
+
+bool decode_param(Decoder& d, const Instruction& in, const Form& form, bool load) {
+  const Operand& where = in.operands[load ? 0 + 1 : 0];
+  const Operand& base = where.elements.empty() ? where : where.elements[0];
+  const ParamSlot* slot = base.kind == Operand::Kind::Variable ? d.param(base.name) : nullptr;
+  if (slot == nullptr && !(d.function().is_entry && load)) return false;
+  bool own = false;
+  for (const ParamSlot& p : d.code().params) own = own || &p == slot;
+  const auto elements = elements_of(in.operands[load ? 0 : 1]);
+  const Slot width = slot_of(form.type());
+  std::vector<uint32_t> registers;
+  for (const Operand& element : elements)
+    registers.push_back(load ? d.destination(element, width, is_signed(form.type()))
+                             : d.source(element, width, form.type()));
+  uint32_t dynamic = kNone;
+  if (slot == nullptr) dynamic = d.source(base, Slot::Wide, Type::U64);
+  const bool of_entry = slot == nullptr || (own && d.function().is_entry);
+  if (of_entry && slot != nullptr) {
+    const uint32_t list = d.list(registers);
+    Ins& ins = d.emit(handlers().at(std::string("ld.param.") + type_key(form.type())).run);
+    ins.imm = where.offset + int64_t{slot->offset} + base.offset;
+    ins.list = list;
+    ins.count = static_cast<uint8_t>(registers.size());
+    return true;
+  }
+  const uint32_t list = d.list(registers);
+  Ins& ins = d.emit(!load      ? steps::store_frame_param
+                    : of_entry ? steps::load_param
+                               : steps::load_frame_param);
+  ins.imm = where.offset + (slot != nullptr ? int64_t{slot->offset} + base.offset : 0);
+  ins.src[0] = dynamic;
+  ins.list = list;
+  ins.count = static_cast<uint8_t>(registers.size());
+  ins.aux = ptx::byte_size(form.type());
+  ins.wide = width == Slot::Wide ? 1 : 0;
+  ins.flags = is_signed(form.type()) ? kSigned : 0;
+  return true;
+}
+
+/// Modifiers that say where or when, which all mean the same access here. Any other is refused.
+bool plain_modifier(const std::string& name) {
+  static constexpr std::array kKnown = {
+      "weak",   "volatile", "relaxed", "acquire", "release", "mmio", "cta", "gpu",
+      "sys",    "cluster",  "global",  "const",   "local",   "nc",   "ca",  "cg",
+      "cs",     "cv",       "lu",      "wb",      "wt",      "v2",   "v4",  "v8",
+      "shared", "param",    "entry",   "func",    "unified", "level"};
+  return std::ranges::find(kKnown, name) != kKnown.end() || name.starts_with("L1::") ||
+         name.starts_with("L2::") || name.starts_with("shared::") || name.starts_with("param::");
+}
+
+bool decode_access(Decoder& d, const Instruction& in, const Form& form, bool load) {
+  if (in.operands.size() < 2 || form.types.empty()) return false;
+  if (!std::ranges::all_of(form.rest, plain_modifier)) return false;
+  if (form.space == Space::Param) return decode_param(d, in, form, load);
+  std::string type = type_key(form.type());
+  if (!load && type[0] == 's') type[0] = 'u';
+  const auto found = handlers().find((load ? "ld." : "st.") + space_key(form.space) + type);
+  if (found == handlers().end()) return false;
+  const Row& row = found->second;
+  const auto elements = elements_of(in.operands[load ? 0 : 1]);
+  if (elements.size() != form.vector) return false;
+  uint32_t base = 0;
+  int64_t offset = 0;
+  uint8_t wide = 1;
+  d.address(base, offset, wide, in.operands[load ? 1 : 0]);
+  std::vector<uint32_t> registers;
+  for (const Operand& element : elements)
+    registers.push_back(load ? d.destination(element, row.dst, is_signed(form.type()))
+                             : d.source(element, row.dst, form.type()));
+  const uint32_t list = d.list(registers);
+  Ins& ins = d.emit(row.run);
+  ins.src[0] = base;
+  ins.imm = offset;
+  ins.wide = wide;
+  ins.list = list;
+  ins.count = static_cast<uint8_t>(registers.size());
+  ins.aux = ptx::byte_size(form.type()) * ins.count;
+  ins.space = static_cast<uint8_t>(form.space);
+  const bool ordered =
+      form.has("volatile") || form.has("relaxed") || form.has("acquire") || form.has("release");
+  const bool bits = form.type() != Type::F32 && form.type() != Type::F64;
+  ins.flags = static_cast<uint8_t>((ordered ? kOrdered : 0) |
+                                   (load && form.vector > 1 && bits ? kWholeAccess : 0));
+  ins.cache = d.program().cached++;
+  if (load && (form.type() == Type::S8 || form.type() == Type::S16))
+    for (const uint32_t reg : registers) {
+      Ins& extend =
+          d.emit(handlers().at(form.type() == Type::S8 ? "cvt.s32.s8" : "cvt.s32.s16").run);
+      extend.dst = reg;
+      extend.src[0] = reg;
+    }
+  return true;
+}
+
+uint64_t window_of(Space space) {
+  switch (space) {
+    case Space::Shared:
+      return kSharedWindow;
+    case Space::Local:
+      return kLocalWindow;
+    case Space::Param:
+      return kParamWindow;
+    default:
+      return 0;
+  }
+}
+bool decode_matrix(Decoder& d, const Instruction& in, const Form& form) {
+  if (in.operands.size() != 2 || !form.has("m8n8") || form.type() != Type::B16) return false;
+  std::vector<uint32_t> registers;
+  for (const Operand& element : elements_of(in.operands[0]))
+    registers.push_back(d.destination(element, Slot::Narrow));
+  if (registers.size() != (form.has("x4") ? 4u : form.has("x2") ? 2u : 1u)) return false;
+  uint32_t base = 0;
+  int64_t offset = 0;
+  uint8_t wide = 1;
+  d.address(base, offset, wide, in.operands[1]);
+  const uint32_t list = d.list(registers);
+  Ins& ins = d.emit(steps::load_matrix);
+  ins.src[0] = base;
+  ins.imm = offset;
+  ins.wide = wide;
+  ins.list = list;
+  ins.count = static_cast<uint8_t>(registers.size());
+  ins.flags = form.has("trans") ? 1 : 0;
+  ins.cache = d.program().cached++;
+  return true;
+}
+
+bool decode_copy(Decoder& d, const Instruction& in, const Form& form) {
+  if (form.has("commit_group") || form.has("wait_group") || form.has("wait_all"))
+    return d.emit(steps::nothing), true;
+  if (form.has("bulk") || form.has("mbarrier") || in.operands.size() < 3) return false;
+  uint32_t to = 0, from = 0;
+  int64_t to_offset = 0, from_offset = 0;
+  uint8_t to_wide = 1, from_wide = 1;
+  d.address(to, to_offset, to_wide, in.operands[0]);
+  d.address(from, from_offset, from_wide, in.operands[1]);
+  if (from_wide == 0 || in.operands[2].kind != Operand::Kind::Integer) return false;
+  const uint32_t size =
+      d.source(in.operands.size() > 3 ? in.operands[3] : in.operands[2], Slot::Narrow, Type::U32);
+  const uint32_t moved = d.temp(Slot::Wide),
+                 step = d.constant(static_cast<uint64_t>(from_offset), true);
+  Ins& add = d.emit(handlers().at("add.u64").run);
+  add.src = {from, step, 0, 0};
+  add.dst = moved;
+  Ins& ins = d.emit(steps::copy_async);
+  ins.src = {to, moved, size, 0};
+  ins.imm = to_offset;
+  ins.wide = to_wide;
+  ins.count = static_cast<uint8_t>(in.operands[2].bits);
+  ins.cache = d.program().cached++;
+  return true;
+}
+}  // namespace
+
+bool decode_memory(Decoder& d, const Instruction& in, const Form& form) {
+  if (in.family == "ld" || in.family == "ldu") return decode_access(d, in, form, true);
+  if (in.family == "ldmatrix") return decode_matrix(d, in, form);
+  if (in.family == "cp" && form.has("async")) return decode_copy(d, in, form);
+  if (in.family == "st") return decode_access(d, in, form, false);
+  if (in.family == "cvta" || in.family == "isspacep" || in.family == "mapa") {
+    if (in.operands.size() < 2) return false;
+    const bool to_generic = in.family == "cvta" && !in.has("to");
+    const bool test = in.family == "isspacep";
+    const uint32_t value = d.source(in.operands[1], Slot::Wide, Type::U64);
+    const uint32_t out = d.destination(in.operands[0], test ? Slot::Pred : Slot::Wide);
+    const uint64_t window = in.family == "mapa" ? 0 : window_of(form.space);
+    if (test) {
+      Ins& ins = d.emit(steps::is_space);
+      ins.src[0] = value;
+      ins.dst = out;
+      ins.imm = static_cast<int64_t>(window);
+      return true;
+    }
+    const uint32_t shift = d.constant(to_generic ? window : uint64_t{0} - window, true);
+    Ins& ins = d.emit(handlers().at(window == 0 ? "mov.u64" : "add.u64").run);
+    ins.src = {value, shift, 0, 0};
+    ins.dst = out;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace gpuemu::emulator

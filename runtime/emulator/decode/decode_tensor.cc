@@ -1,0 +1,188 @@
+// mma, wmma, stmatrix and movmatrix: which registers hold which matrix.
+#include <charconv>
+
+#include "runtime/emulator/decode/decode.h"
+#include "runtime/emulator/steps/steps.h"
+
+namespace gpuemu::emulator {
+using ptx::Instruction;
+using ptx::Operand;
+using ptx::Type;
+namespace {
+
+struct Shape {
+  uint32_t m = 0, n = 0, k = 0;
+};
+/// "m16n8k16"
+std::optional<Shape> shape_of(const Form& form) {
+  for (const std::string& modifier : form.rest) {
+    Shape shape;
+    const char* at = modifier.data();
+    const char* end = at + modifier.size();
+    bool good = true;
+    for (const auto& [letter, value] :
+         {std::pair{'m', &shape.m}, std::pair{'n', &shape.n}, std::pair{'k', &shape.k}}) {
+      good = good && at != end && *at == letter;
+      if (!good) break;
+      const auto read = std::from_chars(at + 1, end, *value);
+      good = read.ec == std::errc() && *value <= 256;
+      at = read.ptr;
+    }
+    if (good && at == end) return shape;
+  }
+  return std::nullopt;
+}
+
+const std::vector<Operand>& elements_of(const Operand& operand, std::vector<Operand>& single) {
+  if (operand.kind == Operand::Kind::Vector) return operand.elements;
+  single = {operand};
+  return single;
+}
+
+/// Fills in the registers; false unless they hold every element a whole number of times.
+bool take_registers(Decoder& d, TensorOperand& operand, const Operand& from, bool written) {
+  const uint32_t bytes = operand.type == Type::TF32 ? 4 : ptx::byte_size(operand.type);
+  const Slot slot = bytes == 8 ? Slot::Wide : Slot::Narrow;
+  std::vector<Operand> single;
+  for (const Operand& element : elements_of(from, single))
+    operand.registers.push_back(written ? d.destination(element, slot)
+                                        : d.source(element, slot, Type::None));
+  const size_t held = operand.registers.size() * kLanes * (bytes >= 4 ? 1 : 4 / bytes);
+  const size_t wanted = size_t{operand.rows} * operand.columns;
+  return operand.opaque ? held >= wanted && held % wanted == 0 : held == wanted;
+}
+
+bool known_types(const std::vector<Type>& types) {
+  const Type d = types[0], a = types[1], b = types[2], c = types[3];
+  const bool bytes = (a == Type::S8 || a == Type::U8) && (b == Type::S8 || b == Type::U8);
+  if (d == Type::S32) return c == Type::S32 && bytes;
+  if (a != b) return false;
+  if (a == Type::F64) return c == Type::F64 && d == Type::F64;
+  if (a == Type::F16)
+    return (d == Type::F32 || d == Type::F16) && (c == Type::F32 || c == Type::F16);
+  return (a == Type::BF16 || a == Type::TF32) && d == Type::F32 && c == Type::F32;
+}
+
+/// Types in the order D, A, B, C.
+bool emit_product(Decoder& d, const Instruction& in, const std::vector<Type>& types,
+                  const TensorStep& like) {
+  TensorStep step = like;
+  step.a.type = types[1];
+  step.b.type = types[2];
+  step.c.type = types[3];
+  step.d.type = types[0];
+  if (!known_types(types) || !take_registers(d, step.a, in.operands[1], false) ||
+      !take_registers(d, step.b, in.operands[2], false) ||
+      !take_registers(d, step.c, in.operands[3], false) ||
+      !take_registers(d, step.d, in.operands[0], true))
+    return false;
+  d.code().tensors.push_back(std::move(step));
+  Ins& ins = d.emit(steps::multiply_matrices);
+  ins.list = static_cast<uint32_t>(d.code().tensors.size() - 1);
+  return true;
+}
+
+TensorStep product_of(const Shape& shape, bool opaque) {
+  TensorStep step;
+  step.a = {TensorRole::A, Type::None, shape.m, shape.k, opaque, {}};
+  step.b = {TensorRole::B, Type::None, shape.k, shape.n, opaque, {}};
+  step.c = {TensorRole::C, Type::None, shape.m, shape.n, opaque, {}};
+  step.d = step.c;
+  return step;
+}
+
+bool decode_mma(Decoder& d, const Instruction& in, const Form& form) {
+  const auto shape = shape_of(form);
+  if (!shape || in.operands.size() != 4 || form.types.size() != 4 || form.has("sp") ||
+      form.has("xor") || form.has("and"))
+    return false;
+  const bool layout = in.text().find(".row.col") != std::string::npos;
+  if (!layout || shape->n != 8 || (shape->m != 8 && shape->m != 16)) return false;
+  if (shape->m == 8 && shape->k == 4 && form.types[1] == Type::F16) return false;  // Quad pairs.
+  TensorStep step = product_of(*shape, false);
+  step.saturate = form.has("satfinite");
+  return emit_product(d, in, form.types, step);
+}
+
+/// wmma.mma with f16 factors names the types of D and C only.
+bool decode_wmma_product(Decoder& d, const Instruction& in, const Form& form, const Shape& shape) {
+  if (in.operands.size() != 4) return false;
+  std::vector<Type> types = form.types;
+  if (types.size() == 2) types = {types[0], Type::F16, Type::F16, types[1]};
+  if (types.size() != 4) return false;
+  TensorStep step = product_of(shape, true);
+  step.saturate = form.has("satfinite");
+  return emit_product(d, in, types, step);
+}
+
+bool decode_wmma(Decoder& d, const Instruction& in, const Form& form) {
+  const auto shape = shape_of(form);
+  if (!shape) return false;
+  if (form.has("mma")) return decode_wmma_product(d, in, form, *shape);
+  TensorStep step;
+  step.store = form.has("store");
+  if ((!step.store && !form.has("load")) || form.types.size() != 1 || in.operands.size() < 2)
+    return false;
+  const TensorStep all = product_of(*shape, true);
+  step.d = form.has("a") ? all.a : form.has("b") ? all.b : all.c;
+  step.d.type = form.type();
+  step.by_column = form.has("col");
+  const Operand& where = in.operands[step.store ? 0 : 1];
+  uint32_t base = 0;
+  int64_t offset = 0;
+  uint8_t wide = 1;
+  d.address(base, offset, wide, where);
+  const uint32_t tight = step.by_column ? step.d.rows : step.d.columns;
+  const uint32_t stride = in.operands.size() > 2 ? d.source(in.operands[2], Slot::Narrow, Type::U32)
+                                                 : d.constant(tight, false);
+  if (!take_registers(d, step.d, in.operands[step.store ? 1 : 0], !step.store)) return false;
+  d.code().tensors.push_back(step);
+  Ins& ins = d.emit(steps::move_fragment);
+  ins.src = {base, stride, 0, 0};
+  ins.imm = offset;
+  ins.wide = wide;
+  ins.list = static_cast<uint32_t>(d.code().tensors.size() - 1);
+  ins.space = static_cast<uint8_t>(form.space);
+  ins.cache = d.program().cached++;
+  return true;
+}
+
+bool decode_store_matrix(Decoder& d, const Instruction& in, const Form& form) {
+  if (in.operands.size() != 2 || !form.has("m8n8") || form.type() != Type::B16) return false;
+  uint32_t base = 0;
+  int64_t offset = 0;
+  uint8_t wide = 1;
+  d.address(base, offset, wide, in.operands[0]);
+  std::vector<uint32_t> registers;
+  std::vector<Operand> single;
+  for (const Operand& element : elements_of(in.operands[1], single))
+    registers.push_back(d.source(element, Slot::Narrow, Type::B32));
+  if (registers.size() != (form.has("x4") ? 4u : form.has("x2") ? 2u : 1u)) return false;
+  const uint32_t list = d.list(registers);
+  Ins& ins = d.emit(steps::store_matrix);
+  ins.src[0] = base;
+  ins.imm = offset;
+  ins.wide = wide;
+  ins.list = list;
+  ins.count = static_cast<uint8_t>(registers.size());
+  ins.flags = form.has("trans") ? 1 : 0;
+  ins.space = static_cast<uint8_t>(ptx::Space::Shared);
+  ins.cache = d.program().cached++;
+  return true;
+}
+}  // namespace
+
+bool decode_tensor(Decoder& d, const Instruction& in, const Form& form) {
+  if (in.family == "mma") return decode_mma(d, in, form);
+  if (in.family == "wmma") return decode_wmma(d, in, form);
+  if (in.family == "stmatrix") return decode_store_matrix(d, in, form);
+  if (in.family != "movmatrix" || in.operands.size() != 2 || !form.has("m8n8")) return false;
+  const uint32_t from = d.source(in.operands[1], Slot::Narrow, Type::B32);
+  const uint32_t to = d.destination(in.operands[0], Slot::Narrow);
+  Ins& ins = d.emit(steps::transpose_matrix);
+  ins.src[0] = from;
+  ins.dst = to;
+  return true;
+}
+
+}  // namespace gpuemu::emulator

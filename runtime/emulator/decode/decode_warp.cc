@@ -1,0 +1,191 @@
+// Instructions between lanes, carry chains and atomics.
+#include <map>
+
+#include "runtime/emulator/decode/decode.h"
+#include "runtime/emulator/steps/steps.h"
+
+namespace gpuemu::emulator {
+using ptx::Instruction;
+using ptx::Operand;
+using ptx::Type;
+namespace {
+
+bool decode_shuffle(Decoder& d, const Instruction& in, const Form& form) {
+  if (in.operands.size() < 4) return false;
+  const Operand& to = in.operands[0];
+  const bool pair = to.kind == Operand::Kind::PredPair;
+  std::array<uint32_t, 4> sources = {};
+  for (uint32_t i = 0; i < 3; ++i)
+    sources[i] = d.source(in.operands[i + 1], Slot::Narrow, Type::B32);
+  sources[3] = in.operands.size() > 4 ? d.source(in.operands[4], Slot::Narrow, Type::B32)
+                                      : d.constant(kNone, false);
+  const uint32_t predicate = pair ? d.destination(to.elements[1], Slot::Pred) : kNone;
+  const uint32_t out = d.destination(pair ? to.elements[0] : to, Slot::Narrow);
+  Ins& ins = d.emit(steps::shuffle);
+  ins.src = sources;
+  ins.dst = out;
+  ins.aux = predicate;
+  using steps::ShuffleKind;
+  ins.flags = static_cast<uint8_t>(form.has("up")     ? ShuffleKind::Up
+                                   : form.has("down") ? ShuffleKind::Down
+                                   : form.has("bfly") ? ShuffleKind::Bfly
+                                                      : ShuffleKind::Idx);
+  return true;
+}
+
+bool decode_vote(Decoder& d, const Instruction& in, const Form& form) {
+  if (in.operands.size() < 2) return false;
+  using steps::VoteKind;
+  const bool ballot = form.has("ballot");
+  const uint32_t value = d.source(in.operands[1], Slot::Pred, Type::Pred);
+  const uint32_t members = in.operands.size() > 2
+                               ? d.source(in.operands[2], Slot::Narrow, Type::B32)
+                               : d.constant(kNone, false);
+  const uint32_t out = d.destination(in.operands[0], ballot ? Slot::Narrow : Slot::Pred);
+  Ins& ins = d.emit(steps::vote);
+  ins.src = {value, members, 0, 0};
+  ins.dst = out;
+  ins.flags = static_cast<uint8_t>(ballot            ? VoteKind::Ballot
+                                   : form.has("all") ? VoteKind::All
+                                   : form.has("any") ? VoteKind::Any
+                                                     : VoteKind::Uni);
+  return true;
+}
+
+bool decode_match(Decoder& d, const Instruction& in, const Form& form) {
+  if (in.operands.size() < 3) return false;
+  const Operand& to = in.operands[0];
+  const bool pair = to.kind == Operand::Kind::PredPair;
+  const Slot slot = slot_of(form.type());
+  const uint32_t value = d.source(in.operands[1], slot, form.type());
+  const uint32_t members = d.source(in.operands[2], Slot::Narrow, Type::B32);
+  const uint32_t predicate = pair ? d.destination(to.elements[1], Slot::Pred) : kNone;
+  const uint32_t out = d.destination(pair ? to.elements[0] : to, Slot::Narrow);
+  Ins& ins = d.emit(steps::match);
+  ins.src = {value, members, 0, 0};
+  ins.dst = out;
+  ins.aux = predicate;
+  ins.wide = slot == Slot::Wide ? 1 : 0;
+  ins.flags = form.has("all") ? 1 : 0;
+  return true;
+}
+
+bool decode_reduce(Decoder& d, const Instruction& in, const Form& form) {
+  using steps::ReduceKind;
+  if (in.operands.size() < 3 || slot_of(form.type()) != Slot::Narrow) return false;
+  const bool sign = is_signed(form.type());
+  const ReduceKind kind = form.has("add")   ? ReduceKind::Add
+                          : form.has("min") ? (sign ? ReduceKind::MinS : ReduceKind::MinU)
+                          : form.has("max") ? (sign ? ReduceKind::MaxS : ReduceKind::MaxU)
+                          : form.has("and") ? ReduceKind::And
+                          : form.has("or")  ? ReduceKind::Or
+                                            : ReduceKind::Xor;
+  const uint32_t value = d.source(in.operands[1], Slot::Narrow, Type::B32);
+  const uint32_t members = d.source(in.operands[2], Slot::Narrow, Type::B32);
+  const uint32_t out = d.destination(in.operands[0], Slot::Narrow);
+  Ins& ins = d.emit(steps::reduce);
+  ins.src = {value, members, 0, 0};
+  ins.dst = out;
+  ins.flags = static_cast<uint8_t>(kind);
+  return true;
+}
+
+/// add.cc, addc, sub.cc, subc, mad.lo.cc, madc: the product is made first, then the chain goes on.
+bool decode_carry(Decoder& d, const Instruction& in, const Form& form) {
+  const bool multiply = in.family == "mad" || in.family == "madc";
+  const bool carry_in = in.family.back() == 'c' && in.family.size() == 4;
+  if (!carry_in && !form.has("cc")) return false;
+  if (in.operands.size() != (multiply ? 4u : 3u)) return false;
+  const Slot slot = slot_of(form.type());
+  uint32_t a = d.source(in.operands[1], slot, form.type());
+  uint32_t b = d.source(in.operands[2], slot, form.type());
+  if (multiply) {
+    const auto found = handlers().find(std::string(form.has("hi") ? "mul.hi." : "mul.lo.") +
+                                       std::string(ptx::name_of(form.type())));
+    if (found == handlers().end()) return false;
+    const uint32_t c = d.source(in.operands[3], slot, form.type()), product = d.temp(slot);
+    Ins& ins = d.emit(found->second.run);
+    ins.src = {a, b, 0, 0};
+    ins.dst = product;
+    a = product;
+    b = c;
+  }
+  const uint32_t out = d.destination(in.operands[0], slot);
+  Ins& ins = d.emit(steps::add_carry);
+  ins.src = {a, b, 0, 0};
+  ins.dst = out;
+  ins.wide = slot == Slot::Wide ? 1 : 0;
+  ins.flags = static_cast<uint8_t>((in.family.starts_with("sub") ? steps::kSub : 0) |
+                                   (carry_in ? steps::kCarryIn : 0) |
+                                   (form.has("cc") ? steps::kCarryOut : 0));
+  return true;
+}
+}  // namespace
+
+bool decode_warp(Decoder& d, const Instruction& in, const Form& form) {
+  if (in.family == "shfl") return decode_shuffle(d, in, form);
+  if (in.family == "vote") return decode_vote(d, in, form);
+  if (in.family == "match") return decode_match(d, in, form);
+  if (in.family == "redux") return decode_reduce(d, in, form);
+  if (in.family == "add" || in.family == "addc" || in.family == "sub" || in.family == "subc" ||
+      in.family == "mad" || in.family == "madc")
+    return decode_carry(d, in, form);
+  if (in.family == "activemask" && !in.operands.empty()) {
+    const uint32_t out = d.destination(in.operands[0], Slot::Narrow);
+    d.emit(steps::activemask).dst = out;
+    return true;
+  }
+  if (in.family == "elect" && in.operands.size() == 2 &&
+      in.operands[0].kind == Operand::Kind::PredPair) {
+    const uint32_t members = d.source(in.operands[1], Slot::Narrow, Type::B32);
+    const uint32_t lane = d.destination(in.operands[0].elements[0], Slot::Narrow);
+    const uint32_t predicate = d.destination(in.operands[0].elements[1], Slot::Pred);
+    Ins& ins = d.emit(steps::elect);
+    ins.src[0] = members;
+    ins.dst = lane;
+    ins.aux = predicate;
+    return true;
+  }
+  return false;
+}
+
+bool decode_atomic(Decoder& d, const Instruction& in, const Form& form) {
+  using steps::AtomicKind;
+  static const std::map<std::string_view, AtomicKind> kKinds = {
+      {"add", AtomicKind::Add},   {"min", AtomicKind::Min}, {"max", AtomicKind::Max},
+      {"and", AtomicKind::And},   {"or", AtomicKind::Or},   {"xor", AtomicKind::Xor},
+      {"exch", AtomicKind::Exch}, {"cas", AtomicKind::Cas}, {"inc", AtomicKind::Inc},
+      {"dec", AtomicKind::Dec}};
+  const bool returns = in.family == "atom";
+  if (!returns && in.family != "red") return false;
+  const AtomicKind* kind = nullptr;
+  for (const std::string& modifier : form.rest)
+    if (const auto found = kKinds.find(modifier); found != kKinds.end()) kind = &found->second;
+  const size_t first = returns ? 1 : 0,
+               wanted = first + 2 + (kind != nullptr && *kind == AtomicKind::Cas ? 1 : 0);
+  const uint32_t bytes = ptx::byte_size(form.type());
+  if (kind == nullptr || in.operands.size() != wanted || form.vector != 1) return false;
+  if (bytes != 2 && bytes != 4 && bytes != 8) return false;
+  const Slot slot = slot_of(form.type());
+  uint32_t base = 0;
+  int64_t offset = 0;
+  uint8_t wide = 1;
+  d.address(base, offset, wide, in.operands[first]);
+  const uint32_t b = d.source(in.operands[first + 1], slot, form.type());
+  const uint32_t c = wanted == first + 3 ? d.source(in.operands[first + 2], slot, form.type()) : b;
+  const uint32_t out =
+      returns ? d.destination(in.operands[0], slot, is_signed(form.type())) : kTrueOffset;
+  Ins& ins = d.emit(steps::atomic);
+  ins.src = {base, b, c, 0};
+  ins.imm = offset;
+  ins.wide = wide;
+  ins.dst = out;
+  ins.count = static_cast<uint8_t>(bytes);
+  ins.aux = static_cast<uint32_t>(form.type());
+  ins.flags = static_cast<uint8_t>(*kind);
+  ins.space = static_cast<uint8_t>(form.space);
+  ins.cache = d.program().cached++;
+  return true;
+}
+
+}  // namespace gpuemu::emulator

@@ -1,0 +1,81 @@
+// Places a module's variables and decodes its functions.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "runtime/emulator/decode/decode.h"
+
+namespace gpuemu::emulator {
+namespace {
+uint32_t align_up(uint32_t value, uint32_t align) { return (value + align - 1) / align * align; }
+
+template <typename Visit>
+void each_variable(const ptx::Module& module, const Visit& visit) {
+  for (const ptx::Variable& variable : module.variables) visit(variable);
+  for (const ptx::Function& function : module.functions)
+    for (const ptx::Variable& variable : function.variables)
+      if (!(variable.space == ptx::Space::Shared && function.is_entry)) visit(variable);
+}
+
+/// What the loop of a lock, a flag or a barrier of blocks contains.
+bool waits_for_threads(const ptx::Instruction& instruction) {
+  static constexpr std::array kOrdered = {"volatile", "acquire", "relaxed", "mmio"};
+  if (instruction.family == "atom" || instruction.family == "nanosleep") return true;
+  return instruction.family == "ld" &&
+         std::ranges::any_of(instruction.modifiers, [](const std::string& modifier) {
+           return std::ranges::find(kOrdered, modifier) != kOrdered.end();
+         });
+}
+}  // namespace
+
+Status place_variables(Program& program, Memory& memory) {
+  std::vector<const ptx::Variable*> device;
+  each_variable(program.module, [&](const ptx::Variable& variable) {
+    const bool unsized = variable.is_extern && variable.bytes == 0;
+    if (variable.space == ptx::Space::Shared && !unsized) {
+      program.shared_bytes =
+          align_up(program.shared_bytes,
+                   std::max(1u, std::max(variable.align, ptx::byte_size(variable.type))));
+      program.shared[variable.name] = program.shared_bytes;
+      program.shared_bytes += static_cast<uint32_t>(variable.bytes);
+    }
+    if (variable.space == ptx::Space::Global || variable.space == ptx::Space::Const)
+      device.push_back(&variable);
+  });
+  for (const ptx::Variable* variable : device) {
+    if (program.addresses.contains(variable->name)) continue;
+    const uint64_t at = GPUEMU_TRY(memory.allocate(variable->bytes, variable->name, false));
+    program.addresses[variable->name] = at;
+    std::memset(reinterpret_cast<void*>(at), 0, variable->bytes);
+    const size_t given = std::min<size_t>(variable->init.size(), variable->bytes);
+    if (given != 0) std::memcpy(reinterpret_cast<void*>(at), variable->init.data(), given);
+  }
+  for (const ptx::Variable* variable : device)
+    for (const auto& relocation : variable->relocations) {
+      const auto target = program.addresses.find(relocation.symbol);
+      uint64_t value = target != program.addresses.end() ? target->second : 0;
+      for (size_t i = 0; i < program.callable.size(); ++i)
+        if (program.callable[i]->name == relocation.symbol) value = i + 1;
+      value += static_cast<uint64_t>(relocation.addend);
+      value = (value & relocation.mask) >> std::countr_zero(relocation.mask);
+      const size_t size = std::min<size_t>(relocation.bytes, sizeof value);
+      if (relocation.offset + size <= variable->bytes)
+        std::memcpy(reinterpret_cast<void*>(program.addresses[variable->name] + relocation.offset),
+                    &value, size);
+    }
+  return ok_status();
+}
+
+void release_variables(Program& program, Memory& memory) {
+  for (const auto& [name, address] : program.addresses)
+    static_cast<void>(memory.free(address).ok());
+}
+
+void decode(Program& program) {
+  for (const ptx::Function& function : program.module.functions)
+    program.may_spin = program.may_spin || std::ranges::any_of(function.body, waits_for_threads);
+  for (Code& code : program.functions) Decoder(program, code).run();
+}
+
+}  // namespace gpuemu::emulator

@@ -1,0 +1,42 @@
+#include "runtime/emulator/handlers/handlers.h"
+
+namespace gpuemu::emulator {
+namespace {
+
+using AddRows = void (*)(Table&);
+
+Table table_of(std::initializer_list<AddRows> units) {
+  Table made;
+  for (const AddRows add : units) add(made);
+  return made;
+}
+
+bool has_avx2() {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+         __builtin_cpu_supports("f16c");
+}
+
+}  // namespace
+
+// The units as each instruction set has them (unit.h).
+#define GPUEMU_UNITS(isa)                                                             \
+  namespace isa {                                                                     \
+  void add_integers(Table& table);                                                    \
+  void add_floats(Table& table);                                                      \
+  void add_halves(Table& table);                                                      \
+  void add_converts(Table& table);                                                    \
+  void add_accesses(Table& table);                                                    \
+  const Table& table() {                                                              \
+    static const Table kTable =                                                       \
+        table_of({add_integers, add_floats, add_halves, add_converts, add_accesses}); \
+    return kTable;                                                                    \
+  }                                                                                   \
+  }
+GPUEMU_UNITS(avx2)
+GPUEMU_UNITS(portable)
+#undef GPUEMU_UNITS
+
+const Table& handlers() { return has_avx2() ? avx2::table() : portable::table(); }
+const char* handlers_name() { return has_avx2() ? "AVX2" : "portable"; }
+
+}  // namespace gpuemu::emulator

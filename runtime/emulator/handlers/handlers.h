@@ -1,0 +1,35 @@
+// The table from an instruction's canonical key to the code that runs it for 32 lanes. Its
+// units are compiled once per instruction set; `handlers()` picks one at run time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+#include "runtime/emulator/machine/ins.h"
+
+namespace gpuemu::emulator {
+
+/// How an operand lies in the frame.
+enum class Slot : uint8_t { None, Pred, Narrow, Wide };
+
+struct Row {
+  Handler run = nullptr;
+  Handler rounded = nullptr;  ///< Obeys Ins::imm as rounding mode; nullptr: it has no rounding.
+  Slot dst = Slot::None;
+  std::array<Slot, 4> src = {};
+  uint8_t sources = 0;
+};
+
+using Table = std::unordered_map<std::string, Row>;
+
+/// Rounding modes as MXCSR has them.
+enum class Rounding : uint8_t { Nearest = 0, Down = 1, Up = 2, Zero = 3 };
+
+/// Of the best instruction set that this processor has; built at the first call. Any thread.
+const Table& handlers();
+/// "AVX2" or "portable".
+const char* handlers_name();
+
+}  // namespace gpuemu::emulator

@@ -1,0 +1,16 @@
+// What every unit of handlers needs before it opens the namespace of its instruction set. A unit is
+// compiled once per set: GPUEMU_ISA names it (CMakeLists.txt).
+#pragma once
+
+#include <bit>
+#include <limits>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <immintrin.h>
+
+#include "runtime/emulator/handlers/handlers.h"
+#include "runtime/emulator/machine/access.h"
+#include "runtime/emulator/machine/warp.h"
+#include "runtime/emulator/math/mufu.h"

@@ -1,0 +1,192 @@
+// Runs the warps of one block in turn until all are done, or none can go on.
+#include <algorithm>
+
+#include "common/base/limits.h"
+#include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/machine/warp.h"
+
+namespace gpuemu::emulator {
+namespace {
+constexpr uint64_t kSlice = 1 << 16;
+/// Where warps may wait for each other in loops, their turns are short.
+constexpr uint64_t kShortSlice = 1 << 9;
+/// Short slices without an end before lanes count as waiting for others of their warp.
+constexpr uint64_t kPatience = 8;
+/// Slices that ended early (barrier, exit) between two looks at the clock.
+constexpr uint32_t kClockSlices = 64;
+}  // namespace
+
+Block::Block(Launch& of) : launch(&of) {
+  const Dim3 size = of.config->block;
+  threads = size.x * size.y * size.z;
+  warps.resize((threads + kLanes - 1) / kLanes);
+  cache.resize(of.program->cached + 1);
+  shared.resize(of.shared_bytes + 64);
+  if (of.checks.init) shared_defined.resize(of.shared_bytes + 64);
+  if (of.checks.race) race.resize(of.shared_bytes / 4 + 1);
+}
+
+void Block::start(uint64_t linear_index) {
+  const Dim3 grid = launch->config->grid;
+  index = {static_cast<uint32_t>(linear_index % grid.x),
+           static_cast<uint32_t>(linear_index / grid.x % grid.y),
+           static_cast<uint32_t>(linear_index / (uint64_t{grid.x} * grid.y))};
+  std::fill(shared.begin(), shared.end(), std::byte{0});
+  std::fill(shared_defined.begin(), shared_defined.end(), uint8_t{0});
+  std::fill(race.begin(), race.end(), RaceWord{});
+  barriers = {};
+  barriers_in_use = 0;
+  epoch = 1;
+  warp_instructions = 0;
+  for (uint32_t i = 0; i < warps.size(); ++i) {
+    Warp& warp = warps[i];
+    warp.block = this;
+    warp.launch = launch;
+    warp.cache = cache.data();
+    warp.executed = 0;
+    warp.slices = 0;
+    warp.start(*launch->entry, i, threads - i * kLanes);
+  }
+  unchecked_ = 0;
+}
+
+bool Block::advance(uint32_t rounds) {
+  const bool may_spin = launch->program->may_spin;
+  const uint64_t slice = may_spin ? kShortSlice : kSlice;
+  bool progress = true;
+  while (progress && !launch->stop.load(std::memory_order_relaxed)) {
+    if (may_spin && rounds-- == 0) return false;
+    progress = false;
+    for (Warp& warp : warps) {
+      if (warp.state != WarpState::Running) continue;
+      progress = true;
+      const uint64_t before = warp.executed;
+      warp.run(slice);
+      if (may_spin) take_turns(warp);
+      warp_instructions += (warp.executed - before) / kLanes + 1;
+      unchecked_ += warp.state == WarpState::Running ? kClockSlices : 1;
+      if (warp.state == WarpState::Done)
+        for (uint32_t id = 0; barriers_in_use >> id != 0; ++id) release_if_complete(id);
+      if (unchecked_ < kClockSlices) continue;
+      unchecked_ = 0;
+      if (launch->stop.load(std::memory_order_relaxed) || over_budget()) break;
+    }
+  }
+  finish();
+  return true;
+}
+
+void Block::finish() {
+  const bool stuck =
+      std::ranges::any_of(warps, [](const Warp& w) { return w.state == WarpState::AtBarrier; });
+  if (stuck && !launch->stop.load()) report_stuck("deadlock", "no thread of the block can go on");
+  for (const Warp& warp : warps)
+    launch->executed.fetch_add(warp.executed, std::memory_order_relaxed);
+}
+
+void Block::take_turns(Warp& warp) {
+  warp.slices = warp.state == WarpState::Running ? warp.slices + 1 : 0;
+  if (warp.slices == 0 || (warp.slices < kPatience && warp.parked.empty())) return;
+  warp.slices = 0;
+  warp.yield();
+}
+
+uint32_t Block::live_threads() const {
+  uint32_t live = 0;
+  for (const Warp& warp : warps) live += static_cast<uint32_t>(std::popcount(warp.alive));
+  return live;
+}
+
+void Block::release_if_complete(uint32_t id) {
+  Barrier& barrier = barriers[id];
+  if (barrier.arrived == 0) return;
+  const uint32_t wanted = barrier.expected != 0 ? barrier.expected : live_threads();
+  if (barrier.arrived < wanted) return;
+  for (Warp& warp : warps)
+    if (warp.state == WarpState::AtBarrier && warp.barrier == id) {
+      const Ins& ins = *warp.ins;
+      const auto kind = ins.flags & 0x7f;
+      if (kind == 2)
+        for (uint32_t lane = 0; lane < kLanes; ++lane)
+          warp.u32(ins.dst)[lane] = barrier.reduce_count;
+      if (kind == 3) warp.pred(ins.dst) = barrier.reduce_and != 0 ? kNone : 0;
+      if (kind == 4) warp.pred(ins.dst) = barrier.reduce_or != 0 ? kNone : 0;
+      warp.state = WarpState::Running;
+    }
+  barrier = {};
+  barriers_in_use &= ~(uint32_t{1} << id);
+  next_epoch();
+}
+
+void Block::next_epoch() {
+  if (++epoch < kEpochsMax) return;
+  std::fill(race.begin(), race.end(), RaceWord{});  // Tags are about to repeat.
+  epoch = 1;
+}
+
+bool Block::over_budget() {
+  if (std::chrono::steady_clock::now() > launch->deadline) {
+    report_stuck("timeout",
+                 fmt::format("the launch did not end within {} ms", launch->config->timeout_ms));
+    return true;
+  }
+  if (warp_instructions < kWarpInstructionsMax) return false;
+  report_stuck("timeout", fmt::format("the block executed more than {} warp instructions",
+                                      kWarpInstructionsMax));
+  return true;
+}
+
+void Block::report_stuck(const char* kind, const std::string& message) {
+  for (Warp& warp : warps)
+    if (warp.state != WarpState::Done && warp.ins != nullptr)
+      return report(warp, warp.next_instruction(),
+                    {.kind = kind,
+                     .message = message,
+                     .lane = static_cast<uint32_t>(std::countr_zero(warp.alive | 0x80000000u)),
+                     .fatal = true});
+}
+
+void report(Warp& warp, const Ins& ins, Incident incident) {
+  Launch& launch = *warp.launch;
+  const Code& code = warp.code();
+  const auto& body = code.source->body;
+  DeviceFinding finding;
+  finding.kind = incident.kind;
+  finding.entry = launch.entry->name;
+  finding.block = warp.block->index;
+  finding.thread = thread_of(warp, incident.lane);
+  finding.tensor = incident.tensor;
+  finding.byte_offset = incident.byte_offset;
+  finding.count = incident.count;
+  if (ins.origin < body.size()) {
+    const ptx::Instruction& instruction = body[ins.origin];
+    finding.ptx_line = instruction.where.line;
+    finding.line = instruction.source.line;
+    finding.instruction = instruction.text();
+    const auto& files = launch.program->module.files;
+    if (const auto file = files.find(instruction.source.file); file != files.end())
+      finding.file = file->second;
+  }
+  const std::string place = finding.line != 0 ? fmt::format("{}:{}", finding.file, finding.line)
+                                              : fmt::format("PTX line {}", finding.ptx_line);
+  finding.message =
+      fmt::format("{}; thread ({},{},{}) of block ({},{},{}), {}: {}", incident.message,
+                  finding.thread.x, finding.thread.y, finding.thread.z, finding.block.x,
+                  finding.block.y, finding.block.z, place, finding.instruction);
+  const std::lock_guard lock(launch.mutex);
+  for (DeviceFinding& known : launch.findings)
+    if (known.kind == finding.kind && known.ptx_line == finding.ptx_line &&
+        known.tensor == finding.tensor) {
+      known.count += incident.count;
+      if (incident.fatal) launch.stop = true;
+      if (incident.fatal) warp.block->warps[warp.index].stop_slice();
+      return;
+    }
+  if (launch.findings.size() < kFindingsMax) launch.findings.push_back(std::move(finding));
+  if (incident.fatal || launch.findings.size() >= kFindingsMax) {
+    launch.stop = true;
+    warp.stop_slice();
+  }
+}
+
+}  // namespace gpuemu::emulator

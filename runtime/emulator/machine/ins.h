@@ -1,0 +1,87 @@
+// Decoded code: flat instructions whose operands are byte offsets into the warp's frame of
+// registers.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/emulator/machine/tensor.h"
+#include "runtime/ptx/module.h"
+
+namespace gpuemu::emulator {
+
+inline constexpr uint32_t kLanes = 32;
+inline constexpr uint32_t kNone = ~uint32_t{0};
+/// Offset of the predicate that is always true: the guard of unguarded instructions.
+inline constexpr uint32_t kTrueOffset = 0;
+
+class Warp;
+struct Ins;
+using Handler = void (*)(Warp&, const Ins&);
+
+struct Ins {
+  Handler run = nullptr;
+  uint32_t guard = kTrueOffset;
+  uint32_t guard_xor = 0;    ///< All ones for @!p.
+  uint32_t counted = kNone;  ///< All ones, or 0 for the helper steps of a PTX instruction.
+  uint32_t dst = kTrueOffset;
+  std::array<uint32_t, 4> src = {kTrueOffset, kTrueOffset, kTrueOffset, kTrueOffset};
+  int64_t imm = 0;      ///< Address offset, rounding mode, branch target ...
+  uint32_t aux = 0;     ///< Reconvergence point, barrier kind, bytes ...
+  uint32_t list = 0;    ///< First of the extra operands in Code::lists.
+  uint8_t count = 1;    ///< Number of extra operands (vector width).
+  uint8_t wide = 1;     ///< Address register has 64 bits.
+  uint8_t flags = 0;    ///< Family specific.
+  uint8_t space = 0;    ///< ptx::Space
+  uint32_t cache = 0;   ///< Index of the allocation cached for this instruction.
+  uint32_t origin = 0;  ///< Index into Function::body.
+};
+
+/// Flags of load and store instructions (Ins::flags).
+inline constexpr uint8_t kSigned = 1;
+inline constexpr uint8_t kOrdered = 2;  ///< volatile and its like: threads may meet here.
+/// A vector of plain words, as copies of structures use: some of them may be padding.
+inline constexpr uint8_t kWholeAccess = 4;
+
+/// One .param variable of a function or a call: a place in each lane's parameter area.
+struct ParamSlot {
+  std::string name;
+  uint32_t offset = 0;
+  uint32_t bytes = 0;
+};
+
+struct Constant {
+  uint32_t offset = 0;
+  uint64_t bits = 0;
+  bool wide = false;
+};
+
+struct Code;
+/// What a call copies and where it goes.
+struct CallSite {
+  const Code* callee = nullptr;
+  std::string external;  ///< vprintf, __assertfail: built in.
+  std::vector<ParamSlot> arguments, results;
+};
+
+/// One decoded function.
+struct Code {
+  const ptx::Function* source = nullptr;
+  std::string name;
+  std::vector<Ins> ins;
+  std::vector<uint32_t> lists;
+  std::vector<Constant> constants;
+  std::vector<CallSite> calls;
+  std::vector<TensorStep> tensors;
+  std::vector<ParamSlot> params,
+      results;  ///< In the frame's parameter area; an entry's: in its buffer.
+  uint32_t frame_bytes = 256;
+  uint32_t param_bytes = 0;  ///< Of one lane's parameter area (functions and call sites).
+  uint32_t local_bytes = 0;  ///< Of one thread.
+  uint32_t static_shared = 0;
+  uint32_t dynamic_offset = 0;  ///< Where dynamic shared memory begins.
+};
+
+}  // namespace gpuemu::emulator

@@ -1,0 +1,109 @@
+#include "runtime/emulator/machine/memory.h"
+
+#include <cstring>
+#include <new>
+
+#include "common/base/limits.h"
+
+namespace gpuemu::emulator {
+namespace {
+constexpr uint64_t kAlign = kDeviceAlignment;
+/// A red zone wide enough that an index wrong by a row still falls between two tensors.
+constexpr uint64_t kRedZone = 4096;
+constexpr std::byte kPoison{0xfb};
+}  // namespace
+
+Result<uint64_t> Memory::allocate(uint64_t bytes, const std::string& name, bool tracked) {
+  if (bytes > limit_ || used_ > limit_ - bytes)
+    return error(
+        ErrorCode::ResourceExhausted,
+        "allocation '{}' of {} bytes exceeds the emulator's memory: {} of {} bytes are in use",
+        name, bytes, used_, limit_);
+  auto allocation = std::make_unique<Allocation>();
+  const uint64_t total = bytes + 2 * kRedZone + kAlign;
+  allocation->storage.reset(new (std::nothrow) std::byte[total]);
+  if (!allocation->storage)
+    return error(ErrorCode::ResourceExhausted, "the host has no {} bytes for allocation '{}'",
+                 total, name);
+  const auto start = reinterpret_cast<uint64_t>(allocation->storage.get());
+  allocation->base = (start + kRedZone + kAlign - 1) / kAlign * kAlign;
+  allocation->bytes = bytes;
+  allocation->name = name;
+  allocation->tracked = tracked;
+  allocation->all_defined = !tracked;
+  if (tracked) allocation->defined.resize(bytes);
+  std::memset(reinterpret_cast<void*>(allocation->base), static_cast<int>(kPoison), bytes);
+  const uint64_t base = allocation->base;
+  used_ += bytes;
+  by_base_[base] = std::move(allocation);
+  return base;
+}
+
+Status Memory::free(uint64_t address) {
+  const auto found = by_base_.find(address);
+  if (found == by_base_.end())
+    return error(ErrorCode::InvalidArgument, "free of {:#x}, which is no live allocation", address);
+  used_ -= found->second->bytes;
+  by_base_.erase(found);
+  return ok_status();
+}
+
+Result<Allocation*> Memory::checked(uint64_t address, uint64_t bytes, const char* what) {
+  Allocation* allocation = find(address, bytes);
+  if (allocation == nullptr)
+    return error(ErrorCode::InvalidArgument, "{} of {} bytes at {:#x} is not inside one allocation",
+                 what, bytes, address);
+  return allocation;
+}
+
+Status Memory::upload(uint64_t address, std::span<const std::byte> from) {
+  Allocation* allocation = GPUEMU_TRY(checked(address, from.size(), "upload"));
+  if (from.empty()) return ok_status();
+  std::memcpy(reinterpret_cast<void*>(address), from.data(), from.size());
+  if (allocation->tracked) std::memset(allocation->shadow(address), 1, from.size());
+  return ok_status();
+}
+
+Status Memory::download(std::span<std::byte> to, uint64_t address) {
+  GPUEMU_TRY(checked(address, to.size(), "download"));
+  if (!to.empty()) std::memcpy(to.data(), reinterpret_cast<const void*>(address), to.size());
+  return ok_status();
+}
+
+Status Memory::fill(uint64_t address, std::byte value, uint64_t bytes) {
+  Allocation* allocation = GPUEMU_TRY(checked(address, bytes, "fill"));
+  if (bytes == 0) return ok_status();
+  std::memset(reinterpret_cast<void*>(address), static_cast<int>(value), bytes);
+  if (allocation->tracked) std::memset(allocation->shadow(address), 1, bytes);
+  return ok_status();
+}
+
+Allocation* Memory::nearest(uint64_t address) {
+  auto after = by_base_.upper_bound(address);
+  Allocation* best = nullptr;
+  uint64_t distance = kRedZone + kAlign;
+  if (after != by_base_.end() && after->first - address < distance) {
+    best = after->second.get();
+    distance = after->first - address;
+  }
+  if (after == by_base_.begin()) return best;
+  Allocation* before = std::prev(after)->second.get();
+  const uint64_t end = before->base + before->bytes;
+  return address < end || address - end < distance ? before : best;
+}
+
+Allocation* Memory::find(uint64_t address, uint64_t size) {
+  auto after = by_base_.upper_bound(address);
+  if (after == by_base_.begin()) return nullptr;
+  Allocation* before = std::prev(after)->second.get();
+  return before->contains(address, size) ? before : nullptr;
+}
+
+void Memory::settle() {
+  for (auto& [base, allocation] : by_base_)
+    if (!allocation->all_defined)
+      allocation->all_defined = allocation->bytes == 0 || std::memchr(allocation->defined.data(), 0,
+                                                                      allocation->bytes) == nullptr;
+}
+
+}  // namespace gpuemu::emulator

@@ -1,0 +1,143 @@
+// Independent thread scheduling: how lanes of one warp that wait for each other both get on, and
+// how they meet again at the instructions that need them together.
+#include <algorithm>
+
+#include "runtime/emulator/machine/warp.h"
+
+namespace gpuemu::emulator {
+
+/// Parts the lanes that wait lowest on the stack for others, as a new current path.
+bool Warp::split_waiting() {
+  uint32_t above = 0, ready = 0;
+  size_t from = 0;
+  for (size_t i = stack.size(); i-- > 0; above |= stack[i].mask) {
+    const uint32_t waiting = stack[i].mask & ~above;
+    if (waiting == 0 || i + 1 == stack.size()) continue;
+    ready = waiting;
+    from = i;
+  }
+  if (ready == 0) return false;
+  Path part;
+  std::vector<uint32_t> kept(from + 2, 0);  // Entries kept below each one.
+  for (size_t i = 0; i <= from; ++i) {
+    StackEntry& entry = stack[i];
+    kept[i + 1] = kept[i];
+    if ((entry.mask & ready) == 0) continue;
+    part.stack.push_back({entry.pc, entry.mask & ready, entry.reconverge});
+    entry.mask &= ~ready;
+    ++kept[i + 1];
+  }
+  for (uint32_t i = 0; i < depth && levels[i].base_depth <= from; ++i)
+    part.levels.push_back({levels[i].frame, kept[levels[i].base_depth]});
+  parked.push_back(take_path());
+  parked.push_back(std::move(part));
+  resume(parked.size() - 1);
+  return true;
+}
+
+Path Warp::take_path() {
+  levels.resize(depth);
+  return {std::move(stack), std::move(levels)};
+}
+
+void Warp::resume(size_t parked_index) {
+  const auto at = parked.begin() + static_cast<std::ptrdiff_t>(parked_index);
+  stack = std::move(at->stack);
+  levels = std::move(at->levels);
+  alone_ = at->arrived;
+  parked.erase(at);
+  depth = static_cast<uint32_t>(levels.size());
+  load_function();
+  load_top();
+}
+
+void Warp::yield() {
+  save_top();
+  if (split_waiting()) return;
+  const auto next = std::ranges::find(parked, false, &Path::arrived);
+  if (next == parked.end()) return;
+  parked.push_back(take_path());
+  resume(static_cast<size_t>(std::ranges::find(parked, false, &Path::arrived) - parked.begin()));
+}
+
+/// A path whose lanes are all together needs no memory of where they would meet.
+bool Warp::flatten(Path& path) {
+  const uint32_t lanes = path.stack.back().mask;
+  if (std::ranges::any_of(path.stack, [&](const StackEntry& e) { return e.mask != lanes; }))
+    return false;
+  std::vector<StackEntry> flat;
+  for (size_t i = 0; i < path.levels.size(); ++i) {
+    const size_t end =
+        i + 1 < path.levels.size() ? path.levels[i + 1].base_depth : path.stack.size();
+    flat.push_back({path.stack[end - 1].pc, lanes, kNone});
+    path.levels[i].base_depth = static_cast<uint32_t>(i);
+  }
+  path.stack = std::move(flat);
+  return true;
+}
+
+/// Joins the current path with those that wait at the same instruction of the same calls.
+bool Warp::absorb_arrived() {
+  const auto same_place = [](const Path& a, const Path& b) {
+    if (a.stack.size() != b.stack.size() || a.levels.size() != b.levels.size()) return false;
+    for (size_t i = 0; i < a.stack.size(); ++i)
+      if (a.stack[i].pc != b.stack[i].pc || a.levels[i].frame != b.levels[i].frame) return false;
+    return true;
+  };
+  Path own = take_path();
+  const bool flat = flatten(own);
+  bool joined = false;
+  for (size_t i = 0; i < parked.size() && flat;) {
+    if (!parked[i].arrived || !flatten(parked[i]) || !same_place(own, parked[i])) {
+      ++i;
+      continue;
+    }
+    for (StackEntry& entry : own.stack) entry.mask |= parked[i].stack.back().mask;
+    parked.erase(parked.begin() + static_cast<std::ptrdiff_t>(i));
+    joined = true;
+  }
+  parked.push_back(std::move(own));
+  resume(parked.size() - 1);
+  return joined;
+}
+
+bool Warp::await_parted(const Ins& next) {
+  if (!alone_ && (alive & ~mask) != 0 && parked.empty()) {
+    const uint32_t after = pc;
+    pc = static_cast<uint32_t>(&next - code_begin);
+    save_top();
+    if (split_waiting()) {
+      parked.back().arrived = true;
+      return true;
+    }
+    pc = after;
+  }
+  return await_paths(next, exists);
+}
+
+bool Warp::await_paths(const Ins& next, uint32_t wanted) {
+  if (parked.empty() || (wanted & alive & ~mask) == 0) {
+    alone_ = false;
+    return false;
+  }
+  if (alone_) {
+    alone_ = false;
+    return false;
+  }
+  const uint32_t after = pc;
+  pc = static_cast<uint32_t>(&next - code_begin);
+  save_top();
+  if (absorb_arrived()) return true;
+  const auto other = std::ranges::find(parked, false, &Path::arrived);
+  if (other == parked.end()) {
+    pc = after;
+    return false;
+  }
+  const auto turn = static_cast<size_t>(other - parked.begin());
+  parked.push_back(take_path());
+  parked.back().arrived = true;
+  resume(turn);
+  return true;
+}
+
+}  // namespace gpuemu::emulator

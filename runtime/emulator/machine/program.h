@@ -1,0 +1,28 @@
+// A module in executable form.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "runtime/emulator/machine/ins.h"
+#include "runtime/emulator/machine/memory.h"
+#include "runtime/ptx/module.h"
+
+namespace gpuemu::emulator {
+
+/// A module ready to run. Owns the parsed text that findings quote.
+struct Program {
+  ptx::Module module;
+  std::deque<Code> functions;  ///< One per function that has a body.
+  std::map<std::string, Code*, std::less<>> by_name;
+  std::map<std::string, uint64_t, std::less<>> addresses;  ///< Of .global and .const variables.
+  std::map<std::string, uint32_t, std::less<>> shared;     ///< Offsets every function shares.
+  uint32_t shared_bytes = 0;                               ///< Of those.
+  bool may_spin = false;              ///< Has instructions that threads wait for each other with.
+  uint32_t cached = 0;                ///< Number of allocation caches that all instructions need.
+  std::vector<const Code*> callable;  ///< Function addresses are indices + 1.
+};
+
+}  // namespace gpuemu::emulator

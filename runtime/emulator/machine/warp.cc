@@ -1,0 +1,208 @@
+#include "runtime/emulator/machine/warp.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace gpuemu::emulator {
+namespace {
+constexpr uint32_t kLocalBytesMax = 512 << 10;  // CUDA's limit of local memory per thread.
+constexpr uint32_t kCallDepthMax = 4096;
+}  // namespace
+
+void Warp::start(const Code& entry, uint32_t warp_index, uint32_t lanes) {
+  index = warp_index;
+  exists = lanes >= kLanes ? kNone : (uint32_t{1} << lanes) - 1;
+  alive = exists;
+  state = WarpState::Running;
+  depth = 0;
+  stack.clear();
+  parked.clear();
+  alone_ = false;
+  carry = 0;
+  local_stride = 0;
+  active = exists;
+  mask = exists;
+  if (!local_defined.empty()) std::fill(local_defined.begin(), local_defined.end(), uint8_t{0});
+  enter(entry, nullptr);
+}
+
+void Warp::enter(const Code& code, const CallSite* site) {
+  const uint32_t lanes = mask;
+  const uint32_t local_base = depth == 0 ? 0 : frame().local_base + frame().code->local_bytes;
+  if (levels.size() == depth) levels.emplace_back();
+  Level& level = levels[depth++];
+  if (level.frame == nullptr || level.frame.use_count() > 1)
+    level.frame = std::make_shared<Frame>();
+  Frame& next = *level.frame;
+  if (next.storage_bytes < code.frame_bytes) {
+    next.storage.reset(new std::byte[code.frame_bytes + 64]);
+    next.storage_bytes = code.frame_bytes;
+    next.registers =
+        next.storage.get() + (64 - reinterpret_cast<uintptr_t>(next.storage.get()) % 64) % 64;
+    next.code = nullptr;
+  }
+  regs = next.registers;
+  if (next.code != &code) {  // Constants stay valid as long as the frame serves the same function.
+    std::memset(regs, 0, code.frame_bytes);
+    pred(kTrueOffset) = kNone;
+    for (const Constant& constant : code.constants)
+      for (uint32_t lane = 0; lane < kLanes; ++lane)
+        if (constant.wide)
+          u64(constant.offset)[lane] = constant.bits;
+        else
+          u32(constant.offset)[lane] = static_cast<uint32_t>(constant.bits);
+    next.code = &code;
+  }
+  load_function();
+  next.params.resize(size_t{code.param_bytes} * kLanes);
+  next.local_base = local_base;
+  next.site = site;
+  level.base_depth = static_cast<uint32_t>(stack.size());
+  ensure_local(local_base + code.local_bytes);
+  stack.push_back({0, lanes, kNone});
+  load_top();
+}
+
+void Warp::ensure_local(uint32_t bytes) {
+  if (bytes <= local_stride) return;
+  bytes = std::min(bytes + (bytes >= 4096 ? bytes : 0), kLocalBytesMax);
+  std::vector<std::byte> grown(size_t{bytes} * kLanes);
+  std::vector<uint8_t> defined(size_t{bytes} * kLanes);
+  for (uint32_t lane = 0; lane < kLanes && local_stride != 0; ++lane) {
+    std::memcpy(&grown[size_t{lane} * bytes], &local_storage[size_t{lane} * local_stride],
+                local_stride);
+    std::memcpy(&defined[size_t{lane} * bytes], &local_defined[size_t{lane} * local_stride],
+                local_stride);
+  }
+  local_storage = std::move(grown);
+  local_defined = std::move(defined);
+  local_stride = bytes;
+  local = local_storage.data();
+}
+
+void Warp::load_top() {
+  const StackEntry& top = stack.back();
+  pc = top.pc;
+  active = top.mask;
+  reconverge = top.reconverge;
+}
+
+void Warp::load_function() {
+  regs = frame().registers;
+  code_begin = frame().code->ins.data();
+  lists = frame().code->lists.data();
+}
+
+/// Drops stack entries without lanes; ends functions whose lanes all left.
+void Warp::settle_top() {
+  while (depth > 0) {
+    const uint32_t base = levels[depth - 1].base_depth;
+    while (stack.size() > base && stack.back().mask == 0) stack.pop_back();
+    if (stack.size() > base) return load_top();
+    --depth;
+    if (depth == 0) break;
+    load_function();
+  }
+  if (!parked.empty()) {
+    const auto next = std::ranges::find(parked, false, &Path::arrived);
+    return resume(next == parked.end() ? 0 : static_cast<size_t>(next - parked.begin()));
+  }
+  state = WarpState::Done;
+  stop_slice();
+}
+
+void Warp::pop_reconverged() {
+  stack.pop_back();
+  settle_top();
+}
+
+void Warp::diverge(uint32_t taken, uint32_t target, uint32_t meet) {
+  const uint32_t rest = active & ~taken;
+  if (rest == 0) {
+    pc = target;
+    return;
+  }
+  const uint32_t next = pc;
+  if (meet == kNone) meet = reconverge;
+  if (meet != kNone && meet != reconverge) {
+    stack.back().pc = meet;
+    stack.back().mask = active;
+  } else {
+    stack.pop_back();
+  }
+  if (next != meet) stack.push_back({next, rest, meet});
+  if (target != meet) stack.push_back({target, taken, meet});
+  settle_top();
+}
+
+void Warp::split_for_call(uint32_t lanes) {
+  // All lanes meet at the next instruction; the call's entry lies above and returns to it.
+  save_top();
+  if (lanes != active) stack.push_back({pc, lanes, pc});
+}
+
+void Warp::split_for_calls(uint32_t lanes, uint32_t later) {
+  save_top();
+  const uint32_t again = pc - 1;
+  stack.push_back({again, later, pc});
+  stack.push_back({pc, lanes, pc});
+}
+
+void Warp::leave(uint32_t lanes) {
+  if (depth <= 1) return exit_lanes(lanes);
+  save_top();
+  const Frame& own = frame();
+  if (own.site != nullptr) {
+    Frame& caller = *levels[depth - 2].frame;
+    for (size_t i = 0; i < own.site->results.size() && i < own.code->results.size(); ++i)
+      for (uint32_t lane = 0; lane < kLanes; ++lane)
+        if ((lanes >> lane & 1) != 0)
+          std::memcpy(
+              &caller.params[size_t{lane} * caller.code->param_bytes + own.site->results[i].offset],
+              &own.params[size_t{lane} * own.code->param_bytes + own.code->results[i].offset],
+              std::min(own.code->results[i].bytes, own.site->results[i].bytes));
+  }
+  for (size_t i = levels[depth - 1].base_depth; i < stack.size(); ++i) stack[i].mask &= ~lanes;
+  settle_top();
+}
+
+void Warp::exit_lanes(uint32_t lanes) {
+  save_top();
+  alive &= ~lanes;
+  for (StackEntry& entry : stack) entry.mask &= ~lanes;
+  settle_top();
+}
+
+void Warp::wait_at_barrier(uint32_t id) {
+  state = WarpState::AtBarrier;
+  barrier = id;
+  stop_slice();
+}
+
+void Warp::run(uint64_t slice) {
+  remaining = slice;
+  while (remaining != 0) {
+    --remaining;
+    if (pc == reconverge) {
+      pop_reconverged();
+      continue;
+    }
+    const Ins& next = code_begin[pc++];
+    mask = active & (pred(next.guard) ^ next.guard_xor);
+    executed +=
+        (mask == kNone ? kLanes : static_cast<uint32_t>(std::popcount(mask))) & next.counted;
+    ins = &next;
+    if (mask != 0) next.run(*this, next);
+  }
+  if (depth > kCallDepthMax)
+    report(*this, *ins,
+           {.kind = "out_of_bounds", .message = "calls nest too deeply", .fatal = true});
+}
+
+Dim3 thread_of(const Warp& warp, uint32_t lane) {
+  const Dim3 size = warp.launch->config->block;
+  const uint32_t linear = warp.index * kLanes + lane;
+  return {linear % size.x, linear / size.x % size.y, linear / (size.x * size.y)};
+}
+
+}  // namespace gpuemu::emulator

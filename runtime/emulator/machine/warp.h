@@ -1,0 +1,241 @@
+// The state of one warp and of the block it belongs to. Handlers see only this.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runtime/device/device.h"
+#include "runtime/emulator/machine/ins.h"
+#include "runtime/emulator/machine/memory.h"
+
+namespace gpuemu::emulator {
+
+struct Program;
+
+struct Checks {
+  bool init = false, race = false, sync = false;
+};
+
+/// What all blocks of a launch share.
+struct Launch {
+  const Program* program = nullptr;
+  const Code* entry = nullptr;
+  const LaunchConfig* config = nullptr;
+  Memory* memory = nullptr;
+  std::vector<std::byte> params;
+  uint32_t shared_bytes = 0;
+  int sm = 80;
+  Checks checks;
+  std::chrono::steady_clock::time_point deadline;
+  std::atomic<bool> stop = false;
+  std::atomic<uint64_t> next_block = 0;
+  std::atomic<uint64_t> executed = 0;
+  std::mutex mutex;  ///< Guards what follows.
+  std::vector<DeviceFinding> findings;
+  std::vector<std::string> printed;
+  std::string printed_tail;  ///< Text after the last line end.
+};
+
+struct Frame {
+  const Code* code = nullptr;
+  std::unique_ptr<std::byte[]> storage;
+  std::byte* registers = nullptr;  ///< 64-byte aligned, inside storage.
+  uint64_t storage_bytes = 0;
+  std::vector<std::byte> params;  ///< Lane after lane.
+  uint32_t local_base = 0;
+  const CallSite* site = nullptr;
+};
+
+/// Lanes that run together, and where they meet those they parted from.
+struct StackEntry {
+  uint32_t pc = 0, mask = 0, reconverge = kNone;
+};
+
+/// A call in progress. Paths that parted inside it share the frame: every lane has its own slots.
+struct Level {
+  std::shared_ptr<Frame> frame;
+  uint32_t base_depth = 0;  ///< Stack entries below belong to callers.
+};
+
+/// Lanes that proceed independently of the warp's other lanes, as threads do since sm_70. A warp
+/// has one path until lanes wait in a loop for lanes that they parted from.
+struct Path {
+  std::vector<StackEntry> stack;
+  std::vector<Level> levels;
+  bool arrived = false;  ///< At a .sync instruction that other paths must reach too.
+};
+
+enum class WarpState : uint8_t { Running, AtBarrier, Done };
+
+struct Block;
+
+class Warp {
+ public:
+  // --- Hot state, used by handlers ---
+  std::byte* regs = nullptr;
+  uint32_t mask = 0;    ///< Lanes of the current instruction.
+  uint32_t active = 0;  ///< Lanes of the current stack entry.
+  uint32_t pc = 0;      ///< Of the next instruction.
+  uint32_t reconverge = kNone;
+  const Ins* ins = nullptr;
+  const Ins* code_begin = nullptr;  ///< Of the current function.
+  const uint32_t* lists = nullptr;  ///< Of the current function.
+  uint64_t remaining = 0;  ///< Warp instructions left in this time slice; 0 leaves the loop.
+  uint64_t executed = 0;   ///< Thread instructions.
+  uint32_t carry = 0;      ///< CC.CF of every lane.
+  Block* block = nullptr;
+  Launch* launch = nullptr;
+  Allocation** cache = nullptr;
+  std::byte* local = nullptr;  ///< Lane after lane, local_stride bytes each.
+  uint32_t local_stride = 0;
+
+  // --- Rest ---
+  WarpState state = WarpState::Done;
+  uint32_t index = 0;
+  uint32_t exists = 0;  ///< Lanes that have a thread.
+  uint32_t alive = 0;   ///< Lanes that have not exited.
+  uint32_t barrier = 0;
+  uint64_t slices = 0;  ///< That ended while it ran, since it last waited or parted.
+  std::vector<StackEntry> stack;
+  std::vector<Level> levels;
+  uint32_t depth = 0;        ///< Levels in use.
+  std::vector<Path> parked;  ///< The paths other than the current one.
+  std::vector<std::byte> local_storage;
+  std::vector<uint8_t> local_defined;
+
+  uint32_t* u32(uint32_t offset) { return reinterpret_cast<uint32_t*>(regs + offset); }
+  uint64_t* u64(uint32_t offset) { return reinterpret_cast<uint64_t*>(regs + offset); }
+  uint32_t& pred(uint32_t offset) { return *reinterpret_cast<uint32_t*>(regs + offset); }
+  Frame& frame() { return *levels[depth - 1].frame; }
+  /// Its last instruction, or the next one when that belongs to another function.
+  const Ins& next_instruction() {
+    const std::vector<Ins>& all = code().ins;
+    const bool own = ins >= all.data() && ins < all.data() + all.size();
+    return own ? *ins : all[pc < all.size() ? pc : 0];
+  }
+  const Code& code() { return *frame().code; }
+
+  /// Makes it ready to run the entry with `lanes` threads.
+  void start(const Code& entry, uint32_t warp_index, uint32_t lanes);
+  /// Runs until it waits, ends or the slice is over.
+  void run(uint64_t slice);
+  void enter(const Code& code, const CallSite* site);
+  void jump(uint32_t target) { pc = target; }
+  /// Lanes `taken` go to `target`, the other active ones go on; all meet at `meet`.
+  void diverge(uint32_t taken, uint32_t target, uint32_t meet);
+  /// Lanes leave the function, or the kernel from the entry.
+  void leave(uint32_t lanes);
+  /// Before a call of `lanes` only: the other active lanes wait behind it.
+  void split_for_call(uint32_t lanes);
+  /// Before an indirect call of `lanes` while `later` have other callees: those come back to it.
+  void split_for_calls(uint32_t lanes, uint32_t later);
+  void exit_lanes(uint32_t lanes);
+  /// After a slice without an end: gives lanes their turn that wait for the current ones.
+  void yield();
+  /// Whether a .sync instruction must wait for those of the `wanted` lanes that run on other paths.
+  /// If so it will be executed again.
+  bool await_paths(const Ins& ins, uint32_t wanted);
+  /// The same for all lanes that have not exited, those included that wait for this path's to meet
+  /// them: they may exit first.
+  bool await_parted(const Ins& ins);
+  void wait_at_barrier(uint32_t id);
+  void stop_slice() { remaining = 0; }
+  void ensure_local(uint32_t bytes);
+
+ private:
+  bool split_waiting();
+  Path take_path();
+  void resume(size_t parked_index);
+  bool flatten(Path& path);
+  bool absorb_arrived();
+  void pop_reconverged();
+  void settle_top();
+  void save_top() {
+    stack.back().pc = pc;
+    stack.back().mask = active;
+  }
+  void load_top();
+  void load_function();
+
+  bool alone_ = false;  ///< The next .sync instruction waits for no other path.
+};
+
+/// A shared word's history for the race detector. A tag is the barrier epoch above the warp: equal
+/// tags need no further look.
+struct RaceWord {
+  uint32_t write = 0, read = 0;
+  uint32_t write_pc = 0, read_pc = 0;
+};
+inline constexpr uint32_t kWarpBits = 7;  ///< Warp index + 1, or kManyReaders; then the flag.
+inline constexpr uint32_t kManyReaders = 63;
+inline constexpr uint32_t kAtomicTag = 64;
+inline constexpr uint32_t kEpochsMax = (uint32_t{1} << (32 - kWarpBits)) - 1;
+
+struct Barrier {
+  uint32_t arrived = 0;   ///< Threads.
+  uint32_t expected = 0;  ///< Threads; 0: the whole block.
+  uint32_t reduce_and = 1, reduce_or = 0, reduce_count = 0;
+};
+inline constexpr uint32_t kBarriers = 16;
+
+struct Block {
+  Launch* launch = nullptr;
+  Dim3 index{0, 0, 0};
+  uint32_t threads = 0;
+  std::vector<Warp> warps;
+  std::vector<std::byte> shared;
+  std::vector<uint8_t> shared_defined;
+  std::vector<RaceWord> race;
+  uint32_t epoch = 1;
+  uint32_t barriers_in_use = 0;  ///< Bit per barrier with arrivals.
+  std::array<Barrier, kBarriers> barriers;
+  std::vector<Allocation*> cache;
+  uint64_t warp_instructions = 0;
+  uint64_t clock = 0;
+
+  explicit Block(Launch& of);
+  void start(uint64_t linear_index);
+  /// Runs until it ends (true), or for so many turns of every warp where threads of different
+  /// blocks may wait for each other.
+  bool advance(uint32_t rounds);
+  /// Threads that have not exited.
+  uint32_t live_threads() const;
+  /// Lets the waiting warps of barrier `id` go on when enough threads have arrived.
+  void release_if_complete(uint32_t id);
+  /// Accesses from now on do not race with those before.
+  void next_epoch();
+
+ private:
+  void finish();
+  bool over_budget();
+  void take_turns(Warp& warp);
+  void report_stuck(const char* kind, const std::string& message);
+
+  uint32_t unchecked_ = 0;  ///< Slices since the last look at the clock.
+};
+
+/// Thread index of `lane` in its block.
+Dim3 thread_of(const Warp& warp, uint32_t lane);
+
+/// One finding, folded with earlier ones of the same kind and instruction. Stops the launch when
+/// `fatal` or when the list is full.
+struct Incident {
+  const char* kind = "";
+  std::string message = {};
+  uint32_t lane = 0;
+  std::string tensor = {};
+  int64_t byte_offset = 0;
+  uint64_t count = 1;
+  bool fatal = false;
+};
+void report(Warp& warp, const Ins& ins, Incident incident);
+
+}  // namespace gpuemu::emulator

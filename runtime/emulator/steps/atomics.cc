@@ -1,0 +1,200 @@
+// atom and red: real atomics on host memory, since blocks run on several threads.
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "runtime/emulator/machine/access.h"
+#include "runtime/emulator/steps/steps.h"
+
+namespace gpuemu::emulator::steps {
+namespace {
+
+float from_bf16(uint32_t bits) { return std::bit_cast<float>(bits << 16); }
+uint32_t to_bf16(float v) {
+  const auto bits = std::bit_cast<uint32_t>(v);
+  return v != v ? 0x7fff : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+}
+float from_f16(uint32_t h) {
+  const uint32_t rest = h & 0x7fff;
+  const float scaled = std::bit_cast<float>(rest << 13) * 0x1p112f;
+  const uint32_t bits =
+      rest >= 0x7c00 ? 0x7f800000u | (rest & 0x3ff) << 13 : std::bit_cast<uint32_t>(scaled);
+  return std::bit_cast<float>(bits | (h & 0x8000) << 16);
+}
+/// A sum of two halves fits f32 exactly or is rounded where it cannot matter (24 >= 2 * 11 + 2).
+uint32_t to_f16(float v) {
+  const auto bits = std::bit_cast<uint32_t>(v);
+  const uint32_t sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
+  if (size > 0x7f800000) return 0x7fff;
+  if (size >= 0x47800000) return sign | 0x7c00;
+  if (size < 0x38800000)
+    return sign | (std::bit_cast<uint32_t>(std::bit_cast<float>(size) + 0.5f) - 0x3f000000);
+  return sign | (size + 0xfff + (size >> 13 & 1) - 0x38000000) >> 13;
+}
+template <typename Low>
+uint32_t combine_float(AtomicKind kind, Low a, Low b, uint32_t (*pack)(Low)) {
+  const Low r = kind == AtomicKind::Add   ? a + b
+                : kind == AtomicKind::Min ? std::fmin(a, b)
+                                          : std::fmax(a, b);
+  return pack(r);
+}
+uint32_t combine_half(const Ins& ins, uint32_t a, uint32_t b) {
+  const auto kind = static_cast<AtomicKind>(ins.flags);
+  const bool brain = ins.aux == static_cast<uint32_t>(ptx::Type::BF16) ||
+                     ins.aux == static_cast<uint32_t>(ptx::Type::BF16x2);
+  return brain ? combine_float<float>(kind, from_bf16(a & 0xffff), from_bf16(b & 0xffff), to_bf16)
+               : combine_float<float>(kind, from_f16(a & 0xffff), from_f16(b & 0xffff), to_f16);
+}
+
+template <typename T>
+T combine_integer(AtomicKind kind, T a, T b) {
+  switch (kind) {
+    case AtomicKind::Add:
+      return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) +
+                            static_cast<std::make_unsigned_t<T>>(b));
+    case AtomicKind::Min:
+      return std::min(a, b);
+    case AtomicKind::Max:
+      return std::max(a, b);
+    case AtomicKind::And:
+      return a & b;
+    case AtomicKind::Or:
+      return a | b;
+    case AtomicKind::Xor:
+      return a ^ b;
+    case AtomicKind::Inc:
+      return a >= b ? T{0} : static_cast<T>(a + 1);
+    case AtomicKind::Dec:
+      return a == 0 || a > b ? b : static_cast<T>(a - 1);
+    default:
+      return b;
+  }
+}
+
+/// Global memory adds in the cache, which keeps no subnormals (measured on sm_90); shared memory
+/// does.
+uint32_t add_f32(uint32_t a, uint32_t b, bool global) {
+  const auto flushed = [global](uint32_t bits) {
+    return global && (bits & 0x7f800000) == 0 ? bits & 0x80000000 : bits;
+  };
+  const float sum = std::bit_cast<float>(flushed(a)) + std::bit_cast<float>(flushed(b));
+  return sum != sum ? 0x7fffffff : flushed(std::bit_cast<uint32_t>(sum));
+}
+
+uint64_t combine(const Ins& ins, uint64_t old, uint64_t b, bool global) {
+  using ptx::Type;
+  const auto kind = static_cast<AtomicKind>(ins.flags);
+  const auto low = static_cast<uint32_t>(old), by = static_cast<uint32_t>(b);
+  switch (static_cast<Type>(ins.aux)) {
+    case Type::F32:
+      if (kind == AtomicKind::Exch) return b;
+      return add_f32(low, by, global);
+    case Type::F64:
+      if (kind == AtomicKind::Exch) return b;
+      return std::bit_cast<uint64_t>(std::bit_cast<double>(old) + std::bit_cast<double>(b));
+    case Type::F16:
+    case Type::BF16:
+      return combine_half(ins, low, by);
+    case Type::F16x2:
+    case Type::BF16x2:
+      return combine_half(ins, low >> 16, by >> 16) << 16 | combine_half(ins, low, by);
+    case Type::S32:
+      return static_cast<uint32_t>(
+          combine_integer(kind, static_cast<int32_t>(low), static_cast<int32_t>(by)));
+    case Type::S64:
+      return static_cast<uint64_t>(
+          combine_integer(kind, static_cast<int64_t>(old), static_cast<int64_t>(b)));
+    case Type::U64:
+    case Type::B64:
+      return combine_integer(kind, old, b);
+    default:
+      return combine_integer(kind, low, by);
+  }
+}
+
+struct Operands {
+  uint64_t b, c;  ///< The operand; the new value of cas.
+  bool global;
+};
+
+/// The old value.
+template <typename T>
+uint64_t update(const Ins& ins, uint64_t host, Operands with) {
+  auto* at = reinterpret_cast<T*>(host);
+  T old = __atomic_load_n(at, __ATOMIC_RELAXED);
+  for (;;) {
+    const bool cas = static_cast<AtomicKind>(ins.flags) == AtomicKind::Cas;
+    if (cas && old != static_cast<T>(with.b)) return old;
+    const T next = static_cast<T>(cas ? with.c : combine(ins, old, with.b, with.global));
+    if (__atomic_compare_exchange_n(at, &old, next, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+      return old;
+  }
+}
+
+void apply(Warp& warp, const Ins& ins, const uint64_t* host, uint32_t lanes, bool global = false) {
+  const uint32_t bytes = ins.count;
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    const bool wide = bytes == 8;
+    const Operands with{wide ? warp.u64(ins.src[1])[lane] : warp.u32(ins.src[1])[lane],
+                        wide ? warp.u64(ins.src[2])[lane] : warp.u32(ins.src[2])[lane], global};
+    const uint64_t old = wide         ? update<uint64_t>(ins, host[lane], with)
+                         : bytes == 4 ? update<uint32_t>(ins, host[lane], with)
+                                      : update<uint16_t>(ins, host[lane], with);
+    if (ins.dst == kTrueOffset) continue;
+    if (wide)
+      warp.u64(ins.dst)[lane] = old;
+    else
+      warp.u32(ins.dst)[lane] = static_cast<uint32_t>(old);
+  }
+}
+
+void on_global(Warp& warp, const Ins& ins, const uint64_t* address) {
+  const uint32_t lanes = resolve_global(warp, ins, address, ins.count, Access::Atomic);
+  apply(warp, ins, address, lanes, true);
+  if (warp.launch->checks.init) define_global(warp, ins, address, ins.count, lanes);
+}
+void on_shared(Warp& warp, const Ins& ins, const uint64_t* address) {
+  const uint32_t lanes = resolve_shared(warp, ins, address, ins.count, Access::Atomic);
+  if (warp.launch->checks.race)
+    note_shared(warp, ins, address, ins.count, Access::Atomic, lanes, 0);
+  uint64_t host[kLanes];
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    host[lane] = address[lane] + reinterpret_cast<uint64_t>(warp.block->shared.data());
+  apply(warp, ins, host, lanes);
+  if (warp.launch->checks.init)
+    for (uint32_t left = lanes; left != 0; left &= left - 1)
+      std::fill_n(warp.block->shared_defined.data() + address[std::countr_zero(left)], ins.count,
+                  uint8_t{1});
+}
+void on_local(Warp& warp, const Ins& ins, const uint64_t* address) {
+  const uint32_t lanes = resolve_local(warp, ins, address, ins.count, Access::Atomic);
+  uint64_t host[kLanes];
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    host[lane] =
+        address[lane] + reinterpret_cast<uint64_t>(warp.local) + uint64_t{lane} * warp.local_stride;
+  apply(warp, ins, host, lanes);
+}
+}  // namespace
+
+void atomic(Warp& warp, const Ins& ins) {
+  uint64_t address[kLanes];
+  const auto lead = static_cast<uint32_t>(std::countr_zero(warp.mask));
+  const auto at = [&](uint32_t lane) {
+    return ins.wide != 0 ? warp.u64(ins.src[0])[lane] + static_cast<uint64_t>(ins.imm)
+                         : uint64_t{static_cast<uint32_t>(warp.u32(ins.src[0])[lane] +
+                                                          static_cast<uint32_t>(ins.imm))};
+  };
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    address[lane] = at((warp.mask >> lane & 1) != 0 ? lane : lead);
+  switch (static_cast<ptx::Space>(ins.space)) {
+    case ptx::Space::Shared:
+      return on_shared(warp, ins, address);
+    case ptx::Space::Global:
+      return on_global(warp, ins, address);
+    default:
+      return split_generic(warp, ins, address, {on_global, on_shared, on_local, refuse_param});
+  }
+}
+
+}  // namespace gpuemu::emulator::steps

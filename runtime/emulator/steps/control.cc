@@ -1,0 +1,303 @@
+// Control flow, parameters, special registers and barriers.
+#include <cstring>
+
+#include "runtime/emulator/machine/access.h"
+#include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/machine/warp.h"
+#include "runtime/emulator/steps/printf.h"
+#include "runtime/emulator/steps/steps.h"
+
+namespace gpuemu::emulator::steps {
+namespace {
+uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
+}  // namespace
+
+void unsupported(Warp& warp, const Ins& ins) {
+  report(warp, ins,
+         {.kind = "unsupported_instruction",
+          .message =
+              "the emulator does not know this instruction; run on hardware or compile for sm_80",
+          .lane = first_lane(warp.mask),
+          .fatal = true});
+}
+void nothing(Warp&, const Ins&) {}
+/// Threads that order their accesses tell each other through flags, which the race detector does
+/// not follow: what came before counts as ordered.
+void fence(Warp& warp, const Ins&) { warp.block->next_epoch(); }
+
+void branch(Warp& warp, const Ins& ins) {
+  warp.diverge(warp.mask, ins.aux, static_cast<uint32_t>(ins.imm));
+}
+
+void branch_indexed(Warp& warp, const Ins& ins) {
+  const uint32_t* index = warp.u32(ins.src[0]);
+  const uint32_t lead = index[first_lane(warp.mask)];
+  uint32_t same = 0;
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    same |= static_cast<uint32_t>((warp.mask >> lane & 1) != 0 && index[lane] == lead) << lane;
+  if (lead >= ins.aux)
+    return report(warp, ins,
+                  {.kind = "trap",
+                   .message = "branch index beyond its targets",
+                   .lane = first_lane(warp.mask),
+                   .fatal = true});
+  const uint32_t target = warp.lists[ins.list + lead];
+  // The other lanes execute this instruction again and choose their own target.
+  if (same != warp.active) warp.pc -= 1;
+  warp.diverge(same, target, static_cast<uint32_t>(ins.imm));
+}
+
+/// The stack is ready for a call of `lanes`.
+void enter_callee(Warp& warp, uint32_t lanes, const CallSite& site, const Code& callee) {
+  const Frame& from = warp.frame();
+  warp.mask = lanes;
+  warp.enter(callee, &site);
+  Frame& to = warp.frame();
+  for (size_t i = 0; i < site.arguments.size() && i < callee.params.size(); ++i)
+    for (uint32_t lane = 0; lane < kLanes; ++lane)
+      if ((lanes >> lane & 1) != 0)
+        std::memcpy(&to.params[size_t{lane} * callee.param_bytes + callee.params[i].offset],
+                    &from.params[size_t{lane} * from.code->param_bytes + site.arguments[i].offset],
+                    std::min(callee.params[i].bytes, site.arguments[i].bytes));
+}
+
+void call(Warp& warp, const Ins& ins) {
+  const CallSite& site = warp.code().calls[ins.aux];
+  if (site.callee != nullptr) {
+    warp.split_for_call(warp.mask);
+    return enter_callee(warp, warp.mask, site, *site.callee);
+  }
+  if (site.external == "vprintf") return print(warp, site);
+  assert_failed(warp, ins, site);
+}
+
+void call_indirect(Warp& warp, const Ins& ins) {
+  const uint64_t* pointer = warp.u64(ins.src[0]);
+  const uint64_t target = pointer[first_lane(warp.mask)];
+  uint32_t same = 0;
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    same |= static_cast<uint32_t>((warp.mask >> lane & 1) != 0 && pointer[lane] == target) << lane;
+  const auto& callable = warp.launch->program->callable;
+  if (target == 0 || target > callable.size())
+    return report(warp, ins,
+                  {.kind = "trap",
+                   .message = fmt::format("call of {:#x}, which is no function", target),
+                   .lane = first_lane(warp.mask),
+                   .fatal = true});
+  const CallSite& site = warp.code().calls[ins.aux];
+  if (same != warp.mask)
+    warp.split_for_calls(same, warp.mask & ~same);
+  else
+    warp.split_for_call(same);
+  enter_callee(warp, same, site, *callable[target - 1]);
+}
+
+void ret(Warp& warp, const Ins&) { warp.leave(warp.mask); }
+void exit(Warp& warp, const Ins&) { warp.exit_lanes(warp.mask); }
+void trap(Warp& warp, const Ins& ins) {
+  report(warp, ins,
+         {.kind = "trap",
+          .message = "the kernel executed trap",
+          .lane = first_lane(warp.mask),
+          .fatal = true});
+}
+
+void local_address(Warp& warp, const Ins& ins) {
+  const uint64_t value = static_cast<uint64_t>(ins.imm) + warp.frame().local_base;
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    if (ins.wide != 0)
+      warp.u64(ins.dst)[lane] = value;
+    else
+      warp.u32(ins.dst)[lane] = static_cast<uint32_t>(value);
+}
+
+void store_word(Warp& warp, const Ins& ins, uint32_t reg, uint32_t lane, const std::byte* from) {
+  uint64_t value = 0;
+  std::memcpy(&value, from, ins.aux);
+  if ((ins.flags & 1) != 0 && ins.aux < 8)
+    value = static_cast<uint64_t>(static_cast<int64_t>(value << (64 - 8 * ins.aux)) >>
+                                  (64 - 8 * ins.aux));
+  if (ins.wide != 0)
+    warp.u64(reg)[lane] = value;
+  else
+    warp.u32(reg)[lane] = static_cast<uint32_t>(value);
+}
+
+void load_param(Warp& warp, const Ins& ins) {
+  const auto& params = warp.launch->params;
+  const uint32_t* list = warp.lists + ins.list;
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    if ((warp.mask >> lane & 1) == 0) continue;
+    uint64_t at = static_cast<uint64_t>(ins.imm);
+    if (ins.src[0] != kNone) at += warp.u64(ins.src[0])[lane];
+    for (uint32_t element = 0; element < ins.count; ++element, at += ins.aux) {
+      if (list[element] == kNone) continue;
+      if (at > params.size() || ins.aux > params.size() - at)
+        return report(warp, ins,
+                      {.kind = "out_of_bounds",
+                       .message = fmt::format("reads parameter byte {} of {}", at, params.size()),
+                       .lane = lane});
+      store_word(warp, ins, list[element], lane, params.data() + at);
+    }
+  }
+}
+
+void load_frame_param(Warp& warp, const Ins& ins) {
+  Frame& frame = warp.frame();
+  const uint32_t* list = warp.lists + ins.list;
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    if ((warp.mask >> lane & 1) == 0) continue;
+    size_t at = size_t{lane} * frame.code->param_bytes + static_cast<size_t>(ins.imm);
+    for (uint32_t element = 0; element < ins.count; ++element, at += ins.aux)
+      if (at + ins.aux <= frame.params.size())
+        store_word(warp, ins, list[element], lane, &frame.params[at]);
+  }
+}
+
+void store_frame_param(Warp& warp, const Ins& ins) {
+  Frame& frame = warp.frame();
+  const uint32_t* list = warp.lists + ins.list;
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    if ((warp.mask >> lane & 1) == 0) continue;
+    size_t at = size_t{lane} * frame.code->param_bytes + static_cast<size_t>(ins.imm);
+    for (uint32_t element = 0; element < ins.count; ++element, at += ins.aux) {
+      const uint64_t value =
+          ins.wide != 0 ? warp.u64(list[element])[lane] : warp.u32(list[element])[lane];
+      if (at + ins.aux <= frame.params.size()) std::memcpy(&frame.params[at], &value, ins.aux);
+    }
+  }
+}
+
+void is_space(Warp& warp, const Ins& ins) {
+  uint32_t result = 0;
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    result |= static_cast<uint32_t>((warp.u64(ins.src[0])[lane] & kWindowMask) ==
+                                    static_cast<uint64_t>(ins.imm))
+              << lane;
+  uint32_t& out = warp.pred(ins.dst);
+  out = (out & ~warp.mask) | (result & warp.mask);
+}
+
+namespace {
+uint64_t special_value(Warp& warp, SpecialRegister which, uint32_t lane) {
+  using R = SpecialRegister;
+  const LaunchConfig& config = *warp.launch->config;
+  const uint32_t bit = uint32_t{1} << lane;
+  const Dim3& at = warp.block->index;
+  switch (which) {
+    case R::TidX:
+      return thread_of(warp, lane).x;
+    case R::TidY:
+      return thread_of(warp, lane).y;
+    case R::TidZ:
+      return thread_of(warp, lane).z;
+    case R::NtidX:
+      return config.block.x;
+    case R::NtidY:
+      return config.block.y;
+    case R::NtidZ:
+      return config.block.z;
+    case R::CtaidX:
+      return at.x;
+    case R::CtaidY:
+      return at.y;
+    case R::CtaidZ:
+      return at.z;
+    case R::NctaidX:
+      return config.grid.x;
+    case R::NctaidY:
+      return config.grid.y;
+    case R::NctaidZ:
+      return config.grid.z;
+    case R::LaneId:
+      return lane;
+    case R::WarpId:
+      return warp.index;
+    case R::NwarpId:
+      return warp.block->warps.size();
+    case R::NsmId:
+    case R::One:
+      return 1;
+    case R::MaskEq:
+      return bit;
+    case R::MaskLe:
+      return bit | (bit - 1);
+    case R::MaskLt:
+      return bit - 1;
+    case R::MaskGe:
+      return ~(bit - 1);
+    case R::MaskGt:
+      return ~(bit | (bit - 1));
+    case R::Clock:
+    case R::Clock64:
+    case R::Globaltimer:
+    case R::GlobaltimerLo:
+      return ++warp.block->clock * 16;
+    case R::ClockHi:
+    case R::GlobaltimerHi:
+      return warp.block->clock >> 28;
+    case R::WarpSize:
+      return kLanes;
+    case R::DynamicShared:
+      return config.dynamic_shared_bytes;
+    case R::TotalShared:
+      return warp.launch->shared_bytes;
+    default:
+      return 0;
+  }
+}
+}  // namespace
+
+void special(Warp& warp, const Ins& ins) {
+  using R = SpecialRegister;
+  const auto which = static_cast<R>(ins.aux);
+  const Dim3& block = warp.launch->config->block;
+  const bool row = which == R::TidX && block.x % kLanes == 0;
+  const bool flat = (which == R::TidY && (block.y == 1 || block.x % kLanes == 0)) ||
+                    (which == R::TidZ && block.z == 1);
+  const bool per_lane =
+      which < R::NtidX || which == R::LaneId || (which >= R::MaskEq && which <= R::MaskGt);
+  const uint64_t first = special_value(warp, which, 0);
+  uint64_t values[kLanes];
+  for (uint32_t lane = 0; lane < kLanes; ++lane) values[lane] = row ? first + lane : first;
+  if (per_lane && !row && !flat)
+    for (uint32_t lane = 0; lane < kLanes; ++lane) values[lane] = special_value(warp, which, lane);
+  if (ins.wide != 0) {
+    uint64_t* out = warp.u64(ins.dst);
+    for (uint32_t lane = 0; lane < kLanes; ++lane)
+      out[lane] = (warp.mask >> lane & 1) != 0 ? values[lane] : out[lane];
+  } else {
+    uint32_t* out = warp.u32(ins.dst);
+    for (uint32_t lane = 0; lane < kLanes; ++lane)
+      out[lane] = (warp.mask >> lane & 1) != 0 ? static_cast<uint32_t>(values[lane]) : out[lane];
+  }
+}
+
+void barrier(Warp& warp, const Ins& ins) {
+  // Threads that have exited count as arrived: since sm_70 a barrier waits for the others alone.
+  if (warp.await_parted(ins)) return;
+  const uint32_t lead = first_lane(warp.mask);
+  const uint32_t id = warp.u32(ins.src[0])[lead] & (kBarriers - 1);
+  const auto kind = static_cast<BarrierKind>(ins.flags & 0x7f);
+  if (warp.launch->checks.sync && (ins.flags & kAligned) != 0 && warp.mask != warp.alive)
+    report(warp, ins,
+           {.kind = "barrier_divergence",
+            .message =
+                fmt::format("only {} of the warp's {} running threads reach the barrier together",
+                            std::popcount(warp.mask), std::popcount(warp.alive)),
+            .lane = lead});
+  Barrier& at = warp.block->barriers[id];
+  const uint32_t votes = warp.pred(ins.src[2]) & warp.mask;
+  if (kind >= BarrierKind::RedPopc) {
+    at.reduce_count += static_cast<uint32_t>(std::popcount(votes));
+    at.reduce_and &= votes == warp.mask ? 1u : 0u;
+    at.reduce_or |= votes != 0 ? 1u : 0u;
+  }
+  warp.block->barriers_in_use |= uint32_t{1} << id;
+  at.arrived += static_cast<uint32_t>(std::popcount(warp.alive));
+  at.expected = warp.u32(ins.src[1])[lead];
+  if (kind != BarrierKind::Arrive) warp.wait_at_barrier(id);
+  warp.block->release_if_complete(id);
+}
+
+}  // namespace gpuemu::emulator::steps

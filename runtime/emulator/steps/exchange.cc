@@ -1,0 +1,205 @@
+// What lanes of one warp tell each other: shuffles, votes, matches, reductions, carries.
+#include <algorithm>
+#include <array>
+
+#include "runtime/emulator/steps/steps.h"
+
+namespace gpuemu::emulator::steps {
+namespace {
+
+uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
+bool in(uint32_t mask, uint32_t lane) { return (mask >> lane & 1) != 0; }
+
+/// What an instruction does for lanes with the same member mask: `present` are its members here.
+using Exchange = void (*)(Warp& warp, const Ins& ins, uint32_t present);
+
+/// Runs `one` for every group of lanes that name the same members in register `source`.
+void for_groups(Warp& warp, const Ins& ins, uint32_t source, Exchange one) {
+  const uint32_t all = warp.mask;
+  std::array<uint32_t, kLanes> named{};
+  std::copy_n(warp.u32(source), kLanes, named.begin());
+  uint32_t wanted = 0;
+  for (uint32_t left = all; left != 0; left &= left - 1) wanted |= named[first_lane(left)];
+  if (warp.await_paths(ins, wanted)) return;
+  for (uint32_t left = all; left != 0;) {
+    const uint32_t lead = first_lane(left);
+    uint32_t group = 0;
+    for (uint32_t lane = lead; lane < kLanes; ++lane)
+      if (in(left, lane) && named[lane] == named[lead]) group |= uint32_t{1} << lane;
+    left &= ~group;
+    warp.mask = group;
+    const uint32_t absent = named[lead] & warp.alive & ~group, strangers = group & ~named[lead];
+    if (warp.launch->checks.sync && (absent != 0 || strangers != 0))
+      report(warp, ins,
+             {.kind = "illegal_mask",
+              .message = fmt::format(
+                  "member mask {:#010x} does not match the lanes that execute it, {:#010x}",
+                  named[lead], group),
+              .lane = lead});
+    one(warp, ins, named[lead] & group);
+  }
+  warp.mask = all;
+}
+void set_pred(Warp& warp, uint32_t offset, uint32_t value) {
+  uint32_t& out = warp.pred(offset);
+  out = (out & ~warp.mask) | (value & warp.mask);
+}
+void set_all(Warp& warp, uint32_t offset, uint32_t value) {
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    if (in(warp.mask, lane)) warp.u32(offset)[lane] = value;
+}
+}  // namespace
+
+void warp_barrier(Warp& warp, const Ins& ins) {
+  for_groups(warp, ins, ins.src[0], [](Warp&, const Ins&, uint32_t) {});
+}
+
+namespace {
+/// What a lane that takes no part gives: undefined, and often discarded. A NaN in every type shows
+/// up in the results of kernels that use it.
+constexpr uint32_t kUndefinedShuffle = 0x7fffffff;
+
+/// src: value, lane operand, clamp and segment mask, member mask. aux: predicate or kNone.
+void shuffle_group(Warp& warp, const Ins& ins, uint32_t present) {
+  uint32_t values[kLanes], result[kLanes], valid = 0;
+  std::copy_n(warp.u32(ins.src[0]), kLanes, values);
+  const auto kind = static_cast<ShuffleKind>(ins.flags);
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    const uint32_t b = warp.u32(ins.src[1])[lane] & 31, c = warp.u32(ins.src[2])[lane];
+    const uint32_t clamp = c & 31, segment = c >> 8 & 31;
+    const uint32_t last = (lane & segment) | (clamp & ~segment), first = lane & segment;
+    uint32_t from = 0;
+    bool ok = false;
+    if (kind == ShuffleKind::Up) {
+      from = lane - b;
+      ok = static_cast<int32_t>(from) >= static_cast<int32_t>(last);
+    } else {
+      from = kind == ShuffleKind::Down   ? lane + b
+             : kind == ShuffleKind::Bfly ? lane ^ b
+                                         : first | (b & ~segment);
+      ok = from <= last;
+    }
+    if (!ok) from = lane;
+    result[lane] = in(present, from & 31) ? values[from & 31] : kUndefinedShuffle;
+    valid |= static_cast<uint32_t>(ok) << lane;
+  }
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    if (in(warp.mask, lane)) warp.u32(ins.dst)[lane] = result[lane];
+  if (ins.aux != kNone) set_pred(warp, ins.aux, valid);
+}
+}  // namespace
+void shuffle(Warp& warp, const Ins& ins) { for_groups(warp, ins, ins.src[3], shuffle_group); }
+
+namespace {
+/// src: predicate, member mask.
+void vote_group(Warp& warp, const Ins& ins, uint32_t present) {
+  const uint32_t yes = warp.pred(ins.src[0]) & present;
+  switch (static_cast<VoteKind>(ins.flags)) {
+    case VoteKind::Ballot:
+      return set_all(warp, ins.dst, yes);
+    case VoteKind::All:
+      return set_pred(warp, ins.dst, yes == present ? kNone : 0);
+    case VoteKind::Any:
+      return set_pred(warp, ins.dst, yes != 0 ? kNone : 0);
+    case VoteKind::Uni:
+      return set_pred(warp, ins.dst, yes == present || yes == 0 ? kNone : 0);
+  }
+}
+}  // namespace
+void vote(Warp& warp, const Ins& ins) { for_groups(warp, ins, ins.src[1], vote_group); }
+
+namespace {
+/// flags 0: any, 1: all. aux: predicate of .all or kNone. count 8: 64-bit values.
+void match_group(Warp& warp, const Ins& ins, uint32_t present) {
+  const auto value = [&](uint32_t lane) {
+    return ins.wide != 0 ? warp.u64(ins.src[0])[lane] : uint64_t{warp.u32(ins.src[0])[lane]};
+  };
+  uint32_t same[kLanes] = {};
+  bool all = true;
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    for (uint32_t other = 0; other < kLanes && in(present, lane); ++other)
+      if (in(present, other) && value(other) == value(lane)) same[lane] |= uint32_t{1} << other;
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    if (in(present, lane)) all = all && same[lane] == present;
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    if (in(warp.mask, lane))
+      warp.u32(ins.dst)[lane] = ins.flags == 0 ? same[lane] : all ? present : 0;
+  if (ins.aux != kNone) set_pred(warp, ins.aux, all ? kNone : 0);
+}
+}  // namespace
+void match(Warp& warp, const Ins& ins) { for_groups(warp, ins, ins.src[1], match_group); }
+
+void activemask(Warp& warp, const Ins& ins) { set_all(warp, ins.dst, warp.mask); }
+
+namespace {
+void elect_group(Warp& warp, const Ins& ins, uint32_t present) {
+  const uint32_t leader = first_lane(present == 0 ? warp.mask : present);
+  if (ins.dst != kTrueOffset) set_all(warp, ins.dst, leader);
+  set_pred(warp, ins.aux, uint32_t{1} << leader);
+}
+}  // namespace
+void elect(Warp& warp, const Ins& ins) { for_groups(warp, ins, ins.src[0], elect_group); }
+
+namespace {
+void reduce_group(Warp& warp, const Ins& ins, uint32_t present) {
+  const uint32_t* values = warp.u32(ins.src[0]);
+  uint32_t total = values[first_lane(present == 0 ? warp.mask : present)];
+  for (uint32_t left = present & (present - 1); left != 0; left &= left - 1) {
+    const uint32_t v = values[first_lane(left)];
+    const auto a = static_cast<int32_t>(total), b = static_cast<int32_t>(v);
+    switch (static_cast<ReduceKind>(ins.flags)) {
+      case ReduceKind::Add:
+        total += v;
+        break;
+      case ReduceKind::MinS:
+        total = a < b ? total : v;
+        break;
+      case ReduceKind::MaxS:
+        total = a > b ? total : v;
+        break;
+      case ReduceKind::MinU:
+        total = std::min(total, v);
+        break;
+      case ReduceKind::MaxU:
+        total = std::max(total, v);
+        break;
+      case ReduceKind::And:
+        total &= v;
+        break;
+      case ReduceKind::Or:
+        total |= v;
+        break;
+      case ReduceKind::Xor:
+        total ^= v;
+        break;
+    }
+  }
+  set_all(warp, ins.dst, total);
+}
+}  // namespace
+void reduce(Warp& warp, const Ins& ins) { for_groups(warp, ins, ins.src[1], reduce_group); }
+
+/// dst = a + b + carry, or a + ~b + carry: after a subtraction the flag says that nothing was
+/// borrowed, which compiled code relies on when it reads the flag with addc.
+void add_carry(Warp& warp, const Ins& ins) {
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    if (!in(warp.mask, lane)) continue;
+    const bool wide = ins.wide != 0, sub = (ins.flags & kSub) != 0;
+    const uint64_t a = wide ? warp.u64(ins.src[0])[lane] : warp.u32(ins.src[0])[lane];
+    const uint64_t b = wide ? warp.u64(ins.src[1])[lane] : warp.u32(ins.src[1])[lane];
+    const bool first = (ins.flags & kCarryIn) == 0;
+    const uint64_t carry = (first ? sub : in(warp.carry, lane)) ? 1 : 0;
+    const uint64_t all = wide ? ~uint64_t{0} : uint64_t{kNone};
+    __extension__ using Wide = unsigned __int128;
+    const Wide result = Wide{a} + (sub ? ~b & all : b) + carry;
+    if (wide)
+      warp.u64(ins.dst)[lane] = static_cast<uint64_t>(result);
+    else
+      warp.u32(ins.dst)[lane] = static_cast<uint32_t>(result);
+    if ((ins.flags & kCarryOut) == 0) continue;
+    const bool out = (static_cast<uint64_t>(result >> (wide ? 64 : 32)) & 1) != 0;
+    warp.carry = (warp.carry & ~(uint32_t{1} << lane)) | static_cast<uint32_t>(out) << lane;
+  }
+}
+
+}  // namespace gpuemu::emulator::steps

@@ -1,0 +1,70 @@
+// The names of special registers.
+#include <map>
+
+#include "runtime/emulator/steps/steps.h"
+
+namespace gpuemu::emulator::steps {
+
+std::optional<SpecialRegister> special_register(const std::string& name) {
+  using R = SpecialRegister;
+  static const std::map<std::string, R, std::less<>> kNames = {
+      {"%tid.x", R::TidX},
+      {"%tid.y", R::TidY},
+      {"%tid.z", R::TidZ},
+      {"%ntid.x", R::NtidX},
+      {"%ntid.y", R::NtidY},
+      {"%ntid.z", R::NtidZ},
+      {"%ctaid.x", R::CtaidX},
+      {"%ctaid.y", R::CtaidY},
+      {"%ctaid.z", R::CtaidZ},
+      {"%nctaid.x", R::NctaidX},
+      {"%nctaid.y", R::NctaidY},
+      {"%nctaid.z", R::NctaidZ},
+      {"%laneid", R::LaneId},
+      {"%warpid", R::WarpId},
+      {"%nwarpid", R::NwarpId},
+      {"%smid", R::SmId},
+      {"%nsmid", R::NsmId},
+      {"%gridid", R::GridId},
+      {"%lanemask_eq", R::MaskEq},
+      {"%lanemask_le", R::MaskLe},
+      {"%lanemask_lt", R::MaskLt},
+      {"%lanemask_ge", R::MaskGe},
+      {"%lanemask_gt", R::MaskGt},
+      {"%clock", R::Clock},
+      {"%clock64", R::Clock64},
+      {"%clock_hi", R::ClockHi},
+      {"%globaltimer", R::Globaltimer},
+      {"%globaltimer_lo", R::GlobaltimerLo},
+      {"%globaltimer_hi", R::GlobaltimerHi},
+      {"WARP_SZ", R::WarpSize},
+      {"%envreg1", R::Zero},
+      {"%envreg2", R::Zero},
+      {"%cluster_ctarank", R::Zero},
+      {"%cluster_ctaid.x", R::Zero},
+      {"%cluster_ctaid.y", R::Zero},
+      {"%cluster_ctaid.z", R::Zero},
+      {"%cluster_nctarank", R::One},
+      {"%cluster_nctaid.x", R::One},
+      {"%cluster_nctaid.y", R::One},
+      {"%cluster_nctaid.z", R::One},
+      {"%clusterid.x", R::CtaidX},
+      {"%clusterid.y", R::CtaidY},
+      {"%clusterid.z", R::CtaidZ},
+      {"%nclusterid.x", R::NctaidX},
+      {"%nclusterid.y", R::NctaidY},
+      {"%nclusterid.z", R::NctaidZ},
+      {"%dynamic_smem_size", R::DynamicShared},
+      // Nothing is reserved: an access there is out of bounds.
+      {"%reserved_smem_offset_begin", R::TotalShared},
+      {"%reserved_smem_offset_end", R::TotalShared},
+      {"%reserved_smem_offset_cap", R::TotalShared},
+      {"%reserved_smem_offset_0", R::TotalShared},
+      {"%reserved_smem_offset_1", R::TotalShared},
+      {"%total_smem_size", R::TotalShared}};
+  const auto found = kNames.find(name);
+  if (found == kNames.end()) return std::nullopt;
+  return found->second;
+}
+
+}  // namespace gpuemu::emulator::steps

@@ -1,0 +1,94 @@
+// Handlers that exist once: control flow, exchange between lanes, parameters, atomics.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "runtime/emulator/machine/warp.h"
+
+namespace gpuemu::emulator::steps {
+
+void unsupported(Warp& warp, const Ins& ins);
+void branch(Warp& warp, const Ins& ins);  ///< aux: target, imm: where lanes meet.
+void branch_indexed(Warp& warp,
+                    const Ins& ins);    ///< src[0]: index; lists: targets; imm: meeting point.
+void call(Warp& warp, const Ins& ins);  ///< aux: call site.
+void call_indirect(Warp& warp, const Ins& ins);  ///< src[0]: function address.
+void ret(Warp& warp, const Ins& ins);
+void exit(Warp& warp, const Ins& ins);
+void trap(Warp& warp, const Ins& ins);
+void nothing(Warp& warp, const Ins& ins);
+void fence(Warp& warp, const Ins& ins);
+void special(Warp& warp, const Ins& ins);        ///< aux: SpecialRegister.
+void local_address(Warp& warp, const Ins& ins);  ///< imm: offset in the frame's local variables.
+void load_param(Warp& warp, const Ins& ins);     ///< An entry's parameter, same for all lanes.
+void load_frame_param(Warp& warp, const Ins& ins);
+void store_frame_param(Warp& warp, const Ins& ins);
+void is_space(Warp& warp, const Ins& ins);
+void barrier(Warp& warp, const Ins& ins);
+void warp_barrier(Warp& warp, const Ins& ins);
+void shuffle(Warp& warp, const Ins& ins);
+void vote(Warp& warp, const Ins& ins);
+void match(Warp& warp, const Ins& ins);
+void activemask(Warp& warp, const Ins& ins);
+void elect(Warp& warp, const Ins& ins);
+void reduce(Warp& warp, const Ins& ins);
+void load_matrix(Warp& warp, const Ins& ins);
+void store_matrix(Warp& warp, const Ins& ins);
+void transpose_matrix(Warp& warp, const Ins& ins);
+void multiply_matrices(Warp& warp, const Ins& ins);  ///< list: TensorStep.
+void move_fragment(Warp& warp, const Ins& ins);      ///< wmma.load and wmma.store
+void copy_async(Warp& warp, const Ins& ins);
+void add_carry(Warp& warp, const Ins& ins);
+void atomic(Warp& warp, const Ins& ins);
+
+enum class SpecialRegister : uint32_t {
+  TidX,
+  TidY,
+  TidZ,
+  NtidX,
+  NtidY,
+  NtidZ,
+  CtaidX,
+  CtaidY,
+  CtaidZ,
+  NctaidX,
+  NctaidY,
+  NctaidZ,
+  LaneId,
+  WarpId,
+  NwarpId,
+  SmId,
+  NsmId,
+  GridId,
+  MaskEq,
+  MaskLe,
+  MaskLt,
+  MaskGe,
+  MaskGt,
+  Clock,
+  Clock64,
+  ClockHi,
+  Globaltimer,
+  GlobaltimerLo,
+  GlobaltimerHi,
+  WarpSize,
+  Zero,
+  One,
+  DynamicShared,
+  TotalShared,
+};
+
+/// By its PTX name, "%tid.x".
+std::optional<SpecialRegister> special_register(const std::string& name);
+
+/// Ins::flags of `barrier`.
+enum class BarrierKind : uint8_t { Sync, Arrive, RedPopc, RedAnd, RedOr };
+inline constexpr uint8_t kAligned = 0x80;
+enum class VoteKind : uint8_t { All, Any, Uni, Ballot };
+enum class ReduceKind : uint8_t { Add, MinS, MaxS, MinU, MaxU, And, Or, Xor };
+enum class ShuffleKind : uint8_t { Up, Down, Bfly, Idx };
+enum class AtomicKind : uint8_t { Add, Min, Max, And, Or, Xor, Exch, Cas, Inc, Dec };
+inline constexpr uint8_t kSub = 1, kCarryIn = 2, kCarryOut = 4;
+
+}  // namespace gpuemu::emulator::steps
