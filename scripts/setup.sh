@@ -73,31 +73,42 @@ find_nvcc() {
   done
   return 1
 }
+# One call for all wheels of one folder: a second one would replace what the first put there.
+fetch_wheels() {
+  local wheel wanted=()
+  for wheel in "$@"; do wanted+=("$wheel==13.0.*"); done
+  mkdir -p "$wheels"
+  "${pip[@]}" install --quiet --disable-pip-version-check --no-deps --upgrade --target "$wheels" "${wanted[@]}"
+}
+compiler_wheels=(nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl)
 if nvcc=$(find_nvcc); then
   say "CUDA compiler: $nvcc"
 else
   say "no CUDA compiler; fetching the toolkit's wheels from PyPI into build/cuda (about 490 MB unpacked)"
   find_pip || { say "neither pip nor venv for python3: apt-get install python3-venv"; exit 3; }
-  mkdir -p "$wheels"
-  if ! "${pip[@]}" install --quiet --disable-pip-version-check --no-deps --upgrade --target "$wheels" \
-      'nvidia-cuda-nvcc==13.0.*' 'nvidia-nvvm==13.0.*' 'nvidia-cuda-crt==13.0.*' \
-      'nvidia-cuda-runtime==13.0.*' 'nvidia-cuda-cccl==13.0.*' 'nvidia-cuda-nvrtc==13.0.*'; then
+  if ! fetch_wheels "${compiler_wheels[@]}" nvidia-cuda-nvrtc || ! nvcc=$(find_nvcc); then
     say "PyPI is out of reach and there is no CUDA toolkit: kernels cannot be compiled."
     say "install a CUDA 13.0 toolkit and set CUDA_HOME, then run this again"
     exit 3
   fi
-  say "CUDA compiler: $(find_nvcc)"
+  say "CUDA compiler: $nvcc"
 fi
 
 # NVRTC compiles users' sources in 15 ms where nvcc takes a second; without it nvcc does the same.
-if ! ls /usr/local/cuda/lib64/libnvrtc.so.13 ${CUDA_HOME:+"$CUDA_HOME"/lib64/libnvrtc.so.13} \
-    "$wheels"/nvidia/cu13/lib/libnvrtc.so.13 >/dev/null 2>&1; then
-  if find_pip && "${pip[@]}" install --quiet --disable-pip-version-check --no-deps --upgrade --target "$wheels" \
-      'nvidia-cuda-nvrtc==13.0.*' 2>/dev/null; then
-    say "NVRTC: $wheels/nvidia/cu13/lib/libnvrtc.so.13"
-  else
-    say "NVRTC cannot be had (PyPI out of reach): sources are compiled with nvcc, about a second each"
-  fi
+find_nvrtc() {
+  local folder
+  for folder in ${CUDA_HOME:+"$CUDA_HOME/lib64"} /usr/local/cuda/lib64 "$wheels/nvidia/cu13/lib"; do
+    if [ -e "$folder/libnvrtc.so.13" ]; then echo "$folder/libnvrtc.so.13"; return 0; fi
+  done
+  return 1
+}
+if ! nvrtc=$(find_nvrtc); then
+  also=()
+  case $nvcc in "$wheels"/*) also=("${compiler_wheels[@]}") ;; esac
+  if find_pip && fetch_wheels "${also[@]}" nvidia-cuda-nvrtc 2>/dev/null; then nvrtc=$(find_nvrtc || true); fi
+fi
+if [ -n "$nvrtc" ]; then say "NVRTC: $nvrtc"
+else say "NVRTC cannot be had (PyPI out of reach): sources are compiled with nvcc, about a second each"
 fi
 
 if [ "$want_tests" = 1 ]; then
