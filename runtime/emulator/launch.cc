@@ -93,14 +93,7 @@ Result<Program*> Emulator::program(ModuleId module) {
 Result<ModuleId> Emulator::load_module(const std::string& ptx, const std::string& name) {
   auto made = std::make_unique<Program>();
   made->module = GPUEMU_TRY(ptx::parse(ptx, name));
-  for (const ptx::Function& function : made->module.functions) {
-    if (function.is_extern || (function.body.empty() && !function.is_entry)) continue;
-    Code& code = made->functions.emplace_back();
-    code.source = &function;
-    code.name = function.name;
-    made->by_name[function.name] = &code;
-    made->callable.push_back(&code);
-  }
+  list_functions(*made);
   if (const Status placed = place_variables(*made, memory_); !placed) {
     release_variables(*made, memory_);
     return placed.error().with_context("module '" + name + "'");

@@ -17,6 +17,8 @@
 
 namespace gpuemu::emulator {
 
+/// A Code for every function of the module that has a body.
+void list_functions(Program& program);
 /// Gives the module's variables their places and initial values.
 Status place_variables(Program& program, Memory& memory);
 void release_variables(Program& program, Memory& memory);

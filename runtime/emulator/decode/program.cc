@@ -29,6 +29,17 @@ bool waits_for_threads(const ptx::Instruction& instruction) {
 }
 }  // namespace
 
+void list_functions(Program& program) {
+  for (const ptx::Function& function : program.module.functions) {
+    if (function.is_extern || (function.body.empty() && !function.is_entry)) continue;
+    Code& code = program.functions.emplace_back();
+    code.source = &function;
+    code.name = function.name;
+    program.by_name[function.name] = &code;
+    program.callable.push_back(&code);
+  }
+}
+
 Status place_variables(Program& program, Memory& memory) {
   std::vector<const ptx::Variable*> device;
   each_variable(program.module, [&](const ptx::Variable& variable) {
