@@ -58,6 +58,7 @@ step "all tests under the address sanitizer" scripts/sanitize.sh address --all
 step "all tests under the thread sanitizer" scripts/sanitize.sh thread --all
 step "slow end-to-end tests" env PYTHONPATH="$root/python" "$python" -m pytest -q -p no:cacheprovider \
   --slow -m slow tests/e2e
+step "PTX of CUB, cooperative groups, Triton and Numba" "$python" -m pytest -q -p no:cacheprovider --slow -m slow tests/ptx
 step "kill soak" python3 tests/soak/kill_soak.py ${soak[@]+"${soak[@]}"}
 for extra in tests/soak/*; do
   case $extra in
