@@ -23,6 +23,7 @@ void Decoder::run() {
   guard_xor_ = 0;
   emit(steps::ret);
   resolve_targets();
+  mark_stretches(code_);
 }
 
 void Decoder::one(const Instruction& instruction) {

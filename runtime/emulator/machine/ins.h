@@ -37,6 +37,10 @@ struct Ins {
   uint8_t space = 0;    ///< ptx::Space
   uint32_t cache = 0;   ///< Index of the allocation cached for this instruction.
   uint32_t origin = 0;  ///< Index into Function::body.
+  /// From here on so many instructions run one after the other with the same lanes: none of them
+  /// has a guard, changes the flow or is a place that others jump to. 0: it must be run on its own.
+  uint32_t stretch = 0;
+  uint32_t stretch_counted = 0;  ///< Those of them that count as PTX instructions.
 };
 
 /// Flags of load and store instructions (Ins::flags).

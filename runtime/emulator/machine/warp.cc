@@ -7,6 +7,10 @@ namespace gpuemu::emulator {
 namespace {
 constexpr uint32_t kLocalBytesMax = 512 << 10;  // CUDA's limit of local memory per thread.
 constexpr uint32_t kCallDepthMax = 4096;
+
+uint32_t lanes_in(uint32_t mask) {
+  return mask == kNone ? kLanes : static_cast<uint32_t>(std::popcount(mask));
+}
 }  // namespace
 
 void Warp::start(const Code& entry, uint32_t warp_index, uint32_t lanes) {
@@ -179,6 +183,18 @@ void Warp::wait_at_barrier(uint32_t id) {
   stop_slice();
 }
 
+/// Bookkeeping once for the whole stretch: its instructions change neither lanes nor flow.
+inline void Warp::run_stretch(const Ins* next) {
+  const Ins* const end = next + next->stretch;
+  pc += next->stretch;
+  remaining -= std::min<uint64_t>(remaining, next->stretch - 1);
+  executed += uint64_t{lanes_in(active)} * next->stretch_counted;
+  ins = end - 1;
+  do {
+    next->run(*this, *next);
+  } while (++next != end);
+}
+
 void Warp::run(uint64_t slice) {
   remaining = slice;
   while (remaining != 0) {
@@ -187,12 +203,17 @@ void Warp::run(uint64_t slice) {
       pop_reconverged();
       continue;
     }
-    const Ins& next = code_begin[pc++];
-    mask = active & (pred(next.guard) ^ next.guard_xor);
-    executed +=
-        (mask == kNone ? kLanes : static_cast<uint32_t>(std::popcount(mask))) & next.counted;
-    ins = &next;
-    if (mask != 0) next.run(*this, next);
+    const Ins* next = code_begin + pc;
+    if (next->stretch != 0) {
+      mask = active;
+      run_stretch(next);
+      continue;
+    }
+    ++pc;
+    mask = active & (pred(next->guard) ^ next->guard_xor);
+    executed += lanes_in(mask) & next->counted;
+    ins = next;
+    if (mask != 0) next->run(*this, *next);
   }
   if (depth > kCallDepthMax)
     report(*this, *ins,

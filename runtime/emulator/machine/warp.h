@@ -151,6 +151,7 @@ class Warp {
   void ensure_local(uint32_t bytes);
 
  private:
+  void run_stretch(const Ins* next);
   bool split_waiting();
   Path take_path();
   void resume(size_t parked_index);
