@@ -101,7 +101,8 @@ class Decoder {
   bool main_done_ = false;
 };
 
-/// Marks what may run without a look at lanes and flow in between (Ins::stretch). Targets are final.
+/// Marks what may run without a look at lanes and flow in between (Ins::stretch). Targets are
+/// final.
 void mark_stretches(Code& code);
 
 Slot slot_of(ptx::Type type);
