@@ -115,6 +115,9 @@ void fields(Wire& wire, DeviceFinding& it) {
   wire.value(it.entry);
   wire.value(it.file);
   wire.value(it.line);
+  wire.value(it.other_file);
+  wire.value(it.other_line);
+  wire.value(it.other_ptx_line);
   wire.value(it.ptx_line);
   wire.value(it.instruction);
   fields(wire, it.block);

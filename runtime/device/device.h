@@ -56,8 +56,11 @@ struct DeviceFinding {
                         ///< "deadlock", "illegal_address" ...
   std::string message;  ///< One sentence with address, tensor, thread and source line.
   std::string entry;
-  std::string file;  ///< From .loc, "" without -lineinfo.
+  std::string file;  ///< From .loc, "" without -lineinfo: the innermost line that is no toolkit's.
   uint32_t line = 0;
+  std::string other_file;  ///< Of the second instruction, where a finding concerns a pair.
+  uint32_t other_line = 0;
+  uint32_t other_ptx_line = 0;
   uint32_t ptx_line = 0;
   std::string instruction;
   Dim3 block{0, 0, 0}, thread{0, 0, 0};

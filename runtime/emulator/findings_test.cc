@@ -39,10 +39,71 @@ TEST(Findings, RaceBetweenWarpsWithoutABarrier) {
   }
 }
 TEST(Findings, RaceOfTwoWritersWithDifferentValuesOnly) {
-  EXPECT_EQ(first_of("mov.u32 %r5, tile; st.shared.u32 [%r5], %r1;").kind, "race_shared");
+  const std::string store =
+      "shr.u32 %r6, %r1, 5; mov.u32 %r5, tile; .loc 1 43 1\n st.shared.u32 [%r5], %r6;";
+  const DeviceFinding finding = first_of(store);
+  EXPECT_EQ(finding.kind, "race_shared");
+  EXPECT_EQ(finding.other_line, 43u);
+  EXPECT_NE(finding.message.find("('tile'[0])"), std::string::npos) << finding.message;
   TestKernel benign(entry("mov.u32 %r5, tile; mov.u32 %r6, 7; st.shared.u32 [%r5], %r6;"));
   benign.config().block = {64, 1, 1};
   benign.arg(uint64_t{0}).run();
+}
+TEST(Findings, LanesOfOneStoreThatWriteDifferentValuesToOnePlace) {
+  const DeviceFinding finding = first_of("mov.u32 %r5, tile; st.shared.u32 [%r5+8], %r1;", 32);
+  EXPECT_EQ(finding.kind, "race_warp");
+  EXPECT_NE(finding.message.find("writes 0x1 to shared memory offset 8 ('tile'[2])"),
+            std::string::npos)
+      << finding.message;
+}
+TEST(Findings, LanesThatReadAnothersStoreNeedAWarpBarrier) {
+  const std::string write = ".loc 1 50 1\n st.shared.u32 [%r3], %r1;\n";
+  const std::string read =
+      ".loc 1 51 1\n xor.b32 %r4, %r2, 4; mov.u32 %r5, tile; add.u32 %r5, %r5, %r4; "
+      "ld.shared.u32 %r6, [%r5];";
+  const DeviceFinding finding = first_of(write + read, 32);
+  EXPECT_EQ(finding.kind, "race_warp");
+  EXPECT_EQ(finding.line, 51u);
+  EXPECT_EQ(finding.other_line, 50u);
+  EXPECT_EQ(finding.count, 32u);
+  for (const char* between : {"bar.warp.sync 0xffffffff;", "bar.sync 0;"}) {
+    TestKernel ordered(entry(write + between + read));
+    ordered.arg(uint64_t{0}).run();
+  }
+}
+TEST(Findings, BroadcastOfOneLanesStoreNeedsAWarpBarrier) {
+  const std::string write =
+      "mov.u32 %r5, tile; setp.eq.u32 %p1, %r1, 0; @%p1 st.shared.u32 [%r5], %r1;\n";
+  const std::string read = "ld.shared.u32 %r6, [%r5];";
+  const DeviceFinding finding = first_of(write + read, 32);
+  EXPECT_EQ(finding.kind, "race_warp");
+  EXPECT_EQ(finding.count, 31u);
+  TestKernel ordered(entry(write + "bar.warp.sync 0xffffffff;" + read));
+  ordered.arg(uint64_t{0}).run();
+}
+TEST(Findings, RacesInPartsOfAWord) {
+  const std::string store =
+      "shr.u32 %r6, %r1, 5; mov.u32 %r5, tile; add.u32 %r5, %r5, %r6; st.shared.u8 [%r5], %r6;";
+  TestKernel apart(entry(store));  // Each warp has a byte of its own.
+  apart.config().block = {64, 1, 1};
+  apart.arg(uint64_t{0}).run();
+  EXPECT_EQ(first_of("shr.u32 %r6, %r1, 5; mov.u32 %r5, tile; st.shared.u8 [%r5], %r6;").kind,
+            "race_shared");
+}
+TEST(Findings, NoneForReadersOfWhatTheirOwnWarpWroteAlike) {
+  // Every warp writes the same word, as replicated layouts do, and reads it behind a warp barrier.
+  TestKernel kernel(
+      entry("mov.u32 %r5, tile; mov.u32 %r6, 7; st.shared.u32 [%r5], %r6; bar.warp.sync "
+            "0xffffffff; ld.shared.u32 %r7, [%r5];"));
+  kernel.config().block = {96, 1, 1};
+  kernel.arg(uint64_t{0}).run();
+}
+TEST(Findings, NamesTheLineOfAPersonForInlinedCodeOfAToolkit) {
+  const DeviceFinding finding = first_of(
+      ".file 2 \"/usr/local/cuda/include/cub/x.cuh\"\n.loc 2 7 3, function_name $L__s0, inlined_at "
+      "1 42 3\n ld.shared.u32 %r6, [%r3];");
+  EXPECT_EQ(finding.file, "bad.cu");
+  EXPECT_EQ(finding.line, 42u);
 }
 TEST(Findings, UninitialisedSharedMemory) {
   const DeviceFinding finding = first_of("ld.shared.u32 %r6, [%r3];");

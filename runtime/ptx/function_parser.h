@@ -1,6 +1,8 @@
 // One function's text to a Function: body, scopes, registers, labels and instructions.
 #pragma once
 
+#include <array>
+#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -17,6 +19,8 @@ struct ModuleState {
   Module module;
   std::unordered_map<std::string, size_t> functions;  ///< Name to index in module.functions.
   std::unordered_map<std::string, size_t> variables;
+  /// File, line and column to SourceLine::site, as the last .loc with them said.
+  std::map<std::array<uint32_t, 3>, uint32_t> sites;
   uint64_t initialiser_budget = 0;
   uint64_t register_budget = 0;
   uint64_t instruction_budget = 0;

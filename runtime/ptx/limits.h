@@ -27,8 +27,6 @@ inline constexpr uint32_t kOperandDepthMax = 4;
 inline constexpr uint64_t kVariableRangeMax = 1u << 16;
 /// Largest alignment: ptxas takes no more for any space.
 inline constexpr uint64_t kAlignMax = uint64_t{1} << 20;
-/// Steps followed from an inlined line to the line of the kernel: breaks cycles in hostile tables.
-inline constexpr uint32_t kInlineDepthMax = 64;
 /// Newest .version whose text this reader has seen.
 inline constexpr uint32_t kNewestMajor = 9;
 inline constexpr uint32_t kNewestMinor = 0;

@@ -133,11 +133,7 @@ const Function* Module::find(std::string_view name) const {
 }
 
 SourceLine Module::outermost(SourceLine line) const {
-  for (uint32_t step = 0; step < kInlineDepthMax; ++step) {
-    const auto found = inlined.find({line.file, line.line, line.column});
-    if (found == inlined.end()) break;
-    line = found->second;
-  }
+  while (line.site != 0) line = sites[line.site - 1];
   return line;
 }
 

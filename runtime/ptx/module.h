@@ -23,6 +23,8 @@ struct SourceLine {
   uint32_t file = 0;  ///< Key of Module::files; 0 = unknown.
   uint32_t line = 0;
   uint32_t column = 0;
+  uint32_t site = 0;  ///< Of inlined code: 1 + the index in Module::sites of where it was inlined.
+  bool operator==(const SourceLine&) const = default;
 };
 
 enum class Type : uint8_t {
@@ -162,13 +164,12 @@ struct Module {
   std::map<uint32_t, std::string> files;  ///< From .file
   std::vector<Variable> variables;        ///< .global, .const, .shared (extern), .tex ...
   std::vector<Function> functions;
-  /// (file, line, column) of inlined code to the place that it was inlined at, from .loc.
-  std::map<std::array<uint32_t, 3>, SourceLine> inlined;
+  std::vector<SourceLine> sites;  ///< Where code was inlined, from .loc; outer places come first.
   std::vector<std::string>
       warnings;  ///< "line 1: .version 9.5 is newer than the newest known, 9.0"
 
   const Function* find(std::string_view name) const;
-  /// `line` with inlining undone: the line of the kernel's own text that a person wrote.
+  /// `line` with inlining undone: the line of the kernel's own text.
   SourceLine outermost(SourceLine line) const;
 };
 

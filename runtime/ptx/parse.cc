@@ -212,18 +212,30 @@ Result<SourceLine> source_line(Cursor& in) {
 
 // .loc 2 162 3[, function_name $L__info_string6[+4], inlined_at 1 1 30]
 Status loc_directive(Cursor& in, ModuleState& state, SourceLine* line) {
-  const SourceLine here = GPUEMU_TRY(source_line(in));
-  if (line != nullptr) *line = here;
+  SourceLine here = GPUEMU_TRY(source_line(in));
+  const std::array<uint32_t, 3> key = {here.file, here.line, here.column};
   while (in.accept(',')) {
     const std::string_view attribute = GPUEMU_TRY(in.word("function_name or inlined_at"));
     if (attribute == "inlined_at") {
-      const SourceLine outer = GPUEMU_TRY(source_line(in));
-      state.module.inlined[{here.file, here.line, here.column}] = outer;
+      SourceLine outer = GPUEMU_TRY(source_line(in));
+      // The text names the outer place alone; where that was inlined itself stands in its own .loc,
+      // the last one before this.
+      if (const auto own = state.sites.find({outer.file, outer.line, outer.column});
+          own != state.sites.end())
+        outer.site = own->second;
+      std::vector<SourceLine>& sites = state.module.sites;
+      const auto last = state.sites.find(key);
+      const bool repeated =
+          last != state.sites.end() && last->second != 0 && sites[last->second - 1] == outer;
+      if (!repeated) sites.push_back(outer);
+      here.site = repeated ? last->second : static_cast<uint32_t>(sites.size());
       continue;
     }
     GPUEMU_TRY(in.word("the label of a function name"));
     if (in.accept('+')) GPUEMU_TRY(in.integer("an offset"));
   }
+  state.sites[key] = here.site;
+  if (line != nullptr) *line = here;
   return {};
 }
 

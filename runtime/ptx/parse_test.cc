@@ -169,6 +169,19 @@ TEST(PtxParse, FollowsInlinedLinesToTheKernel) {
   EXPECT_EQ(module->files.at(1), "k.cu");
 }
 
+TEST(PtxParse, TellsTheCallsOfOneInlinedFunctionApart) {
+  const auto module = parse_items(
+      ".entry k() { .loc 1 30 2\n .loc 2 7 3, function_name $L__s0, inlined_at 1 30 2\n bar.sync "
+      "0;\n"
+      ".loc 1 31 2\n .loc 2 7 3, function_name $L__s0, inlined_at 1 31 2\n bar.sync 0;\n"
+      ".loc 2 7 3\n ret; }\n");
+  ASSERT_TRUE(module) << module.error().message;
+  const auto& body = module->functions[0].body;
+  EXPECT_EQ(module->outermost(body[0].source).line, 30u);
+  EXPECT_EQ(module->outermost(body[1].source).line, 31u);
+  EXPECT_EQ(module->outermost(body[2].source).line, 7u);
+}
+
 TEST(PtxParse, PadsNestedInitialisers) {
   EXPECT_EQ(bytes_of(variable_of(".global .b8 x[2][3] = {{1}, {2, 3}};")),
             (std::vector<int>{1, 0, 0, 2, 3, 0}));

@@ -106,6 +106,7 @@ void Decoder::layout_variables() {
     } else if (variable.space == ptx::Space::Shared && !variable.is_extern && function().is_entry) {
       shared = align_up(shared, align);
       shared_[variable.name] = shared;
+      code_.shared.push_back({variable.name, shared, variable.bytes});
       shared += static_cast<uint32_t>(variable.bytes);
     } else if (variable.space == ptx::Space::Param) {
       place_param(variable, param_slots_);
@@ -113,6 +114,9 @@ void Decoder::layout_variables() {
   }
   code_.local_bytes = align_up(code_.local_bytes, 16);
   code_.param_bytes = align_up(code_.param_bytes, 16);
+  for (const ptx::Variable& variable : program_.module.variables)
+    if (const auto at = program_.shared.find(variable.name); at != program_.shared.end())
+      code_.shared.push_back({variable.name, at->second, variable.bytes});
   code_.static_shared = shared;
   code_.dynamic_offset = align_up(shared, 128);
 }

@@ -12,5 +12,6 @@
 
 #include "runtime/emulator/handlers/handlers.h"
 #include "runtime/emulator/machine/access.h"
+#include "runtime/emulator/machine/races.h"
 #include "runtime/emulator/machine/warp.h"
 #include "runtime/emulator/math/mufu.h"

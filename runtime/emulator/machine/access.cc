@@ -8,20 +8,6 @@
 namespace gpuemu::emulator {
 namespace {
 
-struct Tally {
-  uint32_t lanes = 0;  ///< That did it.
-  uint32_t first = 0;
-  void note(uint32_t lane) {
-    if (lanes == 0) first = lane;
-    lanes |= uint32_t{1} << lane;
-  }
-  uint64_t count() const { return static_cast<uint64_t>(std::popcount(lanes)); }
-};
-
-const char* verb(Access access) {
-  return access == Access::Load ? "reads" : access == Access::Store ? "writes" : "updates";
-}
-
 /// Alignment of every lane; the misaligned are reported and taken out.
 uint32_t aligned_lanes(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
                        Access access) {
@@ -104,6 +90,10 @@ uint32_t window_lanes(Warp& warp, const Ins& ins, const uint64_t* address, uint6
   return lanes & ~bad.lanes;
 }
 }  // namespace
+
+const char* verb(Access access) {
+  return access == Access::Load ? "reads" : access == Access::Store ? "writes" : "updates";
+}
 
 uint32_t resolve_global(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
                         Access access) {
@@ -206,60 +196,6 @@ void define_global(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t
       known = warp.launch->memory->find(address[lane], bytes);
     if (known->tracked) std::fill_n(known->shadow(address[lane]), bytes, uint8_t{1});
   }
-}
-
-void note_shared(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes, Access access,
-                 uint32_t lanes, uint32_t same_value) {
-  Block& block = *warp.block;
-  const bool ordered = access != Access::Atomic && (ins.flags & kOrdered) != 0;
-  if (block.warps.size() < 2 || ordered) return;
-  const uint32_t self = block.epoch << kWarpBits | (warp.index + 1);
-  Tally bad;
-  uint32_t other = 0;
-  for (uint32_t left = lanes; left != 0; left &= left - 1) {
-    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    for (uint64_t word = address[lane] / 4; word <= (address[lane] + bytes - 1) / 4; ++word) {
-      RaceWord& seen = block.race[word];
-      const bool foreign_write =
-          (seen.write >> kWarpBits) == block.epoch && (seen.write & ~kAtomicTag) != self;
-      const bool foreign_read = (seen.read >> kWarpBits) == block.epoch && seen.read != self;
-      const bool both_atomic = access == Access::Atomic && (seen.write & kAtomicTag) != 0;
-      const bool writes = access != Access::Load;
-      // Parts of a word are not told apart, so narrow stores beside each other must not count.
-      const bool narrow = bytes < 4;
-      const bool benign =
-          both_atomic || (access == Access::Store && (same_value >> lane & 1) != 0) || narrow;
-      if (foreign_write && !benign) {
-        bad.note(lane);
-        other = seen.write_pc;
-      } else if (writes && foreign_read && !narrow && access != Access::Atomic && !benign) {
-        bad.note(lane);
-        other = seen.read_pc;
-      }
-      if (writes) {
-        seen.write = self | (access == Access::Atomic ? kAtomicTag : 0);
-        seen.write_pc = ins.origin;
-      } else {
-        const bool several = (seen.read >> kWarpBits) == block.epoch && seen.read != self;
-        seen.read = several ? block.epoch << kWarpBits | kManyReaders : self;
-        seen.read_pc = ins.origin;
-      }
-    }
-  }
-  if (bad.lanes == 0) return;
-  const auto& body = warp.code().source->body;
-  const std::string what =
-      other < body.size()
-          ? body[other].text() + fmt::format(" (PTX line {})", body[other].where.line)
-          : "";
-  report(warp, ins,
-         {.kind = "race_shared",
-          .message =
-              fmt::format("{} shared memory offset {} without a barrier after another warp's {}",
-                          verb(access), address[bad.first], what),
-          .lane = bad.first,
-          .byte_offset = static_cast<int64_t>(address[bad.first]),
-          .count = bad.count()});
 }
 
 void split_generic(Warp& warp, const Ins& ins, uint64_t* address, const SpaceHandlers& handlers) {

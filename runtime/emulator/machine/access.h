@@ -7,6 +7,19 @@
 namespace gpuemu::emulator {
 
 enum class Access : uint8_t { Load, Store, Atomic };
+/// "reads", "writes" or "updates".
+const char* verb(Access access);
+
+/// Lanes that did wrong at one instruction: one finding for all of them.
+struct Tally {
+  uint32_t lanes = 0;
+  uint32_t first = 0;
+  void note(uint32_t lane) {
+    if (lanes == 0) first = lane;
+    lanes |= uint32_t{1} << lane;
+  }
+  uint64_t count() const { return static_cast<uint64_t>(std::popcount(lanes)); }
+};
 
 /// Lanes (of warp.mask) that may access `bytes` at their global address; the rest is reported.
 uint32_t resolve_global(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
@@ -20,10 +33,6 @@ uint32_t resolve_local(Warp& warp, const Ins& ins, const uint64_t* address, uint
 uint32_t resolve_param(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes);
 /// For accesses that parameters do not allow.
 void refuse_param(Warp& warp, const Ins& ins, const uint64_t* address);
-
-/// Race detector; for stores `same_value` are the lanes that write what is already there.
-void note_shared(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes, Access access,
-                 uint32_t lanes, uint32_t same_value);
 
 /// Marks stored bytes as defined.
 void define_global(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,

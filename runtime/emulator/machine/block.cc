@@ -33,10 +33,9 @@ void Block::start(uint64_t linear_index) {
            static_cast<uint32_t>(linear_index / (uint64_t{grid.x} * grid.y))};
   std::fill(shared.begin(), shared.end(), std::byte{0});
   std::fill(shared_defined.begin(), shared_defined.end(), uint8_t{0});
-  std::fill(race.begin(), race.end(), RaceWord{});
+  next_epoch();
   barriers = {};
   barriers_in_use = 0;
-  epoch = 1;
   warp_instructions = 0;
   for (uint32_t i = 0; i < warps.size(); ++i) {
     Warp& warp = warps[i];
@@ -144,49 +143,6 @@ void Block::report_stuck(const char* kind, const std::string& message) {
                      .message = message,
                      .lane = static_cast<uint32_t>(std::countr_zero(warp.alive | 0x80000000u)),
                      .fatal = true});
-}
-
-void report(Warp& warp, const Ins& ins, Incident incident) {
-  Launch& launch = *warp.launch;
-  const Code& code = warp.code();
-  const auto& body = code.source->body;
-  DeviceFinding finding;
-  finding.kind = incident.kind;
-  finding.entry = launch.entry->name;
-  finding.block = warp.block->index;
-  finding.thread = thread_of(warp, incident.lane);
-  finding.tensor = incident.tensor;
-  finding.byte_offset = incident.byte_offset;
-  finding.count = incident.count;
-  if (ins.origin < body.size()) {
-    const ptx::Instruction& instruction = body[ins.origin];
-    finding.ptx_line = instruction.where.line;
-    finding.line = instruction.source.line;
-    finding.instruction = instruction.text();
-    const auto& files = launch.program->module.files;
-    if (const auto file = files.find(instruction.source.file); file != files.end())
-      finding.file = file->second;
-  }
-  const std::string place = finding.line != 0 ? fmt::format("{}:{}", finding.file, finding.line)
-                                              : fmt::format("PTX line {}", finding.ptx_line);
-  finding.message =
-      fmt::format("{}; thread ({},{},{}) of block ({},{},{}), {}: {}", incident.message,
-                  finding.thread.x, finding.thread.y, finding.thread.z, finding.block.x,
-                  finding.block.y, finding.block.z, place, finding.instruction);
-  const std::lock_guard lock(launch.mutex);
-  for (DeviceFinding& known : launch.findings)
-    if (known.kind == finding.kind && known.ptx_line == finding.ptx_line &&
-        known.tensor == finding.tensor) {
-      known.count += incident.count;
-      if (incident.fatal) launch.stop = true;
-      if (incident.fatal) warp.block->warps[warp.index].stop_slice();
-      return;
-    }
-  if (launch.findings.size() < kFindingsMax) launch.findings.push_back(std::move(finding));
-  if (incident.fatal || launch.findings.size() >= kFindingsMax) {
-    launch.stop = true;
-    warp.stop_slice();
-  }
 }
 
 }  // namespace gpuemu::emulator

@@ -35,7 +35,7 @@ struct Ins {
   uint8_t wide = 1;     ///< Address register has 64 bits.
   uint8_t flags = 0;    ///< Family specific.
   uint8_t space = 0;    ///< ptx::Space
-  uint32_t cache = 0;   ///< Index of the allocation cached for this instruction.
+  uint32_t cache = 0;   ///< Of an access: its number, and the index of its cached allocation.
   uint32_t origin = 0;  ///< Index into Function::body.
   /// From here on so many instructions run one after the other with the same lanes: none of them
   /// has a guard, changes the flow or is a place that others jump to. 0: it must be run on its own.
@@ -62,6 +62,12 @@ struct Constant {
   bool wide = false;
 };
 
+/// A variable of shared memory, for messages.
+struct SharedVariable {
+  std::string name;
+  uint64_t offset = 0, bytes = 0;
+};
+
 struct Code;
 /// What a call copies and where it goes.
 struct CallSite {
@@ -81,6 +87,7 @@ struct Code {
   std::vector<TensorStep> tensors;
   std::vector<ParamSlot> params,
       results;  ///< In the frame's parameter area; an entry's: in its buffer.
+  std::vector<SharedVariable> shared;
   uint32_t frame_bytes = 256;
   uint32_t param_bytes = 0;  ///< Of one lane's parameter area (functions and call sites).
   uint32_t local_bytes = 0;  ///< Of one thread.

@@ -21,7 +21,7 @@ struct Program {
   std::map<std::string, uint32_t, std::less<>> shared;     ///< Offsets every function shares.
   uint32_t shared_bytes = 0;                               ///< Of those.
   bool may_spin = false;              ///< Has instructions that threads wait for each other with.
-  uint32_t cached = 0;                ///< Number of allocation caches that all instructions need.
+  uint32_t cached = 1;                ///< The next Ins::cache; 0 is of no access.
   std::vector<const Code*> callable;  ///< Function addresses are indices + 1.
 };
 

@@ -23,6 +23,7 @@ void Warp::start(const Code& entry, uint32_t warp_index, uint32_t lanes) {
   parked.clear();
   alone_ = false;
   carry = 0;
+  ++syncs;
   local_stride = 0;
   active = exists;
   mask = exists;

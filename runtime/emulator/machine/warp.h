@@ -96,6 +96,7 @@ class Warp {
   Allocation** cache = nullptr;
   std::byte* local = nullptr;  ///< Lane after lane, local_stride bytes each.
   uint32_t local_stride = 0;
+  uint32_t syncs = 0;  ///< Counts what orders the warp's lanes: shuffles, __syncwarp() ...
 
   // --- Rest ---
   WarpState state = WarpState::Done;
@@ -173,10 +174,13 @@ class Warp {
 /// tags need no further look.
 struct RaceWord {
   uint32_t write = 0, read = 0;
-  uint32_t write_pc = 0, read_pc = 0;
+  uint32_t write_site = 0, read_site = 0;       ///< Ins::cache of the instructions.
+  uint32_t writers = 0;                         ///< Warps, which wrote the same value.
+  uint32_t lanes = 0, syncs = 0;                ///< Of the last store, and Warp::syncs then.
+  uint8_t written_bytes = 0, read_bytes = 0xf;  ///< Bit per byte of the word.
 };
-inline constexpr uint32_t kWarpBits = 7;  ///< Warp index + 1, or kManyReaders; then the flag.
-inline constexpr uint32_t kManyReaders = 63;
+inline constexpr uint32_t kWarpBits = 7;  ///< Warp index + 1, or kMany; then the flag.
+inline constexpr uint32_t kMany = 63;
 inline constexpr uint32_t kAtomicTag = 64;
 inline constexpr uint32_t kEpochsMax = (uint32_t{1} << (32 - kWarpBits)) - 1;
 
@@ -226,8 +230,8 @@ struct Block {
 /// Thread index of `lane` in its block.
 Dim3 thread_of(const Warp& warp, uint32_t lane);
 
-/// One finding, folded with earlier ones of the same kind and instruction. Stops the launch when
-/// `fatal` or when the list is full.
+/// One finding, folded with earlier ones of the same kind and pair of instructions. Stops the
+/// launch when `fatal` or when the list is full.
 struct Incident {
   const char* kind = "";
   std::string message = {};
@@ -236,7 +240,17 @@ struct Incident {
   int64_t byte_offset = 0;
   uint64_t count = 1;
   bool fatal = false;
+  const ptx::Instruction* other = nullptr;  ///< The second instruction of a pair.
 };
 void report(Warp& warp, const Ins& ins, Incident incident);
+
+/// "ld.shared.f32 %f1, [%r2] at reduce.cu:11".
+std::string describe(const ptx::Module& module, const ptx::Instruction& instruction);
+/// "offset 12 ('tile'[3])" of shared memory, counting elements of `element` bytes.
+std::string shared_place(const Warp& warp, uint64_t offset, uint32_t element);
+/// Bytes of one element that a load, store or atomic accesses.
+uint32_t element_bytes(const ptx::Instruction& instruction);
+/// The instruction that `ins` is a part of.
+const ptx::Instruction& instruction_of(Warp& warp, const Ins& ins);
 
 }  // namespace gpuemu::emulator

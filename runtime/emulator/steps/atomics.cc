@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "runtime/emulator/machine/access.h"
+#include "runtime/emulator/machine/races.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator::steps {

@@ -23,7 +23,10 @@ void unsupported(Warp& warp, const Ins& ins) {
 void nothing(Warp&, const Ins&) {}
 /// Threads that order their accesses tell each other through flags, which the race detector does
 /// not follow: what came before counts as ordered.
-void fence(Warp& warp, const Ins&) { warp.block->next_epoch(); }
+void fence(Warp& warp, const Ins&) {
+  warp.block->next_epoch();
+  ++warp.syncs;
+}
 
 void branch(Warp& warp, const Ins& ins) {
   warp.diverge(warp.mask, ins.aux, static_cast<uint32_t>(ins.imm));
@@ -276,6 +279,7 @@ void special(Warp& warp, const Ins& ins) {
 void barrier(Warp& warp, const Ins& ins) {
   // Threads that have exited count as arrived: since sm_70 a barrier waits for the others alone.
   if (warp.await_parted(ins)) return;
+  ++warp.syncs;
   const uint32_t lead = first_lane(warp.mask);
   const uint32_t id = warp.u32(ins.src[0])[lead] & (kBarriers - 1);
   const auto kind = static_cast<BarrierKind>(ins.flags & 0x7f);

@@ -21,6 +21,7 @@ void for_groups(Warp& warp, const Ins& ins, uint32_t source, Exchange one) {
   uint32_t wanted = 0;
   for (uint32_t left = all; left != 0; left &= left - 1) wanted |= named[first_lane(left)];
   if (warp.await_paths(ins, wanted)) return;
+  ++warp.syncs;
   for (uint32_t left = all; left != 0;) {
     const uint32_t lead = first_lane(left);
     uint32_t group = 0;

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "runtime/emulator/machine/access.h"
+#include "runtime/emulator/machine/races.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator::steps {
@@ -17,6 +18,7 @@ void load_matrix(Warp& warp, const Ins& ins) {
            {.kind = "illegal_mask",
             .message = "ldmatrix needs all lanes of the warp",
             .lane = static_cast<uint32_t>(std::countr_zero(warp.mask))});
+  ++warp.syncs;  // .sync
   uint64_t address[kLanes];
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     const uint64_t base = ins.wide != 0 ? warp.u64(ins.src[0])[lane] : warp.u32(ins.src[0])[lane];

@@ -7,6 +7,7 @@
 
 #include "runtime/emulator/machine/access.h"
 #include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/machine/races.h"
 #include "runtime/emulator/math/dot.h"
 
 namespace gpuemu::emulator::steps {
@@ -147,6 +148,7 @@ void multiply_floats(const TensorStep& step, Matrix& a, Matrix& b, Matrix& c, in
 
 bool whole_warp(Warp& warp, const Ins& ins) {
   if (warp.await_paths(ins, kNone)) return false;
+  ++warp.syncs;
   if (warp.mask != kNone && warp.launch->checks.sync)
     report(warp, ins,
            {.kind = "illegal_mask",

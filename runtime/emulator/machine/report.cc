@@ -1,0 +1,148 @@
+// Findings: where in the source an instruction comes from, what lies at an address, and the folding
+// of what repeats.
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string_view>
+
+#include <cxxabi.h>
+
+#include "common/base/limits.h"
+#include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/machine/warp.h"
+
+namespace gpuemu::emulator {
+namespace {
+
+struct Place {
+  std::string file;
+  uint32_t line = 0;
+};
+
+std::string file_of(const ptx::Module& module, const ptx::SourceLine& line) {
+  const auto file = module.files.find(line.file);
+  return file == module.files.end() ? "" : file->second;
+}
+
+/// Headers of toolkits: a person looks for the line that uses them.
+bool is_toolkit(std::string_view file) {
+  static constexpr std::array kParts = {
+      "/usr/local/cuda", "/usr/include/", "/targets/x86_64-linux/",       "/site-packages/nvidia/",
+      "/include/cub/",   "/include/cccl", "/include/cooperative_groups/", "/triton/language/"};
+  return std::ranges::any_of(
+      kParts, [&](const char* part) { return file.find(part) != std::string_view::npos; });
+}
+
+/// The innermost line that a person wrote; the outermost where all are a toolkit's.
+Place place_of(const ptx::Module& module, const ptx::Instruction& instruction) {
+  ptx::SourceLine at = instruction.source;
+  std::string file = file_of(module, at);
+  while (at.site != 0 && is_toolkit(file)) {
+    at = module.sites[at.site - 1];
+    file = file_of(module, at);
+  }
+  return {file, at.line};
+}
+
+std::string text_of(const Place& place, const ptx::Instruction& instruction) {
+  return place.line != 0 ? fmt::format("{}:{}", place.file, place.line)
+                         : fmt::format("PTX line {}", instruction.where.line);
+}
+
+/// The last part of what a compiler made of a variable's name: "tile" of "_ZZ1kPfE4tile".
+std::string short_name(const std::string& mangled) {
+  int status = 0;
+  char* text = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
+  std::string name = text != nullptr ? text : mangled;
+  std::free(text);
+  if (const size_t scope = name.rfind("::"); scope != std::string::npos) name.erase(0, scope + 2);
+  return name;
+}
+
+void locate(DeviceFinding& finding, const ptx::Module& module, const Code& code, const Ins& ins,
+            const Incident& incident) {
+  const auto& body = code.source->body;
+  std::string place = "PTX line 0";
+  if (ins.origin < body.size()) {
+    const ptx::Instruction& instruction = body[ins.origin];
+    const Place at = place_of(module, instruction);
+    finding.ptx_line = instruction.where.line;
+    finding.file = at.file;
+    finding.line = at.line;
+    finding.instruction = instruction.text();
+    place = text_of(at, instruction);
+  }
+  if (incident.other != nullptr) {
+    const Place at = place_of(module, *incident.other);
+    finding.other_file = at.file;
+    finding.other_line = at.line;
+    finding.other_ptx_line = incident.other->where.line;
+  }
+  finding.message =
+      fmt::format("{}; thread ({},{},{}) of block ({},{},{}), {}: {}", incident.message,
+                  finding.thread.x, finding.thread.y, finding.thread.z, finding.block.x,
+                  finding.block.y, finding.block.z, place, finding.instruction);
+}
+
+bool same_pair(const DeviceFinding& a, const DeviceFinding& b) {
+  return a.kind == b.kind && a.ptx_line == b.ptx_line && a.other_ptx_line == b.other_ptx_line &&
+         a.tensor == b.tensor;
+}
+
+}  // namespace
+
+std::string describe(const ptx::Module& module, const ptx::Instruction& instruction) {
+  return instruction.text() + " at " + text_of(place_of(module, instruction), instruction);
+}
+
+const ptx::Instruction& instruction_of(Warp& warp, const Ins& ins) {
+  static const ptx::Instruction kNothing;
+  const auto& body = warp.code().source->body;
+  return ins.origin < body.size() ? body[ins.origin] : kNothing;
+}
+
+uint32_t element_bytes(const ptx::Instruction& instruction) {
+  for (const std::string& modifier : instruction.modifiers)
+    if (const auto type = ptx::type_from_name(modifier)) return std::max(1u, ptx::byte_size(*type));
+  return 1;
+}
+
+std::string shared_place(const Warp& warp, uint64_t offset, uint32_t element) {
+  const Code& entry = *warp.launch->entry;
+  for (const SharedVariable& variable : entry.shared)
+    if (offset >= variable.offset && offset - variable.offset < variable.bytes)
+      return fmt::format("offset {} ('{}'[{}])", offset, short_name(variable.name),
+                         (offset - variable.offset) / element);
+  if (offset < entry.dynamic_offset || offset >= warp.launch->shared_bytes)
+    return fmt::format("offset {}", offset);
+  return fmt::format("offset {} (dynamic, element {})", offset,
+                     (offset - entry.dynamic_offset) / element);
+}
+
+void report(Warp& warp, const Ins& ins, Incident incident) {
+  Launch& launch = *warp.launch;
+  DeviceFinding finding;
+  finding.kind = incident.kind;
+  finding.entry = launch.entry->name;
+  finding.block = warp.block->index;
+  finding.thread = thread_of(warp, incident.lane);
+  finding.tensor = incident.tensor;
+  finding.byte_offset = incident.byte_offset;
+  finding.count = incident.count;
+  locate(finding, launch.program->module, warp.code(), ins, incident);
+  const std::lock_guard lock(launch.mutex);
+  const auto known = std::ranges::find_if(
+      launch.findings, [&](const DeviceFinding& other) { return same_pair(other, finding); });
+  if (known != launch.findings.end()) {
+    known->count += incident.count;
+  } else if (launch.findings.size() < kFindingsMax) {
+    launch.findings.push_back(std::move(finding));
+  }
+  const bool full = known == launch.findings.end() && launch.findings.size() >= kFindingsMax;
+  if (incident.fatal || full) {
+    launch.stop = true;
+    warp.stop_slice();
+  }
+}
+
+}  // namespace gpuemu::emulator
