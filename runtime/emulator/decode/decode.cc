@@ -52,8 +52,7 @@ Form::Form(const ptx::Instruction& from) {
   }
   key = from.family;
   for (const std::string& modifier : rest)
-    if (modifier != "uni" && modifier != "satfinite" && modifier != "noftz")
-      key.append(".").append(modifier);
+    if (modifier != "uni" && modifier != "noftz") key.append(".").append(modifier);
   if (ftz) key += ".ftz";
   if (sat) key += ".sat";
   for (const ptx::Type type : types) key.append(".").append(ptx::name_of(type));

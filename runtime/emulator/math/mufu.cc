@@ -73,6 +73,27 @@ uint32_t rsqrt_ftz(uint32_t x) {
   const Segment& k = table[m >> 17];
   return pack(0, -h - 1, sum(k, m & 0x1ffff, 14, 2, -1) >> 16);  // sum in 2^-40
 }
+// The seeds of f64 read and return the high word: the same sums for 20 bits of fraction.
+uint32_t rcp_high(uint32_t x) {
+  const uint32_t s = x & kSign, m = (x & 0xfffff) << 3;
+  const int32_t e = int32_t(x >> 20 & 2047) - 1023;
+  if (e == 1024) return m ? kNan : s;
+  if (e == -1023) return s | 0x7ff00000;
+  const int64_t y = sum(kRcp[m >> 16], (m & 0xffff) << 1, 14, 1, 4046) >> 19;  // y in 2^-21
+  if (e >= 1022 && !(e == 1022 && y == 1 << 21)) return s;
+  return s | uint32_t(((-e - 1 + 1022) << 20) + int32_t(y));
+}
+uint32_t rsqrt_high(uint32_t x) {
+  const uint32_t m = (x & 0xfffff) << 3;
+  const int32_t e = int32_t(x >> 20 & 2047) - 1023, h = e >> 1;
+  if (e == 1024 && m) return kNan;
+  if (e == -1023) return (x & kSign) | 0x7ff00000;
+  if (x & kSign) return kNan;
+  if (e == 1024) return 0;
+  if (!(e & 1) && !m) return uint32_t(1023 - h) << 20;
+  const Segment& k = (e & 1 ? kRsqrt2 : kRsqrt1)[m >> 17];
+  return uint32_t((1021 - h) << 20) + uint32_t(sum(k, m & 0x1ffff, 14, 2, -1) >> 19);
+}
 uint32_t sqrt_ftz(uint32_t x) {
   uint32_t s = x & kSign, m = x & 0x7fffff;
   int32_t e = int32_t(x >> 23 & 255) - 127;

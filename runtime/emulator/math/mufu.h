@@ -21,4 +21,8 @@ uint32_t ex2(uint32_t x);
 uint32_t sin(uint32_t x);
 uint32_t cos(uint32_t x);
 
+/// High words of rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 from the operand's; the low one is 0.
+uint32_t rcp_high(uint32_t x);
+uint32_t rsqrt_high(uint32_t x);
+
 }  // namespace gpuemu::emulator::mufu
