@@ -18,6 +18,7 @@ constexpr DeviceKindRow kDeviceKinds[] = {
     {"race", FindingKind::DataRace, false},
     {"barrier_divergence", FindingKind::BarrierDivergence, false},
     {"illegal_mask", FindingKind::IllegalSync, false},
+    {"mbarrier", FindingKind::IllegalSync, false},
     {"deadlock", FindingKind::IllegalSync, true},
     {"timeout", FindingKind::Timeout, true},
     {"trap", FindingKind::Trap, true},

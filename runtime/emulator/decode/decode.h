@@ -113,6 +113,7 @@ bool decode_memory(Decoder& decoder, const ptx::Instruction& instruction, const 
 bool decode_control(Decoder& decoder, const ptx::Instruction& instruction, const Form& form);
 bool decode_warp(Decoder& decoder, const ptx::Instruction& instruction, const Form& form);
 bool decode_atomic(Decoder& decoder, const ptx::Instruction& instruction, const Form& form);
+bool decode_async(Decoder& decoder, const ptx::Instruction& instruction, const Form& form);
 bool decode_tensor(Decoder& decoder, const ptx::Instruction& instruction, const Form& form);
 
 }  // namespace gpuemu::emulator

@@ -50,7 +50,8 @@ bool Decoder::try_families(const Instruction& instruction, const Form& form) {
     return comparison(instruction, form);
   return pure(instruction, form) || decode_memory(*this, instruction, form) ||
          decode_control(*this, instruction, form) || decode_warp(*this, instruction, form) ||
-         decode_atomic(*this, instruction, form) || decode_tensor(*this, instruction, form);
+         decode_atomic(*this, instruction, form) || decode_async(*this, instruction, form) ||
+         decode_tensor(*this, instruction, form);
 }
 
 bool Decoder::pure(const Instruction& instruction, const Form& form) {

@@ -171,38 +171,11 @@ bool decode_matrix(Decoder& d, const Instruction& in, const Form& form) {
   ins.cache = d.program().cached++;
   return true;
 }
-
-bool decode_copy(Decoder& d, const Instruction& in, const Form& form) {
-  if (form.has("commit_group") || form.has("wait_group") || form.has("wait_all"))
-    return d.emit(steps::nothing), true;
-  if (form.has("bulk") || form.has("mbarrier") || in.operands.size() < 3) return false;
-  uint32_t to = 0, from = 0;
-  int64_t to_offset = 0, from_offset = 0;
-  uint8_t to_wide = 1, from_wide = 1;
-  d.address(to, to_offset, to_wide, in.operands[0]);
-  d.address(from, from_offset, from_wide, in.operands[1]);
-  if (from_wide == 0 || in.operands[2].kind != Operand::Kind::Integer) return false;
-  const uint32_t size =
-      d.source(in.operands.size() > 3 ? in.operands[3] : in.operands[2], Slot::Narrow, Type::U32);
-  const uint32_t moved = d.temp(Slot::Wide),
-                 step = d.constant(static_cast<uint64_t>(from_offset), true);
-  Ins& add = d.emit(handlers().at("add.u64").run);
-  add.src = {from, step, 0, 0};
-  add.dst = moved;
-  Ins& ins = d.emit(steps::copy_async);
-  ins.src = {to, moved, size, 0};
-  ins.imm = to_offset;
-  ins.wide = to_wide;
-  ins.count = static_cast<uint8_t>(in.operands[2].bits);
-  ins.cache = d.program().cached++;
-  return true;
-}
 }  // namespace
 
 bool decode_memory(Decoder& d, const Instruction& in, const Form& form) {
   if (in.family == "ld" || in.family == "ldu") return decode_access(d, in, form, true);
   if (in.family == "ldmatrix") return decode_matrix(d, in, form);
-  if (in.family == "cp" && form.has("async")) return decode_copy(d, in, form);
   if (in.family == "st") return decode_access(d, in, form, false);
   if (in.family == "cvta" || in.family == "isspacep" || in.family == "mapa") {
     if (in.operands.size() < 2) return false;

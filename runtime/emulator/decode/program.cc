@@ -22,6 +22,9 @@ void each_variable(const ptx::Module& module, const Visit& visit) {
 bool waits_for_threads(const ptx::Instruction& instruction) {
   static constexpr std::array kOrdered = {"volatile", "acquire", "relaxed", "mmio"};
   if (instruction.family == "atom" || instruction.family == "nanosleep") return true;
+  if (instruction.family == "mbarrier" &&
+      (instruction.has("test_wait") || instruction.has("try_wait")))
+    return true;
   return instruction.family == "ld" &&
          std::ranges::any_of(instruction.modifiers, [](const std::string& modifier) {
            return std::ranges::find(kOrdered, modifier) != kOrdered.end();

@@ -69,6 +69,34 @@ void report_undefined(Warp& warp, const Ins& ins, const Tally& bad, const std::s
           .count = bad.count()});
 }
 
+/// Lanes whose bytes a copy has not brought yet.
+void report_in_flight(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+                      uint32_t lanes) {
+  const uint8_t* shadow = warp.block->shared_defined.data();
+  Tally bad;
+  uint64_t where = 0;
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    const uint8_t* begin = shadow + address[lane];
+    const uint8_t* found = std::find(begin, begin + bytes, kInFlight);
+    if (found == begin + bytes) continue;
+    if (bad.lanes == 0) where = static_cast<uint64_t>(found - shadow);
+    bad.note(lane);
+  }
+  if (bad.lanes == 0) return;
+  const ptx::Instruction* copy = copy_in_flight(*warp.block, static_cast<uint32_t>(where));
+  report(warp, ins,
+         {.kind = "race_async",
+          .message = fmt::format(
+              "reads shared memory {} before {} has been waited for",
+              shared_place(warp, where, element_bytes(instruction_of(warp, ins))),
+              copy != nullptr ? describe(warp.launch->program->module, *copy) : "a copy to it"),
+          .lane = bad.first,
+          .byte_offset = static_cast<int64_t>(where),
+          .count = bad.count(),
+          .other = copy});
+}
+
 /// Lanes inside a window of `size` bytes.
 uint32_t window_lanes(Warp& warp, const Ins& ins, const uint64_t* address, uint64_t size,
                       uint32_t bytes, std::pair<const char*, Access> what) {
@@ -139,6 +167,7 @@ uint32_t resolve_shared(Warp& warp, const Ins& ins, const uint64_t* address, uin
   }
   if (bad.lanes != 0)
     report_undefined(warp, ins, bad, "shared memory", static_cast<int64_t>(address[bad.first]));
+  report_in_flight(warp, ins, address, bytes, lanes);
   return lanes;
 }
 

@@ -36,6 +36,8 @@ void Block::start(uint64_t linear_index) {
   next_epoch();
   barriers = {};
   barriers_in_use = 0;
+  mbarriers.clear();
+  bulk.clear();
   warp_instructions = 0;
   for (uint32_t i = 0; i < warps.size(); ++i) {
     Warp& warp = warps[i];
@@ -79,8 +81,25 @@ void Block::finish() {
   const bool stuck =
       std::ranges::any_of(warps, [](const Warp& w) { return w.state == WarpState::AtBarrier; });
   if (stuck && !launch->stop.load()) report_stuck("deadlock", "no thread of the block can go on");
+  report_unfinished_copy();
   for (const Warp& warp : warps)
     launch->executed.fetch_add(warp.executed, std::memory_order_relaxed);
+}
+
+/// Shared memory is gone when the block ends, whatever still reads or writes it.
+void Block::report_unfinished_copy() {
+  const BulkCopy* copy = launch->stop.load() ? nullptr : unfinished_bulk(*this);
+  if (copy == nullptr) return;
+  Warp& warp = warps.front();
+  if (launch->checks.race)
+    report(warp, warp.next_instruction(),
+           {.kind = "race_async",
+            .message = "the block ends before this copy has been waited for",
+            .lane = copy->lane,
+            .at = copy->source});
+  for (Warp& any : warps)
+    for (size_t i = 0; any.copies != nullptr && i < any.copies->bulk.size(); ++i)
+      arrive(nullptr, any.copies->bulk[i]);
 }
 
 void Block::take_turns(Warp& warp) {

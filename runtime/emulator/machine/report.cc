@@ -63,8 +63,8 @@ void locate(DeviceFinding& finding, const ptx::Module& module, const Code& code,
             const Incident& incident) {
   const auto& body = code.source->body;
   std::string place = "PTX line 0";
-  if (ins.origin < body.size()) {
-    const ptx::Instruction& instruction = body[ins.origin];
+  if (incident.at != nullptr || ins.origin < body.size()) {
+    const ptx::Instruction& instruction = incident.at != nullptr ? *incident.at : body[ins.origin];
     const Place at = place_of(module, instruction);
     finding.ptx_line = instruction.where.line;
     finding.file = at.file;

@@ -21,6 +21,7 @@ void Warp::start(const Code& entry, uint32_t warp_index, uint32_t lanes) {
   depth = 0;
   stack.clear();
   parked.clear();
+  copies.reset();
   alone_ = false;
   carry = 0;
   ++syncs;

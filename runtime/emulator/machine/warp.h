@@ -7,12 +7,14 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "runtime/device/device.h"
+#include "runtime/emulator/machine/async.h"
 #include "runtime/emulator/machine/ins.h"
 #include "runtime/emulator/machine/memory.h"
 
@@ -111,6 +113,7 @@ class Warp {
   std::vector<Path> parked;  ///< The paths other than the current one.
   std::vector<std::byte> local_storage;
   std::vector<uint8_t> local_defined;
+  std::unique_ptr<WarpCopies> copies;  ///< None until it starts one.
 
   uint32_t* u32(uint32_t offset) { return reinterpret_cast<uint32_t*>(regs + offset); }
   uint64_t* u64(uint32_t offset) { return reinterpret_cast<uint64_t*>(regs + offset); }
@@ -202,6 +205,8 @@ struct Block {
   uint32_t epoch = 1;
   uint32_t barriers_in_use = 0;  ///< Bit per barrier with arrivals.
   std::array<Barrier, kBarriers> barriers;
+  std::map<uint32_t, uint64_t> mbarriers;  ///< Those that are initialised, and their words.
+  std::vector<BulkCopy> bulk;              ///< Under way, to signal an mbarrier of this block.
   std::vector<Allocation*> cache;
   uint64_t warp_instructions = 0;
   uint64_t clock = 0;
@@ -222,6 +227,7 @@ struct Block {
   void finish();
   bool over_budget();
   void take_turns(Warp& warp);
+  void report_unfinished_copy();
   void report_stuck(const char* kind, const std::string& message);
 
   uint32_t unchecked_ = 0;  ///< Slices since the last look at the clock.
@@ -241,6 +247,7 @@ struct Incident {
   uint64_t count = 1;
   bool fatal = false;
   const ptx::Instruction* other = nullptr;  ///< The second instruction of a pair.
+  const ptx::Instruction* at = nullptr;     ///< Whose line it is, if not the one that reports.
 };
 void report(Warp& warp, const Ins& ins, Incident incident);
 

@@ -5,6 +5,7 @@
 
 #include "runtime/emulator/machine/access.h"
 #include "runtime/emulator/machine/races.h"
+#include "runtime/emulator/steps/async.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator::steps {
@@ -177,6 +178,17 @@ void on_local(Warp& warp, const Ins& ins, const uint64_t* address) {
   apply(warp, ins, host, lanes);
 }
 }  // namespace
+
+void update_atomically(const Ins& ins, std::byte* to, uint64_t operand, bool global) {
+  const auto host = reinterpret_cast<uint64_t>(to);
+  const Operands with{operand, 0, global};
+  if (ins.count == 8)
+    update<uint64_t>(ins, host, with);
+  else if (ins.count == 4)
+    update<uint32_t>(ins, host, with);
+  else
+    update<uint16_t>(ins, host, with);
+}
 
 void atomic(Warp& warp, const Ins& ins) {
   uint64_t address[kLanes];

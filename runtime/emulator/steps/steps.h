@@ -39,6 +39,16 @@ void transpose_matrix(Warp& warp, const Ins& ins);
 void multiply_matrices(Warp& warp, const Ins& ins);  ///< list: TensorStep.
 void move_fragment(Warp& warp, const Ins& ins);      ///< wmma.load and wmma.store
 void copy_async(Warp& warp, const Ins& ins);
+void commit_copies(Warp& warp, const Ins& ins);  ///< cp.async.commit_group
+void wait_copies(Warp& warp, const Ins& ins);    ///< imm: groups that may stay under way.
+void arrive_copies(Warp& warp, const Ins& ins);  ///< cp.async.mbarrier.arrive; flags: noinc.
+void copy_bulk(Warp& warp, const Ins& ins);      ///< flags: BulkForm.
+void prefetch_bulk(Warp& warp, const Ins& ins);
+void commit_bulk(Warp& warp, const Ins& ins);
+void wait_bulk(Warp& warp, const Ins& ins);
+void mbarrier(Warp& warp, const Ins& ins);  ///< flags: MbarrierKind; aux: its options.
+void wait_mbarrier(Warp& warp, const Ins& ins);
+void count_mbarrier(Warp& warp, const Ins& ins);  ///< mbarrier.pending_count
 void add_carry(Warp& warp, const Ins& ins);
 void atomic(Warp& warp, const Ins& ins);
 
@@ -89,6 +99,13 @@ enum class VoteKind : uint8_t { All, Any, Uni, Ballot };
 enum class ReduceKind : uint8_t { Add, MinS, MaxS, MinU, MaxU, And, Or, Xor };
 enum class ShuffleKind : uint8_t { Up, Down, Bfly, Idx };
 enum class AtomicKind : uint8_t { Add, Min, Max, And, Or, Xor, Exch, Cas, Inc, Dec };
+enum class MbarrierKind : uint8_t { Init, Inval, Arrive, ExpectTx, CompleteTx };
+/// Ins::aux of mbarrier.
+inline constexpr uint32_t kDrop = 1, kNoComplete = 2, kArriveExpect = 4;
+/// Ins::aux of its waits.
+inline constexpr uint32_t kByParity = 1, kMayBlock = 2;
+/// Ins::flags of cp.async.bulk.
+inline constexpr uint8_t kBulkToShared = 1, kBulkFromShared = 2, kBulkMulticast = 4;
 inline constexpr uint8_t kSub = 1, kCarryIn = 2, kCarryOut = 4;
 
 }  // namespace gpuemu::emulator::steps

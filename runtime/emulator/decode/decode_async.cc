@@ -1,0 +1,249 @@
+// Asynchronous copies and the mbarriers that they signal.
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "runtime/emulator/decode/decode.h"
+#include "runtime/emulator/steps/steps.h"
+
+namespace gpuemu::emulator {
+using ptx::Instruction;
+using ptx::Operand;
+using ptx::Type;
+namespace {
+
+/// The whole address in one 64-bit register.
+uint32_t whole_address(Decoder& d, const Operand& operand) {
+  const Operand& inner = operand.elements.empty() ? operand : operand.elements[0];
+  const uint32_t base = d.source(inner, Slot::Wide, Type::U64);
+  if (&inner == &operand || operand.offset == 0) return base;
+  const uint32_t step = d.constant(static_cast<uint64_t>(operand.offset), true);
+  const uint32_t sum = d.temp(Slot::Wide);
+  Ins& add = d.emit(handlers().at("add.u64").run);
+  add.src = {base, step, 0, 0};
+  add.dst = sum;
+  return sum;
+}
+
+bool is_predicate(const Decoder& d, const Operand& operand) {
+  return operand.kind == Operand::Kind::Register && d.slot_of(operand) == Slot::Pred;
+}
+
+/// Modifiers of cp.async that only say where data may be cached.
+bool cache_modifier(const std::string& name) {
+  static constexpr std::array kKnown = {"async", "ca", "cg", "shared", "shared::cta", "global"};
+  return std::ranges::find(kKnown, name) != kKnown.end() || name.starts_with("L2::");
+}
+
+/// [to], [from], bytes {, bytes to read or predicate to read none} {, cache policy}
+bool decode_copy(Decoder& d, const Instruction& in, const Form& form) {
+  if (!std::ranges::all_of(form.rest, cache_modifier)) return false;
+  const size_t hints = form.has("L2::cache_hint") ? 1 : 0;
+  if (in.operands.size() < 3 + hints || in.operands.size() > 4 + hints) return false;
+  if (in.operands[2].kind != Operand::Kind::Integer) return false;
+  const uint64_t bytes = in.operands[2].bits;
+  if (bytes != 16 && (form.has("cg") || (bytes != 4 && bytes != 8))) return false;
+  uint32_t to = 0;
+  int64_t offset = 0;
+  uint8_t wide = 1;
+  d.address(to, offset, wide, in.operands[0]);
+  const uint32_t from = whole_address(d, in.operands[1]);
+  uint32_t size = d.constant(bytes, false);
+  if (in.operands.size() == 4 + hints && is_predicate(d, in.operands[3])) {
+    const uint32_t ignored = d.source(in.operands[3], Slot::Pred, Type::Pred);
+    const uint32_t none = d.constant(0, false), all = size;
+    size = d.temp(Slot::Narrow);
+    Ins& choose = d.emit(handlers().at("selp.b32").run);
+    choose.src = {none, all, ignored, 0};
+    choose.dst = size;
+  } else if (in.operands.size() == 4 + hints) {
+    size = d.source(in.operands[3], Slot::Narrow, Type::U32);
+  }
+  Ins& ins = d.emit(steps::copy_async);
+  ins.src = {to, from, size, 0};
+  ins.imm = offset;
+  ins.wide = wide;
+  ins.count = static_cast<uint8_t>(bytes);
+  ins.cache = d.program().cached++;
+  return true;
+}
+
+/// wait_group N, wait_group.read N, wait_all
+bool decode_wait(Decoder& d, const Instruction& in, const Form& form) {
+  const bool all = form.has("wait_all"), bulk = form.has("bulk");
+  if (!all && (in.operands.size() != 1 || in.operands[0].kind != Operand::Kind::Integer))
+    return false;
+  Ins& ins = d.emit(bulk ? steps::wait_bulk : steps::wait_copies);
+  ins.imm = all ? -1 : static_cast<int64_t>(in.operands[0].bits);
+  return true;
+}
+
+bool decode_arrival_of_copies(Decoder& d, const Instruction& in, const Form& form) {
+  if (!form.has("arrive") || in.operands.size() != 1) return false;
+  uint32_t base = 0;
+  int64_t offset = 0;
+  uint8_t wide = 1;
+  d.address(base, offset, wide, in.operands[0]);
+  Ins& ins = d.emit(steps::arrive_copies);
+  ins.src[0] = base;
+  ins.imm = offset;
+  ins.wide = wide;
+  ins.flags = form.has("noinc") ? 1 : 0;
+  return true;
+}
+
+std::optional<steps::AtomicKind> reduction(const Form& form) {
+  using steps::AtomicKind;
+  static const std::map<std::string_view, AtomicKind> kKinds = {
+      {"add", AtomicKind::Add}, {"min", AtomicKind::Min}, {"max", AtomicKind::Max},
+      {"and", AtomicKind::And}, {"or", AtomicKind::Or},   {"xor", AtomicKind::Xor},
+      {"inc", AtomicKind::Inc}, {"dec", AtomicKind::Dec}};
+  for (const std::string& modifier : form.rest)
+    if (const auto found = kKinds.find(modifier); found != kKinds.end()) return found->second;
+  return std::nullopt;
+}
+
+/// Spaces in the order of their operands.
+std::vector<std::string> spaces_of(const Form& form) {
+  std::vector<std::string> out;
+  for (const std::string& modifier : form.rest)
+    if (modifier == "global" || modifier.starts_with("shared::")) out.push_back(modifier);
+  return out;
+}
+
+bool decode_bulk(Decoder& d, const Instruction& in, const Form& form) {
+  if (form.has("tensor") || form.has("cp_mask") || form.has("ignore_oob")) return false;
+  const size_t hints = form.has("L2::cache_hint") ? 1 : 0;
+  if (form.has("prefetch")) {
+    if (in.operands.size() != 2 + hints) return false;
+    const uint32_t from = whole_address(d, in.operands[0]);
+    const uint32_t bytes = d.source(in.operands[1], Slot::Narrow, Type::U32);
+    d.emit(steps::prefetch_bulk).src = {from, bytes, 0, 0};
+    return true;
+  }
+  const std::vector<std::string> spaces = spaces_of(form);
+  const bool signals = form.has("mbarrier::complete_tx::bytes");
+  const bool multicast = form.has("multicast::cluster"), reduces = form.has("reduce");
+  if (spaces.size() != 2 || (signals == form.has("bulk_group"))) return false;
+  const bool to_shared = spaces[0] != "global", from_shared = spaces[1] != "global";
+  if (to_shared != signals || (!to_shared && !from_shared)) return false;
+  if (in.operands.size() != 3 + hints + (signals ? 1 : 0) + (multicast ? 1 : 0)) return false;
+  uint32_t how = 0;
+  if (reduces) {
+    const auto kind = reduction(form);
+    const uint32_t bytes = ptx::byte_size(form.type());
+    if (!kind || (bytes != 2 && bytes != 4 && bytes != 8)) return false;
+    how = static_cast<uint32_t>(*kind) | static_cast<uint32_t>(form.type()) << 8 |
+          (to_shared ? 0u : 1u << 16);
+  }
+  const uint32_t to = whole_address(d, in.operands[0]), from = whole_address(d, in.operands[1]);
+  const uint32_t bytes = d.source(in.operands[2], Slot::Narrow, Type::U32);
+  const uint32_t barrier = signals ? whole_address(d, in.operands[3]) : d.constant(0, true);
+  const uint32_t list = multicast ? d.list({d.source(in.operands[4], Slot::Narrow, Type::U16)}) : 0;
+  Ins& ins = d.emit(steps::copy_bulk);
+  ins.src = {to, from, bytes, barrier};
+  ins.list = list;
+  ins.aux = how;
+  ins.flags = static_cast<uint8_t>((to_shared ? steps::kBulkToShared : 0) |
+                                   (from_shared ? steps::kBulkFromShared : 0) |
+                                   (multicast ? steps::kBulkMulticast : 0));
+  ins.cache = d.program().cached++;
+  return true;
+}
+
+/// Modifiers of mbarrier that order accesses or name the space of the address.
+bool order_modifier(const std::string& name) {
+  static constexpr std::array kKnown = {"relaxed", "acquire",     "release", "cta",
+                                        "cluster", "shared::cta", "shared",  "shared::cluster"};
+  return std::ranges::find(kKnown, name) != kKnown.end();
+}
+
+bool emit_mbarrier(Decoder& d, const Operand& where, Handler run, std::array<uint32_t, 2> rest) {
+  uint32_t base = 0;
+  int64_t offset = 0;
+  uint8_t wide = 1;
+  d.address(base, offset, wide, where);
+  Ins& ins = d.emit(run);
+  ins.src = {base, rest[0], 0, 0};
+  ins.imm = offset;
+  ins.wide = wide;
+  ins.dst = rest[1];
+  return true;
+}
+
+bool decode_arrive(Decoder& d, const Instruction& in, const Form& form) {
+  // The state may be left away where the mbarrier can be another block's.
+  const bool state = in.operands[0].kind != Operand::Kind::Address;
+  const size_t at = state ? 1 : 0;
+  const bool expects = form.has("expect_tx");
+  if (in.operands.size() < at + 1 + (expects ? 1 : 0) || in.operands.size() > at + 2) return false;
+  const uint32_t count = in.operands.size() > at + 1
+                             ? d.source(in.operands[at + 1], Slot::Narrow, Type::U32)
+                             : d.constant(1, false);
+  const bool kept = state && in.operands[0].kind == Operand::Kind::Register;
+  const uint32_t out = kept ? d.destination(in.operands[0], Slot::Wide) : kTrueOffset;
+  emit_mbarrier(d, in.operands[at], steps::mbarrier, {count, out});
+  Ins& ins = d.code().ins.back();
+  ins.flags = static_cast<uint8_t>(steps::MbarrierKind::Arrive);
+  ins.aux = (form.has("arrive_drop") ? steps::kDrop : 0) |
+            (form.has("noComplete") ? steps::kNoComplete : 0) |
+            (expects ? steps::kArriveExpect : 0);
+  return true;
+}
+
+bool decode_wait_mbarrier(Decoder& d, const Instruction& in, const Form& form) {
+  const bool may_block = form.has("try_wait"), parity = form.has("parity");
+  if (in.operands.size() != 3 && !(may_block && in.operands.size() == 4)) return false;
+  const uint32_t phase = parity ? d.source(in.operands[2], Slot::Narrow, Type::U32)
+                                : d.source(in.operands[2], Slot::Wide, Type::B64);
+  const uint32_t out = d.destination(in.operands[0], Slot::Pred);
+  emit_mbarrier(d, in.operands[1], steps::wait_mbarrier, {phase, out});
+  d.code().ins.back().aux = (parity ? steps::kByParity : 0) | (may_block ? steps::kMayBlock : 0);
+  return true;
+}
+
+bool decode_mbarrier(Decoder& d, const Instruction& in, const Form& form) {
+  using steps::MbarrierKind;
+  static constexpr std::array kOps = {"init",      "inval",       "arrive",       "arrive_drop",
+                                      "expect_tx", "complete_tx", "test_wait",    "try_wait",
+                                      "parity",    "noComplete",  "pending_count"};
+  const auto known = [](const std::string& name) {
+    return order_modifier(name) || std::ranges::find(kOps, name) != kOps.end();
+  };
+  if (in.operands.empty() || !std::ranges::all_of(form.rest, known)) return false;
+  if (form.has("arrive") || form.has("arrive_drop")) return decode_arrive(d, in, form);
+  if (form.has("test_wait") || form.has("try_wait")) return decode_wait_mbarrier(d, in, form);
+  if (form.has("pending_count")) {
+    if (in.operands.size() != 2) return false;
+    const uint32_t state = d.source(in.operands[1], Slot::Wide, Type::B64);
+    const uint32_t out = d.destination(in.operands[0], Slot::Narrow);
+    Ins& ins = d.emit(steps::count_mbarrier);
+    ins.src[0] = state;
+    ins.dst = out;
+    return true;
+  }
+  const bool inval = form.has("inval");
+  if (in.operands.size() != (inval ? 1u : 2u)) return false;
+  const uint32_t count = inval ? kTrueOffset : d.source(in.operands[1], Slot::Narrow, Type::U32);
+  emit_mbarrier(d, in.operands[0], steps::mbarrier, {count, kTrueOffset});
+  d.code().ins.back().flags =
+      static_cast<uint8_t>(inval                   ? MbarrierKind::Inval
+                           : form.has("init")      ? MbarrierKind::Init
+                           : form.has("expect_tx") ? MbarrierKind::ExpectTx
+                                                   : MbarrierKind::CompleteTx);
+  return true;
+}
+}  // namespace
+
+bool decode_async(Decoder& d, const Instruction& in, const Form& form) {
+  if (in.family == "mbarrier") return decode_mbarrier(d, in, form);
+  if (in.family != "cp" || !form.has("async")) return false;
+  if (form.has("commit_group"))
+    return d.emit(form.has("bulk") ? steps::commit_bulk : steps::commit_copies), true;
+  if (form.has("wait_group") || form.has("wait_all")) return decode_wait(d, in, form);
+  if (form.has("bulk")) return decode_bulk(d, in, form);
+  if (form.has("mbarrier")) return decode_arrival_of_copies(d, in, form);
+  return decode_copy(d, in, form);
+}
+
+}  // namespace gpuemu::emulator

@@ -1,0 +1,33 @@
+// What the steps of asynchronous copies and mbarriers share.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "runtime/emulator/machine/async.h"
+#include "runtime/emulator/machine/cluster.h"
+#include "runtime/emulator/machine/warp.h"
+
+namespace gpuemu::emulator::steps {
+
+/// One lane's address of an mbarrier.
+struct LaneAddress {
+  uint32_t lane = 0;
+  uint64_t address = 0;
+};
+
+inline WarpCopies& copies_of(Warp& warp) {
+  if (warp.copies == nullptr) warp.copies = std::make_unique<WarpCopies>();
+  return *warp.copies;
+}
+
+/// The address in src[0] plus the offset in imm.
+LaneAddress address_of(Warp& warp, const Ins& ins, uint32_t lane);
+/// The mbarrier there, or a report of what is there instead.
+std::optional<SharedPlace> locate_mbarrier(Warp& warp, const Ins& ins, LaneAddress at);
+void report_mbarrier(Warp& warp, const Ins& ins, LaneAddress at, const std::string& what);
+/// What `atom` and `red` do to one element; `ins` has their kind, type and size.
+void update_atomically(const Ins& ins, std::byte* to, uint64_t operand, bool global);
+
+}  // namespace gpuemu::emulator::steps

@@ -1,0 +1,195 @@
+// cp.async.bulk and cp.reduce.async.bulk: one lane moves a whole piece of memory.
+#include <bit>
+#include <cstring>
+
+#include "runtime/emulator/machine/access.h"
+#include "runtime/emulator/machine/races.h"
+#include "runtime/emulator/steps/async.h"
+#include "runtime/emulator/steps/steps.h"
+
+namespace gpuemu::emulator::steps {
+namespace {
+constexpr uint64_t kBulkAlign = 16;
+
+uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
+
+/// Operands of one lane.
+struct Operands {
+  uint32_t lane;
+  uint64_t to, from, bytes, barrier;
+};
+
+bool global_end(Warp& warp, const Ins& ins, uint32_t lane, uint64_t address, uint64_t bytes) {
+  Memory& memory = *warp.launch->memory;
+  const Allocation* near = memory.nearest(address);
+  Incident incident{
+      .lane = lane,
+      .tensor = near != nullptr ? near->name : "",
+      .byte_offset = near != nullptr ? static_cast<int64_t>(address - near->base) : 0};
+  if (address % kBulkAlign != 0) {
+    incident.kind = "misaligned";
+    incident.message =
+        fmt::format("copies from or to {:#x}, which is not a multiple of {}", address, kBulkAlign);
+  } else if (memory.find(address, bytes) == nullptr) {
+    incident.kind = "out_of_bounds";
+    incident.message =
+        near == nullptr
+            ? fmt::format("copies {} bytes at {:#x}, which belongs to no tensor", bytes, address)
+            : fmt::format("copies {} bytes at byte offset {} of '{}', which has {} bytes", bytes,
+                          incident.byte_offset, near->name, near->bytes);
+  } else {
+    return true;
+  }
+  report(warp, ins, std::move(incident));
+  return false;
+}
+
+std::optional<BulkEnd> end_of(Warp& warp, const Ins& ins, const Operands& with, bool source) {
+  const uint64_t address = source ? with.from : with.to;
+  if ((ins.flags & (source ? kBulkFromShared : kBulkToShared)) == 0) {
+    if (!global_end(warp, ins, with.lane, address, with.bytes)) return std::nullopt;
+    return BulkEnd{nullptr, address};
+  }
+  const auto at = locate_shared(warp, ins, address, with.lane, with.bytes);
+  if (!at) return std::nullopt;
+  return BulkEnd{at->block, at->offset};
+}
+
+bool size_is_right(Warp& warp, const Ins& ins, const Operands& with) {
+  if (with.bytes % kBulkAlign == 0) return true;
+  report(warp, ins,
+         {.kind = "misaligned",
+          .message = fmt::format("copies {} bytes; the size has to be a multiple of {}", with.bytes,
+                                 kBulkAlign),
+          .lane = with.lane});
+  return false;
+}
+
+/// For the race detector the whole destination is written when the copy starts.
+void note_target(Warp& warp, const Ins& ins, const BulkCopy& copy) {
+  if (copy.to.block == nullptr) return;
+  if (warp.launch->checks.race && copy.to.block == warp.block) {
+    const uint32_t all = warp.mask;
+    warp.mask = uint32_t{1} << copy.lane;
+    uint64_t address[kLanes] = {};
+    for (uint64_t at = 0; at < copy.bytes; at += kBulkAlign) {
+      address[copy.lane] = copy.to.at + at;
+      note_shared(warp, ins, address, kBulkAlign, Access::Store, warp.mask, 0);
+    }
+    warp.mask = all;
+  }
+  if (warp.launch->checks.init)
+    std::memset(copy.to.block->shared_defined.data() + copy.to.at, kInFlight, copy.bytes);
+}
+
+void combine(uint32_t how, std::byte* to, const std::byte* from, uint64_t bytes) {
+  Ins ins;
+  ins.flags = static_cast<uint8_t>(how & 0xff);
+  ins.aux = how >> 8 & 0xff;
+  ins.count = static_cast<uint8_t>(ptx::byte_size(static_cast<ptx::Type>(ins.aux)));
+  for (uint64_t at = 0; at < bytes; at += ins.count) {
+    uint64_t operand = 0;
+    std::memcpy(&operand, from + at, ins.count);
+    update_atomically(ins, to + at, operand, (how >> 16) != 0);
+  }
+}
+
+/// The same offset in every block of the mask, with that block's mbarrier.
+void multicast(Warp& warp, const Ins& ins, const BulkCopy& copy) {
+  const uint32_t blocks = warp.u32(warp.lists[ins.list])[copy.lane];
+  for (uint32_t left = blocks & 0xffff; left != 0; left &= left - 1) {
+    Block* block = block_of(warp, uint64_t{first_lane(left) + 1} << kRankShift);
+    if (block == nullptr) {
+      report(warp, ins,
+             {.kind = "out_of_bounds",
+              .message = fmt::format("copies to block {} of the cluster, which has fewer",
+                                     first_lane(left)),
+              .lane = copy.lane});
+      continue;
+    }
+    BulkCopy one = copy;
+    one.to.block = block;
+    note_target(warp, ins, one);
+    block->bulk.push_back(std::move(one));
+  }
+}
+
+void start(Warp& warp, const Ins& ins, const Operands& with) {
+  if (!size_is_right(warp, ins, with) || with.bytes == 0) return;
+  const auto to = end_of(warp, ins, with, false), from = end_of(warp, ins, with, true);
+  if (!to || !from) return;
+  BulkCopy copy;
+  copy.source = &instruction_of(warp, ins);
+  copy.lane = with.lane;
+  copy.to = *to;
+  copy.from = *from;
+  copy.bytes = with.bytes;
+  copy.combine = ins.aux != 0 ? combine : nullptr;
+  copy.how = ins.aux;
+  if ((ins.flags & kBulkToShared) == 0) {
+    WarpCopies& mine = copies_of(warp);
+    copy.group = mine.bulk_commits[with.lane];
+    if (warp.launch->checks.race) {
+      const std::byte* source = from->block->shared.data() + from->at;
+      copy.seen.assign(source, source + with.bytes);
+    }
+    mine.bulk.push_back(std::move(copy));
+    return;
+  }
+  const auto barrier = locate_mbarrier(warp, ins, {with.lane, with.barrier});
+  if (!barrier) return;
+  copy.barrier = barrier->offset;
+  if ((ins.flags & kBulkMulticast) != 0) return multicast(warp, ins, copy);
+  note_target(warp, ins, copy);
+  barrier->block->bulk.push_back(std::move(copy));
+}
+}  // namespace
+
+/// src: destination, source, bytes, mbarrier; list: blocks of a multicast; aux: how to combine.
+void copy_bulk(Warp& warp, const Ins& ins) {
+  for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
+    const uint32_t lane = first_lane(left);
+    start(warp, ins,
+          {.lane = lane,
+           .to = warp.u64(ins.src[0])[lane],
+           .from = warp.u64(ins.src[1])[lane],
+           .bytes = warp.u32(ins.src[2])[lane],
+           .barrier = warp.u64(ins.src[3])[lane]});
+  }
+}
+
+/// src: address, bytes.
+void prefetch_bulk(Warp& warp, const Ins& ins) {
+  for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
+    const uint32_t lane = first_lane(left);
+    const uint64_t from = warp.u64(ins.src[0])[lane], bytes = warp.u32(ins.src[1])[lane];
+    if (size_is_right(warp, ins,
+                      {.lane = lane, .to = 0, .from = from, .bytes = bytes, .barrier = 0}))
+      global_end(warp, ins, lane, from, bytes);
+  }
+}
+
+void commit_bulk(Warp& warp, const Ins&) {
+  WarpCopies& mine = copies_of(warp);
+  for (uint32_t left = warp.mask; left != 0; left &= left - 1)
+    ++mine.bulk_commits[first_lane(left)];
+}
+
+/// imm: groups that may stay under way.
+void wait_bulk(Warp& warp, const Ins& ins) {
+  if (warp.copies == nullptr) return;
+  std::vector<BulkCopy>& all = warp.copies->bulk;
+  for (size_t i = 0; i < all.size();) {
+    const bool mine = (warp.mask >> all[i].lane & 1) != 0;
+    const uint64_t last = all[i].group + static_cast<uint64_t>(ins.imm);
+    if (!mine || last >= warp.copies->bulk_commits[all[i].lane]) {
+      ++i;
+      continue;
+    }
+    BulkCopy copy = std::move(all[i]);
+    all.erase(all.begin() + static_cast<std::ptrdiff_t>(i));
+    arrive(&warp, copy);
+  }
+}
+
+}  // namespace gpuemu::emulator::steps
