@@ -92,7 +92,7 @@ void Block::report_unfinished_copy() {
   if (copy == nullptr) return;
   Warp& warp = warps.front();
   if (launch->checks.race)
-    report(warp, warp.next_instruction(),
+    report(warp, Ins{},
            {.kind = "race_async",
             .message = "the block ends before this copy has been waited for",
             .lane = copy->lane,

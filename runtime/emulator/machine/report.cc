@@ -129,7 +129,9 @@ void report(Warp& warp, const Ins& ins, Incident incident) {
   finding.tensor = incident.tensor;
   finding.byte_offset = incident.byte_offset;
   finding.count = incident.count;
-  locate(finding, launch.program->module, warp.code(), ins, incident);
+  // A warp that has ended is in no function.
+  const Code& code = warp.depth == 0 ? *launch.entry : warp.code();
+  locate(finding, launch.program->module, code, ins, incident);
   const std::lock_guard lock(launch.mutex);
   const auto known = std::ranges::find_if(
       launch.findings, [&](const DeviceFinding& other) { return same_pair(other, finding); });
