@@ -104,6 +104,7 @@ LanePoolOptions lane_options(const Config& config, const std::string& backend, s
                                                               : cores);
   options.worker.program = (own_folder() / "gpuemu-worker").string();
   options.worker.backend = backend;
+  options.worker.contraction = config.contraction;
   options.worker.memory_limit_bytes = config.memory_limit_mb << 20;
   if (config.arch.starts_with("sm_")) options.worker.sm = std::atoi(config.arch.c_str() + 3);
   options.reference.python = find_python(config.python, config.folder);

@@ -17,7 +17,7 @@ namespace {
 constexpr int kExitOk = 0, kExitFailed = 1, kExitUsage = 2;
 constexpr const char* kUsage =
     "usage: gpuemu-worker --backend NAME --device INDEX --sm NUMBER --threads COUNT\n"
-    "                     --memory-limit BYTES --socket-fd FD --arena-fd FD\n"
+    "                     --contraction MODE --memory-limit BYTES --socket-fd FD --arena-fd FD\n"
     "The daemon starts it; there is no reason to do so by hand.\n";
 
 struct Arguments {
@@ -27,6 +27,7 @@ struct Arguments {
   int threads = 1;
   int socket = -1;
   int arena = -1;
+  Contraction contraction = Contraction::Auto;
   uint64_t memory_limit_bytes = DeviceRequest().memory_limit_bytes;
 };
 
@@ -60,6 +61,12 @@ Result<Arguments> parse(int count, char** words) {
       arguments.memory_limit_bytes = GPUEMU_TRY(number<uint64_t>(name, words[i + 1]));
       known = true;
     }
+    if (name == "--contraction") {
+      const auto mode = contraction_from_name(words[i + 1]);
+      if (!mode) return error(ErrorCode::InvalidArgument, "{}: no mode '{}'", name, words[i + 1]);
+      arguments.contraction = *mode;
+      known = true;
+    }
     for (const Option& option : kOptions) {
       if (option.name != name) continue;
       arguments.*option.value = GPUEMU_TRY(number<int>(name, words[i + 1]));
@@ -80,6 +87,7 @@ Status serve(const Arguments& arguments) {
   request.index = arguments.device;
   request.sm = arguments.sm;
   request.threads = static_cast<uint32_t>(arguments.threads);
+  request.contraction = arguments.contraction;
   request.memory_limit_bytes = arguments.memory_limit_bytes;
   const Result<std::unique_ptr<Device>> device = open_device(request);
   if (!device) {

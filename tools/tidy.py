@@ -17,7 +17,7 @@ THIRD_PARTY = {
     r"<flatbuffers/": {"daemon/storage"},
     r"<nlohmann/": {"common/protocol", "cli/report", "daemon/reference"},
     r"<toml\+\+/": {"common/config"},
-    r"<CLI/": {"cli", "cli/commands", "daemon"},
+    r"<CLI/": {"cli", "cli/commands", "daemon", "tests/fidelity"},
     r"<blake2.h>": {"common/base"},
 }
 BANNED = {

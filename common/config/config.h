@@ -133,7 +133,7 @@ struct Config {
   std::string folder;  ///< Of the project file, else the working folder.
   std::string name = "unnamed", version, framework;
   // [runtime]
-  std::string backend = "auto", arch = "auto";
+  std::string backend = "auto", arch = "auto", contraction = "auto";
   std::vector<std::string> include_dirs, compile_flags;
   uint32_t workers = 0;  ///< 0 = auto
   uint64_t case_timeout_ms = 30'000, memory_limit_mb = 4096;

@@ -100,6 +100,7 @@ TEST(Config, ReadsTheWholeExampleOfTheDocument) {
   const Config config = good(text_of(kGolden / "good_full.toml"));
   ASSERT_EQ(config.ops.size(), 1u);
   const OpConfig& op = config.ops[0];
+  EXPECT_EQ(config.contraction, "never");
   EXPECT_EQ(op.mode, ExecutionMode::Kernel);
   EXPECT_EQ(op.inputs[0].range, (std::pair{-10.0, 10.0}));
   EXPECT_EQ(op.dtypes, (std::vector{DType::Float32, DType::Float16}));

@@ -123,6 +123,7 @@ void read_runtime(TableReader& root, Config& config) {
       config.arch = *text;
     }
   }
+  runtime.read_one_of("contraction", {"auto", "never", "always"}, config.contraction);
   read_paths(runtime, "include_dirs", config.include_dirs);
   read_compile_flags(runtime, config);
   read_workers(runtime, config);

@@ -74,6 +74,7 @@ void list_runtime(const Config& config, Lister& out) {
   out.add("project.framework", quoted(config.framework));
   out.add("runtime.backend", quoted(config.backend));
   out.add("runtime.arch", quoted(config.arch));
+  out.add("runtime.contraction", quoted(config.contraction));
   out.add("runtime.include_dirs", list_of(config.include_dirs));
   out.add("runtime.compile_flags", list_of(config.compile_flags));
   out.add("runtime.workers", config.workers == 0 ? "\"auto\"" : std::to_string(config.workers));

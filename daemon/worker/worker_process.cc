@@ -74,6 +74,8 @@ Status WorkerProcess::State::spawn() {
                     std::to_string(options.sm),
                     "--threads",
                     std::to_string(options.threads),
+                    "--contraction",
+                    options.contraction,
                     "--memory-limit",
                     std::to_string(options.memory_limit_bytes),
                     "--socket-fd",

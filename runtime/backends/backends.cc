@@ -15,7 +15,7 @@ Result<std::unique_ptr<Device>> open_cuda(const DeviceRequest& request) {
     return error(ErrorCode::InvalidArgument, "device index {}: count from 0", request.index);
   }
   return make_cuda_device(
-      {static_cast<uint32_t>(request.index), request.memory_limit_bytes, request.pin_rounding});
+      {static_cast<uint32_t>(request.index), request.memory_limit_bytes, request.contraction});
 }
 
 Result<std::unique_ptr<Device>> open_emulator(const DeviceRequest& request) {
@@ -23,6 +23,7 @@ Result<std::unique_ptr<Device>> open_emulator(const DeviceRequest& request) {
   options.sm = request.sm;
   options.threads = request.threads;
   options.memory_limit_bytes = request.memory_limit_bytes;
+  options.contraction = request.contraction;
   return make_emulator(options);
 }
 

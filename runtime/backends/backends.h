@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/device/contraction.h"
 #include "runtime/device/device.h"
 
 namespace gpuemu {
@@ -17,7 +18,7 @@ struct DeviceRequest {
   int sm = 80;    ///< Emulator: the architecture to be.
   uint32_t threads = 0;  ///< Emulator: blocks run at once; 0: one per core.
   uint64_t memory_limit_bytes = uint64_t{8} << 30;
-  bool pin_rounding = true;  ///< CUDA: ptxas may not fuse add, sub and mul.
+  Contraction contraction = Contraction::Auto;
 };
 
 /// InvalidArgument for an unknown backend (lists those there are), Unavailable when the device is

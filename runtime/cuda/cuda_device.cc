@@ -161,7 +161,8 @@ Result<ModuleId> CudaDevice::load_module(const std::string& ptx, const std::stri
   GPUEMU_TRY(ready());
   const ptx::Module parsed = GPUEMU_TRY(ptx::parse(ptx, name));
   Loaded loaded{nullptr, name, entries_of(parsed)};
-  const std::string text = options_.pin_rounding ? pin_rounding(ptx) : ptx;
+  const bool pinned = options_.contraction == Contraction::Never;
+  const std::string text = pinned ? pin_rounding(ptx) : ptx;
   std::string log(kJitLogBytes, '\0');
   int options[] = {kJitErrorLog, kJitErrorLogBytes};
   void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};

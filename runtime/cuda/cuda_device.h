@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "runtime/device/contraction.h"
 #include "runtime/device/device.h"
 
 namespace gpuemu {
@@ -12,7 +13,8 @@ namespace gpuemu {
 struct CudaOptions {
   uint32_t index = 0;
   uint64_t memory_limit_bytes = uint64_t{8} << 30;  ///< Of all allocations together.
-  bool pin_rounding = true;  ///< Un-suffixed add, sub and mul become .rn, so that nothing is fused.
+  /// Never: un-suffixed add, sub and mul become .rn before the driver sees them.
+  Contraction contraction = Contraction::Auto;
 };
 
 /// Unavailable when there is no driver or no such device; the message says what to choose instead.

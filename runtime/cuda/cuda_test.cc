@@ -36,6 +36,12 @@ TEST(PinRounding, PinsWhatMayBeFusedAndNothingElse) {
                         {"add. ", nullptr},
                         {"add", nullptr},
                         {"\"open", nullptr},
+                        {"/* open add.f32", nullptr},
+                        {"# 1 add.f32 \"x\"", nullptr},
+                        {"%add.f32 = mul.f32x;", nullptr},
+                        {"add /* c */ .f32 a, b, c;", nullptr},
+                        {"fma.rn.f32 a,b,c,d;// mul.f32\r\n\tmul.f32 x,y,z;",
+                         "fma.rn.f32 a,b,c,d;// mul.f32\r\n\tmul.rn.f32 x,y,z;"},
                         {"", nullptr}};
   for (const Case& c : cases) EXPECT_EQ(pin_rounding(c.before), c.after ? c.after : c.before);
 }

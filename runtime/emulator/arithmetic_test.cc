@@ -242,6 +242,14 @@ TEST(Integers, PackedAndVideoArithmeticWorksOnEachPart) {
       0u);
 }
 
+TEST(Halves, ReluMakesZerosPositiveAndKeepsNaN) {
+  const auto relu = [](uint32_t a, uint32_t b, uint32_t c) {
+    return evaluate<uint32_t, uint32_t>("fma.rn.relu.bf16x2 %d, %a, %b, %c;", {a}, {b}, {c})[0];
+  };
+  EXPECT_EQ(relu(0x80003f80, 0x3f80bf80, 0x80000000), 0u);           // -0 * 1 - 0; 1 * -1 + 0
+  EXPECT_EQ(relu(0x40003f80, 0x40403f80, 0x3f807fc0), 0x40e07fffu);  // 2 * 3 + 1; 1 * 1 + NaN
+}
+
 TEST(Halves, SetGivesOneOrAllBits) {
   const std::vector<uint32_t> a = {0x40003c00}, b = {0x3c004000};  // 2 and 1; 1 and 2.
   const auto set = [&](const std::string& form) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "runtime/device/contraction.h"
 #include "runtime/device/device.h"
 
 namespace gpuemu {
@@ -14,6 +15,7 @@ struct EmulatorOptions {
   uint32_t threads = 0;                             ///< Blocks run at once; 0: one per core.
   uint64_t memory_limit_bytes = uint64_t{8} << 30;  ///< Of all allocations together.
   std::string name = "gpuemu emulator";
+  Contraction contraction = Contraction::Auto;  ///< Auto is Never.
 };
 
 std::unique_ptr<Device> make_emulator(const EmulatorOptions& options);

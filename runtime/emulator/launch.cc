@@ -6,6 +6,7 @@
 #include "common/base/limits.h"
 #include "common/base/processors.h"
 #include "runtime/device/launch_check.h"
+#include "runtime/emulator/decode/contract.h"
 #include "runtime/emulator/decode/decode.h"
 #include "runtime/emulator/emulator.h"
 #include "runtime/emulator/machine/warp.h"
@@ -93,6 +94,7 @@ Result<Program*> Emulator::program(ModuleId module) {
 Result<ModuleId> Emulator::load_module(const std::string& ptx, const std::string& name) {
   auto made = std::make_unique<Program>();
   made->module = GPUEMU_TRY(ptx::parse(ptx, name));
+  if (options_.contraction == Contraction::Always) contract(made->module);
   list_functions(*made);
   if (const Status placed = place_variables(*made, memory_); !placed) {
     release_variables(*made, memory_);

@@ -28,6 +28,15 @@ def test_optimised_kernels_agree_with_numpy(kernels):
     assert result.returncode == 0, result.stderr
 
 
+# Folders below tests/kernels and how many kernels each has.
+@pytest.mark.parametrize("folder, count", [("functions", 20), ("fast", 8), ("blocks", 21), ("matrices", 13)])
+def test_kernels_of_every_kind_agree_with_numpy(kernels, folder, count):
+    kernels.project /= folder
+    result, report, failed = verdicts(kernels)
+    assert len(report["ops"]) == count and not failed, failed
+    assert result.returncode == 0, result.stderr
+
+
 @pytest.mark.slow
 def test_debug_kernels_agree_with_numpy(kernels):
     config = kernels.project / "gpuemu.toml"
