@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 #include "runtime/ptx/cfg.h"
@@ -20,11 +21,17 @@ struct Shape {
   bool ftz = false, sat = false;
 };
 
-/// Of "mul.ftz.f32" and the like; nothing for other families, roundings and integers.
+bool is_sum(const Instruction& from) { return from.family == "add" || from.family == "sub"; }
+bool is_quotient(const Instruction& from) { return from.family == "div"; }
+bool is_product(const Instruction& from) { return from.family == "mul" || is_quotient(from); }
+
+/// Of "mul.ftz.f32" and the like; nothing for other roundings and integers. A quotient must be one
+/// that is made of a product: div.full or div.approx.
 std::optional<Shape> shape_of(const Instruction& from) {
   static constexpr std::array kTypes = {ptx::Type::F16,  ptx::Type::F16x2,  ptx::Type::F32,
                                         ptx::Type::BF16, ptx::Type::BF16x2, ptx::Type::F64};
   Shape shape;
+  bool quotient = false;
   for (const std::string& modifier : from.modifiers) {
     const auto type = ptx::type_from_name(modifier);
     if (modifier == "ftz") {
@@ -34,15 +41,16 @@ std::optional<Shape> shape_of(const Instruction& from) {
     } else if (type && shape.type == ptx::Type::None &&
                std::ranges::find(kTypes, *type) != kTypes.end()) {
       shape.type = *type;
+    } else if (is_quotient(from) && (modifier == "full" || modifier == "approx")) {
+      quotient = true;
     } else {
       return std::nullopt;
     }
   }
+  if (quotient != is_quotient(from)) return std::nullopt;
   if (shape.type == ptx::Type::None || from.operands.size() != 3) return std::nullopt;
   return shape;
 }
-
-bool is_sum(const Instruction& from) { return from.family == "add" || from.family == "sub"; }
 
 template <typename Visit>
 void each_register(const Operand& operand, const Visit& visit) {
@@ -94,7 +102,7 @@ class Contractor {
         ++uses_[reg].sums;
         uses_[reg].users.push_back(at);
       });
-      if (here.family == "mul" && !here.guard && shape_of(here) &&
+      if (is_product(here) && !here.guard && shape_of(here) &&
           here.operands[0].kind == Operand::Kind::Register)
         uses_[here.operands[0].reg].product = at;
     }
@@ -152,43 +160,90 @@ class Contractor {
     uint32_t sum, product, which;
   };
 
+  Operand new_register(ptx::Type type) {
+    Operand made;
+    made.kind = Operand::Kind::Register;
+    made.reg = static_cast<uint32_t>(function_.registers.size());
+    made.name = "%fused" + std::to_string(made.reg);
+    function_.registers.push_back({made.name, type});
+    return made;
+  }
+
   /// `operand` with its sign turned: an immediate at once, a register by an instruction of its own.
   Operand negative(const Operand& operand, const Instruction& sum, std::vector<Instruction>& out) {
-    Operand turned = operand;
     if (operand.kind == Operand::Kind::Float) {
+      Operand turned = operand;
       turned.bits ^= uint64_t{1} << (operand.float_bits - 1);
       return turned;
     }
-    Instruction neg;
-    neg.family = "neg";
-    neg.modifiers = {std::string(ptx::name_of(shape_of(sum)->type))};
-    neg.guard = sum.guard;
-    neg.where = sum.where;
-    neg.source = sum.source;
-    turned = sum.operands[0];
-    turned.reg = static_cast<uint32_t>(function_.registers.size());
-    turned.name = "%negative" + std::to_string(turned.reg);
-    function_.registers.push_back({turned.name, register_type(sum)});
-    neg.operands = {turned, operand};
-    out.push_back(std::move(neg));
+    const ptx::Type type = shape_of(sum)->type;
+    const Operand turned = new_register(bits_of(type));
+    out.push_back(like(sum, "neg", {std::string(ptx::name_of(type))}, {turned, operand}));
     return turned;
   }
 
-  static ptx::Type register_type(const Instruction& sum) {
-    switch (ptx::byte_size(shape_of(sum)->type)) {
-      case 2:
-        return ptx::Type::B16;
-      case 8:
-        return ptx::Type::B64;
-      default:
-        return ptx::Type::B32;
-    }
+  static ptx::Type bits_of(ptx::Type type) {
+    if (ptx::byte_size(type) == 2) return ptx::Type::B16;
+    return ptx::byte_size(type) == 8 ? ptx::Type::B64 : ptx::Type::B32;
+  }
+
+  /// Another instruction in the place of `origin`, under its guard.
+  static Instruction like(const Instruction& origin, std::string family,
+                          std::vector<std::string> modifiers, std::vector<Operand> operands) {
+    Instruction made;
+    made.family = std::move(family);
+    made.modifiers = std::move(modifiers);
+    made.operands = std::move(operands);
+    made.guard = origin.guard;
+    made.where = origin.where;
+    made.source = origin.source;
+    return made;
+  }
+
+  /// The two factors of a quotient: dividend and divisor are scaled by the same power of two where
+  /// the reciprocal of the divisor would not be a normal number, and that reciprocal is taken.
+  std::pair<Operand, Operand> factors_of(const Instruction& quotient,
+                                         std::vector<Instruction>& out) {
+    const bool ftz = quotient.has("ftz");
+    const auto add = [&](const char* family, std::vector<std::string> modifiers, ptx::Type type,
+                         std::vector<Operand> operands) {
+      if (ftz) modifiers.insert(modifiers.end() - 1, "ftz");
+      operands.insert(operands.begin(), new_register(type));
+      out.push_back(like(quotient, family, std::move(modifiers), operands));
+      return operands.front();
+    };
+    Operand dividend = quotient.operands[1], divisor = quotient.operands[2];
+    const auto scale_where = [&](const char* comparison, uint32_t bound, uint32_t factor) {
+      const Operand size = add("abs", {"f32"}, ptx::Type::B32, {divisor});
+      const Operand outside =
+          add("setp", {comparison, "f32"}, ptx::Type::Pred, {size, number(bound)});
+      Operand scale = new_register(ptx::Type::B32);
+      out.push_back(
+          like(quotient, "selp", {"f32"}, {scale, number(factor), number(kOne), outside}));
+      dividend = add("mul", {"rn", "f32"}, ptx::Type::B32, {dividend, scale});
+      divisor = add("mul", {"rn", "f32"}, ptx::Type::B32, {divisor, scale});
+    };
+    if (quotient.has("full")) scale_where("gt", kTwoTo126, kQuarter);
+    if (!ftz) scale_where("lt", kLeastNormal, kTwoTo24);
+    const Operand reciprocal = new_register(ptx::Type::B32);
+    out.push_back(like(quotient, "rcp", {"approx", "ftz", "f32"}, {reciprocal, divisor}));
+    return {dividend, reciprocal};
+  }
+
+  static Operand number(uint32_t bits) {
+    Operand made;
+    made.kind = Operand::Kind::Float;
+    made.bits = bits;
+    made.float_bits = 32;
+    return made;
   }
 
   void append_fma(const Fused& fused, std::vector<Instruction>& out) {
     const Instruction& sum = function_.body[fused.sum];
     const Instruction& product = function_.body[fused.product];
-    Operand factor = product.operands[1];
+    std::pair<Operand, Operand> factors(product.operands[1], product.operands[2]);
+    if (is_quotient(product)) factors = factors_.at(fused.product);
+    Operand& factor = factors.first;
     Operand addend = sum.operands[3 - fused.which];
     if (sum.family == "sub") {
       Operand& turned = fused.which == 1 ? addend : factor;
@@ -197,7 +252,7 @@ class Contractor {
     Instruction fma = sum;
     fma.family = "fma";
     fma.modifiers.insert(fma.modifiers.begin(), "rn");
-    fma.operands = {sum.operands[0], factor, product.operands[2], addend};
+    fma.operands = {sum.operands[0], factor, factors.second, addend};
     out.push_back(std::move(fma));
   }
 
@@ -207,7 +262,11 @@ class Contractor {
     std::vector<uint32_t> left(function_.body.size(), 0);
     for (const Uses& uses : uses_)
       if (uses.product != kNowhere) left[uses.product] = uses.mentions;
-    for (const Fused& fused : fused_) --left[fused.product];
+    std::vector<bool> in_sums(function_.body.size(), false);
+    for (const Fused& fused : fused_) {
+      --left[fused.product];
+      in_sums[fused.product] = true;
+    }
     std::vector<Instruction> body;
     std::vector<uint32_t> moved;
     auto next = fused_.begin();
@@ -215,7 +274,11 @@ class Contractor {
       moved.push_back(static_cast<uint32_t>(body.size()));
       if (next != fused_.end() && next->sum == at) {
         append_fma(*next++, body);
-      } else if (left[at] != 1) {
+        continue;
+      }
+      if (in_sums[at] && is_quotient(function_.body[at]))
+        factors_[at] = factors_of(function_.body[at], body);
+      if (left[at] != 1) {
         body.push_back(function_.body[at]);
       }
     }
@@ -224,10 +287,14 @@ class Contractor {
     function_.body = std::move(body);
   }
 
+  static constexpr uint32_t kOne = 0x3f800000, kQuarter = 0x3e800000, kTwoTo24 = 0x4b800000;
+  static constexpr uint32_t kTwoTo126 = 0x7e800000, kLeastNormal = 0x00800000;
+
   ptx::Function& function_;
   std::vector<uint32_t> blocks_;
   std::vector<Uses> uses_;
   std::vector<Fused> fused_;
+  std::map<uint32_t, std::pair<Operand, Operand>> factors_;  ///< Of quotients that are fused.
 };
 
 }  // namespace

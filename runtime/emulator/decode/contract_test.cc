@@ -44,11 +44,24 @@ TEST(Contract, MakesOneInstructionOfAProductAndItsSum) {
 
 TEST(Contract, TurnsASignWhereTheSumSubtracts) {
   EXPECT_EQ(contracted("mul.f32 %m, %a, %b; sub.f32 %s, %c, %m;"),
-            "neg.f32 %negative22, %a; fma.rn.f32 %s, %negative22, %b, %c; ");
+            "neg.f32 %fused22, %a; fma.rn.f32 %s, %fused22, %b, %c; ");
   EXPECT_EQ(contracted("mul.f32 %m, %a, %b; sub.f32 %s, %m, %c;"),
-            "neg.f32 %negative22, %c; fma.rn.f32 %s, %a, %b, %negative22; ");
+            "neg.f32 %fused22, %c; fma.rn.f32 %s, %a, %b, %fused22; ");
   EXPECT_EQ(contracted("mul.f32 %m, %a, %b; sub.f32 %s, %m, 0f3F800000;"),
             "fma.rn.f32 %s, %a, %b, 0fBF800000; ");
+}
+
+TEST(Contract, FusesTheProductThatEndsAQuotient) {
+  EXPECT_EQ(contracted("div.approx.ftz.f32 %m, %a, %b; add.ftz.f32 %s, %m, %c;"),
+            "rcp.approx.ftz.f32 %fused22, %b; fma.rn.ftz.f32 %s, %a, %fused22, %c; ");
+  EXPECT_EQ(contracted("div.approx.f32 %m, %a, %b; add.f32 %s, %m, %c;"),
+            "abs.f32 %fused22, %b; setp.lt.f32 %fused23, %fused22, 0f00800000; "
+            "selp.f32 %fused24, 0f4B800000, 0f3F800000, %fused23; mul.rn.f32 %fused25, %a, "
+            "%fused24; mul.rn.f32 %fused26, %b, %fused24; rcp.approx.ftz.f32 %fused27, %fused26; "
+            "fma.rn.f32 %s, %fused25, %fused27, %c; ");
+  for (const char* body : {"div.rn.f32 %m, %a, %b; add.f32 %s, %m, %c; ",
+                           "div.full.f32 %m, %a, %b; add.rn.f32 %s, %m, %c; "})
+    EXPECT_EQ(contracted(body), body);
 }
 
 TEST(Contract, TakesTheFirstOfTwoProducts) {
