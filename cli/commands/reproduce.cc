@@ -10,13 +10,13 @@ namespace {
 
 struct Options {
   FailureChoice failure;
-  bool verbose = false, exit_code = false;
+  bool verbose = false, exit_code = false, profile = false;
 };
 
 void run(const Options& options, Session& session) {
   if (!has_seed(options.failure, "reproduce", session)) return;
   const uint64_t seed = *options.failure.seed;
-  const auto reply = session.answer(ReproduceRequest{seed, options.failure.op});
+  const auto reply = session.answer(ReproduceRequest{seed, options.failure.op, options.profile});
   if (!reply) return;
   const auto& again = std::get<ReproduceResultReply>(*reply);
   if (again.result.seed != seed) {
@@ -26,6 +26,12 @@ void run(const Options& options, Session& session) {
   if (!session.json()) {
     print_case(again.result, session.out);
     if (options.verbose || session.verbose) print_inputs(again.inputs, session.out);
+    if (!again.profile.empty()) print_profile(again.profile, session.out);
+  }
+  if (options.profile && again.profile.empty()) {
+    session.err
+        << "note: no profile: only the emulator counts, for the kernels of gpuemu.toml; use "
+           "backend = \"emulator\"\n";
   }
   if (options.exit_code && !again.result.passed) session.exit_code = ExitCode::Findings;
 }
@@ -38,6 +44,8 @@ void add_reproduce(CLI::App& app, Session& session) {
       app.add_subcommand("reproduce", "Make a stored failure's inputs again and run it");
   add_failure_choice(*command, options->failure);
   command->add_flag("-v,--verbose", options->verbose, "Show the inputs too");
+  command->add_flag("--profile", options->profile,
+                    "Show instructions, memory traffic and divergence per source line");
   command->add_flag("--exit-code", options->exit_code, "Exit with 1 when it still fails");
   add_format(*command, session);
   command->footer(

@@ -170,4 +170,32 @@ void print_inputs(const NamedTensors& inputs, std::ostream& out) {
   }
 }
 
+namespace {
+/// "-" where there is nothing to divide.
+std::string ratio(uint64_t part, uint64_t whole, const char* unit = "", double scale = 1) {
+  if (whole == 0) return "-";
+  return fmt::format("{:.1f}{}", scale * static_cast<double>(part) / static_cast<double>(whole),
+                     unit);
+}
+}  // namespace
+
+void print_profile(const std::vector<LineProfile>& profile, std::ostream& out) {
+  constexpr uint64_t kWarpLanes = 32, kSectorBytes = 32;
+  std::vector<LineProfile> lines = profile;
+  std::ranges::stable_sort(lines, std::greater(), &LineProfile::warp_instructions);
+  out << fmt::format("  {:>12} {:>6} {:>9} {:>12} {:>10} {:>12} {:>9}  {}\n", "instructions",
+                     "lanes", "divergent", "sectors/req", "coalesced", "passes/req", "conflicts",
+                     "line");
+  for (const LineProfile& line : lines) {
+    if (line.warp_instructions == 0) continue;
+    out << fmt::format(
+        "  {:>12} {:>6} {:>9} {:>12} {:>10} {:>12} {:>9}  {}:{}\n", line.thread_instructions,
+        ratio(line.thread_instructions, line.warp_instructions * kWarpLanes, "%", 100),
+        line.divergent_branches, ratio(line.global_sectors, line.global_requests),
+        ratio(line.global_bytes, line.global_sectors * kSectorBytes, "%", 100),
+        ratio(line.shared_wavefronts, line.shared_requests), line.bank_conflicts,
+        line.file.empty() ? "PTX" : line.file, line.line);
+  }
+}
+
 }  // namespace gpuemu::cli

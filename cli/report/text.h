@@ -29,4 +29,7 @@ void print_case(const ValidationResult& result, std::ostream& out);
 /// The first elements of each input and a hash of all its bytes.
 void print_inputs(const NamedTensors& inputs, std::ostream& out);
 
+/// A table of source lines, the busiest first.
+void print_profile(const std::vector<LineProfile>& profile, std::ostream& out);
+
 }  // namespace gpuemu::cli

@@ -104,6 +104,31 @@ TEST(Report, TellsAnOpThatCannotRunFromOneThatIsSkipped) {
   EXPECT_TRUE(has_broken_op(report));
 }
 
+TEST(ProfileTable, ShowsTheBusiestLineFirstAndLeavesOutThoseThatDidNotRun) {
+  const LineProfile store{.file = "k.cu",
+                          .line = 7,
+                          .thread_instructions = 64,
+                          .warp_instructions = 4,
+                          .global_requests = 2,
+                          .global_bytes = 256,
+                          .global_sectors = 16};
+  const LineProfile tile{.file = "k.cu",
+                         .line = 9,
+                         .thread_instructions = 320,
+                         .warp_instructions = 10,
+                         .divergent_branches = 3,
+                         .shared_requests = 2,
+                         .shared_wavefronts = 64,
+                         .bank_conflicts = 62};
+  std::ostringstream out;
+  print_profile({store, {.file = "k.cu", .line = 8}, tile}, out);
+  EXPECT_EQ(
+      out.str(),
+      "  instructions  lanes divergent  sectors/req  coalesced   passes/req conflicts  line\n"
+      "           320 100.0%         3            -          -         32.0        62  k.cu:9\n"
+      "            64  50.0%         0          8.0      50.0%            -         0  k.cu:7\n");
+}
+
 TEST(Case, SaysThatAnErrorIsNotFiniteInsteadOfPrintingTheLargestInteger) {
   ValidationResult result = failed_case("nan_lost");
   ErrorStats stats;

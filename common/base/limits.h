@@ -38,10 +38,33 @@ inline constexpr uint64_t kBatchCasesMax = 10'000;
 inline constexpr size_t kFailuresListedMax = 1000;
 /// PTX instructions that one launch may execute per thread block before it counts as a runaway.
 inline constexpr uint64_t kWarpInstructionsMax = uint64_t{4} << 30;
+/// Longest time a launch may ask for: a month, far below where clocks overflow.
+inline constexpr uint64_t kTimeoutMsMax = uint64_t{1000} * 60 * 60 * 24 * 30;
 /// CUDA's own launch limits (programming guide, table of technical specifications).
 inline constexpr uint32_t kThreadsPerBlockMax = 1024;
 inline constexpr uint32_t kGridXMax = 2147483647;
 inline constexpr uint32_t kGridYzMax = 65535;
+inline constexpr uint32_t kBlockZMax = 64;
+/// What ptxas allows: shared memory that the source declares, parameters of an entry before and
+/// since .version 8.1, and local memory of a thread.
+inline constexpr uint32_t kStaticSharedMax = 49152;
+inline constexpr uint32_t kEntryParamsMaxBefore81 = 4352;
+inline constexpr uint32_t kEntryParamsMax = 32764;
+inline constexpr uint32_t kLocalBytesMax = 512 << 10;
+/// Parameters of a function, and of all calls in one: thousands of ordinary calls.
+inline constexpr uint32_t kFunctionParamsMax = 1 << 20;
+/// Shared variables of a module: each entry has its own, and modules may have hundreds.
+inline constexpr uint32_t kModuleSharedMax = 64 << 20;
+/// Registers of one warp in one function: 400,000 of 64 bits, 30 times what compilers produce.
+inline constexpr uint32_t kFrameBytesMax = 100 << 20;
+/// Calls in progress; CUDA's default stack of 1 KiB per thread ends far earlier.
+inline constexpr uint32_t kCallDepthMax = 4096;
+/// Lanes that wait for each other in nested branches and calls: a program whose branches never meet
+/// again would add to them for ever.
+inline constexpr size_t kWaitingMax = 1 << 18;
+/// Device printf: CUDA's own buffer has 1 MiB.
+inline constexpr size_t kPrintedLinesMax = 10000;
+inline constexpr size_t kPrintedBytesMax = size_t{1} << 20;
 /// Guard bytes on each side of a tensor; a warp's worth of 8-byte stores.
 inline constexpr size_t kGuardBytes = 256;
 /// Alignment of device allocations, as cudaMalloc promises.

@@ -22,6 +22,7 @@ constexpr const char* kRequests[] = {
     R"({"type":"CompareBaseline","tag":"v1"})",
     R"({"type": "FuzzOp", "op_name": "scale", "fuzz_config": {"seed": 42, "shape_options": {"batch_sizes": [1, 2, 4, 8, 16, 32], "seq_lengths": [64, 128, 256, 512, 1024], "hidden_dims": [256, 512, 768, 1024], "edge_cases": [[1], [1, 1], [1, 1, 1]]}, "dtypes": ["float32", "float16"], "layouts": ["Contiguous", "Strided", "Transposed"]}, "iterations": 100, "fail_fast": false})",
     R"({"type": "Reproduce", "seed": 5})",
+    R"({"type": "Reproduce", "seed": 5, "profile": true})",
     R"({"type": "Minimize", "seed": 5, "strategy": "BinarySearchDims", "max_iters": 100})",
     R"({"type": "Minimize", "seed": 5, "strategy": "BinarySearchValues", "max_iters": 7})",
     R"({"type": "GetTestCase", "op_name": "scale", "fuzz_config": {"seed": 1, "shape_options": {"batch_sizes": [1, 2, 4, 8], "seq_lengths": [64, 128, 256], "hidden_dims": [256, 512], "edge_cases": [[1], [1, 1]]}, "dtypes": ["float32", "float16"], "layouts": ["Contiguous", "Strided"]}})",

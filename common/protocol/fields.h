@@ -31,6 +31,22 @@ void fields(V& v, R& r) {
   v.extra("source_line", r.source_line);
 }
 
+template <typename V, Is<LineProfile> R>
+void fields(V& v, R& r) {
+  v.required("file", r.file);
+  v.required("line", r.line);
+  v.required("thread_instructions", r.thread_instructions);
+  v.required("warp_instructions", r.warp_instructions);
+  v.required("divergent_branches", r.divergent_branches);
+  v.required("global_requests", r.global_requests);
+  v.required("global_bytes", r.global_bytes);
+  v.required("global_sectors", r.global_sectors);
+  v.required("global_lines", r.global_lines);
+  v.required("shared_requests", r.shared_requests);
+  v.required("shared_wavefronts", r.shared_wavefronts);
+  v.required("bank_conflicts", r.bank_conflicts);
+}
+
 template <typename V, Is<ErrorStats> R>
 void fields(V& v, R& r) {
   v.required("count", r.count);

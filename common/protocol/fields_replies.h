@@ -63,6 +63,7 @@ template <typename V, Is<ReproduceResultReply> R>
 void fields(V& v, R& r) {
   v.required("result", r.result);
   v.required("inputs", r.inputs);
+  v.extra("profile", r.profile);
 }
 
 template <typename V, Is<MinimizeResultReply> R>

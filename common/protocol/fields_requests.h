@@ -38,6 +38,7 @@ template <typename V, SeedRequest R>
 void fields(V& v, R& r) {
   v.required("seed", r.seed);
   v.extra("op_name", r.op_name);
+  if constexpr (Is<R, ReproduceRequest>) v.extra("profile", r.profile);
 }
 
 template <typename V, Is<ValidateOpRequest> R>

@@ -117,6 +117,17 @@ struct ReproductionInfo {
   bool operator==(const ReproductionInfo&) const = default;
 };
 
+/// What the threads of one source line did in the launches of a case; "lines" of a profile.
+struct LineProfile {
+  std::string file;  ///< "": without -lineinfo; then `line` is one of the PTX.
+  uint32_t line = 0;
+  uint64_t thread_instructions = 0, warp_instructions = 0;
+  uint64_t divergent_branches = 0;
+  uint64_t global_requests = 0, global_bytes = 0, global_sectors = 0, global_lines = 0;
+  uint64_t shared_requests = 0, shared_wavefronts = 0, bank_conflicts = 0;
+  bool operator==(const LineProfile&) const = default;
+};
+
 struct ValidationResult {
   bool passed = true;
   uint64_t seed = 0;

@@ -65,6 +65,7 @@ struct FuzzResultsReply {
 struct ReproduceResultReply {
   ValidationResult result;
   NamedTensors inputs;
+  std::vector<LineProfile> profile;  ///< An addition of ours: when it was asked for.
   bool operator==(const ReproduceResultReply&) const = default;
 };
 struct MinimizeResultReply {

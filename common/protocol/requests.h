@@ -88,7 +88,8 @@ struct FuzzOpRequest {
 
 struct ReproduceRequest {
   uint64_t seed = 0;
-  std::string op_name;  ///< "" means the newest failure with that seed.
+  std::string op_name;   ///< "" means the newest failure with that seed.
+  bool profile = false;  ///< Count what every line does.
   bool operator==(const ReproduceRequest&) const = default;
 };
 

@@ -175,7 +175,7 @@ Result<const KernelConfig*> Campaign::choose_kernel(const OpConfig& op,
 }
 
 Result<CaseOutcome> Campaign::run_on_lane(const OpConfig& op, const CasePlan& plan,
-                                          CaseMachine machine, bool keep_tensors) {
+                                          CaseMachine machine, CaseWishes wishes) {
   const KernelConfig* kernel = GPUEMU_TRY(choose_kernel(op, plan));
   if (kernel == nullptr) {
     return error(ErrorCode::Unsupported, "no kernel of '{}' supports this case", op.name);
@@ -183,15 +183,15 @@ Result<CaseOutcome> Campaign::run_on_lane(const OpConfig& op, const CasePlan& pl
   const auto prepared = GPUEMU_TRY(kernels_.prepare(*kernel, plan.dtype));
   CasePlan named = plan;
   named.kernel = kernel->name;
-  return run_case({config_, op, *kernel, *prepared, named, keep_tensors}, machine);
+  return run_case({config_, op, *kernel, *prepared, named, wishes}, machine);
 }
 
-Result<CaseOutcome> Campaign::run_one(const OpConfig& op, const CasePlan& plan, bool keep_tensors,
+Result<CaseOutcome> Campaign::run_one(const OpConfig& op, const CasePlan& plan, CaseWishes wishes,
                                       const std::string& session) {
   auto lease = lanes_.acquire(session);
   if (!lease) return lease.error();
   Lane& lane = **lease;
-  return run_on_lane(op, plan, {lane.arena, lane.worker, lane.reference}, keep_tensors);
+  return run_on_lane(op, plan, {lane.arena, lane.worker, lane.reference}, wishes);
 }
 
 Result<std::shared_ptr<Campaign::Group>> Campaign::make_group(const OpConfig& op, DType dtype,
@@ -249,7 +249,7 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
       group.fail(plan.error());
       continue;
     }
-    auto outcome = run_one(*group.op, *plan, false, options.session);
+    auto outcome = run_one(*group.op, *plan, {}, options.session);
     if (!outcome) {
       const ErrorCode code = outcome.error().code;
       if (code == ErrorCode::Cancelled) return;

@@ -49,7 +49,7 @@ class Campaign {
                               const std::atomic<bool>& cancel);
 
   /// One case of one op, with its variant chosen by policy and priority.
-  Result<CaseOutcome> run_one(const OpConfig& op, const CasePlan& plan, bool keep_tensors,
+  Result<CaseOutcome> run_one(const OpConfig& op, const CasePlan& plan, CaseWishes wishes,
                               const std::string& session);
 
  private:
@@ -61,7 +61,7 @@ class Campaign {
                                             const CampaignOptions& options);
   Result<const KernelConfig*> choose_kernel(const OpConfig& op, const CasePlan& plan) const;
   Result<CaseOutcome> run_on_lane(const OpConfig& op, const CasePlan& plan, CaseMachine machine,
-                                  bool keep_tensors);
+                                  CaseWishes wishes);
   void run_items(Progress& progress, const CampaignOptions& options);
   static std::vector<Item> items_of(const std::vector<std::shared_ptr<Group>>& groups,
                                     const CampaignOptions& options);

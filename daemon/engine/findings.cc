@@ -21,6 +21,7 @@ constexpr DeviceKindRow kDeviceKinds[] = {
     {"mbarrier", FindingKind::IllegalSync, false},
     {"deadlock", FindingKind::IllegalSync, true},
     {"timeout", FindingKind::Timeout, true},
+    {"stack_overflow", FindingKind::DeviceFault, true},
     {"trap", FindingKind::Trap, true},
     {"assert", FindingKind::Trap, true},
     {"unsupported_instruction", FindingKind::UnsupportedInstruction, true},

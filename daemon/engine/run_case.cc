@@ -231,6 +231,22 @@ void clip(std::string& message) {
   message = message.substr(0, half) + " ... " + message.substr(message.size() - half);
 }
 
+LineProfile words_of(const LineCount& line) {
+  const MemoryCount& memory = line.count.memory;
+  LineProfile made{.file = line.file, .line = line.line};
+  made.thread_instructions = line.count.threads;
+  made.warp_instructions = line.count.warps;
+  made.divergent_branches = line.count.divergent;
+  made.global_requests = memory.global_requests;
+  made.global_bytes = memory.global_bytes;
+  made.global_sectors = memory.sectors;
+  made.global_lines = memory.lines;
+  made.shared_requests = memory.shared_requests;
+  made.shared_wavefronts = memory.wavefronts;
+  made.bank_conflicts = memory.bank_conflicts;
+  return made;
+}
+
 Status judge(const CaseRequest& request, const BuiltPlan& built, const SideBySide& both,
              Arena& arena, CaseOutcome& outcome) {
   std::vector<ValidationFailure>& failures = outcome.result.failures;
@@ -238,6 +254,7 @@ Status judge(const CaseRequest& request, const BuiltPlan& built, const SideBySid
     failures = findings_before_values(*both.executed);
     outcome.thread_instructions = both.executed->thread_instructions;
     outcome.printed = both.executed->printed;
+    for (const LineCount& line : both.executed->lines) outcome.profile.push_back(words_of(line));
   } else {
     failures.push_back(finding_of(both.executed.error()));
   }
@@ -323,9 +340,10 @@ Result<CaseOutcome> run_case(const CaseRequest& request, CaseMachine machine) {
   outcome.result.seed = request.plan.case_seed;
   outcome.result.op_name = request.op.name;
   outcome.kernel = request.kernel.name;
-  const auto built =
+  auto built =
       build_plan(request.config, request.kernel, request.prepared, request.op, request.plan);
   if (!built) return built.error();
+  built->plan.profile = request.wishes.profile;
   GPUEMU_TRY(fill_arena(request, *built, machine.arena));
   const SideBySide both = execute_both(request, *built, machine);
   if (!both.expected && both.expected.error().code == ErrorCode::Unavailable) {
@@ -333,8 +351,8 @@ Result<CaseOutcome> run_case(const CaseRequest& request, CaseMachine machine) {
   }
   GPUEMU_TRY(machine.arena.refresh());
   GPUEMU_TRY(judge(request, *built, both, machine.arena, outcome));
-  if (request.keep_tensors) GPUEMU_TRY(keep_outputs(*built, machine.arena, outcome.outputs));
-  if (request.keep_tensors || !outcome.result.passed) {
+  if (request.wishes.tensors) GPUEMU_TRY(keep_outputs(*built, machine.arena, outcome.outputs));
+  if (request.wishes.tensors || !outcome.result.passed) {
     outcome.inputs = make_inputs(request.op, request.plan);
   }
   if (!outcome.result.passed) {

@@ -29,6 +29,13 @@ struct CaseOutcome {
   NamedTensors inputs;   ///< Filled for failing cases and when asked for.
   NamedTensors outputs;  ///< When asked for.
   std::vector<std::string> printed;
+  std::vector<LineProfile> profile;  ///< When asked for, on a device that counts.
+};
+
+/// What a case gives beside its result.
+struct CaseWishes {
+  bool tensors = false;
+  bool profile = false;
 };
 
 struct CaseRequest {
@@ -37,7 +44,7 @@ struct CaseRequest {
   const KernelConfig& kernel;
   const PreparedKernel& prepared;
   const CasePlan& plan;
-  bool keep_tensors = false;
+  CaseWishes wishes = {};
 };
 
 /// Whatever the kernel or the reference does wrong is in the result's failures; an error means that

@@ -19,7 +19,7 @@ class Trials {
   /// The kind of the case's failure; nothing when it passes or cannot be made.
   std::optional<std::string> run(const CasePlan& plan) {
     ++control_.done;
-    auto outcome = project_.campaign().run_one(op_, plan, false, call_.key);
+    auto outcome = project_.campaign().run_one(op_, plan, {}, call_.key);
     if (!outcome || outcome->result.passed) return std::nullopt;
     ++control_.failures;
     return name_of(outcome->result.failures.front().kind);
@@ -89,7 +89,7 @@ Reply finish(const OpConfig& op, const ValidationResult& original, const Smalles
   const bool smaller = smallest.dims != start.dims ||
                        smallest.value_strategy != start.value_strategy ||
                        smallest.value_scale != start.value_scale;
-  auto outcome = project.campaign().run_one(op, smallest, false, call.key);
+  auto outcome = project.campaign().run_one(op, smallest, {}, call.key);
   if (!outcome) return error_reply(outcome.error());
   MinimizeResultReply reply;
   reply.original_seed = original.seed;

@@ -8,13 +8,15 @@ namespace {
 
 /// A failure of a generated kernel case, run again with the configuration of now.
 Reply rerun_kernel_case(const ValidationResult& failure, const OpConfig& op, Project& project,
-                        const std::string& session) {
+                        bool profile, const std::string& session) {
   const auto plan = plan_from(op, *failure.repro_info);
   if (!plan) return error_reply(plan.error());
-  auto outcome = project.campaign().run_one(op, *plan, true, session);
+  auto outcome =
+      project.campaign().run_one(op, *plan, {.tensors = true, .profile = profile}, session);
   if (!outcome) return error_reply(outcome.error());
   outcome->result.seed = failure.seed;
-  return ReproduceResultReply{std::move(outcome->result), std::move(outcome->inputs)};
+  return ReproduceResultReply{std::move(outcome->result), std::move(outcome->inputs),
+                              std::move(outcome->profile)};
 }
 
 }  // namespace
@@ -27,7 +29,7 @@ Reply handle(const ReproduceRequest& request, Call& call) {
   const OpConfig* op = (*project)->config().find_op(failure->op_name);
   const bool generated = failure->repro_info && failure->repro_info->base_seed.has_value();
   if (op != nullptr && generated && op->mode == ExecutionMode::Kernel) {
-    return rerun_kernel_case(*failure, *op, **project, call.key);
+    return rerun_kernel_case(*failure, *op, **project, request.profile, call.key);
   }
   auto inputs = stored_inputs(*failure);
   if (!inputs) return error_reply(inputs.error());
@@ -37,9 +39,9 @@ Reply handle(const ReproduceRequest& request, Call& call) {
     ValidationResult again = judge_script((*project)->config(), *op, *inputs, {}, **lease);
     again.seed = failure->seed;
     again.repro_info = failure->repro_info;
-    return ReproduceResultReply{std::move(again), *std::move(inputs)};
+    return ReproduceResultReply{std::move(again), *std::move(inputs), {}};
   }
-  return ReproduceResultReply{*std::move(failure), *std::move(inputs)};
+  return ReproduceResultReply{*std::move(failure), *std::move(inputs), {}};
 }
 
 Reply handle(const GetCaseRequest& request, Call& call) {

@@ -119,6 +119,7 @@ void Execution::take(LaunchReport report, const std::vector<ExecuteBuffer>& buff
       if (report_.printed.size() < kPrintedLinesMax) report_.printed.push_back(std::move(line));
     }
   }
+  if (report.profile != nullptr) add_lines(report_.lines, by_line(*report.profile));
   for (DeviceFinding& finding : report.findings) {
     if (report_.device.size() >= kFindingsMax) break;
     for (size_t i = 0; i < buffers.size(); ++i) {
@@ -133,7 +134,8 @@ void Execution::take(LaunchReport report, const std::vector<ExecuteBuffer>& buff
 
 Result<bool> Execution::launch_all(const std::vector<ExecuteBuffer>& buffers, uint32_t run) {
   for (const PlanLaunch& launch : plan_.launches) {
-    const LaunchConfig config = GPUEMU_TRY(configure(launch, buffers));
+    LaunchConfig config = GPUEMU_TRY(configure(launch, buffers));
+    config.profile = plan_.profile && run == 0;
     Result<LaunchReport> launched = device_.launch(module_, config);
     if (!launched) {
       const Error& why = launched.error();

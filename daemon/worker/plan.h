@@ -8,6 +8,7 @@
 
 #include "common/tensor/tensor.h"
 #include "runtime/device/device.h"
+#include "runtime/device/profile.h"
 
 namespace gpuemu {
 
@@ -47,6 +48,7 @@ struct ExecutionPlan {
   uint64_t timeout_ms = 30'000;
   uint64_t memory_limit_bytes = uint64_t{4} << 30;
   std::vector<std::string> sanitize;
+  bool profile = false;  ///< Count what the launches of the first run do.
 };
 
 /// What the harness around the kernel saw (validation.md: PZ, CN, IH, D2).
@@ -66,6 +68,7 @@ struct ExecutionReport {
   uint64_t thread_instructions = 0;
   uint64_t elapsed_ns = 0;  ///< All launches of the first run.
   std::vector<std::string> printed;
+  std::vector<LineCount> lines;  ///< When the plan asked for them and the device counts.
 };
 
 }  // namespace gpuemu

@@ -97,6 +97,7 @@ void fields(Wire& wire, ExecutionPlan& it) {
   wire.value(it.timeout_ms);
   wire.value(it.memory_limit_bytes);
   wire.list(it.sanitize, kEach);
+  wire.value(it.profile);
 }
 
 template <typename Wire>
@@ -128,12 +129,31 @@ void fields(Wire& wire, DeviceFinding& it) {
 }
 
 template <typename Wire>
+void fields(Wire& wire, LineCount& it) {
+  wire.value(it.file);
+  wire.value(it.line);
+  wire.value(it.instructions);
+  wire.value(it.count.warps);
+  wire.value(it.count.threads);
+  wire.value(it.count.divergent);
+  MemoryCount& memory = it.count.memory;
+  wire.value(memory.global_requests);
+  wire.value(memory.global_bytes);
+  wire.value(memory.sectors);
+  wire.value(memory.lines);
+  wire.value(memory.shared_requests);
+  wire.value(memory.wavefronts);
+  wire.value(memory.bank_conflicts);
+}
+
+template <typename Wire>
 void fields(Wire& wire, ExecutionReport& it) {
   wire.list(it.harness, kEach);
   wire.list(it.device, kEach);
   wire.value(it.thread_instructions);
   wire.value(it.elapsed_ns);
   wire.list(it.printed, kEach);
+  wire.list(it.lines, kEach);
 }
 
 template <typename Wire>

@@ -17,6 +17,7 @@ ExecutionReport full_report() {
   report.thread_instructions = 77;
   report.elapsed_ns = 5;
   report.printed = {"a", ""};
+  report.lines = {{"k.cu", 7, 2, {3, 96, 1, {1, 128, 4, 1, 2, 3, 1}}}};
   return report;
 }
 
@@ -47,6 +48,7 @@ void expect_refused_when_cut(const std::vector<std::byte>& bytes, Decode decode)
 TEST(PlanCodec, PlansSurviveAndCutOnesAreRefused) {
   ExecutionPlan plan = add_plan("add");
   plan.sanitize = {"memory"};
+  plan.profile = true;
   plan.tensors[1].role = PlanTensor::Role::Scratch;
   plan.tensors[1].dtype = DType::Bool;
   plan.tensors[1].base_offset_bytes = 4;
@@ -55,7 +57,9 @@ TEST(PlanCodec, PlansSurviveAndCutOnesAreRefused) {
   expect_refused_when_cut(bytes, decode_plan);
   ByteReader in(bytes);
   ASSERT_TRUE(decode_kind(in));
-  EXPECT_EQ(decode_plan(in)->tensors[1].dtype, DType::Bool);
+  const auto decoded = decode_plan(in);
+  EXPECT_EQ(decoded->tensors[1].dtype, DType::Bool);
+  EXPECT_TRUE(decoded->profile);
 }
 
 TEST(PlanCodec, ReportsSurviveAndCutOnesAreRefused) {
@@ -64,6 +68,9 @@ TEST(PlanCodec, ReportsSurviveAndCutOnesAreRefused) {
   expect_round_trip(bytes, decode_report, encode);
   expect_refused_when_cut(bytes, decode_report);
   EXPECT_EQ(encode_report(full_report(), true)[0], std::byte{6});
+  ByteReader in(bytes);
+  ASSERT_TRUE(decode_kind(in));
+  EXPECT_EQ(decode_report(in)->lines[0].count.memory.bank_conflicts, 1u);
 }
 
 TEST(PlanCodec, HelloModuleAndEntriesSurvive) {

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/limits.h"
 #include "common/base/result.h"
 
 namespace gpuemu {
@@ -75,14 +76,21 @@ struct LaunchConfig {
   uint32_t dynamic_shared_bytes = 0;
   std::vector<std::vector<std::byte>> args;  ///< One per parameter, exactly its size.
   uint64_t timeout_ms = 30'000;
+  /// Per block; beyond it the kernel counts as a runaway. The emulator counts.
+  uint64_t warp_instructions_max = kWarpInstructionsMax;
+  bool profile = false;  ///< Count what it does (LaunchReport::profile); slower.
   std::vector<std::string> sanitize = {"memory", "init", "race", "sync"};  ///< Emulator checks.
 };
+
+struct Profile;  // profile.h
 
 struct LaunchReport {
   std::vector<DeviceFinding> findings;  ///< Empty when nothing went wrong. At most kFindingsMax.
   uint64_t thread_instructions = 0;     ///< 0 where the device does not count.
   uint64_t elapsed_ns = 0;
   std::vector<std::string> printed;  ///< Lines of device printf.
+  /// Of a launch that asked for it, on a device that counts; else nullptr.
+  std::shared_ptr<const Profile> profile;
 };
 
 using ModuleId = uint64_t;

@@ -11,7 +11,6 @@ namespace {
 
 /// Entries listed in a NotFound message: more do not fit a screen line.
 constexpr size_t kEntriesListedMax = 16;
-constexpr uint32_t kBlockZMax = 64;
 
 std::string text_of(const Dim3& dim) { return fmt::format("{}x{}x{}", dim.x, dim.y, dim.z); }
 
@@ -104,6 +103,12 @@ Status check_launch(const EntryInfo& entry, const LaunchConfig& config,
   GPUEMU_TRY(check_arguments(entry, config));
   GPUEMU_TRY(check_block(entry, config.block));
   GPUEMU_TRY(check_grid(entry, config.grid));
+  if (entry.static_shared_bytes > kStaticSharedMax) {
+    return error(ErrorCode::InvalidArgument,
+                 "entry '{}' declares {} bytes of shared memory, at most {} may be static; declare "
+                 "it extern and give its size with the launch",
+                 entry.name, entry.static_shared_bytes, kStaticSharedMax);
+  }
   const uint64_t shared = uint64_t{entry.static_shared_bytes} + config.dynamic_shared_bytes;
   if (shared > properties.shared_bytes_per_block_max) {
     return error(

@@ -6,9 +6,13 @@
 #include "common/base/limits.h"
 #include "common/base/processors.h"
 #include "runtime/device/launch_check.h"
+#include "runtime/emulator/decode/check_sizes.h"
 #include "runtime/emulator/decode/contract.h"
 #include "runtime/emulator/decode/decode.h"
+#include "runtime/emulator/decode/instrument.h"
 #include "runtime/emulator/emulator.h"
+#include "runtime/emulator/machine/budget.h"
+#include "runtime/emulator/machine/counters.h"
 #include "runtime/emulator/machine/warp.h"
 #include "runtime/ptx/parse.h"
 
@@ -94,6 +98,7 @@ Result<Program*> Emulator::program(ModuleId module) {
 Result<ModuleId> Emulator::load_module(const std::string& ptx, const std::string& name) {
   auto made = std::make_unique<Program>();
   made->module = GPUEMU_TRY(ptx::parse(ptx, name));
+  GPUEMU_TRY(check_sizes(made->module, name));
   if (options_.contraction == Contraction::Always) contract(made->module);
   list_functions(*made);
   if (const Status placed = place_variables(*made, memory_); !placed) {
@@ -101,6 +106,10 @@ Result<ModuleId> Emulator::load_module(const std::string& ptx, const std::string
     return placed.error().with_context("module '" + name + "'");
   }
   decode(*made);
+  if (const Status fits = check_frames(*made, name); !fits) {
+    release_variables(*made, memory_);
+    return fits.error();
+  }
   settle_free();
   modules_[next_module_] = std::move(made);
   return next_module_++;
@@ -123,16 +132,16 @@ Result<std::vector<EntryInfo>> Emulator::entries(ModuleId module) {
 }
 
 /// Blocks that one thread keeps in progress when they may wait for each other.
-constexpr size_t kResidentMax = 32;
+constexpr uint32_t kResidentMax = 32;
 /// Turns of a block on its own before it seems to wait, and of one among several.
 constexpr uint32_t kRoundsAlone = 128, kRoundsTogether = 4;
 
 /// Runs blocks one after the other; while none ends, further ones join.
-void work(Launch& launch, uint64_t blocks) {
+void work(Launch& launch, uint64_t blocks, size_t resident_max) {
   std::vector<std::unique_ptr<Block>> resident, spare;
   bool ended = true;
   while (!launch.stop.load(std::memory_order_relaxed)) {
-    const bool admit = resident.empty() || (!ended && resident.size() < kResidentMax);
+    const bool admit = resident.empty() || (!ended && resident.size() < resident_max);
     const uint64_t next =
         admit ? launch.next_block.fetch_add(1, std::memory_order_relaxed) : blocks;
     if (next < blocks) {
@@ -156,14 +165,14 @@ void work(Launch& launch, uint64_t blocks) {
   }
 }
 
-void run_blocks(Launch& launch, uint64_t blocks, uint32_t threads_max) {
-  const auto threads = static_cast<uint32_t>(std::min<uint64_t>(threads_max, blocks));
+void run_blocks(Launch& launch, uint64_t blocks, Residency most) {
+  const auto threads = static_cast<uint32_t>(std::min<uint64_t>(most.threads, blocks));
   std::vector<std::jthread> helpers;
   for (uint32_t i = 1; i < threads; ++i) {
-    helpers.emplace_back([&] { work(launch, blocks); });
+    helpers.emplace_back([&] { work(launch, blocks, most.blocks); });
     keep_off_my_processor(helpers.back().native_handle());
   }
-  work(launch, blocks);
+  work(launch, blocks, most.blocks);
 }
 
 /// Blocks run on their own: a kernel whose blocks share memory would compute something else.
@@ -178,8 +187,17 @@ Status check_cluster(const ptx::Function& entry) {
       entry.name, entry.where.line, blocks);
 }
 
+std::shared_ptr<Counters> new_counters(const Program& program) {
+  auto made = std::make_shared<Counters>();
+  made->counts.instructions.resize(program.places->instructions.size());
+  made->counts.blocks.resize(program.places->blocks.size());
+  made->counts.edges.resize(program.places->edges.size());
+  return made;
+}
+
 Result<LaunchReport> Emulator::launch(ModuleId module, const LaunchConfig& config) {
-  const Program* found = GPUEMU_TRY(program(module));
+  Program* loaded = GPUEMU_TRY(program(module));
+  const Program* found = config.profile ? &counting_program(*loaded) : loaded;
   const std::vector<EntryInfo> all = GPUEMU_TRY(entries(module));
   const EntryInfo entry = GPUEMU_TRY(find_entry(all, config.entry));
   GPUEMU_TRY(check_launch(entry, config, properties_));
@@ -202,14 +220,20 @@ Result<LaunchReport> Emulator::launch(ModuleId module, const LaunchConfig& confi
     return std::ranges::find(config.sanitize, check) != config.sanitize.end();
   };
   run.checks = {wants("init"), wants("race"), wants("sync")};
-  run.deadline = begin + std::chrono::milliseconds(config.timeout_ms);
+  if (config.profile) run.counters = new_counters(*found);
+  run.deadline = begin + std::chrono::milliseconds(std::min(config.timeout_ms, kTimeoutMsMax));
+  run.calls_limit = memory_.limit();
+  const Residency most =
+      GPUEMU_TRY(fit_blocks(run, {options_.threads, kResidentMax}, memory_.limit()));
   memory_.settle();
-  run_blocks(run, uint64_t{config.grid.x} * config.grid.y * config.grid.z, options_.threads);
+  run_blocks(run, uint64_t{config.grid.x} * config.grid.y * config.grid.z, most);
   LaunchReport report;
   report.findings = std::move(run.findings);
   report.printed = std::move(run.printed);
   if (!run.printed_tail.empty()) report.printed.push_back(run.printed_tail);
   report.thread_instructions = run.executed.load();
+  if (config.profile)
+    report.profile = std::make_shared<Profile>(Profile{found->places, run.counters->counts});
   report.elapsed_ns = static_cast<uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin)
           .count());

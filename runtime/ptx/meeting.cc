@@ -7,6 +7,9 @@ namespace {
 /// Beyond it the search, quadratic at worst, is not worth its time.
 constexpr size_t kBlocksMax = 4096;
 constexpr size_t kCandidatesMax = 64;
+/// Blocks looked at for one function: real ones stay below a hundredth of it, and what hostile
+/// control flow leaves unfinished meets where it must, at post-dominators.
+constexpr uint64_t kStepsMax = 20'000'000;
 constexpr uint32_t kUnreached = UINT32_MAX;
 
 class Meetings {
@@ -18,6 +21,8 @@ class Meetings {
     for (uint32_t i = 0; i < blocks_.size(); ++i)
       for (const uint32_t next : blocks_[i].successors) before_[next].push_back(i);
   }
+
+  bool exhausted() const { return steps_ > kStepsMax; }
 
   int32_t meeting_of(uint32_t block) {
     const int32_t near = first_common(block, false);
@@ -47,7 +52,8 @@ class Meetings {
   }
 
   /// Where the loop that `latch` closes by going to `header` continues.
-  std::vector<uint32_t> exits_of_loop(uint32_t latch, uint32_t header) const {
+  std::vector<uint32_t> exits_of_loop(uint32_t latch, uint32_t header) {
+    steps_ += blocks_.size();
     std::vector<bool> inside(blocks_.size(), false);
     std::vector<uint32_t> work{latch}, exits;
     inside[header] = true;
@@ -69,7 +75,8 @@ class Meetings {
 
   /// Marks what paths from `start` reach. A path ends where a loop closes; with `around` it goes on
   /// behind that loop.
-  std::vector<bool> reach(uint32_t branch, uint32_t start, bool around, uint32_t without) const {
+  std::vector<bool> reach(uint32_t branch, uint32_t start, bool around, uint32_t without) {
+    steps_ += blocks_.size() / 64;
     std::vector<bool> seen(blocks_.size(), false);
     std::vector<uint32_t> work;
     const auto follow = [&](uint32_t from, uint32_t to) {
@@ -90,13 +97,15 @@ class Meetings {
     while (!work.empty()) {
       const uint32_t block = work.back();
       work.pop_back();
+      ++steps_;
       for (const uint32_t next : blocks_[block].successors) follow(block, next);
     }
     return seen;
   }
 
   /// How many successors' paths (2 for more) reach each block.
-  std::vector<uint8_t> reached(uint32_t branch, bool around, uint32_t without) const {
+  std::vector<uint8_t> reached(uint32_t branch, bool around, uint32_t without) {
+    steps_ += blocks_.size();
     std::vector<uint8_t> times(blocks_.size(), 0);
     for (const uint32_t start : blocks_[branch].successors) {
       const std::vector<bool> seen = reach(branch, start, around, without);
@@ -107,7 +116,7 @@ class Meetings {
   }
 
   /// Blocks ahead of the branch that are common, first to last, and the nearest header behind it.
-  int32_t first_common(uint32_t branch, bool around) const {
+  int32_t first_common(uint32_t branch, bool around) {
     const std::vector<uint8_t> times = reached(branch, around, kUnreached);
     std::vector<uint32_t> ahead;
     int32_t behind = -1;
@@ -119,7 +128,7 @@ class Meetings {
         behind = static_cast<int32_t>(i);
     }
     std::ranges::sort(ahead, {}, [&](uint32_t block) { return rank_[block]; });
-    for (size_t i = 0; i < std::min(ahead.size(), kCandidatesMax); ++i) {
+    for (size_t i = 0; i < std::min(ahead.size(), kCandidatesMax) && !exhausted(); ++i) {
       const std::vector<uint8_t> past = reached(branch, around, ahead[i]);
       const bool bypassed = std::any_of(ahead.begin() + static_cast<std::ptrdiff_t>(i) + 1,
                                         ahead.end(), [&](uint32_t b) { return past[b] > 0; });
@@ -132,6 +141,7 @@ class Meetings {
   const std::vector<bool>& leaving_;
   std::vector<uint32_t> rank_;
   std::vector<std::vector<uint32_t>> before_;
+  uint64_t steps_ = 0;
 };
 }  // namespace
 
@@ -143,7 +153,9 @@ void find_meetings(ControlFlow& flow, const std::vector<bool>& leaving) {
     BasicBlock& block = flow.blocks[i];
     const bool only_exit = block.ipdom < 0 || leaving[static_cast<size_t>(block.ipdom)];
     if (block.successors.size() < 2 || !only_exit) continue;
-    block.meet = meetings.meeting_of(i);
+    const int32_t meet = meetings.meeting_of(i);
+    if (meetings.exhausted()) return;
+    block.meet = meet;
   }
 }
 

@@ -37,6 +37,10 @@ def test_a_failure_is_listed_reproduced_and_minimized(gpuemu):
     second = gpuemu.run("reproduce", seed, "--verbose")
     assert first.returncode == 0 and seed in first.stdout
     assert "input" in first.stdout and first.stdout == second.stdout
+    profiled = gpuemu.run("reproduce", seed, "--profile")
+    assert "sectors/req" in profiled.stdout and ".cu:" in profiled.stdout, profiled.stdout
+    lines = json.loads(gpuemu.run("reproduce", seed, "--profile", "--format", "json").stdout)["profile"]
+    assert sum(line["thread_instructions"] for line in lines) > 0
     smaller = gpuemu.run("minimize", seed)
     assert smaller.returncode == 0, smaller.stderr
     assert gpuemu.run("reproduce", seed, "--exit-code").returncode == 1

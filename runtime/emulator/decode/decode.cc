@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "common/base/limits.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator {
@@ -76,6 +77,7 @@ void Decoder::layout_registers() {
 }
 
 uint32_t Decoder::temp(Slot slot) {
+  if (code_.frame_bytes > kFrameBytesMax) return kTrueOffset;  // check_frames refuses the function.
   if (slot == Slot::Pred) {
     const uint32_t at = code_.frame_bytes;
     code_.frame_bytes += 4;
@@ -143,6 +145,12 @@ uint32_t Decoder::list(const std::vector<uint32_t>& items) {
   return at;
 }
 
+void Decoder::uses_memory(ptx::Space space, uint32_t bytes) {
+  const Ins& ins = code_.ins.back();
+  code_.memory_uses.push_back({static_cast<uint32_t>(code_.ins.size() - 1), space, ins.src[0],
+                               ins.imm, ins.wide != 0, bytes});
+}
+
 Slot Decoder::slot_of(const ptx::Operand& operand) const {
   if (operand.kind == ptx::Operand::Kind::Register) return slots_[operand.reg];
   return Slot::None;
@@ -196,7 +204,8 @@ uint32_t Decoder::source(const ptx::Operand& operand, Slot slot, ptx::Type type)
         ins.src[0] = at;
         at = turned;
       }
-      if (have == slot || have == Slot::Pred || slot == Slot::Pred) return at;
+      if (have == slot) return at;
+      if (have == Slot::Pred || slot == Slot::Pred) break;
       const uint32_t converted = temp(slot);
       Ins& ins = emit(handlers().at(wide ? "cvt.u64.u32" : "cvt.u32.u64").run);
       ins.dst = converted;
@@ -267,7 +276,10 @@ void Decoder::finish_destinations() {
     const char* key = pending.wanted == Slot::Wide
                           ? (pending.is_signed ? "cvt.s64.s32" : "cvt.u64.u32")
                           : "cvt.u32.u64";
-    if (pending.wanted == Slot::Pred || pending.slot == Slot::Pred) continue;
+    if (pending.wanted == Slot::Pred || pending.slot == Slot::Pred) {
+      emit(steps::unsupported);
+      continue;
+    }
     Ins& ins = emit(handlers().at(key).run);
     ins.dst = pending.to;
     ins.src[0] = pending.from;

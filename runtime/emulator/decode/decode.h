@@ -58,6 +58,8 @@ class Decoder {
   /// Base and offset of an address operand into `ins` (src[0], imm, wide).
   void address(uint32_t& base, int64_t& offset, uint8_t& wide, const ptx::Operand& operand);
   uint32_t list(const std::vector<uint32_t>& items);
+  /// Tells the counters that the instruction emitted last accesses `bytes` per lane at its src[0].
+  void uses_memory(ptx::Space space, uint32_t bytes);
   Slot slot_of(const ptx::Operand& operand) const;
   const ParamSlot* param(const std::string& name) const;
   bool refuse(const std::string& why);

@@ -65,6 +65,13 @@ bool decode_copy(Decoder& d, const Instruction& in, const Form& form) {
   ins.wide = wide;
   ins.count = static_cast<uint8_t>(bytes);
   ins.cache = d.program().cached++;
+  d.uses_memory(ptx::Space::Shared, ins.count);
+  MemoryUse read = d.code().memory_uses.back();
+  read.space = ptx::Space::Global;
+  read.base = from;
+  read.offset = 0;
+  read.wide = true;
+  d.code().memory_uses.push_back(read);
   return true;
 }
 

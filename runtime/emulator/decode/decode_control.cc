@@ -49,6 +49,7 @@ bool decode_barrier(Decoder& d, const Instruction& in, const Form& form) {
   BarrierKind kind = BarrierKind::Sync;
   size_t first = 0;
   if (form.has("warp")) {
+    if (in.operands.empty()) return false;
     const uint32_t members = d.source(in.operands.at(0), Slot::Narrow, Type::B32);
     d.emit(steps::warp_barrier).src[0] = members;
     return true;
@@ -70,6 +71,7 @@ bool decode_barrier(Decoder& d, const Instruction& in, const Form& form) {
     first = 1;
   }
   const size_t count = in.operands.size();
+  if (kind >= BarrierKind::RedPopc && count < 3) return false;
   const size_t plain = kind >= BarrierKind::RedPopc ? count - 1 : count;
   uint32_t id = d.constant(0, false), threads = d.constant(0, false), predicate = kTrueOffset,
            out = kTrueOffset;
@@ -99,7 +101,10 @@ bool decode_branch(Decoder& d, const Instruction& in) {
   const auto targets = d.function().branch_targets.find(in.operands[1].name);
   if (targets == d.function().branch_targets.end()) return false;
   std::vector<uint32_t> list;
-  for (const std::string& name : targets->second) list.push_back(d.label_target(name));
+  for (const std::string& name : targets->second) {
+    list.push_back(d.label_target(name));
+    if (list.back() == kNone) return false;  // A table of functions.
+  }
   const uint32_t at = d.list(list);
   Ins& ins = d.emit(steps::branch_indexed);
   ins.src[0] = index;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "runtime/emulator/decode/decode.h"
+#include "runtime/emulator/decode/instrument.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator {
@@ -23,6 +24,8 @@ void Decoder::run() {
   guard_xor_ = 0;
   emit(steps::ret);
   resolve_targets();
+  // Passes that join instructions would hide them from the counters.
+  if (program_.counting) return instrument(program_, code_, flow_);
   mark_stretches(code_);
 }
 
@@ -37,6 +40,7 @@ void Decoder::one(const Instruction& instruction) {
   const Form form(instruction);
   if (!try_families(instruction, form)) {
     code_.ins.resize(begin);
+    std::erase_if(code_.memory_uses, [&](const MemoryUse& use) { return use.ins >= begin; });
     pending_.clear();
     emit(steps::unsupported);
   }
@@ -57,7 +61,7 @@ bool Decoder::try_families(const Instruction& instruction, const Form& form) {
 bool Decoder::pure(const Instruction& instruction, const Form& form) {
   auto found = handlers().find(form.key);
   Rounding rounding = form.rounding.value_or(Rounding::Nearest);
-  if (instruction.family == "cvt" && rounding != Rounding::Nearest &&
+  if (instruction.family == "cvt" && rounding != Rounding::Nearest && !form.types.empty() &&
       (found == handlers().end() || found->second.rounded == nullptr)) {
     const char* name = rounding == Rounding::Zero   ? "rz."
                        : rounding == Rounding::Down ? "rm."
@@ -154,6 +158,9 @@ bool Decoder::comparison(const Instruction& instruction, const Form& form) {
   const Operand& to = instruction.operands[0];
   const bool pair = to.kind == Operand::Kind::PredPair;
   const bool packed = type == Type::F16x2 || type == Type::BF16x2;
+  if (pair && to.elements.size() != 2) return false;
+  if (with != kNone && form.rest.size() > 1 && !handlers().contains(form.rest[1] + ".pred"))
+    return false;
   const auto combine = [&](uint32_t value, uint32_t out) {
     const bool combined = with != kNone && form.rest.size() > 1;
     Ins& ins = emit(handlers().at(combined ? form.rest[1] + ".pred" : "mov.pred").run);
@@ -220,6 +227,9 @@ bool Decoder::move(const Instruction& instruction, const Form& form) {
   if (!unpack && !pack) return pure(instruction, form);
   const auto parts = static_cast<uint32_t>(pack ? from.elements.size() : to.elements.size());
   const uint32_t bits = ptx::byte_size(form.type()) * 8 / parts;
+  if (slot == Slot::Pred || bits * parts != ptx::byte_size(form.type()) * 8 ||
+      (bits != 8 && bits != 16 && bits != 32))
+    return false;
   const std::string b = slot == Slot::Wide ? "b64" : "b32";
   if (ptx::byte_size(form.type()) > 8) return false;
   if (unpack) {

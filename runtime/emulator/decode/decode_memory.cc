@@ -53,6 +53,7 @@ bool decode_param(Decoder& d, const Instruction& in, const Form& form, bool load
   bool own = false;
   for (const ParamSlot& p : d.code().params) own = own || &p == slot;
   const auto elements = elements_of(in.operands[load ? 0 : 1]);
+  if (elements.size() != form.vector) return false;
   const Slot width = slot_of(form.type());
   std::vector<uint32_t> registers;
   for (const Operand& element : elements)
@@ -61,10 +62,14 @@ bool decode_param(Decoder& d, const Instruction& in, const Form& form, bool load
   uint32_t dynamic = kNone;
   if (slot == nullptr) dynamic = d.source(base, Slot::Wide, Type::U64);
   const bool of_entry = slot == nullptr || (own && d.function().is_entry);
-  if (of_entry && slot != nullptr) {
+  const int64_t first = where.offset + (slot != nullptr ? int64_t{slot->offset} + base.offset : 0);
+  const uint64_t bytes = uint64_t{ptx::byte_size(form.type())} * registers.size();
+  const uint64_t area = d.code().param_bytes;
+  const bool inside = first >= 0 && bytes <= area && static_cast<uint64_t>(first) <= area - bytes;
+  if (of_entry && slot != nullptr && inside) {
     const uint32_t list = d.list(registers);
     Ins& ins = d.emit(handlers().at(std::string("ld.param.") + type_key(form.type())).run);
-    ins.imm = where.offset + int64_t{slot->offset} + base.offset;
+    ins.imm = first;
     ins.list = list;
     ins.count = static_cast<uint8_t>(registers.size());
     return true;
@@ -73,7 +78,7 @@ bool decode_param(Decoder& d, const Instruction& in, const Form& form, bool load
   Ins& ins = d.emit(!load      ? steps::store_frame_param
                     : of_entry ? steps::load_param
                                : steps::load_frame_param);
-  ins.imm = where.offset + (slot != nullptr ? int64_t{slot->offset} + base.offset : 0);
+  ins.imm = first;
   ins.src[0] = dynamic;
   ins.list = list;
   ins.count = static_cast<uint8_t>(registers.size());
@@ -128,6 +133,7 @@ bool decode_access(Decoder& d, const Instruction& in, const Form& form, bool loa
   ins.flags = static_cast<uint8_t>((ordered ? kOrdered : 0) |
                                    (load && form.vector > 1 && bits ? kWholeAccess : 0));
   ins.cache = d.program().cached++;
+  if (form.space != Space::Local) d.uses_memory(form.space, ins.aux);
   if (load && (form.type() == Type::S8 || form.type() == Type::S16))
     for (const uint32_t reg : registers) {
       Ins& extend =
@@ -169,6 +175,7 @@ bool decode_matrix(Decoder& d, const Instruction& in, const Form& form) {
   ins.count = static_cast<uint8_t>(registers.size());
   ins.flags = form.has("trans") ? 1 : 0;
   ins.cache = d.program().cached++;
+  d.uses_memory(Space::Shared, 16);
   return true;
 }
 }  // namespace

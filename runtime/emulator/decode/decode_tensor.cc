@@ -168,6 +168,7 @@ bool decode_store_matrix(Decoder& d, const Instruction& in, const Form& form) {
   ins.flags = form.has("trans") ? 1 : 0;
   ins.space = static_cast<uint8_t>(ptx::Space::Shared);
   ins.cache = d.program().cached++;
+  d.uses_memory(ptx::Space::Shared, 16);
   return true;
 }
 }  // namespace

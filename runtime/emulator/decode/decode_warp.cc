@@ -185,6 +185,7 @@ bool decode_atomic(Decoder& d, const Instruction& in, const Form& form) {
   ins.flags = static_cast<uint8_t>(*kind);
   ins.space = static_cast<uint8_t>(form.space);
   ins.cache = d.program().cached++;
+  d.uses_memory(form.space, bytes);
   return true;
 }
 

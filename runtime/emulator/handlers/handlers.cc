@@ -11,10 +11,12 @@ Table table_of(std::initializer_list<AddRows> units) {
   return made;
 }
 
+#ifndef GPUEMU_PORTABLE_ONLY
 bool has_avx2() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
          __builtin_cpu_supports("f16c");
 }
+#endif
 
 }  // namespace
 
@@ -32,11 +34,15 @@ bool has_avx2() {
     return kTable;                                                                    \
   }                                                                                   \
   }
-GPUEMU_UNITS(avx2)
 GPUEMU_UNITS(portable)
-#undef GPUEMU_UNITS
-
+#ifdef GPUEMU_PORTABLE_ONLY
+const Table& handlers() { return portable::table(); }
+const char* handlers_name() { return "portable"; }
+#else
+GPUEMU_UNITS(avx2)
 const Table& handlers() { return has_avx2() ? avx2::table() : portable::table(); }
 const char* handlers_name() { return has_avx2() ? "AVX2" : "portable"; }
+#endif
+#undef GPUEMU_UNITS
 
 }  // namespace gpuemu::emulator

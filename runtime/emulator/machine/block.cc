@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "common/base/limits.h"
+#include "runtime/emulator/machine/counters.h"
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/warp.h"
 
@@ -12,7 +13,7 @@ constexpr uint64_t kSlice = 1 << 16;
 constexpr uint64_t kShortSlice = 1 << 9;
 /// Short slices without an end before lanes count as waiting for others of their warp.
 constexpr uint64_t kPatience = 8;
-/// Slices that ended early (barrier, exit) between two looks at the clock.
+/// Slices that ended early (barrier, exit) between two looks at the clock, also over blocks.
 constexpr uint32_t kClockSlices = 64;
 }  // namespace
 
@@ -24,6 +25,10 @@ Block::Block(Launch& of) : launch(&of) {
   shared.resize(of.shared_bytes + 64);
   if (of.checks.init) shared_defined.resize(of.shared_bytes + 64);
   if (of.checks.race) race.resize(of.shared_bytes / 4 + 1);
+  if (of.counters != nullptr) {
+    counters = std::make_shared<Counters>(*of.counters);
+    counters->counts.clear();
+  }
 }
 
 void Block::start(uint64_t linear_index) {
@@ -48,7 +53,6 @@ void Block::start(uint64_t linear_index) {
     warp.slices = 0;
     warp.start(*launch->entry, i, threads - i * kLanes);
   }
-  unchecked_ = 0;
 }
 
 bool Block::advance(uint32_t rounds) {
@@ -61,6 +65,10 @@ bool Block::advance(uint32_t rounds) {
     for (Warp& warp : warps) {
       if (warp.state != WarpState::Running) continue;
       progress = true;
+      if (unchecked_ >= kClockSlices) {
+        unchecked_ = 0;
+        if (launch->stop.load(std::memory_order_relaxed) || over_budget()) break;
+      }
       const uint64_t before = warp.executed;
       warp.run(slice);
       if (may_spin) take_turns(warp);
@@ -68,9 +76,6 @@ bool Block::advance(uint32_t rounds) {
       unchecked_ += warp.state == WarpState::Running ? kClockSlices : 1;
       if (warp.state == WarpState::Done)
         for (uint32_t id = 0; barriers_in_use >> id != 0; ++id) release_if_complete(id);
-      if (unchecked_ < kClockSlices) continue;
-      unchecked_ = 0;
-      if (launch->stop.load(std::memory_order_relaxed) || over_budget()) break;
     }
   }
   finish();
@@ -84,6 +89,10 @@ void Block::finish() {
   report_unfinished_copy();
   for (const Warp& warp : warps)
     launch->executed.fetch_add(warp.executed, std::memory_order_relaxed);
+  if (counters == nullptr) return;
+  const std::lock_guard lock(launch->mutex);
+  launch->counters->counts.add(counters->counts);
+  counters->counts.clear();
 }
 
 /// Shared memory is gone when the block ends, whatever still reads or writes it.
@@ -148,9 +157,9 @@ bool Block::over_budget() {
                  fmt::format("the launch did not end within {} ms", launch->config->timeout_ms));
     return true;
   }
-  if (warp_instructions < kWarpInstructionsMax) return false;
-  report_stuck("timeout", fmt::format("the block executed more than {} warp instructions",
-                                      kWarpInstructionsMax));
+  const uint64_t most = launch->config->warp_instructions_max;
+  if (warp_instructions < most) return false;
+  report_stuck("timeout", fmt::format("the block executed more than {} warp instructions", most));
   return true;
 }
 

@@ -68,6 +68,28 @@ struct SharedVariable {
   uint64_t offset = 0, bytes = 0;
 };
 
+/// What an instruction does with memory, for the counters.
+struct MemoryUse {
+  uint32_t ins = 0;  ///< Index into Code::ins.
+  ptx::Space space = ptx::Space::Generic;
+  uint32_t base = 0;  ///< Address register, src[0] of most.
+  int64_t offset = 0;
+  bool wide = true;
+  uint32_t bytes = 0;  ///< Of one lane.
+};
+
+/// What the counting handler knows of the instruction that it stands for (steps/counting.cc).
+struct Probe {
+  Handler run = nullptr;
+  uint32_t guard = kTrueOffset, guard_xor = 0, counted = 0;
+  uint32_t instruction = kNone;  ///< Of Counters; kNone: a helper step.
+  uint32_t block = kNone;        ///< Of Counters, at the first step of a basic block.
+  uint32_t taken = kNone;        ///< Edge of a branch.
+  uint32_t next = kNone;         ///< Edge to the block behind, at the last step of a block.
+  uint32_t targets = kNone;      ///< brx: first of its edges in Code::lists.
+  uint32_t uses_begin = 0, uses_end = 0;  ///< Of Code::memory_uses.
+};
+
 struct Code;
 /// What a call copies and where it goes.
 struct CallSite {
@@ -85,6 +107,8 @@ struct Code {
   std::vector<Constant> constants;
   std::vector<CallSite> calls;
   std::vector<TensorStep> tensors;
+  std::vector<MemoryUse> memory_uses;
+  std::vector<Probe> probes;  ///< One per instruction of code that counts; else empty.
   std::vector<ParamSlot> params,
       results;  ///< In the frame's parameter area; an entry's: in its buffer.
   std::vector<SharedVariable> shared;

@@ -1,7 +1,6 @@
 #include "runtime/emulator/machine/memory.h"
 
 #include <cstring>
-#include <new>
 
 #include "common/base/limits.h"
 
@@ -21,7 +20,8 @@ Result<uint64_t> Memory::allocate(uint64_t bytes, const std::string& name, bool 
         name, bytes, used_, limit_);
   auto allocation = std::make_unique<Allocation>();
   const uint64_t total = bytes + 2 * kRedZone + kAlign;
-  allocation->storage.reset(new (std::nothrow) std::byte[total]);
+  // Zero pages that nobody touches cost nothing: a module may declare gigabytes.
+  allocation->storage.reset(static_cast<std::byte*>(std::calloc(total, 1)));
   if (!allocation->storage)
     return error(ErrorCode::ResourceExhausted, "the host has no {} bytes for allocation '{}'",
                  total, name);
@@ -31,8 +31,10 @@ Result<uint64_t> Memory::allocate(uint64_t bytes, const std::string& name, bool 
   allocation->name = name;
   allocation->tracked = tracked;
   allocation->all_defined = !tracked;
-  if (tracked) allocation->defined.resize(bytes);
-  std::memset(reinterpret_cast<void*>(allocation->base), static_cast<int>(kPoison), bytes);
+  if (tracked) {
+    allocation->defined.resize(bytes);
+    std::memset(reinterpret_cast<void*>(allocation->base), static_cast<int>(kPoison), bytes);
+  }
   const uint64_t base = allocation->base;
   used_ += bytes;
   by_base_[base] = std::move(allocation);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <span>
@@ -28,7 +29,7 @@ struct Allocation {
   bool tracked = true;           ///< Definedness matters (module variables are always defined).
   bool all_defined = false;      ///< Every byte was written before this launch.
   std::vector<uint8_t> defined;  ///< 1 per byte once written.
-  std::unique_ptr<std::byte[]> storage;
+  std::unique_ptr<std::byte[], void (*)(void*)> storage{nullptr, std::free};
 
   bool contains(uint64_t address, uint64_t size) const {
     return address >= base && size <= bytes && address - base <= bytes - size;
@@ -40,6 +41,7 @@ class Memory {
  public:
   explicit Memory(uint64_t limit) : limit_(limit) {}
 
+  /// Poisoned; zero when not `tracked`.
   Result<uint64_t> allocate(uint64_t bytes, const std::string& name, bool tracked = true);
   Status free(uint64_t address);
   Status upload(uint64_t address, std::span<const std::byte> from);

@@ -3,12 +3,17 @@
 
 #include <deque>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "runtime/emulator/machine/ins.h"
 #include "runtime/emulator/machine/memory.h"
 #include "runtime/ptx/module.h"
+
+namespace gpuemu {
+struct ProfilePlaces;  // runtime/device/profile.h
+}
 
 namespace gpuemu::emulator {
 
@@ -20,6 +25,10 @@ struct Program {
   std::map<std::string, uint64_t, std::less<>> addresses;  ///< Of .global and .const variables.
   std::map<std::string, uint32_t, std::less<>> shared;     ///< Offsets every function shares.
   uint32_t shared_bytes = 0;                               ///< Of those.
+  /// The form of it that counts, once somebody asked for a profile; and what that form counts.
+  std::unique_ptr<Program> counting_form;
+  std::shared_ptr<ProfilePlaces> places;
+  bool counting = false;              ///< decode() inserts the counters.
   bool may_spin = false;              ///< Has instructions that threads wait for each other with.
   uint32_t cached = 1;                ///< The next Ins::cache; 0 is of no access.
   std::vector<const Code*> callable;  ///< Function addresses are indices + 1.

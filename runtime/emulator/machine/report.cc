@@ -2,10 +2,7 @@
 // of what repeats.
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <string_view>
-
-#include <cxxabi.h>
 
 #include "common/base/limits.h"
 #include "runtime/emulator/machine/program.h"
@@ -49,14 +46,24 @@ std::string text_of(const Place& place, const ptx::Instruction& instruction) {
                          : fmt::format("PTX line {}", instruction.where.line);
 }
 
-/// The last part of what a compiler made of a variable's name: "tile" of "_ZZ1kPfE4tile".
+/// The last part of what a compiler made of a variable's name: "tile" of "_ZZ1kPfE4tile". A whole
+/// demangler may take exponential time for names that no compiler made.
 std::string short_name(const std::string& mangled) {
-  int status = 0;
-  char* text = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
-  std::string name = text != nullptr ? text : mangled;
-  std::free(text);
-  if (const size_t scope = name.rfind("::"); scope != std::string::npos) name.erase(0, scope + 2);
-  return name;
+  if (!mangled.starts_with("_Z")) return mangled;
+  std::string_view rest = mangled;
+  const size_t discriminator = rest.find_last_not_of("0123456789");
+  if (discriminator != rest.npos && discriminator + 1 < rest.size() && rest[discriminator] == '_')
+    rest = rest.substr(0, discriminator);
+  while (rest.ends_with('E')) rest.remove_suffix(1);
+  std::string_view name = mangled;
+  for (size_t size = 1; size < rest.size(); ++size) {
+    const std::string_view before = rest.substr(0, rest.size() - size);
+    const std::string digits = std::to_string(size);
+    if (!before.ends_with(digits) || before.size() == digits.size()) continue;
+    const char previous = before[before.size() - digits.size() - 1];
+    if (previous < '0' || previous > '9') name = rest.substr(rest.size() - size);
+  }
+  return std::string(name);
 }
 
 void locate(DeviceFinding& finding, const ptx::Module& module, const Code& code, const Ins& ins,
@@ -135,12 +142,13 @@ void report(Warp& warp, const Ins& ins, Incident incident) {
   const std::lock_guard lock(launch.mutex);
   const auto known = std::ranges::find_if(
       launch.findings, [&](const DeviceFinding& other) { return same_pair(other, finding); });
-  if (known != launch.findings.end()) {
+  const bool fresh = known == launch.findings.end();
+  if (!fresh) {
     known->count += incident.count;
   } else if (launch.findings.size() < kFindingsMax) {
     launch.findings.push_back(std::move(finding));
   }
-  const bool full = known == launch.findings.end() && launch.findings.size() >= kFindingsMax;
+  const bool full = fresh && launch.findings.size() >= kFindingsMax;
   if (incident.fatal || full) {
     launch.stop = true;
     warp.stop_slice();

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "common/base/limits.h"
+
 namespace gpuemu::emulator {
 namespace {
-constexpr uint32_t kLocalBytesMax = 512 << 10;  // CUDA's limit of local memory per thread.
-constexpr uint32_t kCallDepthMax = 4096;
-
 uint32_t lanes_in(uint32_t mask) {
   return mask == kNone ? kLanes : static_cast<uint32_t>(std::popcount(mask));
 }
@@ -36,10 +35,12 @@ void Warp::enter(const Code& code, const CallSite* site) {
   const uint32_t lanes = mask;
   const uint32_t local_base = depth == 0 ? 0 : frame().local_base + frame().code->local_bytes;
   if (levels.size() == depth) levels.emplace_back();
-  Level& level = levels[depth++];
+  Level& level = levels[depth];
   if (level.frame == nullptr || level.frame.use_count() > 1)
     level.frame = std::make_shared<Frame>();
   Frame& next = *level.frame;
+  if (depth > 0 && !may_enter(code, local_base)) return;
+  ++depth;
   if (next.storage_bytes < code.frame_bytes) {
     next.storage.reset(new std::byte[code.frame_bytes + 64]);
     next.storage_bytes = code.frame_bytes;
@@ -67,6 +68,40 @@ void Warp::enter(const Code& code, const CallSite* site) {
   ensure_local(local_base + code.local_bytes);
   stack.push_back({0, lanes, kNone});
   load_top();
+}
+
+/// Whether one more call fits the limits; reports otherwise.
+bool Warp::may_enter(const Code& code, uint32_t local_base) {
+  std::string what;
+  if (depth >= kCallDepthMax)
+    what = fmt::format("calls nest deeper than {}", kCallDepthMax);
+  else if (local_base + code.local_bytes > kLocalBytesMax)
+    what = fmt::format("{} calls need more than {} bytes of local memory per thread", depth,
+                       kLocalBytesMax);
+  else if (!charge(*levels[depth].frame, code))
+    what = fmt::format("the calls in progress need more than {} bytes of registers",
+                       launch->calls_limit);
+  if (what.empty()) return true;
+  report(*this, *ins,
+         {.kind = "stack_overflow",
+          .message = what + "; look for a recursion without an end",
+          .lane = static_cast<uint32_t>(std::countr_zero(mask | 0x80000000u)),
+          .fatal = true});
+  return false;
+}
+
+bool Warp::charge(Frame& frame, const Code& code) {
+  const uint64_t needed = code.frame_bytes + uint64_t{code.param_bytes} * kLanes;
+  if (frame.charged_to != launch->call_bytes) frame.charged = 0;  // Of an earlier launch.
+  if (needed <= frame.charged) return true;
+  const uint64_t more = needed - frame.charged;
+  if (launch->call_bytes->fetch_add(more) + more > launch->calls_limit) {
+    *launch->call_bytes -= more;
+    return false;
+  }
+  frame.charged_to = launch->call_bytes;
+  frame.charged = needed;
+  return true;
 }
 
 void Warp::ensure_local(uint32_t bytes) {
@@ -217,9 +252,12 @@ void Warp::run(uint64_t slice) {
     ins = next;
     if (mask != 0) next->run(*this, *next);
   }
-  if (depth > kCallDepthMax)
+  if (stack.size() > kWaitingMax)
     report(*this, *ins,
-           {.kind = "out_of_bounds", .message = "calls nest too deeply", .fatal = true});
+           {.kind = "stack_overflow",
+            .message = fmt::format("more than {} groups of threads wait for others to meet them",
+                                   kWaitingMax),
+            .fatal = true});
 }
 
 Dim3 thread_of(const Warp& warp, uint32_t lane) {

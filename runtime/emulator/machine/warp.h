@@ -20,6 +20,7 @@
 
 namespace gpuemu::emulator {
 
+struct Counters;
 struct Program;
 
 struct Checks {
@@ -40,13 +41,23 @@ struct Launch {
   std::atomic<bool> stop = false;
   std::atomic<uint64_t> next_block = 0;
   std::atomic<uint64_t> executed = 0;
-  std::mutex mutex;  ///< Guards what follows.
+  /// Of the frames of calls in progress. Frames may outlive the launch.
+  std::shared_ptr<std::atomic<uint64_t>> call_bytes = std::make_shared<std::atomic<uint64_t>>(0);
+  uint64_t calls_limit = ~uint64_t{0};  ///< Of those.
+  std::mutex mutex;                     ///< Guards what follows.
   std::vector<DeviceFinding> findings;
+  std::shared_ptr<Counters> counters;  ///< Of the blocks that ended; nullptr: nobody asked.
   std::vector<std::string> printed;
   std::string printed_tail;  ///< Text after the last line end.
+  size_t printed_bytes = 0;
 };
 
 struct Frame {
+  ~Frame() {
+    if (charged_to != nullptr) *charged_to -= charged;
+  }
+  std::shared_ptr<std::atomic<uint64_t>> charged_to;  ///< Launch::call_bytes; entries have none.
+  uint64_t charged = 0;
   const Code* code = nullptr;
   std::unique_ptr<std::byte[]> storage;
   std::byte* registers = nullptr;  ///< 64-byte aligned, inside storage.
@@ -169,6 +180,8 @@ class Warp {
   }
   void load_top();
   void load_function();
+  bool may_enter(const Code& code, uint32_t local_base);
+  bool charge(Frame& frame, const Code& code);
 
   bool alone_ = false;  ///< The next .sync instruction waits for no other path.
 };
@@ -210,6 +223,7 @@ struct Block {
   std::vector<Allocation*> cache;
   uint64_t warp_instructions = 0;
   uint64_t clock = 0;
+  std::shared_ptr<Counters> counters;  ///< Since its start; nullptr: nobody asked.
 
   explicit Block(Launch& of);
   void start(uint64_t linear_index);

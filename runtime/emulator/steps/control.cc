@@ -54,7 +54,9 @@ void branch_indexed(Warp& warp, const Ins& ins) {
 void enter_callee(Warp& warp, uint32_t lanes, const CallSite& site, const Code& callee) {
   const Frame& from = warp.frame();
   warp.mask = lanes;
+  const uint32_t before = warp.depth;
   warp.enter(callee, &site);
+  if (warp.depth == before) return;  // Too deep: the launch ends.
   Frame& to = warp.frame();
   for (size_t i = 0; i < site.arguments.size() && i < callee.params.size(); ++i)
     for (uint32_t lane = 0; lane < kLanes; ++lane)
@@ -145,28 +147,46 @@ void load_param(Warp& warp, const Ins& ins) {
   }
 }
 
+namespace {
+/// Start of the executed access in every lane's parameter area; kNone when it leaves the area.
+uint32_t frame_param_offset(Warp& warp, const Ins& ins) {
+  const uint64_t area = warp.code().param_bytes, bytes = uint64_t{ins.aux} * ins.count;
+  const auto at = static_cast<uint64_t>(ins.imm);
+  if (bytes <= area && at <= area - bytes) return static_cast<uint32_t>(at);
+  report(warp, ins,
+         {.kind = "out_of_bounds",
+          .message = fmt::format("accesses parameter byte {} of {}", ins.imm, area),
+          .lane = first_lane(warp.mask),
+          .count = static_cast<uint64_t>(std::popcount(warp.mask))});
+  return kNone;
+}
+}  // namespace
+
 void load_frame_param(Warp& warp, const Ins& ins) {
+  const uint32_t first = frame_param_offset(warp, ins);
+  if (first == kNone) return;
   Frame& frame = warp.frame();
   const uint32_t* list = warp.lists + ins.list;
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if ((warp.mask >> lane & 1) == 0) continue;
-    size_t at = size_t{lane} * frame.code->param_bytes + static_cast<size_t>(ins.imm);
+    size_t at = size_t{lane} * frame.code->param_bytes + first;
     for (uint32_t element = 0; element < ins.count; ++element, at += ins.aux)
-      if (at + ins.aux <= frame.params.size())
-        store_word(warp, ins, list[element], lane, &frame.params[at]);
+      store_word(warp, ins, list[element], lane, &frame.params[at]);
   }
 }
 
 void store_frame_param(Warp& warp, const Ins& ins) {
+  const uint32_t first = frame_param_offset(warp, ins);
+  if (first == kNone) return;
   Frame& frame = warp.frame();
   const uint32_t* list = warp.lists + ins.list;
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if ((warp.mask >> lane & 1) == 0) continue;
-    size_t at = size_t{lane} * frame.code->param_bytes + static_cast<size_t>(ins.imm);
+    size_t at = size_t{lane} * frame.code->param_bytes + first;
     for (uint32_t element = 0; element < ins.count; ++element, at += ins.aux) {
       const uint64_t value =
           ins.wide != 0 ? warp.u64(list[element])[lane] : warp.u32(list[element])[lane];
-      if (at + ins.aux <= frame.params.size()) std::memcpy(&frame.params[at], &value, ins.aux);
+      std::memcpy(&frame.params[at], &value, ins.aux);
     }
   }
 }

@@ -3,10 +3,13 @@
 #include <cstdio>
 #include <cstring>
 
+#include "common/base/limits.h"
+
 namespace gpuemu::emulator::steps {
 namespace {
-constexpr size_t kPrintedLinesMax = 10000;
 constexpr size_t kStringMax = 4096;
+/// Digits of a width or precision: more than format_one's buffer holds say nothing.
+constexpr size_t kDigitsMax = 2;
 
 uint64_t argument(const Warp& warp, const CallSite& site, size_t which, uint32_t lane) {
   uint64_t value = 0;
@@ -49,7 +52,7 @@ std::string string_at(Warp& warp, uint64_t address, uint32_t lane) {
 
 /// One conversion. `spec` is "%...c" without length letters; they are ours to add.
 std::string format_one(const std::string& spec, char kind, uint64_t bits, bool is_long) {
-  char text[512];
+  char text[512] = "";
   const std::string head = spec.substr(0, spec.size() - 1);
   if (std::strchr("fFeEgGaA", kind) != nullptr) {
     double value = 0;
@@ -72,7 +75,7 @@ std::string format_one(const std::string& spec, char kind, uint64_t bits, bool i
 std::string expand(Warp& warp, const std::string& format, uint64_t arguments, uint32_t lane) {
   std::string out;
   uint64_t at = arguments;
-  for (size_t i = 0; i < format.size(); ++i) {
+  for (size_t i = 0; i < format.size() && out.size() < kPrintedBytesMax; ++i) {
     if (format[i] != '%') {
       out.push_back(format[i]);
       continue;
@@ -87,12 +90,16 @@ std::string expand(Warp& warp, const std::string& format, uint64_t arguments, ui
     }
     std::string spec = "%";
     bool is_long = false;
+    size_t digits = 0;
     for (size_t k = i + 1; k < end; ++k) {
       const char c = format[k];
       if (c == 'l' || c == 'j' || c == 'z' || c == 't')
         is_long = true;
-      else if (std::strchr("0123456789.+- #", c) != nullptr)
+      else if (c >= '0' && c <= '9' && ++digits <= kDigitsMax)
         spec.push_back(c);
+      else if (std::strchr(".+- #", c) != nullptr && c != '\0')
+        spec.push_back(c);
+      if (c == '.') digits = 0;
     }
     spec.push_back(kind);
     const bool wide = is_long || std::strchr("fFeEgGaAsp", kind) != nullptr;
@@ -106,23 +113,38 @@ std::string expand(Warp& warp, const std::string& format, uint64_t arguments, ui
   }
   return out;
 }
+bool printed_enough(const Launch& launch) {
+  return launch.printed.size() >= kPrintedLinesMax || launch.printed_bytes >= kPrintedBytesMax;
+}
+
+void keep_printed(Launch& launch, const std::string& text) {
+  for (const char c : text) {
+    if (printed_enough(launch)) return;
+    ++launch.printed_bytes;
+    if (c != '\n') {
+      launch.printed_tail.push_back(c);
+      continue;
+    }
+    launch.printed.push_back(launch.printed_tail);
+    launch.printed_tail.clear();
+  }
+}
+
+bool silent(Launch& launch) {
+  const std::lock_guard lock(launch.mutex);
+  return printed_enough(launch);
+}
 }  // namespace
 
 void print(Warp& warp, const CallSite& site) {
+  if (silent(*warp.launch)) return;
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if ((warp.mask >> lane & 1) == 0) continue;
     const std::string format = string_at(warp, argument(warp, site, 0, lane), lane);
     const std::string text = expand(warp, format, argument(warp, site, 1, lane), lane);
     const std::lock_guard lock(warp.launch->mutex);
-    for (const char c : text) {
-      if (c != '\n') {
-        warp.launch->printed_tail.push_back(c);
-        continue;
-      }
-      if (warp.launch->printed.size() < kPrintedLinesMax)
-        warp.launch->printed.push_back(warp.launch->printed_tail);
-      warp.launch->printed_tail.clear();
-    }
+    keep_printed(*warp.launch, text);
+    if (printed_enough(*warp.launch)) return;
   }
 }
 

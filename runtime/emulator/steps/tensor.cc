@@ -249,7 +249,10 @@ void store_matrix(Warp& warp, const Ins& ins) {
   }
   const uint32_t all = warp.mask;
   if (ins.count < 4) warp.mask &= (uint32_t{1} << (kRows * ins.count)) - 1;
-  if (warp.mask != 0) resolve(warp, ins, address, kRowBytes, Access::Store);
+  if (warp.mask != 0)
+    resolve(warp, ins, address, kRowBytes, Access::Store);
+  else
+    std::fill_n(address, kLanes, uint64_t{0});
   warp.mask = all;
   for (uint32_t row = 0; row < kRows * ins.count; ++row) {
     if (address[row] == 0) continue;

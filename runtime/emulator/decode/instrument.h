@@ -1,0 +1,17 @@
+// Code that counts: the same instructions, each behind the counting handler (steps/counting.h).
+#pragma once
+
+#include "runtime/emulator/machine/program.h"
+#include "runtime/ptx/cfg.h"
+
+namespace gpuemu::emulator {
+
+/// The form of `program` that counts, made at the first call. It shares the variables of `program`,
+/// which owns it.
+const Program& counting_program(Program& program);
+
+/// Puts counters around all of `code`, whose targets are final, and adds its places to those of the
+/// program.
+void instrument(Program& program, Code& code, const ptx::ControlFlow& flow);
+
+}  // namespace gpuemu::emulator

@@ -1,0 +1,195 @@
+// What a module or a launch asks beyond a GPU's limits is refused or reported, and never harms the
+// host.
+#include "common/base/limits.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "runtime/emulator/emulator.h"
+#include "runtime/emulator/test_kernel.h"
+
+namespace gpuemu::emulator {
+namespace {
+
+std::string entry(const std::string& body, const std::string& params = "") {
+  return with_header(".visible .entry k(" + params + ") {\n" + body + "\nret;\n}\n");
+}
+
+/// What loading the module says; "" when it loads.
+std::string refusal(const std::string& ptx) {
+  const auto device = make_emulator({.threads = 1, .memory_limit_bytes = 1 << 20});
+  const auto module = device->load_module(ptx, "test.ptx");
+  return module ? "" : module.error().message;
+}
+
+/// What launching its entry says; "" when it runs.
+std::string launch_refusal(const std::string& ptx, EmulatorOptions options = {}) {
+  options.threads = 2;
+  const auto device = make_emulator(options);
+  const auto module = device->load_module(ptx, "test.ptx");
+  if (!module) return "load: " + module.error().message;
+  LaunchConfig config;
+  config.entry = "k";
+  config.block = {1024, 1, 1};
+  const auto report = device->launch(*module, config);
+  return report ? "" : report.error().message;
+}
+
+std::string kind_of(const std::string& ptx, uint64_t instructions = 1'000'000) {
+  TestKernel kernel(ptx);
+  kernel.config().warp_instructions_max = instructions;
+  const LaunchReport report = kernel.run(false);
+  return report.findings.empty() ? "" : report.findings[0].kind;
+}
+
+TEST(Limits, ParametersOfAnEntryEndWherePtxasEndsThem) {
+  const auto with = [](const char* version, uint32_t bytes) {
+    return std::string(".version ") + version + "\n.target sm_80\n.visible .entry k(.param .b8 p[" +
+           std::to_string(bytes) + "]) { ret; }\n";
+  };
+  EXPECT_EQ(refusal(with("8.0", 4352)), "");
+  EXPECT_NE(refusal(with("8.0", 4353)).find("at most 4352"), std::string::npos);
+  EXPECT_EQ(refusal(with("8.1", 32764)), "");
+  EXPECT_NE(refusal(with("9.0", 32765)).find("at most 32764"), std::string::npos);
+  EXPECT_NE(refusal(with("8.1", 4294967295)).find("test.ptx:3"), std::string::npos);
+}
+
+TEST(Limits, SizesThatDoNotFit32BitsAreRefused) {
+  const std::string huge[] = {
+      entry(".local .b8 a[4294967295]; .local .b8 b[4294967295];"),
+      entry(".shared .b8 a[4294967295]; .shared .b8 b[4294967295];"),
+      entry(".param .b8 a[4294967295]; .param .b8 b[4294967295];"),
+      with_header(".shared .b8 a[4294967295];\n.shared .b8 b[4294967295];\n"),
+      with_header(".func f(.param .b8 a[4294967295]) { ret; }\n")};
+  for (const std::string& ptx : huge)
+    EXPECT_NE(refusal(ptx).find("a GPU has at most"), std::string::npos) << ptx;
+}
+
+TEST(Limits, AThreadHasAtMost512KiBOfLocalMemory) {
+  EXPECT_EQ(refusal(entry(".local .b8 a[524288];")), "");
+  EXPECT_NE(refusal(entry(".local .b8 a[524289];")).find("at most 524288"), std::string::npos);
+}
+
+TEST(Limits, GlobalVariablesCountAsMemory) {
+  EXPECT_NE(refusal(with_header(".global .b8 a[1048577];\n")).find("exceeds the emulator's memory"),
+            std::string::npos);
+}
+
+TEST(Limits, AGigabyteThatNobodyTouchesCostsNothing) {
+  TestKernel kernel(with_header(".global .b8 a[1000000000];\n.visible .entry k() { ret; }\n"));
+  kernel.run();
+}
+
+TEST(Limits, StaticSharedMemoryEndsWherePtxasEndsIt) {
+  EXPECT_EQ(launch_refusal(entry(".shared .b8 a[49152];")), "");
+  EXPECT_NE(launch_refusal(entry(".shared .b8 a[49153];")).find("at most 49152 may be static"),
+            std::string::npos);
+}
+
+TEST(Limits, RegistersOfAWarpHaveALimit) {
+  const std::string ptx = entry(".reg .b64 %r<600000>;");
+  EXPECT_NE(refusal(ptx).find("bytes of registers per warp"), std::string::npos);
+}
+
+TEST(Limits, ABlockThatDoesNotFitTheHostIsRefused) {
+  // 32 warps of 25 MB.
+  const std::string ptx = entry(".reg .b64 %r<100000>;");
+  const std::string small = launch_refusal(ptx, {.memory_limit_bytes = uint64_t{100} << 20});
+  EXPECT_NE(small.find("use fewer threads per block"), std::string::npos) << small;
+}
+
+TEST(Limits, RecursionWithoutAnEndIsReported) {
+  EXPECT_EQ(kind_of(with_header(".func f() { call f; ret; }\n.entry k() { call f; ret; }\n")),
+            "stack_overflow");
+}
+
+TEST(Limits, RecursionThatFillsLocalMemoryIsReported) {
+  EXPECT_EQ(kind_of(with_header(".func f() { .local .b8 a[65536]; .reg .b32 %r; mov.u32 %r, a; "
+                                "call f; ret; }\n.entry k() { call f; ret; }\n")),
+            "stack_overflow");
+}
+
+TEST(Limits, RecursionThatFillsTheHostIsReported) {
+  const auto device = make_emulator({.threads = 1, .memory_limit_bytes = uint64_t{64} << 20});
+  const auto module = device->load_module(
+      with_header(".func f() { .reg .b64 %r<50000>; call f; ret; }\n.entry k() { call f; ret; }\n"),
+      "test.ptx");
+  ASSERT_TRUE(module);
+  LaunchConfig config;
+  config.entry = "k";
+  const auto report = device->launch(*module, config);
+  ASSERT_TRUE(report && report->findings.size() == 1);
+  EXPECT_EQ(report->findings[0].kind, "stack_overflow");
+  EXPECT_NE(report->findings[0].message.find("bytes of registers"), std::string::npos);
+}
+
+TEST(Limits, ManyTinyBlocksEndAtTheTimeout) {
+  TestKernel kernel(entry(""));
+  kernel.config().grid = {2147483647, 1, 1};
+  kernel.config().block = {1, 1, 1};
+  kernel.config().timeout_ms = 20;
+  const LaunchReport report = kernel.run(false);
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_EQ(report.findings[0].kind, "timeout");
+}
+
+TEST(Limits, AnEndlessLoopEndsAtItsInstructions) {
+  TestKernel kernel(entry("L: bra L;"));
+  kernel.config().warp_instructions_max = 100'000;
+  const LaunchReport report = kernel.run(false);
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_EQ(report.findings[0].kind, "timeout");
+  EXPECT_NE(report.findings[0].message.find("more than 100000 warp"), std::string::npos);
+}
+
+TEST(Limits, TheLongestTimeoutIsAccepted) {
+  TestKernel kernel(entry(""));
+  kernel.config().timeout_ms = ~uint64_t{0};
+  kernel.run();
+}
+
+const std::string kPrintf =
+    ".extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n";
+std::string printing(const std::string& format, const std::string& after) {
+  std::string bytes;
+  for (const char c : format) bytes += std::to_string(static_cast<int>(c)) + ",";
+  return with_header(kPrintf + ".global .b8 f[] = {" + bytes + "0};\n" +
+                     ".entry k() { .local .align 8 .b8 s[16]; .reg .b64 %r, %n; .param .b64 a; "
+                     ".param .b64 b; .param .b32 c; mov.u64 %r, f; mov.u64 %n, 7; "
+                     "st.local.u64 [s], %n; st.param.b64 [a], %r; mov.u64 %n, s; "
+                     "cvta.local.u64 %n, %n; st.param.b64 [b], %n; L: call (c), vprintf, (a, b); " +
+                     after + " ret; }\n");
+}
+
+TEST(Limits, PrintfWithoutALineEndIsCut) {
+  TestKernel kernel(printing("for ever and ever ", "bra L;"));
+  kernel.config().warp_instructions_max = 70'000;
+  const LaunchReport report = kernel.run(false);
+  ASSERT_EQ(report.printed.size(), 1u);
+  EXPECT_EQ(report.printed[0].size(), kPrintedBytesMax);
+}
+
+TEST(Limits, PrintfTakesNoWidthOfBillions) {
+  TestKernel kernel(printing("[%2147483647d|%.2147483647d|%5d]\n", ""));
+  kernel.config().block = {1, 1, 1};
+  const LaunchReport report = kernel.run();
+  ASSERT_EQ(report.printed.size(), 1u);
+  EXPECT_LT(report.printed[0].size(), 100u);
+  EXPECT_NE(report.printed[0].find("|    0]"), std::string::npos) << report.printed[0];
+}
+
+TEST(Limits, ParametersEndAtTheirLastByte) {
+  for (const char* offset : {"4096", "-4"}) {
+    TestKernel kernel(
+        entry(std::string(".reg .b32 %r; ld.param.u32 %r, [p+") + offset + "];", ".param .u32 p"));
+    const LaunchReport report = kernel.arg(uint32_t{1}).run(false);
+    ASSERT_EQ(report.findings.size(), 1u) << offset;
+    EXPECT_EQ(report.findings[0].kind, "out_of_bounds");
+  }
+  EXPECT_EQ(kind_of(entry(".param .b32 a; .reg .b32 %r; st.param.b32 [a+-8], %r;")),
+            "out_of_bounds");
+}
+
+}  // namespace
+}  // namespace gpuemu::emulator

@@ -1,0 +1,34 @@
+#include "runtime/emulator/machine/budget.h"
+
+#include <algorithm>
+
+#include "runtime/emulator/machine/program.h"
+
+namespace gpuemu::emulator {
+
+uint64_t block_bytes(const Launch& launch) {
+  const Dim3& block = launch.config->block;
+  const uint64_t warps = (uint64_t{block.x} * block.y * block.z + kLanes - 1) / kLanes;
+  const Code& entry = *launch.entry;
+  // Local memory is doubled when it grows and has a shadow; shared memory has two.
+  const uint64_t per_lane = entry.param_bytes + uint64_t{4} * entry.local_bytes;
+  const uint64_t per_warp = entry.frame_bytes + per_lane * kLanes;
+  return warps * per_warp + uint64_t{launch.shared_bytes} * (2 + sizeof(RaceWord) / 4) +
+         uint64_t{launch.program->cached} * sizeof(Allocation*);
+}
+
+Result<Residency> fit_blocks(const Launch& launch, Residency wanted, uint64_t limit) {
+  const uint64_t one = std::max<uint64_t>(block_bytes(launch), 1);
+  const uint64_t fitting = limit / one;
+  if (fitting == 0)
+    return error(ErrorCode::ResourceExhausted,
+                 "a block of entry '{}' needs {} bytes of the host for its registers, local and "
+                 "shared memory, the limit is {}; use fewer threads per block",
+                 launch.entry->name, one, limit);
+  Residency made;
+  made.threads = static_cast<uint32_t>(std::min<uint64_t>(wanted.threads, fitting));
+  made.blocks = static_cast<uint32_t>(std::min<uint64_t>(wanted.blocks, fitting / made.threads));
+  return made;
+}
+
+}  // namespace gpuemu::emulator

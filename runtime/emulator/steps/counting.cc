@@ -1,0 +1,144 @@
+#include "runtime/emulator/steps/counting.h"
+
+#include <algorithm>
+#include <array>
+
+#include "runtime/emulator/machine/counters.h"
+#include "runtime/emulator/steps/steps.h"
+
+namespace gpuemu::emulator::steps {
+namespace {
+
+constexpr uint32_t kSectorBytes = 32, kLineBytes = 128;
+constexpr uint32_t kBanks = 32, kBankBytes = 4;
+/// Pieces of memory that one request may touch: lanes with 32 bytes each, all misaligned.
+constexpr size_t kPiecesMax = kLanes * 10;
+
+uint64_t lanes_of(uint32_t mask) { return static_cast<uint64_t>(std::popcount(mask)); }
+
+struct Request {
+  std::array<uint64_t, kLanes> address;
+  uint32_t lanes = 0;
+  uint32_t bytes = 0;
+};
+
+/// Distinct aligned pieces of `piece` bytes that the lanes touch.
+class Pieces {
+ public:
+  Pieces(const Request& request, uint32_t lanes, uint32_t piece) {
+    for (uint32_t left = lanes; left != 0; left &= left - 1) {
+      const uint64_t first = request.address[static_cast<uint32_t>(std::countr_zero(left))];
+      const uint64_t last = first + request.bytes - 1;
+      for (uint64_t at = first / piece; at <= last / piece && size_ < kPiecesMax; ++at)
+        all_[size_++] = at;
+    }
+    std::sort(all_.begin(), all_.begin() + size_);
+    size_ = static_cast<uint32_t>(std::unique(all_.begin(), all_.begin() + size_) - all_.begin());
+  }
+  uint32_t size() const { return size_; }
+  /// The most pieces that one of `kBanks` banks has to give.
+  uint32_t deepest_bank() const {
+    std::array<uint32_t, kBanks> depth{};
+    for (uint32_t i = 0; i < size_; ++i) ++depth[all_[i] % kBanks];
+    return *std::ranges::max_element(depth);
+  }
+
+ private:
+  std::array<uint64_t, kPiecesMax> all_;
+  uint32_t size_ = 0;
+};
+
+void count_global(const Request& request, MemoryCount& to) {
+  to.global_requests += 1;
+  to.global_bytes += lanes_of(request.lanes) * request.bytes;
+  to.sectors += Pieces(request, request.lanes, kSectorBytes).size();
+  to.lines += Pieces(request, request.lanes, kLineBytes).size();
+}
+
+/// Shared memory serves 128 bytes at once: 8-byte accesses come in two halves of the warp, 16-byte
+/// ones in four quarters. A word that several lanes read is served once.
+void count_shared(const Request& request, MemoryCount& to) {
+  const uint32_t parts = std::clamp(request.bytes / kBankBytes, 1u, 4u), width = kLanes / parts;
+  to.shared_requests += 1;
+  for (uint32_t part = 0; part < parts; ++part) {
+    const uint32_t of_part = width == kLanes ? kNone : ((1u << width) - 1) << (part * width);
+    const uint32_t lanes = request.lanes & of_part;
+    if (lanes == 0) continue;
+    const uint32_t passes = Pieces(request, lanes, kBankBytes).deepest_bank();
+    to.wavefronts += passes;
+    to.bank_conflicts += passes - 1;
+  }
+}
+
+void count_memory(Warp& warp, const MemoryUse& use, MemoryCount& to) {
+  Request request;
+  request.bytes = use.bytes;
+  uint32_t shared = 0, global = 0;
+  for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    const auto offset = static_cast<uint64_t>(use.offset);
+    uint64_t& at = request.address[lane];
+    at = use.wide ? warp.u64(use.base)[lane] + offset
+                  : static_cast<uint32_t>(warp.u32(use.base)[lane] + offset);
+    const uint64_t window = at & kWindowMask;
+    const bool generic = use.space == ptx::Space::Generic;
+    if (use.space == ptx::Space::Shared || (generic && window == kSharedWindow))
+      shared |= 1u << lane;
+    else if (!generic || (window != kLocalWindow && window != kParamWindow))
+      global |= 1u << lane;
+    if (shared >> lane & 1) at &= ~kWindowMask;
+  }
+  request.lanes = global;
+  if (global != 0) count_global(request, to);
+  request.lanes = shared;
+  if (shared != 0) count_shared(request, to);
+}
+
+void add(std::vector<FlowCount>& to, uint32_t index, uint32_t lanes) {
+  if (index == kNone || lanes == 0) return;
+  to[index].warps += 1;
+  to[index].threads += lanes_of(lanes);
+}
+
+/// Edges that lanes take behind this instruction; `active` are those that came to it.
+void count_edges(Warp& warp, const Ins& ins, const Probe& probe, uint32_t active) {
+  ProfileCounts& counts = warp.block->counters->counts;
+  const uint32_t mask = warp.mask;
+  const bool goes_away = probe.run == branch || probe.run == branch_indexed || probe.run == ret ||
+                         probe.run == exit || probe.run == trap;
+  add(counts.edges, probe.taken, mask);
+  add(counts.edges, probe.next, goes_away ? active & ~mask : active);
+  if (probe.targets == kNone || mask == 0) return;
+  const uint32_t* index = warp.u32(ins.src[0]);
+  const uint32_t lead = index[std::countr_zero(mask)];
+  uint32_t same = 0;
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    if ((mask >> lane & 1) != 0 && index[lane] == lead) same |= 1u << lane;
+  if (lead < ins.aux) add(counts.edges, warp.lists[probe.targets + lead], same);
+}
+
+}  // namespace
+
+void count(Warp& warp, const Ins& ins) {
+  const Code& code = warp.code();
+  const Probe& probe = code.probes[static_cast<size_t>(&ins - code.ins.data())];
+  ProfileCounts& counts = warp.block->counters->counts;
+  const uint32_t active = warp.mask;
+  add(counts.blocks, probe.block, active);
+  warp.mask &= warp.pred(probe.guard) ^ probe.guard_xor;
+  warp.executed += lanes_of(warp.mask) & probe.counted;
+  if (probe.instruction != kNone && warp.mask != 0) {
+    InstructionCount& of = counts.instructions[probe.instruction];
+    if (probe.counted != 0) {
+      of.warps += 1;
+      of.threads += lanes_of(warp.mask);
+    }
+    if (probe.run == branch && warp.mask != active) of.divergent += 1;
+    for (uint32_t i = probe.uses_begin; i < probe.uses_end; ++i)
+      count_memory(warp, code.memory_uses[i], of.memory);
+  }
+  count_edges(warp, ins, probe, active);
+  if (warp.mask != 0) probe.run(warp, ins);
+}
+
+}  // namespace gpuemu::emulator::steps
