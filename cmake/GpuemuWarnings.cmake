@@ -5,13 +5,21 @@ target_compile_options(gpuemu_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
   # GCC 12 also warns about designated initialisers, where leaving a member to its default is meant.
   -Wno-missing-field-initializers)
+if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+  # The sources name GCC's pragmas; which warnings are errors is GCC's to say.
+  target_compile_options(gpuemu_warnings INTERFACE -Wno-unknown-pragmas -Wno-error)
+endif()
 set(GPUEMU_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them")
 option(GPUEMU_COVERAGE "Count executed lines with gcov" OFF)
+option(GPUEMU_FUZZ "Build the libFuzzer programs of tests/fuzz; needs Clang" OFF)
 if(GPUEMU_SANITIZE)
   add_compile_options(-fsanitize=${GPUEMU_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all -O1
     # GCC 12 takes what a sanitizer adds for uses of what is not set.
-    -Wno-maybe-uninitialized)
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   add_link_options(-fsanitize=${GPUEMU_SANITIZE})
+endif()
+if(GPUEMU_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 if(GPUEMU_COVERAGE)
   add_compile_options(--coverage)
