@@ -19,12 +19,13 @@ using gpuemu::Device;
 using gpuemu::LaunchConfig;
 
 constexpr int kRuns = 5;
-constexpr uint32_t kElements = 1 << 20, kRows = 512, kColumns = 1024, kSide = 128;
+constexpr uint32_t kElements = 1 << 20, kRows = 512, kColumns = 1025, kSide = 192;
 constexpr uint32_t kBlock = 256, kTile = 16;
 
 struct Operation {
-  const char* name;               ///< As the baselines call it.
-  const char* kernel;             ///< Built-in.
+  const char* name;    ///< As the baselines call it.
+  const char* kernel;  ///< Built-in.
+  std::string entry;
   std::vector<uint32_t> buffers;  ///< Elements; the last one is the output.
   std::vector<uint32_t> numbers;
   gpuemu::Dim3 grid, block;
@@ -35,30 +36,34 @@ std::vector<Operation> operations() {
   return {
       {"vector_add",
        "vector_add",
+       "vector_add_float32",
        {kElements, kElements, kElements},
        {kElements},
        {kElements / kBlock, 1, 1},
        {kBlock, 1, 1}},
       {"gelu",
        "gelu",
+       "gelu_float32",
        {kElements, kElements},
        {kElements},
        {kElements / kBlock, 1, 1},
        {kBlock, 1, 1}},
-      {"softmax", "softmax", {all, all}, {kRows, kColumns}, {kRows, 1, 1}, {kBlock, 1, 1}},
+      {"softmax",
+       "softmax",
+       "softmax_float32",
+       {all, all},
+       {kRows, kColumns},
+       {kRows, 1, 1},
+       {kBlock, 1, 1}},
       {"matmul",
        "matmul",
+       "matmul_float32",
        {side, side, side},
        {kSide, kSide, kSide},
        {kSide / kTile, kSide / kTile, 1},
        {kTile, kTile, 1}},
   };
 }
-
-struct Figure {
-  double seconds = 0;
-  uint64_t thread_instructions = 0;
-};
 
 template <typename T>
 std::vector<std::byte> bytes_of(T value) {
@@ -85,22 +90,29 @@ double processor_seconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-/// Least of kRuns launches after one to warm up; seconds 0 with a message when it cannot run.
-Figure measure(const Operation& operation, const std::vector<std::string>& checks) {
-  const gpuemu::BuiltinKernel* kernel = gpuemu::find_builtin(operation.kernel);
-  if (kernel == nullptr) return {};
-  const std::unique_ptr<Device> device = gpuemu::make_emulator(
-      {.sm = 80, .threads = 1, .memory_limit_bytes = uint64_t{1} << 30, .name = "bench"});
-  const auto module = device->load_module(std::string(kernel->ptx), operation.kernel);
-  if (!module) return std::puts(module.error().message.c_str()), Figure{};
+/// A kernel ready to be launched on a device of its own.
+struct Prepared {
+  std::unique_ptr<Device> device;
+  gpuemu::ModuleId module = 0;
   LaunchConfig config;
-  config.entry = std::string(operation.kernel) + "_float32";
+};
+
+/// An empty device, with a message, when it cannot run.
+Prepared prepare(const Operation& operation, std::string_view ptx, uint32_t threads) {
+  Prepared made;
+  std::unique_ptr<Device> device = gpuemu::make_emulator(
+      {.sm = 80, .threads = threads, .memory_limit_bytes = uint64_t{1} << 30, .name = "bench"});
+  const auto module = device->load_module(std::string(ptx), operation.kernel);
+  if (!module) return std::puts(module.error().message.c_str()), Prepared{};
+  made.module = *module;
+  LaunchConfig& config = made.config;
+  config.entry = operation.entry;
   config.grid = operation.grid;
   config.block = operation.block;
-  config.sanitize = checks;
+  config.sanitize = {"memory"};
   for (const uint32_t elements : operation.buffers) {
     const auto address = device->allocate(uint64_t{elements} * 4, "tensor");
-    if (!address) return std::puts(address.error().message.c_str()), Figure{};
+    if (!address) return std::puts(address.error().message.c_str()), Prepared{};
     std::vector<float> values(elements);
     for (uint32_t i = 0; i < elements; ++i) values[i] = static_cast<float>(i % 97) * 0.0625f - 3.0f;
     const bool output = config.args.size() + 1 == operation.buffers.size();
@@ -111,18 +123,43 @@ Figure measure(const Operation& operation, const std::vector<std::string>& check
   if (!entries) return {};
   const auto entry = std::ranges::find(*entries, config.entry, &gpuemu::EntryInfo::name);
   if (entry == entries->end() || !add_numbers(config, *entry, operation.numbers)) return {};
-  std::vector<double> times;
-  Figure figure;
-  for (int run = 0; run <= kRuns; ++run) {
+  made.device = std::move(device);
+  return made;
+}
+
+/// Of `runs` launches after one to warm up; zeros with a message when it cannot run.
+struct Times {
+  double processor = 0;         ///< The least of this thread.
+  double wall = 0, median = 0;  ///< The least and the median.
+  uint64_t thread_instructions = 0;
+};
+Times measure(Prepared& prepared, int runs) {
+  Times times;
+  std::vector<double> walls;
+  double least = 0;
+  for (int run = 0; run <= runs; ++run) {
     const double start = processor_seconds();
-    const auto report = device->launch(*module, config);
-    if (!report) return std::puts(report.error().message.c_str()), Figure{};
+    const auto begin = std::chrono::steady_clock::now();
+    const auto report = prepared.device->launch(prepared.module, prepared.config);
+    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
+    const double processor = processor_seconds() - start;
+    if (!report) return std::puts(report.error().message.c_str()), Times{};
     if (!report->findings.empty()) std::puts(report->findings[0].message.c_str());
-    figure.thread_instructions = report->thread_instructions;
-    if (run > 0) times.push_back(processor_seconds() - start);
+    times.thread_instructions = report->thread_instructions;
+    if (run == 0) continue;
+    walls.push_back(wall.count());
+    least = run == 1 ? processor : std::min(least, processor);
   }
-  figure.seconds = *std::ranges::min_element(times);
-  return figure;
+  std::ranges::sort(walls);
+  times.processor = least;
+  times.wall = walls.front();
+  times.median = walls[walls.size() / 2];
+  return times;
+}
+
+std::string_view builtin_ptx(const char* name) {
+  const gpuemu::BuiltinKernel* kernel = gpuemu::find_builtin(name);
+  return kernel == nullptr ? std::string_view() : kernel->ptx;
 }
 
 /// "tool operation seconds scale" per line: what the script beside this file prints.
@@ -154,6 +191,100 @@ void print_ratio(const std::map<std::string, std::pair<double, double>>& base,
   else
     std::printf(" %6.1fx slower", seconds / found->second.first / found->second.second);
 }
+
+/// What nvcc makes of: int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = x[i] * 3;
+constexpr std::string_view kScale = R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry scale(.param .u64 px, .param .u64 py, .param .u32 pn) {
+  .reg .pred %p<2>; .reg .f32 %f<3>; .reg .b32 %r<6>; .reg .b64 %rd<8>;
+  ld.param.u64 %rd1, [px];
+  ld.param.u64 %rd2, [py];
+  ld.param.u32 %r2, [pn];
+  mov.u32 %r3, %ctaid.x;
+  mov.u32 %r4, %ntid.x;
+  mov.u32 %r5, %tid.x;
+  mad.lo.s32 %r1, %r3, %r4, %r5;
+  setp.ge.s32 %p1, %r1, %r2;
+  @%p1 bra DONE;
+  cvta.to.global.u64 %rd3, %rd1;
+  mul.wide.s32 %rd4, %r1, 4;
+  add.s64 %rd5, %rd3, %rd4;
+  ld.global.f32 %f1, [%rd5];
+  mul.f32 %f2, %f1, 0f40400000;
+  cvta.to.global.u64 %rd6, %rd2;
+  add.s64 %rd7, %rd6, %rd4;
+  st.global.f32 [%rd7], %f2;
+DONE:
+  ret;
+})";
+
+using Baselines = std::map<std::string, std::pair<double, double>>;
+
+void print_throughput(const std::string& only, const Baselines& base) {
+  std::printf("%-12s %9s %9s | %-31s | %14s %15s %15s\n", "one thread", "bounds", "M thread-",
+              "time by that with bounds alone", "against NumPy", "numba simulator",
+              "Triton interp.");
+  std::printf("%-12s %9s %9s | %9s %10s %10s |\n", "kernel, f32", "ms", "instr/s", "init", "race",
+              "all");
+  for (const Operation& operation : operations()) {
+    if (!only.empty() && only != operation.name) continue;
+    Prepared prepared = prepare(operation, builtin_ptx(operation.kernel), 1);
+    if (prepared.device == nullptr) continue;
+    const Times bounds = measure(prepared, kRuns);
+    std::printf("%-12s %9.2f %9.0f |", operation.name, bounds.processor * 1e3,
+                static_cast<double>(bounds.thread_instructions) / bounds.processor * 1e-6);
+    for (const std::vector<std::string>& checks : {std::vector<std::string>{"memory", "init"},
+                                                   {"memory", "race"},
+                                                   {"memory", "init", "race", "sync"}}) {
+      prepared.config.sanitize = checks;
+      std::printf(" %9.2fx", measure(prepared, kRuns).processor / bounds.processor);
+    }
+    std::printf(" |");
+    for (const char* tool : {"numpy ", "numba-simulator ", "triton-interpreter "})
+      print_ratio(base, std::string(tool) + operation.name, bounds.processor);
+    std::printf("\n");
+  }
+  std::printf(
+      "vector_add and gelu %u elements, softmax %u x %u, matmul %u^3. The simulator ran a part of "
+      "each operation, its time is scaled by the number of elements.\n",
+      kElements, kRows, kColumns, kSide);
+}
+
+void print_cores(const std::string& only) {
+  std::printf("\n%-12s %12s %12s\n", "bounds", "1 thread", "2 threads");
+  for (const Operation& operation : operations()) {
+    if (!only.empty() && only != operation.name) continue;
+    double wall[2] = {};
+    for (uint32_t threads : {1u, 2u})
+      if (Prepared prepared = prepare(operation, builtin_ptx(operation.kernel), threads);
+          prepared.device != nullptr)
+        wall[threads - 1] = measure(prepared, kRuns).wall;
+    std::printf("%-12s %9.2f ms %9.2f ms  %5.2fx\n", operation.name, wall[0] * 1e3, wall[1] * 1e3,
+                wall[0] / wall[1]);
+  }
+}
+
+void print_latency() {
+  constexpr uint32_t kThreads = 10240;
+  const Operation scale{
+      "scale",       "scale", "scale", {kThreads, kThreads}, {kThreads}, {kThreads / kBlock, 1, 1},
+      {kBlock, 1, 1}};
+  const Operation add{"vector_add",         "vector_add",
+                      "vector_add_float32", {kThreads, kThreads, kThreads},
+                      {kThreads},           {kThreads / kBlock, 1, 1},
+                      {kBlock, 1, 1}};
+  std::printf("\nlaunch of %u threads, module loaded before, median of 500\n", kThreads);
+  for (const Operation& operation : {scale, add})
+    for (const uint32_t threads : {1u, 2u}) {
+      const std::string_view ptx =
+          operation.kernel == scale.kernel ? kScale : builtin_ptx(operation.kernel);
+      Prepared prepared = prepare(operation, ptx, threads);
+      if (prepared.device == nullptr) continue;
+      std::printf("%-12s %u thread%s %8.1f us\n", operation.name, threads,
+                  threads == 1 ? ": " : "s:", measure(prepared, 500).median * 1e6);
+    }
+}
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -166,29 +297,8 @@ int main(int argc, char** argv) {
     std::fputs("usage: gpuemu_bench_emulator [--python PATH|none] [--only KERNEL]\n", stderr);
     return 2;
   }
-  std::map<std::string, std::pair<double, double>> base;
-  if (python != "none") base = baselines(python);
-  std::printf("%-12s %9s %13s | %-31s | %14s %15s\n", "", "bounds", "M thread-",
-              "time with / time with bounds only", "against NumPy", "simulator");
-  std::printf("%-12s %9s %13s | %9s %10s %12s |\n", "kernel, f32", "ms", "instr/s", "init", "race",
-              "all");
-  for (const Operation& operation : operations()) {
-    if (!only.empty() && only != operation.name) continue;
-    const Figure bounds = measure(operation, {"memory"});
-    std::printf("%-12s %9.2f %13.0f |", operation.name, bounds.seconds * 1e3,
-                static_cast<double>(bounds.thread_instructions) / bounds.seconds * 1e-6);
-    for (const std::vector<std::string>& checks : {std::vector<std::string>{"memory", "init"},
-                                                   {"memory", "race"},
-                                                   {"memory", "init", "race", "sync"}})
-      std::printf(" %9.2fx", measure(operation, checks).seconds / bounds.seconds);
-    std::printf("  |");
-    print_ratio(base, std::string("numpy ") + operation.name, bounds.seconds);
-    print_ratio(base, std::string("numba-simulator ") + operation.name, bounds.seconds);
-    std::printf("\n");
-  }
-  std::printf(
-      "one thread; vector_add and gelu %u elements, softmax %u x %u, matmul %u^3. The simulator "
-      "ran a part of each operation, its time is scaled by the number of elements.\n",
-      kElements, kRows, kColumns, kSide);
+  print_throughput(only, python == "none" ? Baselines() : baselines(python));
+  print_cores(only);
+  print_latency();
   return 0;
 }

@@ -1,7 +1,7 @@
-"""What emulator_bench compares with: NumPy, and numba's CUDA simulator at a smaller size.
+"""What emulator_bench compares with: NumPy, numba's CUDA simulator at a smaller size, and Triton's interpreter.
 
 Prints "tool operation seconds scale" per line: the time of the whole operation is seconds * scale.
-Without numba a line says so.
+Without numba or triton a line says so. No GPU and no PyTorch is needed.
 """
 import math
 import os
@@ -10,6 +10,7 @@ import sys
 import time
 
 os.environ["NUMBA_ENABLE_CUDASIM"] = "1"
+os.environ["TRITON_INTERPRET"] = "1"
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -24,7 +25,13 @@ try:
 except ImportError:
     cuda = None
 
-N, ROWS, COLS, SIDE = 1 << 20, 512, 1024, 128
+try:
+    import triton
+    import triton.language as tl
+except ImportError:
+    triton = None
+
+N, ROWS, COLS, SIDE = 1 << 20, 512, 1025, 192
 
 
 def median(work, runs=5):
@@ -39,7 +46,7 @@ def median(work, runs=5):
 def numpy_baselines():
     x = (np.arange(N) % 97 * 0.0625 - 3).astype(np.float32)
     y = x[::-1].copy()
-    table = x[: ROWS * COLS].reshape(ROWS, COLS)
+    table = x[: ROWS * COLS].reshape(ROWS, COLS).copy()
     a, b = x[: SIDE * SIDE].reshape(SIDE, SIDE), y[: SIDE * SIDE].reshape(SIDE, SIDE)
 
     def gelu():
@@ -125,6 +132,92 @@ def simulator_baselines():
         print("numba-simulator", name, median(work, 2), scale)
 
 
+class HostTensor:
+    """As much of a PyTorch tensor as Triton's interpreter asks of an argument."""
+
+    dtype = "fp32"
+
+    def __init__(self, array):
+        self.array = array
+
+    def data_ptr(self):
+        return self.array.ctypes.data
+
+    def untyped_storage(self):
+        return self
+
+    def cpu(self):
+        return self
+
+    def storage_offset(self):
+        return 0
+
+    def size(self):
+        return self.array.shape
+
+    def stride(self):
+        return (1,)
+
+    def new_empty(self, *_, **__):
+        return HostTensor(self.array)
+
+    def set_(self, storage, *_):
+        self.array = storage.array
+
+    def copy_(self, other):
+        """The interpreter worked on the same memory."""
+
+
+def interpreter_baselines():
+    if triton is None:
+        print("triton is not installed for this python: its interpreter is not run")
+        return
+
+    @triton.jit
+    def vector_add(a, b, y, n, BLOCK: tl.constexpr):
+        at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.store(y + at, tl.load(a + at, mask=at < n) + tl.load(b + at, mask=at < n), mask=at < n)
+
+    @triton.jit
+    def gelu(x, y, n, BLOCK: tl.constexpr):
+        at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        v = tl.load(x + at, mask=at < n)
+        tl.store(y + at, 0.5 * v * (1.0 + tl.erf(v * 0.7071067811865476)), mask=at < n)
+
+    @triton.jit
+    def softmax(x, y, columns, BLOCK: tl.constexpr):
+        at = tl.arange(0, BLOCK)
+        row = tl.program_id(0) * columns + at
+        v = tl.load(x + row, mask=at < columns, other=-float("inf"))
+        e = tl.exp(v - tl.max(v, axis=0))
+        tl.store(y + row, e / tl.sum(e, axis=0), mask=at < columns)
+
+    @triton.jit
+    def matmul(a, b, c, side, TILE: tl.constexpr):
+        rows = tl.program_id(0) * TILE + tl.arange(0, TILE)
+        columns = tl.program_id(1) * TILE + tl.arange(0, TILE)
+        total = tl.zeros((TILE, TILE), dtype=tl.float32)
+        for at in range(0, side, TILE):
+            inner = at + tl.arange(0, TILE)
+            left = tl.load(a + rows[:, None] * side + inner[None, :])
+            right = tl.load(b + inner[:, None] * side + columns[None, :])
+            total += tl.dot(left, right)
+        tl.store(c + rows[:, None] * side + columns[None, :], total)
+
+    def tensor(elements):
+        return HostTensor((np.arange(elements) % 97 * 0.0625 - 3).astype(np.float32))
+
+    x, y, out = tensor(N), tensor(N), tensor(N)
+    for name, work in [
+            ("vector_add", lambda: vector_add[(N // 1024,)](x, y, out, N, BLOCK=1024)),
+            ("gelu", lambda: gelu[(N // 1024,)](x, out, N, BLOCK=1024)),
+            ("softmax", lambda: softmax[(ROWS,)](x, out, COLS, BLOCK=2048)),
+            ("matmul", lambda: matmul[(SIDE // 32, SIDE // 32)](x, y, out, SIDE, TILE=32))]:
+        print("triton-interpreter", name, median(work, 2), 1)
+
+
 numpy_baselines()
 sys.stdout.flush()
 simulator_baselines()
+sys.stdout.flush()
+interpreter_baselines()

@@ -22,11 +22,12 @@ figure "cases per second on the correct examples" \
 figure "round trip of a Ping" "$build/bench/gpuemu_bench_ping" "$build/bin"
 figure "filling a tensor" "$build/bench/gpuemu_bench_fill"
 figure "comparing two tensors" "$build/bench/gpuemu_bench_validate"
-# numba has the CUDA simulator; where PyPI is out of reach that column is left out, and said so.
+# numba has the CUDA simulator, triton its interpreter; where PyPI is out of reach these columns are
+# left out, and said so.
 numba=$build/numba
 [ -x "$numba/bin/python" ] || "$python" -m venv "$numba"
-"$numba/bin/python" -c 'import numba, numpy' 2>/dev/null ||
-  "$numba/bin/python" -m pip install --quiet numba numpy || numba=""
+"$numba/bin/python" -c 'import numba, numpy, triton' 2>/dev/null ||
+  "$numba/bin/python" -m pip install --quiet numba numpy triton || numba=""
 simulator=$python
 [ -z "$numba" ] || simulator=$numba/bin/python
 figure "kernels on the emulator" "$build/bench/gpuemu_bench_emulator" --python "$simulator"

@@ -4,13 +4,13 @@
 #include <thread>
 
 #include "common/base/limits.h"
-#include "common/base/processors.h"
 #include "runtime/device/launch_check.h"
 #include "runtime/emulator/decode/check_sizes.h"
 #include "runtime/emulator/decode/contract.h"
 #include "runtime/emulator/decode/decode.h"
 #include "runtime/emulator/decode/instrument.h"
 #include "runtime/emulator/emulator.h"
+#include "runtime/emulator/helpers.h"
 #include "runtime/emulator/machine/budget.h"
 #include "runtime/emulator/machine/counters.h"
 #include "runtime/emulator/machine/warp.h"
@@ -80,10 +80,12 @@ class Emulator : public Device {
  private:
   void settle_free() { properties_.memory_free_bytes = memory_.limit() - memory_.used(); }
   Result<Program*> program(ModuleId module);
+  Result<EntryInfo> entry(ModuleId module, const std::string& name);
 
   EmulatorOptions options_;
   DeviceProperties properties_;
   Memory memory_;
+  Helpers helpers_;
   std::map<ModuleId, std::unique_ptr<Program>> modules_;
   ModuleId next_module_ = 1;
 };
@@ -96,6 +98,7 @@ Result<Program*> Emulator::program(ModuleId module) {
 }
 
 Result<ModuleId> Emulator::load_module(const std::string& ptx, const std::string& name) {
+  GPUEMU_TRY(check_instruction_set());
   auto made = std::make_unique<Program>();
   made->module = GPUEMU_TRY(ptx::parse(ptx, name));
   GPUEMU_TRY(check_sizes(made->module, name));
@@ -129,6 +132,15 @@ Result<std::vector<EntryInfo>> Emulator::entries(ModuleId module) {
   for (const Code& code : found->functions)
     if (code.source->is_entry) all.push_back(entry_of(code));
   return all;
+}
+
+Result<EntryInfo> Emulator::entry(ModuleId module, const std::string& name) {
+  const Program* found = GPUEMU_TRY(program(module));
+  const auto code = found->by_name.find(name);
+  if (code != found->by_name.end() && code->second->source->is_entry)
+    return entry_of(*code->second);
+  const std::vector<EntryInfo> all = GPUEMU_TRY(entries(module));  // For the message.
+  return find_entry(all, name);
 }
 
 /// Blocks that one thread keeps in progress when they may wait for each other.
@@ -165,16 +177,6 @@ void work(Launch& launch, uint64_t blocks, size_t resident_max) {
   }
 }
 
-void run_blocks(Launch& launch, uint64_t blocks, Residency most) {
-  const auto threads = static_cast<uint32_t>(std::min<uint64_t>(most.threads, blocks));
-  std::vector<std::jthread> helpers;
-  for (uint32_t i = 1; i < threads; ++i) {
-    helpers.emplace_back([&] { work(launch, blocks, most.blocks); });
-    keep_off_my_processor(helpers.back().native_handle());
-  }
-  work(launch, blocks, most.blocks);
-}
-
 /// Blocks run on their own: a kernel whose blocks share memory would compute something else.
 Status check_cluster(const ptx::Function& entry) {
   uint64_t blocks = 1;
@@ -198,8 +200,7 @@ std::shared_ptr<Counters> new_counters(const Program& program) {
 Result<LaunchReport> Emulator::launch(ModuleId module, const LaunchConfig& config) {
   Program* loaded = GPUEMU_TRY(program(module));
   const Program* found = config.profile ? &counting_program(*loaded) : loaded;
-  const std::vector<EntryInfo> all = GPUEMU_TRY(entries(module));
-  const EntryInfo entry = GPUEMU_TRY(find_entry(all, config.entry));
+  const EntryInfo entry = GPUEMU_TRY(this->entry(module, config.entry));
   GPUEMU_TRY(check_launch(entry, config, properties_));
   GPUEMU_TRY(check_cluster(*found->by_name.at(entry.name)->source));
   const auto begin = std::chrono::steady_clock::now();
@@ -226,7 +227,9 @@ Result<LaunchReport> Emulator::launch(ModuleId module, const LaunchConfig& confi
   const Residency most =
       GPUEMU_TRY(fit_blocks(run, {options_.threads, kResidentMax}, memory_.limit()));
   memory_.settle();
-  run_blocks(run, uint64_t{config.grid.x} * config.grid.y * config.grid.z, most);
+  const uint64_t blocks = uint64_t{config.grid.x} * config.grid.y * config.grid.z;
+  const auto threads = static_cast<uint32_t>(std::min<uint64_t>(most.threads, blocks));
+  helpers_.run(threads - 1, [&] { work(run, blocks, most.blocks); });
   LaunchReport report;
   report.findings = std::move(run.findings);
   report.printed = std::move(run.printed);

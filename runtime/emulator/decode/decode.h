@@ -80,6 +80,10 @@ class Decoder {
   bool move_special(const ptx::Instruction& instruction, Slot slot);
   bool move(const ptx::Instruction& instruction, const Form& form);
   void finish_destinations();
+  void hoist_invariants();
+  std::vector<bool> find_invariants();
+  bool repeatable(uint32_t index, const std::vector<bool>& invariant,
+                  const std::vector<uint32_t>& defined) const;
   void resolve_targets();
   uint64_t variable_address(const ptx::Operand& operand, bool& local) const;
 
@@ -106,6 +110,8 @@ class Decoder {
 /// Marks what may run without a look at lanes and flow in between (Ins::stretch). Targets are
 /// final.
 void mark_stretches(Code& code);
+/// Whether it has no guard and leaves lanes and flow alone.
+bool runs_straight(const Ins& ins);
 
 Slot slot_of(ptx::Type type);
 bool is_signed(ptx::Type type);

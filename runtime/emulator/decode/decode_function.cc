@@ -23,8 +23,9 @@ void Decoder::run() {
   guard_ = kTrueOffset;
   guard_xor_ = 0;
   emit(steps::ret);
+  // Passes that move or join instructions would hide them from the counters.
+  if (!program_.counting) hoist_invariants();
   resolve_targets();
-  // Passes that join instructions would hide them from the counters.
   if (program_.counting) return instrument(program_, code_, flow_);
   mark_stretches(code_);
 }
@@ -45,7 +46,7 @@ void Decoder::one(const Instruction& instruction) {
     emit(steps::unsupported);
   }
   finish_destinations();
-  if (code_.ins.size() > begin) code_.ins[begin].counted = kNone;
+  if (code_.ins.size() > begin) code_.ins[begin].counted = 1;
 }
 
 bool Decoder::try_families(const Instruction& instruction, const Form& form) {

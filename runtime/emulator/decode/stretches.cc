@@ -44,20 +44,22 @@ std::vector<bool> entrances(const Code& code) {
 }
 }  // namespace
 
+bool runs_straight(const Ins& ins) {
+  return ins.guard == kTrueOffset && ins.guard_xor == 0 && straight_handlers().contains(ins.run);
+}
+
 void mark_stretches(Code& code) {
-  const std::unordered_set<Handler>& straight = straight_handlers();
   const std::vector<bool> entered = entrances(code);
   uint32_t length = 0, counted = 0;
   for (size_t i = code.ins.size(); i-- > 0;) {
     Ins& ins = code.ins[i];
     if (entered[i + 1]) length = counted = 0;
-    const bool guarded = ins.guard != kTrueOffset || ins.guard_xor != 0;
-    if (guarded || !straight.contains(ins.run)) {
+    if (!runs_straight(ins)) {
       length = counted = 0;
       continue;
     }
     ins.stretch = ++length;
-    ins.stretch_counted = counted += ins.counted & 1;
+    ins.stretch_counted = counted += ins.counted;
   }
 }
 

@@ -1,5 +1,9 @@
 #include "runtime/emulator/handlers/handlers.h"
 
+#include <algorithm>
+#include <cstdlib>
+#include <span>
+
 namespace gpuemu::emulator {
 namespace {
 
@@ -10,13 +14,6 @@ Table table_of(std::initializer_list<AddRows> units) {
   for (const AddRows add : units) add(made);
   return made;
 }
-
-#ifndef GPUEMU_PORTABLE_ONLY
-bool has_avx2() {
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-         __builtin_cpu_supports("f16c");
-}
-#endif
 
 }  // namespace
 
@@ -35,14 +32,83 @@ bool has_avx2() {
   }                                                                                   \
   }
 GPUEMU_UNITS(portable)
-#ifdef GPUEMU_PORTABLE_ONLY
-const Table& handlers() { return portable::table(); }
-const char* handlers_name() { return "portable"; }
-#else
+#ifndef GPUEMU_PORTABLE_ONLY
 GPUEMU_UNITS(avx2)
-const Table& handlers() { return has_avx2() ? avx2::table() : portable::table(); }
-const char* handlers_name() { return has_avx2() ? "AVX2" : "portable"; }
+GPUEMU_UNITS(avx512)
 #endif
 #undef GPUEMU_UNITS
+
+namespace {
+
+bool has_portable() { return true; }
+#ifndef GPUEMU_PORTABLE_ONLY
+bool has_avx2() {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+         __builtin_cpu_supports("f16c");
+}
+bool has_avx512() {
+  return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+#endif
+
+struct InstructionSet {
+  std::string_view name;  ///< As the variable has it.
+  const char* title;
+  const char* needs;
+  bool (*available)();
+  const Table& (*table)();
+};
+
+/// The best last.
+std::span<const InstructionSet> instruction_sets() {
+  static constexpr InstructionSet kSets[] = {
+      {"portable", "portable", "x86-64", has_portable, portable::table},
+#ifndef GPUEMU_PORTABLE_ONLY
+      {"avx2", "AVX2", "AVX2, FMA and F16C", has_avx2, avx2::table},
+      {"avx512", "AVX-512", "AVX-512 F, BW, DQ and VL", has_avx512, avx512::table},
+#endif
+  };
+  return kSets;
+}
+
+const InstructionSet& best() {
+  const auto sets = instruction_sets();
+  return *std::find_if(sets.rbegin(), sets.rend(), [](const auto& set) { return set.available(); });
+}
+
+Result<const InstructionSet*> choose() {
+  const char* wanted = std::getenv(kInstructionSetVariable);
+  if (wanted == nullptr || *wanted == 0) return &best();
+  const auto sets = instruction_sets();
+  const auto found = std::ranges::find(sets, wanted, &InstructionSet::name);
+  if (found == sets.end()) {
+    std::string names;
+    for (const InstructionSet& set : sets) names.append(names.empty() ? "" : ", ").append(set.name);
+    return error(ErrorCode::InvalidArgument, "environment {}: '{}' is none of {}",
+                 kInstructionSetVariable, wanted, names);
+  }
+  if (!found->available())
+    return error(ErrorCode::InvalidArgument,
+                 "environment {}: '{}' needs {}, which this processor does not have; unset it or "
+                 "set it to {}",
+                 kInstructionSetVariable, wanted, found->needs, best().name);
+  return &*found;
+}
+
+const Result<const InstructionSet*>& chosen() {
+  static const Result<const InstructionSet*> kChosen = choose();
+  return kChosen;
+}
+const InstructionSet& chosen_or_best() { return chosen() ? **chosen() : best(); }
+
+}  // namespace
+
+Status check_instruction_set() {
+  if (!chosen()) return chosen().error();
+  return ok_status();
+}
+const Table& handlers() { return chosen_or_best().table(); }
+const char* handlers_name() { return chosen_or_best().title; }
 
 }  // namespace gpuemu::emulator

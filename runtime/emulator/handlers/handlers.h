@@ -7,6 +7,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "common/base/result.h"
 #include "runtime/emulator/machine/ins.h"
 
 namespace gpuemu::emulator {
@@ -27,9 +28,15 @@ using Table = std::unordered_map<std::string, Row>;
 /// Rounding modes as MXCSR has them.
 enum class Rounding : uint8_t { Nearest = 0, Down = 1, Up = 2, Zero = 3 };
 
-/// Of the best instruction set that this processor has; built at the first call. Any thread.
+/// Of the best instruction set that this processor has, or of the one that the environment names;
+/// built at the first call. Any thread.
 const Table& handlers();
-/// "AVX2" or "portable".
+/// "AVX-512", "AVX2" or "portable".
 const char* handlers_name();
+/// "portable", "avx2" or "avx512": for tests and comparisons.
+inline constexpr const char* kInstructionSetVariable = "GPUEMU_EMULATOR_ISA";
+/// InvalidArgument when the environment names a set that does not exist or that the processor
+/// lacks.
+Status check_instruction_set();
 
 }  // namespace gpuemu::emulator

@@ -15,3 +15,4 @@
 #include "runtime/emulator/machine/races.h"
 #include "runtime/emulator/machine/warp.h"
 #include "runtime/emulator/math/mufu.h"
+#include "runtime/emulator/math/mufu_tables.h"

@@ -51,7 +51,7 @@ void Block::start(uint64_t linear_index) {
     warp.cache = cache.data();
     warp.executed = 0;
     warp.slices = 0;
-    warp.start(*launch->entry, i, threads - i * kLanes);
+    warp.start(i, threads - i * kLanes);
   }
 }
 
@@ -74,12 +74,24 @@ bool Block::advance(uint32_t rounds) {
       if (may_spin) take_turns(warp);
       warp_instructions += (warp.executed - before) / kLanes + 1;
       unchecked_ += warp.state == WarpState::Running ? kClockSlices : 1;
-      if (warp.state == WarpState::Done)
+      if (warp.state == WarpState::Done) {
+        warp.give_back_frame();
         for (uint32_t id = 0; barriers_in_use >> id != 0; ++id) release_if_complete(id);
+      }
     }
   }
   finish();
   return true;
+}
+
+std::shared_ptr<Frame> Block::take_frame(uint32_t warp_index) {
+  if (frames.empty()) return std::make_shared<Frame>();
+  // Where no warp waits for another there is one frame, which is the last one given back.
+  auto best = std::ranges::find(frames, warp_index, &Frame::warp);
+  if (best == frames.end()) best = frames.end() - 1;
+  std::shared_ptr<Frame> taken = std::move(*best);
+  frames.erase(best);
+  return taken;
 }
 
 void Block::finish() {
@@ -87,8 +99,9 @@ void Block::finish() {
       std::ranges::any_of(warps, [](const Warp& w) { return w.state == WarpState::AtBarrier; });
   if (stuck && !launch->stop.load()) report_stuck("deadlock", "no thread of the block can go on");
   report_unfinished_copy();
-  for (const Warp& warp : warps)
-    launch->executed.fetch_add(warp.executed, std::memory_order_relaxed);
+  uint64_t executed = 0;
+  for (const Warp& warp : warps) executed += warp.executed;
+  launch->executed.fetch_add(executed, std::memory_order_relaxed);
   if (counters == nullptr) return;
   const std::lock_guard lock(launch->mutex);
   launch->counters->counts.add(counters->counts);
@@ -164,13 +177,15 @@ bool Block::over_budget() {
 }
 
 void Block::report_stuck(const char* kind, const std::string& message) {
-  for (Warp& warp : warps)
-    if (warp.state != WarpState::Done && warp.ins != nullptr)
-      return report(warp, warp.next_instruction(),
-                    {.kind = kind,
-                     .message = message,
-                     .lane = static_cast<uint32_t>(std::countr_zero(warp.alive | 0x80000000u)),
-                     .fatal = true});
+  for (Warp& warp : warps) {
+    if (warp.state == WarpState::Done) continue;
+    const bool begun = warp.depth != 0;
+    return report(warp, begun ? warp.next_instruction() : launch->entry->ins.front(),
+                  {.kind = kind,
+                   .message = message,
+                   .lane = static_cast<uint32_t>(std::countr_zero(warp.alive | 0x80000000u)),
+                   .fatal = true});
+  }
 }
 
 }  // namespace gpuemu::emulator

@@ -24,8 +24,8 @@ using Handler = void (*)(Warp&, const Ins&);
 struct Ins {
   Handler run = nullptr;
   uint32_t guard = kTrueOffset;
-  uint32_t guard_xor = 0;    ///< All ones for @!p.
-  uint32_t counted = kNone;  ///< All ones, or 0 for the helper steps of a PTX instruction.
+  uint32_t guard_xor = 0;  ///< All ones for @!p.
+  uint32_t counted = 1;    ///< PTX instructions it stands for; 0: a helper step of one.
   uint32_t dst = kTrueOffset;
   std::array<uint32_t, 4> src = {kTrueOffset, kTrueOffset, kTrueOffset, kTrueOffset};
   int64_t imm = 0;      ///< Address offset, rounding mode, branch target ...
@@ -103,6 +103,9 @@ struct Code {
   const ptx::Function* source = nullptr;
   std::string name;
   std::vector<Ins> ins;
+  /// Runs for all lanes when a frame of registers is made. What counts (Ins::counted) depends on
+  /// the warp and runs again when the frame goes to another one.
+  std::vector<Ins> prologue;
   std::vector<uint32_t> lists;
   std::vector<Constant> constants;
   std::vector<CallSite> calls;

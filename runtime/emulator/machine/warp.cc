@@ -2,21 +2,28 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "common/base/limits.h"
 
 namespace gpuemu::emulator {
 namespace {
 uint32_t lanes_in(uint32_t mask) {
-  return mask == kNone ? kLanes : static_cast<uint32_t>(std::popcount(mask));
+  if (mask == kNone) return kLanes;
+  // Without the processor's own instruction, which a portable build may not use, std::popcount is
+  // a call.
+  mask -= mask >> 1 & 0x55555555u;
+  mask = (mask & 0x33333333u) + (mask >> 2 & 0x33333333u);
+  return ((mask + (mask >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24;
 }
 }  // namespace
 
-void Warp::start(const Code& entry, uint32_t warp_index, uint32_t lanes) {
+void Warp::start(uint32_t warp_index, uint32_t lanes) {
   index = warp_index;
   exists = lanes >= kLanes ? kNone : (uint32_t{1} << lanes) - 1;
   alive = exists;
   state = WarpState::Running;
+  ins = nullptr;
   depth = 0;
   stack.clear();
   parked.clear();
@@ -28,7 +35,11 @@ void Warp::start(const Code& entry, uint32_t warp_index, uint32_t lanes) {
   active = exists;
   mask = exists;
   if (!local_defined.empty()) std::fill(local_defined.begin(), local_defined.end(), uint8_t{0});
-  enter(entry, nullptr);
+}
+
+void Warp::give_back_frame() {
+  if (levels.empty() || levels[0].frame == nullptr || levels[0].frame.use_count() > 1) return;
+  block->frames.push_back(std::move(levels[0].frame));
 }
 
 void Warp::enter(const Code& code, const CallSite* site) {
@@ -37,7 +48,7 @@ void Warp::enter(const Code& code, const CallSite* site) {
   if (levels.size() == depth) levels.emplace_back();
   Level& level = levels[depth];
   if (level.frame == nullptr || level.frame.use_count() > 1)
-    level.frame = std::make_shared<Frame>();
+    level.frame = depth == 0 ? block->take_frame(index) : std::make_shared<Frame>();
   Frame& next = *level.frame;
   if (depth > 0 && !may_enter(code, local_base)) return;
   ++depth;
@@ -48,18 +59,7 @@ void Warp::enter(const Code& code, const CallSite* site) {
         next.storage.get() + (64 - reinterpret_cast<uintptr_t>(next.storage.get()) % 64) % 64;
     next.code = nullptr;
   }
-  regs = next.registers;
-  if (next.code != &code) {  // Constants stay valid as long as the frame serves the same function.
-    std::memset(regs, 0, code.frame_bytes);
-    pred(kTrueOffset) = kNone;
-    for (const Constant& constant : code.constants)
-      for (uint32_t lane = 0; lane < kLanes; ++lane)
-        if (constant.wide)
-          u64(constant.offset)[lane] = constant.bits;
-        else
-          u32(constant.offset)[lane] = static_cast<uint32_t>(constant.bits);
-    next.code = &code;
-  }
+  if (next.code != &code || next.warp != index) fill_frame(next, code);
   load_function();
   next.params.resize(size_t{code.param_bytes} * kLanes);
   next.local_base = local_base;
@@ -102,6 +102,29 @@ bool Warp::charge(Frame& frame, const Code& code) {
   frame.charged_to = launch->call_bytes;
   frame.charged = needed;
   return true;
+}
+
+/// Constants and what the prologue computes stay valid as long as the frame serves the same
+/// function and warp. The prologue runs for all lanes: nobody reads those without a thread.
+void Warp::fill_frame(Frame& frame, const Code& code) {
+  const bool fresh = frame.code != &code;
+  regs = frame.registers;
+  lists = code.lists.data();
+  if (fresh) {
+    std::memset(regs, 0, code.frame_bytes);
+    pred(kTrueOffset) = kNone;
+    for (const Constant& constant : code.constants)
+      if (constant.wide)
+        std::fill_n(u64(constant.offset), kLanes, constant.bits);
+      else
+        std::fill_n(u32(constant.offset), kLanes, static_cast<uint32_t>(constant.bits));
+  }
+  const uint32_t lanes = std::exchange(mask, kNone);
+  for (const Ins& each : code.prologue)
+    if (fresh || each.counted != 0) each.run(*this, each);
+  mask = lanes;
+  frame.code = &code;
+  frame.warp = index;
 }
 
 void Warp::ensure_local(uint32_t bytes) {
@@ -233,6 +256,7 @@ inline void Warp::run_stretch(const Ins* next) {
 }
 
 void Warp::run(uint64_t slice) {
+  if (depth == 0) enter(*launch->entry, nullptr);
   remaining = slice;
   while (remaining != 0) {
     --remaining;
@@ -248,7 +272,7 @@ void Warp::run(uint64_t slice) {
     }
     ++pc;
     mask = active & (pred(next->guard) ^ next->guard_xor);
-    executed += lanes_in(mask) & next->counted;
+    executed += uint64_t{lanes_in(mask)} * next->counted;
     ins = next;
     if (mask != 0) next->run(*this, *next);
   }

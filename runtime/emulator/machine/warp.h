@@ -63,6 +63,7 @@ struct Frame {
   std::byte* registers = nullptr;  ///< 64-byte aligned, inside storage.
   uint64_t storage_bytes = 0;
   std::vector<std::byte> params;  ///< Lane after lane.
+  uint32_t warp = kNone;          ///< Whose values the prologue left in the registers.
   uint32_t local_base = 0;
   const CallSite* site = nullptr;
 };
@@ -138,8 +139,10 @@ class Warp {
   }
   const Code& code() { return *frame().code; }
 
-  /// Makes it ready to run the entry with `lanes` threads.
-  void start(const Code& entry, uint32_t warp_index, uint32_t lanes);
+  /// Makes it ready to run the launch's entry with `lanes` threads. Takes its frame when it runs.
+  void start(uint32_t warp_index, uint32_t lanes);
+  /// After its end: the next warp may have the frame, which is still in the cache.
+  void give_back_frame();
   /// Runs until it waits, ends or the slice is over.
   void run(uint64_t slice);
   void enter(const Code& code, const CallSite* site);
@@ -167,6 +170,7 @@ class Warp {
 
  private:
   void run_stretch(const Ins* next);
+  void fill_frame(Frame& frame, const Code& code);
   bool split_waiting();
   Path take_path();
   void resume(size_t parked_index);
@@ -221,6 +225,7 @@ struct Block {
   std::map<uint32_t, uint64_t> mbarriers;  ///< Those that are initialised, and their words.
   std::vector<BulkCopy> bulk;              ///< Under way, to signal an mbarrier of this block.
   std::vector<Allocation*> cache;
+  std::vector<std::shared_ptr<Frame>> frames;  ///< Of the entry, without a warp.
   uint64_t warp_instructions = 0;
   uint64_t clock = 0;
   std::shared_ptr<Counters> counters;  ///< Since its start; nullptr: nobody asked.
@@ -230,6 +235,8 @@ struct Block {
   /// Runs until it ends (true), or for so many turns of every warp where threads of different
   /// blocks may wait for each other.
   bool advance(uint32_t rounds);
+  /// A frame for the entry: of the same warp if there is one.
+  std::shared_ptr<Frame> take_frame(uint32_t warp_index);
   /// Threads that have not exited.
   uint32_t live_threads() const;
   /// Lets the waiting warps of barrier `id` go on when enough threads have arrived.

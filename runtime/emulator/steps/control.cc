@@ -1,4 +1,5 @@
 // Control flow, parameters, special registers and barriers.
+#include <algorithm>
 #include <cstring>
 
 #include "runtime/emulator/machine/access.h"
@@ -281,6 +282,13 @@ void special(Warp& warp, const Ins& ins) {
   const bool per_lane =
       which < R::NtidX || which == R::LaneId || (which >= R::MaskEq && which <= R::MaskGt);
   const uint64_t first = special_value(warp, which, 0);
+  if (warp.mask == kNone && (!per_lane || flat)) {
+    if (ins.wide != 0)
+      std::fill_n(warp.u64(ins.dst), kLanes, first);
+    else
+      std::fill_n(warp.u32(ins.dst), kLanes, static_cast<uint32_t>(first));
+    return;
+  }
   uint64_t values[kLanes];
   for (uint32_t lane = 0; lane < kLanes; ++lane) values[lane] = row ? first + lane : first;
   if (per_lane && !row && !flat)

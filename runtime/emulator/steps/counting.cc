@@ -126,7 +126,7 @@ void count(Warp& warp, const Ins& ins) {
   const uint32_t active = warp.mask;
   add(counts.blocks, probe.block, active);
   warp.mask &= warp.pred(probe.guard) ^ probe.guard_xor;
-  warp.executed += lanes_of(warp.mask) & probe.counted;
+  warp.executed += uint64_t{lanes_of(warp.mask)} * probe.counted;
   if (probe.instruction != kNone && warp.mask != 0) {
     InstructionCount& of = counts.instructions[probe.instruction];
     if (probe.counted != 0) {

@@ -16,6 +16,13 @@ using Exchange = void (*)(Warp& warp, const Ins& ins, uint32_t present);
 /// Runs `one` for every group of lanes that name the same members in register `source`.
 void for_groups(Warp& warp, const Ins& ins, uint32_t source, Exchange one) {
   const uint32_t all = warp.mask;
+  uint32_t common = kNone;
+  for (uint32_t lane = 0; lane < kLanes; ++lane) common &= warp.u32(source)[lane];
+  if (all == kNone && common == kNone) {  // Everyone with everyone: nothing can be wrong.
+    if (warp.await_paths(ins, kNone)) return;
+    ++warp.syncs;
+    return one(warp, ins, kNone);
+  }
   std::array<uint32_t, kLanes> named{};
   std::copy_n(warp.u32(source), kLanes, named.begin());
   uint32_t wanted = 0;
@@ -60,36 +67,53 @@ namespace {
 /// up in the results of kernels that use it.
 constexpr uint32_t kUndefinedShuffle = 0x7fffffff;
 
-/// src: value, lane operand, clamp and segment mask, member mask. aux: predicate or kNone.
-void shuffle_group(Warp& warp, const Ins& ins, uint32_t present) {
-  uint32_t values[kLanes], result[kLanes], valid = 0;
-  std::copy_n(warp.u32(ins.src[0]), kLanes, values);
-  const auto kind = static_cast<ShuffleKind>(ins.flags);
+/// Where every lane reads, itself if its source is out of range; a bit for each that is not.
+template <ShuffleKind Kind>
+uint32_t shuffle_sources(const uint32_t* offsets, const uint32_t* clamps, uint32_t* from) {
+  uint32_t valid = 0;
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
-    const uint32_t b = warp.u32(ins.src[1])[lane] & 31, c = warp.u32(ins.src[2])[lane];
+    const uint32_t b = offsets[lane] & 31, c = clamps[lane];
     const uint32_t clamp = c & 31, segment = c >> 8 & 31;
-    const uint32_t last = (lane & segment) | (clamp & ~segment), first = lane & segment;
-    uint32_t from = 0;
-    bool ok = false;
-    if (kind == ShuffleKind::Up) {
-      from = lane - b;
-      ok = static_cast<int32_t>(from) >= static_cast<int32_t>(last);
-    } else {
-      from = kind == ShuffleKind::Down   ? lane + b
-             : kind == ShuffleKind::Bfly ? lane ^ b
-                                         : first | (b & ~segment);
-      ok = from <= last;
-    }
-    if (!ok) from = lane;
-    result[lane] = in(present, from & 31) ? values[from & 31] : kUndefinedShuffle;
+    const uint32_t first = lane & segment, last = first | (clamp & ~segment);
+    const uint32_t source = Kind == ShuffleKind::Up     ? lane - b
+                            : Kind == ShuffleKind::Down ? lane + b
+                            : Kind == ShuffleKind::Bfly ? lane ^ b
+                                                        : first | (b & ~segment);
+    const bool ok = Kind == ShuffleKind::Up
+                        ? static_cast<int32_t>(source) >= static_cast<int32_t>(last)
+                        : source <= last;
+    from[lane] = ok ? source : lane;
     valid |= static_cast<uint32_t>(ok) << lane;
   }
+  return valid;
+}
+
+/// src: value, lane operand, clamp and segment mask, member mask. aux: predicate or kNone.
+template <ShuffleKind Kind>
+void shuffle_group(Warp& warp, const Ins& ins, uint32_t present) {
+  uint32_t values[kLanes], from[kLanes];
+  std::copy_n(warp.u32(ins.src[0]), kLanes, values);
+  for (uint32_t left = ~present; left != 0; left &= left - 1)
+    values[first_lane(left)] = kUndefinedShuffle;
+  const uint32_t valid = shuffle_sources<Kind>(warp.u32(ins.src[1]), warp.u32(ins.src[2]), from);
+  uint32_t* out = warp.u32(ins.dst);
   for (uint32_t lane = 0; lane < kLanes; ++lane)
-    if (in(warp.mask, lane)) warp.u32(ins.dst)[lane] = result[lane];
+    if (in(warp.mask, lane)) out[lane] = values[from[lane] & 31];
   if (ins.aux != kNone) set_pred(warp, ins.aux, valid);
 }
 }  // namespace
-void shuffle(Warp& warp, const Ins& ins) { for_groups(warp, ins, ins.src[3], shuffle_group); }
+void shuffle(Warp& warp, const Ins& ins) {
+  switch (static_cast<ShuffleKind>(ins.flags)) {
+    case ShuffleKind::Up:
+      return for_groups(warp, ins, ins.src[3], shuffle_group<ShuffleKind::Up>);
+    case ShuffleKind::Down:
+      return for_groups(warp, ins, ins.src[3], shuffle_group<ShuffleKind::Down>);
+    case ShuffleKind::Bfly:
+      return for_groups(warp, ins, ins.src[3], shuffle_group<ShuffleKind::Bfly>);
+    case ShuffleKind::Idx:
+      return for_groups(warp, ins, ins.src[3], shuffle_group<ShuffleKind::Idx>);
+  }
+}
 
 namespace {
 /// src: predicate, member mask.

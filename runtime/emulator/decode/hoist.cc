@@ -1,0 +1,153 @@
+// What is the same in every block of a launch is computed once per warp, when its frame of
+// registers is made: values that follow from constants, parameters, thread and block sizes alone.
+// They stay in their registers from block to block, as constants do.
+#include <algorithm>
+#include <array>
+#include <span>
+#include <unordered_set>
+#include <utility>
+
+#include "runtime/emulator/decode/decode.h"
+#include "runtime/emulator/steps/steps.h"
+
+namespace gpuemu::emulator {
+using ptx::Instruction;
+using ptx::Operand;
+namespace {
+
+/// Rows whose result follows from their operands, and which no check of a launch looks at.
+const std::unordered_set<Handler>& repeatable_handlers() {
+  static const std::unordered_set<Handler> kAll = [] {
+    static constexpr std::array kOthers = {"ld.", "st.", "div.", "rem."};
+    std::unordered_set<Handler> all;
+    for (const auto& [key, row] : handlers()) {
+      const bool other = std::ranges::any_of(
+          kOthers, [&, &k = key](const char* prefix) { return k.starts_with(prefix); });
+      if (other && !key.starts_with("ld.param.")) continue;
+      all.insert(row.run);
+      if (row.rounded != nullptr) all.insert(row.rounded);
+    }
+    return all;
+  }();
+  return kAll;
+}
+
+bool same_in_every_block(steps::SpecialRegister which) {
+  using R = steps::SpecialRegister;
+  return which <= R::NtidZ || (which >= R::NctaidX && which <= R::WarpId) ||
+         (which >= R::MaskEq && which <= R::MaskGt) || which == R::WarpSize;
+}
+
+template <typename Visit>
+void each_register(const Operand& operand, const Visit& visit) {
+  if (operand.kind == Operand::Kind::Register) visit(operand.reg);
+  for (const Operand& element : operand.elements) each_register(element, visit);
+}
+
+/// Per register how often an instruction names it as its destination.
+std::vector<uint32_t> definitions(const ptx::Function& function) {
+  std::vector<uint32_t> count(function.registers.size());
+  for (const Instruction& instruction : function.body)
+    if (!instruction.operands.empty() && instruction.operands[0].kind != Operand::Kind::Address)
+      each_register(instruction.operands[0], [&](uint32_t reg) { ++count[reg]; });
+  return count;
+}
+}  // namespace
+
+/// Whether all that PTX instruction `index` does is to compute the same values whenever it runs.
+bool Decoder::repeatable(uint32_t index, const std::vector<bool>& invariant,
+                         const std::vector<uint32_t>& defined) const {
+  const Instruction& in = function().body[index];
+  if (in.guard || in.operands.size() < 2 || in.operands[0].kind == Operand::Kind::Address)
+    return false;
+  if (!function().is_entry && in.family == "ld") return false;
+  bool good = true;
+  each_register(in.operands[0], [&](uint32_t reg) { good = good && defined[reg] == 1; });
+  for (size_t i = 1; i < in.operands.size(); ++i)
+    each_register(in.operands[i], [&](uint32_t reg) { good = good && invariant[reg]; });
+  const Ins *begin = &code_.ins[first_[index]], *end = begin + (first_[index + 1] - first_[index]);
+  return good && begin != end && std::all_of(begin, end, [](const Ins& ins) {
+           if (ins.run == steps::special)
+             return same_in_every_block(static_cast<steps::SpecialRegister>(ins.aux));
+           return repeatable_handlers().contains(ins.run);
+         });
+}
+
+namespace {
+/// Whether its result differs from warp to warp, given which registers do.
+bool depends_on_warp(const Instruction& in, std::span<const Ins> steps,
+                     const std::vector<bool>& per_warp) {
+  bool depends = std::ranges::any_of(steps, [](const Ins& ins) {
+    using R = steps::SpecialRegister;
+    const auto which = static_cast<R>(ins.aux);
+    return ins.run == steps::special && (which <= R::TidZ || which == R::WarpId);
+  });
+  for (size_t i = 1; i < in.operands.size(); ++i)
+    each_register(in.operands[i], [&](uint32_t reg) { depends = depends || per_warp[reg]; });
+  return depends;
+}
+}  // namespace
+
+std::vector<bool> Decoder::find_invariants() {
+  const auto& body = function().body;
+  std::vector<bool> per_warp(function().registers.size());
+  const std::vector<uint32_t> defined = definitions(function());
+  std::vector<bool> invariant(function().registers.size()), moved(body.size());
+  // Text order is nearly always the order of dependence; a second pass takes what a jump reversed.
+  for (int pass = 0; pass < 2; ++pass)
+    for (uint32_t i = 0; i < body.size(); ++i) {
+      if (moved[i] || !repeatable(i, invariant, defined)) continue;
+      moved[i] = true;
+      each_register(body[i].operands[0], [&](uint32_t reg) { invariant[reg] = true; });
+      const std::span<const Ins> own(&code_.ins[first_[i]], first_[i + 1] - first_[i]);
+      const bool depends = depends_on_warp(body[i], own, per_warp);
+      each_register(body[i].operands[0], [&](uint32_t reg) { per_warp[reg] = depends; });
+      for (Ins ins : own) {
+        ins.counted = depends ? 1 : 0;
+        code_.prologue.push_back(ins);
+      }
+    }
+  return moved;
+}
+
+/// Moves them to Code::prologue. They still count where they stood: the next instruction of the
+/// block stands for them, or a step that does nothing else.
+void Decoder::hoist_invariants() {
+  const std::vector<bool> moved = find_invariants();
+  if (code_.prologue.empty()) return;
+  std::vector<Ins> kept;
+  uint32_t owed = 0;
+  const auto settle = [&](uint32_t origin) {
+    if (owed == 0) return;
+    Ins ins;
+    ins.run = steps::nothing;
+    ins.counted = owed;
+    ins.origin = origin;
+    kept.push_back(ins);
+    owed = 0;
+  };
+  for (uint32_t i = 0; i < moved.size(); ++i) {
+    if (i > 0 && flow_.block_of[i] != flow_.block_of[i - 1]) settle(i - 1);
+    const uint32_t begin = first_[i], end = first_[i + 1];
+    first_[i] = static_cast<uint32_t>(kept.size());
+    if (moved[i]) {
+      ++owed;
+      continue;
+    }
+    if (begin == end) continue;
+    const bool stands_in = code_.ins[begin].counted != 0 && runs_straight(code_.ins[begin]);
+    if (!stands_in) {
+      settle(i);
+      first_[i] = static_cast<uint32_t>(kept.size());
+    }
+    for (uint32_t at = begin; at < end; ++at) kept.push_back(code_.ins[at]);
+    if (stands_in) kept[first_[i]].counted += std::exchange(owed, 0);
+  }
+  settle(static_cast<uint32_t>(moved.size() - 1));
+  const uint32_t tail = first_[moved.size()];
+  first_[moved.size()] = static_cast<uint32_t>(kept.size());
+  for (size_t at = tail; at < code_.ins.size(); ++at) kept.push_back(code_.ins[at]);
+  code_.ins = std::move(kept);
+}
+
+}  // namespace gpuemu::emulator
