@@ -65,6 +65,8 @@ inline constexpr size_t kWaitingMax = 1 << 18;
 /// Device printf: CUDA's own buffer has 1 MiB.
 inline constexpr size_t kPrintedLinesMax = 10000;
 inline constexpr size_t kPrintedBytesMax = size_t{1} << 20;
+/// Blocks of a cluster that every device with clusters runs (more is an opt-in of some).
+inline constexpr uint64_t kClusterBlocksMax = 8;
 /// Guard bytes on each side of a tensor; a warp's worth of 8-byte stores.
 inline constexpr size_t kGuardBytes = 256;
 /// Alignment of device allocations, as cudaMalloc promises.

@@ -87,18 +87,5 @@ TEST(Emulator, ReportsReadsOfBytesThatNobodyWrote) {
   EXPECT_EQ(report.findings[0].tensor, "b");
 }
 
-TEST(Emulator, RefusesClustersOfSeveralBlocks) {
-  const auto device = make_emulator(
-      {.sm = 90, .threads = 1, .memory_limit_bytes = uint64_t{1} << 20, .name = "test"});
-  const auto module = device->load_module(
-      with_header(".visible .entry k() .reqnctapercluster 2, 1, 1 { ret; }"), "cluster.ptx");
-  ASSERT_TRUE(module);
-  LaunchConfig config;
-  config.entry.assign("k");
-  const auto report = device->launch(*module, config);
-  ASSERT_FALSE(report);
-  EXPECT_NE(report.error().message.find("clusters of 2 blocks"), std::string::npos);
-}
-
 }  // namespace
 }  // namespace gpuemu::emulator

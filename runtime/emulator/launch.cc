@@ -12,8 +12,8 @@
 #include "runtime/emulator/emulator.h"
 #include "runtime/emulator/helpers.h"
 #include "runtime/emulator/machine/budget.h"
+#include "runtime/emulator/machine/cluster.h"
 #include "runtime/emulator/machine/counters.h"
-#include "runtime/emulator/machine/warp.h"
 #include "runtime/ptx/parse.h"
 
 namespace gpuemu {
@@ -143,21 +143,33 @@ Result<EntryInfo> Emulator::entry(ModuleId module, const std::string& name) {
   return find_entry(all, name);
 }
 
-/// Blocks that one thread keeps in progress when they may wait for each other.
-constexpr uint32_t kResidentMax = 32;
+/// Bytes of the barrier of a grid, as large as the driver's.
+constexpr uint64_t kWorkspaceBytes = 1024;
+/// Blocks that one thread keeps in progress when they may wait for each other: what the largest
+/// devices keep.
+constexpr uint32_t kResidentMax = 8192;
 /// Turns of a block on its own before it seems to wait, and of one among several.
 constexpr uint32_t kRoundsAlone = 128, kRoundsTogether = 4;
+/// Passes in which none ends before it seems that many have to meet.
+constexpr size_t kLonelyPasses = 32;
 
-/// Runs blocks one after the other; while none ends, further ones join.
-void work(Launch& launch, uint64_t blocks, size_t resident_max) {
-  std::vector<std::unique_ptr<Block>> resident, spare;
+/// Runs clusters one after the other. While none ends further ones join, one by one as they may
+/// wait for a lock, then as many again: all of a grid can meet.
+void work(Launch& launch, uint64_t clusters, size_t resident_max) {
+  std::vector<std::unique_ptr<Cluster>> resident, spare;
   bool ended = true;
+  size_t passes = 0;
   while (!launch.stop.load(std::memory_order_relaxed)) {
-    const bool admit = resident.empty() || (!ended && resident.size() < resident_max);
-    const uint64_t next =
-        admit ? launch.next_block.fetch_add(1, std::memory_order_relaxed) : blocks;
-    if (next < blocks) {
-      if (spare.empty()) spare.push_back(std::make_unique<Block>(launch));
+    passes = ended ? 0 : passes + 1;
+    const size_t wanted = resident.empty()         ? 1
+                          : ended                  ? 0
+                          : passes > kLonelyPasses ? resident.size()
+                                                   : 1;
+    const size_t joining = std::min(wanted, resident_max - resident.size());
+    for (size_t i = 0; i < joining; ++i) {
+      const uint64_t next = launch.next_block.fetch_add(1, std::memory_order_relaxed);
+      if (next >= clusters) break;
+      if (spare.empty()) spare.push_back(std::make_unique<Cluster>(launch));
       resident.push_back(std::move(spare.back()));
       spare.pop_back();
       resident.back()->start(next);
@@ -177,16 +189,25 @@ void work(Launch& launch, uint64_t blocks, size_t resident_max) {
   }
 }
 
-/// Blocks run on their own: a kernel whose blocks share memory would compute something else.
-Status check_cluster(const ptx::Function& entry) {
-  uint64_t blocks = 1;
-  for (const uint32_t size : entry.reqnctapercluster) blocks *= std::max(size, 1u);
-  if (blocks == 1) return ok_status();
-  return error(
-      ErrorCode::Unsupported,
-      "'{}' (line {}) needs clusters of {} blocks, which the emulator does not have; remove "
-      "__cluster_dims__ or run on a GPU",
-      entry.name, entry.where.line, blocks);
+/// Blocks of a cluster of the entry; it is the entry that says so, as __cluster_dims__ does.
+Result<Dim3> cluster_of(const ptx::Function& entry, const Dim3& grid) {
+  const auto& wanted = entry.reqnctapercluster;
+  const Dim3 size{std::max(wanted[0], 1u), std::max(wanted[1], 1u), std::max(wanted[2], 1u)};
+  if (entry.explicit_cluster && wanted[0] == 0)
+    return error(ErrorCode::Unsupported,
+                 "'{}' (line {}) wants its cluster from the launch, which cannot give one; write "
+                 "__cluster_dims__(x, y, z) before the kernel",
+                 entry.name, entry.where.line);
+  if (uint64_t{size.x} * size.y * size.z > kClusterBlocksMax)
+    return error(ErrorCode::InvalidArgument,
+                 "'{}' has clusters of {}x{}x{} blocks; at most {} run "
+                 "on every device with clusters",
+                 entry.name, size.x, size.y, size.z, kClusterBlocksMax);
+  if (grid.x % size.x != 0 || grid.y % size.y != 0 || grid.z % size.z != 0)
+    return error(ErrorCode::InvalidArgument,
+                 "grid {}x{}x{} of '{}' is not a multiple of its cluster of {}x{}x{} blocks",
+                 grid.x, grid.y, grid.z, entry.name, size.x, size.y, size.z);
+  return size;
 }
 
 std::shared_ptr<Counters> new_counters(const Program& program) {
@@ -202,12 +223,13 @@ Result<LaunchReport> Emulator::launch(ModuleId module, const LaunchConfig& confi
   const Program* found = config.profile ? &counting_program(*loaded) : loaded;
   const EntryInfo entry = GPUEMU_TRY(this->entry(module, config.entry));
   GPUEMU_TRY(check_launch(entry, config, properties_));
-  GPUEMU_TRY(check_cluster(*found->by_name.at(entry.name)->source));
+  const Dim3 cluster = GPUEMU_TRY(cluster_of(*found->by_name.at(entry.name)->source, config.grid));
   const auto begin = std::chrono::steady_clock::now();
   Launch run;
   run.program = found;
   run.entry = found->by_name.at(entry.name);
   run.config = &config;
+  run.cluster = cluster;
   run.memory = &memory_;
   run.sm = options_.sm;
   run.params.resize(run.entry->param_bytes);
@@ -226,10 +248,16 @@ Result<LaunchReport> Emulator::launch(ModuleId module, const LaunchConfig& confi
   run.calls_limit = memory_.limit();
   const Residency most =
       GPUEMU_TRY(fit_blocks(run, {options_.threads, kResidentMax}, memory_.limit()));
+  if (found->grid_barrier) {
+    run.workspace = GPUEMU_TRY(memory_.allocate(kWorkspaceBytes, "barrier of the grid", false));
+    GPUEMU_TRY(memory_.fill(run.workspace, std::byte{0}, kWorkspaceBytes));
+  }
   memory_.settle();
-  const uint64_t blocks = uint64_t{config.grid.x} * config.grid.y * config.grid.z;
-  const auto threads = static_cast<uint32_t>(std::min<uint64_t>(most.threads, blocks));
-  helpers_.run(threads - 1, [&] { work(run, blocks, most.blocks); });
+  const uint64_t clusters = cluster_count(run);
+  const auto threads = static_cast<uint32_t>(std::min<uint64_t>(most.threads, clusters));
+  const size_t resident = std::max<size_t>(1, most.blocks / blocks_of_cluster(run));
+  helpers_.run(threads - 1, [&] { work(run, clusters, resident); });
+  if (run.workspace != 0) GPUEMU_TRY(memory_.free(run.workspace));
   LaunchReport report;
   report.findings = std::move(run.findings);
   report.printed = std::move(run.printed);

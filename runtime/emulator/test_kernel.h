@@ -54,8 +54,9 @@ class TestKernel {
     config_.args.push_back(bytes);
     return *this;
   }
+  Result<LaunchReport> launch() { return device_->launch(module_, config_); }
   LaunchReport run(bool clean = true) {
-    auto report = device_->launch(module_, config_);
+    auto report = launch();
     if (!report) {
       ADD_FAILURE() << report.error().message;
       return {};

@@ -55,12 +55,8 @@ bool decode_barrier(Decoder& d, const Instruction& in, const Form& form) {
     return true;
   }
   if (form.has("cluster")) {
-    // A cluster is one block here: waiting for the cluster is waiting for the block.
-    if (form.has("arrive")) return d.emit(steps::nothing), true;
-    const uint32_t last = d.constant(kBarriers - 1, false), all = d.constant(0, false);
-    Ins& ins = d.emit(steps::barrier);
-    ins.src = {last, all, kTrueOffset, 0};
-    ins.flags = static_cast<uint8_t>(BarrierKind::Sync);
+    if (!form.has("arrive") && !form.has("wait")) return false;
+    d.emit(form.has("arrive") ? steps::arrive_at_cluster : steps::wait_for_cluster);
     return true;
   }
   if (form.has("arrive")) kind = BarrierKind::Arrive;

@@ -206,6 +206,14 @@ bool Decoder::comparison(const Instruction& instruction, const Form& form) {
 
 bool Decoder::move_special(const Instruction& instruction, Slot slot) {
   const Operand& from = instruction.operands[1];
+  if (from.name == "%is_explicit_cluster" && slot == Slot::Pred) {
+    const uint32_t yes = constant(function().explicit_cluster ? kNone : 0, false);
+    const uint32_t to = destination(instruction.operands[0], Slot::Pred);
+    Ins& ins = emit(handlers().at("mov.pred").run);
+    ins.src[0] = yes;
+    ins.dst = to;
+    return true;
+  }
   const auto which = steps::special_register(from.name);
   if (!which || slot == Slot::Pred) return false;
   const uint32_t out = destination(instruction.operands[0], slot);

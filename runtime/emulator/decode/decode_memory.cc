@@ -99,13 +99,31 @@ bool plain_modifier(const std::string& name) {
          name.starts_with("L2::") || name.starts_with("shared::") || name.starts_with("param::");
 }
 
+/// Addresses of a cluster's shared memory are accessed as generic ones, which may name any block.
+uint32_t generic_of_cluster(Decoder& d, uint32_t base, uint8_t wide) {
+  uint32_t whole = base;
+  if (wide == 0) {
+    whole = d.temp(Slot::Wide);
+    Ins& extend = d.emit(handlers().at("cvt.u64.u32").run);
+    extend.src[0] = base;
+    extend.dst = whole;
+  }
+  const uint32_t window = d.constant(kSharedWindow, true), sum = d.temp(Slot::Wide);
+  Ins& add = d.emit(handlers().at("add.u64").run);
+  add.src = {whole, window, 0, 0};
+  add.dst = sum;
+  return sum;
+}
+
 bool decode_access(Decoder& d, const Instruction& in, const Form& form, bool load) {
   if (in.operands.size() < 2 || form.types.empty()) return false;
   if (!std::ranges::all_of(form.rest, plain_modifier)) return false;
   if (form.space == Space::Param) return decode_param(d, in, form, load);
   std::string type = type_key(form.type());
   if (!load && type[0] == 's') type[0] = 'u';
-  const auto found = handlers().find((load ? "ld." : "st.") + space_key(form.space) + type);
+  const bool cluster = form.has("shared::cluster");
+  const Space space = cluster ? Space::Generic : form.space;
+  const auto found = handlers().find((load ? "ld." : "st.") + space_key(space) + type);
   if (found == handlers().end()) return false;
   const Row& row = found->second;
   const auto elements = elements_of(in.operands[load ? 0 : 1]);
@@ -114,6 +132,8 @@ bool decode_access(Decoder& d, const Instruction& in, const Form& form, bool loa
   int64_t offset = 0;
   uint8_t wide = 1;
   d.address(base, offset, wide, in.operands[load ? 1 : 0]);
+  if (cluster) base = generic_of_cluster(d, base, wide);
+  if (cluster) wide = 1;
   std::vector<uint32_t> registers;
   for (const Operand& element : elements)
     registers.push_back(load ? d.destination(element, row.dst, is_signed(form.type()))
@@ -126,7 +146,7 @@ bool decode_access(Decoder& d, const Instruction& in, const Form& form, bool loa
   ins.list = list;
   ins.count = static_cast<uint8_t>(registers.size());
   ins.aux = ptx::byte_size(form.type()) * ins.count;
-  ins.space = static_cast<uint8_t>(form.space);
+  ins.space = static_cast<uint8_t>(space);
   const bool ordered =
       form.has("volatile") || form.has("relaxed") || form.has("acquire") || form.has("release");
   const bool bits = form.type() != Type::F32 && form.type() != Type::F64;
@@ -156,6 +176,22 @@ uint64_t window_of(Space space) {
       return 0;
   }
 }
+/// mapa, getctarank
+bool decode_rank(Decoder& d, const Instruction& in, const Form& form) {
+  const bool maps = in.family == "mapa";
+  const Slot slot = slot_of(form.type());
+  if (in.operands.size() != (maps ? 3u : 2u) || form.types.size() != 1) return false;
+  const uint32_t from = d.source(in.operands[1], maps ? slot : Slot::Wide, Type::U64);
+  const uint32_t rank = maps ? d.source(in.operands[2], Slot::Narrow, Type::U32) : kTrueOffset;
+  const uint32_t out = d.destination(in.operands[0], maps ? slot : Slot::Narrow);
+  Ins& ins = d.emit(maps ? steps::map_shared : steps::rank_of_shared);
+  ins.src = {from, rank, 0, 0};
+  ins.dst = out;
+  ins.flags = slot == Slot::Wide ? 1 : 0;
+  ins.imm = form.space == Space::Shared ? 0 : static_cast<int64_t>(kSharedWindow);
+  return true;
+}
+
 bool decode_matrix(Decoder& d, const Instruction& in, const Form& form) {
   if (in.operands.size() != 2 || !form.has("m8n8") || form.type() != Type::B16) return false;
   std::vector<uint32_t> registers;
@@ -184,18 +220,20 @@ bool decode_memory(Decoder& d, const Instruction& in, const Form& form) {
   if (in.family == "ld" || in.family == "ldu") return decode_access(d, in, form, true);
   if (in.family == "ldmatrix") return decode_matrix(d, in, form);
   if (in.family == "st") return decode_access(d, in, form, false);
-  if (in.family == "cvta" || in.family == "isspacep" || in.family == "mapa") {
+  if (in.family == "mapa" || in.family == "getctarank") return decode_rank(d, in, form);
+  if (in.family == "cvta" || in.family == "isspacep") {
     if (in.operands.size() < 2) return false;
     const bool to_generic = in.family == "cvta" && !in.has("to");
     const bool test = in.family == "isspacep";
     const uint32_t value = d.source(in.operands[1], Slot::Wide, Type::U64);
     const uint32_t out = d.destination(in.operands[0], test ? Slot::Pred : Slot::Wide);
-    const uint64_t window = in.family == "mapa" ? 0 : window_of(form.space);
+    const uint64_t window = window_of(form.space);
     if (test) {
       Ins& ins = d.emit(steps::is_space);
       ins.src[0] = value;
       ins.dst = out;
       ins.imm = static_cast<int64_t>(window);
+      ins.flags = form.space == Space::Shared && !form.has("shared::cluster") ? 1 : 0;
       return true;
     }
     const uint32_t shift = d.constant(to_generic ? window : uint64_t{0} - window, true);

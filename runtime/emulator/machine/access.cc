@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "runtime/emulator/machine/cluster.h"
 #include "runtime/emulator/machine/program.h"
 
 namespace gpuemu::emulator {
@@ -237,6 +238,12 @@ void split_generic(Warp& warp, const Ins& ins, uint64_t* address, const SpaceHan
       if ((all >> lane & 1) != 0 && (window == 0 ? other : high == window))
         lanes |= uint32_t{1} << lane;
     }
+    uint32_t ranked = 0;
+    for (uint32_t left = window == kSharedWindow ? lanes : 0; left != 0; left &= left - 1)
+      if ((address[std::countr_zero(left)] >> kRankShift & kRankMask) != 0)
+        ranked |= left & (0 - left);
+    if (ranked != 0) access_ranked(warp, ins, address, ranked);
+    lanes &= ~ranked;
     if (lanes == 0) continue;
     uint64_t of_space[kLanes];
     const uint64_t first = address[std::countr_zero(lanes)];

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "common/base/limits.h"
+#include "runtime/emulator/machine/cluster.h"
 #include "runtime/emulator/machine/counters.h"
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/warp.h"
@@ -31,11 +32,9 @@ Block::Block(Launch& of) : launch(&of) {
   }
 }
 
-void Block::start(uint64_t linear_index) {
-  const Dim3 grid = launch->config->grid;
-  index = {static_cast<uint32_t>(linear_index % grid.x),
-           static_cast<uint32_t>(linear_index / grid.x % grid.y),
-           static_cast<uint32_t>(linear_index / (uint64_t{grid.x} * grid.y))};
+void Block::start(Dim3 at) {
+  index = at;
+  ended = false;
   std::fill(shared.begin(), shared.end(), std::byte{0});
   std::fill(shared_defined.begin(), shared_defined.end(), uint8_t{0});
   next_epoch();
@@ -77,9 +76,13 @@ bool Block::advance(uint32_t rounds) {
       if (warp.state == WarpState::Done) {
         warp.give_back_frame();
         for (uint32_t id = 0; barriers_in_use >> id != 0; ++id) release_if_complete(id);
+        cluster->release_if_complete();
       }
     }
   }
+  const bool waits =
+      std::ranges::any_of(warps, [](const Warp& w) { return w.state == WarpState::AtCluster; });
+  if (waits && !launch->stop.load(std::memory_order_relaxed)) return false;
   finish();
   return true;
 }
@@ -94,7 +97,17 @@ std::shared_ptr<Frame> Block::take_frame(uint32_t warp_index) {
   return taken;
 }
 
+bool Block::can_run() const {
+  return std::ranges::any_of(warps, [](const Warp& w) { return w.state == WarpState::Running; });
+}
+
+void Block::give_up() {
+  report_stuck("deadlock", "no thread of the cluster can go on");
+  finish();
+}
+
 void Block::finish() {
+  ended = true;
   const bool stuck =
       std::ranges::any_of(warps, [](const Warp& w) { return w.state == WarpState::AtBarrier; });
   if (stuck && !launch->stop.load()) report_stuck("deadlock", "no thread of the block can go on");

@@ -1,12 +1,93 @@
 #include "runtime/emulator/machine/cluster.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace gpuemu::emulator {
 
+namespace {
+/// The `at`th of `extent` places, x first.
+Dim3 place_in(uint64_t at, const Dim3& extent) {
+  return {static_cast<uint32_t>(at % extent.x), static_cast<uint32_t>(at / extent.x % extent.y),
+          static_cast<uint32_t>(at / (uint64_t{extent.x} * extent.y))};
+}
+uint64_t volume(const Dim3& extent) { return uint64_t{extent.x} * extent.y * extent.z; }
+Dim3 clusters_of(const Launch& launch) {
+  const Dim3 &grid = launch.config->grid, &size = launch.cluster;
+  return {grid.x / size.x, grid.y / size.y, grid.z / size.z};
+}
+}  // namespace
+
+uint64_t blocks_of_cluster(const Launch& launch) { return volume(launch.cluster); }
+uint64_t cluster_count(const Launch& launch) { return volume(clusters_of(launch)); }
+
+Cluster::Cluster(Launch& of) : launch_(of) {
+  for (uint32_t rank = 0; rank < volume(of.cluster); ++rank) {
+    Block& block = *blocks_.emplace_back(std::make_unique<Block>(of));
+    block.cluster = this;
+    block.rank = rank;
+  }
+}
+
+void Cluster::start(uint64_t linear_index) {
+  const Dim3 first = place_in(linear_index, clusters_of(launch_)), size = launch_.cluster;
+  phase_ = 0;
+  met_ = false;
+  for (const auto& block : blocks_) {
+    const Dim3 within = place_in(block->rank, size);
+    block->start(
+        {first.x * size.x + within.x, first.y * size.y + within.y, first.z * size.z + within.z});
+  }
+}
+
+bool Cluster::advance(uint32_t rounds) {
+  return blocks_.size() == 1 ? blocks_[0]->advance(rounds) : advance_all(rounds);
+}
+
+bool Cluster::advance_all(uint32_t rounds) {
+  for (; rounds > 0; --rounds) {
+    bool live = false;
+    for (const auto& block : blocks_)
+      if (!block->ended) live = !block->advance(1) || live;
+    if (!live) return true;
+    const auto goes_on = [](const auto& block) { return !block->ended && block->can_run(); };
+    if (std::ranges::any_of(blocks_, goes_on) || launch_.stop.load()) continue;
+    for (const auto& block : blocks_)
+      if (!block->ended) block->give_up();
+    return true;
+  }
+  return false;
+}
+
+void Cluster::arrive(Warp& warp) {
+  warp.cluster_arrived = true;
+  warp.cluster_phase = phase_;
+  met_ = true;
+  release_if_complete();
+}
+
+void Cluster::release_if_complete() {
+  if (!met_) return;
+  const auto arrived = [&](const Warp& warp) {
+    return warp.state == WarpState::Done || (warp.cluster_arrived && warp.cluster_phase == phase_);
+  };
+  for (const auto& block : blocks_)
+    if (!std::ranges::all_of(block->warps, arrived)) return;
+  ++phase_;
+  met_ = false;
+  for (const auto& block : blocks_) {
+    block->next_epoch();
+    for (Warp& warp : block->warps) {
+      if (warp.state != WarpState::AtCluster) continue;
+      warp.state = WarpState::Running;
+      warp.cluster_arrived = false;
+    }
+  }
+}
+
 Block* block_of(const Warp& warp, uint64_t address) {
   const uint64_t rank = address >> kRankShift & kRankMask;
-  return rank == 0 ? warp.block : nullptr;
+  return rank == 0 ? warp.block : warp.block->cluster->block(rank - 1);
 }
 
 std::optional<SharedPlace> locate_shared(Warp& warp, const Ins& ins, uint64_t address,
@@ -25,6 +106,12 @@ std::optional<SharedPlace> locate_shared(Warp& warp, const Ins& ins, uint64_t ad
   if (block == nullptr)
     return refuse("out_of_bounds",
                   fmt::format("needs an address of shared memory, not {:#x}", address));
+  if (block->ended)
+    return refuse(
+        "out_of_bounds",
+        fmt::format("needs the shared memory of block {} of the cluster, which has ended; "
+                    "all blocks have to meet before the first one ends",
+                    block->rank));
   if (offset > size || bytes > size - offset)
     return refuse("out_of_bounds",
                   fmt::format("accesses {} bytes at offset {} of shared memory, which has {} bytes",
@@ -35,6 +122,55 @@ std::optional<SharedPlace> locate_shared(Warp& warp, const Ins& ins, uint64_t ad
         fmt::format("accesses {} bytes at shared memory {}, which is not a multiple of {}", bytes,
                     shared_place(warp, offset, 8), align));
   return SharedPlace{block, static_cast<uint32_t>(offset)};
+}
+
+namespace {
+void load_ranked(Warp& warp, const Ins& ins, uint32_t lane, const std::byte* from) {
+  const uint32_t width = ins.aux / ins.count;
+  for (uint32_t element = 0; element < ins.count; ++element) {
+    const uint32_t to = warp.lists[ins.list + element];
+    if (to == kNone) continue;
+    uint64_t value = 0;
+    if (from != nullptr) std::memcpy(&value, from + size_t{element} * width, width);
+    if (width == 8)
+      warp.u64(to)[lane] = value;
+    else
+      warp.u32(to)[lane] = static_cast<uint32_t>(value);
+  }
+}
+
+void store_ranked(Warp& warp, const Ins& ins, uint32_t lane, std::byte* to) {
+  const uint32_t width = ins.aux / ins.count;
+  for (uint32_t element = 0; element < ins.count; ++element) {
+    const uint32_t from = warp.lists[ins.list + element];
+    const uint64_t value = width == 8 ? warp.u64(from)[lane] : warp.u32(from)[lane];
+    std::memcpy(to + size_t{element} * width, &value, width);
+  }
+}
+}  // namespace
+
+void access_ranked(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t lanes) {
+  const bool load = instruction_of(warp, ins).family != "st";
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    const auto at = locate_shared(warp, ins, address[lane], lane, ins.aux);
+    std::byte* host = at ? at->block->shared.data() + at->offset : nullptr;
+    uint8_t* defined =
+        at && warp.launch->checks.init ? at->block->shared_defined.data() + at->offset : nullptr;
+    if (load && defined != nullptr && std::find(defined, defined + ins.aux, 0) != defined + ins.aux)
+      report(warp, ins,
+             {.kind = "uninitialized",
+              .message =
+                  fmt::format("reads shared memory {} of block {} of the cluster before "
+                              "anything was written there",
+                              shared_place(warp, at->offset, ins.aux / ins.count), at->block->rank),
+              .lane = lane,
+              .byte_offset = at->offset});
+    if (load) load_ranked(warp, ins, lane, host);
+    if (load || host == nullptr) continue;
+    store_ranked(warp, ins, lane, host);
+    if (defined != nullptr) std::fill_n(defined, ins.aux, uint8_t{1});
+  }
 }
 
 }  // namespace gpuemu::emulator

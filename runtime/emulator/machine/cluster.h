@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include "runtime/emulator/machine/warp.h"
 
@@ -14,6 +16,34 @@ inline constexpr uint32_t kRankShift = 24;
 inline constexpr uint64_t kSharedOffsetMask = (uint64_t{1} << kRankShift) - 1;
 inline constexpr uint64_t kRankMask = 0xff;
 
+/// The blocks of a launch are started cluster by cluster; most clusters are one block.
+class Cluster {
+ public:
+  explicit Cluster(Launch& of);
+  void start(uint64_t linear_index);
+  /// Runs until all its blocks end (true), or for so many turns where threads wait for each other.
+  bool advance(uint32_t rounds);
+  /// Null beyond the cluster.
+  Block* block(uint64_t rank) { return rank < blocks_.size() ? blocks_[rank].get() : nullptr; }
+  /// The whole warp arrives at the barrier of the cluster.
+  void arrive(Warp& warp);
+  /// Lets the waiting warps go on when every warp has arrived or ended.
+  void release_if_complete();
+  uint32_t phase() const { return phase_; }
+
+ private:
+  bool advance_all(uint32_t rounds);
+
+  Launch& launch_;
+  std::vector<std::unique_ptr<Block>> blocks_;
+  uint32_t phase_ = 0;
+  bool met_ = false;  ///< A warp has arrived at the barrier of this phase.
+};
+
+uint64_t blocks_of_cluster(const Launch& launch);
+/// Number of clusters of a launch.
+uint64_t cluster_count(const Launch& launch);
+
 struct SharedPlace {
   Block* block = nullptr;
   uint32_t offset = 0;
@@ -24,5 +54,8 @@ Block* block_of(const Warp& warp, uint64_t address);
 /// The place of `bytes` at such an address, aligned to them (16 at most), or a report.
 std::optional<SharedPlace> locate_shared(Warp& warp, const Ins& ins, uint64_t address,
                                          uint32_t lane, uint64_t bytes);
+
+/// Loads or stores of `lanes` at generic addresses of shared memory that name a rank.
+void access_ranked(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t lanes);
 
 }  // namespace gpuemu::emulator

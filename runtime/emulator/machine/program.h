@@ -29,6 +29,7 @@ struct Program {
   std::unique_ptr<Program> counting_form;
   std::shared_ptr<ProfilePlaces> places;
   bool counting = false;              ///< decode() inserts the counters.
+  bool grid_barrier = false;          ///< Reads where the barrier of the grid lies.
   bool may_spin = false;              ///< Has instructions that threads wait for each other with.
   uint32_t cached = 1;                ///< The next Ins::cache; 0 is of no access.
   std::vector<const Code*> callable;  ///< Function addresses are indices + 1.

@@ -28,6 +28,7 @@ void Warp::start(uint32_t warp_index, uint32_t lanes) {
   stack.clear();
   parked.clear();
   copies.reset();
+  cluster_arrived = false;
   alone_ = false;
   carry = 0;
   ++syncs;

@@ -34,6 +34,8 @@ struct Launch {
   const LaunchConfig* config = nullptr;
   Memory* memory = nullptr;
   std::vector<std::byte> params;
+  Dim3 cluster;            ///< Blocks of one cluster.
+  uint64_t workspace = 0;  ///< Of the grid's barrier; 0 where the program has none.
   uint32_t shared_bytes = 0;
   int sm = 80;
   Checks checks;
@@ -87,9 +89,10 @@ struct Path {
   bool arrived = false;  ///< At a .sync instruction that other paths must reach too.
 };
 
-enum class WarpState : uint8_t { Running, AtBarrier, Done };
+enum class WarpState : uint8_t { Running, AtBarrier, AtCluster, Done };
 
 struct Block;
+class Cluster;
 
 class Warp {
  public:
@@ -118,7 +121,9 @@ class Warp {
   uint32_t exists = 0;  ///< Lanes that have a thread.
   uint32_t alive = 0;   ///< Lanes that have not exited.
   uint32_t barrier = 0;
-  uint64_t slices = 0;  ///< That ended while it ran, since it last waited or parted.
+  uint32_t cluster_phase = 0;    ///< Of the cluster's barrier when the warp arrived there.
+  bool cluster_arrived = false;  ///< And has not waited yet.
+  uint64_t slices = 0;           ///< That ended while it ran, since it last waited or parted.
   std::vector<StackEntry> stack;
   std::vector<Level> levels;
   uint32_t depth = 0;        ///< Levels in use.
@@ -213,6 +218,9 @@ inline constexpr uint32_t kBarriers = 16;
 
 struct Block {
   Launch* launch = nullptr;
+  Cluster* cluster = nullptr;
+  uint32_t rank = 0;   ///< In the cluster.
+  bool ended = false;  ///< Its shared memory is gone.
   Dim3 index{0, 0, 0};
   uint32_t threads = 0;
   std::vector<Warp> warps;
@@ -231,12 +239,16 @@ struct Block {
   std::shared_ptr<Counters> counters;  ///< Since its start; nullptr: nobody asked.
 
   explicit Block(Launch& of);
-  void start(uint64_t linear_index);
+  void start(Dim3 at);
   /// Runs until it ends (true), or for so many turns of every warp where threads of different
   /// blocks may wait for each other.
   bool advance(uint32_t rounds);
   /// A frame for the entry: of the same warp if there is one.
   std::shared_ptr<Frame> take_frame(uint32_t warp_index);
+  /// A warp can go on by itself.
+  bool can_run() const;
+  /// No block of the cluster can go on.
+  void give_up();
   /// Threads that have not exited.
   uint32_t live_threads() const;
   /// Lets the waiting warps of barrier `id` go on when enough threads have arrived.

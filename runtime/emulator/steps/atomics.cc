@@ -177,6 +177,37 @@ void on_local(Warp& warp, const Ins& ins, const uint64_t* address) {
         address[lane] + reinterpret_cast<uint64_t>(warp.local) + uint64_t{lane} * warp.local_stride;
   apply(warp, ins, host, lanes);
 }
+/// Lanes whose address names a block of the cluster; they are done.
+uint32_t on_ranked(Warp& warp, const Ins& ins, const uint64_t* address) {
+  const auto space = static_cast<ptx::Space>(ins.space);
+  uint32_t ranked = 0, good = 0;
+  uint64_t host[kLanes] = {};
+  for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    const bool shared =
+        space == ptx::Space::Shared ||
+        (space == ptx::Space::Generic && (address[lane] & kWindowMask) == kSharedWindow);
+    if (!shared || (address[lane] >> kRankShift & kRankMask) == 0) continue;
+    ranked |= uint32_t{1} << lane;
+    const auto at = locate_shared(warp, ins, address[lane], lane, ins.count);
+    if (!at) continue;
+    good |= uint32_t{1} << lane;
+    host[lane] = reinterpret_cast<uint64_t>(at->block->shared.data()) + at->offset;
+  }
+  apply(warp, ins, host, good);
+  return ranked;
+}
+
+void on_unranked(Warp& warp, const Ins& ins, uint64_t* address) {
+  switch (static_cast<ptx::Space>(ins.space)) {
+    case ptx::Space::Shared:
+      return on_shared(warp, ins, address);
+    case ptx::Space::Global:
+      return on_global(warp, ins, address);
+    default:
+      return split_generic(warp, ins, address, {on_global, on_shared, on_local, refuse_param});
+  }
+}
 }  // namespace
 
 void update_atomically(const Ins& ins, std::byte* to, uint64_t operand, bool global) {
@@ -200,14 +231,14 @@ void atomic(Warp& warp, const Ins& ins) {
   };
   for (uint32_t lane = 0; lane < kLanes; ++lane)
     address[lane] = at((warp.mask >> lane & 1) != 0 ? lane : lead);
-  switch (static_cast<ptx::Space>(ins.space)) {
-    case ptx::Space::Shared:
-      return on_shared(warp, ins, address);
-    case ptx::Space::Global:
-      return on_global(warp, ins, address);
-    default:
-      return split_generic(warp, ins, address, {on_global, on_shared, on_local, refuse_param});
+  if (const uint32_t ranked = on_ranked(warp, ins, address); ranked != 0) {
+    const uint32_t all = warp.mask;
+    warp.mask = all & ~ranked;
+    if (warp.mask != 0) on_unranked(warp, ins, address);
+    warp.mask = all;
+    return;
   }
+  on_unranked(warp, ins, address);
 }
 
 }  // namespace gpuemu::emulator::steps

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "runtime/emulator/machine/access.h"
+#include "runtime/emulator/machine/cluster.h"
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/warp.h"
 #include "runtime/emulator/steps/printf.h"
@@ -194,15 +195,55 @@ void store_frame_param(Warp& warp, const Ins& ins) {
 
 void is_space(Warp& warp, const Ins& ins) {
   uint32_t result = 0;
-  for (uint32_t lane = 0; lane < kLanes; ++lane)
-    result |= static_cast<uint32_t>((warp.u64(ins.src[0])[lane] & kWindowMask) ==
-                                    static_cast<uint64_t>(ins.imm))
-              << lane;
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    const uint64_t address = warp.u64(ins.src[0])[lane];
+    const bool elsewhere = ins.flags != 0 && block_of(warp, address) != warp.block;
+    const bool inside = (address & kWindowMask) == static_cast<uint64_t>(ins.imm) && !elsewhere;
+    result |= static_cast<uint32_t>(inside) << lane;
+  }
   uint32_t& out = warp.pred(ins.dst);
   out = (out & ~warp.mask) | (result & warp.mask);
 }
 
 namespace {
+uint64_t cluster_value(const Warp& warp, SpecialRegister which) {
+  using R = SpecialRegister;
+  const Dim3 &at = warp.block->index, &size = warp.launch->cluster,
+             &grid = warp.launch->config->grid;
+  switch (which) {
+    case R::ClusterCtaRank:
+      return warp.block->rank;
+    case R::ClusterNctaRank:
+      return uint64_t{size.x} * size.y * size.z;
+    case R::ClusterCtaidX:
+      return at.x % size.x;
+    case R::ClusterCtaidY:
+      return at.y % size.y;
+    case R::ClusterCtaidZ:
+      return at.z % size.z;
+    case R::ClusterNctaidX:
+      return size.x;
+    case R::ClusterNctaidY:
+      return size.y;
+    case R::ClusterNctaidZ:
+      return size.z;
+    case R::ClusteridX:
+      return at.x / size.x;
+    case R::ClusteridY:
+      return at.y / size.y;
+    case R::ClusteridZ:
+      return at.z / size.z;
+    case R::NclusteridX:
+      return grid.x / size.x;
+    case R::NclusteridY:
+      return grid.y / size.y;
+    case R::NclusteridZ:
+      return grid.z / size.z;
+    default:
+      return 0;
+  }
+}
+
 uint64_t special_value(Warp& warp, SpecialRegister which, uint32_t lane) {
   using R = SpecialRegister;
   const LaunchConfig& config = *warp.launch->config;
@@ -266,8 +307,12 @@ uint64_t special_value(Warp& warp, SpecialRegister which, uint32_t lane) {
       return config.dynamic_shared_bytes;
     case R::TotalShared:
       return warp.launch->shared_bytes;
+    case R::EnvReg1:
+      return warp.launch->workspace >> 32;
+    case R::EnvReg2:
+      return warp.launch->workspace & kNone;
     default:
-      return 0;
+      return cluster_value(warp, which);
   }
 }
 }  // namespace

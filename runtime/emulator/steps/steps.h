@@ -26,6 +26,10 @@ void load_frame_param(Warp& warp, const Ins& ins);
 void store_frame_param(Warp& warp, const Ins& ins);
 void is_space(Warp& warp, const Ins& ins);
 void barrier(Warp& warp, const Ins& ins);
+void arrive_at_cluster(Warp& warp, const Ins& ins);
+void wait_for_cluster(Warp& warp, const Ins& ins);
+void map_shared(Warp& warp, const Ins& ins);      ///< mapa; imm: window of the result.
+void rank_of_shared(Warp& warp, const Ins& ins);  ///< getctarank
 void warp_barrier(Warp& warp, const Ins& ins);
 void shuffle(Warp& warp, const Ins& ins);
 void vote(Warp& warp, const Ins& ins);
@@ -85,6 +89,22 @@ enum class SpecialRegister : uint32_t {
   WarpSize,
   Zero,
   One,
+  EnvReg1,
+  EnvReg2,
+  ClusterCtaRank,
+  ClusterNctaRank,
+  ClusterCtaidX,
+  ClusterCtaidY,
+  ClusterCtaidZ,
+  ClusterNctaidX,
+  ClusterNctaidY,
+  ClusterNctaidZ,
+  ClusteridX,
+  ClusteridY,
+  ClusteridZ,
+  NclusteridX,
+  NclusteridY,
+  NclusteridZ,
   DynamicShared,
   TotalShared,
 };
