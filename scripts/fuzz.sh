@@ -11,7 +11,7 @@ minutes=${1:-1}
 shift || true
 [ $# -gt 0 ] || set -- ptx_parse ptx_run
 build=${GPUEMU_FUZZ_BUILD:-build/fuzz}
-bytes_max=65536
+bytes_max=16384
 for target; do
   [ -f "tests/fuzz/${target}_fuzz.cc" ] || { echo "fuzz: no target '$target'; there are ptx_parse and ptx_run" >&2; exit 2; }
 done
@@ -42,7 +42,7 @@ for target; do
   mkdir -p "$corpus"
   log=$build/$target.log
   if ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1 "$build/tests/fuzz/${target}_fuzz" \
-      -max_total_time=$((minutes * 60)) -timeout=20 -rss_limit_mb=2048 -max_len=$bytes_max -print_final_stats=1 \
+      -max_total_time=$((minutes * 60)) -timeout=120 -rss_limit_mb=2048 -max_len=$bytes_max -print_final_stats=1 \
       -artifact_prefix="$build/found/$target-" "$corpus" "$seeds" >"$log" 2>&1; then
     echo "ok: $target ($(sed -n 's/^stat::number_of_executed_units: //p' "$log") inputs in $minutes min, $(find "$corpus" -type f | wc -l) kept)"
   else

@@ -94,7 +94,8 @@ Result<Declaration> parse_declaration(Cursor& in, Space space) {
   return declaration;
 }
 
-Result<std::vector<Variable>> parse_declarator(Cursor& in, const Declaration& declaration) {
+Result<std::vector<Variable>> parse_declarator(Cursor& in, const Declaration& declaration,
+                                               uint64_t& budget) {
   Variable variable;
   variable.where = in.peek().where;
   variable.name = GPUEMU_TRY(in.word("the name of a variable"));
@@ -122,6 +123,13 @@ Result<std::vector<Variable>> parse_declarator(Cursor& in, const Declaration& de
   variable.align =
       declaration.align != 0 ? declaration.align : byte_size(declaration.type) * declaration.vector;
   GPUEMU_TRY(set_bytes(in, variable));
+  const uint64_t count = std::max<uint64_t>(copies, 1);
+  if (count > budget) {
+    return in.error_at(variable.where,
+                       "more than {} variables and parameters in a module, the limit",
+                       kVariablesMax);
+  }
+  budget -= count;
   if (copies == 0) return std::vector<Variable>{variable};
   std::vector<Variable> all(copies, variable);
   for (uint64_t i = 0; i < copies; ++i) all[i].name += std::to_string(i);

@@ -27,8 +27,10 @@ std::optional<Space> space_from_directive(std::string_view directive);
 /// Reads from behind the state space up to the first name.
 Result<Declaration> parse_declaration(Cursor& in, Space space);
 
-/// One name with its dimensions; no initialiser. A name in angle brackets makes several.
-Result<std::vector<Variable>> parse_declarator(Cursor& in, const Declaration& declaration);
+/// One name with its dimensions; no initialiser. A name in angle brackets makes several. `budget`:
+/// variables that the module may still have.
+Result<std::vector<Variable>> parse_declarator(Cursor& in, const Declaration& declaration,
+                                               uint64_t& budget);
 
 /// "= value" or nothing. `budget`: bytes of initialisers that the module may still have.
 Status parse_initialiser(Cursor& in, Variable& variable, uint64_t& budget);

@@ -38,7 +38,8 @@ Result<std::vector<Variable>> FunctionParser::parameters() {
     }
     const Declaration declaration = GPUEMU_TRY(parse_declaration(in_, *space));
     const Token name = in_.peek();
-    std::vector<Variable> declared = GPUEMU_TRY(parse_declarator(in_, declaration));
+    std::vector<Variable> declared =
+        GPUEMU_TRY(parse_declarator(in_, declaration, state_.variable_budget));
     for (Variable& variable : declared) {
       if (space == Space::Reg) {
         GPUEMU_TRY(add_registers(declaration, name, 0));
@@ -223,7 +224,8 @@ Status FunctionParser::add_register(const std::string& name, Type type, Location
 Status FunctionParser::variables(Space space) {
   const Declaration declaration = GPUEMU_TRY(parse_declaration(in_, space));
   do {
-    std::vector<Variable> declared = GPUEMU_TRY(parse_declarator(in_, declaration));
+    std::vector<Variable> declared =
+        GPUEMU_TRY(parse_declarator(in_, declaration, state_.variable_budget));
     for (Variable& variable : declared) {
       GPUEMU_TRY(parse_initialiser(in_, variable, state_.initialiser_budget));
       GPUEMU_TRY(add_variable(std::move(variable)));

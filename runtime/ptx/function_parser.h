@@ -23,6 +23,7 @@ struct ModuleState {
   std::map<std::array<uint32_t, 3>, uint32_t> sites;
   uint64_t initialiser_budget = 0;
   uint64_t register_budget = 0;
+  uint64_t variable_budget = 0;
   uint64_t instruction_budget = 0;
 
   bool has(const std::string& name) const {

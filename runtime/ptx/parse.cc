@@ -17,6 +17,7 @@ class ModuleParser {
   ModuleParser(std::string_view text, const std::string& name) : in_(text, name) {
     state_.initialiser_budget = kInitialiserBytesMax;
     state_.register_budget = kModuleRegistersMax;
+    state_.variable_budget = kVariablesMax;
     state_.instruction_budget = kInstructionsMax;
   }
 
@@ -134,7 +135,8 @@ class ModuleParser {
     Declaration declaration = GPUEMU_TRY(parse_declaration(in_, space));
     declaration.is_extern = is_extern;
     do {
-      std::vector<Variable> declared = GPUEMU_TRY(parse_declarator(in_, declaration));
+      std::vector<Variable> declared =
+          GPUEMU_TRY(parse_declarator(in_, declaration, state_.variable_budget));
       for (Variable& variable : declared) {
         GPUEMU_TRY(parse_initialiser(in_, variable, state_.initialiser_budget));
         GPUEMU_TRY(add(std::move(variable)));

@@ -220,6 +220,15 @@ TEST(PtxParse, RefusesDeepNestingWithoutRecursion) {
   }
 }
 
+TEST(PtxParse, RefusesMillionsOfVariablesFromAFewLines) {
+  std::string text;
+  for (int i = 0; i < 5; ++i) text += fmt::format(".global .b8 v{}_<65536>;\n", i);
+  const auto module = parse_items(text);
+  ASSERT_FALSE(module);
+  EXPECT_NE(module.error().message.find("t:8:13: more than 262144 variables"), std::string::npos)
+      << module.error().message;
+}
+
 TEST(PtxParse, AddressOfTextureKeepsItsCoordinates) {
   const Function f = body_of(
       ".reg .b64 %d; .reg .f32 %f<6>; tex.2d.v4.f32.f32 {%f0,%f1,%f2,%f3}, [%d, {%f4, %f5}];");
