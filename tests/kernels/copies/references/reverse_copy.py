@@ -1,0 +1,5 @@
+"""The elements, last first."""
+
+
+def reference(x):
+    return x[::-1].copy()
