@@ -171,9 +171,9 @@ TEST(Findings, NoneForPaddingAndForFlagsBehindFences) {
   flag.arg(uint64_t{0}).run();
 }
 TEST(Findings, UnknownInstructionsOnlyWhenExecuted) {
-  const DeviceFinding finding = first_of("wgmma.fence.sync.aligned;");
+  const DeviceFinding finding = first_of("wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16;");
   EXPECT_EQ(finding.kind, "unsupported_instruction");
-  EXPECT_NE(finding.message.find("wgmma.fence.sync.aligned"), std::string::npos);
+  EXPECT_NE(finding.message.find("wgmma.mma_async.sp"), std::string::npos);
   EXPECT_EQ(first_of("st.async.shared::cluster.u32 [%r3], %r1, [%r3];").kind,
             "unsupported_instruction");
   TestKernel unreached(entry("bra A; wgmma.fence.sync.aligned; A:"));

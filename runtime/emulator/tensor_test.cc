@@ -1,6 +1,7 @@
 // Tensor cores: single elements against the model of each generation, whole tiles against sums.
 #include <array>
 #include <bit>
+#include <span>
 
 #include "runtime/emulator/math/dot.h"
 #include "runtime/emulator/test_kernel.h"
@@ -14,7 +15,8 @@ float dot(const std::vector<uint32_t>& a, const std::vector<uint32_t>& b, float 
   std::vector<Factor> x, y;
   for (const uint32_t bits : a) x.push_back(factor_of(bits, type));
   for (const uint32_t bits : b) y.push_back(factor_of(bits, type));
-  return dot_float(x, y, c, type, dot_model(sm, type));
+  return std::bit_cast<float>(
+      dot_float(x, y, std::bit_cast<uint32_t>(c), dot_model(sm, type, DotUnit::Mma)));
 }
 
 constexpr uint32_t kOne = 0x3c00, kTiny = 0x0400, kInfinite = 0x7c00, kMinusOne = 0xbc00;
@@ -35,6 +37,35 @@ TEST(TensorDot, SpreadsWhatIsNotFinite) {
             -std::numeric_limits<float>::infinity());
   for (const uint32_t other : {uint32_t{0}, uint32_t{0x7e00}})
     EXPECT_EQ(std::bit_cast<uint32_t>(dot({kInfinite}, {other}, 1.0f, Type::F16, 90)), 0x7fffffffu);
+}
+
+TEST(TensorDot, GivesNoNegativeZero) {
+  const Factor tiny = factor_of(0x0001, Type::BF16), minus_tiny = factor_of(0x8001, Type::BF16);
+  const DotModel model = dot_model(90, Type::BF16, DotUnit::Mma);
+  EXPECT_EQ(dot_float(std::span(&tiny, 1), std::span(&minus_tiny, 1), 0x80000000, model), 0u);
+  EXPECT_EQ(dot_float({}, {}, 0x80000000, model), 0x80000000u);
+  const Factor half = factor_of(0x0001, Type::F16), minus_half = factor_of(0x8001, Type::F16);
+  EXPECT_EQ(dot_half(std::span(&half, 1), std::span(&minus_half, 1), 0x8000, model), 0u);
+}
+TEST(TensorDot, RoundsAnAccumulatorOfHalvesOnce) {
+  // 1 + 2^-11 + 2^-24: the cut to f32 would leave a tie.
+  const std::vector<uint32_t> ones(3, kOne), terms = {kOne, 0x1000, 0x0001};
+  std::vector<Factor> x, y;
+  for (size_t i = 0; i < ones.size(); ++i) {
+    x.push_back(factor_of(terms[i], Type::F16));
+    y.push_back(factor_of(ones[i], Type::F16));
+  }
+  EXPECT_EQ(dot_half(x, y, 0, dot_model(90, Type::F16, DotUnit::Mma)), 0x3c01u);
+}
+TEST(TensorDot, KeepsFourteenBitsOfEightBitFloatsInAWarpGroup) {
+  const DotModel model = dot_model(90, Type::E4M3, DotUnit::Wgmma);
+  const Factor one = factor_of(0x38, Type::E4M3);
+  EXPECT_EQ(std::bit_cast<float>(dot_float(std::span(&one, 1), std::span(&one, 1),
+                                           std::bit_cast<uint32_t>(8192.0f), model)),
+            8193.0f);
+  EXPECT_EQ(std::bit_cast<float>(dot_float(std::span(&one, 1), std::span(&one, 1),
+                                           std::bit_cast<uint32_t>(16384.0f), model)),
+            16384.0f);
 }
 
 TEST(TensorInstructions, MultiplyIntegersOfEightBits) {

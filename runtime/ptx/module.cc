@@ -24,7 +24,9 @@ constexpr auto kTypes = std::to_array<TypeRow>({
     {Type::S32, "s32", 4},       {Type::S64, "s64", 8},       {Type::F16, "f16", 2},
     {Type::F16x2, "f16x2", 4},   {Type::BF16, "bf16", 2},     {Type::BF16x2, "bf16x2", 4},
     {Type::F32, "f32", 4},       {Type::F64, "f64", 8},       {Type::TF32, "tf32", 4},
-    {Type::E4M3x2, "e4m3x2", 2}, {Type::E5M2x2, "e5m2x2", 2}, {Type::Pred, "pred", 1},
+    {Type::E4M3x2, "e4m3x2", 2}, {Type::E5M2x2, "e5m2x2", 2}, {Type::E4M3, "e4m3", 1},
+    {Type::E5M2, "e5m2", 1},     {Type::S4, "s4", 1},         {Type::U4, "u4", 1},
+    {Type::B1, "b1", 1},         {Type::Pred, "pred", 1},
 });
 static_assert([] {
   for (size_t i = 0; i < kTypes.size(); ++i) {

@@ -51,6 +51,11 @@ enum class Type : uint8_t {
   TF32,
   E4M3x2,
   E5M2x2,
+  E4M3,  ///< From here to B1: elements of matrices.
+  E5M2,
+  S4,
+  U4,
+  B1,
   Pred,
 };
 uint32_t byte_size(Type type);                              ///< 0 for None; 1 for Pred.

@@ -123,5 +123,6 @@ bool decode_warp(Decoder& decoder, const ptx::Instruction& instruction, const Fo
 bool decode_atomic(Decoder& decoder, const ptx::Instruction& instruction, const Form& form);
 bool decode_async(Decoder& decoder, const ptx::Instruction& instruction, const Form& form);
 bool decode_tensor(Decoder& decoder, const ptx::Instruction& instruction, const Form& form);
+bool decode_wgmma(Decoder& decoder, const ptx::Instruction& instruction, const Form& form);
 
 }  // namespace gpuemu::emulator

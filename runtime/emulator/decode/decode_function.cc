@@ -56,7 +56,7 @@ bool Decoder::try_families(const Instruction& instruction, const Form& form) {
   return pure(instruction, form) || decode_memory(*this, instruction, form) ||
          decode_control(*this, instruction, form) || decode_warp(*this, instruction, form) ||
          decode_atomic(*this, instruction, form) || decode_async(*this, instruction, form) ||
-         decode_tensor(*this, instruction, form);
+         decode_tensor(*this, instruction, form) || decode_wgmma(*this, instruction, form);
 }
 
 bool Decoder::pure(const Instruction& instruction, const Form& form) {

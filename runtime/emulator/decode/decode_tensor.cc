@@ -2,18 +2,15 @@
 #include <charconv>
 
 #include "runtime/emulator/decode/decode.h"
+#include "runtime/emulator/decode/matrices.h"
+#include "runtime/emulator/steps/product.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator {
 using ptx::Instruction;
 using ptx::Operand;
 using ptx::Type;
-namespace {
 
-struct Shape {
-  uint32_t m = 0, n = 0, k = 0;
-};
-/// "m16n8k16"
 std::optional<Shape> shape_of(const Form& form) {
   for (const std::string& modifier : form.rest) {
     Shape shape;
@@ -33,33 +30,45 @@ std::optional<Shape> shape_of(const Form& form) {
   return std::nullopt;
 }
 
+namespace {
 const std::vector<Operand>& elements_of(const Operand& operand, std::vector<Operand>& single) {
   if (operand.kind == Operand::Kind::Vector) return operand.elements;
   single = {operand};
   return single;
 }
 
-/// Fills in the registers; false unless they hold every element a whole number of times.
+}  // namespace
+
 bool take_registers(Decoder& d, TensorOperand& operand, const Operand& from, bool written) {
-  const uint32_t bytes = operand.type == Type::TF32 ? 4 : ptx::byte_size(operand.type);
-  const Slot slot = bytes == 8 ? Slot::Wide : Slot::Narrow;
+  const uint32_t bits = steps::element_bits(operand.type);
+  const Slot slot = bits == 64 ? Slot::Wide : Slot::Narrow;
   std::vector<Operand> single;
   for (const Operand& element : elements_of(from, single))
     operand.registers.push_back(written ? d.destination(element, slot)
                                         : d.source(element, slot, Type::None));
-  const size_t held = operand.registers.size() * kLanes * (bytes >= 4 ? 1 : 4 / bytes);
+  const size_t held = operand.registers.size() * kLanes * (bits >= 32 ? 1 : 32 / bits);
   const size_t wanted = size_t{operand.rows} * operand.columns;
   return operand.opaque ? held >= wanted && held % wanted == 0 : held == wanted;
 }
 
+namespace {
+
+bool is_integer(Type type) {
+  return type == Type::S8 || type == Type::U8 || type == Type::S4 || type == Type::U4;
+}
+bool is_fp8(Type type) { return type == Type::E4M3 || type == Type::E5M2; }
+
+/// In the order D, A, B, C.
 bool known_types(const std::vector<Type>& types) {
   const Type d = types[0], a = types[1], b = types[2], c = types[3];
-  const bool bytes = (a == Type::S8 || a == Type::U8) && (b == Type::S8 || b == Type::U8);
-  if (d == Type::S32) return c == Type::S32 && bytes;
+  if (d == Type::S32)
+    return c == Type::S32 && steps::element_bits(a) == steps::element_bits(b) &&
+           ((is_integer(a) && is_integer(b)) || (a == Type::B1 && b == Type::B1));
+  const bool halves = (d == Type::F32 || d == Type::F16) && (c == Type::F32 || c == Type::F16);
+  if (is_fp8(a) && is_fp8(b)) return halves && c == d;
   if (a != b) return false;
   if (a == Type::F64) return c == Type::F64 && d == Type::F64;
-  if (a == Type::F16)
-    return (d == Type::F32 || d == Type::F16) && (c == Type::F32 || c == Type::F16);
+  if (a == Type::F16) return halves;
   return (a == Type::BF16 || a == Type::TF32) && d == Type::F32 && c == Type::F32;
 }
 
@@ -84,23 +93,25 @@ bool emit_product(Decoder& d, const Instruction& in, const std::vector<Type>& ty
 
 TensorStep product_of(const Shape& shape, bool opaque) {
   TensorStep step;
-  step.a = {TensorRole::A, Type::None, shape.m, shape.k, opaque, {}};
-  step.b = {TensorRole::B, Type::None, shape.k, shape.n, opaque, {}};
-  step.c = {TensorRole::C, Type::None, shape.m, shape.n, opaque, {}};
+  step.kind = opaque ? TensorKind::Wmma : TensorKind::Mma;
+  step.a = {TensorRole::A, Type::None, shape.m, shape.k, opaque, false, {}};
+  step.b = {TensorRole::B, Type::None, shape.k, shape.n, opaque, false, {}};
+  step.c = {TensorRole::C, Type::None, shape.m, shape.n, opaque, false, {}};
   step.d = step.c;
   return step;
 }
 
 bool decode_mma(Decoder& d, const Instruction& in, const Form& form) {
   const auto shape = shape_of(form);
-  if (!shape || in.operands.size() != 4 || form.types.size() != 4 || form.has("sp") ||
-      form.has("xor") || form.has("and"))
-    return false;
+  if (!shape || in.operands.size() != 4 || form.types.size() != 4 || form.has("sp")) return false;
+  const bool one_bit = form.types[1] == Type::B1;
+  if (one_bit != form.has("popc") || one_bit != (form.has("xor") || form.has("and"))) return false;
   const bool layout = in.text().find(".row.col") != std::string::npos;
   if (!layout || shape->n != 8 || (shape->m != 8 && shape->m != 16)) return false;
   if (shape->m == 8 && shape->k == 4 && form.types[1] == Type::F16) return false;  // Quad pairs.
   TensorStep step = product_of(*shape, false);
   step.saturate = form.has("satfinite");
+  step.bits_and = form.has("and");
   return emit_product(d, in, form.types, step);
 }
 

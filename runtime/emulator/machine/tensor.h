@@ -16,13 +16,20 @@ struct TensorOperand {
   ptx::Type type = ptx::Type::None;  ///< Of one element.
   uint32_t rows = 0, columns = 0;
   bool opaque = false;              ///< Of wmma, which does not say where elements are.
+  bool transposed = false;          ///< In shared memory: M or N runs along the bytes, not K.
   std::vector<uint32_t> registers;  ///< Their offsets in the frame.
 };
+
+/// The instruction: it decides which unit of the chip computes.
+enum class TensorKind : uint8_t { Mma, Wmma, Wgmma };
 
 /// D = A * B + C, or the fragment `d` of a wmma load or store.
 struct TensorStep {
   TensorOperand a, b, c, d;
+  TensorKind kind = TensorKind::Mma;
   bool saturate = false;
+  bool negate = false;    ///< A * B.
+  bool bits_and = false;  ///< Of one bit: common ones; else differing ones.
   bool by_column = false, store = false;
 };
 

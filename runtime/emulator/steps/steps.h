@@ -41,6 +41,7 @@ void load_matrix(Warp& warp, const Ins& ins);
 void store_matrix(Warp& warp, const Ins& ins);
 void transpose_matrix(Warp& warp, const Ins& ins);
 void multiply_matrices(Warp& warp, const Ins& ins);  ///< list: TensorStep.
+void multiply_group(Warp& warp, const Ins& ins);     ///< wgmma.mma_async
 void move_fragment(Warp& warp, const Ins& ins);      ///< wmma.load and wmma.store
 void copy_async(Warp& warp, const Ins& ins);
 void commit_copies(Warp& warp, const Ins& ins);  ///< cp.async.commit_group

@@ -8,155 +8,11 @@
 #include "runtime/emulator/machine/access.h"
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/races.h"
-#include "runtime/emulator/math/dot.h"
+#include "runtime/emulator/steps/product.h"
+#include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator::steps {
 namespace {
-using ptx::Type;
-
-uint32_t element_bits(Type type) {
-  if (type == Type::TF32 || type == Type::F32 || type == Type::S32) return 32;
-  return type == Type::F64 ? 64 : ptx::byte_size(type) * 8;
-}
-
-/// Row and column of an element.
-struct Place {
-  uint32_t row = 0, column = 0;
-};
-
-/// Where mma.sync keeps element `part` of register `reg` of `lane`.
-Place place_of(TensorRole role, uint32_t per_register, uint32_t reg, uint32_t lane, uint32_t part) {
-  const uint32_t group = lane / 4, within = lane % 4;
-  if (role == TensorRole::A)
-    return {group + 8 * (reg & 1), reg / 2 * 4 * per_register + within * per_register + part};
-  if (role == TensorRole::B) return {reg * 4 * per_register + within * per_register + part, group};
-  const uint32_t index = reg * per_register + part;
-  return {group + 8 * (index / 2), within * 2 + index % 2};
-}
-
-/// wmma leaves the places to the implementation: elements in order over the lanes, repeated where
-/// the registers hold more than there are.
-Place place_of_wmma(const TensorOperand& operand, uint32_t per_register, uint32_t reg,
-                    uint32_t lane, uint32_t part) {
-  const uint32_t at =
-      ((reg * per_register + part) * kLanes + lane) % (operand.rows * operand.columns);
-  return {at / operand.columns, at % operand.columns};
-}
-
-/// Calls `visit` with the place, the register's offset, the lane and the shift of every element.
-template <typename Visit>
-void each_element(const TensorOperand& operand, const Visit& visit) {
-  const uint32_t bits = element_bits(operand.type), per_register = bits >= 32 ? 1 : 32 / bits;
-  for (uint32_t reg = 0; reg < operand.registers.size(); ++reg)
-    for (uint32_t part = 0; part < per_register; ++part)
-      for (uint32_t lane = 0; lane < kLanes; ++lane) {
-        const Place place = operand.opaque ? place_of_wmma(operand, per_register, reg, lane, part)
-                                           : place_of(operand.role, per_register, reg, lane, part);
-        if (place.row < operand.rows && place.column < operand.columns)
-          visit(place, operand.registers[reg], lane, part * bits);
-      }
-}
-
-struct Matrix {
-  uint32_t columns = 0;
-  std::vector<uint64_t> cells;
-  uint64_t& at(uint32_t row, uint32_t column) { return cells[size_t{row} * columns + column]; }
-};
-
-Matrix gather(Warp& warp, const TensorOperand& operand) {
-  Matrix out{operand.columns, std::vector<uint64_t>(size_t{operand.rows} * operand.columns)};
-  const uint32_t bits = element_bits(operand.type);
-  const uint64_t keep = bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
-  each_element(operand, [&](Place place, uint32_t reg, uint32_t lane, uint32_t shift) {
-    const uint64_t word = bits == 64 ? warp.u64(reg)[lane] : warp.u32(reg)[lane];
-    out.at(place.row, place.column) = word >> shift & keep;
-  });
-  return out;
-}
-
-void scatter(Warp& warp, const TensorOperand& operand, Matrix& from) {
-  const uint32_t bits = element_bits(operand.type);
-  each_element(operand, [&](Place place, uint32_t reg, uint32_t lane, uint32_t shift) {
-    if ((warp.mask >> lane & 1) == 0) return;
-    const uint64_t value = from.at(place.row, place.column);
-    if (bits == 64) {
-      warp.u64(reg)[lane] = value;
-      return;
-    }
-    const uint32_t keep = bits == 32 ? kNone : ((uint32_t{1} << bits) - 1) << shift;
-    uint32_t& word = warp.u32(reg)[lane];
-    word = (word & ~keep) | (static_cast<uint32_t>(value) << shift & keep);
-  });
-}
-
-float half_to_float(uint32_t bits) {
-  const uint32_t rest = bits & 0x7fff;
-  const float size = rest >= 0x7c00 ? std::bit_cast<float>(0x7f800000u | (rest & 0x3ff) << 13)
-                                    : std::bit_cast<float>(rest << 13) * 0x1p112f;
-  return (bits & 0x8000) != 0 ? -size : size;
-}
-uint32_t float_to_half(float value) {
-  const auto bits = std::bit_cast<uint32_t>(value);
-  const uint32_t sign = bits >> 16 & 0x8000, size = bits & 0x7fffffff;
-  if (size > 0x7f800000) return 0x7fff;
-  if (size >= 0x477ff000) return sign | 0x7c00;
-  if (size < 0x38800000)
-    return sign | (std::bit_cast<uint32_t>(std::bit_cast<float>(size) + 0.5f) - 0x3f000000);
-  return sign | (size + 0xfff + (size >> 13 & 1) - 0x38000000) >> 13;
-}
-
-uint64_t multiply_integers(const TensorStep& step, Matrix& a, Matrix& b, uint64_t start,
-                           Place place) {
-  int64_t sum = static_cast<int32_t>(start);
-  for (uint32_t k = 0; k < step.a.columns; ++k)
-    sum += int64_t{integer_element(static_cast<uint32_t>(a.at(place.row, k)), step.a.type)} *
-           integer_element(static_cast<uint32_t>(b.at(k, place.column)), step.b.type);
-  if (step.saturate) sum = std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX);
-  return static_cast<uint32_t>(sum);
-}
-
-uint64_t multiply_doubles(const TensorStep& step, Matrix& a, Matrix& b, uint64_t start,
-                          Place place) {
-  double sum = std::bit_cast<double>(start);
-  for (uint32_t k = 0; k < step.a.columns; ++k)
-    sum = __builtin_fma(std::bit_cast<double>(a.at(place.row, k)),
-                        std::bit_cast<double>(b.at(k, place.column)), sum);
-  return std::bit_cast<uint64_t>(sum);
-}
-
-void multiply_floats(const TensorStep& step, Matrix& a, Matrix& b, Matrix& c, int sm) {
-  const DotModel model = dot_model(sm, step.a.type);
-  const uint32_t depth = step.a.columns;
-  std::vector<Factor> rows(size_t{step.a.rows} * depth), columns(size_t{step.b.columns} * depth);
-  for (uint32_t k = 0; k < depth; ++k) {
-    for (uint32_t i = 0; i < step.a.rows; ++i)
-      rows[size_t{i} * depth + k] = factor_of(static_cast<uint32_t>(a.at(i, k)), step.a.type);
-    for (uint32_t j = 0; j < step.b.columns; ++j)
-      columns[size_t{j} * depth + k] = factor_of(static_cast<uint32_t>(b.at(k, j)), step.b.type);
-  }
-  for (uint32_t i = 0; i < step.a.rows; ++i)
-    for (uint32_t j = 0; j < step.b.columns; ++j) {
-      const auto bits = static_cast<uint32_t>(c.at(i, j));
-      const float start =
-          step.c.type == Type::F16 ? half_to_float(bits) : std::bit_cast<float>(bits);
-      const float sum = dot_float(std::span(rows).subspan(size_t{i} * depth, depth),
-                                  std::span(columns).subspan(size_t{j} * depth, depth), start,
-                                  step.a.type, model);
-      c.at(i, j) = step.d.type == Type::F16 ? float_to_half(sum) : std::bit_cast<uint32_t>(sum);
-    }
-}
-
-bool whole_warp(Warp& warp, const Ins& ins) {
-  if (warp.await_paths(ins, kNone)) return false;
-  ++warp.syncs;
-  if (warp.mask != kNone && warp.launch->checks.sync)
-    report(warp, ins,
-           {.kind = "illegal_mask",
-            .message = "a matrix instruction needs all lanes of the warp",
-            .lane = static_cast<uint32_t>(std::countr_zero(warp.mask))});
-  return true;
-}
-
 /// Host address of `bytes` at each lane's generic or space's address; 0 where it may not go.
 void resolve(Warp& warp, const Ins& ins, uint64_t* address, uint32_t bytes, Access access) {
   const uint32_t all = warp.mask;
@@ -196,14 +52,7 @@ void multiply_matrices(Warp& warp, const Ins& ins) {
   if (!whole_warp(warp, ins)) return;
   const TensorStep& step = step_of(warp, ins);
   Matrix a = gather(warp, step.a), b = gather(warp, step.b), c = gather(warp, step.c);
-  if (step.d.type == Type::S32 || step.d.type == Type::F64) {
-    for (uint32_t i = 0; i < step.d.rows; ++i)
-      for (uint32_t j = 0; j < step.d.columns; ++j)
-        c.at(i, j) = (step.d.type == Type::S32 ? multiply_integers : multiply_doubles)(
-            step, a, b, c.at(i, j), {i, j});
-  } else {
-    multiply_floats(step, a, b, c, warp.launch->sm);
-  }
+  multiply(step, a, b, c, warp.launch->sm);
   scatter(warp, step.d, c);
 }
 

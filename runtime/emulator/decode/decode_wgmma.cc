@@ -1,0 +1,92 @@
+// wgmma: the asynchronous product of a warp group, executed where it stands.
+#include "runtime/emulator/decode/decode.h"
+#include "runtime/emulator/decode/matrices.h"
+#include "runtime/emulator/steps/steps.h"
+
+namespace gpuemu::emulator {
+using ptx::Instruction;
+using ptx::Operand;
+using ptx::Type;
+namespace {
+
+constexpr uint32_t kWarpRows = 16, kGroupRows = 64;
+
+bool is_fp8(Type type) { return type == Type::E4M3 || type == Type::E5M2; }
+
+bool known_types(Type d, Type a, Type b, uint32_t depth) {
+  const bool bytes = (a == Type::S8 || a == Type::U8) && (b == Type::S8 || b == Type::U8);
+  if (d == Type::S32) return bytes && depth == 32;
+  if (d != Type::F32 && d != Type::F16) return false;
+  if (is_fp8(a) && is_fp8(b)) return depth == 32;
+  if (a != b) return false;
+  if (a == Type::F16) return depth == 16;
+  return d == Type::F32 && ((a == Type::BF16 && depth == 16) || (a == Type::TF32 && depth == 8));
+}
+
+/// The immediates behind the operands: signs of A and B, then which of the matrices in shared
+/// memory are transposed. False where they are not of that form.
+bool take_immediates(const Instruction& in, TensorStep& step) {
+  constexpr size_t kFirst = 4;
+  const bool a_in_registers = !step.a.registers.empty();
+  const bool two_bytes = step.a.type == Type::F16 || step.a.type == Type::BF16;
+  const size_t signs = step.d.type == Type::S32 ? 0 : 2;
+  const size_t transposes = two_bytes ? (a_in_registers ? 1 : 2) : 0;
+  if (in.operands.size() != kFirst + signs + transposes) return false;
+  for (size_t i = kFirst; i < in.operands.size(); ++i) {
+    if (in.operands[i].kind != Operand::Kind::Integer) return false;
+    const auto value = static_cast<int64_t>(in.operands[i].bits);
+    if (i < kFirst + signs) {
+      if (value != 1 && value != -1) return false;
+      step.negate = step.negate != (value == -1);
+    } else {
+      if (value != 0 && value != 1) return false;
+      const bool of_b = i + 1 == in.operands.size();
+      (of_b ? step.b : step.a).transposed = value == 1;
+    }
+  }
+  return true;
+}
+
+bool decode_product(Decoder& d, const Instruction& in, const Form& form) {
+  const auto shape = shape_of(form);
+  if (!shape || shape->m != kGroupRows || shape->n % 8 != 0 || shape->n == 0 ||
+      in.operands.size() < 4 || form.types.size() != 3 || form.has("sp"))
+    return false;
+  const Type result = form.types[0];
+  if (!known_types(result, form.types[1], form.types[2], shape->k)) return false;
+  TensorStep step;
+  step.kind = TensorKind::Wgmma;
+  step.a = {TensorRole::A, form.types[1], kWarpRows, shape->k, false, false, {}};
+  step.b = {TensorRole::B, form.types[2], shape->k, shape->n, false, false, {}};
+  step.d = {TensorRole::C, result, kWarpRows, shape->n, false, false, {}};
+  step.saturate = form.has("satfinite");
+  uint32_t a = kTrueOffset;
+  if (in.operands[1].kind == Operand::Kind::Vector) {
+    if (!take_registers(d, step.a, in.operands[1], false)) return false;
+  } else {
+    a = d.source(in.operands[1], Slot::Wide, Type::B64);
+  }
+  const uint32_t b = d.source(in.operands[2], Slot::Wide, Type::B64);
+  const uint32_t keep = d.source(in.operands[3], Slot::Pred, Type::Pred);
+  if (!take_immediates(in, step) || !take_registers(d, step.d, in.operands[0], true)) return false;
+  step.c = step.d;
+  d.code().tensors.push_back(std::move(step));
+  Ins& ins = d.emit(steps::multiply_group);
+  ins.src = {a, b, keep, 0};
+  ins.list = static_cast<uint32_t>(d.code().tensors.size() - 1);
+  ins.space = static_cast<uint8_t>(ptx::Space::Shared);
+  ins.cache = d.program().cached++;
+  return true;
+}
+}  // namespace
+
+bool decode_wgmma(Decoder& d, const Instruction& in, const Form& form) {
+  if (in.family != "wgmma") return false;
+  if (form.has("mma_async")) return decode_product(d, in, form);
+  // The product is there when mma_async has run: nothing is left to wait for.
+  if (!form.has("fence") && !form.has("commit_group") && !form.has("wait_group")) return false;
+  d.emit(steps::nothing);
+  return true;
+}
+
+}  // namespace gpuemu::emulator

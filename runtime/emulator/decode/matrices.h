@@ -1,0 +1,20 @@
+// What the decoders of the matrix instructions share.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "runtime/emulator/decode/decode.h"
+
+namespace gpuemu::emulator {
+
+struct Shape {
+  uint32_t m = 0, n = 0, k = 0;
+};
+/// Of the modifier "m16n8k16".
+std::optional<Shape> shape_of(const Form& form);
+
+/// Fills in the registers; false unless they hold every element a whole number of times.
+bool take_registers(Decoder& d, TensorOperand& operand, const ptx::Operand& from, bool written);
+
+}  // namespace gpuemu::emulator

@@ -1,0 +1,208 @@
+#include "runtime/emulator/steps/product.h"
+
+#include <algorithm>
+#include <bit>
+#include <span>
+
+#include "runtime/emulator/math/dot.h"
+#include "runtime/emulator/math/narrow.h"
+
+namespace gpuemu::emulator::steps {
+namespace {
+using ptx::Type;
+
+/// Where mma.sync and wgmma keep element `part` of register `reg` of `lane`.
+Place place_of(TensorRole role, uint32_t per_register, uint32_t reg, uint32_t lane, uint32_t part) {
+  const uint32_t group = lane / 4, within = lane % 4;
+  if (role == TensorRole::A)
+    return {group + 8 * (reg & 1), reg / 2 * 4 * per_register + within * per_register + part};
+  if (role == TensorRole::B) return {reg * 4 * per_register + within * per_register + part, group};
+  const uint32_t index = reg * per_register + part;
+  return {group + 8 * (index / 2 % 2), 8 * (index / 4) + within * 2 + index % 2};
+}
+
+/// Calls `visit` with the place, the register's offset, the lane and the shift of every element.
+template <typename Visit>
+void each_element(const TensorOperand& operand, const Visit& visit) {
+  const uint32_t bits = element_bits(operand.type), per_register = bits >= 32 ? 1 : 32 / bits;
+  for (uint32_t reg = 0; reg < operand.registers.size(); ++reg)
+    for (uint32_t part = 0; part < per_register; ++part)
+      for (uint32_t lane = 0; lane < kLanes; ++lane) {
+        const Place place = operand.opaque ? place_of_wmma(operand, per_register, reg, lane, part)
+                                           : place_of(operand.role, per_register, reg, lane, part);
+        if (place.row < operand.rows && place.column < operand.columns)
+          visit(place, operand.registers[reg], lane, part * bits);
+      }
+}
+
+/// One of the two sums of an integer product: of products, or of the bits that two words share.
+int64_t integer_term(const TensorStep& step, uint32_t a, uint32_t b) {
+  if (step.a.type != Type::B1)
+    return int64_t{integer_element(a, step.a.type)} * integer_element(b, step.b.type);
+  return step.bits_and ? a & b : a ^ b;
+}
+
+void multiply_integers(const TensorStep& step, Matrix& a, Matrix& b, Matrix& c) {
+  for (uint32_t i = 0; i < step.d.rows; ++i)
+    for (uint32_t j = 0; j < step.d.columns; ++j) {
+      int64_t sum = static_cast<int32_t>(c.at(i, j));
+      for (uint32_t k = 0; k < step.a.columns; ++k)
+        sum += integer_term(step, static_cast<uint32_t>(a.at(i, k)),
+                            static_cast<uint32_t>(b.at(k, j)));
+      if (step.saturate) sum = std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX);
+      c.at(i, j) = static_cast<uint32_t>(sum);
+    }
+}
+
+void multiply_doubles(const TensorStep& step, Matrix& a, Matrix& b, Matrix& c) {
+  for (uint32_t i = 0; i < step.d.rows; ++i)
+    for (uint32_t j = 0; j < step.d.columns; ++j) {
+      double sum = std::bit_cast<double>(c.at(i, j));
+      for (uint32_t k = 0; k < step.a.columns; ++k)
+        sum = __builtin_fma(std::bit_cast<double>(a.at(i, k)), std::bit_cast<double>(b.at(k, j)),
+                            sum);
+      c.at(i, j) = std::bit_cast<uint64_t>(sum);
+    }
+}
+
+/// The factors of every row of A, or of every column of B, one after the other.
+struct Factors {
+  uint32_t depth = 0;
+  std::vector<Factor> all;
+  std::span<const Factor> of(uint32_t index) const {
+    return std::span(all).subspan(size_t{index} * depth, depth);
+  }
+};
+Factors rows_of(Matrix& a, const TensorOperand& operand, bool negate) {
+  Factors out{operand.columns, {}};
+  out.all.reserve(a.cells.size());
+  for (const uint64_t cell : a.cells) {
+    out.all.push_back(factor_of(static_cast<uint32_t>(cell), operand.type));
+    if (!negate) continue;
+    out.all.back().significand = -out.all.back().significand;
+    out.all.back().negative = !out.all.back().negative;
+  }
+  return out;
+}
+Factors columns_of(Matrix& b, const TensorOperand& operand) {
+  Factors out{operand.rows, std::vector<Factor>(b.cells.size())};
+  for (uint32_t k = 0; k < operand.rows; ++k)
+    for (uint32_t j = 0; j < operand.columns; ++j)
+      out.all[size_t{j} * operand.rows + k] =
+          factor_of(static_cast<uint32_t>(b.at(k, j)), operand.type);
+  return out;
+}
+
+DotUnit unit_of(TensorKind kind) {
+  return kind == TensorKind::Mma    ? DotUnit::Mma
+         : kind == TensorKind::Wmma ? DotUnit::Wmma
+                                    : DotUnit::Wgmma;
+}
+
+void multiply_floats(const TensorStep& step, Matrix& a, Matrix& b, Matrix& c, int sm) {
+  const DotModel model = dot_model(sm, step.a.type, unit_of(step.kind));
+  const Factors rows = rows_of(a, step.a, step.negate), columns = columns_of(b, step.b);
+  const bool from_half = step.c.type == Type::F16, to_half = step.d.type == Type::F16;
+  for (uint32_t i = 0; i < step.d.rows; ++i)
+    for (uint32_t j = 0; j < step.d.columns; ++j) {
+      auto bits = static_cast<uint32_t>(c.at(i, j));
+      if (from_half && to_half) {
+        c.at(i, j) = dot_half(rows.of(i), columns.of(j), bits, model);
+        continue;
+      }
+      if (from_half) bits = float_from_half(bits);
+      bits = dot_float(rows.of(i), columns.of(j), bits, model);
+      c.at(i, j) = to_half ? half_from_float(bits) : bits;
+    }
+}
+
+/// mma of eight-bit floats on chips without a unit for them: as f16, the lower two bytes of every
+/// register before the upper two, and C added at the end.
+void multiply_fp8(const TensorStep& step, Matrix& a, Matrix& b, Matrix& c, int sm) {
+  const bool to_half = step.d.type == Type::F16;
+  const uint32_t depth = step.a.columns;
+  TensorStep half = step;
+  half.a.type = half.b.type = Type::F16;
+  half.a.columns = half.b.rows = depth / 2;
+  Matrix sum(step.d.rows, step.d.columns);
+  for (uint32_t pass = 0; pass < 2; ++pass) {
+    Matrix left(step.a.rows, depth / 2), right(depth / 2, step.b.columns);
+    for (uint32_t k = 0; k < depth / 2; ++k) {
+      const uint32_t from = k / 2 * 4 + 2 * pass + k % 2;
+      for (uint32_t i = 0; i < step.a.rows; ++i)
+        left.at(i, k) = half_from_fp8(static_cast<uint32_t>(a.at(i, from)), step.a.type);
+      for (uint32_t j = 0; j < step.b.columns; ++j)
+        right.at(k, j) = half_from_fp8(static_cast<uint32_t>(b.at(from, j)), step.b.type);
+    }
+    multiply_floats(half, left, right, sum, sm);
+  }
+  for (size_t i = 0; i < c.cells.size(); ++i) {
+    const auto x = static_cast<uint32_t>(sum.cells[i]), y = static_cast<uint32_t>(c.cells[i]);
+    c.cells[i] = to_half ? add_halves(x, y) : add_floats(x, y);
+  }
+}
+}  // namespace
+
+uint32_t element_bits(Type type) {
+  if (type == Type::B1) return 1;
+  if (type == Type::S4 || type == Type::U4) return 4;
+  return ptx::byte_size(type) * 8;
+}
+
+/// Elements in order over the lanes, repeated where the registers hold more than there are.
+Place place_of_wmma(const TensorOperand& operand, uint32_t per_register, uint32_t reg,
+                    uint32_t lane, uint32_t part) {
+  const uint32_t at =
+      ((reg * per_register + part) * kLanes + lane) % (operand.rows * operand.columns);
+  return {at / operand.columns, at % operand.columns};
+}
+
+Matrix gather(Warp& warp, const TensorOperand& operand) {
+  Matrix out(operand.rows, operand.columns);
+  const uint32_t bits = element_bits(operand.type);
+  const uint64_t keep = bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
+  each_element(operand, [&](Place place, uint32_t reg, uint32_t lane, uint32_t shift) {
+    const uint64_t word = bits == 64 ? warp.u64(reg)[lane] : warp.u32(reg)[lane];
+    out.at(place.row, place.column) = word >> shift & keep;
+  });
+  return out;
+}
+
+void scatter(Warp& warp, const TensorOperand& operand, Matrix& from) {
+  const uint32_t bits = element_bits(operand.type);
+  each_element(operand, [&](Place place, uint32_t reg, uint32_t lane, uint32_t shift) {
+    if ((warp.mask >> lane & 1) == 0) return;
+    const uint64_t value = from.at(place.row, place.column);
+    if (bits == 64) {
+      warp.u64(reg)[lane] = value;
+      return;
+    }
+    const uint32_t keep = bits == 32 ? kNone : ((uint32_t{1} << bits) - 1) << shift;
+    uint32_t& word = warp.u32(reg)[lane];
+    word = (word & ~keep) | (static_cast<uint32_t>(value) << shift & keep);
+  });
+}
+
+void multiply(const TensorStep& step, Matrix& a, Matrix& b, Matrix& c, int sm) {
+  const bool eight = step.a.type == Type::E4M3 || step.a.type == Type::E5M2;
+  if (step.d.type == Type::S32)
+    multiply_integers(step, a, b, c);
+  else if (step.d.type == Type::F64)
+    multiply_doubles(step, a, b, c);
+  else if (eight && step.kind != TensorKind::Wgmma)
+    multiply_fp8(step, a, b, c, sm);
+  else
+    multiply_floats(step, a, b, c, sm);
+}
+
+bool whole_warp(Warp& warp, const Ins& ins) {
+  if (warp.await_paths(ins, kNone)) return false;
+  if (warp.mask != kNone && warp.launch->checks.sync)
+    report(warp, ins,
+           {.kind = "illegal_mask",
+            .message = "a matrix instruction needs all lanes of the warp",
+            .lane = static_cast<uint32_t>(std::countr_zero(warp.mask))});
+  return true;
+}
+
+}  // namespace gpuemu::emulator::steps

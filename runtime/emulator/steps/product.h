@@ -1,0 +1,44 @@
+// Matrices in the registers of a warp, and their product.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/emulator/machine/tensor.h"
+#include "runtime/emulator/machine/warp.h"
+
+namespace gpuemu::emulator::steps {
+
+/// Bits of one element of a matrix.
+uint32_t element_bits(ptx::Type type);
+
+/// Raw bits of every element.
+struct Matrix {
+  uint32_t columns = 0;
+  std::vector<uint64_t> cells;
+  Matrix() = default;
+  Matrix(uint32_t rows, uint32_t with_columns)
+      : columns(with_columns), cells(size_t{rows} * with_columns) {}
+  uint64_t& at(uint32_t row, uint32_t column) { return cells[size_t{row} * columns + column]; }
+};
+
+/// Row and column of an element.
+struct Place {
+  uint32_t row = 0, column = 0;
+};
+/// Of element `part` of register `reg` of `lane`, for operands of wmma, whose places are ours to
+/// choose.
+Place place_of_wmma(const TensorOperand& operand, uint32_t per_register, uint32_t reg,
+                    uint32_t lane, uint32_t part);
+
+Matrix gather(Warp& warp, const TensorOperand& operand);
+/// Into the lanes of warp.mask.
+void scatter(Warp& warp, const TensorOperand& operand, Matrix& from);
+
+/// a * b + c in `c`, its elements of the type of d.
+void multiply(const TensorStep& step, Matrix& a, Matrix& b, Matrix& c, int sm);
+
+/// Waits until all lanes of the warp are here; false: executed again later.
+bool whole_warp(Warp& warp, const Ins& ins);
+
+}  // namespace gpuemu::emulator::steps

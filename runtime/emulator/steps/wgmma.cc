@@ -1,0 +1,146 @@
+// wgmma.mma_async: four warps multiply a tile of 64 rows, each its own 16. The operands in shared
+// memory are read when a warp gets to the instruction, which every correct program allows: what it
+// writes there for another warp stands behind a barrier.
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "runtime/emulator/machine/access.h"
+#include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/machine/races.h"
+#include "runtime/emulator/steps/product.h"
+#include "runtime/emulator/steps/steps.h"
+
+namespace gpuemu::emulator::steps {
+namespace {
+using ptx::Type;
+
+constexpr uint32_t kChunkBytes = 16, kGroupWarps = 4, kTileRows = 16;
+
+/// A matrix descriptor, taken apart: bytes.
+struct Descriptor {
+  uint32_t start = 0, leading = 0, stride = 0, phase = 0;
+  uint32_t width = kChunkBytes;  ///< Bytes of a row of the pattern that swizzling permutes.
+
+  explicit Descriptor(uint64_t bits)
+      : start(static_cast<uint32_t>(bits & 0x3fff) << 4),
+        leading(static_cast<uint32_t>(bits >> 16 & 0x3fff) << 4),
+        stride(static_cast<uint32_t>(bits >> 32 & 0x3fff) << 4),
+        phase(static_cast<uint32_t>(bits >> 49 & 7)) {
+    const auto mode = static_cast<uint32_t>(bits >> 62);
+    if (mode != 0) width = 256u >> mode;
+  }
+  /// Where the chunk is whose place without swizzling is `offset` from the start. The pattern
+  /// follows the address, not the matrix.
+  uint32_t address(uint32_t offset) const {
+    const uint32_t linear = start + offset, rows = width / kChunkBytes - 1;
+    return (linear ^ (((linear >> 7) - phase) & rows) << 4) & 0x3ffff;
+  }
+};
+
+/// A matrix as rows along M or N and columns along K.
+struct Layout {
+  uint32_t rows = 0, depth = 0, bits = 16;
+  bool by_row = true;  ///< K runs along the bytes of a chunk; else M or N does.
+};
+
+/// Offset of chunk `chunk` of line `line`: of a row, or of a column if those run along the chunks.
+uint32_t chunk_offset(const Descriptor& from, const Layout& layout, uint32_t line, uint32_t chunk) {
+  const uint32_t byte = chunk * kChunkBytes, inner = line % 8 * from.width + byte % from.width;
+  const uint32_t across = byte / from.width, along = line / 8;
+  // Without swizzling the two distances change places for the transposed form.
+  const bool swap = !layout.by_row && from.width == kChunkBytes;
+  return inner + along * (swap ? from.leading : from.stride) +
+         across * (swap ? from.stride : from.leading);
+}
+
+/// Reads 32 chunks at most, with all that the checks see of a load; zeros where it may not read.
+struct ChunkReader {
+  Warp& warp;
+  const Ins& ins;
+  uint64_t address[kLanes] = {};
+  uint32_t used = 0;
+  std::vector<std::array<std::byte, kChunkBytes>> chunks = {};
+
+  void add(uint32_t at) {
+    address[used++] = at;
+    if (used == kLanes) flush();
+  }
+  void flush() {
+    if (used == 0) return;
+    const uint32_t all = warp.mask;
+    warp.mask = used == kLanes ? kNone : (uint32_t{1} << used) - 1;
+    const uint32_t good = resolve_shared(warp, ins, address, kChunkBytes, Access::Load);
+    if (good != 0 && warp.launch->checks.race)
+      note_shared(warp, ins, address, kChunkBytes, Access::Load, good, 0);
+    warp.mask = all;
+    for (uint32_t lane = 0; lane < used; ++lane) {
+      auto& chunk = chunks.emplace_back();
+      if ((good >> lane & 1) != 0)
+        std::memcpy(chunk.data(), warp.block->shared.data() + address[lane], kChunkBytes);
+    }
+    used = 0;
+  }
+};
+
+uint32_t element_of(const std::array<std::byte, kChunkBytes>& chunk, uint32_t index,
+                    uint32_t bits) {
+  uint32_t value = 0;
+  std::memcpy(&value, chunk.data() + size_t{index} * bits / 8, bits / 8);
+  return value;
+}
+
+/// Rows [first, first + rows) of the matrix that the descriptor shows.
+Matrix read_shared(Warp& warp, const Ins& ins, uint64_t descriptor, const Layout& layout,
+                   uint32_t first) {
+  const Descriptor from(descriptor);
+  const uint32_t per_chunk = kChunkBytes * 8 / layout.bits;
+  const uint32_t lines = layout.by_row ? layout.rows : layout.depth;
+  const uint32_t chunks = (layout.by_row ? layout.depth : layout.rows) / per_chunk;
+  const uint32_t line_from = layout.by_row ? first : 0;
+  const uint32_t chunk_from = layout.by_row ? 0 : first / per_chunk;
+  ChunkReader reader{warp, ins};
+  for (uint32_t line = 0; line < lines; ++line)
+    for (uint32_t chunk = 0; chunk < chunks; ++chunk)
+      reader.add(from.address(chunk_offset(from, layout, line + line_from, chunk + chunk_from)));
+  reader.flush();
+  Matrix out(layout.rows, layout.depth);
+  for (uint32_t line = 0; line < lines; ++line)
+    for (uint32_t at = 0; at < chunks * per_chunk; ++at) {
+      const uint32_t value =
+          element_of(reader.chunks[line * chunks + at / per_chunk], at % per_chunk, layout.bits);
+      (layout.by_row ? out.at(line, at) : out.at(at, line)) = value;
+    }
+  return out;
+}
+
+Matrix transposed(Matrix& from) {
+  const auto rows = static_cast<uint32_t>(from.cells.size() / from.columns);
+  Matrix out(from.columns, rows);
+  for (uint32_t i = 0; i < rows; ++i)
+    for (uint32_t j = 0; j < from.columns; ++j) out.at(j, i) = from.at(i, j);
+  return out;
+}
+}  // namespace
+
+/// src: descriptors of A and B, predicate "D is an operand too".
+void multiply_group(Warp& warp, const Ins& ins) {
+  if (!whole_warp(warp, ins)) return;
+  const TensorStep& step = warp.code().tensors[ins.list];
+  const uint32_t lane = static_cast<uint32_t>(std::countr_zero(warp.mask));
+  const uint32_t bits = element_bits(step.a.type);
+  Matrix a = step.a.registers.empty()
+                 ? read_shared(warp, ins, warp.u64(ins.src[0])[lane],
+                               {step.a.rows, step.a.columns, bits, !step.a.transposed},
+                               warp.index % kGroupWarps * kTileRows)
+                 : gather(warp, step.a);
+  Matrix columns = read_shared(warp, ins, warp.u64(ins.src[1])[lane],
+                               {step.b.columns, step.b.rows, bits, !step.b.transposed}, 0);
+  Matrix b = transposed(columns);
+  Matrix c = (warp.pred(ins.src[2]) >> lane & 1) != 0 ? gather(warp, step.d)
+                                                      : Matrix(step.d.rows, step.d.columns);
+  multiply(step, a, b, c, warp.launch->sm);
+  scatter(warp, step.d, c);
+}
+
+}  // namespace gpuemu::emulator::steps
