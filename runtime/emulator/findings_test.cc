@@ -136,8 +136,19 @@ TEST(Findings, BarrierDoesNotWaitForThreadsThatHaveExited) {
   }
 }
 TEST(Findings, BarrierForMoreThreadsThanCome) {
-  EXPECT_EQ(first_of("setp.lt.u32 %p1, %r1, 32; @%p1 bra A; ret; A: bar.sync 1, 64;").kind,
-            "deadlock");
+  const DeviceFinding finding =
+      first_of("setp.lt.u32 %p1, %r1, 32; @%p1 bra A; ret; A: bar.sync 1, 64;");
+  EXPECT_EQ(finding.kind, "deadlock");
+  EXPECT_NE(finding.message.find("warp 0 (lanes 0xffffffff) is at bar.sync 1, 64 at bad.cu:42"),
+            std::string::npos)
+      << finding.message;
+}
+TEST(Findings, WarpsThatSpinForEverAreNamedWithTheirLines) {
+  const DeviceFinding finding =
+      first_of("A: ld.volatile.global.u32 %r6, [%rd1]; setp.ne.u32 %p1, %r6, 1; @%p1 bra A;");
+  EXPECT_EQ(finding.kind, "timeout");
+  EXPECT_NE(finding.message.find("; warps 0 to 1 (lanes 0xffffffff) are at "), std::string::npos)
+      << finding.message;
 }
 TEST(Findings, EndlessLoopStops) { EXPECT_EQ(first_of("A: bra A;").kind, "timeout"); }
 TEST(Findings, Trap) { EXPECT_EQ(first_of("trap;").kind, "trap"); }

@@ -189,13 +189,59 @@ bool Block::over_budget() {
   return true;
 }
 
+namespace {
+/// Warps that stand at one instruction with the same lanes.
+struct Standing {
+  uint32_t first = 0, last = 0, lanes = 0;
+  const ptx::Instruction* at = nullptr;
+};
+
+void note_standing(std::vector<Standing>& all, const Standing& one) {
+  if (!all.empty() && all.back().at == one.at && all.back().lanes == one.lanes &&
+      all.back().last + 1 == one.first)
+    all.back().last = one.last;
+  else
+    all.push_back(one);
+}
+
+/// Where the threads of the block that have not ended are, warp by warp.
+std::string standing_threads(Block& block) {
+  constexpr size_t kListed = 8;
+  std::vector<Standing> all;
+  for (Warp& warp : block.warps) {
+    if (warp.state == WarpState::Done || warp.ins == nullptr) continue;
+    uint32_t lanes = warp.alive;
+    for (const Path& path : warp.parked) {
+      const Code& code = *path.levels.back().frame->code;
+      const StackEntry& top = path.stack.back();
+      const size_t origin = code.ins[std::min<size_t>(top.pc, code.ins.size() - 1)].origin;
+      if (origin >= code.source->body.size()) continue;
+      lanes &= ~top.mask;
+      note_standing(all, {warp.index, warp.index, top.mask, &code.source->body[origin]});
+    }
+    note_standing(all,
+                  {warp.index, warp.index, lanes, &instruction_of(warp, warp.next_instruction())});
+  }
+  std::string text;
+  for (size_t i = 0; i < std::min(all.size(), kListed); ++i)
+    text += fmt::format("; {} (lanes {:#x}) {} at {}",
+                        all[i].first == all[i].last
+                            ? fmt::format("warp {}", all[i].first)
+                            : fmt::format("warps {} to {}", all[i].first, all[i].last),
+                        all[i].lanes, all[i].first == all[i].last ? "is" : "are",
+                        describe(block.launch->program->module, *all[i].at));
+  if (all.size() > kListed) text += fmt::format("; and {} more", all.size() - kListed);
+  return text;
+}
+}  // namespace
+
 void Block::report_stuck(const char* kind, const std::string& message) {
   for (Warp& warp : warps) {
     if (warp.state == WarpState::Done) continue;
     const bool begun = warp.depth != 0;
     return report(warp, begun ? warp.next_instruction() : launch->entry->ins.front(),
                   {.kind = kind,
-                   .message = message,
+                   .message = message + standing_threads(*this),
                    .lane = static_cast<uint32_t>(std::countr_zero(warp.alive | 0x80000000u)),
                    .fatal = true});
   }
