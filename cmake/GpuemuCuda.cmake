@@ -36,17 +36,19 @@ endif()
 message(STATUS "CUDA compiler: ${GPUEMU_NVCC}")
 
 # nvcc runs in the source folder with a relative path, so that the PTX names kernels/gelu/gelu.cu on
-# every machine.
+# every machine. The paths of its dependency file would be taken for the build folder's, where nothing
+# of the kind exists, and every build would compile every kernel again: headers are listed instead.
 function(gpuemu_kernel)
   cmake_parse_arguments(PARSE_ARGV 0 ARG "" "TARGET;SOURCE;ARCH" "")
   cmake_path(GET ARG_SOURCE STEM name)
   cmake_path(ABSOLUTE_PATH ARG_SOURCE BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE path)
   cmake_path(RELATIVE_PATH path BASE_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE relative)
+  file(GLOB headers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/kernels/*.cuh)
   set(ptx ${CMAKE_CURRENT_BINARY_DIR}/${name}.ptx)
   set(embedded ${CMAKE_CURRENT_BINARY_DIR}/${name}_ptx.cc)
   add_custom_command(OUTPUT ${ptx}
-    COMMAND ${GPUEMU_NVCC} -ptx -lineinfo -std=c++17 -arch=${ARG_ARCH} -I. -MD -MF ${ptx}.d -o ${ptx} ${relative}
-    DEPENDS ${path} DEPFILE ${ptx}.d WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+    COMMAND ${GPUEMU_NVCC} -ptx -lineinfo -std=c++17 -arch=${ARG_ARCH} -I. -o ${ptx} ${relative}
+    DEPENDS ${path} ${headers} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
     COMMENT "Compiling ${relative} to PTX" VERBATIM)
   add_custom_command(OUTPUT ${embedded}
     COMMAND ${CMAKE_COMMAND} -DNAME=${name} -DFILE=${relative} -DPTX=${ptx} -DOUT=${embedded}
