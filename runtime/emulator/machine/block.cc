@@ -209,7 +209,7 @@ std::string standing_threads(Block& block) {
   constexpr size_t kListed = 8;
   std::vector<Standing> all;
   for (Warp& warp : block.warps) {
-    if (warp.state == WarpState::Done || warp.ins == nullptr) continue;
+    if (warp.state == WarpState::Done || warp.depth == 0 || warp.ins == nullptr) continue;
     uint32_t lanes = warp.alive;
     for (const Path& path : warp.parked) {
       const Code& code = *path.levels.back().frame->code;
