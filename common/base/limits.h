@@ -28,6 +28,9 @@ inline constexpr size_t kScriptErrorBytesMax = size_t{64} << 10;
 inline constexpr size_t kSourceBytesMax = size_t{256} << 20;
 /// Characters of one message shown to people; longer ones are cut in the middle.
 inline constexpr size_t kMessageCharsMax = 4096;
+/// Histories of global memory that the race detector keeps: sixteen bytes for every four. Tensors
+/// beyond are not watched.
+inline constexpr uint64_t kRaceHistoryBytesMax = uint64_t{2} << 30;
 /// Findings kept of one case: the first tell the story, the rest are counted.
 inline constexpr size_t kFindingsMax = 64;
 /// Cases of one request: a day of fuzzing at full speed.

@@ -45,7 +45,8 @@ void read_sanitize(TableReader& validation, Config& config) {
   if (!value) return;
   config.sanitize.clear();
   for (const ValueReader& item : value->items(value->layer().from_text)) {
-    if (const auto check = item.one_of({"memory", "init", "race", "sync"})) {
+    if (const auto check = item.one_of({"memory", "init", "race", "sync", "race_shared",
+                                        "race_global", "division", "nonfinite"})) {
       config.sanitize.push_back(*check);
     }
   }

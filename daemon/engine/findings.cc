@@ -15,6 +15,7 @@ constexpr DeviceKindRow kDeviceKinds[] = {
     {"out_of_bounds", FindingKind::OutOfBounds, false},
     {"misaligned", FindingKind::Misaligned, false},
     {"uninitiali", FindingKind::UninitializedRead, false},
+    {"division_by_zero", FindingKind::UninitializedRead, false},
     {"race", FindingKind::DataRace, false},
     {"barrier_divergence", FindingKind::BarrierDivergence, false},
     {"illegal_mask", FindingKind::IllegalSync, false},
@@ -37,6 +38,9 @@ ValidationFailure from_device(const DeviceFinding& finding) {
   failure.source_line = finding.line;
   return failure;
 }
+
+/// Where a NaN or an infinity comes from: it explains a finding and is none.
+bool is_note(const DeviceFinding& finding) { return finding.kind.starts_with("nonfinite"); }
 
 std::string words_of(const HarnessFinding& finding) {
   switch (finding.kind) {
@@ -90,7 +94,9 @@ std::vector<ValidationFailure> findings_before_values(const ExecutionReport& rep
   for (const HarnessFinding& finding : report.harness) {
     if (finding.kind == HarnessFinding::Kind::Launch) all.push_back(from_harness(finding));
   }
-  for (const DeviceFinding& finding : report.device) all.push_back(from_device(finding));
+  for (const DeviceFinding& finding : report.device) {
+    if (!is_note(finding)) all.push_back(from_device(finding));
+  }
   for (const HarnessFinding& finding : report.harness) {
     if (finding.kind != HarnessFinding::Kind::Launch &&
         finding.kind != HarnessFinding::Kind::NonDeterministic) {
@@ -107,6 +113,15 @@ std::vector<ValidationFailure> findings_after_values(const ExecutionReport& repo
       all.push_back(from_harness(finding));
   }
   return all;
+}
+
+void explain_values(std::vector<ValidationFailure>& failures, const ExecutionReport& report) {
+  for (ValidationFailure& failure : failures)
+    for (const DeviceFinding& finding : report.device) {
+      const FindingKind explained =
+          finding.kind == "nonfinite_nan" ? FindingKind::NaNDetected : FindingKind::InfDetected;
+      if (is_note(finding) && failure.kind == explained) failure.message += "; " + finding.message;
+    }
 }
 
 bool outputs_are_void(const std::vector<ValidationFailure>& findings) {

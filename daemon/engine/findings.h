@@ -12,6 +12,8 @@ namespace gpuemu {
 std::vector<ValidationFailure> findings_before_values(const ExecutionReport& report);
 /// Findings that come after: runs of the same case that differ.
 std::vector<ValidationFailure> findings_after_values(const ExecutionReport& report);
+/// Adds to findings of NaN and infinity where the first of them comes from, when the device knows.
+void explain_values(std::vector<ValidationFailure>& failures, const ExecutionReport& report);
 /// True when the outputs mean nothing: the kernel did not run to its end.
 bool outputs_are_void(const std::vector<ValidationFailure>& findings);
 /// What the worker process's own end says.

@@ -265,6 +265,7 @@ Status judge(const CaseRequest& request, const BuiltPlan& built, const SideBySid
   if (both.expected && !outputs_are_void(failures)) {
     GPUEMU_TRY(OutputJudge(request, built, arena).judge(*both.expected, outcome));
   }
+  if (both.executed) explain_values(failures, *both.executed);
   if (both.executed) {
     for (ValidationFailure& failure : findings_after_values(*both.executed)) {
       failures.push_back(std::move(failure));

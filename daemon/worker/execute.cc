@@ -4,6 +4,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <functional>
+#include <numeric>
+
+#include <fmt/ranges.h>
 
 #include "common/base/limits.h"
 #include "daemon/worker/execute_buffer.h"
@@ -59,9 +63,32 @@ class Execution {
   bool stopped_ = false;  ///< A finding of the device or of a launch: no further runs.
 };
 
+/// Where a NaN or an infinity comes from is no fault by itself.
+bool is_note(const DeviceFinding& finding) { return finding.kind.starts_with("nonfinite"); }
+
+/// "; that is y[3, 17]" for a place inside the tensor that is an element.
+std::string element_text(const PlanTensor& tensor, int64_t byte_offset) {
+  const auto size = static_cast<int64_t>(byte_size(tensor.dtype));
+  int64_t rest = byte_offset / size - tensor.layout.offset_elements;
+  if (byte_offset < 0 || rest < 0 || tensor.shape.empty()) return "";
+  std::vector<size_t> order(tensor.shape.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::stable_sort(order, std::greater<>(),
+                           [&](size_t axis) { return tensor.layout.strides[axis]; });
+  std::vector<int64_t> index(tensor.shape.size());
+  for (const size_t axis : order) {
+    const int64_t stride = tensor.layout.strides[axis];
+    if (stride > 0) index[axis] = rest / stride;
+    if (index[axis] >= tensor.shape[axis]) return "";
+    rest -= index[axis] * stride;
+  }
+  return rest == 0 ? fmt::format("; that is {}[{}]", tensor.name, fmt::join(index, ", ")) : "";
+}
+
 /// A sanitizer's finding leaves the results of the launch standing; any other ends the kernel.
 bool lets_go_on(const DeviceFinding& finding) {
-  return finding.kind.starts_with("race") || finding.kind.starts_with("uninitialised");
+  return is_note(finding) || finding.kind.starts_with("race") ||
+         finding.kind.starts_with("uninitiali") || finding.kind == "division_by_zero";
 }
 
 Status Execution::check_memory() const {
@@ -126,6 +153,7 @@ void Execution::take(LaunchReport report, const std::vector<ExecuteBuffer>& buff
       // Relative to the tensor, not to the allocation with its guard and base offset.
       if (plan_.tensors[i].name != finding.tensor) continue;
       finding.byte_offset -= static_cast<int64_t>(buffers[i].front_bytes());
+      finding.message += element_text(plan_.tensors[i], finding.byte_offset);
       break;
     }
     report_.device.push_back(std::move(finding));
@@ -144,7 +172,7 @@ Result<bool> Execution::launch_all(const std::vector<ExecuteBuffer>& buffers, ui
       stopped_ = true;
       return false;
     }
-    stopped_ = stopped_ || !launched->findings.empty();
+    stopped_ = stopped_ || !std::ranges::all_of(launched->findings, is_note);
     const bool goes_on = std::ranges::all_of(launched->findings, lets_go_on);
     take(*std::move(launched), buffers, run);
     if (!goes_on) return false;

@@ -101,13 +101,16 @@ TEST(Findings, NoneForReadersOfWhatTheirOwnWarpWroteAlike) {
 TEST(Findings, NamesTheLineOfAPersonForInlinedCodeOfAToolkit) {
   const DeviceFinding finding = first_of(
       ".file 2 \"/usr/local/cuda/include/cub/x.cuh\"\n.loc 2 7 3, function_name $L__s0, inlined_at "
-      "1 42 3\n ld.shared.u32 %r6, [%r3];");
+      "1 42 3\n ld.shared.u32 %r6, [%r3+1024];");
   EXPECT_EQ(finding.file, "bad.cu");
   EXPECT_EQ(finding.line, 42u);
 }
 TEST(Findings, UninitialisedSharedMemory) {
-  const DeviceFinding finding = first_of("ld.shared.u32 %r6, [%r3];");
+  const DeviceFinding finding = first_of(
+      "ld.shared.u32 %r6, [%r3]; cvta.to.global.u64 %rd2, %rd1; cvt.u64.u32 %rd3, %r2; "
+      "add.s64 %rd2, %rd2, %rd3; .loc 1 43 1\n st.global.u32 [%rd2], %r6;");
   EXPECT_EQ(finding.kind, "uninitialized");
+  EXPECT_EQ(finding.other_line, 43u);
   EXPECT_EQ(finding.count, 64u);
   EXPECT_EQ(finding.line, 42u);
   EXPECT_EQ(finding.file, "bad.cu");

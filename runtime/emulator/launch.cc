@@ -1,6 +1,7 @@
 // The Device: modules, argument checks and the threads that run blocks.
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <thread>
 
 #include "common/base/limits.h"
@@ -14,6 +15,7 @@
 #include "runtime/emulator/machine/budget.h"
 #include "runtime/emulator/machine/cluster.h"
 #include "runtime/emulator/machine/counters.h"
+#include "runtime/emulator/machine/global_races.h"
 #include "runtime/ptx/parse.h"
 
 namespace gpuemu {
@@ -242,7 +244,16 @@ Result<LaunchReport> Emulator::launch(ModuleId module, const LaunchConfig& confi
   const auto wants = [&](const char* check) {
     return std::ranges::find(config.sanitize, check) != config.sanitize.end();
   };
-  run.checks = {wants("init"), wants("race"), wants("sync")};
+  run.checks = {.init = wants("init"),
+                .race = wants("race") || wants("race_shared"),
+                .sync = wants("sync"),
+                .division = wants("init") || wants("division"),
+                .nonfinite = wants("nonfinite")};
+  std::optional<GlobalRaces> races;
+  if (wants("race") || wants("race_global")) {
+    memory_.keep_histories();
+    run.races = &races.emplace(memory_.segments);
+  }
   if (config.profile) run.counters = new_counters(*found);
   run.deadline = begin + std::chrono::milliseconds(std::min(config.timeout_ms, kTimeoutMsMax));
   run.calls_limit = memory_.limit();
@@ -258,6 +269,7 @@ Result<LaunchReport> Emulator::launch(ModuleId module, const LaunchConfig& confi
   const size_t resident = std::max<size_t>(1, most.blocks / blocks_of_cluster(run));
   helpers_.run(threads - 1, [&] { work(run, clusters, resident); });
   if (run.workspace != 0) GPUEMU_TRY(memory_.free(run.workspace));
+  if (races) memory_.segments = races->next();
   LaunchReport report;
   report.findings = std::move(run.findings);
   report.printed = std::move(run.printed);

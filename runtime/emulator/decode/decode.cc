@@ -73,6 +73,9 @@ void Decoder::layout_registers() {
   for (const ptx::Register& reg : function().registers) {
     slots_.push_back(emulator::slot_of(reg.type));
     offsets_.push_back(temp(slots_.back()));
+    code_.registers.push_back({offsets_.back(), slots_.back() == Slot::Pred   ? 0u
+                                                : slots_.back() == Slot::Wide ? 8u
+                                                                              : 4u});
   }
 }
 

@@ -41,6 +41,9 @@ struct Form {
   ptx::Type type() const { return types.empty() ? ptx::Type::None : types.front(); }
 };
 
+/// Registers that may be used before they are written, ascending.
+std::vector<uint32_t> used_early(const ptx::Function& function, const ptx::ControlFlow& flow);
+
 /// Works through one function.
 class Decoder {
  public:
@@ -74,6 +77,7 @@ class Decoder {
   void layout_variables();
   void one(const ptx::Instruction& instruction);
   bool try_families(const ptx::Instruction& instruction, const Form& form);
+  void watch_division(const ptx::Instruction& instruction, const Form& form);
   bool pure(const ptx::Instruction& instruction, const Form& form);
   bool comparison(const ptx::Instruction& instruction, const Form& form);
   bool set_values(const ptx::Instruction& instruction, ptx::Type type, uint32_t low, uint32_t high);

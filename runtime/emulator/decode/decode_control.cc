@@ -115,7 +115,8 @@ bool decode_control(Decoder& d, const Instruction& in, const Form& form) {
                                           "pmevent",  "griddepcontrol", "applypriority",
                                           "discard",  "setmaxnreg"};
   if (in.family == "bra" || in.family == "brx") return decode_branch(d, in);
-  if (in.family == "membar" || in.family == "fence") return d.emit(steps::fence), true;
+  if (in.family == "membar" || in.family == "fence")
+    return d.emit(steps::fence).flags = form.has("cta") ? 1 : 0, true;
   if (in.family == "ret") return d.emit(steps::ret), true;
   if (in.family == "exit") return d.emit(steps::exit), true;
   if (in.family == "trap" || in.family == "brkpt") return d.emit(steps::trap), true;

@@ -12,6 +12,7 @@ using ptx::Type;
 
 void Decoder::run() {
   flow_ = ptx::analyse(function());
+  code_.used_early = used_early(function(), flow_);
   const auto& body = function().body;
   first_.resize(body.size() + 1);
   for (current_ = 0; current_ < body.size(); ++current_) {
@@ -39,6 +40,7 @@ void Decoder::one(const Instruction& instruction) {
   }
   const size_t begin = code_.ins.size();
   const Form form(instruction);
+  watch_division(instruction, form);
   if (!try_families(instruction, form)) {
     code_.ins.resize(begin);
     std::erase_if(code_.memory_uses, [&](const MemoryUse& use) { return use.ins >= begin; });
@@ -47,6 +49,20 @@ void Decoder::one(const Instruction& instruction) {
   }
   finish_destinations();
   if (code_.ins.size() > begin) code_.ins[begin].counted = 1;
+}
+
+/// Before a division by a register: hardware gives a value for zero, the language none.
+void Decoder::watch_division(const Instruction& in, const Form& form) {
+  if ((in.family != "div" && in.family != "rem") || in.operands.size() != 3) return;
+  const std::string_view type = ptx::name_of(form.type());
+  const Operand &to = in.operands[0], &by = in.operands[2];
+  const bool integer = type.starts_with("s") || type.starts_with("u");
+  if (!integer || by.kind != Operand::Kind::Register || to.kind != Operand::Kind::Register) return;
+  const uint32_t divisor = source(by, emulator::slot_of(form.type()), form.type());
+  Ins& ins = emit(steps::check_divisor);
+  ins.src[0] = divisor;
+  ins.imm = to.reg;
+  ins.aux = ptx::byte_size(form.type());
 }
 
 bool Decoder::try_families(const Instruction& instruction, const Form& form) {

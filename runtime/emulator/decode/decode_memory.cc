@@ -147,8 +147,8 @@ bool decode_access(Decoder& d, const Instruction& in, const Form& form, bool loa
   ins.count = static_cast<uint8_t>(registers.size());
   ins.aux = ptx::byte_size(form.type()) * ins.count;
   ins.space = static_cast<uint8_t>(space);
-  const bool ordered =
-      form.has("volatile") || form.has("relaxed") || form.has("acquire") || form.has("release");
+  const bool ordered = form.has("volatile") || form.has("relaxed") || form.has("acquire") ||
+                       form.has("release") || form.has("mmio") || form.has("cv") || form.has("cg");
   const bool bits = form.type() != Type::F32 && form.type() != Type::F64;
   ins.flags = static_cast<uint8_t>((ordered ? kOrdered : 0) |
                                    (load && form.vector > 1 && bits ? kWholeAccess : 0));

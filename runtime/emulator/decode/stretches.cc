@@ -13,9 +13,9 @@ namespace {
 const std::unordered_set<Handler>& straight_handlers() {
   static const std::unordered_set<Handler> kAll = [] {
     std::unordered_set<Handler> all = {
-        steps::nothing,  steps::fence,      steps::special,          steps::local_address,
-        steps::is_space, steps::load_param, steps::load_frame_param, steps::store_frame_param,
-        steps::add_carry};
+        steps::nothing,   steps::fence,        steps::special,          steps::local_address,
+        steps::is_space,  steps::load_param,   steps::load_frame_param, steps::store_frame_param,
+        steps::add_carry, steps::check_divisor};
     for (const auto& [key, row] : handlers()) {
       all.insert(row.run);
       if (row.rounded != nullptr) all.insert(row.rounded);

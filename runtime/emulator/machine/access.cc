@@ -1,10 +1,12 @@
 #include "runtime/emulator/machine/access.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "runtime/emulator/machine/cluster.h"
 #include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/machine/wraps.h"
 
 namespace gpuemu::emulator {
 namespace {
@@ -44,30 +46,55 @@ void report_outside(Warp& warp, const Ins& ins, const Tally& bad, uint64_t addre
         fmt::format("{} {} bytes at byte offset {} of '{}', which has {} bytes", verb(access),
                     bytes, incident.byte_offset, near->name, near->bytes);
   }
+  incident.message += explain_wrap(warp, ins, bad.first);
   report(warp, ins, std::move(incident));
+}
+
+/// Whether nothing was ever written to any byte of it.
+bool unwritten(const uint8_t* shadow, uint32_t bytes) {
+  return std::all_of(shadow, shadow + bytes, [](uint8_t byte) { return byte == 0; });
 }
 
 /// Whether an element was never written at all. One written in part is what copies of structures
 /// with padding read.
 bool undefined(const Ins& ins, const uint8_t* shadow, uint32_t bytes, Access access) {
-  const bool apart = access == Access::Load && (ins.flags & kWholeAccess) == 0 && ins.count != 0;
-  const uint32_t element = apart ? bytes / ins.count : bytes;
+  const uint32_t element = access == Access::Load && ins.count != 0 ? bytes / ins.count : bytes;
   for (uint32_t at = 0; at + element <= bytes; at += element)
-    if (std::all_of(shadow + at, shadow + at + element, [](uint8_t byte) { return byte == 0; }))
-      return true;
+    if (unwritten(shadow + at, element)) return true;
   return false;
 }
 
-void report_undefined(Warp& warp, const Ins& ins, const Tally& bad, const std::string& what,
-                      int64_t offset) {
-  report(warp, ins,
-         {.kind = "uninitialized",
-          .message = fmt::format("reads byte offset {} of {} before anything was written there",
-                                 offset, what),
-          .lane = bad.first,
-          .tensor = what.starts_with("shared") || what.starts_with("local") ? "" : what,
-          .byte_offset = offset,
-          .count = bad.count()});
+/// Lanes that read what nothing wrote. What a plain load reads matters only where it is used.
+struct UndefinedRead {
+  Tally lanes;
+  std::string where;  ///< Of the first.
+  std::string tensor;
+  int64_t offset = 0;
+  std::array<const uint8_t*, kLanes> shadows{};
+};
+
+void note_undefined(Warp& warp, const Ins& ins, uint32_t bytes, const UndefinedRead& read) {
+  if (read.lanes.lanes == 0) return;
+  const std::string what = fmt::format("reads {} before anything was written there", read.where);
+  if (instruction_of(warp, ins).family != "ld")
+    return report(warp, ins,
+                  {.kind = "uninitialized",
+                   .message = what,
+                   .lane = read.lanes.first,
+                   .tensor = read.tensor,
+                   .byte_offset = read.offset,
+                   .count = read.lanes.count()});
+  const uint32_t size = bytes / ins.count;
+  for (uint32_t element = 0; element < ins.count; ++element) {
+    uint32_t lanes = 0;
+    for (uint32_t left = read.lanes.lanes; left != 0; left &= left - 1) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+      if (unwritten(read.shadows[lane] + element * size, size)) lanes |= uint32_t{1} << lane;
+    }
+    if (lanes != 0)
+      warp.definedness.note_element(warp, ins, element, lanes,
+                                    {"uninitialized", what, read.tensor, read.offset});
+  }
 }
 
 /// Lanes whose bytes a copy has not brought yet.
@@ -128,7 +155,8 @@ uint32_t resolve_global(Warp& warp, const Ins& ins, const uint64_t* address, uin
                         Access access) {
   const uint32_t aligned = aligned_lanes(warp, ins, address, bytes, access);
   Allocation* known = warp.cache[ins.cache];
-  Tally outside, unwritten;
+  Tally outside;
+  UndefinedRead undefined_read;
   uint32_t lanes = 0;
   for (uint32_t left = aligned; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
@@ -141,16 +169,20 @@ uint32_t resolve_global(Warp& warp, const Ins& ins, const uint64_t* address, uin
       known = found;
     }
     lanes |= uint32_t{1} << lane;
-    if (access != Access::Store && warp.launch->checks.init && !known->all_defined &&
-        undefined(ins, known->shadow(address[lane]), bytes, access))
-      unwritten.note(lane);
+    if (access == Access::Store || !warp.launch->checks.init || known->all_defined) continue;
+    const uint8_t* shadow = known->shadow(address[lane]);
+    if (!undefined(ins, shadow, bytes, access)) continue;
+    undefined_read.lanes.note(lane);
+    undefined_read.shadows[lane] = shadow;
   }
   warp.cache[ins.cache] = known;
   if (outside.lanes != 0) report_outside(warp, ins, outside, address[outside.first], bytes, access);
-  if (unwritten.lanes != 0) {
-    const Allocation* of = warp.launch->memory->find(address[unwritten.first], bytes);
-    report_undefined(warp, ins, unwritten, of->name,
-                     static_cast<int64_t>(address[unwritten.first] - of->base));
+  if (const Tally& bad = undefined_read.lanes; bad.lanes != 0) {
+    const Allocation* of = warp.launch->memory->find(address[bad.first], bytes);
+    undefined_read.tensor = of->name;
+    undefined_read.offset = static_cast<int64_t>(address[bad.first] - of->base);
+    undefined_read.where = fmt::format("byte offset {} of {}", undefined_read.offset, of->name);
+    note_undefined(warp, ins, bytes, undefined_read);
   }
   return lanes;
 }
@@ -160,14 +192,21 @@ uint32_t resolve_shared(Warp& warp, const Ins& ins, const uint64_t* address, uin
   const uint32_t lanes =
       window_lanes(warp, ins, address, warp.launch->shared_bytes, bytes, {"shared", access});
   if (access == Access::Store || !warp.launch->checks.init) return lanes;
-  Tally bad;
+  UndefinedRead read;
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    if (undefined(ins, warp.block->shared_defined.data() + address[lane], bytes, access))
-      bad.note(lane);
+    const uint8_t* shadow = warp.block->shared_defined.data() + address[lane];
+    if (!undefined(ins, shadow, bytes, access)) continue;
+    read.lanes.note(lane);
+    read.shadows[lane] = shadow;
   }
-  if (bad.lanes != 0)
-    report_undefined(warp, ins, bad, "shared memory", static_cast<int64_t>(address[bad.first]));
+  if (read.lanes.lanes != 0) {
+    const uint64_t offset = address[read.lanes.first];
+    read.offset = static_cast<int64_t>(offset);
+    read.where =
+        "shared memory " + shared_place(warp, offset, element_bytes(instruction_of(warp, ins)));
+    note_undefined(warp, ins, bytes, read);
+  }
   report_in_flight(warp, ins, address, bytes, lanes);
   return lanes;
 }
@@ -195,17 +234,22 @@ uint32_t resolve_local(Warp& warp, const Ins& ins, const uint64_t* address, uint
   if (!warp.launch->checks.init) return lanes;
   // Unoptimised code reads whole words of variables to set a few of their bits.
   const bool debug = warp.launch->program->module.debug;
-  Tally bad;
+  UndefinedRead read;
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     uint8_t* shadow = warp.local_defined.data() + size_t{lane} * warp.local_stride + address[lane];
-    if (access == Access::Store)
+    if (access == Access::Store) {
       std::fill(shadow, shadow + bytes, uint8_t{1});
-    else if (!debug && undefined(ins, shadow, bytes, access))
-      bad.note(lane);
+    } else if (!debug && undefined(ins, shadow, bytes, access)) {
+      read.lanes.note(lane);
+      read.shadows[lane] = shadow;
+    }
   }
-  if (bad.lanes != 0)
-    report_undefined(warp, ins, bad, "local memory", static_cast<int64_t>(address[bad.first]));
+  if (read.lanes.lanes != 0) {
+    read.offset = static_cast<int64_t>(address[read.lanes.first]);
+    read.where = fmt::format("byte offset {} of local memory", read.offset);
+    note_undefined(warp, ins, bytes, read);
+  }
   return lanes;
 }
 

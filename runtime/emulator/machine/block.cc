@@ -38,6 +38,9 @@ void Block::start(Dim3 at) {
   std::fill(shared.begin(), shared.end(), std::byte{0});
   std::fill(shared_defined.begin(), shared_defined.end(), uint8_t{0});
   next_epoch();
+  linear = linear_index;
+  acquired = 0;
+  fences = published = sync_ops = 0;
   barriers = {};
   barriers_in_use = 0;
   mbarriers.clear();

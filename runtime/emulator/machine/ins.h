@@ -62,6 +62,12 @@ struct Constant {
   bool wide = false;
 };
 
+/// Where a register of PTX lies in the frame.
+struct RegisterPlace {
+  uint32_t offset = 0;
+  uint32_t bytes = 0;  ///< Of a lane; 0: a predicate.
+};
+
 /// A variable of shared memory, for messages.
 struct SharedVariable {
   std::string name;
@@ -115,6 +121,8 @@ struct Code {
   std::vector<ParamSlot> params,
       results;  ///< In the frame's parameter area; an entry's: in its buffer.
   std::vector<SharedVariable> shared;
+  std::vector<RegisterPlace> registers;  ///< As Function::registers.
+  std::vector<uint32_t> used_early;      ///< Registers that may be used before they are written.
   uint32_t frame_bytes = 256;
   uint32_t param_bytes = 0;  ///< Of one lane's parameter area (functions and call sites).
   uint32_t local_bytes = 0;  ///< Of one thread.

@@ -6,6 +6,8 @@
 
 namespace gpuemu::emulator {
 namespace {
+/// Where the numbers of segments begin anew: a launch needs at most 2^22 of them.
+constexpr uint32_t kSegmentsEnd = uint32_t{1} << 31;
 constexpr uint64_t kAlign = kDeviceAlignment;
 /// A red zone wide enough that an index wrong by a row still falls between two tensors.
 constexpr uint64_t kRedZone = 4096;
@@ -106,6 +108,27 @@ void Memory::settle() {
     if (!allocation->all_defined)
       allocation->all_defined = allocation->bytes == 0 || std::memchr(allocation->defined.data(), 0,
                                                                       allocation->bytes) == nullptr;
+}
+
+void Memory::keep_histories() {
+  if (segments > kSegmentsEnd) {
+    for (auto& [base, allocation] : by_base_) {
+      allocation->last_writes.reset();
+      allocation->last_reads.reset();
+    }
+    segments = 1;
+  }
+  uint64_t used = 0;
+  for (auto& [base, allocation] : by_base_) {
+    const uint64_t words = allocation->bytes / 4 + 1;
+    used += words * 2 * sizeof(uint64_t);
+    if (used > kRaceHistoryBytesMax) return;
+    if (allocation->last_writes != nullptr) continue;
+    // Pages that nobody touches cost nothing.
+    allocation->last_writes.reset(static_cast<uint64_t*>(std::calloc(words, sizeof(uint64_t))));
+    allocation->last_reads.reset(static_cast<uint64_t*>(std::calloc(words, sizeof(uint64_t))));
+    if (allocation->last_reads == nullptr) allocation->last_writes.reset();
+  }
 }
 
 }  // namespace gpuemu::emulator

@@ -22,6 +22,10 @@ inline constexpr uint64_t kLocalWindow = uint64_t{2} << kWindowShift;
 inline constexpr uint64_t kParamWindow = uint64_t{3} << kWindowShift;
 inline constexpr uint64_t kWindowMask = uint64_t{15} << kWindowShift;
 
+struct Freed {
+  void operator()(void* memory) const { std::free(memory); }
+};
+
 struct Allocation {
   uint64_t base = 0;
   uint64_t bytes = 0;
@@ -30,6 +34,8 @@ struct Allocation {
   bool all_defined = false;      ///< Every byte was written before this launch.
   std::vector<uint8_t> defined;  ///< 1 per byte once written.
   std::unique_ptr<std::byte[], void (*)(void*)> storage{nullptr, std::free};
+  /// The last write and read of every four bytes, for the race detector; absent until it runs.
+  std::unique_ptr<uint64_t[], Freed> last_writes, last_reads;
 
   bool contains(uint64_t address, uint64_t size) const {
     return address >= base && size <= bytes && address - base <= bytes - size;
@@ -54,6 +60,10 @@ class Memory {
   Allocation* find(uint64_t address, uint64_t size);
   /// Recomputes `all_defined` of every allocation; the launch does it once.
   void settle();
+  /// Makes place for the histories of as many allocations as kRaceHistoryBytesMax allows.
+  void keep_histories();
+  /// Numbers below it were given out by earlier launches.
+  uint32_t segments = 1;
   uint64_t used() const { return used_; }
   uint64_t limit() const { return limit_; }
 

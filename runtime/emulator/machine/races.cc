@@ -4,12 +4,11 @@
 #include <array>
 #include <optional>
 
+#include "runtime/emulator/machine/global_races.h"
 #include "runtime/emulator/machine/program.h"
 
 namespace gpuemu::emulator {
-namespace {
 
-/// The instruction whose accesses carry `site`.
 const ptx::Instruction* instruction_at(const Program& program, uint32_t site) {
   for (const Code& code : program.functions)
     for (const Ins& ins : code.ins)
@@ -17,6 +16,16 @@ const ptx::Instruction* instruction_at(const Program& program, uint32_t site) {
         return &code.source->body[ins.origin];
   return nullptr;
 }
+
+uint64_t stored_value(Warp& warp, const Ins& ins, uint32_t element, uint32_t lane,
+                      uint32_t element_size) {
+  const uint32_t at = warp.lists[ins.list + element];
+  if (element_size == 8) return warp.u64(at)[lane];
+  const uint32_t word = warp.u32(at)[lane];
+  return element_size == 4 ? word : word & ((uint32_t{1} << 8 * element_size) - 1);
+}
+
+namespace {
 
 /// The bytes of word `word` that an access to [address, address + bytes) touches, as bits.
 uint8_t bytes_of_word(uint64_t word, uint64_t address, uint32_t bytes) {
@@ -148,15 +157,6 @@ void SharedRace::report_all(const uint64_t* address) {
     });
 }
 
-/// The bits that a store instruction writes for `lane`, element by element.
-uint64_t stored_value(Warp& warp, const Ins& ins, uint32_t element, uint32_t lane,
-                      uint32_t element_size) {
-  const uint32_t at = warp.lists[ins.list + element];
-  if (element_size == 8) return warp.u64(at)[lane];
-  const uint32_t word = warp.u32(at)[lane];
-  return element_size == 4 ? word : word & ((uint32_t{1} << 8 * element_size) - 1);
-}
-
 struct Clash {
   uint32_t lane = 0, other = 0;
   uint64_t value = 0, others = 0;
@@ -234,6 +234,32 @@ void note_shared(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t b
       race.note(lane, block.race[word], bytes_of_word(word, address[lane], bytes), same);
   }
   race.report_all(address);
+}
+
+namespace {
+bool is_ordered(const Ins& ins, Access access) {
+  return access == Access::Atomic || (ins.flags & kOrdered) != 0;
+}
+}  // namespace
+
+void before_global(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+                   Access access, uint32_t lanes) {
+  GlobalRaces& races = *warp.launch->races;
+  if (!is_ordered(ins, access)) return races.note(warp, ins, address, bytes, access, lanes);
+  const ptx::Instruction& instruction = instruction_of(warp, ins);
+  if (instruction.has("release") || instruction.has("acq_rel")) {
+    ++warp.block->fences;
+    warp.block->next_epoch();
+  }
+  if (access == Access::Atomic) races.note(warp, ins, address, bytes, access, lanes);
+  races.publish(*warp.block);
+}
+
+void after_global(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+                  Access access, uint32_t lanes) {
+  GlobalRaces& races = *warp.launch->races;
+  if (is_ordered(ins, access)) return races.acquire(*warp.block);
+  races.note(warp, ins, address, bytes, access, lanes);
 }
 
 }  // namespace gpuemu::emulator

@@ -66,14 +66,36 @@ std::string short_name(const std::string& mangled) {
   return std::string(name);
 }
 
-void locate(DeviceFinding& finding, const ptx::Module& module, const Code& code, const Ins& ins,
-            const Incident& incident) {
+/// The folding key: kind, tensor and the pair of instructions.
+void identify(DeviceFinding& finding, const Code& code, const Ins& ins, const Incident& incident) {
   const auto& body = code.source->body;
+  finding.kind = incident.kind;
+  finding.tensor = incident.tensor;
+  finding.count = incident.count;
+  if (incident.at != nullptr)
+    finding.ptx_line = incident.at->where.line;
+  else if (ins.origin < body.size())
+    finding.ptx_line = body[ins.origin].where.line;
+  if (incident.other != nullptr) finding.other_ptx_line = incident.other->where.line;
+}
+
+bool same_pair(const DeviceFinding& a, const DeviceFinding& b) {
+  return a.kind == b.kind && a.ptx_line == b.ptx_line && a.other_ptx_line == b.other_ptx_line &&
+         a.tensor == b.tensor;
+}
+
+void complete(DeviceFinding& finding, Warp& warp, const Code& code, const Ins& ins,
+              const Incident& incident) {
+  const ptx::Module& module = warp.launch->program->module;
+  const auto& body = code.source->body;
+  finding.entry = warp.launch->entry->name;
+  finding.block = warp.block->index;
+  finding.thread = thread_of(warp, incident.lane);
+  finding.byte_offset = incident.byte_offset;
   std::string place = "PTX line 0";
   if (incident.at != nullptr || ins.origin < body.size()) {
     const ptx::Instruction& instruction = incident.at != nullptr ? *incident.at : body[ins.origin];
     const Place at = place_of(module, instruction);
-    finding.ptx_line = instruction.where.line;
     finding.file = at.file;
     finding.line = at.line;
     finding.instruction = instruction.text();
@@ -83,17 +105,11 @@ void locate(DeviceFinding& finding, const ptx::Module& module, const Code& code,
     const Place at = place_of(module, *incident.other);
     finding.other_file = at.file;
     finding.other_line = at.line;
-    finding.other_ptx_line = incident.other->where.line;
   }
   finding.message =
       fmt::format("{}; thread ({},{},{}) of block ({},{},{}), {}: {}", incident.message,
                   finding.thread.x, finding.thread.y, finding.thread.z, finding.block.x,
                   finding.block.y, finding.block.z, place, finding.instruction);
-}
-
-bool same_pair(const DeviceFinding& a, const DeviceFinding& b) {
-  return a.kind == b.kind && a.ptx_line == b.ptx_line && a.other_ptx_line == b.other_ptx_line &&
-         a.tensor == b.tensor;
 }
 
 }  // namespace
@@ -128,17 +144,12 @@ std::string shared_place(const Warp& warp, uint64_t offset, uint32_t element) {
 
 void report(Warp& warp, const Ins& ins, Incident incident) {
   Launch& launch = *warp.launch;
-  DeviceFinding finding;
-  finding.kind = incident.kind;
-  finding.entry = launch.entry->name;
-  finding.block = warp.block->index;
-  finding.thread = thread_of(warp, incident.lane);
-  finding.tensor = incident.tensor;
-  finding.byte_offset = incident.byte_offset;
-  finding.count = incident.count;
   // A warp that has ended is in no function.
-  const Code& code = warp.depth == 0 ? *launch.entry : warp.code();
-  locate(finding, launch.program->module, code, ins, incident);
+  const Code& code = incident.code != nullptr ? *incident.code
+                     : warp.depth == 0        ? *launch.entry
+                                              : warp.code();
+  DeviceFinding finding;
+  identify(finding, code, ins, incident);
   const std::lock_guard lock(launch.mutex);
   const auto known = std::ranges::find_if(
       launch.findings, [&](const DeviceFinding& other) { return same_pair(other, finding); });
@@ -146,10 +157,10 @@ void report(Warp& warp, const Ins& ins, Incident incident) {
   if (!fresh) {
     known->count += incident.count;
   } else if (launch.findings.size() < kFindingsMax) {
+    complete(finding, warp, code, ins, incident);
     launch.findings.push_back(std::move(finding));
   }
-  const bool full = fresh && launch.findings.size() >= kFindingsMax;
-  if (incident.fatal || full) {
+  if (incident.fatal || (fresh && launch.findings.size() >= kFindingsMax)) {
     launch.stop = true;
     warp.stop_slice();
   }

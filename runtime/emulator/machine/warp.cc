@@ -32,6 +32,10 @@ void Warp::start(uint32_t warp_index, uint32_t lanes) {
   alone_ = false;
   carry = 0;
   ++syncs;
+  segment = 0;
+  watched = launch->checks.nonfinite;
+  definedness.clear();
+  nonfinite.clear();
   local_stride = 0;
   active = exists;
   mask = exists;
@@ -66,6 +70,7 @@ void Warp::enter(const Code& code, const CallSite* site) {
   next.local_base = local_base;
   next.site = site;
   level.base_depth = static_cast<uint32_t>(stack.size());
+  Definedness::enter(*this, next);
   ensure_local(local_base + code.local_bytes);
   stack.push_back({0, lanes, kNone});
   load_top();
@@ -256,10 +261,46 @@ inline void Warp::run_stretch(const Ins* next) {
   } while (++next != end);
 }
 
+bool Warp::has_undefined() const {
+  return std::ranges::any_of(levels.begin(), levels.begin() + depth, [](const Level& level) {
+    return std::ranges::any_of(level.frame->undefined.lanes,
+                               [](uint32_t lanes) { return lanes != 0; });
+  });
+}
+
+/// The same as run(), one instruction at a time.
+void Warp::run_watched() {
+  constexpr uint64_t kLookEvery = 64;
+  definedness.catch_up(*this);
+  while (remaining != 0) {
+    if (--remaining % kLookEvery == 0 && !launch->checks.nonfinite && !has_undefined()) {
+      watched = false;
+      return;
+    }
+    if (pc == reconverge) {
+      pop_reconverged();
+      continue;
+    }
+    const Ins& next = code_begin[pc++];
+    mask = active & (pred(next.guard) ^ next.guard_xor);
+    executed += lanes_in(mask) & next.counted;
+    ins = &next;
+    if (next.counted != 0) {
+      definedness.before(*this, next);
+      if (launch->checks.nonfinite) nonfinite.before(*this, next);
+    }
+    if (mask == 0) continue;
+    const uint32_t entered = depth;
+    next.run(*this, next);
+    if (depth == entered) definedness.after(*this, next);
+  }
+}
+
 void Warp::run(uint64_t slice) {
   if (depth == 0) enter(*launch->entry, nullptr);
   remaining = slice;
-  while (remaining != 0) {
+  if (watched) run_watched();
+  while (remaining != 0 && !watched) {
     --remaining;
     if (pc == reconverge) {
       pop_reconverged();

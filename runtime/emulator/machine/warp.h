@@ -15,16 +15,19 @@
 
 #include "runtime/device/device.h"
 #include "runtime/emulator/machine/async.h"
+#include "runtime/emulator/machine/definedness.h"
 #include "runtime/emulator/machine/ins.h"
 #include "runtime/emulator/machine/memory.h"
+#include "runtime/emulator/machine/nonfinite.h"
 
 namespace gpuemu::emulator {
 
 struct Counters;
 struct Program;
+class GlobalRaces;
 
 struct Checks {
-  bool init = false, race = false, sync = false;
+  bool init = false, race = false, sync = false, division = false, nonfinite = false;
 };
 
 /// What all blocks of a launch share.
@@ -33,6 +36,7 @@ struct Launch {
   const Code* entry = nullptr;
   const LaunchConfig* config = nullptr;
   Memory* memory = nullptr;
+  GlobalRaces* races = nullptr;  ///< Absent when nobody asks for them.
   std::vector<std::byte> params;
   Dim3 cluster;            ///< Blocks of one cluster.
   uint64_t workspace = 0;  ///< Of the grid's barrier; 0 where the program has none.
@@ -46,6 +50,7 @@ struct Launch {
   /// Of the frames of calls in progress. Frames may outlive the launch.
   std::shared_ptr<std::atomic<uint64_t>> call_bytes = std::make_shared<std::atomic<uint64_t>>(0);
   uint64_t calls_limit = ~uint64_t{0};  ///< Of those.
+  std::atomic<uint32_t> nonfinite = 0;  ///< 1: a NaN was made, 2: an infinity.
   std::mutex mutex;                     ///< Guards what follows.
   std::vector<DeviceFinding> findings;
   std::shared_ptr<Counters> counters;  ///< Of the blocks that ended; nullptr: nobody asked.
@@ -68,6 +73,7 @@ struct Frame {
   uint32_t warp = kNone;          ///< Whose values the prologue left in the registers.
   uint32_t local_base = 0;
   const CallSite* site = nullptr;
+  UndefinedRegisters undefined;
 };
 
 /// Lanes that run together, and where they meet those they parted from.
@@ -116,6 +122,10 @@ class Warp {
   uint32_t syncs = 0;  ///< Counts what orders the warp's lanes: shuffles, __syncwarp() ...
 
   // --- Rest ---
+  uint32_t segment = 0, segment_epoch = 0;  ///< Of the race detector of global memory.
+  bool watched = false;  ///< Registers may hold what nothing wrote: run_watched() follows them.
+  Definedness definedness;
+  Nonfinite nonfinite;
   WarpState state = WarpState::Done;
   uint32_t index = 0;
   uint32_t exists = 0;  ///< Lanes that have a thread.
@@ -150,6 +160,8 @@ class Warp {
   void give_back_frame();
   /// Runs until it waits, ends or the slice is over.
   void run(uint64_t slice);
+  /// Whether a register of any frame is undefined.
+  bool has_undefined() const;
   void enter(const Code& code, const CallSite* site);
   void jump(uint32_t target) { pc = target; }
   /// Lanes `taken` go to `target`, the other active ones go on; all meet at `meet`.
@@ -174,6 +186,7 @@ class Warp {
   void ensure_local(uint32_t bytes);
 
  private:
+  void run_watched();
   void run_stretch(const Ins* next);
   void fill_frame(Frame& frame, const Code& code);
   bool split_waiting();
@@ -237,6 +250,11 @@ struct Block {
   uint64_t warp_instructions = 0;
   uint64_t clock = 0;
   std::shared_ptr<Counters> counters;  ///< Since its start; nullptr: nobody asked.
+  uint64_t linear = 0;                 ///< Index in the grid, in the order that blocks start.
+  // What the race detector of global memory knows of its order with other blocks.
+  uint64_t acquired = 0;
+  uint32_t fences = 0, published = 0;
+  uint32_t sync_ops = 0;  ///< Atomic and volatile accesses to global memory.
 
   explicit Block(Launch& of);
   void start(Dim3 at);
@@ -281,6 +299,7 @@ struct Incident {
   bool fatal = false;
   const ptx::Instruction* other = nullptr;  ///< The second instruction of a pair.
   const ptx::Instruction* at = nullptr;     ///< Whose line it is, if not the one that reports.
+  const Code* code = nullptr;  ///< Of the instruction, where it is not the current function.
 };
 void report(Warp& warp, const Ins& ins, Incident incident);
 

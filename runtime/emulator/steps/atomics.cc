@@ -153,7 +153,11 @@ void apply(Warp& warp, const Ins& ins, const uint64_t* host, uint32_t lanes, boo
 
 void on_global(Warp& warp, const Ins& ins, const uint64_t* address) {
   const uint32_t lanes = resolve_global(warp, ins, address, ins.count, Access::Atomic);
+  if (warp.launch->races != nullptr)
+    before_global(warp, ins, address, ins.count, Access::Atomic, lanes);
   apply(warp, ins, address, lanes, true);
+  if (warp.launch->races != nullptr)
+    after_global(warp, ins, address, ins.count, Access::Atomic, lanes);
   if (warp.launch->checks.init) define_global(warp, ins, address, ins.count, lanes);
 }
 void on_shared(Warp& warp, const Ins& ins, const uint64_t* address) {

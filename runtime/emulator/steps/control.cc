@@ -25,7 +25,8 @@ void unsupported(Warp& warp, const Ins& ins) {
 void nothing(Warp&, const Ins&) {}
 /// Threads that order their accesses tell each other through flags, which the race detector does
 /// not follow: what came before counts as ordered.
-void fence(Warp& warp, const Ins&) {
+void fence(Warp& warp, const Ins& ins) {
+  if (ins.flags == 0) ++warp.block->fences;
   warp.block->next_epoch();
   ++warp.syncs;
 }
@@ -349,11 +350,43 @@ void special(Warp& warp, const Ins& ins) {
   }
 }
 
+namespace {
+/// Operands of a barrier on which threads must agree.
+void check_barrier(Warp& warp, const Ins& ins) {
+  const uint32_t lead = first_lane(warp.mask);
+  const uint32_t *ids = warp.u32(ins.src[0]), *counts = warp.u32(ins.src[1]);
+  const uint32_t id = ids[lead], count = counts[lead];
+  const auto wrong = [&](uint32_t lane, std::string message) {
+    report(warp, ins, {.kind = "barrier_divergence", .message = std::move(message), .lane = lane});
+  };
+  for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
+    const uint32_t lane = first_lane(left);
+    if (ids[lane] != id)
+      return wrong(lane, fmt::format("threads of one warp name different barriers, {} and {}", id,
+                                     ids[lane]));
+    if (counts[lane] != count)
+      return wrong(lane, fmt::format("threads of one warp name different counts of barrier {}, {} "
+                                     "and {}",
+                                     id, count, counts[lane]));
+  }
+  if (id >= kBarriers)
+    return wrong(lead, fmt::format("names barrier {}; a block has {}", id, kBarriers));
+  if (count % kLanes != 0)
+    return wrong(lead, fmt::format("counts {} threads, which is no multiple of the warp's {}",
+                                   count, kLanes));
+  const Barrier& at = warp.block->barriers[id];
+  if (at.arrived != 0 && at.expected != count)
+    wrong(lead,
+          fmt::format("counts {} threads at barrier {}, others count {}", count, id, at.expected));
+}
+}  // namespace
+
 void barrier(Warp& warp, const Ins& ins) {
   // Threads that have exited count as arrived: since sm_70 a barrier waits for the others alone.
   if (warp.await_parted(ins)) return;
   ++warp.syncs;
   const uint32_t lead = first_lane(warp.mask);
+  if (warp.launch->checks.sync) check_barrier(warp, ins);
   const uint32_t id = warp.u32(ins.src[0])[lead] & (kBarriers - 1);
   const auto kind = static_cast<BarrierKind>(ins.flags & 0x7f);
   if (warp.launch->checks.sync && (ins.flags & kAligned) != 0 && warp.mask != warp.alive)

@@ -88,6 +88,20 @@ uint32_t shuffle_sources(const uint32_t* offsets, const uint32_t* clamps, uint32
   return valid;
 }
 
+/// A lane that reads from one that takes no part has a value that means nothing.
+void follow_shuffle(Warp& warp, const Ins& ins, uint32_t present, const uint32_t* from) {
+  std::array<uint32_t, kLanes> source{};
+  uint32_t nobody = 0;
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    source[lane] = from[lane] & 31;
+    if (in(warp.mask, lane) && !in(present, source[lane])) nobody |= uint32_t{1} << lane;
+  }
+  if (warp.watched) warp.definedness.shuffled(warp, ins, source);
+  if (nobody != 0)
+    warp.definedness.note_element(
+        warp, ins, 0, nobody, {"uninitialized", "takes the value of a lane that takes no part"});
+}
+
 /// src: value, lane operand, clamp and segment mask, member mask. aux: predicate or kNone.
 template <ShuffleKind Kind>
 void shuffle_group(Warp& warp, const Ins& ins, uint32_t present) {
@@ -100,6 +114,8 @@ void shuffle_group(Warp& warp, const Ins& ins, uint32_t present) {
   for (uint32_t lane = 0; lane < kLanes; ++lane)
     if (in(warp.mask, lane)) out[lane] = values[from[lane] & 31];
   if (ins.aux != kNone) set_pred(warp, ins.aux, valid);
+  if (warp.launch->checks.init && (warp.watched || present != kNone))
+    follow_shuffle(warp, ins, present, from);
 }
 }  // namespace
 void shuffle(Warp& warp, const Ins& ins) {

@@ -18,7 +18,9 @@ void ret(Warp& warp, const Ins& ins);
 void exit(Warp& warp, const Ins& ins);
 void trap(Warp& warp, const Ins& ins);
 void nothing(Warp& warp, const Ins& ins);
-void fence(Warp& warp, const Ins& ins);
+void fence(Warp& warp, const Ins& ins);  ///< flags 1: of the block only.
+/// src[0]: divisor of aux bytes, imm: the register that the quotient goes to.
+void check_divisor(Warp& warp, const Ins& ins);
 void special(Warp& warp, const Ins& ins);        ///< aux: SpecialRegister.
 void local_address(Warp& warp, const Ins& ins);  ///< imm: offset in the frame's local variables.
 void load_param(Warp& warp, const Ins& ins);     ///< An entry's parameter, same for all lanes.

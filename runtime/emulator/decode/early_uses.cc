@@ -1,0 +1,97 @@
+// Registers that may be used before anything wrote them: what compilers leave of variables without
+// a value, and of those that get one on some paths only.
+#include <algorithm>
+#include <string_view>
+
+#include "runtime/emulator/decode/decode.h"
+
+namespace gpuemu::emulator {
+namespace {
+using ptx::Instruction;
+using ptx::Operand;
+
+/// Bits of all blocks together beyond which a function is not analysed.
+constexpr uint64_t kBitsMax = uint64_t{1} << 28;
+
+class Bits {
+ public:
+  explicit Bits(size_t count, bool value) : words_((count + 63) / 64, value ? ~uint64_t{0} : 0) {}
+  bool has(uint32_t at) const { return (words_[at / 64] >> at % 64 & 1) != 0; }
+  void add(uint32_t at) { words_[at / 64] |= uint64_t{1} << at % 64; }
+  void meet(const Bits& other) {
+    for (size_t i = 0; i < words_.size(); ++i) words_[i] &= other.words_[i];
+  }
+  bool operator==(const Bits&) const = default;
+
+ private:
+  std::vector<uint64_t> words_;
+};
+
+bool has_result(const Instruction& in) {
+  static constexpr std::string_view kNone[] = {"st", "red", "bra", "brx", "call", "cp", "stmatrix"};
+  if (in.family == "bar" || in.family == "barrier") return in.has("red");
+  return std::ranges::find(kNone, in.family) == std::end(kNone);
+}
+
+template <typename Visit>
+void each_register(const Operand& operand, const Visit& visit) {
+  if (operand.kind == Operand::Kind::Register) visit(operand.reg);
+  for (const Operand& element : operand.elements) each_register(element, visit);
+}
+
+template <typename Visit>
+void each_use(const Instruction& in, const Visit& visit) {
+  if (in.guard) each_register(*in.guard, visit);
+  for (size_t i = has_result(in) ? 1 : 0; i < in.operands.size(); ++i)
+    each_register(in.operands[i], visit);
+}
+
+/// What a guarded instruction writes may stay as it was.
+void define(const Instruction& in, Bits& defined) {
+  if (!in.guard && has_result(in) && !in.operands.empty())
+    each_register(in.operands[0], [&](uint32_t reg) { defined.add(reg); });
+}
+
+std::vector<Bits> defined_at_begin(const ptx::Function& function, const ptx::ControlFlow& flow) {
+  const size_t registers = function.registers.size();
+  std::vector<Bits> begin(flow.blocks.size(), Bits(registers, true));
+  begin[0] = Bits(registers, false);
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (size_t block = 0; block < flow.blocks.size(); ++block) {
+      Bits end = begin[block];
+      for (uint32_t i = flow.blocks[block].begin; i < flow.blocks[block].end; ++i)
+        define(function.body[i], end);
+      for (const uint32_t next : flow.blocks[block].successors) {
+        const Bits before = begin[next];
+        begin[next].meet(end);
+        changed = changed || begin[next] != before;
+      }
+    }
+  }
+  return begin;
+}
+}  // namespace
+
+std::vector<uint32_t> used_early(const ptx::Function& function, const ptx::ControlFlow& flow) {
+  const size_t registers = function.registers.size();
+  if (flow.blocks.empty() || registers * flow.blocks.size() > kBitsMax) return {};
+  const std::vector<Bits> begin = defined_at_begin(function, flow);
+  Bits early(registers, false);
+  for (size_t block = 0; block < flow.blocks.size(); ++block) {
+    Bits defined = begin[block];
+    for (uint32_t i = flow.blocks[block].begin; i < flow.blocks[block].end; ++i) {
+      each_use(function.body[i], [&](uint32_t reg) {
+        if (!defined.has(reg)) early.add(reg);
+      });
+      define(function.body[i], defined);
+    }
+  }
+  std::vector<uint32_t> found;
+  for (uint32_t reg = 0; reg < registers; ++reg)
+    if (early.has(reg)) found.push_back(reg);
+  return found;
+}
+
+}  // namespace gpuemu::emulator

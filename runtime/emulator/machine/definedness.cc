@@ -1,0 +1,323 @@
+#include "runtime/emulator/machine/definedness.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/machine/warp.h"
+
+namespace gpuemu::emulator {
+namespace {
+using ptx::Instruction;
+using ptx::Operand;
+
+constexpr size_t kOriginsMax = 256;
+
+bool is_one_of(std::string_view family, std::initializer_list<std::string_view> names) {
+  return std::ranges::find(names, family) != names.end();
+}
+bool accesses_memory(const Instruction& in) {
+  return is_one_of(in.family, {"ld", "ldu", "st", "atom", "red"});
+}
+/// What happens or not when the guard says so, other than a register's new value.
+bool has_effect(const Instruction& in) {
+  return is_one_of(in.family, {"bra", "brx", "exit", "ret", "st", "atom", "red", "call", "trap"});
+}
+/// Operations in which one operand may decide alone, or that put parts of words together.
+bool may_ignore_operands(const Instruction& in) {
+  return is_one_of(in.family, {"and", "or", "lop3", "prmt", "bfi", "shf"}) ||
+         (in.family == "mov" && in.operands.size() == 2 &&
+          in.operands[1].kind == Operand::Kind::Vector);
+}
+}  // namespace
+
+void Definedness::clear() {
+  origins_.clear();
+  notes_.clear();
+}
+
+void Definedness::enter(Warp& warp, Frame& frame) {
+  UndefinedRegisters& set = frame.undefined;
+  set.lanes.clear();
+  const std::vector<uint32_t>& early = frame.code->used_early;
+  if (early.empty() || !warp.launch->checks.init) return;
+  set.lanes.assign(frame.code->registers.size(), 0);
+  set.origin.assign(frame.code->registers.size(), 0);
+  Definedness& all = warp.definedness;
+  if (all.origins_.empty()) all.origins_.emplace_back();
+  for (const uint32_t reg : early) set.lanes[reg] = kNone;
+  warp.watched = true;
+}
+
+uint32_t Definedness::origin_of(Warp& warp, const Ins& ins, const Cause& cause) {
+  if (origins_.empty()) origins_.emplace_back();
+  for (size_t i = 1; i < origins_.size(); ++i)
+    if (origins_[i].ins == &ins) return static_cast<uint32_t>(i);
+  if (origins_.size() < kOriginsMax) origins_.push_back({&ins, &warp.code(), cause});
+  return static_cast<uint32_t>(origins_.size() - 1);
+}
+
+void Definedness::note(Warp& warp, const Ins& ins, uint32_t reg, uint32_t lanes,
+                       const Cause& cause) {
+  notes_.push_back({&ins, reg, lanes, origin_of(warp, ins, cause)});
+  if (warp.watched) return;
+  warp.watched = true;
+  warp.stop_slice();
+}
+
+void Definedness::note_element(Warp& warp, const Ins& ins, uint32_t element, uint32_t lanes,
+                               const Cause& cause) {
+  const Instruction& in = instruction_of(warp, ins);
+  if (in.operands.empty()) return;
+  const Operand& to = in.operands[0];
+  const Operand& part = to.elements.empty() ? to : to.elements[element % to.elements.size()];
+  if (part.kind == Operand::Kind::Register) note(warp, ins, part.reg, lanes, cause);
+}
+
+Definedness::Value Definedness::value_of(const UndefinedRegisters& set,
+                                         const Operand& operand) const {
+  if (operand.kind == Operand::Kind::Register)
+    return {set.lanes[operand.reg], set.origin[operand.reg]};
+  Value all;
+  for (const Operand& element : operand.elements) {
+    const Value one = value_of(set, element);
+    if (one.lanes != 0) all.origin = one.origin;
+    all.lanes |= one.lanes;
+  }
+  return all;
+}
+
+Definedness::Value Definedness::any_of(const UndefinedRegisters& set, const Instruction& in) const {
+  Value all;
+  for (size_t i = 1; i < in.operands.size(); ++i) {
+    const Value one = value_of(set, in.operands[i]);
+    if (one.lanes != 0) all.origin = one.origin;
+    all.lanes |= one.lanes;
+  }
+  return all;
+}
+
+Definedness::Value Definedness::all_of(const UndefinedRegisters& set, const Instruction& in) const {
+  Value all{kNone, 0};
+  const auto take = [&](const Operand& operand) {
+    if (operand.kind != Operand::Kind::Register && operand.kind != Operand::Kind::Special) return;
+    const Value one = operand.kind == Operand::Kind::Special ? Value{} : value_of(set, operand);
+    all.lanes &= one.lanes;
+    all.origin = one.origin;
+  };
+  bool registers = false;
+  for (size_t i = 1; i < in.operands.size(); ++i) {
+    const Operand& operand = in.operands[i];
+    registers = registers || operand.kind == Operand::Kind::Register || !operand.elements.empty();
+    take(operand);
+    for (const Operand& element : operand.elements) take(element);
+  }
+  return registers ? all : Value{};
+}
+
+/// selp and slct: what the condition picks.
+Definedness::Value Definedness::selected(Warp& warp, const UndefinedRegisters& set,
+                                         const Instruction& in) const {
+  if (in.operands.size() != 4) return any_of(set, in);
+  const Value yes = value_of(set, in.operands[1]), no = value_of(set, in.operands[2]),
+              condition = value_of(set, in.operands[3]);
+  if (in.family != "selp" || in.operands[3].kind != Operand::Kind::Register) return {};
+  uint32_t picked = warp.pred(warp.code().registers[in.operands[3].reg].offset);
+  if (in.operands[3].negated) picked = ~picked;
+  const uint32_t lanes = (picked & yes.lanes) | (~picked & no.lanes) | condition.lanes;
+  return {lanes, (picked & yes.lanes) != 0   ? yes.origin
+                 : (~picked & no.lanes) != 0 ? no.origin
+                                             : condition.origin};
+}
+
+void Definedness::assign(UndefinedRegisters& set, const Operand& to, Value value, uint32_t mask) {
+  for (const Operand& element : to.elements) assign(set, element, value, mask);
+  if (to.kind != Operand::Kind::Register) return;
+  set.lanes[to.reg] = (set.lanes[to.reg] & ~mask) | (value.lanes & mask);
+  if ((value.lanes & mask) != 0) set.origin[to.reg] = value.origin;
+}
+
+void Definedness::transfer(Warp& warp, UndefinedRegisters& set, const Instruction& in) {
+  const uint32_t mask = warp.mask;
+  const Operand& to = in.operands[0];
+  if (is_one_of(in.family, {"mma", "wmma", "wgmma"})) {
+    // An accumulator that nobody has set; operands may have unused rows.
+    const Operand& from = in.operands.back();
+    for (size_t i = 0; i < to.elements.size(); ++i)
+      assign(set, to.elements[i],
+             i < from.elements.size() ? value_of(set, from.elements[i]) : Value{}, mask);
+    return;
+  }
+  Value value;
+  if (in.family == "selp" || in.family == "slct")
+    value = selected(warp, set, in);
+  else if (may_ignore_operands(in))
+    value = all_of(set, in);
+  else if (!is_one_of(in.family, {"ld", "ldu", "atom", "vote", "match", "redux", "activemask",
+                                  "elect", "ldmatrix", "tex", "suld"}))
+    value = any_of(set, in);
+  if (in.guard) {
+    const Value guard = value_of(set, *in.guard);
+    value.lanes |= guard.lanes;
+    assign(set, to, value, mask | guard.lanes);
+    return;
+  }
+  assign(set, to, value, mask);
+}
+
+void Definedness::check_guard(Warp& warp, const Ins& ins, UndefinedRegisters& set) {
+  const Instruction& in = instruction_of(warp, ins);
+  if (!in.guard || !has_effect(in)) return;
+  Value guard = value_of(set, *in.guard);
+  guard.lanes &= warp.active;
+  if (guard.lanes == 0) return;
+  use(warp, ins, guard,
+      in.family == "bra" ? "decides a branch" : "decides whether an instruction is executed");
+  set.lanes[in.guard->reg] = 0;
+}
+
+void Definedness::check_address(Warp& warp, const Ins& ins, UndefinedRegisters& set) {
+  const Instruction& in = instruction_of(warp, ins);
+  if (!accesses_memory(in)) return;
+  for (const Operand& operand : in.operands) {
+    if (operand.kind != Operand::Kind::Address || operand.elements.empty()) continue;
+    Value base = value_of(set, operand.elements[0]);
+    base.lanes &= warp.mask;
+    if (base.lanes == 0) continue;
+    use(warp, ins, base, "is an address");
+    set.lanes[operand.elements[0].reg] = 0;
+  }
+  if (in.family != "atom" && in.family != "red") return;
+  Value operand = value_of(set, in.operands.back());
+  operand.lanes &= warp.mask;
+  if (operand.lanes != 0) use(warp, ins, operand, "is the operand of an atomic");
+}
+
+void Definedness::before(Warp& warp, const Ins& ins) {
+  UndefinedRegisters& set = warp.frame().undefined;
+  if (set.lanes.empty()) return;
+  const Instruction& in = instruction_of(warp, ins);
+  check_guard(warp, ins, set);
+  check_address(warp, ins, set);
+  const bool no_result = is_one_of(
+      in.family, {"st", "red", "bra", "brx", "ret", "exit", "bar", "barrier", "call", "membar",
+                  "fence", "cp", "shfl", "trap", "prefetch", "stmatrix", "mbarrier"});
+  if (!no_result && !in.operands.empty()) transfer(warp, set, in);
+}
+
+void Definedness::after(Warp& warp, const Ins& ins) {
+  const bool noted = !notes_.empty();
+  if (!noted && ins.cache == 0) return;
+  Frame& frame = warp.frame();
+  UndefinedRegisters& set = frame.undefined;
+  if (noted && set.lanes.empty()) {
+    set.lanes.assign(frame.code->registers.size(), 0);
+    set.origin.assign(frame.code->registers.size(), 0);
+  }
+  for (const Note& note : notes_) {
+    if (note.ins != &ins) continue;
+    set.lanes[note.reg] |= note.lanes;
+    set.origin[note.reg] = note.origin;
+  }
+  std::erase_if(notes_, [&](const Note& note) { return note.ins == &ins; });
+  if (ins.cache != 0 && !set.lanes.empty() && instruction_of(warp, ins).family == "st")
+    stored(warp, ins, set);
+}
+
+void Definedness::catch_up(Warp& warp) {
+  if (notes_.empty()) return;
+  const Ins* first = notes_.front().ins;
+  warp.mask = warp.active;
+  for (const Ins* ins = first; ins < warp.code_begin + warp.pc; ++ins) {
+    if (ins != first && ins->counted != 0) before(warp, *ins);
+    after(warp, *ins);
+  }
+  notes_.clear();
+}
+
+void Definedness::shuffled(Warp& warp, const Ins& ins, const std::array<uint32_t, kLanes>& from) {
+  UndefinedRegisters& set = warp.frame().undefined;
+  const Instruction& in = instruction_of(warp, ins);
+  if (set.lanes.empty() || in.operands.size() < 2) return;
+  const Value source = value_of(set, in.operands[1]);
+  Value moved{0, source.origin};
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    moved.lanes |= (source.lanes >> (from[lane] & 31) & 1) << lane;
+  const Operand& to = in.operands[0];
+  assign(set, to.elements.empty() ? to : to.elements[0], moved, warp.mask);
+}
+
+namespace {
+/// Where an access of `lane` goes: the shadow of its bytes in shared or local memory.
+uint8_t* shadow_of(Warp& warp, const Ins& ins, uint64_t address, uint32_t lane) {
+  const uint64_t window = address & kWindowMask;
+  const auto space = static_cast<ptx::Space>(ins.space);
+  if (space == ptx::Space::Shared || window == kSharedWindow) {
+    const uint64_t at = address & ~kWindowMask;
+    return at < warp.block->shared_defined.size() ? warp.block->shared_defined.data() + at
+                                                  : nullptr;
+  }
+  if (space == ptx::Space::Local || window == kLocalWindow) {
+    const uint64_t at = address & ~kWindowMask;
+    return at < warp.local_stride
+               ? warp.local_defined.data() + size_t{lane} * warp.local_stride + at
+               : nullptr;
+  }
+  return nullptr;
+}
+}  // namespace
+
+void Definedness::stored(Warp& warp, const Ins& ins, const UndefinedRegisters& set) {
+  const Instruction& in = instruction_of(warp, ins);
+  const Operand& value = in.operands.back();
+  const uint32_t size = element_bytes(in);
+  std::vector<Value> parts;
+  if (value.elements.empty()) parts.push_back(value_of(set, value));
+  for (const Operand& element : value.elements) parts.push_back(value_of(set, element));
+  Value written{warp.mask, 0};  // Lanes whose elements are all undefined: no padding.
+  for (const Value& part : parts) {
+    written.lanes &= part.lanes;
+    written.origin = part.origin;
+  }
+  for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    const uint64_t base = ins.wide != 0 ? warp.u64(ins.src[0])[lane] : warp.u32(ins.src[0])[lane];
+    const uint64_t address = base + static_cast<uint64_t>(ins.imm);
+    const bool global =
+        static_cast<ptx::Space>(ins.space) == ptx::Space::Global ||
+        (static_cast<ptx::Space>(ins.space) == ptx::Space::Generic && (address & kWindowMask) == 0);
+    if (global) continue;
+    written.lanes &= ~(uint32_t{1} << lane);
+    uint8_t* shadow = shadow_of(warp, ins, address, lane);
+    for (size_t i = 0; shadow != nullptr && i < parts.size(); ++i)
+      if ((parts[i].lanes >> lane & 1) != 0) std::fill_n(shadow + i * size, size, uint8_t{0});
+  }
+  // Copies of structures go byte by byte where nothing is known of their alignment.
+  if (written.lanes != 0 && size > 1) use(warp, ins, written, "is an output");
+}
+
+void Definedness::use(Warp& warp, const Ins& ins, Value value, const std::string& how) {
+  const Origin& origin = origins_[value.origin];
+  const auto lane = static_cast<uint32_t>(std::countr_zero(value.lanes));
+  const auto count = static_cast<uint64_t>(std::popcount(value.lanes));
+  const Instruction& in = instruction_of(warp, ins);
+  if (origin.ins == nullptr)
+    return report(
+        warp, ins,
+        {.kind = "uninitialized",
+         .message = "a register that nothing wrote " + how + "; give the variable a value",
+         .lane = lane,
+         .count = count});
+  report(warp, *origin.ins,
+         {.kind = origin.cause.kind,
+          .message = fmt::format("{}; the value {} in {}", origin.cause.what, how,
+                                 describe(warp.launch->program->module, in)),
+          .lane = lane,
+          .tensor = origin.cause.tensor,
+          .byte_offset = origin.cause.byte_offset,
+          .count = count,
+          .other = &in,
+          .code = origin.code});
+}
+
+}  // namespace gpuemu::emulator

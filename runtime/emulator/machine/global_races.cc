@@ -1,0 +1,197 @@
+#include "runtime/emulator/machine/global_races.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/machine/races.h"
+
+namespace gpuemu::emulator {
+namespace {
+
+// A cell: segment:32 atomic:1 bytes:4 site:27.
+constexpr uint32_t kSiteBits = 27;
+constexpr uint64_t kAtomicBit = uint64_t{1} << 31;
+
+uint64_t cell_of(uint32_t segment, bool atomic, uint32_t bytes, uint32_t site) {
+  return uint64_t{segment} << 32 | (atomic ? kAtomicBit : 0) | uint64_t{bytes} << kSiteBits |
+         (site & ((uint32_t{1} << kSiteBits) - 1));
+}
+uint32_t segment_in(uint64_t cell) { return static_cast<uint32_t>(cell >> 32); }
+uint32_t bytes_in(uint64_t cell) { return static_cast<uint32_t>(cell >> kSiteBits) & 0xf; }
+uint32_t site_in(uint64_t cell) {
+  return static_cast<uint32_t>(cell) & ((uint32_t{1} << kSiteBits) - 1);
+}
+
+uint64_t load(const uint64_t& cell) {
+  return std::atomic_ref(const_cast<uint64_t&>(cell)).load(std::memory_order_acquire);
+}
+void store(uint64_t& cell, uint64_t value) {
+  std::atomic_ref(cell).store(value, std::memory_order_release);
+}
+
+/// The word's bits of the bytes from `address` to `end`.
+uint32_t bits_of(uint64_t word_address, uint64_t address, uint64_t end) {
+  const uint64_t from = std::max(address, word_address) - word_address;
+  const uint64_t to = std::min(end, word_address + 4) - word_address;
+  return ((1u << to) - 1) & ~((1u << from) - 1);
+}
+
+bool writes_same(Warp& warp, const Ins& ins, uint64_t address, uint32_t bytes, uint32_t lane) {
+  const ptx::Instruction& instruction = instruction_of(warp, ins);
+  if (instruction.family != "st") return false;
+  const uint32_t size = element_bytes(instruction);
+  for (uint32_t element = 0; element * size < bytes && element < ins.count; ++element) {
+    const uint64_t value = stored_value(warp, ins, element, lane, size);
+    if (std::memcmp(reinterpret_cast<const void*>(address + element * size), &value, size) != 0)
+      return false;
+  }
+  return true;
+}
+}  // namespace
+
+GlobalRaces::~GlobalRaces() {
+  for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
+}
+
+const GlobalRaces::Segment& GlobalRaces::segment(uint32_t number) const {
+  const uint32_t index = number - first_;
+  return chunks_[index / kChunk].load(std::memory_order_acquire)[index % kChunk];
+}
+
+/// The warp's current segment; 0 when there are too many.
+uint32_t GlobalRaces::segment_of(Warp& warp) {
+  Block& block = *warp.block;
+  if (warp.segment != 0 && warp.segment_epoch == block.epoch) return warp.segment;
+  const uint32_t number = next_.fetch_add(1, std::memory_order_relaxed);
+  if (number - first_ >= kSegmentsMax) {
+    next_.store(first_ + kSegmentsMax, std::memory_order_relaxed);
+    return 0;
+  }
+  std::atomic<Segment*>& chunk = chunks_[(number - first_) / kChunk];
+  if (chunk.load(std::memory_order_acquire) == nullptr) {
+    const std::lock_guard lock(mutex_);
+    if (chunk.load(std::memory_order_relaxed) == nullptr)
+      chunk.store(new Segment[kChunk], std::memory_order_release);
+  }
+  chunk.load(std::memory_order_acquire)[(number - first_) % kChunk] = {
+      block.linear, warp.index, block.epoch, block.fences, block.sync_ops};
+  warp.segment = number;
+  warp.segment_epoch = block.epoch;
+  return number;
+}
+
+void GlobalRaces::publish(Block& block) {
+  ++block.sync_ops;
+  if (block.fences == block.published) return;
+  const std::lock_guard lock(mutex_);
+  const uint64_t now = clock_.fetch_add(1) + 1;
+  published_[block.linear].resize(block.fences, now);
+  block.published = block.fences;
+}
+
+void GlobalRaces::acquire(Block& block) {
+  ++block.sync_ops;
+  block.acquired = clock_.load();
+}
+
+bool GlobalRaces::ordered(const Segment& before, const Warp& now) {
+  const Block& block = *now.block;
+  if (before.block == block.linear)
+    return before.warp == now.index || before.epoch != block.epoch ||
+           before.sync_ops != block.sync_ops;
+  const std::lock_guard lock(mutex_);
+  const auto found = published_.find(before.block);
+  return found != published_.end() && before.fences < found->second.size() &&
+         found->second[before.fences] <= block.acquired;
+}
+
+/// Whether the cell names another segment of this launch that touched the same bytes.
+bool GlobalRaces::conflicts(Warp&, uint64_t cell, uint32_t bits, uint32_t own) const {
+  const uint32_t other = segment_in(cell);
+  return other >= first_ && other != own && (bytes_in(cell) & bits) != 0;
+}
+
+void GlobalRaces::note(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+                       Access access, uint32_t lanes) {
+  const uint32_t own = segment_of(warp);
+  if (own == 0) return;
+  if (access == Access::Store) check_clashes(warp, ins, address, lanes, false);
+  const Allocation* in = nullptr;
+  Tally bad;
+  Seen seen;
+  const bool atomic = access == Access::Atomic;
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    if (in == nullptr || !in->contains(address[lane], bytes))
+      in = warp.launch->memory->find(address[lane], bytes);
+    if (in == nullptr || in->last_writes == nullptr) continue;
+    const uint64_t end = address[lane] + bytes;
+    for (uint64_t at = address[lane] & ~uint64_t{3}; at < end; at += 4) {
+      const uint64_t word = (at - in->base) / 4;
+      const uint32_t bits = bits_of(at, address[lane], end);
+      uint64_t& last_write = in->last_writes.get()[word];
+      uint64_t& last_read = in->last_reads.get()[word];
+      const uint64_t written = load(last_write);
+      bool harmless = false;
+      if (conflicts(warp, written, bits, own)) {
+        const bool by_atomic = (written & kAtomicBit) != 0;
+        // Loops that compare and swap begin with a plain read; counters are polled.
+        const bool demoted = by_atomic && (access != Access::Store || warp.block->acquired != 0);
+        if (!demoted && !ordered(segment(segment_in(written)), warp)) {
+          harmless = access == Access::Store && writes_same(warp, ins, address[lane], bytes, lane);
+          if (!harmless) {
+            bad.note(lane);
+            seen = {segment_in(written), site_in(written), false, by_atomic};
+          }
+        }
+      }
+      if (access == Access::Load) {
+        store(last_read, cell_of(own, false, bits, ins.cache));
+        continue;
+      }
+      const uint64_t read = load(last_read);
+      if (!harmless && !atomic && conflicts(warp, read, bits, own) &&
+          !ordered(segment(segment_in(read)), warp) &&
+          !writes_same(warp, ins, address[lane], bytes, lane)) {
+        bad.note(lane);
+        seen = {segment_in(read), site_in(read), true, false};
+      }
+      // What several blocks write alike may be read by each of them.
+      store(last_write, cell_of(own, atomic, harmless ? 0 : bits, ins.cache));
+    }
+  }
+  if (bad.lanes != 0) report_race(warp, ins, access, bad, seen, address[bad.first]);
+}
+
+void GlobalRaces::report_race(Warp& warp, const Ins& ins, Access access, const Tally& bad,
+                              const Seen& seen, uint64_t address) {
+  const Program& program = *warp.launch->program;
+  const Allocation* in = warp.launch->memory->nearest(address);
+  const Segment& other = segment(seen.segment);
+  const bool same_block = other.block == warp.block->linear;
+  const ptx::Instruction* instruction = instruction_at(program, seen.site);
+  const auto offset = static_cast<int64_t>(address - in->base);
+  const std::string who =
+      same_block ? "another warp of the block" : fmt::format("block {} (in order)", other.block);
+  report(
+      warp, ins,
+      {.kind = "race_global",
+       .message = fmt::format(
+           "{} byte offset {} of '{}' (element {}), which {} {} without an order between them "
+           "({}); {}",
+           verb(access), offset, in->name, offset / element_bytes(instruction_of(warp, ins)), who,
+           seen.read_before ? "reads"
+           : seen.atomic    ? "updates"
+                            : "writes",
+           instruction != nullptr ? describe(program.module, *instruction) : "",
+           same_block ? "put __syncthreads() between"
+                      : "use an atomic, another launch, or __threadfence() and an atomic flag"),
+       .lane = bad.first,
+       .tensor = in->name,
+       .byte_offset = offset,
+       .count = bad.count(),
+       .other = instruction});
+}
+
+}  // namespace gpuemu::emulator

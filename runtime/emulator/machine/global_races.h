@@ -1,0 +1,68 @@
+// Races in global memory: between blocks, and between warps of one block without a barrier.
+//
+// Every word has the last write and the last read. Each names a segment: what one warp does between
+// two barriers or fences. Segments of one block are ordered by its barriers. Segments of different
+// blocks are ordered when the first block has executed a fence and then an atomic or volatile
+// access, and the second one an atomic or volatile access after that, whatever the addresses: too
+// many pairs count as ordered, never too few. All methods may be called from any thread.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "runtime/emulator/machine/access.h"
+
+namespace gpuemu::emulator {
+
+class GlobalRaces {
+ public:
+  /// Numbers of segments go on from `first`: what earlier launches left in the words is older.
+  explicit GlobalRaces(uint32_t first) : first_(first), next_(first) {}
+  ~GlobalRaces();
+  GlobalRaces(const GlobalRaces&) = delete;
+  GlobalRaces& operator=(const GlobalRaces&) = delete;
+
+  /// Before the access: stores are compared with what they replace.
+  void note(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes, Access access,
+            uint32_t lanes);
+  /// Before and after an atomic or volatile access.
+  void publish(Block& block);
+  void acquire(Block& block);
+
+  uint32_t next() const { return next_.load(std::memory_order_relaxed); }
+
+  /// Segments of one launch; beyond them nothing is checked.
+  static constexpr uint32_t kSegmentsMax = uint32_t{1} << 22;
+
+ private:
+  struct Segment {
+    uint64_t block = 0;
+    uint32_t warp = 0, epoch = 0, fences = 0, sync_ops = 0;
+  };
+  struct Seen {
+    uint32_t segment = 0, site = 0;
+    bool read_before = false, atomic = false;
+  };
+  static constexpr uint32_t kChunk = 1 << 12;
+
+  uint32_t segment_of(Warp& warp);
+  const Segment& segment(uint32_t number) const;
+  bool ordered(const Segment& before, const Warp& now);
+  bool conflicts(Warp& warp, uint64_t cell, uint32_t bytes_bits, uint32_t own) const;
+  void report_race(Warp& warp, const Ins& ins, Access access, const Tally& bad, const Seen& seen,
+                   uint64_t address);
+
+  const uint32_t first_;
+  std::atomic<uint32_t> next_;
+  std::atomic<uint64_t> clock_ = 1;
+  std::array<std::atomic<Segment*>, kSegmentsMax / kChunk> chunks_{};
+  mutable std::mutex mutex_;  ///< Guards what follows, and the making of chunks.
+  /// Per block, when what came before its fences could be seen: one time per fence.
+  std::map<uint64_t, std::vector<uint64_t>> published_;
+};
+
+}  // namespace gpuemu::emulator

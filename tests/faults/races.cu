@@ -1,0 +1,98 @@
+// Races. Each kernel is wrong unless FIXED is defined; test_faults.py says how the comments read.
+#ifdef FIXED
+#define WRONG(bad, good) good
+#else
+#define WRONG(bad, good) bad
+#endif
+
+// run: between_warps grid=1 block=64 args=buf:x:256,zero:y:256
+// expect: race_shared text='tile'[
+extern "C" __global__ void between_warps(const float* x, float* y) {
+  __shared__ float tile[64];
+  tile[threadIdx.x] = x[threadIdx.x];  // OTHER
+  WRONG(__syncwarp(), __syncthreads());
+  y[threadIdx.x] = tile[63 - threadIdx.x];  // FAULT
+}
+
+// run: write_after_read grid=1 block=64 args=buf:x:256,zero:y:256
+// expect: race_shared text='tile'[
+extern "C" __global__ void write_after_read(const float* x, float* y) {
+  __shared__ float tile[64];
+  tile[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  const float v = tile[63 - threadIdx.x];  // OTHER
+  WRONG(__syncwarp(), __syncthreads());
+  tile[threadIdx.x] = v * 2.0f;  // FAULT
+  __syncthreads();
+  y[threadIdx.x] = tile[threadIdx.x];
+}
+
+// run: halves grid=1 block=64 args=buf:x:256,zero:y:256
+// expect: race_shared
+extern "C" __global__ void halves(const float* x, unsigned short* y) {
+  __shared__ unsigned short tile[64];
+  tile[threadIdx.x] = x[threadIdx.x];  // OTHER
+  WRONG(__syncwarp(), __syncthreads());
+  y[threadIdx.x] = tile[threadIdx.x ^ 33];  // FAULT
+}
+
+// run: within_warp grid=1 block=32 args=buf:x:128,zero:y:128
+// expect: race_warp text=without~__syncwarp()
+extern "C" __global__ void within_warp(const float* x, float* y) {
+  __shared__ float sum[32];
+  sum[threadIdx.x] = x[threadIdx.x];  // OTHER
+  WRONG((void)0, __syncwarp());
+  if (threadIdx.x < 16) y[threadIdx.x] = sum[threadIdx.x] + sum[threadIdx.x + 16];  // FAULT
+}
+
+// run: one_place grid=1 block=32 args=buf:x:128,zero:y:128
+// expect: race_warp text=which~of~them~stays
+extern "C" __global__ void one_place(const float* x, float* y) {
+  __shared__ float last;
+  if (WRONG(threadIdx.x < 8, threadIdx.x == 7)) last = x[threadIdx.x];  // FAULT
+  __syncthreads();
+  y[threadIdx.x] = last;
+}
+
+// run: lost_update grid=8 block=32 args=zero:total:4
+// expect: race_global tensor=total offset=0
+extern "C" __global__ void lost_update(int* total) {
+#ifdef FIXED
+  if (threadIdx.x == 0) atomicAdd(total, 1 + blockIdx.x);
+#else
+  if (threadIdx.x == 0) *total += 1 + blockIdx.x;  // FAULT
+#endif
+}
+
+// run: stale_partial grid=8 block=64 args=zero:partial:64,zero:count:4,zero:y:4
+// expect: race_global tensor=partial
+extern "C" __global__ void stale_partial(float* partial, unsigned* count, float* y) {
+  __shared__ bool last;
+  if (threadIdx.x == 0) {
+    partial[blockIdx.x] = blockIdx.x + 1.0f;  // OTHER
+    WRONG((void)0, __threadfence());
+    last = atomicInc(count, gridDim.x - 1) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (!last || threadIdx.x != 0) return;
+  float sum = 0;
+  for (int i = 0; i < gridDim.x; ++i) sum += partial[i];  // FAULT
+  y[0] = sum;
+}
+
+// run: in_place grid=4 block=64 args=buf:x:1028
+// expect: race_global tensor=x
+extern "C" __global__ void in_place(float* x) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  const float right = WRONG(x[i + 1], x[i]);
+  __syncthreads();
+  x[i] = right + 1.0f;
+}
+
+// run: warps_and_global grid=1 block=64 args=zero:scratch:256,zero:y:256
+// expect: race_global tensor=scratch text=put~__syncthreads()
+extern "C" __global__ void warps_and_global(float* scratch, float* y) {
+  scratch[threadIdx.x] = threadIdx.x + 1.0f;  // OTHER
+  WRONG(__syncwarp(), __syncthreads());
+  y[threadIdx.x] = scratch[63 - threadIdx.x];  // FAULT
+}
