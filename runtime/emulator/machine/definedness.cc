@@ -46,6 +46,7 @@ void Definedness::enter(Warp& warp, Frame& frame) {
   Definedness& all = warp.definedness;
   if (all.origins_.empty()) all.origins_.emplace_back();
   for (const uint32_t reg : early) set.lanes[reg] = kNone;
+  if (!warp.watched) warp.stop_slice();
   warp.watched = true;
 }
 

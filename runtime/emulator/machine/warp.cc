@@ -300,7 +300,7 @@ void Warp::run(uint64_t slice) {
   if (depth == 0) enter(*launch->entry, nullptr);
   remaining = slice;
   if (watched) run_watched();
-  while (remaining != 0 && !watched) {
+  while (remaining != 0) {
     --remaining;
     if (pc == reconverge) {
       pop_reconverged();
