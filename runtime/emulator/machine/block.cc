@@ -38,7 +38,8 @@ void Block::start(Dim3 at) {
   std::fill(shared.begin(), shared.end(), std::byte{0});
   std::fill(shared_defined.begin(), shared_defined.end(), uint8_t{0});
   next_epoch();
-  linear = linear_index;
+  const Dim3 grid = launch->config->grid;
+  linear = index.x + uint64_t{grid.x} * (index.y + uint64_t{grid.y} * index.z);
   acquired = 0;
   fences = published = sync_ops = 0;
   barriers = {};
