@@ -283,7 +283,7 @@ void Warp::run_watched() {
     }
     const Ins& next = code_begin[pc++];
     mask = active & (pred(next.guard) ^ next.guard_xor);
-    executed += lanes_in(mask) & next.counted;
+    executed += uint64_t{lanes_in(mask)} * next.counted;
     ins = &next;
     if (next.counted != 0) {
       definedness.before(*this, next);
