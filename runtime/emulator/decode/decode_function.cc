@@ -12,7 +12,6 @@ using ptx::Type;
 
 void Decoder::run() {
   flow_ = ptx::analyse(function());
-  code_.used_early = used_early(function(), flow_);
   const auto& body = function().body;
   first_.resize(body.size() + 1);
   for (current_ = 0; current_ < body.size(); ++current_) {
@@ -26,6 +25,14 @@ void Decoder::run() {
   emit(steps::ret);
   // Passes that move or join instructions would hide them from the counters.
   if (!program_.counting) hoist_invariants();
+  code_.used_early = used_early(function(), flow_);
+  // What the prologue computes is there before anything runs.
+  for (const Ins& ins : code_.prologue) {
+    const Operand& to = function().body[ins.origin].operands[0];
+    std::erase_if(code_.used_early, [&](uint32_t reg) {
+      return to.kind == Operand::Kind::Register && to.reg == reg;
+    });
+  }
   resolve_targets();
   if (program_.counting) return instrument(program_, code_, flow_);
   mark_stretches(code_);
