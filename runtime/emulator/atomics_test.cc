@@ -55,7 +55,8 @@ TEST(Atomics, CompareAndSwapMakesALock) {
 TEST(Atomics, LanesMeetAgainAfterALock) {
   const auto got = all_threads<uint32_t>(R"(
   AGAIN: atom.global.cas.b32 %x, [%rd], 0, 1; setp.ne.u32 %p, %x, 0; @%p bra AGAIN;
-    ld.global.u32 %y, [%rd+4]; add.u32 %y, %y, 1; st.global.u32 [%rd+4], %y; atom.global.exch.b32 %x, [%rd], 0;
+    ld.global.u32 %y, [%rd+4]; add.u32 %y, %y, 1; st.global.u32 [%rd+4], %y; membar.gl;
+    atom.global.exch.b32 %x, [%rd], 0;
     bar.warp.sync 0xffffffff; shfl.sync.bfly.b32 %y, %i, 1, 31, 0xffffffff;
     bar.sync 0; atom.global.add.u32 %x, [%rd+8], %y;)",
                                          {0, 0, 0});

@@ -179,7 +179,7 @@ void Definedness::check_guard(Warp& warp, const Ins& ins, UndefinedRegisters& se
 
 void Definedness::check_address(Warp& warp, const Ins& ins, UndefinedRegisters& set) {
   const Instruction& in = instruction_of(warp, ins);
-  if (!accesses_memory(in)) return;
+  if (!accesses_memory(in) || in.has("param")) return;
   for (const Operand& operand : in.operands) {
     if (operand.kind != Operand::Kind::Address || operand.elements.empty()) continue;
     Value base = value_of(set, operand.elements[0]);
