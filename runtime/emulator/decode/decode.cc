@@ -52,11 +52,11 @@ Form::Form(const ptx::Instruction& from) {
     if (modifier == "v8") vector = 8;
   }
   key = from.family;
-  for (const std::string& modifier : rest)
-    if (modifier != "uni" && modifier != "noftz") key.append(".").append(modifier);
+  for (const std::string& modifier : rest) key.append(".").append(modifier);
   if (ftz) key += ".ftz";
   if (sat) key += ".sat";
   for (const ptx::Type type : types) key.append(".").append(ptx::name_of(type));
+  key = canonical_key(key);
 }
 
 bool Form::has(std::string_view modifier) const {
@@ -199,6 +199,8 @@ uint32_t Decoder::source(const ptx::Operand& operand, Slot slot, ptx::Type type)
   switch (operand.kind) {
     case Kind::Register: {
       uint32_t at = offsets_[operand.reg];
+      // A part of a register, as in %r1.b0: only the scalar video instructions have it.
+      if (operand.name != function().registers[operand.reg].name) refuse("part of a register");
       const Slot have = slots_[operand.reg];
       if (operand.negated) {
         const uint32_t turned = temp(Slot::Pred);

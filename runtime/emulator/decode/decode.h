@@ -10,6 +10,7 @@
 
 #include "common/base/result.h"
 #include "runtime/emulator/handlers/handlers.h"
+#include "runtime/emulator/handlers/key.h"
 #include "runtime/emulator/machine/ins.h"
 #include "runtime/emulator/machine/program.h"
 #include "runtime/ptx/cfg.h"
@@ -78,6 +79,7 @@ class Decoder {
   void one(const ptx::Instruction& instruction);
   bool try_families(const ptx::Instruction& instruction, const Form& form);
   void watch_division(const ptx::Instruction& instruction, const Form& form);
+  const Row* row_of(const ptx::Instruction& instruction, const Form& form) const;
   bool pure(const ptx::Instruction& instruction, const Form& form);
   bool comparison(const ptx::Instruction& instruction, const Form& form);
   bool set_values(const ptx::Instruction& instruction, ptx::Type type, uint32_t low, uint32_t high);

@@ -3,6 +3,7 @@
 
 #include "runtime/emulator/decode/decode.h"
 #include "runtime/emulator/decode/instrument.h"
+#include "runtime/emulator/decode/modifiers.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator {
@@ -73,6 +74,7 @@ void Decoder::watch_division(const Instruction& in, const Form& form) {
 }
 
 bool Decoder::try_families(const Instruction& instruction, const Form& form) {
+  if (!is_known_form(instruction)) return false;
   if (instruction.family == "mov") return move(instruction, form);
   if (instruction.family == "setp" || instruction.family == "set")
     return comparison(instruction, form);
@@ -82,23 +84,39 @@ bool Decoder::try_families(const Instruction& instruction, const Form& form) {
          decode_tensor(*this, instruction, form) || decode_wgmma(*this, instruction, form);
 }
 
+namespace {
+/// A result that is rounded to the nearest without being told: only floats are rounded at all.
+bool rounds_to_nearest(Type type) {
+  const std::string_view name = ptx::name_of(type);
+  return name[0] == 'f' || name.starts_with("bf") || name[0] == 'e' || type == Type::TF32;
+}
+
+bool is_combination(const std::string& name) {
+  return name == "and" || name == "or" || name == "xor";
+}
+}  // namespace
+
+/// The row for the instruction's rounding; null when there is none.
+const Row* Decoder::row_of(const Instruction& instruction, const Form& form) const {
+  const auto row = [](const std::string& key) {
+    const auto found = handlers().find(key);
+    return found == handlers().end() ? nullptr : &found->second;
+  };
+  const Row* plain = row(form.key);
+  if (!form.rounding || (plain != nullptr && plain->rounded != nullptr)) return plain;
+  if (*form.rounding == Rounding::Nearest) return rounds_to_nearest(form.type()) ? plain : nullptr;
+  const char* mode = *form.rounding == Rounding::Zero   ? "rz"
+                     : *form.rounding == Rounding::Down ? "rm"
+                                                        : "rp";
+  const std::string& family = instruction.family;
+  return row(canonical_key(family + "." + mode + form.key.substr(family.size())));
+}
+
 bool Decoder::pure(const Instruction& instruction, const Form& form) {
-  auto found = handlers().find(form.key);
-  Rounding rounding = form.rounding.value_or(Rounding::Nearest);
-  if (instruction.family == "cvt" && rounding != Rounding::Nearest && !form.types.empty() &&
-      (found == handlers().end() || found->second.rounded == nullptr)) {
-    const char* name = rounding == Rounding::Zero   ? "rz."
-                       : rounding == Rounding::Down ? "rm."
-                                                    : "rp.";
-    const auto directed = handlers().find("cvt." + std::string(name) + form.key.substr(4));
-    if (directed == handlers().end() && found != handlers().end() &&
-        (ptx::name_of(form.types[0])[0] == 'f' || ptx::name_of(form.types[0])[0] == 'b'))
-      return false;
-    if (directed != handlers().end()) found = directed;
-  }
-  if (found == handlers().end()) return false;
-  const Row& row = found->second;
-  if (instruction.operands.size() != row.sources + 1u) return false;
+  const Row* found = row_of(instruction, form);
+  if (found == nullptr || instruction.operands.size() != found->sources + 1u) return false;
+  const Row& row = *found;
+  const Rounding rounding = form.rounding.value_or(Rounding::Nearest);
   std::array<uint32_t, 4> sources = {};
   for (uint32_t i = 0; i < row.sources; ++i) {
     Type type = form.type();
@@ -143,7 +161,10 @@ uint32_t true_of(Type type, bool packed) {
 
 /// The value of `set` from its predicates; `high` is kNone unless the operands are packed.
 bool Decoder::set_values(const Instruction& instruction, Type type, uint32_t low, uint32_t high) {
-  if (emulator::slot_of(type) != Slot::Narrow) return false;
+  static constexpr std::array kResults = {Type::U32,   Type::S32,  Type::F32,
+                                          Type::U16,   Type::S16,  Type::F16,
+                                          Type::F16x2, Type::BF16, Type::BF16x2};
+  if (std::ranges::find(kResults, type) == kResults.end()) return false;
   const uint32_t yes = true_of(type, high != kNone);
   const auto select = [&](uint32_t value, uint32_t when, uint32_t out) {
     const uint32_t one = constant(value, false), zero = constant(0, false);
@@ -171,6 +192,10 @@ bool Decoder::comparison(const Instruction& instruction, const Form& form) {
   const Type type = form.types.back();
   const std::string name(ptx::name_of(type));
   const std::string ftz = form.ftz ? "ftz." : "";
+  if (form.rounding || form.sat || form.types.size() != (is_set ? 2u : 1u)) return false;
+  const bool combines = form.rest.size() == 2 && is_combination(form.rest[1]);
+  if (form.rest.size() > (combines ? 2u : 1u)) return false;
+  if (instruction.operands.size() != (combines ? 4u : 3u)) return false;
   const auto found = handlers().find("setp." + form.rest[0] + "." + ftz + name);
   if (found == handlers().end()) return false;
   const Row& row = found->second;
@@ -263,7 +288,7 @@ bool Decoder::move(const Instruction& instruction, const Form& form) {
       (bits != 8 && bits != 16 && bits != 32))
     return false;
   const std::string b = slot == Slot::Wide ? "b64" : "b32";
-  if (ptx::byte_size(form.type()) > 8) return false;
+  if (ptx::byte_size(form.type()) > 8 || (pack && unpack) || !form.rest.empty()) return false;
   if (unpack) {
     const uint32_t value = source(from, slot, form.type());
     // Every part is read before any register is written: the source may be among them.

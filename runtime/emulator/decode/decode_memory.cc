@@ -46,7 +46,8 @@ std::vector<Operand> elements_of(const Operand& operand) {
 }
 
 bool decode_param(Decoder& d, const Instruction& in, const Form& form, bool load) {
-  const Operand& where = in.operands[load ? 0 + 1 : 0];
+  if (*type_key(form.type()) == 0) return false;
+  const Operand& where = in.operands[load ? 1 : 0];
   const Operand& base = where.elements.empty() ? where : where.elements[0];
   const ParamSlot* slot = base.kind == Operand::Kind::Variable ? d.param(base.name) : nullptr;
   if (slot == nullptr && !(d.function().is_entry && load)) return false;
@@ -88,17 +89,6 @@ bool decode_param(Decoder& d, const Instruction& in, const Form& form, bool load
   return true;
 }
 
-/// Modifiers that say where or when, which all mean the same access here. Any other is refused.
-bool plain_modifier(const std::string& name) {
-  static constexpr std::array kKnown = {
-      "weak",   "volatile", "relaxed", "acquire", "release", "mmio", "cta", "gpu",
-      "sys",    "cluster",  "global",  "const",   "local",   "nc",   "ca",  "cg",
-      "cs",     "cv",       "lu",      "wb",      "wt",      "v2",   "v4",  "v8",
-      "shared", "param",    "entry",   "func",    "unified", "level"};
-  return std::ranges::find(kKnown, name) != kKnown.end() || name.starts_with("L1::") ||
-         name.starts_with("L2::") || name.starts_with("shared::") || name.starts_with("param::");
-}
-
 /// Addresses of a cluster's shared memory are accessed as generic ones, which may name any block.
 uint32_t generic_of_cluster(Decoder& d, uint32_t base, uint8_t wide) {
   uint32_t whole = base;
@@ -117,7 +107,6 @@ uint32_t generic_of_cluster(Decoder& d, uint32_t base, uint8_t wide) {
 
 bool decode_access(Decoder& d, const Instruction& in, const Form& form, bool load) {
   if (in.operands.size() < 2 || form.types.empty()) return false;
-  if (!std::ranges::all_of(form.rest, plain_modifier)) return false;
   if (form.space == Space::Param) return decode_param(d, in, form, load);
   std::string type = type_key(form.type());
   if (!load && type[0] == 's') type[0] = 'u';

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <span>
+#include <vector>
+
+#include "runtime/emulator/handlers/key.h"
 
 namespace gpuemu::emulator {
 namespace {
@@ -12,6 +15,9 @@ using AddRows = void (*)(Table&);
 Table table_of(std::initializer_list<AddRows> units) {
   Table made;
   for (const AddRows add : units) add(made);
+  std::vector<std::pair<std::string, Row>> canonical;
+  for (const auto& [key, row] : made) canonical.emplace_back(canonical_key(key), row);
+  for (auto& [key, row] : canonical) made.try_emplace(std::move(key), row);
   return made;
 }
 
