@@ -19,14 +19,14 @@ std::optional<Number> hex_float(std::string_view text) {
   if (text.size() != (narrow ? 10u : 18u)) return {};
   const auto bits = digits(text.substr(2), 16);
   if (!bits) return {};
-  return Number{*bits, narrow ? 32u : 64u};
+  return Number{*bits, narrow ? 32u : 64u, false};
 }
 
 std::optional<Number> decimal_float(std::string_view text) {
   double value = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (failure != std::errc{} || end != text.data() + text.size()) return {};
-  return Number{std::bit_cast<uint64_t>(value), 64};
+  return Number{std::bit_cast<uint64_t>(value), 64, false};
 }
 
 constexpr size_t kShownMax = 60;
@@ -38,7 +38,8 @@ std::optional<Number> number_from(std::string_view text) {
   if (kind == 'f' || kind == 'F' || kind == 'd' || kind == 'D') return hex_float(text);
   const bool hex = kind == 'x' || kind == 'X';
   if (!hex && text.find_first_of(".eE") != std::string_view::npos) return decimal_float(text);
-  if (text.back() == 'U' || text.back() == 'u') text.remove_suffix(1);
+  const bool suffix = text.back() == 'U' || text.back() == 'u';
+  if (suffix) text.remove_suffix(1);
   std::optional<uint64_t> value;
   if (hex) {
     value = digits(text.substr(2), 16);
@@ -48,7 +49,7 @@ std::optional<Number> number_from(std::string_view text) {
     value = digits(text, text.size() > 1 && text[0] == '0' ? 8 : 10);
   }
   if (!value) return {};
-  return Number{*value, 0};
+  return Number{*value, 0, suffix || *value >> 63 != 0};
 }
 
 bool Cursor::accept(char punct) {
@@ -87,7 +88,16 @@ Result<uint64_t> Cursor::integer(std::string_view what) {
 
 Result<uint32_t> Cursor::integer_below(uint64_t limit, std::string_view what) {
   const Location where = ahead_.where;
-  const uint64_t value = GPUEMU_TRY(integer(what));
+  return below(GPUEMU_TRY(constant(what)), where, limit, what);
+}
+
+Result<uint32_t> Cursor::count_below(uint64_t limit, std::string_view what) {
+  const Location where = ahead_.where;
+  return below(GPUEMU_TRY(integer(what)), where, limit, what);
+}
+
+Result<uint32_t> Cursor::below(uint64_t value, Location where, uint64_t limit,
+                               std::string_view what) {
   if (value < limit && value <= std::numeric_limits<uint32_t>::max()) {
     return static_cast<uint32_t>(value);
   }

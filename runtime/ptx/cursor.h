@@ -24,6 +24,8 @@ class Cursor {
   }
   /// Whether the token behind peek() is this; only a look at the text's next characters.
   bool next_is(char punct) { return lexer_.blank_then(punct); }
+  /// Whether this character follows peek() without a blank: "<<" is two tokens.
+  bool adjacent(char punct) const { return lexer_.adjacent(punct); }
   bool accept(char punct);
   bool accept_directive(std::string_view text);
 
@@ -32,7 +34,11 @@ class Cursor {
   Result<std::string_view> word(std::string_view what);
   /// An integer with an optional sign, two's complement.
   Result<uint64_t> integer(std::string_view what);
+  /// An integer constant expression, two's complement (constant.h).
+  Result<uint64_t> constant(std::string_view what);
   Result<uint32_t> integer_below(uint64_t limit, std::string_view what);
+  /// A literal, as between angle brackets, where '>' is no operator.
+  Result<uint32_t> count_below(uint64_t limit, std::string_view what);
 
   /// Skips to the closing brace of an opened one, or to the end of the text.
   Status skip_braces(Location opened);
@@ -47,6 +53,8 @@ class Cursor {
   Error located(Location where, const std::string& what) const;
 
  private:
+  Result<uint32_t> below(uint64_t value, Location where, uint64_t limit, std::string_view what);
+
   Lexer lexer_;
   std::string name_;
   Token ahead_;
@@ -56,6 +64,7 @@ class Cursor {
 struct Number {
   uint64_t bits = 0;
   uint32_t float_bits = 0;  ///< 0: an integer.
+  bool is_unsigned = false;
 };
 std::optional<Number> number_from(std::string_view text);
 

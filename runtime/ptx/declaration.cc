@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 
+#include "runtime/ptx/constant.h"
 #include "runtime/ptx/limits.h"
 
 namespace gpuemu::ptx {
@@ -31,7 +32,7 @@ bool is_opaque(std::string_view name) {
 
 Result<uint32_t> parse_align(Cursor& in) {
   const Location where = in.peek().where;
-  const uint64_t align = GPUEMU_TRY(in.integer("the alignment"));
+  const uint64_t align = GPUEMU_TRY(in.constant("the alignment"));
   if (!std::has_single_bit(align) || align > kAlignMax) {
     return in.error_at(where, "alignment {}; expected a power of two up to {}", align, kAlignMax);
   }
@@ -105,7 +106,7 @@ Result<std::vector<Variable>> parse_declarator(Cursor& in, const Declaration& de
   variable.ptr = declaration.ptr;
   uint64_t copies = 0;
   if (in.accept('<')) {
-    copies = GPUEMU_TRY(in.integer_below(kVariableRangeMax + 1, "a count of variables"));
+    copies = GPUEMU_TRY(in.count_below(kVariableRangeMax + 1, "a count of variables"));
     GPUEMU_TRY(in.expect('>', "after the count"));
   }
   while (in.accept('[')) {
@@ -115,7 +116,7 @@ Result<std::vector<Variable>> parse_declarator(Cursor& in, const Declaration& de
     }
     uint64_t dim = 0;
     if (!in.is(']') || !variable.dims.empty())
-      dim = GPUEMU_TRY(in.integer("the size of a dimension"));
+      dim = GPUEMU_TRY(in.constant("the size of a dimension"));
     variable.dims.push_back(dim);
     GPUEMU_TRY(in.expect(']', "after the size of a dimension"));
   }
@@ -216,32 +217,26 @@ class Initialiser {
 
   Status scalar(uint64_t position) {
     if (in_.peek().kind == TokenKind::String) return string(position);
-    if (in_.peek().kind == TokenKind::Word) return symbol(position);
+    if (in_.peek().kind == TokenKind::Word && !starts_constant(in_)) return symbol(position);
     std::byte* to = GPUEMU_TRY(slot(position));
-    const bool negative = in_.accept('-');
-    if (!negative) in_.accept('+');
-    const auto number = in_.peek().kind == TokenKind::Number ? number_from(in_.peek().text)
-                                                             : std::optional<Number>();
-    if (!number) return in_.unexpected("a number, a string or a name in the initialiser");
-    const Location where = in_.take().where;
-    if (in_.is('(')) return masked(position, negative ? 0 : number->bits, where);
-    store(to, pattern(*number, negative));
+    const Location where = in_.peek().where;
+    const Number number =
+        GPUEMU_TRY(parse_constant(in_, "a number, a string or a name in the initialiser"));
+    if (in_.is('(')) return masked(position, number.bits, where);
+    store(to, pattern(number));
     return {};
   }
 
   // A float is converted to the width of the variable; an integer for a float variable likewise.
-  uint64_t pattern(const Number& number, bool negative) const {
+  uint64_t pattern(const Number& number) const {
     const bool wide = variable_.type == Type::F64;
     const bool narrow = variable_.type == Type::F32;
-    if (number.float_bits == 0 && !wide && !narrow) {
-      return negative ? uint64_t{0} - number.bits : number.bits;
-    }
-    const uint64_t sign = negative ? 1 : 0;
-    if (number.float_bits == 32 && !wide) return number.bits ^ (sign << 31);
-    double value = static_cast<double>(number.bits);
+    if (number.float_bits == 0 && !wide && !narrow) return number.bits;
+    if (number.float_bits == 32 && !wide) return number.bits;
+    double value = number.is_unsigned ? static_cast<double>(number.bits)
+                                      : static_cast<double>(std::bit_cast<int64_t>(number.bits));
     if (number.float_bits == 64) value = std::bit_cast<double>(number.bits);
     if (number.float_bits == 32) value = std::bit_cast<float>(static_cast<uint32_t>(number.bits));
-    if (negative) value = -value;
     if (narrow) return std::bit_cast<uint32_t>(static_cast<float>(value));
     return std::bit_cast<uint64_t>(value);
   }
@@ -300,7 +295,7 @@ class Initialiser {
   Status addend(Variable::Relocation& relocation) {
     if (!in_.is('+') && !in_.is('-')) return {};
     in_.accept('+');
-    const uint64_t more = GPUEMU_TRY(in_.integer("an offset in bytes"));
+    const uint64_t more = GPUEMU_TRY(in_.constant("an offset in bytes"));
     relocation.addend = std::bit_cast<int64_t>(std::bit_cast<uint64_t>(relocation.addend) + more);
     return {};
   }

@@ -162,7 +162,7 @@ Status FunctionParser::registers() {
     GPUEMU_TRY(in_.word("the name of a register"));
     uint64_t count = 0;
     if (in_.accept('<')) {
-      count = GPUEMU_TRY(in_.integer_below(kRegistersMax + 1, "a count of registers"));
+      count = GPUEMU_TRY(in_.count_below(kRegistersMax + 1, "a count of registers"));
       GPUEMU_TRY(in_.expect('>', "after the count of registers"));
       if (count == 0) continue;
     }

@@ -67,7 +67,7 @@ class FunctionParser {
   Status call(Instruction& made);
   Result<std::vector<Operand>> call_list();
   Result<Operand> operand(uint32_t depth);
-  Result<Operand> signed_number();
+  Result<Operand> constant();
   Result<Operand> address(uint32_t depth);
   Result<Operand> vector(uint32_t depth);
   Result<Operand> named(bool negated);

@@ -3,6 +3,7 @@
 #include <array>
 #include <bit>
 
+#include "runtime/ptx/constant.h"
 #include "runtime/ptx/function_parser.h"
 #include "runtime/ptx/limits.h"
 #include "runtime/ptx/special.h"
@@ -114,45 +115,23 @@ Result<Operand> FunctionParser::operand(uint32_t depth) {
                         kOperandDepthMax);
   }
   const Token& token = in_.peek();
+  if (starts_constant(in_)) return constant();
   if (token.kind == TokenKind::Word) return named(false);
-  if (token.kind == TokenKind::Number) return signed_number();
-  if (token.kind == TokenKind::Punct) {
-    switch (token.punct) {
-      case '[':
-        return address(depth);
-      case '{':
-        return vector(depth);
-      case '-':
-      case '+':
-        return signed_number();
-      case '!':
-        in_.take();
-        return named(true);
-      default:
-        break;
-    }
-  }
-  return in_.unexpected("an operand");
+  if (in_.is('[')) return address(depth);
+  if (in_.is('{')) return vector(depth);
+  if (!in_.accept('!')) return in_.unexpected("an operand");
+  if (in_.peek().kind == TokenKind::Word && !starts_constant(in_)) return named(true);
+  Operand made = GPUEMU_TRY(constant());
+  made.bits = made.bits == 0 ? 1 : 0;
+  return made;
 }
 
-Result<Operand> FunctionParser::signed_number() {
-  const bool negative = in_.accept('-');
-  if (!negative) in_.accept('+');
-  const Token token = in_.peek();
-  const auto number =
-      token.kind == TokenKind::Number ? number_from(token.text) : std::optional<Number>();
-  if (!number) return in_.unexpected("a number of at most 64 bits");
-  in_.take();
+Result<Operand> FunctionParser::constant() {
+  const Number number = GPUEMU_TRY(parse_constant(in_, "a number of at most 64 bits"));
   Operand made;
-  made.bits = number->bits;
-  made.float_bits = number->float_bits;
-  made.kind = number->float_bits == 0 ? Operand::Kind::Integer : Operand::Kind::Float;
-  if (!negative) return made;
-  if (number->float_bits == 0) {
-    made.bits = uint64_t{0} - made.bits;
-  } else {
-    made.bits ^= uint64_t{1} << (number->float_bits - 1);
-  }
+  made.bits = number.bits;
+  made.float_bits = number.float_bits;
+  made.kind = number.float_bits == 0 ? Operand::Kind::Integer : Operand::Kind::Float;
   return made;
 }
 
@@ -189,7 +168,7 @@ Result<Operand> FunctionParser::vector(uint32_t depth) {
 
 Result<int64_t> FunctionParser::offset() {
   if (in_.is('+')) in_.take();
-  return std::bit_cast<int64_t>(GPUEMU_TRY(in_.integer("an offset in bytes")));
+  return std::bit_cast<int64_t>(GPUEMU_TRY(in_.constant("an offset in bytes")));
 }
 
 // A name, name+offset or the pair p|q.
@@ -262,11 +241,6 @@ Result<Operand> FunctionParser::undeclared(const Token& name) {
   if (is_special_register(name.text)) {
     made.kind = Operand::Kind::Special;
     made.name = name.text;
-    return made;
-  }
-  if (name.text == "WARP_SZ") {
-    made.kind = Operand::Kind::Integer;
-    made.bits = 32;
     return made;
   }
   const size_t dot = name.text.rfind('.');

@@ -69,7 +69,7 @@ size_t Lexer::number_end(size_t position) const {
     const char after = at(position + 1);
     if (decimal && (c == 'e' || c == 'E') && (after == '+' || after == '-')) {
       ++position;
-    } else if (!is_word(c) && !(decimal && c == '.' && is_digit(after))) {
+    } else if ((!is_word(c) || c == '%') && !(decimal && c == '.' && is_digit(after))) {
       return position;
     }
   }

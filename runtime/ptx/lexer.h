@@ -34,6 +34,8 @@ class Lexer {
   Token next();
   /// Whether the next token is this character, and not two of it.
   bool blank_then(char punct);
+  /// Whether this character follows the last token at once.
+  bool adjacent(char c) const { return at(position_) == c; }
   /// Drops the rest of the current line, for line-oriented remains of old compilers.
   void skip_line();
 

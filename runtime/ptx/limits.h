@@ -25,6 +25,8 @@ inline constexpr size_t kDimensionsMax = 8;
 inline constexpr uint32_t kOperandDepthMax = 4;
 /// Variables and parameters of a module, about 250 bytes each: CUB's largest has some thousands.
 inline constexpr uint64_t kVariablesMax = 1u << 18;
+/// Nested constant expressions: compilers write none, people two or three.
+inline constexpr uint32_t kExpressionDepthMax = 64;
 /// Names that one `name<N>` declaration of variables makes.
 inline constexpr uint64_t kVariableRangeMax = 1u << 16;
 /// Largest alignment: ptxas takes no more for any space.

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "runtime/ptx/opcode.h"
+#include "runtime/ptx/operand_types.h"
 
 namespace gpuemu::ptx {
 namespace {
@@ -57,9 +58,50 @@ class Verifier {
     }
     const OpcodeRow* row = find_opcode(instruction.family);
     const size_t count = instruction.operands.size();
-    if (row == nullptr || (count >= row->operands_min && count <= row->operands_max)) return {};
-    return in_.error_at(instruction.where, "'{}' has {} operands; expected {} to {}",
-                        instruction.spelling(), count, row->operands_min, row->operands_max);
+    if (row != nullptr && (count < row->operands_min || count > row->operands_max)) {
+      return in_.error_at(instruction.where, "'{}' has {} operands; expected {} to {}",
+                          instruction.spelling(), count, row->operands_min, row->operands_max);
+    }
+    for (size_t i = 0; i < count; ++i) {
+      const Operand& operand = instruction.operands[i];
+      const bool pair = operand.kind == Operand::Kind::PredPair;
+      GPUEMU_TRY(check_type(function, instruction, pair ? operand.elements[0] : operand,
+                            operand_type(instruction, i, false)));
+      if (!pair) continue;
+      GPUEMU_TRY(check_type(function, instruction, operand.elements[1],
+                            operand_type(instruction, i, true)));
+    }
+    return {};
+  }
+
+  /// Registers are bits: their size counts, and whether they are predicates.
+  Status check_type(const Function& function, const Instruction& instruction,
+                    const Operand& operand, OperandType expected) const {
+    using Kind = Operand::Kind;
+    if (expected.type == Type::None) return {};
+    if (operand.kind == Kind::Vector) {
+      for (const Operand& element : operand.elements)
+        GPUEMU_TRY(check_type(function, instruction, element, expected));
+      return {};
+    }
+    const uint32_t wanted = byte_size(expected.type);
+    if (operand.kind == Kind::Float && wanted < 4) {
+      return in_.error_at(instruction.where,
+                          "a float literal in '{}', whose operand has {} bits; expected its bits "
+                          "as an integer",
+                          instruction.text(), 8 * wanted);
+    }
+    if (operand.kind != Kind::Register) return {};
+    const Register& given = function.registers[operand.reg];
+    // %r1.b0 is a part of a register, which only some instructions know.
+    if (operand.name.size() > given.name.size()) return {};
+    const bool predicate = given.type == Type::Pred;
+    const uint32_t bytes = byte_size(given.type);
+    const bool fits = bytes == wanted || (expected.may_be_wider && bytes > wanted);
+    if (fits && predicate == (expected.type == Type::Pred)) return {};
+    return in_.error_at(instruction.where, "register '{}' of .{} in '{}'; expected one of .{}{}",
+                        given.name, name_of(given.type), instruction.text(), name_of(expected.type),
+                        expected.may_be_wider ? " or wider" : "");
   }
 
   Status check(const Function& function, const Instruction& instruction,

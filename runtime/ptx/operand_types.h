@@ -1,0 +1,16 @@
+// Which type each operand of an instruction has, where the instruction alone says it.
+#pragma once
+
+#include "runtime/ptx/module.h"
+
+namespace gpuemu::ptx {
+
+struct OperandType {
+  Type type = Type::None;     ///< None: not known here, any register goes.
+  bool may_be_wider = false;  ///< ld, st and cvt take registers that are wider than the type.
+};
+
+/// Of operand `index`; of the second register of p|q when `second`.
+OperandType operand_type(const Instruction& instruction, size_t index, bool second);
+
+}  // namespace gpuemu::ptx
