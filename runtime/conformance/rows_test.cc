@@ -140,6 +140,39 @@ INSTANTIATE_TEST_SUITE_P(Rows, PtxRows,
                                           testing::ValuesIn(row_files())),
                          test_name);
 
+/// Forms whose results on the chip are known by checksum (chip_test.cc).
+constexpr std::string_view kMeasured[] = {
+#define CHIP_FORM(inputs, operand_bits, result_bits, checksum, text) text,
+#include "runtime/conformance/chip_forms.def"
+#undef CHIP_FORM
+};
+
+/// The key of each instruction of a text such as "{.reg .b16 %h; cvt.rn.f16.f32 %h, %a; ...}".
+void add_opcodes(std::string_view text, std::set<std::string>& keys) {
+  while (!text.empty()) {
+    const size_t end = std::min(text.find_first_of(";{}"), text.size());
+    std::string_view statement = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    statement.remove_prefix(std::min(statement.find_first_not_of(' '), statement.size()));
+    if (statement.empty() || statement[0] == '.') continue;
+    std::string_view opcode = statement.substr(0, statement.find(' '));
+    ptx::Instruction made;
+    made.family = opcode.substr(0, opcode.find('.'));
+    while (opcode.find('.') != std::string_view::npos) {
+      opcode.remove_prefix(opcode.find('.') + 1);
+      made.modifiers.emplace_back(opcode.substr(0, opcode.find('.')));
+    }
+    keys.insert(emulator::Form(made).key);
+  }
+}
+
+/// Rows that no text reaches: the second half of a packed comparison, and flushing bf16 forms,
+/// which the templates make beside those of f16 and PTX has for ex2 alone.
+bool is_no_ptx(std::string_view key) {
+  const bool flushing = key.find(".ftz.") != key.npos && key.find(".bf16") != key.npos;
+  return key.find(".high.") != key.npos || (flushing && !key.starts_with("ex2."));
+}
+
 TEST(PtxRowFiles, HoldEveryEntryOfTheTableOfMeanings) {
   std::set<std::string> told;
   for (const std::string& name : row_files()) {
@@ -151,12 +184,13 @@ TEST(PtxRowFiles, HoldEveryEntryOfTheTableOfMeanings) {
       for (const ptx::Instruction& instruction : function.body)
         told.insert(emulator::Form(instruction).key);
   }
+  for (const std::string_view text : kMeasured) add_opcodes(text, told);
   size_t untold = 0;
   for (const auto& [key, row] : emulator::handlers()) {
     // Loads and stores are told by their own spelling, which says more than the key.
     if (key.starts_with("ld.") || key.starts_with("st.") || key != emulator::canonical_key(key))
       continue;
-    if (told.contains(key) || key.ends_with(".high")) continue;
+    if (told.contains(key) || is_no_ptx(key)) continue;
     if (++untold <= 40) ADD_FAILURE() << "no row tells what " << key << " does";
   }
   EXPECT_EQ(untold, 0u);

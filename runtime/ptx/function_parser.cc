@@ -284,7 +284,15 @@ Status FunctionParser::table(const Token& name) {
   }
   std::vector<std::string>& targets = function_.branch_targets[std::string(name.text)];
   do {
-    targets.emplace_back(GPUEMU_TRY(in_.word("a target")));
+    const std::string target(GPUEMU_TRY(in_.word("a target")));
+    if (!in_.accept('<')) {
+      targets.push_back(target);
+      continue;
+    }
+    // L<4> stands for L0, L1, L2, L3.
+    const uint32_t count = GPUEMU_TRY(in_.count_below(kVariableRangeMax + 1, "a count of labels"));
+    GPUEMU_TRY(in_.expect('>', "after the count of labels"));
+    for (uint32_t i = 0; i < count; ++i) targets.push_back(target + std::to_string(i));
   } while (in_.accept(','));
   if (kind == ".branchtargets") {
     pending_tables_.push_back({std::string(name.text), symbols_.current(), name.where});

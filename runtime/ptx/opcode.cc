@@ -15,6 +15,8 @@ static_assert(std::ranges::is_sorted(kRows, {}, &OpcodeRow::family));
 
 }  // namespace
 
+std::span<const OpcodeRow> opcode_rows() { return kRows; }
+
 const OpcodeRow* find_opcode(std::string_view family) {
   const auto found = std::ranges::lower_bound(kRows, family, {}, &OpcodeRow::family);
   return found != kRows.end() && found->family == family ? &*found : nullptr;

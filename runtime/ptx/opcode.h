@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace gpuemu::ptx {
@@ -29,6 +30,8 @@ struct OpcodeRow {
   OpcodeClass what = OpcodeClass::Misc;
 };
 
+/// All families, sorted.
+std::span<const OpcodeRow> opcode_rows();
 /// Null for a family that the table does not have.
 const OpcodeRow* find_opcode(std::string_view family);
 

@@ -139,6 +139,30 @@ TEST(PtxParse, ReadsBranchTablesAndIndirectCalls) {
   EXPECT_EQ(analyse(f).blocks[0].successors, (std::vector<uint32_t>{1, 2}));
 }
 
+TEST(PtxParse, ReadsRangesOfBranchTargets) {
+  const Function f = body_of(
+      ".reg .b32 %r; ts: .branchtargets L<2>, last; brx.idx.uni %r, ts; L0: ret; L1: ret; last: "
+      "ret;");
+  EXPECT_EQ(f.branch_targets.at("ts"), (std::vector<std::string>{"L0", "L1", "last"}));
+  EXPECT_FALSE(parse_body(".reg .b32 %r; ts: .branchtargets L<3>; brx.idx %r, ts; L0: L1: ret;"));
+}
+
+TEST(PtxParse, ReadsWhatCompilersWriteAroundCode) {
+  const auto module = parse_items(
+      ".pragma \"nounroll\";\n.file 1 \"a.cu\", 1700000000, 1234\n"
+      ".visible .func (.param .b32 r) f(.param .b32 a) .noreturn ;\n"
+      ".func (.param .b32 r) g(.param .b32 a)\n{ .reg.b32 x; trap; }\n.alias h, g;\n"
+      ".weak .entry k() .maxntid 128 .minnctapersm 2 .maxclusterrank 8 .blocksareclusters\n"
+      ".pragma \"nounroll\" { .pragma \"unroll 4\"; .loc 1 2 3, function_name $L__info_string0, "
+      "inlined_at 1 7 1\n ret; }\n"
+      ".section .debug_abbrev { .b8 1,17,1\n .b8 37\n .b64 .debug_line, L1+4\n }\n"
+      ".section .debug_str { $L__info_string0: .b8 102,0 }\n");
+  ASSERT_TRUE(module) << module.error().message;
+  EXPECT_NE(module->find("h"), nullptr);
+  EXPECT_TRUE(module->find("f")->noreturn);
+  EXPECT_EQ(module->find("k")->minnctapersm, 2u);
+}
+
 TEST(PtxParse, ReadsLaunchBounds) {
   const auto module = parse_items(
       ".entry k(.param .u64 .ptr .global .align 16 a, .param .align 4 .b8 s[12]) .explicitcluster\n"

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "common/base/files.h"
+#include "tools/ptx_census/coverage.h"
 #include "tools/ptx_census/report.h"
 
 namespace gpuemu::census {
@@ -18,9 +19,14 @@ struct Options {
   std::vector<std::string> paths;
   std::string format = "text";
   bool missing_only = false;
+  bool coverage = false;
 };
 
 int run(const Options& options) {
+  if (options.coverage) {
+    std::cout << coverage_page();
+    return kComplete;
+  }
   const auto files = find_texts({options.paths.begin(), options.paths.end()});
   if (!files) {
     std::cerr << "gpuemu-ptx-census: " << files.error().message << '\n';
@@ -54,8 +60,10 @@ int main(int argc, char** argv) {
       "Exit code: 0 all are executed, 1 something is missing or does not parse, 2 wrong usage.",
       "gpuemu-ptx-census");
   gpuemu::census::Options options;
-  app.add_option("paths", options.paths, "Files, or folders that are searched for *.ptx")
-      ->required();
+  auto* paths =
+      app.add_option("paths", options.paths, "Files, or folders that are searched for *.ptx");
+  app.add_flag("--coverage", options.coverage, "Write docs/ptx-coverage.md to standard output")
+      ->excludes(paths);
   app.add_option("--format", options.format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
@@ -65,6 +73,10 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& wrong) {
     const int code = app.exit(wrong);
     return code == 0 ? 0 : gpuemu::census::kUsage;
+  }
+  if (!options.coverage && options.paths.empty()) {
+    std::cerr << "gpuemu-ptx-census: name files or folders; --help says more\n";
+    return gpuemu::census::kUsage;
   }
   return gpuemu::census::run(options);
 }

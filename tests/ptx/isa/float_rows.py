@@ -6,6 +6,7 @@ from .floats import BF16, F16, F32, F64, INF, NAN
 from .table import File, edges
 
 MODES = ("rn", "rz", "rm", "rp")
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan")
 
 
 def canonical(fmt, meaning):
@@ -89,7 +90,7 @@ def minmax_forms(f, name, ftz):
 
 def comparisons(f, fmt):
     t = fmt.name
-    for name in ("eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"):
+    for name in COMPARISONS:
         f.row(f"setp.{name}.{t}", ["pred"], [t, t], lambda a, b, n=name: int(floats.compare(fmt, n, a, b)), count=20)
         if fmt is F64:
             continue
@@ -163,10 +164,12 @@ def halves(f, fmt, only=None):
         both(f"neg{ftz}", 1, number(lambda a: a ^ fmt.sign))
         both(f"abs{ftz}", 1, number(lambda a: a & ~fmt.sign))
     comparisons(f, fmt)
-    for name in ("lt", "neu", "num"):
-        f.row(f"setp.{name}.{packed}", ["pred", "pred"], [packed, packed],
-              lambda a, b, n=name: [int(floats.compare(fmt, n, a >> s & 0xFFFF, b >> s & 0xFFFF)) for s in (0, 16)],
-              f"setp.{name}.{packed} %d|%e, %a, %b;")
+    for name in COMPARISONS:
+        for ftz in flushes:
+            took = fmt.flush if ftz else (lambda b: b)
+            f.row(f"setp.{name}{ftz}.{packed}", ["pred", "pred"], [packed, packed],
+                  lambda a, b, n=name, t=took: [int(floats.compare(fmt, n, t(a >> s & 0xFFFF), t(b >> s & 0xFFFF))) for s in (0, 16)],
+                  f"setp.{name}{ftz}.{packed} %d|%e, %a, %b;")
     one = fmt.round(False, Fraction(1))
     ex2 = {fmt.inf: fmt.inf, fmt.inf | fmt.sign: 0, 0: one, fmt.sign: one, fmt.nan: fmt.nan}
     tanh = {fmt.inf: one, fmt.inf | fmt.sign: one | fmt.sign, 0: 0, fmt.sign: fmt.sign, fmt.nan: fmt.nan}

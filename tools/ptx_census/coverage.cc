@@ -1,0 +1,157 @@
+#include "tools/ptx_census/coverage.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "runtime/emulator/decode/modifiers.h"
+#include "runtime/emulator/handlers/handlers.h"
+#include "runtime/ptx/opcode.h"
+
+namespace gpuemu::census {
+namespace {
+
+constexpr std::string_view kIntroduction = R"(# PTX coverage
+
+What the emulator executes, as its tables have it; `gpuemu-ptx-census --coverage` writes this page, and a test
+fails when it is out of date. `gpuemu-ptx-census FOLDER` says the same of your own PTX: every opcode with its
+modifiers, how often it occurs, whether it is executed, and one place for each that is not.
+
+- Modifiers may stand in any order. Alternatives are separated by `|`, and `?` marks what may be left out.
+- `.rnd` is one of `.rn .rz .rm .rp`; forms without it round to the nearest where anything is rounded.
+- Anything that is not here is refused: the module loads, and a thread that comes to the instruction ends the
+  launch with the finding `unsupported_instruction`, which names the instruction, its line and the source line.
+- Registers are bits: `.b32`, `.u32`, `.s32` and `.f32` registers go for each other, another size is an error
+  with line and column when the module is loaded.
+- Any `.version` and `.target` is taken.
+- Of the functions that a driver supplies there are `vprintf` and `__assertfail`; calls of others, `malloc` and
+  `free` among them, are refused like an instruction.
+)";
+
+struct Group {
+  std::string_view title;
+  ptx::OpcodeClass what;
+};
+constexpr Group kGroups[] = {{"Arithmetic", ptx::OpcodeClass::Arithmetic},
+                             {"Comparison and selection", ptx::OpcodeClass::Compare},
+                             {"Logic and bits", ptx::OpcodeClass::Logic},
+                             {"Conversion and moves", ptx::OpcodeClass::Convert},
+                             {"Memory", ptx::OpcodeClass::Memory},
+                             {"Atomics", ptx::OpcodeClass::Atomic},
+                             {"Control flow", ptx::OpcodeClass::Control},
+                             {"Between lanes", ptx::OpcodeClass::Warp},
+                             {"Barriers and fences", ptx::OpcodeClass::Barrier},
+                             {"Matrices", ptx::OpcodeClass::Matrix},
+                             {"Asynchronous copies", ptx::OpcodeClass::Async},
+                             {"Textures and surfaces", ptx::OpcodeClass::Texture},
+                             {"Other", ptx::OpcodeClass::Misc}};
+
+/// Modifiers to the types that they go with.
+using Forms = std::map<std::string, std::set<std::string>>;
+
+bool is_modifier(std::string_view word) {
+  return emulator::canonical_key(fmt::format("x.b32.{}", word)) != fmt::format("x.b32.{}", word);
+}
+
+/// The rows of the tables of meanings, by family.
+std::map<std::string, Forms> meanings() {
+  std::map<std::string, Forms> all;
+  for (const auto& [key, row] : emulator::handlers()) {
+    if (key != emulator::canonical_key(key)) continue;
+    const size_t dot = std::min(key.find('.'), key.size());
+    std::string modifiers, types;
+    for (size_t at = dot; at < key.size();) {
+      const size_t end = std::min(key.find('.', at + 1), key.size());
+      const std::string word = key.substr(at, end - at);
+      (is_modifier(word.substr(1)) ? modifiers : types) += word;
+      at = end;
+    }
+    if (row.rounded != nullptr) modifiers = ".rnd" + modifiers;
+    all[key.substr(0, dot)][modifiers].insert(types);
+  }
+  // The second half of a packed comparison is a row of its own, and no form.
+  for (auto& [family, forms] : all)
+    std::erase_if(forms,
+                  [](const auto& form) { return form.first.find(".high") != std::string::npos; });
+  return all;
+}
+
+std::string joined(const std::set<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out.append(out.empty() ? "" : " ").append(word);
+  return out;
+}
+
+/// Forms with the same types in one line.
+std::string lines_of(const std::string& family, const Forms& forms) {
+  std::map<std::string, std::vector<std::string>> by_types;
+  for (const auto& [modifiers, types] : forms)
+    by_types[joined(types)].push_back(modifiers.empty() ? "(none)" : "`" + modifiers + "`");
+  std::string out;
+  for (const auto& [types, modifiers] : by_types)
+    out += fmt::format("| `{}` | {} | `{}` |\n", family, fmt::join(modifiers, " "), types);
+  return out;
+}
+
+/// "sync? a|b b32" with the bars that a table's cell cannot have.
+std::string cell(std::string_view form) {
+  std::string out;
+  for (const char c : form) {
+    if (c == '|') out += '\\';
+    if (c != ' ' || (!out.empty() && out.back() != ' ')) out += c;
+  }
+  while (!out.empty() && out.back() == ' ') out.pop_back();
+  return out.empty() ? "(none)" : "`" + out + "`";
+}
+
+std::string hand_decoded(const std::string& family) {
+  std::string out;
+  for (const emulator::FormRow& row : emulator::form_rows()) {
+    const std::string_view of = row.family.substr(0, row.family.find('.'));
+    if (of == family) out += fmt::format("| `{}` | {} | |\n", family, cell(row.modifiers));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string coverage_page() {
+  const std::map<std::string, Forms> table = meanings();
+  std::string out(kIntroduction);
+  std::string refused;
+  std::set<std::string> listed;
+  const auto family_lines = [&](const std::string& family) {
+    listed.insert(family);
+    const std::string by_hand = hand_decoded(family);
+    const auto found = table.find(family);
+    // Loads and stores stand in both: their rows are how, not what.
+    const bool both = found != table.end() && family != "ld" && family != "st";
+    return by_hand + (both ? lines_of(family, found->second) : "");
+  };
+  for (const Group& group : kGroups) {
+    std::string lines;
+    for (const ptx::OpcodeRow& row : ptx::opcode_rows()) {
+      if (row.what != group.what) continue;
+      const std::string some = family_lines(std::string(row.family));
+      lines += some;
+      if (some.empty()) refused += fmt::format(" `{}`", row.family);
+    }
+    if (!lines.empty())
+      out += fmt::format("\n## {}\n\n| family | modifiers | types |\n| --- | --- | --- |\n{}",
+                         group.title, lines);
+  }
+  std::string video;
+  for (const auto& [family, forms] : table)
+    if (!listed.contains(family)) video += lines_of(family, forms);
+  if (!video.empty())
+    out +=
+        "\n## Packed video instructions\n\n| family | modifiers | types |\n| --- | --- | --- |\n" +
+        video;
+  out += "\n## Refused\n\nKnown families of which no form is executed:" + refused + ".\n";
+  return out;
+}
+
+}  // namespace gpuemu::census
