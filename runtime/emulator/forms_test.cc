@@ -17,12 +17,12 @@ LaunchReport run(const std::string& body) {
 TEST(Forms, ThoseThatDoNotExistAreRefusedAndNotGuessed) {
   for (const char* body :
        {"shfl.sync.sideways.b32 %r5, %r1, 1, 31, -1;", "shfl.sync.b32 %r5, %r1, 1, 31, -1;",
-        "add.rz.s32 %r5, %r1, %r1;", "add.wide.u32 %r5, %r1, %r1;", "mov.v2.u32 %r5, %r1;",
-        "setp.lt.foo.s32 %p1, %r1, 3, %p2;", "setp.lt.s32.sat %p1, %r1, 3;", "bar.sync.slow 0;",
-        "vote.sync.most.pred %p1, %p2, -1;", "fence.sc.moon;", "mov.u32 %r5, %pm0;",
-        "add.cc.f32 %r5, %r1, %r1;", "vadd4.s32.s32.s32 %r5, %r1.b0, %r1, %r1;",
-        "ld.shared.b32.fast %r5, [%r3];", "redux.sync.min.b32 %r5, %r1, -1;",
-        "atom.shared.and.f32 %r5, [%r3], %r1;", "mov.b32 {%r5, %r6, %r7}, %r1;"}) {
+        "add.rz.s32 %r5, %r1, %r1;", "mov.v2.u32 %r5, %r1;", "setp.lt.foo.s32 %p1, %r1, 3, %p2;",
+        "setp.lt.s32.sat %p1, %r1, 3;", "bar.sync.slow 0;", "vote.sync.most.pred %p1, %p2, -1;",
+        "fence.sc.moon;", "mov.u32 %r5, %pm0;", "add.cc.f32 %r5, %r1, %r1;",
+        "vadd4.s32.s32.s32 %r5, %r1.b0, %r1, %r1;", "ld.shared.b32.fast %r5, [%r3];",
+        "redux.sync.min.b32 %r5, %r1, -1;", "atom.shared.and.f32 %r5, [%r3], %r1;",
+        "mov.b32 {%r5, %r6, %r7}, %r1;"}) {
     const LaunchReport report = run(body);
     ASSERT_EQ(report.findings.size(), 1u) << body;
     EXPECT_EQ(report.findings[0].kind, "unsupported_instruction") << body;

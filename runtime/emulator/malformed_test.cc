@@ -27,7 +27,6 @@ INSTANTIATE_TEST_SUITE_P(Forms, Malformed,
                          testing::Values("cvt.rz %r1, %r2;", "setp.lt.foo.f32 %p, %f1, %f2, %q;",
                                          "mov.b32 {%h1, %h2, %h3}, %r1;", "mov.b64 %d1, {%p, %q};",
                                          "bar.warp.sync;", "bar.red.popc.u32 %r1, 0;",
-                                         "add.u64 %d1, %p, %d2;", "add.u32 %p, %r1, %r2;",
                                          "ld.param.v2.u32 %r1, [%d1];",
                                          "cp.async.ca.shared.global [s], [%d1], 200;",
                                          "t: .calltargets g; brx.idx %r1, t;"));

@@ -91,6 +91,8 @@ TEST(PtxVerify, RefusesRegistersOfTheWrongSizeWithTheirPlace) {
   EXPECT_EQ(error_of("mul.f32 r1, r2, d1;"),
             "t:6:1: register 'd1' of .b64 in 'mul.f32 r1, r2, d1'; expected one of .f32");
   for (const char* wrong : {"add.s32 d1, r1, r2;",
+                            "add.u64 d1, p, d2;",
+                            "add.u32 p, r1, r2;",
                             "mul.wide.u32 r1, r2, r3;",
                             "mad.wide.s32 d1, r1, r2, r3;",
                             "shl.b64 d1, d2, d3;",
