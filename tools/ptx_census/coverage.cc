@@ -9,6 +9,7 @@
 
 #include "runtime/emulator/decode/modifiers.h"
 #include "runtime/emulator/handlers/handlers.h"
+#include "runtime/emulator/handlers/key.h"
 #include "runtime/ptx/opcode.h"
 
 namespace gpuemu::census {
