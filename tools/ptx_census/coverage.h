@@ -1,4 +1,4 @@
-// The page docs/ptx-coverage.md: what the decoder's tables say.
+// A page of what the emulator executes, by family: what the decoder's tables say.
 #pragma once
 
 #include <string>

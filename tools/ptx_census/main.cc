@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
   gpuemu::census::Options options;
   auto* paths =
       app.add_option("paths", options.paths, "Files, or folders that are searched for *.ptx");
-  app.add_flag("--coverage", options.coverage, "Write docs/ptx-coverage.md to standard output")
+  app.add_flag("--coverage", options.coverage, "Write what the emulator executes, as Markdown")
       ->excludes(paths);
   app.add_option("--format", options.format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
