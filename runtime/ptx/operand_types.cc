@@ -132,7 +132,7 @@ OperandType operand_type(const Instruction& instruction, size_t index, bool seco
     case Shape::Compare:
       return {index == 0 || index == 3 || second ? Type::Pred : first};
     case Shape::Set:
-      return {index == 3 ? Type::Pred : index == 0 ? first : last};
+      return {index == 3 ? Type::Pred : index == 0 ? first : last, index == 0};
     case Shape::Convert:
       if (types.count != 2 || operands != 2) return {};
       return {index == 0 ? first : last, true};
