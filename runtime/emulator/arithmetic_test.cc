@@ -257,7 +257,11 @@ TEST(Halves, SetGivesOneOrAllBits) {
   };
   EXPECT_EQ(set("f16x2.f16x2"), 0x3c000000u);
   EXPECT_EQ(set("u32.f16x2"), 0xffff0000u);
-  EXPECT_EQ(set("f16.f16"), 0u);
+  EXPECT_EQ((evaluate<uint32_t, uint32_t>(
+                "{ .reg .b16 x, y, z; cvt.u16.u32 x, %a; cvt.u16.u32 y, %b; set.gt.f16.f16 z, x, "
+                "y; cvt.u32.u16 %d, z; }",
+                a, b))[0],
+            0u);
   EXPECT_EQ(set("f32.s32"), 0x3f800000u);
 }
 

@@ -17,9 +17,13 @@ def canonical(fmt, meaning):
     return told
 
 
-def with_modifiers(fmt, meaning, ftz, sat):
+def with_modifiers(fmt, meaning, ftz, sat, cut=None):
+    """`cut` computes the same rounded toward zero: the chip flushes what is subnormal before it is rounded."""
     def told(*bits):
-        got = meaning(*(fmt.flush(b) for b in bits)) if ftz else meaning(*bits)
+        bits = [fmt.flush(b) for b in bits] if ftz else bits
+        got = meaning(*bits)
+        if ftz and cut and cut(*bits) & fmt.inf == 0:
+            got = got & fmt.sign
         got = floats.saturate(fmt, got) if sat and got is not None else got
         return fmt.flush(got) if ftz and got is not None else got
     return canonical(fmt, told)
@@ -37,15 +41,16 @@ def arithmetic(f, fmt):
         for mode in MODES:
             for ftz in ("", ".ftz") if t == "f32" else ("",):
                 for sat in ("", ".sat") if t == "f32" and name in ("add", "sub", "mul", "fma", "mad") else ("",):
-                    full = with_modifiers(fmt, lambda *b, m=mode, g=meaning: g(fmt, *b, m), ftz, sat)
-                    # The sticky rounding: the exact sum decides, so flushing happens on what is rounded.
+                    full = with_modifiers(fmt, lambda *b, m=mode, g=meaning: g(fmt, *b, m), ftz, sat,
+                                          lambda *b, g=meaning: g(fmt, *b, "rz"))
                     f.row(f"{name}.{mode}{ftz}{sat}.{t}", [t], [t] * count, full, count=18 if mode == "rn" else 12)
     if fmt is F32:
         # Products that round up to the least normal number: what is flushed?
         near = [[0x3F7FFFFF, 0x00800000], [0x3F7FFFFE, 0x00800000], [0x3F7FFFFF, 0x80800000], [0x3F000001, 0x00FFFFFE]]
         for mode in MODES:
             f.row(f"mul.{mode}.ftz.f32 near the least normal", [t], [t, t],
-                  with_modifiers(fmt, lambda a, b, m=mode: floats.mul(fmt, a, b, m), True, False), f"mul.{mode}.ftz.f32 %d, %a, %b;", cases=near)
+                  with_modifiers(fmt, lambda a, b, m=mode: floats.mul(fmt, a, b, m), True, False,
+                                 lambda a, b: floats.mul(fmt, a, b, "rz")), f"mul.{mode}.ftz.f32 %d, %a, %b;", cases=near)
     for name in ("add", "sub", "mul"):
         f.row(f"{name}.{t}", [t], [t, t], with_modifiers(fmt, lambda a, b, g=plain()[name][1]: g(fmt, a, b, "rn"), "", ""))
     half = fmt.sign
