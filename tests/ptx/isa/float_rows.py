@@ -18,7 +18,7 @@ def canonical(fmt, meaning):
 
 
 def with_modifiers(fmt, meaning, ftz, sat, cut=None):
-    """`cut` computes the same rounded toward zero: the chip flushes what is subnormal before it is rounded."""
+    """`cut` rounds as if exponents had no lower bound: the chip flushes what is below the least normal number then."""
     def told(*bits):
         bits = [fmt.flush(b) for b in bits] if ftz else bits
         got = meaning(*bits)
@@ -42,7 +42,7 @@ def arithmetic(f, fmt):
             for ftz in ("", ".ftz") if t == "f32" else ("",):
                 for sat in ("", ".sat") if t == "f32" and name in ("add", "sub", "mul", "fma", "mad") else ("",):
                     full = with_modifiers(fmt, lambda *b, m=mode, g=meaning: g(fmt, *b, m), ftz, sat,
-                                          lambda *b, g=meaning: g(fmt, *b, "rz"))
+                                          (lambda *b, m=mode, g=meaning: g(floats.F32_UNBOUNDED, *b, m)) if ftz else None)
                     f.row(f"{name}.{mode}{ftz}{sat}.{t}", [t], [t] * count, full, count=18 if mode == "rn" else 12)
     if fmt is F32:
         # Products that round up to the least normal number: what is flushed?
@@ -50,7 +50,7 @@ def arithmetic(f, fmt):
         for mode in MODES:
             f.row(f"mul.{mode}.ftz.f32 near the least normal", [t], [t, t],
                   with_modifiers(fmt, lambda a, b, m=mode: floats.mul(fmt, a, b, m), True, False,
-                                 lambda a, b: floats.mul(fmt, a, b, "rz")), f"mul.{mode}.ftz.f32 %d, %a, %b;", cases=near)
+                                 lambda a, b, m=mode: floats.mul(floats.F32_UNBOUNDED, a, b, m)), f"mul.{mode}.ftz.f32 %d, %a, %b;", cases=near)
     for name in ("add", "sub", "mul"):
         f.row(f"{name}.{t}", [t], [t, t], with_modifiers(fmt, lambda a, b, g=plain()[name][1]: g(fmt, a, b, "rn"), "", ""))
     half = fmt.sign

@@ -57,6 +57,20 @@ class Format:
         return bits & self.sign if bits & self.inf == 0 else bits
 
 
+class Unbounded(Format):
+    """A format whose exponent has no lower bound: tells whether a rounded value is below the least normal number."""
+
+    def round(self, negative, size, mode="rn"):
+        if size in (NAN, INF, 0):
+            return super().round(negative, size, mode)
+        unit = Fraction(2) ** (_log2(Fraction(size)) - self.fraction)
+        down = size // unit * unit
+        coarse = down if down == size else super().round(negative, size / unit * self.least * (1 << self.fraction), mode)
+        if down != size:
+            coarse = Format.value(self, coarse)[1] / (self.least * (1 << self.fraction)) * unit
+        return super().round(negative, coarse, "rz")
+
+
 def _log2(value):
     """The exponent of the highest power of two that is not above a positive rational."""
     guess = value.numerator.bit_length() - value.denominator.bit_length()
@@ -66,6 +80,7 @@ def _log2(value):
 F16 = Format("f16", 5, 10, 0x7FFF)
 BF16 = Format("bf16", 8, 7, 0x7FFF)
 F32 = Format("f32", 8, 23, 0x7FFFFFFF)
+F32_UNBOUNDED = Unbounded("f32", 8, 23, 0x7FFFFFFF)
 F64 = Format("f64", 11, 52, None)  # NaN of f64 may have any payload: None.
 FORMATS = {f.name: f for f in (F16, BF16, F32, F64)}
 
