@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/base/files.h"
 #include "tools/ptx_census/coverage.h"
 #include "tools/ptx_census/report.h"
 
@@ -64,6 +65,14 @@ TEST(Census, FindsTextsBelowFoldersAndRefusesPathsThatAreNotThere) {
                                                         folder / "c.txt"}));
   EXPECT_EQ(find_texts({folder / "nowhere"}).error().code, ErrorCode::NotFound);
   std::filesystem::remove_all(folder);
+}
+
+TEST(Coverage, ThePageOfTheDocumentationIsUpToDate) {
+  const auto page =
+      read_file(std::filesystem::path(GPUEMU_SOURCE_DIR) / "docs/ptx-coverage.md", size_t{1} << 24);
+  ASSERT_TRUE(page) << page.error().message;
+  EXPECT_TRUE(*page == coverage_page())
+      << "run gpuemu-ptx-census --coverage >docs/ptx-coverage.md and look at what has changed";
 }
 
 TEST(Coverage, ThePageHasWhatIsExecutedAndWhatIsRefused) {

@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::string_view kIntroduction = R"(# PTX coverage
 
-What the emulator executes, as its tables have it; `gpuemu-ptx-census --coverage` writes this page. `gpuemu-ptx-census FOLDER` says the same of your own PTX: every opcode with its
+What the emulator executes, as its tables have it; `gpuemu-ptx-census --coverage` writes this page, and a test
+fails when it is out of date. `gpuemu-ptx-census FOLDER` says the same of your own PTX: every opcode with its
 modifiers, how often it occurs, whether it is executed, and one place for each that is not.
 
 - Modifiers may stand in any order. Alternatives are separated by `|`, and `?` marks what may be left out.

@@ -26,7 +26,10 @@ std::string_view take_until(std::string_view& rest, char separator) {
 bool is_alternative(std::string_view group, std::string_view modifier) {
   while (!group.empty()) {
     const std::string_view one = take_until(group, '|');
-    if (one.ends_with('*') ? modifier.starts_with(one.substr(0, one.size() - 1)) : one == modifier)
+    const size_t star = one.find('*');
+    if (star == std::string_view::npos
+            ? one == modifier
+            : modifier.starts_with(one.substr(0, star)) && modifier.ends_with(one.substr(star + 1)))
       return true;
   }
   return false;

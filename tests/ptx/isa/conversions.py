@@ -98,9 +98,8 @@ def between_floats(f, g):
                 cut = source.fraction - to.fraction
                 quiet = a | 1 << source.fraction - 1
                 return (to.sign if a & source.sign else 0) | to.inf | quiet >> cut & (1 << to.fraction) - 1
-            # Here the hardware flushes what is subnormal before it is rounded.
-            exact = source.value(a)[1]
-            if ftz and source is F64 and to is F32 and exact not in (INF, NAN) and exact < to.least * (1 << to.fraction):
+            # Flushed is what is below the least normal number after rounding as if exponents had no bound.
+            if ftz and source is F64 and to is F32 and floats.F32_UNBOUNDED.round(*source.value(a), mode) & to.inf == 0:
                 return to.sign if a & source.sign and not sat else 0
             got = to.round(*source.value(a), mode)
             if got is None:
