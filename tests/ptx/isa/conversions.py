@@ -25,7 +25,7 @@ def to_floats(f, formats):
         for fmt in formats:
             if fmt is BF16 and bits_of(source) == 8:
                 continue
-            for mode in MODES if fmt in (F32, F64) else ("rn",):
+            for mode in MODES if fmt in (F32, F64, F16) else ("rn",):
                 def meaning(a, s=source, fmt=fmt, m=mode):
                     v = value(s, a)
                     return fmt.round(v < 0, abs(v), m)
