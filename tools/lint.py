@@ -62,9 +62,15 @@ def sources_of(build, named):
 
 
 def exceptions_of(folder):
-    """What a folder's own .clang-tidy switches off: --checks on the command line would undo it."""
-    own = folder / ".clang-tidy"
-    words = re.findall(r"(?<=[\s,])-[a-z][\w.*-]*", own.read_text()) if own.exists() else []
+    """What the .clang-tidy of a folder and those above it switch off: --checks on the command line
+    would undo it."""
+    words = []
+    for above in (folder, *folder.parents):
+        own = above / ".clang-tidy"
+        if above == ROOT:
+            break
+        if own.exists():
+            words += re.findall(r"(?<=[\s,])-[a-z][\w.*-]*", own.read_text())
     return ",".join(words)
 
 

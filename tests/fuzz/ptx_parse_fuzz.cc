@@ -43,6 +43,7 @@ void check_text(const std::string& text) {
 }  // namespace
 }  // namespace gpuemu
 
+// The name is libFuzzer's. NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   gpuemu::check_text(std::string(reinterpret_cast<const char*>(data), size));
   return 0;

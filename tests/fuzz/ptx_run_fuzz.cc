@@ -74,6 +74,7 @@ void run_text(const std::string& text) {
 }  // namespace
 }  // namespace gpuemu
 
+// The name is libFuzzer's. NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   gpuemu::run_text(std::string(reinterpret_cast<const char*>(data), size));
   return 0;

@@ -13,7 +13,7 @@ namespace gpuemu::census {
 namespace {
 
 constexpr size_t kTextBytesMax = size_t{1} << 30;
-enum Exit { kComplete = 0, kMissing = 1, kUsage = 2 };
+constexpr int kComplete = 0, kMissing = 1, kUsage = 2;  // Exit codes.
 
 struct Options {
   std::vector<std::string> paths;

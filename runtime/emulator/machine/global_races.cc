@@ -120,48 +120,56 @@ void GlobalRaces::note(Warp& warp, const Ins& ins, const uint64_t* address, uint
   const Allocation* in = nullptr;
   Tally bad;
   Seen seen;
-  const bool atomic = access == Access::Atomic;
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     if (in == nullptr || !in->contains(address[lane], bytes))
       in = warp.launch->memory->find(address[lane], bytes);
     if (in == nullptr || in->last_writes == nullptr) continue;
+    const Touch touch{ins, access, own, lane, address[lane], bytes};
     const uint64_t end = address[lane] + bytes;
     for (uint64_t at = address[lane] & ~uint64_t{3}; at < end; at += 4) {
       const uint64_t word = (at - in->base) / 4;
-      const uint32_t bits = bits_of(at, address[lane], end);
-      uint64_t& last_write = in->last_writes.get()[word];
-      uint64_t& last_read = in->last_reads.get()[word];
-      const uint64_t written = load(last_write);
-      bool harmless = false;
-      if (conflicts(warp, written, bits, own)) {
-        const bool by_atomic = (written & kAtomicBit) != 0;
-        // Loops that compare and swap begin with a plain read; counters are polled.
-        const bool demoted = by_atomic && (access != Access::Store || warp.block->acquired != 0);
-        if (!demoted && !ordered(segment(segment_in(written)), warp)) {
-          harmless = access == Access::Store && writes_same(warp, ins, address[lane], bytes, lane);
-          if (!harmless) {
-            bad.note(lane);
-            seen = {segment_in(written), site_in(written), false, by_atomic};
-          }
-        }
-      }
-      if (access == Access::Load) {
-        store(last_read, cell_of(own, false, bits, ins.cache));
-        continue;
-      }
-      const uint64_t read = load(last_read);
-      if (!harmless && !atomic && conflicts(warp, read, bits, own) &&
-          !ordered(segment(segment_in(read)), warp) &&
-          !writes_same(warp, ins, address[lane], bytes, lane)) {
+      const Cells cells{in->last_writes.get()[word], in->last_reads.get()[word],
+                        bits_of(at, address[lane], end)};
+      if (const std::optional<Seen> before = note_word(warp, touch, cells)) {
         bad.note(lane);
-        seen = {segment_in(read), site_in(read), true, false};
+        seen = *before;
       }
-      // What several blocks write alike may be read by each of them.
-      store(last_write, cell_of(own, atomic, harmless ? 0 : bits, ins.cache));
     }
   }
   if (bad.lanes != 0) report_race(warp, ins, access, bad, seen, address[bad.first]);
+}
+
+std::optional<GlobalRaces::Seen> GlobalRaces::note_word(Warp& warp, const Touch& touch,
+                                                        const Cells& cells) {
+  std::optional<Seen> seen;
+  const uint64_t written = load(cells.last_write);
+  const auto same = [&] {
+    return writes_same(warp, touch.ins, touch.address, touch.bytes, touch.lane);
+  };
+  bool harmless = false;
+  if (conflicts(warp, written, cells.bits, touch.own)) {
+    const bool by_atomic = (written & kAtomicBit) != 0;
+    // Loops that compare and swap begin with a plain read; counters are polled.
+    const bool demoted = by_atomic && (touch.access != Access::Store || warp.block->acquired != 0);
+    if (!demoted && !ordered(segment(segment_in(written)), warp)) {
+      harmless = touch.access == Access::Store && same();
+      if (!harmless) seen = Seen{segment_in(written), site_in(written), false, by_atomic};
+    }
+  }
+  if (touch.access == Access::Load) {
+    store(cells.last_read, cell_of(touch.own, false, cells.bits, touch.ins.cache));
+    return seen;
+  }
+  const bool atomic = touch.access == Access::Atomic;
+  const uint64_t read = load(cells.last_read);
+  if (!harmless && !atomic && conflicts(warp, read, cells.bits, touch.own) &&
+      !ordered(segment(segment_in(read)), warp) && !same()) {
+    seen = Seen{segment_in(read), site_in(read), true, false};
+  }
+  // What several blocks write alike may be read by each of them.
+  store(cells.last_write, cell_of(touch.own, atomic, harmless ? 0 : cells.bits, touch.ins.cache));
+  return seen;
 }
 
 void GlobalRaces::report_race(Warp& warp, const Ins& ins, Access access, const Tally& bad,

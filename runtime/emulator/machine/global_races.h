@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "runtime/emulator/machine/access.h"
@@ -47,9 +48,26 @@ class GlobalRaces {
     uint32_t segment = 0, site = 0;
     bool read_before = false, atomic = false;
   };
+  /// One lane's access.
+  struct Touch {
+    const Ins& ins;
+    Access access;
+    uint32_t own;  ///< The segment that the warp is in.
+    uint32_t lane;
+    uint64_t address;
+    uint32_t bytes;
+  };
+  /// What is known of one word of four bytes, and those of them that are touched now.
+  struct Cells {
+    uint64_t& last_write;
+    uint64_t& last_read;
+    uint32_t bits;
+  };
   static constexpr uint32_t kChunk = 1 << 12;
 
   uint32_t segment_of(Warp& warp);
+  /// Returns the access that races with it, if one does.
+  std::optional<Seen> note_word(Warp& warp, const Touch& touch, const Cells& cells);
   const Segment& segment(uint32_t number) const;
   bool ordered(const Segment& before, const Warp& now);
   bool conflicts(Warp& warp, uint64_t cell, uint32_t bytes_bits, uint32_t own) const;
