@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 case ${1:-} in -h|--help) sed -n '2,5s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 minutes=${1:-1}
 [[ $minutes =~ ^[0-9]+$ ]] && [ "$minutes" -gt 0 ] || { echo "fuzz: '$minutes' is no number of minutes from 1; see scripts/fuzz.sh --help" >&2; exit 2; }
-shift || true
+[ $# = 0 ] || shift
 [ $# -gt 0 ] || set -- ptx_parse ptx_run
 build=${GPUEMU_FUZZ_BUILD:-build/fuzz}
 bytes_max=16384
@@ -29,7 +29,8 @@ mkdir -p "$seeds"
 nvcc=$(sed -n 's/^GPUEMU_NVCC:FILEPATH=//p' "$build/CMakeCache.txt")
 while read -r source; do
   out=$seeds/$(echo "${source%.cu}" | tr / _).ptx
-  [ "$out" -nt "$source" ] || "$nvcc" -ptx -arch=compute_80 -o "$out" "$source" 2>/dev/null || true
+  [ "$out" -nt "$source" ] || "$nvcc" -ptx -arch=compute_80 -o "$out" "$source" >"$build/seed.log" 2>&1 ||
+    echo "fuzz: no seed from $source: $(grep -m 1 -E 'error|fatal' "$build/seed.log")"
 done < <(find examples tests/kernels tests/ptx -name '*.cu' 2>/dev/null)
 for ptx in "$build"/kernels/*.ptx tests/golden/ptx/*.ptx tests/fuzz/crashes/*/*; do
   [ -f "$ptx" ] && cp -u "$ptx" "$seeds/$(echo "${ptx#"$build"/}" | tr / _)"
