@@ -1,9 +1,11 @@
 // How fast the emulator runs built-in kernels, beside NumPy and numba's CUDA simulator on the same
-// operations in the same run.
-//   gpuemu_bench_emulator [--python PATH = python3 | none] [--only KERNEL]
+// operations in the same run. What is compared takes turns, launch by launch, so that a neighbour
+// on the machine slows down all of it; of each the least time counts.
+//   gpuemu_bench_emulator [--python PATH = python3 | none] [--only KERNEL] [--rounds N = 15]
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -18,7 +20,7 @@ namespace {
 using gpuemu::Device;
 using gpuemu::LaunchConfig;
 
-constexpr int kRuns = 5;
+constexpr int kRounds = 15;
 constexpr uint32_t kElements = 1 << 20, kRows = 512, kColumns = 1025, kSide = 192;
 constexpr uint32_t kBlock = 256, kTile = 16;
 
@@ -127,33 +129,45 @@ Prepared prepare(const Operation& operation, std::string_view ptx, uint32_t thre
   return made;
 }
 
-/// Of `runs` launches after one to warm up; zeros with a message when it cannot run.
+/// One of the things compared: a device, and what its launches check.
+struct Variant {
+  Prepared* prepared = nullptr;
+  std::vector<std::string> sanitize = {"memory"};
+};
 struct Times {
   double processor = 0;         ///< The least of this thread.
   double wall = 0, median = 0;  ///< The least and the median.
   uint64_t thread_instructions = 0;
 };
-Times measure(Prepared& prepared, int runs) {
-  Times times;
-  std::vector<double> walls;
-  double least = 0;
-  for (int run = 0; run <= runs; ++run) {
-    const double start = processor_seconds();
-    const auto begin = std::chrono::steady_clock::now();
-    const auto report = prepared.device->launch(prepared.module, prepared.config);
-    const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
-    const double processor = processor_seconds() - start;
-    if (!report) return std::puts(report.error().message.c_str()), Times{};
-    if (!report->findings.empty()) std::puts(report->findings[0].message.c_str());
-    times.thread_instructions = report->thread_instructions;
-    if (run == 0) continue;
-    walls.push_back(wall.count());
-    least = run == 1 ? processor : std::min(least, processor);
+
+/// Launches every variant once per round, forwards and backwards in turn, after a round to warm up.
+/// Empty, with a message, when one cannot run.
+std::vector<Times> take_turns(const std::vector<Variant>& variants, int rounds) {
+  std::vector<Times> times(variants.size());
+  std::vector<std::vector<double>> walls(variants.size());
+  for (int round = 0; round <= rounds; ++round)
+    for (size_t turn = 0; turn < variants.size(); ++turn) {
+      const size_t which = round % 2 == 0 ? turn : variants.size() - 1 - turn;
+      Prepared& prepared = *variants[which].prepared;
+      prepared.config.sanitize = variants[which].sanitize;
+      const double start = processor_seconds();
+      const auto begin = std::chrono::steady_clock::now();
+      const auto report = prepared.device->launch(prepared.module, prepared.config);
+      const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
+      const double processor = processor_seconds() - start;
+      if (!report) return std::puts(report.error().message.c_str()), std::vector<Times>();
+      if (!report->findings.empty()) std::puts(report->findings[0].message.c_str());
+      times[which].thread_instructions = report->thread_instructions;
+      if (round == 0) continue;
+      double& least = times[which].processor;
+      least = round == 1 ? processor : std::min(least, processor);
+      walls[which].push_back(wall.count());
+    }
+  for (size_t which = 0; which < variants.size(); ++which) {
+    std::ranges::sort(walls[which]);
+    times[which].wall = walls[which].front();
+    times[which].median = walls[which][walls[which].size() / 2];
   }
-  std::ranges::sort(walls);
-  times.processor = least;
-  times.wall = walls.front();
-  times.median = walls[walls.size() / 2];
   return times;
 }
 
@@ -221,25 +235,42 @@ DONE:
 
 using Baselines = std::map<std::string, std::pair<double, double>>;
 
-void print_throughput(const std::string& only, const Baselines& base) {
-  std::printf("%-12s %9s %9s | %-31s | %14s %15s %15s\n", "one thread", "bounds", "M thread-",
+struct Options {
+  std::string python = "python3", only;
+  int rounds = kRounds;
+  bool wants(const Operation& operation) const { return only.empty() || only == operation.name; }
+};
+
+/// The checks whose price is shown, each beside bounds alone; the last is the default of a config.
+const std::vector<std::pair<const char*, std::vector<std::string>>>& policies() {
+  static const std::vector<std::pair<const char*, std::vector<std::string>>> kAll = {
+      {"init", {"memory", "init"}},
+      {"shared r.", {"memory", "race_shared"}},
+      {"global r.", {"memory", "race_global"}},
+      {"all", {"memory", "init", "race", "sync"}}};
+  return kAll;
+}
+
+void print_throughput(const Options& options, const Baselines& base) {
+  std::printf("%-12s %9s %9s | %-39s | %14s %15s %15s\n", "one thread", "bounds", "M thread-",
               "time by that with bounds alone", "against NumPy", "numba simulator",
               "Triton interp.");
-  std::printf("%-12s %9s %9s | %9s %10s %10s |\n", "kernel, f32", "ms", "instr/s", "init", "race",
-              "all");
+  std::printf("%-12s %9s %9s |", "kernel, f32", "ms", "instr/s");
+  for (const auto& [name, sanitize] : policies()) std::printf(" %9s", name);
+  std::printf(" |\n");
   for (const Operation& operation : operations()) {
-    if (!only.empty() && only != operation.name) continue;
+    if (!options.wants(operation)) continue;
     Prepared prepared = prepare(operation, builtin_ptx(operation.kernel), 1);
     if (prepared.device == nullptr) continue;
-    const Times bounds = measure(prepared, kRuns);
+    std::vector<Variant> variants = {{&prepared}};
+    for (const auto& [name, sanitize] : policies()) variants.push_back({&prepared, sanitize});
+    const std::vector<Times> times = take_turns(variants, options.rounds);
+    if (times.empty()) continue;
+    const Times& bounds = times[0];
     std::printf("%-12s %9.2f %9.0f |", operation.name, bounds.processor * 1e3,
                 static_cast<double>(bounds.thread_instructions) / bounds.processor * 1e-6);
-    for (const std::vector<std::string>& checks : {std::vector<std::string>{"memory", "init"},
-                                                   {"memory", "race"},
-                                                   {"memory", "init", "race", "sync"}}) {
-      prepared.config.sanitize = checks;
-      std::printf(" %9.2fx", measure(prepared, kRuns).processor / bounds.processor);
-    }
+    for (size_t i = 1; i < times.size(); ++i)
+      std::printf(" %8.2fx", times[i].processor / bounds.processor);
     std::printf(" |");
     for (const char* tool : {"numpy ", "numba-simulator ", "triton-interpreter "})
       print_ratio(base, std::string(tool) + operation.name, bounds.processor);
@@ -251,22 +282,29 @@ void print_throughput(const std::string& only, const Baselines& base) {
       kElements, kRows, kColumns, kSide);
 }
 
-void print_cores(const std::string& only) {
+/// Two devices, one with one thread and one with two.
+std::vector<Times> on_one_and_two(const Operation& operation, std::string_view ptx, int rounds) {
+  Prepared one = prepare(operation, ptx, 1), two = prepare(operation, ptx, 2);
+  if (one.device == nullptr || two.device == nullptr) return {};
+  return take_turns({{&one}, {&two}}, rounds);
+}
+
+void print_cores(const Options& options) {
   std::printf("\n%-12s %12s %12s\n", "bounds", "1 thread", "2 threads");
   for (const Operation& operation : operations()) {
-    if (!only.empty() && only != operation.name) continue;
-    double wall[2] = {};
-    for (uint32_t threads : {1u, 2u})
-      if (Prepared prepared = prepare(operation, builtin_ptx(operation.kernel), threads);
-          prepared.device != nullptr)
-        wall[threads - 1] = measure(prepared, kRuns).wall;
-    std::printf("%-12s %9.2f ms %9.2f ms  %5.2fx\n", operation.name, wall[0] * 1e3, wall[1] * 1e3,
-                wall[0] / wall[1]);
+    if (!options.wants(operation)) continue;
+    const std::vector<Times> times =
+        on_one_and_two(operation, builtin_ptx(operation.kernel), 2 * options.rounds);
+    if (times.empty()) continue;
+    std::printf("%-12s %9.2f ms %9.2f ms  %5.2fx (%.2fx by the medians)\n", operation.name,
+                times[0].wall * 1e3, times[1].wall * 1e3, times[0].wall / times[1].wall,
+                times[0].median / times[1].median);
   }
 }
 
 void print_latency() {
   constexpr uint32_t kThreads = 10240;
+  constexpr int kLaunches = 500;
   const Operation scale{
       "scale",       "scale", "scale", {kThreads, kThreads}, {kThreads}, {kThreads / kBlock, 1, 1},
       {kBlock, 1, 1}};
@@ -274,31 +312,32 @@ void print_latency() {
                       "vector_add_float32", {kThreads, kThreads, kThreads},
                       {kThreads},           {kThreads / kBlock, 1, 1},
                       {kBlock, 1, 1}};
-  std::printf("\nlaunch of %u threads, module loaded before, median of 500\n", kThreads);
-  for (const Operation& operation : {scale, add})
-    for (const uint32_t threads : {1u, 2u}) {
-      const std::string_view ptx =
-          operation.kernel == scale.kernel ? kScale : builtin_ptx(operation.kernel);
-      Prepared prepared = prepare(operation, ptx, threads);
-      if (prepared.device == nullptr) continue;
-      std::printf("%-12s %u thread%s %8.1f us\n", operation.name, threads,
-                  threads == 1 ? ": " : "s:", measure(prepared, 500).median * 1e6);
-    }
+  std::printf("\nlaunch of %u threads, module loaded before, median of %d\n", kThreads, kLaunches);
+  for (const Operation& operation : {scale, add}) {
+    const std::string_view ptx =
+        operation.kernel == scale.kernel ? kScale : builtin_ptx(operation.kernel);
+    const std::vector<Times> times = on_one_and_two(operation, ptx, kLaunches);
+    for (size_t i = 0; i < times.size(); ++i)
+      std::printf("%-12s %zu thread%s %8.1f us (%.1f)\n", operation.name, i + 1,
+                  i == 0 ? ": " : "s:", times[i].median * 1e6);
+  }
 }
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string python = "python3", only;
+  Options options;
   for (int i = 1; i + 1 < argc; i += 2) {
-    if (std::string(argv[i]) == "--python") python = argv[i + 1];
-    if (std::string(argv[i]) == "--only") only = argv[i + 1];
+    if (std::string(argv[i]) == "--python") options.python = argv[i + 1];
+    if (std::string(argv[i]) == "--only") options.only = argv[i + 1];
+    if (std::string(argv[i]) == "--rounds") options.rounds = std::atoi(argv[i + 1]);
   }
-  if (argc % 2 == 0) {
-    std::fputs("usage: gpuemu_bench_emulator [--python PATH|none] [--only KERNEL]\n", stderr);
+  if (argc % 2 == 0 || options.rounds < 1) {
+    std::fputs("usage: gpuemu_bench_emulator [--python PATH|none] [--only KERNEL] [--rounds N]\n",
+               stderr);
     return 2;
   }
-  print_throughput(only, python == "none" ? Baselines() : baselines(python));
-  print_cores(only);
+  print_throughput(options, options.python == "none" ? Baselines() : baselines(options.python));
+  print_cores(options);
   print_latency();
   return 0;
 }
