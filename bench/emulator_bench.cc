@@ -319,7 +319,7 @@ void print_latency() {
     const std::vector<Times> times = on_one_and_two(operation, ptx, kLaunches);
     for (size_t i = 0; i < times.size(); ++i)
       std::printf("%-12s %zu thread%s %8.1f us (%.1f)\n", operation.name, i + 1,
-                  i == 0 ? ": " : "s:", times[i].median * 1e6);
+                  i == 0 ? ": " : "s:", times[i].median * 1e6, times[i].wall * 1e6);
   }
 }
 }  // namespace
