@@ -15,22 +15,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("GPUEMU_BIN", ROOT / "build/release/bin"))
 
 
-def pytest_addoption(parser):
-    parser.addoption("--slow", action="store_true", help="run the tests marked slow too")
-
-
-def pytest_configure(config):
-    config.addinivalue_line("markers", "slow: takes long; runs with --slow (scripts/nightly.sh)")
-
-
-def pytest_collection_modifyitems(config, items):
-    if config.getoption("--slow"):
-        return
-    for item in items:
-        if item.get_closest_marker("slow"):
-            item.add_marker(pytest.mark.skip(reason="slow: runs with --slow (scripts/nightly.sh)"))
-
-
 def parent_of(pid):
     """0 when the process is gone or a zombie."""
     try:

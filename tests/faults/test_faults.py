@@ -8,7 +8,6 @@ Compiled with -DFIXED the same kernel is correct. Kernels of correct.cu are alwa
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 
 import pytest
@@ -48,20 +47,14 @@ CORRECT = [(HERE / "correct.cu", *kernel) for kernel in read_kernels(HERE / "cor
 
 
 @pytest.fixture(scope="session")
-def compiled(tmp_path_factory):
+def compiled(nvcc_program, tmp_path_factory):
     """PTX of a source, plain or FIXED, compiled once."""
-    candidates = [pathlib.Path(os.environ.get("CUDA_HOME", "/nowhere")) / "bin/nvcc",
-                  pathlib.Path(shutil.which("nvcc") or "/nowhere"), pathlib.Path("/usr/local/cuda/bin/nvcc"),
-                  *sorted((ROOT / "build/cuda").rglob("bin/nvcc"))]
-    nvcc = next((path for path in candidates if path.exists()), None)
-    if nvcc is None:
-        pytest.skip("no nvcc in CUDA_HOME, PATH, /usr/local/cuda or build/cuda: run scripts/setup.sh")
     folder, made = tmp_path_factory.mktemp("faults"), {}
 
     def compile_once(source, fixed):
         if (source, fixed) not in made:
             made[source, fixed] = folder / f"{source.stem}{'_fixed' if fixed else ''}.ptx"
-            command = [nvcc, "-std=c++17", "-lineinfo", "-arch=compute_80", "-w", "-ptx", source, "-o", made[source, fixed]]
+            command = [nvcc_program, "-std=c++17", "-lineinfo", "-arch=compute_80", "-w", "-ptx", source, "-o", made[source, fixed]]
             done = subprocess.run(command + ["-DFIXED"] * fixed, capture_output=True, text=True, timeout=600)
             assert done.returncode == 0, done.stderr[-2000:]
         return made[source, fixed]

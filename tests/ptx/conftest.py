@@ -1,7 +1,6 @@
 """PTX as compilers emit it, against the census tool: what is compiled, with what, and what is left out where it cannot be."""
 import os
 import pathlib
-import shutil
 import subprocess
 import sys
 
@@ -13,25 +12,6 @@ BIN = pathlib.Path(os.environ.get("GPUEMU_BIN", ROOT / "build/release/bin"))
 PACKAGES = ["triton==3.9.0", "numba-cuda==0.30.4", "nvidia-cuda-nvrtc==13.0.*", "numpy"]
 
 
-def pytest_addoption(parser):
-    try:
-        parser.addoption("--slow", action="store_true", help="run the tests marked slow too")
-    except ValueError:
-        pass  # tests/e2e has added it in this run.
-
-
-def pytest_configure(config):
-    config.addinivalue_line("markers", "slow: takes long; runs with --slow (scripts/nightly.sh)")
-
-
-def pytest_collection_modifyitems(config, items):
-    if config.getoption("--slow"):
-        return
-    for item in items:
-        if item.get_closest_marker("slow"):
-            item.add_marker(pytest.mark.skip(reason="slow: runs with --slow (scripts/nightly.sh)"))
-
-
 @pytest.fixture(scope="session")
 def census():
     """Runs gpuemu-ptx-census and gives the finished process."""
@@ -41,20 +21,13 @@ def census():
 
 
 @pytest.fixture(scope="session")
-def nvcc():
+def nvcc(nvcc_program):
     """Compiles one source to PTX; the caller gets the path."""
-    candidates = [pathlib.Path(os.environ.get("CUDA_HOME", "/nowhere")) / "bin/nvcc",
-                  pathlib.Path(shutil.which("nvcc") or "/nowhere"), pathlib.Path("/usr/local/cuda/bin/nvcc"),
-                  *sorted((ROOT / "build/cuda").rglob("bin/nvcc"))]
-    found = next((path for path in candidates if path.exists()), None)
-    if found is None:
-        pytest.skip("no nvcc in CUDA_HOME, PATH, /usr/local/cuda or build/cuda: run scripts/setup.sh")
-
     def compile_to(folder, source, sm):
         made = folder / f"{source.stem}_sm{sm}.ptx"
         text = source.read_text()
         flags = [flag for line in text.splitlines() if line.startswith("// flags: ") for flag in line[10:].split()]
-        command = [found, "-std=c++17", "--expt-relaxed-constexpr", "-lineinfo", *flags, f"-arch=compute_{sm}",
+        command = [nvcc_program, "-std=c++17", "--expt-relaxed-constexpr", "-lineinfo", *flags, f"-arch=compute_{sm}",
                    "-I", ROOT, "-ptx", source, "-o", made]
         done = subprocess.run(command, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, f"{source.name} for sm_{sm}: {done.stderr[-2000:]}"

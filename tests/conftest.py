@@ -1,0 +1,36 @@
+"""What every folder of tests shares: the option --slow, where the binaries are, and the CUDA compiler."""
+import os
+import pathlib
+import shutil
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+
+
+def pytest_addoption(parser):
+    parser.addoption("--slow", action="store_true", help="run the tests marked slow too")
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slow: takes long; runs with --slow (scripts/nightly.sh)")
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--slow"):
+        return
+    for item in items:
+        if item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.skip(reason="slow: runs with --slow (scripts/nightly.sh)"))
+
+
+@pytest.fixture(scope="session")
+def nvcc_program():
+    """The path of nvcc; without one the test is skipped."""
+    candidates = [pathlib.Path(os.environ.get("CUDA_HOME", "/nowhere")) / "bin/nvcc",
+                  pathlib.Path(shutil.which("nvcc") or "/nowhere"), pathlib.Path("/usr/local/cuda/bin/nvcc"),
+                  *sorted((ROOT / "build/cuda").rglob("bin/nvcc"))]
+    found = next((path for path in candidates if path.exists()), None)
+    if found is None:
+        pytest.skip("no nvcc in CUDA_HOME, PATH, /usr/local/cuda or build/cuda: run scripts/setup.sh")
+    return found
