@@ -1,0 +1,73 @@
+"""The published client package, unmodified from PyPI, works with this daemon: every call that it has."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from projects import client_project
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PACKAGES = ["gpuemu==0.1.0", "numpy", "pynng"]
+
+
+@pytest.fixture(scope="module")
+def python():
+    """A Python that has the package: of build/published-venv, made from PyPI at the first run."""
+    home = pathlib.Path(os.environ.get("GPUEMU_PUBLISHED_VENV", ROOT / "build/published-venv"))
+    path = home / "bin/python"
+    if not (path.exists() and subprocess.run([path, "-c", "import gpuemu"], capture_output=True).returncode == 0):
+        subprocess.run([sys.executable, "-m", "venv", home], check=True, capture_output=True)
+        pip = subprocess.run([path, "-m", "pip", "install", "-q", "--retries", "1", *PACKAGES],
+                             capture_output=True, text=True, timeout=600)
+        if pip.returncode != 0:
+            pytest.skip(f"PyPI cannot be reached for {', '.join(PACKAGES)}: {pip.stderr.strip()[-300:]}")
+    return path
+
+
+@pytest.fixture(scope="module")
+def saw(new_home, python):
+    home = new_home(client_project())
+    home.start()
+    environment = {key: value for key, value in home.env.items() if key != "PYTHONPATH"}
+    done = subprocess.run([python, ROOT / "tests/e2e/published_client.py", home.socket], capture_output=True,
+                          text=True, timeout=300, env=environment, cwd=home.home)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_it_connects(saw):
+    assert saw["ping"]["protocol_version"] == 1
+
+
+def test_every_kind_of_failure_arrives(saw):
+    assert saw["right"] == saw["kwargs"] == []
+    assert {name: saw[name][:1] for name in ("tolerance", "nan", "inf", "shape", "dtype")} == {
+        "tolerance": ["ToleranceExceeded"], "nan": ["NaNDetected"], "inf": ["InfDetected"],
+        "shape": ["ShapeMismatch"], "dtype": ["DTypeMismatch"]}
+    assert saw["stats"] == [1, 1, 4]
+    assert "Validation failed for 'scale'" in saw["context manager"]
+
+
+def test_results_are_stored_listed_and_reproduced(saw):
+    assert saw["stored"] == [False, True] and saw["failures"] == [True, 3]
+    assert saw["reproduced"] == [77, [[1, 2], [3, 4]], "float32"]
+
+
+def test_cases_are_drawn_and_judged_for_kernels_that_the_client_runs(saw):
+    assert saw["case"] == [True, True, True] and saw["batch"] == 7
+    assert saw["client side, right"] == [10, 10, 0]
+    assert saw["client side, wrong"] == [1, 1, False]
+    assert saw["client side, crash"] == [3, "ExecutionError"]
+
+
+def test_the_daemon_fuzzes_reproduces_and_minimizes(saw):
+    assert saw["fuzz"] == [3, 8, 8, True, ["ToleranceExceeded"]]
+    assert saw["fuzz reproduced"] == [True, ["x"]]
+    assert saw["minimized"] == [True, False, True]
+
+
+def test_errors_are_the_client_s_own(saw):
+    assert "nothing" in saw["unknown op"] and "404" in saw["unknown seed"]
