@@ -151,6 +151,32 @@ ValidationResult judge_script(const Config& config, const OpConfig& op, const Na
   return *std::move(result);
 }
 
+namespace {
+
+/// What the generator of such ops draws from. Its sizes are lists and its values have no
+/// strategies, so requests for those are refused instead of ignored.
+Result<FuzzConfig> drawn_from(const FuzzOpRequest& request, const Config& config) {
+  if (request.fuzz_config) return *request.fuzz_config;
+  const OwnFuzzConfig wanted = request.config.value_or(OwnFuzzConfig{});
+  const char* refused = !wanted.strategies.empty()  ? "strategies"
+                        : !wanted.min_shape.empty() ? "min_shape"
+                        : !wanted.max_shape.empty() ? "max_shape"
+                                                    : nullptr;
+  if (refused != nullptr) {
+    return error(ErrorCode::InvalidArgument,
+                 "config.{} is for ops with kernels; '{}' has an op script: its shapes come from "
+                 "fuzz_config.shape_options",
+                 refused, request.op_name);
+  }
+  FuzzConfig fuzz;
+  fuzz.seed = wanted.seed ? *wanted.seed : config.seed.value_or(fresh_seed());
+  if (!wanted.dtypes.empty()) fuzz.dtypes = wanted.dtypes;
+  if (!wanted.layouts.empty()) fuzz.layouts = wanted.layouts;
+  return fuzz;
+}
+
+}  // namespace
+
 Reply fuzz_script_op(const OpConfig& op, const FuzzOpRequest& request, Call& call,
                      const Config& config, JobControl& control) {
   if (op.mode != ExecutionMode::ScriptBased || op.op_script.empty()) {
@@ -161,7 +187,9 @@ Reply fuzz_script_op(const OpConfig& op, const FuzzOpRequest& request, Call& cal
                     "op_script with execution_mode = \"script_based\", or a kernel",
                     op.name)};
   }
-  const FuzzConfig fuzz = request.fuzz_config.value_or(FuzzConfig{});
+  const Result<FuzzConfig> drawn = drawn_from(request, config);
+  if (!drawn) return error_reply(drawn.error());
+  const FuzzConfig& fuzz = *drawn;
   FuzzResultsReply reply;
   reply.seed = fuzz.seed;
   control.total = request.iterations;

@@ -228,6 +228,18 @@ def test_fuzz_op_of_a_script_op_counts_and_returns_failures_in_order(client):
     check_tensor(again["inputs"]["x"], first["repro_info"]["shape"])
 
 
+def test_fuzzing_an_op_script_takes_its_seed_and_dtypes_from_config(client):
+    def run(**config):
+        return client.ask("FuzzOp", op_name="off", config={"iterations": 2, **config})
+
+    first, again = run(seed=5, dtypes=["float32"]), run(seed=5, dtypes=["float32"])
+    assert first["seed"] == 5 and first["total"] == 2
+    assert [f["seed"] for f in first["failures"]] == [f["seed"] for f in again["failures"]]
+    assert run()["seed"] == 7  # validation.seed of the project.
+    for name, value in {"strategies": ["zeros"], "min_shape": [1], "max_shape": [2]}.items():
+        check_error(run(**{name: value}), "InvalidRequest", f"config.{name}", "off")
+
+
 def test_fuzz_op_stops_at_the_first_failure_when_asked(client):
     reply = client.ask("FuzzOp", op_name="off", fuzz_config=fuzz_config(), iterations=50, fail_fast=True)
     assert reply["failed"] == 1 and reply["total"] == reply["passed"] + 1 < 50
