@@ -34,8 +34,11 @@ constexpr std::array kFindingNames = {"ToleranceExceeded",
                                       "NotWritten",
                                       "GuardDamaged",
                                       "InputModified",
-                                      "NonDeterministic"};
-static_assert(kFindingNames.size() == static_cast<size_t>(FindingKind::NonDeterministic) + 1);
+                                      "NonDeterministic",
+                                      "DivisionByZero",
+                                      "Deadlock",
+                                      "StackOverflow"};
+static_assert(kFindingNames.size() == static_cast<size_t>(kLastFindingKind) + 1);
 
 constexpr std::array kLayoutNames = {"Contiguous", "Strided", "Transposed"};
 constexpr std::array kLowerLayoutNames = {"contiguous", "strided", "transposed"};

@@ -29,7 +29,7 @@ enum class FindingKind {
   UninitializedRead,
   DataRace,
   BarrierDivergence,
-  IllegalSync,  ///< Shuffle or vote mask, deadlock.
+  IllegalSync,  ///< Mask of a shuffle or vote, misuse of an mbarrier.
   UnsupportedInstruction,
   Trap,
   DeviceFault,   ///< Any other fault the device reports.
@@ -37,7 +37,12 @@ enum class FindingKind {
   GuardDamaged,  ///< Bytes before or after a tensor changed.
   InputModified,
   NonDeterministic,
+  // Stored results hold the number: new kinds go to the end.
+  DivisionByZero,  ///< Of integers, where the result matters.
+  Deadlock,        ///< Threads that wait for each other for ever.
+  StackOverflow,
 };
+inline constexpr FindingKind kLastFindingKind = FindingKind::StackOverflow;
 /// The enumerator's spelling, which is the wire's; and back (accepts ReferenceScriptFailed and
 /// DtypeMismatch too).
 const char* name_of(FindingKind kind);

@@ -7,31 +7,42 @@ namespace gpuemu {
 namespace {
 
 struct DeviceKindRow {
-  std::string_view device_kind;  // A prefix: "uninitialized" also covers "uninitialized_shared".
+  std::string_view device_kind;
   FindingKind kind;
-  bool outputs_void;
 };
 constexpr DeviceKindRow kDeviceKinds[] = {
-    {"out_of_bounds", FindingKind::OutOfBounds, false},
-    {"misaligned", FindingKind::Misaligned, false},
-    {"uninitiali", FindingKind::UninitializedRead, false},
-    {"division_by_zero", FindingKind::UninitializedRead, false},
-    {"race", FindingKind::DataRace, false},
-    {"barrier_divergence", FindingKind::BarrierDivergence, false},
-    {"illegal_mask", FindingKind::IllegalSync, false},
-    {"mbarrier", FindingKind::IllegalSync, false},
-    {"deadlock", FindingKind::IllegalSync, true},
-    {"timeout", FindingKind::Timeout, true},
-    {"stack_overflow", FindingKind::DeviceFault, true},
-    {"trap", FindingKind::Trap, true},
-    {"assert", FindingKind::Trap, true},
-    {"unsupported_instruction", FindingKind::UnsupportedInstruction, true},
+    {"out_of_bounds", FindingKind::OutOfBounds},
+    {"misaligned", FindingKind::Misaligned},
+    {"uninitialized", FindingKind::UninitializedRead},
+    {"division_by_zero", FindingKind::DivisionByZero},
+    {"race_shared", FindingKind::DataRace},
+    {"race_warp", FindingKind::DataRace},
+    {"race_global", FindingKind::DataRace},
+    {"race_async", FindingKind::DataRace},
+    {"barrier_divergence", FindingKind::BarrierDivergence},
+    {"illegal_mask", FindingKind::IllegalSync},
+    {"mbarrier", FindingKind::IllegalSync},
+    {"deadlock", FindingKind::Deadlock},
+    {"timeout", FindingKind::Timeout},
+    {"stack_overflow", FindingKind::StackOverflow},
+    {"illegal_address", FindingKind::DeviceFault},
+    {"trap", FindingKind::Trap},
+    {"assert", FindingKind::Trap},
+    {"unsupported_instruction", FindingKind::UnsupportedInstruction},
+};
+
+/// After these the kernel did not run to its end.
+constexpr FindingKind kEndings[] = {
+    FindingKind::LaunchError, FindingKind::DeviceFault,
+    FindingKind::WorkerLost,  FindingKind::Deadlock,
+    FindingKind::Timeout,     FindingKind::StackOverflow,
+    FindingKind::Trap,        FindingKind::UnsupportedInstruction,
 };
 
 ValidationFailure from_device(const DeviceFinding& finding) {
   ValidationFailure failure{.kind = FindingKind::DeviceFault, .message = finding.message};
   for (const DeviceKindRow& row : kDeviceKinds) {
-    if (finding.kind.starts_with(row.device_kind)) failure.kind = row.kind;
+    if (finding.kind == row.device_kind) failure.kind = row.kind;
   }
   failure.output = finding.tensor;
   failure.source_file = finding.file;
@@ -126,15 +137,7 @@ void explain_values(std::vector<ValidationFailure>& failures, const ExecutionRep
 
 bool outputs_are_void(const std::vector<ValidationFailure>& findings) {
   return std::ranges::any_of(findings, [](const ValidationFailure& failure) {
-    if (failure.kind == FindingKind::LaunchError || failure.kind == FindingKind::DeviceFault ||
-        failure.kind == FindingKind::WorkerLost) {
-      return true;
-    }
-    return std::ranges::any_of(kDeviceKinds, [&](const DeviceKindRow& row) {
-      return row.kind == failure.kind && row.outputs_void &&
-             (row.kind != FindingKind::IllegalSync ||
-              failure.message.find("deadlock") != std::string::npos);
-    });
+    return std::ranges::find(kEndings, failure.kind) != std::end(kEndings);
   });
 }
 

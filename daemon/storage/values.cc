@@ -155,7 +155,7 @@ std::unique_ptr<stored::FailureT> pack(const ValidationFailure& failure) {
 
 Result<ValidationFailure> unpack(const stored::FailureT& from) {
   ValidationFailure failure;
-  failure.kind = GPUEMU_TRY(enum_of(from.kind, FindingKind::NonDeterministic));
+  failure.kind = GPUEMU_TRY(enum_of(from.kind, kLastFindingKind));
   failure.message = from.message;
   failure.index = from_stored(from.index);
   failure.expected = from_stored(from.expected);

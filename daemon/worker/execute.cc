@@ -87,8 +87,8 @@ std::string element_text(const PlanTensor& tensor, int64_t byte_offset) {
 
 /// A sanitizer's finding leaves the results of the launch standing; any other ends the kernel.
 bool lets_go_on(const DeviceFinding& finding) {
-  return is_note(finding) || finding.kind.starts_with("race") ||
-         finding.kind.starts_with("uninitiali") || finding.kind == "division_by_zero";
+  return is_note(finding) || finding.kind.starts_with("race") || finding.kind == "uninitialized" ||
+         finding.kind == "division_by_zero";
 }
 
 Status Execution::check_memory() const {

@@ -29,7 +29,7 @@ constexpr Fault kFaults[] = {
     {kIllegalAddress, "illegal_address"},
     {kLaunchTimeout, "timeout"},
     {kAssert, "trap"},
-    {kHardwareStackError, "illegal_address"},
+    {kHardwareStackError, "stack_overflow"},
     {kIllegalInstruction, "trap"},
     {kMisalignedAddress, "misaligned"},
     {kInvalidAddressSpace, "illegal_address"},

@@ -52,9 +52,12 @@ struct EntryInfo {
 
 /// What a device saw go wrong inside a kernel; the emulator gives all members, hardware few.
 struct DeviceFinding {
-  std::string kind;     ///< "out_of_bounds", "misaligned", "race_shared", "uninitialised_shared",
-                        ///< "barrier_divergence", "unsupported_instruction", "trap", "timeout",
-                        ///< "deadlock", "illegal_address" ...
+  std::string kind;     ///< "out_of_bounds", "misaligned", "uninitialized", "division_by_zero",
+                        ///< "race_shared", "race_warp", "race_global", "race_async",
+                        ///< "barrier_divergence", "illegal_mask", "mbarrier", "deadlock",
+                        ///< "unsupported_instruction", "trap", "assert", "timeout",
+                        ///< "stack_overflow", "illegal_address"; "nonfinite_nan" and
+                        ///< "nonfinite_inf" explain and are no fault.
   std::string message;  ///< One sentence with address, tensor, thread and source line.
   std::string entry;
   std::string file;  ///< From .loc, "" without -lineinfo: the innermost line that is no toolkit's.
