@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from gpuemu import values
+from gpuemu.tensors import Array
 
 Settings = dict[str, str]
 
@@ -53,7 +54,8 @@ def _ask(arguments: list[str], config: str | None) -> str:
 def answer_of(seed: int, op: str | None = None, config: str | None = None) -> dict[str, Any]:
     """What `gpuemu reproduce SEED --format json` says."""
     arguments = ["reproduce", str(seed), "--format", "json", *(["--op", op] if op else [])]
-    return json.loads(_ask(arguments, config))
+    answer: dict[str, Any] = json.loads(_ask(arguments, config))
+    return answer
 
 
 def settings_of(config: str | None = None) -> Settings:
@@ -114,18 +116,18 @@ def case_of(answer: dict[str, Any], settings: Settings) -> dict[str, Any]:
     }
 
 
-def case_inputs(answer: dict[str, Any], settings: Settings) -> dict[str, np.ndarray]:
+def case_inputs(answer: dict[str, Any], settings: Settings) -> dict[str, Array]:
     """The inputs, computed from the seed alone: the tensors in `answer` give only names and shapes."""
     case = case_of(answer, settings)
     return {each["name"]: values.fill_input(case, each["name"]) for each in case["inputs"]}
 
 
-def inputs(seed: int, op: str | None = None, config: str | None = None) -> dict[str, np.ndarray]:
+def inputs(seed: int, op: str | None = None, config: str | None = None) -> dict[str, Array]:
     """The inputs of the stored failure with this seed."""
     return case_inputs(answer_of(seed, op, config), settings_of(config))
 
 
-def _report(answer: dict[str, Any], made: dict[str, np.ndarray]) -> bool:
+def _report(answer: dict[str, Any], made: dict[str, Array]) -> bool:
     """Prints a line per input; whether all have the daemon's bytes."""
     same = True
     for name, array in made.items():

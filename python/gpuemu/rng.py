@@ -8,9 +8,11 @@ from __future__ import annotations
 import functools
 import hashlib
 import struct
-from typing import Sequence
+from collections.abc import Sequence
 
 import numpy as np
+
+from gpuemu.tensors import Array
 
 MASK = (1 << 64) - 1
 State = tuple[int, int]
@@ -83,8 +85,8 @@ def _powers() -> Powers:
 
 
 def _advance(
-    columns: list[State], s0: np.ndarray, s1: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+    columns: list[State], s0: Array, s1: Array
+) -> tuple[Array, Array]:
     """Many states, each moved by one linear map."""
     to0, to1 = np.zeros_like(s0), np.zeros_like(s1)
     one = np.uint64(1)
@@ -105,7 +107,7 @@ def jump(state: State, outputs: int) -> State:
     return int(s0[0]), int(s1[0])
 
 
-def outputs(state: State, count: int) -> np.ndarray:
+def outputs(state: State, count: int) -> Array:
     """The next `count` outputs: lanes of 2**k outputs each step together as arrays."""
     if count < 256:
         result = np.empty(count, dtype=np.uint64)
@@ -130,28 +132,30 @@ def outputs(state: State, count: int) -> np.ndarray:
     return result.reshape(-1)[:count]
 
 
-def _high_product(x: np.ndarray, n: int) -> np.ndarray:
+def _high_product(x: Array, n: int) -> Array:
     """High 64 bits of x * n, for n up to 2**64 - 1, in 32-bit halves."""
     low, half = np.uint64(0xFFFFFFFF), np.uint64(32)
     n_low, n_high = np.uint64(n & 0xFFFFFFFF), np.uint64(n >> 32)
     x_low, x_high = x & low, x >> half
     low_low, high_low, low_high = x_low * n_low, x_high * n_low, x_low * n_high
     middle = (low_low >> half) + (high_low & low) + low_high
-    return x_high * n_high + (high_low >> half) + (middle >> half)
+    high: Array = x_high * n_high + (high_low >> half) + (middle >> half)
+    return high
 
 
-def _bit_count(x: np.ndarray) -> np.ndarray:
+def _bit_count(x: Array) -> Array:
     table = np.array([bin(i).count("1") for i in range(256)], dtype=np.int64)
-    return table[np.ascontiguousarray(x).view(np.uint8).reshape(-1, 8)].sum(axis=1)
+    counts: Array = table[np.ascontiguousarray(x).view(np.uint8).reshape(-1, 8)].sum(axis=1)
+    return counts
 
 
-def _unit(x: np.ndarray) -> np.ndarray:
+def _unit(x: Array) -> Array:
     return (x >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def draw(
     state: State, distribution: str, params: Sequence[float], count: int
-) -> np.ndarray:
+) -> Array:
     """The elements in float64 (int64 for "integer"), before they are rounded to a dtype."""
     pairs = outputs(state, 2 * count)
     a, b = pairs[0::2], pairs[1::2]
@@ -180,7 +184,7 @@ def draw(
     )
 
 
-def bfloat16_bits(values: np.ndarray) -> np.ndarray:
+def bfloat16_bits(values: Array) -> Array:
     """float64 rounded once, to nearest even, to bfloat16 patterns (uint16)."""
     values = np.asarray(values, dtype=np.float64)
     bits = values.view(np.uint64)
@@ -199,18 +203,18 @@ def bfloat16_bits(values: np.ndarray) -> np.ndarray:
     return sign | result.astype(np.uint16)
 
 
-def bfloat16_values(patterns: np.ndarray) -> np.ndarray:
+def bfloat16_values(patterns: Array) -> Array:
     """bfloat16 patterns as float64."""
     wide = np.asarray(patterns, dtype=np.uint16).astype(np.uint32) << np.uint32(16)
     return wide.view(np.float32).astype(np.float64)
 
 
-def cast(values: np.ndarray, dtype: str) -> np.ndarray:
+def cast(values: Array, dtype: str) -> Array:
     """Rounded as the daemon does; bfloat16 gives uint16 patterns."""
     if dtype == "bfloat16":
         return bfloat16_bits(values)
     if dtype == "bool":
-        return values != 0
+        return np.not_equal(values, 0)
     target = np.dtype(dtype)
     if target.kind == "f":
         with np.errstate(over="ignore"):
@@ -234,7 +238,7 @@ def generate(
     params: Sequence[float],
     shape: Sequence[int],
     dtype: str,
-) -> np.ndarray:
+) -> Array:
     """A tensor of the stream (base_seed, iteration, label)."""
     count = int(np.prod(shape, dtype=np.int64))
     state = derive_state(base_seed, iteration, label)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuemu import rng
+from gpuemu.tensors import Array
 
 FLOATS = {  # max, smallest normal, smallest subnormal, ulp of one
     "float16": (65504.0, 2.0**-14, 2.0**-24, 2.0**-10),
@@ -141,7 +142,7 @@ def _recipe(dtype: str, strategy: str, domain: Domain) -> Recipe:
     return _uniform(dtype, domain) if hi < domain.lo or lo > domain.hi else recipe
 
 
-def _draw(state: rng.State, recipe: Recipe, domain: Domain, count: int) -> np.ndarray:
+def _draw(state: rng.State, recipe: Recipe, domain: Domain, count: int) -> Array:
     drawn = rng.draw(state, recipe.distribution, recipe.params, count)
     values = drawn.astype(np.float64) * recipe.factor
     if recipe.symmetric and domain.lo >= 0:
@@ -151,7 +152,7 @@ def _draw(state: rng.State, recipe: Recipe, domain: Domain, count: int) -> np.nd
     return values
 
 
-def _ramp(shape: list[int], strategy: str, usual: tuple[float, float], count: int) -> np.ndarray:
+def _ramp(shape: list[int], strategy: str, usual: tuple[float, float], count: int) -> Array:
     lo, hi = usual
     row = shape[-1] if shape else 1
     part = (np.arange(count) % row) / (float(row - 1) if row > 1 else 1.0)
@@ -159,7 +160,7 @@ def _ramp(shape: list[int], strategy: str, usual: tuple[float, float], count: in
     return lo + rise if strategy == "ascend" else hi - rise
 
 
-def _ties(case: dict[str, Any], tensor: dict[str, Any], usual: tuple[float, float], count: int) -> np.ndarray:
+def _ties(case: dict[str, Any], tensor: dict[str, Any], usual: tuple[float, float], count: int) -> Array:
     lo, hi = usual
     row = tensor["shape"][-1] if tensor["shape"] else 1
     levels = min(max(row // 2, 1), 8)
@@ -169,7 +170,7 @@ def _ties(case: dict[str, Any], tensor: dict[str, Any], usual: tuple[float, floa
     return hi - rise if stream.negative() else lo + rise
 
 
-def _impulse(case: dict[str, Any], name: str, count: int) -> np.ndarray:
+def _impulse(case: dict[str, Any], name: str, count: int) -> Array:
     values = np.zeros(count)
     stream = rng.Stream(int(case["base_seed"]), int(case["iteration"]), "impulse/" + name)
     for _ in range(2):
@@ -179,7 +180,7 @@ def _impulse(case: dict[str, Any], name: str, count: int) -> np.ndarray:
     return values
 
 
-def _values(case: dict[str, Any], tensor: dict[str, Any], domain: Domain, count: int) -> np.ndarray:
+def _values(case: dict[str, Any], tensor: dict[str, Any], domain: Domain, count: int) -> Array:
     strategy, dtype, name = case["value_strategy"], tensor["dtype"], tensor["name"]
     state = rng.derive_state(int(case["base_seed"]), int(case["iteration"]), "input/" + name)
     lo, hi = usual = _usual(dtype, domain)
@@ -216,7 +217,7 @@ def _special_values(dtype: str, strategy: str) -> list[float]:
     return []
 
 
-def _plant(case: dict[str, Any], tensor: dict[str, Any], domain: Domain, values: np.ndarray) -> None:
+def _plant(case: dict[str, Any], tensor: dict[str, Any], domain: Domain, values: Array) -> None:
     """Puts special values over what a strategy drew. Those that are numbers keep to the domain."""
     strategy, dtype, label = case["value_strategy"], tensor["dtype"], "special/" + tensor["name"]
     if dtype not in FLOATS:
@@ -238,7 +239,7 @@ def _plant(case: dict[str, Any], tensor: dict[str, Any], domain: Domain, values:
     values[rows >= 0] = np.array(table)[rows[rows >= 0].astype(np.int64)]
 
 
-def fill_input(case: dict[str, Any], input_name: str) -> np.ndarray:
+def fill_input(case: dict[str, Any], input_name: str) -> Array:
     """One input of a case with base_seed, iteration, value_strategy, value_scale and
     inputs[{name, dtype, shape, range}]; bfloat16 comes as uint16 patterns."""
     tensor = next((each for each in case["inputs"] if each["name"] == input_name), None)

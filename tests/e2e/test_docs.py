@@ -3,6 +3,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -36,6 +37,11 @@ def reader(tmp_path, compiled):
         shutil.copytree(ROOT / folder, place / folder, ignore=shutil.ignore_patterns("__pycache__"))
     (home / "db.cache").symlink_to(compiled)
     instance = Gpuemu(home, place)
+    # The reader's python3 is the one that runs this: it has what the pages ask to install.
+    (home / "bin").mkdir()
+    (home / "bin" / "python3").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    (home / "bin" / "python3").chmod(0o755)
+    instance.env["PATH"] = f"{home / 'bin'}:{instance.env['PATH']}"
     yield instance
     instance.stop()
 

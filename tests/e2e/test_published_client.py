@@ -1,4 +1,5 @@
-"""The published client package, unmodified from PyPI, works with this daemon: every call that it has."""
+"""The published client package, unmodified from PyPI, works with this daemon: every call that it has. And programs
+written for it work with the package of python/."""
 import json
 import os
 import pathlib
@@ -13,8 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGES = ["gpuemu==0.1.0", "numpy", "pynng"]
 
 
-@pytest.fixture(scope="module")
-def python():
+def published():
     """A Python that has the package: of build/published-venv, made from PyPI at the first run."""
     home = pathlib.Path(os.environ.get("GPUEMU_PUBLISHED_VENV", ROOT / "build/published-venv"))
     path = home / "bin/python"
@@ -24,16 +24,22 @@ def python():
                              capture_output=True, text=True, timeout=600)
         if pip.returncode != 0:
             pytest.skip(f"PyPI cannot be reached for {', '.join(PACKAGES)}: {pip.stderr.strip()[-300:]}")
-    return path
+    return path, {}
 
 
-@pytest.fixture(scope="module")
-def saw(new_home, python):
+def ours():
+    pytest.importorskip("pynng")
+    return sys.executable, {"PYTHONPATH": str(ROOT / "python")}
+
+
+@pytest.fixture(scope="module", params=[published, ours], ids=lambda make: make.__name__)
+def saw(new_home, request):
+    python, environment = request.param()
     home = new_home(client_project())
     home.start()
-    environment = {key: value for key, value in home.env.items() if key != "PYTHONPATH"}
+    inherited = {key: value for key, value in home.env.items() if key != "PYTHONPATH"}
     done = subprocess.run([python, ROOT / "tests/e2e/published_client.py", home.socket], capture_output=True,
-                          text=True, timeout=300, env=environment, cwd=home.home)
+                          text=True, timeout=300, env={**inherited, **environment}, cwd=home.home)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 

@@ -1,0 +1,281 @@
+"""The blocking client of gpuemu-daemon.
+
+    with gpuemu.Client() as client:                       # starts the daemon when none runs
+        report = client.run_tests(progress=print)         # what `gpuemu test` does
+        verdict = client.validate_op("softmax", {"x": x}, y)
+
+Threads may share a client. Runs of many cases (run_tests, fuzz_op, minimize) have no time limit: they are jobs of the
+daemon that are asked for until they end, and Ctrl-C cancels them there. Everything else is bound by timeout_ms.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from typing import Any, TypeVar
+
+from gpuemu import calls, records
+from gpuemu.calls import Call, Json
+from gpuemu.connection import Connection, default_socket
+from gpuemu.errors import ClientError, NotFoundError
+from gpuemu.tensors import Array
+
+T = TypeVar("T")
+Progress = Callable[[records.JobStatus], object]
+WAIT_MS = 500  # How long the daemon waits for a job's end before it says how far it is.
+
+
+class _Bar:
+    """A progress bar of tqdm, or one line on standard error when that is not installed."""
+
+    def __init__(self, title: str) -> None:
+        try:
+            from tqdm.auto import tqdm
+
+            self.bar: Any = tqdm(desc=title, unit="case")
+        except ImportError:
+            self.bar, self.title = None, title
+
+    def __call__(self, status: records.JobStatus) -> None:
+        if self.bar is None:
+            print(f"\r{self.title}: {status.done}/{status.total}, {status.failures} bad", end="", file=sys.stderr, flush=True)
+            if status.state != "running":
+                print(file=sys.stderr)
+            return
+        self.bar.total = status.total
+        self.bar.set_postfix(bad=status.failures)
+        self.bar.update(status.done - self.bar.n)
+        if status.state != "running":
+            self.bar.close()
+
+
+def listener(progress: bool | Progress | None, title: str) -> Progress | None:
+    """What is told how far a job is: a callback, or with True a bar."""
+    if progress is True:
+        return _Bar(title)
+    return progress or None
+
+
+def job_reply(status: records.JobStatus) -> Json:
+    """The reply of a job that ended; a cancelled one answers with what it found."""
+    if status.result is None:
+        raise ClientError(f"job {status.job_id} ended as '{status.state}' without a result")
+    return status.result
+
+
+class Client:
+    """Talks to one daemon.
+
+    socket_path: the daemon's; by default $GPUEMU_SOCKET, else ~/.gpuemu/gpuemu.sock.
+    timeout_ms: how long a request may take.
+    start: whether a daemon is started when none answers; by default only for the default socket.
+    """
+
+    def __init__(self, socket_path: str | None = None, timeout_ms: int = 30000, *, start: bool | None = None) -> None:
+        self.socket_path = default_socket() if socket_path is None else str(socket_path)
+        self.timeout_ms = timeout_ms
+        self.connection = Connection(self.socket_path, timeout_ms, socket_path is None if start is None else start)
+
+    def close(self) -> None:
+        """Closes the connection; the daemon goes on. The next request opens it again."""
+        self.connection.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- requests of any kind
+
+    def request(self, kind: str, **members: Any) -> Json:
+        """Any request of the protocol; the reply as it came. Raises the exception of an Error reply."""
+        reply = self.connection.ask({"type": kind, **members})
+        return Call({"type": kind}, reply.get("type", ""), dict).result(reply)
+
+    def _ask(self, call: Call[T]) -> T:
+        return call.result(self.connection.ask(call.request))
+
+    def _run(self, call: Call[T], progress: bool | Progress | None) -> T:
+        """As a job when the daemon has jobs."""
+        self.connection.open()
+        if "jobs" not in self.connection.capabilities:
+            return self._ask(call)
+        tell = listener(progress, str(call.request.get("op_name", call.request["type"])))
+        job = self._start(calls.job_started(call))
+        seen = 0
+        try:
+            while True:
+                status = self._ask(calls.job_status(job, WAIT_MS, seen))
+                seen += len(status.log)
+                if tell is not None:
+                    tell(status)
+                if status.state != "running":
+                    return call.result(job_reply(status))
+        except BaseException:  # Ctrl-C, or a callback that raises: nobody waits for the job any more.
+            self._cancel(job)
+            raise
+
+    def _start(self, call: Call[int]) -> int:
+        """In a thread: a Ctrl-C while the daemon starts the job must not lose its number."""
+        answer: Future[int] = Future()
+
+        def ask() -> None:
+            try:
+                answer.set_result(self._ask(call))
+            except BaseException as problem:
+                answer.set_exception(problem)
+
+        threading.Thread(target=ask, daemon=True).start()
+        try:
+            return answer.result()
+        except BaseException:
+            with contextlib.suppress(ClientError, OSError, FutureTimeout):
+                self._cancel(answer.result(self.timeout_ms / 1000))
+            raise
+
+    def _cancel(self, job: int) -> None:
+        with contextlib.suppress(ClientError):  # It has ended, or the daemon is gone.
+            self._ask(calls.job_cancel(job))
+
+    # --- the daemon
+
+    def ping(self) -> Json:
+        """version, protocol_version, uptime_secs, capabilities, devices."""
+        return self._ask(calls.ping())
+
+    def status(self) -> records.DaemonStatus:
+        return self._ask(calls.status())
+
+    def devices(self) -> list[records.Device]:
+        return self._ask(calls.devices())
+
+    def settings(self) -> dict[str, str]:
+        """Every setting of gpuemu.toml by its key."""
+        return self._ask(calls.settings())
+
+    def shutdown(self) -> None:
+        """The daemon finishes what runs, then ends."""
+        self._ask(calls.shutdown())
+        self.close()
+
+    # --- judging outputs
+
+    def validate_op(self, op_name: str, inputs: Mapping[str, Any], output: Any, **kwargs: Any) -> records.ValidationResult:
+        """Compares `output` with the op's reference. Arrays of NumPy, torch, jax; kwargs go to the reference as text.
+        A wrong output is a result with passed == False, not an exception."""
+        return self._ask(calls.validate(op_name, inputs, output, kwargs))
+
+    def submit_output(self, op_name: str, inputs: Mapping[str, Any], output: Any, seed: int, **kwargs: Any,
+                      ) -> records.ValidationResult:  # fmt: skip
+        """validate_op for a case of get_test_case or get_test_batch: the result is kept under its seed."""
+        return self._ask(calls.validate(op_name, inputs, output, kwargs, seed))
+
+    # --- stored results
+
+    def get_result(self, seed: int, op_name: str | None = None) -> records.ValidationResult | None:
+        """None when there is none."""
+        try:
+            return self._ask(calls.get_result(seed, op_name))
+        except NotFoundError:
+            return None
+
+    def list_results(self, limit: int = 100, op_name: str | None = None) -> list[records.ValidationResult]:
+        """The newest first."""
+        return self._ask(calls.listing("ListResults", limit, op_name))
+
+    def list_failures(self, limit: int = 20, op_name: str | None = None) -> list[records.ValidationResult]:
+        """The newest first."""
+        return self._ask(calls.listing("ListFailures", limit, op_name))
+
+    def store_baseline(self, tag: str) -> None:
+        """Keeps all stored results under a tag."""
+        self._ask(calls.store_baseline(tag))
+
+    def compare_baseline(self, tag: str) -> records.BaselineComparison:
+        return self._ask(calls.compare_baseline(tag))
+
+    # --- kernels that the daemon runs
+
+    def run_tests(self, ops: Sequence[str] = (), *, cases: int = 0, seed: int | None = None, dtypes: Sequence[str] = (),
+                  strategies: Sequence[str] = (), fail_fast: bool = False, progress: bool | Progress | None = None,
+                  ) -> records.TestReport:  # fmt: skip
+        """`gpuemu test`: all ops when none is named; cases 0 means validation.cases of gpuemu.toml."""
+        return self._run(calls.run_tests(ops, cases, seed, dtypes, strategies, fail_fast), progress)
+
+    def fuzz_op(self, op_name: str, seed: int | None = None, iterations: int = 100, fail_fast: bool = False,
+                batch_sizes: Sequence[int] | None = None, seq_lengths: Sequence[int] | None = None,
+                hidden_dims: Sequence[int] | None = None, dtypes: Sequence[str] | None = None,
+                layouts: Sequence[str] | None = None, *, strategies: Sequence[str] | None = None,
+                min_shape: Sequence[int] | None = None, max_shape: Sequence[int] | None = None,
+                progress: bool | Progress | None = None) -> records.FuzzResults:  # fmt: skip
+        """Many cases of one op. The lists of sizes are for ops with an op script; strategies, min_shape and max_shape
+        (of the first output) for kernels."""
+        shapes = {"batch_sizes": batch_sizes, "seq_lengths": seq_lengths, "hidden_dims": hidden_dims}
+        own = {"strategies": strategies and list(strategies), "min_shape": min_shape and list(min_shape),
+               "max_shape": max_shape and list(max_shape)}  # fmt: skip
+        return self._run(calls.fuzz(op_name, seed, iterations, fail_fast, shapes, dtypes, layouts, own), progress)
+
+    def reproduce(self, seed: int, op_name: str | None = None, *, profile: bool = False) -> records.ReproduceResult:
+        """Runs a stored failure again and gives its exact inputs. profile: what each source line did (emulator)."""
+        return self._ask(calls.reproduce(seed, op_name, profile))
+
+    def minimize(self, seed: int, strategy: str = "binary-search-dims", max_iters: int = 100, op_name: str | None = None,
+                 *, progress: bool | Progress | None = None) -> records.MinimizeResult:  # fmt: skip
+        """A smaller case that fails in the same way; strategy "binary-search-dims" or "binary-search-values"."""
+        return self._run(calls.minimize(seed, op_name, strategy, max_iters), progress)
+
+    def lint_kernel(self, ptx_content: str, kernel_name: str | None = None) -> list[Json]:
+        """Metrics of PTX, and what breaks the thresholds of gpuemu.toml."""
+        return self._ask(calls.lint(ptx_content, kernel_name))
+
+    # --- kernels that you run
+
+    def get_test_case(self, op_name: str, seed: int | None = None) -> records.TestCase:
+        """A drawn case for an op that you run: a dict of seed, inputs, shape, dtype, layout."""
+        return self._ask(calls.test_case(op_name, calls.case_config(seed, None, None)))
+
+    def get_test_batch(self, op_name: str, count: int = 10, seed: int | None = None, op_schema: Json | None = None,
+                       dtypes: Sequence[str] | None = None) -> list[records.TestCase]:  # fmt: skip
+        """`count` cases. op_schema makes the shapes those of an operator: {"name", "dims": [{"name", "candidates"}],
+        "inputs": [{"name", "dims"}], "output": {"name", "dims"}}."""
+        return self._ask(calls.test_batch(op_name, calls.case_config(seed, dtypes, op_schema), count))
+
+    def fuzz_op_client_side(self, op_name: str, run_op: Callable[[dict[str, Array]], Any], iterations: int = 100,
+                            seed: int | None = None, fail_fast: bool = False, op_schema: Json | None = None,
+                            dtypes: Sequence[str] | None = None) -> records.FuzzResults:  # fmt: skip
+        """Draws cases, calls `run_op` with each one's inputs and judges what it gives. An exception of run_op is a
+        failure of kind ExecutionError."""
+        found = records.FuzzResults(seed=calls.fresh_seed() if seed is None else seed)
+        for case in self.get_test_batch(op_name, iterations, found.seed, op_schema, dtypes):
+            verdict = self._judge(op_name, run_op, case)
+            found.total += 1
+            found.passed += verdict.passed
+            if verdict.passed:
+                continue
+            found.failed += 1
+            found.failures.append(verdict)
+            if fail_fast:
+                break
+        return found
+
+    def _judge(self, op_name: str, run_op: Callable[[dict[str, Array]], Any], case: records.TestCase,
+               ) -> records.ValidationResult:  # fmt: skip
+        try:
+            output = run_op(case["inputs"])
+        except Exception as problem:  # Whatever a user's op raises is what is wrong with it.
+            said = records.Finding("ExecutionError", f"{type(problem).__name__}: {problem}")
+            return records.ValidationResult(False, case["seed"], op_name, float("inf"), float("inf"), [said], int(time.time()))
+        return self.submit_output(op_name, case["inputs"], output, case["seed"])
+
+
+def connect(socket_path: str | None = None, timeout_ms: int = 30000, *, start: bool = True) -> Client:
+    """A client that is connected now. start=False: only to a daemon that runs already."""
+    client = Client(socket_path, timeout_ms, start=start)
+    client.ping()
+    return client

@@ -1,0 +1,110 @@
+"""What can go wrong when talking to the daemon: one class for each error code of the protocol."""
+
+from __future__ import annotations
+
+import builtins
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpuemu.records import ValidationResult
+
+
+class ClientError(Exception):
+    """The daemon refused a request, or could not be asked. `code` is the protocol's, "" when there was no answer."""
+
+    code = ""
+
+
+class InvalidRequestError(ClientError, ValueError):
+    """The request is malformed or breaks a limit."""
+
+    code = "InvalidRequest"
+
+
+class OpNotFoundError(ClientError, LookupError):
+    """gpuemu.toml has no such op; the message lists those it has."""
+
+    code = "OpNotFound"
+
+
+class NotFoundError(ClientError, LookupError):
+    """No stored result, baseline or job of that name."""
+
+    code = "NotFound"
+
+
+class BaselineNotFoundError(NotFoundError):
+    """No baseline of artifacts has that tag."""
+
+    code = "BaselineNotFound"
+
+
+class ArtifactNotFoundError(NotFoundError):
+    """No metrics are stored for that kernel."""
+
+    code = "ArtifactNotFound"
+
+
+class ConfigError(ClientError):
+    """gpuemu.toml is wrong; the message has every problem with its line."""
+
+    code = "ConfigError"
+
+
+class ReferenceScriptError(ClientError):
+    """The reference script failed; the message has what it said."""
+
+    code = "ReferenceScriptFailed"
+
+
+class PtxParseError(ClientError):
+    """A kernel's source does not compile or does not parse."""
+
+    code = "PtxParseError"
+
+
+class InternalError(ClientError):
+    """The daemon could not do it for another reason."""
+
+    code = "InternalError"
+
+
+class ConnectionError(ClientError, builtins.ConnectionError):
+    """No daemon answers at the socket."""
+
+
+class TimeoutError(ConnectionError, builtins.TimeoutError):
+    """No reply came in time; the daemon may still be at work."""
+
+
+class ProtocolError(ClientError):
+    """The other side speaks another version, or not this protocol."""
+
+
+class ValidationError(AssertionError):
+    """An output is wrong. `result` is the verdict with all its findings."""
+
+    def __init__(self, result: ValidationResult) -> None:
+        self.result = result
+        told = [finding.message for finding in result.failures[:3]]
+        if len(result.failures) > 3:
+            told.append(f"and {len(result.failures) - 3} more failures")
+        super().__init__(f"Validation failed for '{result.op_name}': {', '.join(told)} (seed: {result.seed})")
+
+
+_BY_CODE = {
+    kind.code: kind
+    for kind in (
+        InvalidRequestError, OpNotFoundError, NotFoundError, BaselineNotFoundError, ArtifactNotFoundError, ConfigError,
+        ReferenceScriptError, PtxParseError, InternalError,
+    )
+}
+
+
+def of_reply(code: str, message: str) -> ClientError:
+    """The exception of an Error reply. A code of a newer daemon becomes a plain ClientError that has it."""
+    if code in _BY_CODE:
+        return _BY_CODE[code](message)
+    made = ClientError(message)
+    made.code = code
+    return made

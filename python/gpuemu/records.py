@@ -1,0 +1,271 @@
+"""What the daemon answers, as dataclasses. Members that a newer daemon adds are left out, missing ones are defaults."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any, TypedDict, TypeVar
+
+from gpuemu import tensors
+from gpuemu.tensors import Array
+
+T = TypeVar("T")
+
+
+def build(cls: type[T], data: dict[str, Any], **changed: Any) -> T:
+    """A dataclass from the members of `data` that it has; `changed` members come converted."""
+    names = {one.name for one in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    return cls(**{**{key: value for key, value in data.items() if key in names}, **changed})
+
+
+@dataclass
+class Finding:
+    """One thing that is wrong. Reads like a dict too: finding["message"]."""
+
+    kind: str = ""
+    message: str = ""
+    index: int | None = None  # flat, row-major
+    expected: float | None = None
+    actual: float | None = None
+    output: str = ""
+    source_file: str = ""
+    source_line: int = 0
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.__dict__:
+            raise KeyError(name)
+        return self.__dict__[name]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self.__dict__.get(name, default)
+
+
+@dataclass
+class ReproductionInfo:
+    """What brings a failure back. The members from base_seed on are of kernels that the daemon runs."""
+
+    seed: int = 0
+    shape: list[int] = field(default_factory=list)
+    strides: list[int] = field(default_factory=list)
+    dtype: str = "float32"
+    layout: str = "Contiguous"
+    fuzz_config: dict[str, Any] | None = None
+    input_snapshot: bytes | None = None
+    base_seed: int | None = None
+    iteration: int | None = None
+    dims: dict[str, int] = field(default_factory=dict)
+    attrs: dict[str, float] = field(default_factory=dict)
+    value_strategy: str = ""
+    kernel: str = ""
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> ReproductionInfo:
+        snapshot = data.get("input_snapshot")
+        return build(cls, data, input_snapshot=base64.b64decode(snapshot) if snapshot else None)
+
+
+@dataclass
+class ValidationResult:
+    """The verdict on one case. error_stats: count, num_exceeding, max_abs, mean_abs, p50_abs, p90_abs, p99_abs,
+    max_rel, mean_rel, max_ulp, mean_ulp; None when no values were compared."""
+
+    passed: bool = False
+    seed: int = 0
+    op_name: str = ""
+    max_diff: float | None = 0.0
+    max_rel_diff: float | None = 0.0
+    failures: list[Finding] = field(default_factory=list)
+    timestamp: int = 0
+    duration_ms: int = 0
+    repro_info: ReproductionInfo | None = None
+    error_stats: dict[str, Any] | None = None
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> ValidationResult:
+        info = data.get("repro_info")
+        return build(
+            cls,
+            data,
+            failures=[build(Finding, one) for one in data.get("failures") or []],
+            repro_info=ReproductionInfo.from_dict(info) if info else None,
+        )
+
+
+def results(data: list[dict[str, Any]] | None) -> list[ValidationResult]:
+    return [ValidationResult.from_dict(one) for one in data or []]
+
+
+@dataclass
+class FuzzResults:
+    """A fuzz run: `total` counts the cases that were really run, `failures` are in order."""
+
+    seed: int = 0
+    total: int = 0
+    passed: int = 0
+    failed: int = 0
+    failures: list[ValidationResult] = field(default_factory=list)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> FuzzResults:
+        return build(cls, data, failures=results(data.get("failures")))
+
+
+@dataclass
+class ReproduceResult:
+    """A failure run again: the new verdict, the exact inputs, and with profile=True what each source line did."""
+
+    result: ValidationResult
+    inputs: dict[str, Array]
+    profile: list[dict[str, Any]] | None = None
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> ReproduceResult:
+        inputs = {name: tensors.decode(one) for name, one in (data.get("inputs") or {}).items()}
+        return cls(ValidationResult.from_dict(data.get("result") or {}), inputs, data.get("profile"))
+
+
+@dataclass
+class MinimizeResult:
+    """The smaller case; minimized_seed is the original one when nothing smaller fails."""
+
+    original_seed: int
+    minimized_seed: int
+    minimized_shape: list[int]
+    result: ValidationResult
+    original_dims: dict[str, int] = field(default_factory=dict)
+    minimized_dims: dict[str, int] = field(default_factory=dict)
+    trials: int | None = None
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> MinimizeResult:
+        return build(cls, data, result=ValidationResult.from_dict(data.get("result") or {}))
+
+
+@dataclass
+class OpReport:
+    """One op and dtype of a test run."""
+
+    op_name: str = ""
+    dtype: str = ""
+    kernel: str = ""
+    cases: int = 0
+    passed: int = 0
+    failed: int = 0
+    skipped_reason: str = ""
+    duration_ms: int = 0
+    cases_per_second: float = 0.0
+    failures: list[ValidationResult] = field(default_factory=list)
+    max_diff: float | None = None
+    worst_error_use: float | None = None
+
+
+@dataclass
+class TestReport:
+    """What `gpuemu test` prints."""
+
+    __test__ = False  # No test class, whatever pytest thinks of its name.
+
+    seed: int = 0
+    backend: str = ""
+    device: str = ""
+    total: int = 0
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    duration_ms: int = 0
+    ops: list[OpReport] = field(default_factory=list)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> TestReport:
+        ops = [build(OpReport, one, failures=results(one.get("failures"))) for one in data.get("ops") or []]
+        return build(cls, data, ops=ops)
+
+
+@dataclass
+class Comparison:
+    """One stored result beside its baseline."""
+
+    op_name: str = ""
+    seed: int = 0
+    current_max_diff: float | None = None
+    baseline_max_diff: float | None = None
+    current_passed: bool = False
+    baseline_passed: bool = False
+    relative_change: float | None = None
+    is_regression: bool = False
+
+
+@dataclass
+class BaselineComparison:
+    baseline_tag: str = ""
+    comparisons: list[Comparison] = field(default_factory=list)
+    has_regressions: bool = False
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> BaselineComparison:
+        return build(cls, data, comparisons=[build(Comparison, one) for one in data.get("comparisons") or []])
+
+
+@dataclass
+class Device:
+    name: str = ""
+    backend: str = ""
+    architecture: str = ""
+    memory_bytes: int = 0
+    multiprocessors: int = 0
+    note: str = ""
+
+
+@dataclass
+class DaemonStatus:
+    version: str = ""
+    backend: str = ""
+    socket_path: str = ""
+    config_path: str = ""
+    storage_path: str = ""
+    pid: int = 0
+    uptime_secs: int = 0
+    workers: int = 0
+    jobs_running: int = 0
+    requests_served: int = 0
+    devices: list[Device] = field(default_factory=list)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> DaemonStatus:
+        return build(cls, data, devices=[build(Device, one) for one in data.get("devices") or []])
+
+
+@dataclass
+class JobStatus:
+    """How far a job is. `state`: running, done, cancelled or failed."""
+
+    job_id: int = 0
+    state: str = "running"
+    done: int = 0
+    total: int = 0
+    failures: int = 0
+    rate: float = 0.0  # cases per second
+    seconds_left: float = 0.0
+    log: list[str] = field(default_factory=list)
+    result: dict[str, Any] | None = None
+
+
+class TestCase(TypedDict):
+    """A case for an op that the client runs; a dict, as it always was."""
+
+    seed: int
+    inputs: dict[str, Array]
+    shape: list[int]
+    dtype: str
+    layout: str
+
+
+def test_case(data: dict[str, Any]) -> TestCase:
+    return {
+        "seed": data.get("seed", 0),
+        "inputs": {name: tensors.decode(one) for name, one in (data.get("inputs") or {}).items()},
+        "shape": data.get("shape", []),
+        "dtype": data.get("dtype", "float32"),
+        "layout": data.get("layout", "contiguous"),
+    }

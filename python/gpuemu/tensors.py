@@ -1,0 +1,70 @@
+"""Arrays to the protocol's tensors and back: packed row-major little-endian elements in base64."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[Any]]
+DTYPES = (
+    "float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "bool",
+)  # fmt: skip
+
+
+def bfloat16() -> np.dtype[Any] | None:
+    """NumPy's type for bfloat16, from ml_dtypes; None when that is not installed."""
+    try:
+        import ml_dtypes
+    except ImportError:
+        return None
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+def as_array(value: Any) -> Array:
+    """A NumPy array of an array of any framework, without a copy where that can be; gradients are left behind.
+
+    torch.bfloat16 needs ml_dtypes, because NumPy has no such type.
+    """
+    if isinstance(value, np.ndarray):
+        return value
+    if hasattr(value, "detach"):  # torch
+        value = value.detach().cpu()
+        if str(value.dtype) == "torch.bfloat16":
+            kind = bfloat16()
+            if kind is None:
+                raise TypeError("a bfloat16 tensor needs the package ml_dtypes: pip install ml_dtypes")
+            import torch
+
+            return np.asarray(value.contiguous().view(torch.int16).numpy()).view(kind)
+    if hasattr(value, "numpy") and callable(value.numpy):
+        return np.asarray(value.numpy())
+    return np.asarray(value)
+
+
+def encode(value: Any) -> dict[str, Any]:
+    """The TensorData of an array. Raises TypeError for a type that the protocol does not have."""
+    array = as_array(value)
+    name = str(array.dtype.newbyteorder("=")) if array.dtype.kind != "V" else str(array.dtype)
+    if name not in DTYPES:
+        raise TypeError(f"{name} has no dtype in the protocol; it has {', '.join(DTYPES)}")
+    # Strides in bytes, as clients have always sent them; the data is packed whatever they are.
+    packed = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<") if array.dtype.byteorder == ">" else None)
+    return {
+        "shape": list(array.shape),
+        "strides": list(array.strides),
+        "dtype": name,
+        "data": base64.b64encode(packed.tobytes()).decode("ascii"),
+    }
+
+
+def decode(record: dict[str, Any]) -> Array:
+    """The array of a TensorData. bfloat16 is of ml_dtypes' type, without that package uint16 patterns."""
+    name = record["dtype"]
+    if name not in DTYPES:
+        raise TypeError(f"the daemon sent a tensor of unknown dtype '{name}'")
+    kind = (bfloat16() or np.dtype(np.uint16)) if name == "bfloat16" else np.dtype(name)
+    raw = base64.b64decode(record["data"], validate=True)
+    return np.frombuffer(bytearray(raw), dtype=kind).reshape(tuple(record["shape"]))
