@@ -226,7 +226,7 @@ def test_the_default_client_starts_a_daemon(new_home):
 
 
 def test_the_default_client_has_the_daemon_serve_its_own_project(new_home):
-    home = new_home({**client_project(), "other/gpuemu.toml": client_project()["gpuemu.toml"]})
+    home = new_home({place + name: text for place in ("", "other/") for name, text in client_project().items()})
     program = "import gpuemu; print(gpuemu.Client().status().config_path)"
     for folder in (home.project, home.project / "other", home.project / "other"):
         run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, cwd=folder,
