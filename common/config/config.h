@@ -106,11 +106,18 @@ struct LaunchSpec {
   std::vector<Arg> args;
 };
 
-struct ArtifactChecks {
-  uint32_t max_registers = 64, max_spills = 0, max_local_memory = 0;
-  std::vector<std::string> required_patterns, forbidden_patterns;
-  std::optional<uint32_t> max_shared_memory, max_instructions;
+/// Limits for compiled code; what is absent is not checked. See Config::limits_for.
+struct ArtifactLimits {
+  std::optional<uint32_t> max_registers, max_spills, max_local_memory, max_shared_memory,
+      max_instructions;
   std::optional<double> min_occupancy;
+  std::optional<std::vector<std::string>> required_patterns, forbidden_patterns;
+};
+inline constexpr uint32_t kDefaultMaxRegisters = 64;
+
+struct ArtifactChecks {
+  ArtifactLimits limits;
+  std::map<std::string, ArtifactLimits> archs;  ///< "sm_90": instead of `limits` there, key by key.
 };
 
 struct KernelConfig {
@@ -154,6 +161,7 @@ struct Config {
   std::vector<OpConfig> ops;
   std::vector<KernelConfig> kernels;
   // [policies], [ci]
+  ArtifactChecks artifact_checks;  ///< Of all kernels, below their own.
   bool fail_on_regression = true;
   double warn_threshold = 0.1;
   std::vector<DType> ci_quick_dtypes = {DType::Float32};
@@ -174,6 +182,10 @@ struct Config {
   /// Op's table over kernel's over project's over the default of config.md (auto with a kernel,
   /// else 1e-5 / 1e-3 / exact).
   Tolerance tolerance_for(const OpConfig& op, DType dtype) const;
+  /// Key by key: the kernel's for the architecture over the kernel's over the project's for it over
+  /// the project's over the defaults of existing tools. `kernel` null: of a kernel that is not
+  /// listed.
+  ArtifactLimits limits_for(const KernelConfig* kernel, const std::string& architecture) const;
 };
 
 struct ConfigSources {

@@ -4,7 +4,6 @@
 #include "common/base/limits.h"
 #include "common/config/names.h"
 #include "common/config/nearest.h"
-#include "common/config/pattern.h"
 #include "common/config/readers.h"
 
 namespace gpuemu {
@@ -115,50 +114,6 @@ void read_launches(TableReader& table, KernelConfig& kernel) {
   const auto items = value->items();
   if (items.size() > kLaunchesMax) value->problem("more than 64 launches");
   for (const ValueReader& item : items) kernel.launches.push_back(read_launch(item));
-}
-
-// The second name is what some documents call the same key.
-void read_alias(TableReader& table, std::string_view key, std::string_view alias) {
-  if (table.has(key) && table.has(alias)) {
-    table.find(alias)->problem(fmt::format("means the same as '{}'; keep one of them", key));
-  }
-}
-
-void read_patterns(TableReader& table, std::string_view key, std::vector<std::string>& out) {
-  table.read(key, out);
-  if (!table.has(key) || !table.find(key)->is(TomlValue::Kind::Array)) return;
-  for (const ValueReader& item : table.find(key)->items()) {
-    if (!item.is(TomlValue::Kind::Text)) continue;
-    if (const auto wrong = pattern_problem(item.value().text)) {
-      item.problem(fmt::format("'{}' is no RE2 pattern: {}", item.value().text, *wrong));
-    }
-  }
-}
-
-void read_artifact_checks(TableReader& kernel, ArtifactChecks& checks) {
-  const auto value = kernel.find("artifact_checks");
-  if (!value) return;
-  TableReader table(*value);
-  table.read_integer("max_registers", 0, UINT32_MAX, checks.max_registers);
-  table.read_integer("max_spills", 0, UINT32_MAX, checks.max_spills);
-  read_alias(table, "max_local_memory", "max_local_memory_bytes");
-  table.read_integer("max_local_memory_bytes", 0, UINT32_MAX, checks.max_local_memory);
-  table.read_integer("max_local_memory", 0, UINT32_MAX, checks.max_local_memory);
-  read_patterns(table, "required_patterns", checks.required_patterns);
-  read_alias(table, "forbidden_patterns", "forbidden_instructions");
-  read_patterns(table, "forbidden_instructions", checks.forbidden_patterns);
-  read_patterns(table, "forbidden_patterns", checks.forbidden_patterns);
-  const auto read_limit = [&](std::string_view key, std::optional<uint32_t>& out) {
-    uint32_t limit = 0;
-    table.read_integer(key, 0, UINT32_MAX, limit);
-    if (table.has(key)) out = limit;
-  };
-  read_limit("max_shared_memory", checks.max_shared_memory);
-  read_limit("max_instructions", checks.max_instructions);
-  if (const auto occupancy = table.find("min_occupancy")) {
-    checks.min_occupancy = occupancy->number(0, 1);
-  }
-  table.finish();
 }
 
 void read_source(TableReader& table, KernelConfig& kernel) {

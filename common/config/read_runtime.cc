@@ -161,7 +161,8 @@ void read_policies(TableReader& root, Config& config) {
   TableReader policies(*value);
   policies.read("fail_on_regression", config.fail_on_regression);
   policies.read_number("warn_threshold", 0, 1e6, config.warn_threshold);
-  const std::string where = " under [kernels.artifact_checks] instead";
+  read_artifact_checks(policies, config.artifact_checks);
+  const std::string where = " under [policies.artifact_checks] instead";
   policies.retired("registers", "write max_registers" + where);
   policies.retired("spills", "write max_spills" + where);
   policies.retired("local_memory", "write max_local_memory" + where);

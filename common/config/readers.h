@@ -34,6 +34,8 @@ void read_ops(TableReader& root, Config& config, Drafts& drafts);
 void read_kernels(TableReader& root, Config& config, Drafts& drafts);
 
 void read_tolerances(TableReader& table, ToleranceTable& tolerances);
+/// Its table `artifact_checks`, with tables per architecture in it.
+void read_artifact_checks(TableReader& parent, ArtifactChecks& checks);
 void read_invariants(TableReader& table, std::vector<InvariantSpec>& invariants);
 /// inputs, outputs, dims, attrs, dtypes, accumulate ... of an op or a kernel.
 void read_test_data(TableReader& table, OpConfig& op);

@@ -1,8 +1,9 @@
 // Wire records about compiled kernels and continuous integration runs (wire-protocol, sections 3.7
-// and 3.9).
+// and 3.9). What existing clients do not know stands behind a blank line in each record.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,62 @@ enum class ArtifactSource { Ptx, Sass, Both };
 const char* name_of(ArtifactSource source);
 std::optional<ArtifactSource> artifact_source_from_name(const std::string& name);
 
+/// How often each thing occurs, by name.
+using Counts = std::map<std::string, uint32_t>;
+
+struct KernelParam {
+  std::string name;  ///< As in the PTX.
+  std::string type;  ///< "u64", "f32"; of a struct "b8".
+  uint64_t bytes = 0;
+  bool operator==(const KernelParam&) const = default;
+};
+
+/// What the parsed PTX of one entry says.
+struct PtxMetrics {
+  std::string entry;   ///< Its name in the PTX.
+  std::string target;  ///< "sm_80", as the module says.
+  std::string source_file;
+  uint32_t source_line = 0;  ///< First line of its code, 0 when unknown.
+  Counts registers;          ///< Virtual ones, by type: "f32".
+  uint32_t instructions = 0;
+  Counts classes;            ///< Instructions by class: "arithmetic".
+  Counts loads, stores;      ///< By space and bytes per thread: "global.16".
+  Counts special_functions;  ///< By spelling: "ex2.approx.ftz.f32".
+  uint32_t barriers = 0, atomics = 0, tensor_ops = 0, ftz = 0, approx = 0;
+  uint32_t branches = 0;            ///< Conditional ones.
+  uint32_t divergent_branches = 0;  ///< Those whose condition may differ inside a warp.
+  uint32_t loops = 0, loop_depth = 0, back_edges = 0;
+  uint64_t shared_bytes = 0;  ///< Declared; dynamic shared memory comes with the launch.
+  uint64_t local_bytes = 0, const_bytes = 0;
+  bool dynamic_shared = false;
+  Counts constants;  ///< Floating-point literals of the code.
+  std::vector<KernelParam> params;
+  bool operator==(const PtxMetrics&) const = default;
+};
+
+struct Occupancy {
+  uint32_t threads = 0;  ///< Per block, of the launch that is meant.
+  uint64_t dynamic_shared_bytes = 0;
+  uint32_t blocks = 0;  ///< Per multiprocessor.
+  uint32_t warps = 0, warps_max = 0;
+  double fraction = 0;  ///< warps / warps_max
+  std::string limiter;  ///< "registers", "shared memory", "warps" or "blocks".
+  bool operator==(const Occupancy&) const = default;
+};
+
+/// What ptxas made of one entry for one architecture, and the mix of its machine code.
+struct CompiledMetrics {
+  std::string arch;  ///< "sm_80"
+  uint32_t registers = 0, stack_bytes = 0, spill_store_bytes = 0, spill_load_bytes = 0,
+           barriers = 0;
+  uint64_t shared_bytes = 0;
+  Counts constant_bytes;  ///< By bank.
+  std::optional<Occupancy> occupancy;
+  uint32_t sass_instructions = 0;  ///< 0 when it was not disassembled.
+  Counts sass_classes;
+  bool operator==(const CompiledMetrics&) const = default;
+};
+
 struct ArtifactMetrics {
   std::string kernel_name;
   uint32_t register_count = 0, spill_count = 0, local_memory_bytes = 0, shared_memory_bytes = 0,
@@ -23,6 +80,9 @@ struct ArtifactMetrics {
   ArtifactSource source = ArtifactSource::Ptx;
   int64_t timestamp = 0;
   std::optional<std::string> ptx_content;
+
+  std::optional<PtxMetrics> ptx;
+  std::vector<CompiledMetrics> compiled;
   bool operator==(const ArtifactMetrics&) const = default;
 };
 
@@ -32,6 +92,10 @@ enum class LintKind {
   ExcessiveLocalMemory,
   MissingRequiredPattern,
   ForbiddenPatternFound,
+  // Of checks that existing tools do not have.
+  ExcessiveSharedMemory,
+  ExcessiveInstructions,
+  LowOccupancy,
 };
 const char* name_of(LintKind kind);
 std::optional<LintKind> lint_kind_from_name(const std::string& name);
@@ -39,7 +103,13 @@ std::optional<LintKind> lint_kind_from_name(const std::string& name);
 struct LintViolation {
   LintKind kind = LintKind::ExcessiveRegisters;
   std::string message;
-  std::optional<uint64_t> actual, threshold;  ///< Absent for the two pattern kinds.
+  std::optional<uint64_t> actual, threshold;  ///< Absent for patterns and for occupancy.
+
+  std::string check;  ///< The key of gpuemu.toml: "max_registers".
+  std::string arch;   ///< "" when it is about the PTX.
+  std::optional<double> value, limit;
+  std::string source_file;
+  uint32_t source_line = 0;
   bool operator==(const LintViolation&) const = default;
 };
 
@@ -49,7 +119,20 @@ struct LintResult {
   ArtifactMetrics metrics;
   std::vector<LintViolation> violations;
   int64_t timestamp = 0;
+
+  std::string source;                    ///< The file that was looked at.
+  std::vector<std::string> not_checked;  ///< Checks that could not be made, and why.
+  std::string error;                     ///< Why nothing could be measured; then passed is false.
   bool operator==(const LintResult&) const = default;
+};
+
+/// One number that is not what it was.
+struct MetricChange {
+  std::string metric, arch;  ///< `arch` is "" for numbers of the PTX.
+  double before = 0, after = 0;
+  std::optional<double> percent;  ///< Absent where it was 0.
+  std::string verdict;            ///< "regression", "improvement", "warning" or "change".
+  bool operator==(const MetricChange&) const = default;
 };
 
 struct ArtifactDiff {
@@ -58,6 +141,9 @@ struct ArtifactDiff {
   ArtifactMetrics current;
   int64_t register_delta = 0, spill_delta = 0, local_memory_delta = 0, instruction_delta = 0;
   bool is_regression = false;
+
+  std::vector<MetricChange> changes;
+  std::vector<std::string> constants;  ///< "0.5 is gone", "0.25 is new (2 times)"
   bool operator==(const ArtifactDiff&) const = default;
 };
 
@@ -65,6 +151,8 @@ struct ArtifactDiffSummary {
   std::string baseline_tag;
   bool has_regressions = false;
   std::vector<ArtifactDiff> diffs;
+
+  std::vector<std::string> missing;  ///< Kernels of the baseline that are not measured now.
   bool operator==(const ArtifactDiffSummary&) const = default;
 };
 

@@ -10,7 +10,6 @@
 #include <concepts>
 #include <type_traits>
 
-#include "common/protocol/artifacts.h"
 #include "common/protocol/records.h"
 
 namespace gpuemu {
@@ -148,69 +147,6 @@ void fields(V& v, R& r) {
   v.optional("baseline_passed", r.baseline_passed);
   v.optional("relative_change", r.relative_change);
   v.required("is_regression", r.is_regression);
-}
-
-template <typename V, Is<ArtifactMetrics> R>
-void fields(V& v, R& r) {
-  v.required("kernel_name", r.kernel_name);
-  v.required("register_count", r.register_count);
-  v.required("spill_count", r.spill_count);
-  v.required("local_memory_bytes", r.local_memory_bytes);
-  v.required("shared_memory_bytes", r.shared_memory_bytes);
-  v.required("instruction_count", r.instruction_count);
-  v.required("patterns_found", r.patterns_found);
-  v.required("source", r.source);
-  v.required("timestamp", r.timestamp);
-  v.optional("ptx_content", r.ptx_content);
-}
-
-template <typename V, Is<LintViolation> R>
-void fields(V& v, R& r) {
-  v.required("kind", r.kind);
-  v.required("message", r.message);
-  v.optional("actual", r.actual);
-  v.optional("threshold", r.threshold);
-}
-
-template <typename V, Is<LintResult> R>
-void fields(V& v, R& r) {
-  v.required("kernel_name", r.kernel_name);
-  v.required("passed", r.passed);
-  v.required("metrics", r.metrics);
-  v.required("violations", r.violations);
-  v.required("timestamp", r.timestamp);
-}
-
-template <typename V, Is<ArtifactDiff> R>
-void fields(V& v, R& r) {
-  v.required("kernel_name", r.kernel_name);
-  v.optional("baseline", r.baseline);
-  v.required("current", r.current);
-  v.required("register_delta", r.register_delta);
-  v.required("spill_delta", r.spill_delta);
-  v.required("local_memory_delta", r.local_memory_delta);
-  v.required("instruction_delta", r.instruction_delta);
-  v.required("is_regression", r.is_regression);
-}
-
-template <typename V, Is<ArtifactDiffSummary> R>
-void fields(V& v, R& r) {
-  v.required("baseline_tag", r.baseline_tag);
-  v.required("has_regressions", r.has_regressions);
-  v.required("diffs", r.diffs);
-}
-
-template <typename V, Is<CiRunSummary> R>
-void fields(V& v, R& r) {
-  v.required("total_tests", r.total_tests);
-  v.required("passed", r.passed);
-  v.required("failed", r.failed);
-  v.required("skipped", r.skipped);
-  v.required("duration_ms", r.duration_ms);
-  v.required("timestamp", r.timestamp);
-  v.required("validation_results", r.validation_results);
-  v.required("lint_results", r.lint_results);
-  v.optional("artifact_diffs", r.artifact_diffs);
 }
 
 }  // namespace gpuemu

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/protocol/fields.h"
+#include "common/protocol/fields_artifacts.h"
 #include "common/protocol/replies.h"
 
 namespace gpuemu {
@@ -207,6 +208,26 @@ void fields(V& v, R& r) {
   v.optional("jobs_running", r.jobs_running);
   v.optional("requests_served", r.requests_served);
   v.optional("devices", r.devices);
+}
+
+template <typename V, Is<BaselineInfo> R>
+void fields(V& v, R& r) {
+  v.required("tag", r.tag);
+  v.required("results", r.results);
+  v.required("artifacts", r.artifacts);
+}
+
+template <typename V, Is<BaselineListReply> R>
+void fields(V& v, R& r) {
+  v.required("baselines", r.baselines);
+}
+
+template <typename V, Is<BaselineReply> R>
+void fields(V& v, R& r) {
+  v.required("schema_version", r.schema_version);
+  v.required("tag", r.tag);
+  v.required("results", r.results);
+  v.required("artifacts", r.artifacts);
 }
 
 template <typename V, Is<CaseReply> R>

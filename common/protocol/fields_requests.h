@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/protocol/fields.h"
+#include "common/protocol/fields_artifacts.h"
 #include "common/protocol/requests.h"
 
 namespace gpuemu {
@@ -11,10 +12,11 @@ template <typename R>
 concept EmptyRequest =
     Is<R, PingRequest> || Is<R, ShutdownRequest> || Is<R, ListArtifactsRequest> ||
     Is<R, GetCiSummaryRequest> || Is<R, DevicesRequest> || Is<R, ConfigShowRequest> ||
-    Is<R, DaemonStatusRequest>;
+    Is<R, DaemonStatusRequest> || Is<R, ListBaselinesRequest>;
 template <typename R>
 concept TagRequest = Is<R, StoreBaselineRequest> || Is<R, CompareBaselineRequest> ||
-                     Is<R, StoreArtifactBaselineRequest> || Is<R, DiffArtifactBaselineRequest>;
+                     Is<R, StoreArtifactBaselineRequest> || Is<R, DiffArtifactBaselineRequest> ||
+                     Is<R, GetBaselineRequest> || Is<R, DeleteBaselineRequest>;
 template <typename R>
 concept ListRequest = Is<R, ListResultsRequest> || Is<R, ListFailuresRequest>;
 template <typename R>
@@ -26,6 +28,9 @@ void fields(V&, R&) {}
 template <typename V, TagRequest R>
 void fields(V& v, R& r) {
   v.required("tag", r.tag);
+  if constexpr (Is<R, CompareBaselineRequest> || Is<R, DiffArtifactBaselineRequest>) {
+    v.extra("baseline", r.baseline);
+  }
 }
 
 template <typename V, ListRequest R>
@@ -140,6 +145,16 @@ void fields(V& v, R& r) {
   v.optional("seed", r.seed);
   v.optional("strategies", r.strategies);
   v.optional("fail_fast", r.fail_fast);
+  v.extra("stream", r.stream);
+}
+
+template <typename V, Is<InspectRequest> R>
+void fields(V& v, R& r) {
+  v.extra("files", r.files);
+  v.extra("kernels", r.kernels);
+  v.extra("archs", r.archs);
+  v.extra("threads", r.threads);
+  v.extra("dynamic_shared_bytes", r.dynamic_shared_bytes);
   v.extra("stream", r.stream);
 }
 

@@ -98,4 +98,10 @@ std::string encode_result(const ValidationResult& result) {
   return writer.take();
 }
 
+std::string encode_lint_results(const std::vector<LintResult>& results) {
+  JsonWriter writer;
+  writer.write(results);
+  return writer.take();
+}
+
 }  // namespace gpuemu

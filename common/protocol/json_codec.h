@@ -22,5 +22,7 @@ std::string encode_reply(const Reply& reply);
 
 /// The record alone, as it stands inside a reply: for reports and --format json.
 std::string encode_result(const ValidationResult& result);
+/// An array of them, what `gpuemu lint --format json` prints.
+std::string encode_lint_results(const std::vector<LintResult>& results);
 
 }  // namespace gpuemu

@@ -50,7 +50,7 @@ class Filler {
   void fill(LayoutKind& value) { value = static_cast<LayoutKind>(random_() % 3); }
   void fill(FindingKind& value) { value = static_cast<FindingKind>(random_() % 23); }
   void fill(ArtifactSource& value) { value = static_cast<ArtifactSource>(random_() % 3); }
-  void fill(LintKind& value) { value = static_cast<LintKind>(random_() % 5); }
+  void fill(LintKind& value) { value = static_cast<LintKind>(random_() % 8); }
   void fill(MinimizeStrategy& value) { value = static_cast<MinimizeStrategy>(random_() % 2); }
   void fill(JobState& value) { value = static_cast<JobState>(random_() % 4); }
   void fill(WireErrorCode& value) { value = static_cast<WireErrorCode>(random_() % 12); }

@@ -43,8 +43,11 @@ static_assert(kFindingNames.size() == static_cast<size_t>(kLastFindingKind) + 1)
 constexpr std::array kLayoutNames = {"Contiguous", "Strided", "Transposed"};
 constexpr std::array kLowerLayoutNames = {"contiguous", "strided", "transposed"};
 constexpr std::array kSourceNames = {"Ptx", "Sass", "Both"};
-constexpr std::array kLintNames = {"ExcessiveRegisters", "ExcessiveSpills", "ExcessiveLocalMemory",
-                                   "MissingRequiredPattern", "ForbiddenPatternFound"};
+constexpr std::array kLintNames = {"ExcessiveRegisters",    "ExcessiveSpills",
+                                   "ExcessiveLocalMemory",  "MissingRequiredPattern",
+                                   "ForbiddenPatternFound", "ExcessiveSharedMemory",
+                                   "ExcessiveInstructions", "LowOccupancy"};
+static_assert(kLintNames.size() == static_cast<size_t>(LintKind::LowOccupancy) + 1);
 constexpr std::array kStrategyNames = {"BinarySearchDims", "BinarySearchValues"};
 constexpr std::array kJobStateNames = {"running", "done", "cancelled", "failed"};
 constexpr std::array kErrorNames = {
@@ -81,7 +84,10 @@ constexpr std::array kRequestTypes = {"Ping",
                                       "Devices",
                                       "ConfigShow",
                                       "DaemonStatus",
-                                      "GetCase"};
+                                      "GetCase",
+                                      "ListBaselines",
+                                      "GetBaseline",
+                                      "DeleteBaseline"};
 static_assert(kRequestTypes.size() == std::variant_size_v<Request>);
 
 constexpr std::array kReplyTypes = {"Pong",
@@ -107,7 +113,9 @@ constexpr std::array kReplyTypes = {"Pong",
                                     "Devices",
                                     "ConfigShow",
                                     "DaemonStatus",
-                                    "Case"};
+                                    "Case",
+                                    "BaselineList",
+                                    "Baseline"};
 static_assert(kReplyTypes.size() == std::variant_size_v<Reply>);
 
 template <typename Enum, size_t kCount>

@@ -223,13 +223,35 @@ struct CaseReply {
   bool operator==(const CaseReply&) const = default;
 };
 
+/// How much each tag holds.
+struct BaselineInfo {
+  std::string tag;
+  uint64_t results = 0, artifacts = 0;
+  bool operator==(const BaselineInfo&) const = default;
+};
+struct BaselineListReply {
+  std::vector<BaselineInfo> baselines;  ///< In order of tag.
+  bool operator==(const BaselineListReply&) const = default;
+};
+
+inline constexpr uint64_t kBaselineSchemaVersion = 1;
+/// One baseline as a whole; also the form of a baseline that lives in a file.
+struct BaselineReply {
+  uint64_t schema_version = kBaselineSchemaVersion;
+  std::string tag;
+  std::vector<ValidationResult> results;
+  std::vector<ArtifactMetrics> artifacts;
+  bool operator==(const BaselineReply&) const = default;
+};
+
 using Reply =
     std::variant<PongReply, OkReply, ValidationResultReply, SubmitResultReply, ResultsReply,
                  BaselineComparisonReply, FuzzResultsReply, ReproduceResultReply,
                  MinimizeResultReply, LintResultsReply, ArtifactMetricsResultReply,
                  ArtifactListReply, ArtifactDiffsReply, CiRunCompleteReply, TestCaseReply,
                  TestBatchReply, ErrorReply, TestReportReply, JobStartedReply, JobStatusReply,
-                 DevicesReply, ConfigShowReply, DaemonStatusReply, CaseReply>;
+                 DevicesReply, ConfigShowReply, DaemonStatusReply, CaseReply, BaselineListReply,
+                 BaselineReply>;
 
 /// The wire's `type` of the reply: "Pong", "ValidationResult", ...
 const char* type_of(const Reply& reply);

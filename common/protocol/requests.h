@@ -62,6 +62,7 @@ struct StoreBaselineRequest {
 };
 struct CompareBaselineRequest {
   std::string tag;
+  std::vector<ValidationResult> baseline;  ///< Not empty: compare with these, `tag` is their name.
   bool operator==(const CompareBaselineRequest&) const = default;
 };
 
@@ -122,6 +123,7 @@ struct StoreArtifactBaselineRequest {
 };
 struct DiffArtifactBaselineRequest {
   std::string tag;
+  std::vector<ArtifactMetrics> baseline;  ///< Not empty: compare with these, `tag` is their name.
   bool operator==(const DiffArtifactBaselineRequest&) const = default;
 };
 struct GetArtifactRequest {
@@ -196,6 +198,29 @@ struct GetCaseRequest {
   bool operator==(const GetCaseRequest&) const = default;
 };
 
+/// `gpuemu lint`: measures kernels and judges them by their checks.
+struct InspectRequest {
+  std::vector<std::string> files;    ///< Absolute paths.
+  std::vector<std::string> kernels;  ///< Of gpuemu.toml; both empty means every one of them.
+  std::vector<std::string> archs;    ///< "sm_80"; empty means the project's.
+  uint32_t threads = 0;              ///< Per block, for occupancy; 0: from the launches.
+  uint64_t dynamic_shared_bytes = 0;
+  bool stream = false;
+  bool operator==(const InspectRequest&) const = default;
+};
+
+struct ListBaselinesRequest {
+  bool operator==(const ListBaselinesRequest&) const = default;
+};
+struct GetBaselineRequest {
+  std::string tag;
+  bool operator==(const GetBaselineRequest&) const = default;
+};
+struct DeleteBaselineRequest {
+  std::string tag;
+  bool operator==(const DeleteBaselineRequest&) const = default;
+};
+
 using Request =
     std::variant<PingRequest, ShutdownRequest, ValidateOpRequest, SubmitOutputRequest,
                  GetResultRequest, ListResultsRequest, ListFailuresRequest, StoreBaselineRequest,
@@ -204,7 +229,8 @@ using Request =
                  DiffArtifactBaselineRequest, GetArtifactRequest, ListArtifactsRequest,
                  RunCiRequest, GetCiSummaryRequest, GetTestCaseRequest, GetTestBatchRequest,
                  RunTestsRequest, JobStatusRequest, JobCancelRequest, DevicesRequest,
-                 ConfigShowRequest, DaemonStatusRequest, GetCaseRequest>;
+                 ConfigShowRequest, DaemonStatusRequest, GetCaseRequest, ListBaselinesRequest,
+                 GetBaselineRequest, DeleteBaselineRequest>;
 
 /// The wire's `type` of the request: "Ping", "ValidateOp", ...
 const char* type_of(const Request& request);

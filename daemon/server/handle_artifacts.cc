@@ -1,4 +1,8 @@
-// Requests about artifacts and CI runs, which this version does not serve. The answer says so.
+// Metrics of compiled kernels and their baselines, as existing clients know them; CI runs, which
+// this version does not serve.
+#include "daemon/inspect/compare.h"
+#include "daemon/inspect/plain_metrics.h"
+#include "daemon/inspect/policy.h"
 #include "daemon/server/handlers.h"
 
 namespace gpuemu {
@@ -6,26 +10,114 @@ namespace {
 
 Reply not_served(const char* request) {
   return ErrorReply{WireErrorCode::InternalError,
-                    fmt::format("{} is not served by gpuemu {}: artifact metrics and CI runs are "
-                                "not part of this version; use `gpuemu test`",
+                    fmt::format("{} is not served by gpuemu {}: CI runs are not part of this "
+                                "version; use `gpuemu test` and `gpuemu lint`",
                                 request, kVersion)};
+}
+
+/// The store's errors, where what is missing is an artifact or a baseline of artifacts.
+ErrorReply reply_of(const Error& failure, WireErrorCode missing) {
+  ErrorReply reply = error_reply(failure);
+  if (failure.code == ErrorCode::NotFound) reply.code = missing;
+  return reply;
+}
+
+LintResult lint_plain(const ArtifactMetrics& metrics, const std::string& name,
+                      const ArtifactLimits& limits) {
+  LintResult result;
+  result.kernel_name = name;
+  result.metrics = metrics;
+  result.metrics.kernel_name = name;
+  result.timestamp = result.metrics.timestamp = now_seconds();
+  judge_plain(limits, result);
+  return result;
+}
+
+/// The kernels that a text is judged as: the named one, else every configured one, else its own.
+std::vector<std::string> names_for(const LintKernelRequest& request, const Config& config,
+                                   const std::string& detected) {
+  if (request.kernel_name) return {*request.kernel_name};
+  std::vector<std::string> names;
+  for (const KernelConfig& kernel : config.kernels) names.push_back(kernel.name);
+  if (names.empty()) names.push_back(detected);
+  return names;
+}
+
+/// An empty tag would be stored and could never be told from a forgotten one.
+std::optional<ErrorReply> refused_tag(const std::string& tag) {
+  if (!tag.empty()) return std::nullopt;
+  return ErrorReply{WireErrorCode::InvalidRequest, "a baseline needs a tag, got ''"};
 }
 
 }  // namespace
 
-Reply handle(const LintKernelRequest&, Call&) { return not_served("LintKernel"); }
-Reply handle(const StoreArtifactRequest&, Call&) { return not_served("StoreArtifact"); }
-Reply handle(const StoreArtifactBaselineRequest&, Call&) {
-  return not_served("StoreArtifactBaseline");
+Reply handle(const LintKernelRequest& request, Call& call) {
+  const auto config = call.context.config.current();
+  if (!config) return config_error(config.error());
+  if (!looks_like_ptx(request.ptx_content)) {
+    return ErrorReply{WireErrorCode::PtxParseError,
+                      fmt::format("this is no PTX: {} bytes without any of .version, .target, "
+                                  ".entry, .func and .reg; send the text that `nvcc -ptx` writes",
+                                  request.ptx_content.size())};
+  }
+  const ArtifactMetrics metrics = plain_metrics(request.ptx_content);
+  LintResultsReply reply;
+  for (const std::string& name : names_for(request, **config, metrics.kernel_name)) {
+    const KernelConfig* kernel = (*config)->find_kernel(name);
+    reply.results.push_back(lint_plain(metrics, name, (*config)->limits_for(kernel, "")));
+    const Status stored = call.context.store.put_artifact(reply.results.back().metrics);
+    if (!stored) return error_reply(stored.error());
+  }
+  return reply;
 }
-Reply handle(const DiffArtifactBaselineRequest&, Call&) {
-  return not_served("DiffArtifactBaseline");
+
+Reply handle(const StoreArtifactRequest& request, Call& call) {
+  if (request.metrics.kernel_name.empty()) {
+    return ErrorReply{WireErrorCode::InvalidRequest,
+                      "member 'metrics.kernel_name': expected the name of a kernel, got ''"};
+  }
+  const Status stored = call.context.store.put_artifact(request.metrics);
+  if (!stored) return error_reply(stored.error());
+  return OkReply{};
 }
-Reply handle(const GetArtifactRequest& request, Call&) {
-  return ErrorReply{WireErrorCode::ArtifactNotFound,
-                    fmt::format("no artifact of kernel '{}'", request.kernel_name)};
+
+Reply handle(const StoreArtifactBaselineRequest& request, Call& call) {
+  if (auto refused = refused_tag(request.tag)) return *std::move(refused);
+  const auto artifacts = call.context.store.list_artifacts();
+  if (!artifacts) return error_reply(artifacts.error());
+  const Status stored = call.context.store.put_artifact_baseline(request.tag, *artifacts);
+  if (!stored) return error_reply(stored.error());
+  return OkReply{};
 }
-Reply handle(const ListArtifactsRequest&, Call&) { return ArtifactListReply{}; }
+
+Reply handle(const DiffArtifactBaselineRequest& request, Call& call) {
+  const auto config = call.context.config.current();
+  if (!config) return config_error(config.error());
+  std::vector<ArtifactMetrics> before = request.baseline;
+  if (before.empty()) {
+    auto stored = call.context.store.artifact_baseline(request.tag);
+    if (!stored) return reply_of(stored.error(), WireErrorCode::BaselineNotFound);
+    before = *std::move(stored);
+  }
+  const auto now = call.context.store.list_artifacts();
+  if (!now) return error_reply(now.error());
+  ArtifactDiffsReply reply{compare_all(before, *now, (*config)->warn_threshold)};
+  reply.summary.baseline_tag = request.tag;
+  return reply;
+}
+
+Reply handle(const GetArtifactRequest& request, Call& call) {
+  auto metrics = call.context.store.artifact(request.kernel_name);
+  if (!metrics) return reply_of(metrics.error(), WireErrorCode::ArtifactNotFound);
+  return ArtifactMetricsResultReply{*std::move(metrics)};
+}
+
+Reply handle(const ListArtifactsRequest&, Call& call) {
+  auto artifacts = call.context.store.list_artifacts();
+  if (!artifacts) return error_reply(artifacts.error());
+  return ArtifactListReply{*std::move(artifacts)};
+}
+
 Reply handle(const RunCiRequest&, Call&) { return not_served("RunCi"); }
 Reply handle(const GetCiSummaryRequest&, Call&) {
   return ErrorReply{WireErrorCode::NotFound, "no CI run since the daemon started"};

@@ -18,7 +18,8 @@ Reply handle(const PingRequest&, Call& call) {
   PongReply pong;
   pong.version = kVersion;
   pong.uptime_secs = uptime_seconds(call.context);
-  pong.capabilities = {"kernels", "jobs", "run_tests", "op_name", "minimize_stream"};
+  pong.capabilities = {"kernels",         "jobs",      "run_tests", "op_name",
+                       "minimize_stream", "artifacts", "baselines"};
   pong.backend = call.context.backend;
   pong.devices = call.context.devices;
   return pong;

@@ -90,7 +90,12 @@ Reply handle(const StoreBaselineRequest& request, Call& call) {
 }
 
 Reply handle(const CompareBaselineRequest& request, Call& call) {
-  const auto baseline = call.context.store.baseline(request.tag);
+  auto given = request.baseline;
+  std::ranges::sort(given, {}, [](const ValidationResult& one) {
+    return std::pair(std::string_view(one.op_name), one.seed);
+  });
+  const auto baseline = given.empty() ? call.context.store.baseline(request.tag)
+                                      : Result<std::vector<ValidationResult>>(std::move(given));
   if (!baseline) return error_reply(baseline.error());
   const auto results = call.context.store.list_results(kComparedMax);
   if (!results) return error_reply(results.error());

@@ -52,6 +52,10 @@ Reply handle(const GetArtifactRequest& request, Call& call);
 Reply handle(const ListArtifactsRequest& request, Call& call);
 Reply handle(const RunCiRequest& request, Call& call);
 Reply handle(const GetCiSummaryRequest& request, Call& call);
+// handle_baselines.cc
+Reply handle(const ListBaselinesRequest& request, Call& call);
+Reply handle(const GetBaselineRequest& request, Call& call);
+Reply handle(const DeleteBaselineRequest& request, Call& call);
 
 /// The project as it is now. ConfigError's text when gpuemu.toml is wrong.
 Result<std::unique_ptr<Project>> open_project(Call& call);

@@ -100,6 +100,17 @@ class MemoryStore : public Store {
     if (found == artifact_baselines_.end()) return no_baseline(tag);
     return values_of(found->second);
   }
+  Result<std::vector<std::string>> list_artifact_baselines() override {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::string> tags;
+    for (const auto& [tag, artifacts] : artifact_baselines_) tags.push_back(tag);
+    return tags;
+  }
+  Status delete_artifact_baseline(const std::string& tag) override {
+    const std::lock_guard lock(mutex_);
+    if (artifact_baselines_.erase(tag) == 0) return no_baseline(tag);
+    return ok_status();
+  }
 
   Status put_corpus(const std::string& op, std::span<const std::byte> entry) override {
     const std::lock_guard lock(mutex_);

@@ -54,8 +54,12 @@ class RocksStore : public Store {
   Status put_baseline(const std::string& tag,
                       const std::vector<ValidationResult>& results) override;
   Result<std::vector<ValidationResult>> baseline(const std::string& tag) override;
-  Result<std::vector<std::string>> list_baselines() override;
-  Status delete_baseline(const std::string& tag) override;
+  Result<std::vector<std::string>> list_baselines() override {
+    return list_tags(Family::Baselines);
+  }
+  Status delete_baseline(const std::string& tag) override {
+    return delete_tag(Family::Baselines, tag);
+  }
 
   Status put_artifact(const ArtifactMetrics& metrics) override;
   Result<ArtifactMetrics> artifact(const std::string& kernel) override;
@@ -63,6 +67,12 @@ class RocksStore : public Store {
   Status put_artifact_baseline(const std::string& tag,
                                const std::vector<ArtifactMetrics>& metrics) override;
   Result<std::vector<ArtifactMetrics>> artifact_baseline(const std::string& tag) override;
+  Result<std::vector<std::string>> list_artifact_baselines() override {
+    return list_tags(Family::ArtifactBaselines);
+  }
+  Status delete_artifact_baseline(const std::string& tag) override {
+    return delete_tag(Family::ArtifactBaselines, tag);
+  }
 
   Status put_corpus(const std::string& op, std::span<const std::byte> entry) override;
   Result<std::vector<std::vector<std::byte>>> list_corpus(const std::string& op) override;
@@ -87,6 +97,8 @@ class RocksStore : public Store {
   Result<ValidationResult> newest(const Kind& kind, uint64_t seed, const std::string& op);
   Result<std::vector<ValidationResult>> list(const Kind& kind, size_t limit, const std::string& op);
   Result<uint64_t> count(Family family);
+  Result<std::vector<std::string>> list_tags(Family family);
+  Status delete_tag(Family family, const std::string& tag);
   Status require_tag(Family family, const std::string& tag);
 
   const std::unique_ptr<Database> database_;
@@ -253,9 +265,9 @@ Result<std::vector<ValidationResult>> RocksStore::baseline(const std::string& ta
   return results;
 }
 
-Result<std::vector<std::string>> RocksStore::list_baselines() {
+Result<std::vector<std::string>> RocksStore::list_tags(Family family) {
   std::vector<std::string> tags;
-  GPUEMU_TRY(database_->scan(Family::Baselines, "",
+  GPUEMU_TRY(database_->scan(family, "",
                              [&](std::string_view key, std::string_view value) -> Result<bool> {
                                if (key == storage::owner_prefix(value)) tags.emplace_back(value);
                                return true;
@@ -264,10 +276,10 @@ Result<std::vector<std::string>> RocksStore::list_baselines() {
   return tags;
 }
 
-Status RocksStore::delete_baseline(const std::string& tag) {
-  GPUEMU_TRY(require_tag(Family::Baselines, tag));
+Status RocksStore::delete_tag(Family family, const std::string& tag) {
+  GPUEMU_TRY(require_tag(family, tag));
   rocksdb::WriteBatch batch;
-  database_->erase_all(batch, Family::Baselines, storage::owner_prefix(tag));
+  database_->erase_all(batch, family, storage::owner_prefix(tag));
   return database_->write(batch);
 }
 

@@ -63,6 +63,50 @@ ValidationResult full_result() {
   return result;
 }
 
+/// The same for the metrics of a kernel.
+ArtifactMetrics full_artifact() {
+  ArtifactMetrics metrics{"k", 1, 2, 3, 4, 5, {"add.f32"}, ArtifactSource::Both, 9, "ptx", {}, {}};
+  metrics.ptx = PtxMetrics{"k_entry",
+                           "sm_80",
+                           "k.cu",
+                           3,
+                           {{"f32", 4}},
+                           5,
+                           {{"control", 6}},
+                           {{"global.4", 7}},
+                           {{"shared.8", 8}},
+                           {{"ex2.approx.f32", 9}},
+                           10,
+                           11,
+                           12,
+                           13,
+                           14,
+                           15,
+                           16,
+                           17,
+                           18,
+                           19,
+                           20,
+                           21,
+                           22,
+                           true,
+                           {{"0.5", 23}},
+                           {{"p0", "u64", 8}}};
+  metrics.compiled = {{"sm_80",
+                       1,
+                       2,
+                       3,
+                       4,
+                       5,
+                       6,
+                       {{"0", 7}},
+                       Occupancy{8, 9, 10, 11, 12, 0.5, "warps"},
+                       13,
+                       {{"float", 14}}},
+                      {"sm_90", 1, 2, 3, 4, 5, 6, {}, std::nullopt, 0, {}}};
+  return metrics;
+}
+
 class Storage : public testing::Test {
  protected:
   void SetUp() override {
@@ -107,6 +151,11 @@ void expect_equal(Store& store, Store& model, const std::vector<std::string>& op
   for (const std::string& tag : tags) {
     EXPECT_EQ(*store.baseline(tag), *model.baseline(tag)) << tag;
   }
+  const std::vector<std::string> artifact_tags = *model.list_artifact_baselines();
+  ASSERT_EQ(*store.list_artifact_baselines(), artifact_tags);
+  for (const std::string& tag : artifact_tags) {
+    EXPECT_EQ(*store.artifact_baseline(tag), *model.artifact_baseline(tag)) << tag;
+  }
   EXPECT_EQ(*store.list_artifacts(), *model.list_artifacts());
 }
 
@@ -124,7 +173,7 @@ TEST_F(Storage, BehavesAsTheStoreInMemoryUnderRandomOperations) {
     const std::string op = ops[random() % ops.size()];
     const std::string tag = tags[random() % tags.size()];
     const ValidationResult result = result_of(op, random() % 6, static_cast<double>(step));
-    const auto choice = random() % 10;
+    const auto choice = random() % 12;
     const std::byte byte{static_cast<uint8_t>(step)};
     if (choice < 4) both([&](Store& s) { return s.put_result(result, choice < 2); });
     if (choice == 4) {
@@ -141,6 +190,10 @@ TEST_F(Storage, BehavesAsTheStoreInMemoryUnderRandomOperations) {
       metrics.register_count = static_cast<uint32_t>(step);
       both([&](Store& s) { return s.put_artifact(metrics); });
     }
+    if (choice == 10) {
+      both([&](Store& s) { return s.put_artifact_baseline(tag, *s.list_artifacts()); });
+    }
+    if (choice == 11) both([&](Store& s) { return s.delete_artifact_baseline(tag); });
     if (choice == 9 && step % 4 == 0) {
       store.reset();
       store = open();
@@ -151,7 +204,7 @@ TEST_F(Storage, BehavesAsTheStoreInMemoryUnderRandomOperations) {
 }
 
 TEST_F(Storage, KeepsEveryMemberOverAReopen) {
-  ArtifactMetrics metrics{"k", 1, 2, 3, 4, 5, {"add.f32"}, ArtifactSource::Both, 9, "ptx"};
+  const ArtifactMetrics metrics = full_artifact();
   {
     auto store = open();
     ASSERT_TRUE(store->put_result(full_result(), true));

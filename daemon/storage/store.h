@@ -64,6 +64,9 @@ class Store {
   virtual Status put_artifact_baseline(const std::string& tag,
                                        const std::vector<ArtifactMetrics>& metrics) = 0;
   virtual Result<std::vector<ArtifactMetrics>> artifact_baseline(const std::string& tag) = 0;
+  virtual Result<std::vector<std::string>> list_artifact_baselines() = 0;
+  /// NotFound when there is no such tag.
+  virtual Status delete_artifact_baseline(const std::string& tag) = 0;
 
   /// Interesting cases of an op, in order of storing; the bytes are the caller's.
   virtual Status put_corpus(const std::string& op, std::span<const std::byte> entry) = 0;

@@ -1,7 +1,7 @@
 // Packs records into FlatBuffers and unpacks what the verifier accepted.
 #include "daemon/storage/values.h"
 
-#include "records_generated.h"
+#include "daemon/storage/flat.h"
 
 namespace gpuemu::storage {
 namespace {
@@ -17,13 +17,6 @@ std::optional<T> from_stored(const flatbuffers::Optional<T>& value) {
   return value.value();
 }
 
-/// An enumerator from its stored number; Corruption when there is none.
-template <typename Enum>
-Result<Enum> enum_of(uint8_t number, Enum last) {
-  if (number <= static_cast<uint8_t>(last)) return static_cast<Enum>(number);
-  return error(ErrorCode::Corruption, "stored enumerator {} is above {}", number,
-               static_cast<int>(last));
-}
 Result<DType> dtype_of(uint8_t number) { return enum_of(number, DType::Bool); }
 Result<LayoutKind> layout_of(uint8_t number) { return enum_of(number, LayoutKind::Transposed); }
 
@@ -188,26 +181,6 @@ ErrorStats unpack(const stored::StatsT& from) {
           from.mean_rel, from.max_ulp,       from.mean_ulp};
 }
 
-/// The root table, after the verifier has seen every offset in it.
-template <typename Table>
-Result<const Table*> root_of(std::string_view bytes) {
-  const auto* data = reinterpret_cast<const uint8_t*>(bytes.data());
-  flatbuffers::Verifier verifier(data, bytes.size());
-  if (bytes.size() < sizeof(flatbuffers::uoffset_t) || !verifier.VerifyBuffer<Table>(nullptr)) {
-    return error(ErrorCode::Corruption,
-                 "a stored record of {} bytes is damaged; delete the database folder to start anew",
-                 bytes.size());
-  }
-  return flatbuffers::GetRoot<Table>(data);
-}
-
-template <typename Table>
-std::string finish(const typename Table::NativeTableType& record) {
-  flatbuffers::FlatBufferBuilder builder;
-  builder.Finish(Table::Pack(builder, &record));
-  return {reinterpret_cast<const char*>(builder.GetBufferPointer()), builder.GetSize()};
-}
-
 }  // namespace
 
 std::string encode_result(const ValidationResult& result, uint64_t stamp) {
@@ -250,40 +223,6 @@ Result<StoredResult> decode_result(std::string_view bytes) {
 Result<uint64_t> stamp_of(std::string_view bytes) {
   const stored::Result* root = GPUEMU_TRY(root_of<stored::Result>(bytes));
   return root->stamp();
-}
-
-std::string encode_artifact(const ArtifactMetrics& metrics) {
-  stored::ArtifactT to;
-  to.kernel_name = metrics.kernel_name;
-  to.register_count = metrics.register_count;
-  to.spill_count = metrics.spill_count;
-  to.local_memory_bytes = metrics.local_memory_bytes;
-  to.shared_memory_bytes = metrics.shared_memory_bytes;
-  to.instruction_count = metrics.instruction_count;
-  to.patterns_found = metrics.patterns_found;
-  to.source = static_cast<uint8_t>(metrics.source);
-  to.timestamp = metrics.timestamp;
-  to.has_ptx = metrics.ptx_content.has_value();
-  to.ptx_content = metrics.ptx_content.value_or("");
-  return finish<stored::Artifact>(to);
-}
-
-Result<ArtifactMetrics> decode_artifact(std::string_view bytes) {
-  const stored::Artifact* root = GPUEMU_TRY(root_of<stored::Artifact>(bytes));
-  stored::ArtifactT from;
-  root->UnPackTo(&from);
-  ArtifactMetrics metrics;
-  metrics.kernel_name = from.kernel_name;
-  metrics.register_count = from.register_count;
-  metrics.spill_count = from.spill_count;
-  metrics.local_memory_bytes = from.local_memory_bytes;
-  metrics.shared_memory_bytes = from.shared_memory_bytes;
-  metrics.instruction_count = from.instruction_count;
-  metrics.patterns_found = from.patterns_found;
-  metrics.source = GPUEMU_TRY(enum_of(from.source, ArtifactSource::Both));
-  metrics.timestamp = from.timestamp;
-  if (from.has_ptx) metrics.ptx_content = from.ptx_content;
-  return metrics;
 }
 
 }  // namespace gpuemu::storage

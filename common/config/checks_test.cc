@@ -1,0 +1,80 @@
+// Limits for compiled code: which of several places wins.
+#include <gtest/gtest.h>
+
+#include "common/config/config.h"
+#include "common/config/pattern.h"
+
+namespace gpuemu {
+namespace {
+
+Config good(const std::string& toml) {
+  ConfigResult result = parse_config(toml, "gpuemu.toml");
+  EXPECT_TRUE(result.config) << result.text();
+  return result.config.value_or(Config{});
+}
+
+constexpr char kLayers[] = R"(
+[policies.artifact_checks]
+max_registers = 100
+max_instructions = 1000
+forbidden_patterns = ["^div\\."]
+[policies.artifact_checks.sm_90]
+max_registers = 110
+[[kernels]]
+name = "a"
+[kernels.artifact_checks]
+max_spills = 8
+[kernels.artifact_checks.sm_90]
+max_registers = 120
+forbidden_patterns = []
+[[kernels]]
+name = "b"
+artifact_checks = { max_registers = 32, min_occupancy = 0.5 }
+)";
+
+TEST(ArtifactChecks, WithoutAnyAreThoseOfExistingTools) {
+  const ArtifactLimits limits = good("").limits_for(nullptr, "sm_80");
+  EXPECT_EQ(limits.max_registers, 64u);
+  EXPECT_EQ(limits.max_spills, 0u);
+  EXPECT_EQ(limits.max_local_memory, 0u);
+  EXPECT_FALSE(limits.max_instructions || limits.max_shared_memory || limits.min_occupancy);
+  EXPECT_FALSE(limits.required_patterns || limits.forbidden_patterns);
+}
+
+TEST(ArtifactChecks, TheNarrowerPlaceWinsKeyByKey) {
+  const Config config = good(kLayers);
+  const KernelConfig* a = config.find_kernel("a");
+  const KernelConfig* b = config.find_kernel("b");
+  EXPECT_EQ(config.limits_for(nullptr, "sm_80").max_registers, 100u);
+  EXPECT_EQ(config.limits_for(nullptr, "sm_90").max_registers, 110u);
+  EXPECT_EQ(config.limits_for(a, "sm_80").max_registers, 100u);
+  EXPECT_EQ(config.limits_for(a, "sm_90").max_registers, 120u);
+  EXPECT_EQ(config.limits_for(b, "sm_90").max_registers, 32u);
+  EXPECT_EQ(config.limits_for(a, "sm_90").max_spills, 8u);
+  EXPECT_EQ(config.limits_for(a, "sm_90").max_instructions, 1000u);
+  EXPECT_EQ(config.limits_for(b, "sm_80").min_occupancy, 0.5);
+  EXPECT_EQ(config.limits_for(b, "sm_90").forbidden_patterns, std::vector<std::string>{"^div\\."});
+  EXPECT_EQ(config.limits_for(a, "sm_90").forbidden_patterns, std::vector<std::string>{});
+}
+
+TEST(ArtifactChecks, AWrongKeyIsNamedWithItsPlace) {
+  const ConfigResult result = parse_config(
+      "[policies.artifact_checks.sm_90]\nmax_register = 3\n[policies.artifact_checks.volta]\n",
+      "gpuemu.toml");
+  ASSERT_FALSE(result.config);
+  EXPECT_NE(result.text().find("2:1: policies.artifact_checks.sm_90.max_register: unknown key"),
+            std::string::npos)
+      << result.text();
+  EXPECT_NE(result.text().find("policies.artifact_checks.volta: unknown key"), std::string::npos)
+      << result.text();
+}
+
+TEST(Pattern, FindsWhatIsAnywhereInTheText) {
+  const Pattern fused("fma\\.rn");
+  EXPECT_TRUE(fused.found_in("fma.rn.f32 %f1, %f2"));
+  EXPECT_FALSE(fused.found_in("fmaxrn"));
+  EXPECT_EQ(fused.text(), "fma\\.rn");
+}
+
+}  // namespace
+}  // namespace gpuemu
