@@ -7,19 +7,17 @@ namespace gpuemu {
 namespace {
 
 ArtifactMetrics plain(uint32_t registers, uint32_t spills, uint32_t local, uint32_t instructions) {
-  ArtifactMetrics metrics;
-  metrics.kernel_name = "k";
-  metrics.register_count = registers;
-  metrics.spill_count = spills;
-  metrics.local_memory_bytes = local;
-  metrics.instruction_count = instructions;
-  return metrics;
+  return {.kernel_name = "k",
+          .register_count = registers,
+          .spill_count = spills,
+          .local_memory_bytes = local,
+          .instruction_count = instructions};
 }
 
 ArtifactMetrics compiled(uint32_t registers, uint32_t spilled, double occupancy = 1) {
   ArtifactMetrics metrics = plain(10, 0, 0, 100);
   CompiledMetrics one;
-  one.arch = "sm_80";
+  one.arch = std::string("sm_80");
   one.registers = registers;
   one.spill_load_bytes = spilled;
   one.occupancy = Occupancy{256, 0, 8, 64, 64, occupancy, "warps"};
@@ -98,7 +96,7 @@ TEST(CompareArtifacts, NamesLiteralsThatCameAndWent) {
 
 TEST(CompareAll, TellsWhichKernelsAreGone) {
   ArtifactMetrics other = plain(1, 0, 0, 1);
-  other.kernel_name = "gone";
+  other.kernel_name = std::string("gone");
   const ArtifactDiffSummary summary =
       compare_all({plain(10, 0, 0, 1), other}, {plain(12, 0, 0, 1)}, 0.1);
   EXPECT_TRUE(summary.has_regressions);

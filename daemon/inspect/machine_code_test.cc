@@ -95,14 +95,14 @@ TEST(Occupancy, IsWhatTheCalculatorOfCudaSays) {
 
 TEST(Occupancy, NeverGrowsWithWhatAKernelNeeds) {
   std::mt19937 random(11);
+  const auto below = [&](uint32_t end) { return static_cast<uint32_t>(random() % end); };
   for (int round = 0; round < 400; ++round) {
     const char* archs[] = {"sm_75", "sm_80", "sm_86", "sm_89", "sm_90"};
-    const CompiledMetrics one =
-        compiled(archs[random() % 5], 1 + random() % 250, random() % 40'000);
+    const CompiledMetrics one = compiled(archs[below(5)], 1 + below(250), below(40'000));
     CompiledMetrics more = one;
-    more.registers += random() % 5;
-    more.shared_bytes += random() % 5'000;
-    const uint32_t threads = 1 + random() % 1024;
+    more.registers += below(5);
+    more.shared_bytes += below(5'000);
+    const uint32_t threads = 1 + below(1024);
     const auto least = occupancy_of(more, {threads, 0});
     const auto most = occupancy_of(one, {threads, 0});
     ASSERT_TRUE(least && most);
