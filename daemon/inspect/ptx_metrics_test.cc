@@ -1,6 +1,7 @@
 // Metrics of the parsed kernel: counts, loops and divergence.
 #include "daemon/inspect/ptx_metrics.h"
 
+#include <algorithm>
 #include <random>
 
 #include <gtest/gtest.h>
