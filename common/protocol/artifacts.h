@@ -19,11 +19,11 @@ std::optional<ArtifactSource> artifact_source_from_name(const std::string& name)
 /// How often each thing occurs, by name.
 using Counts = std::map<std::string, uint32_t>;
 
-struct KernelParam {
+struct EntryParam {
   std::string name;  ///< As in the PTX.
   std::string type;  ///< "u64", "f32"; of a struct "b8".
   uint64_t bytes = 0;
-  bool operator==(const KernelParam&) const = default;
+  bool operator==(const EntryParam&) const = default;
 };
 
 /// What the parsed PTX of one entry says.
@@ -45,7 +45,7 @@ struct PtxMetrics {
   uint64_t local_bytes = 0, const_bytes = 0;
   bool dynamic_shared = false;
   Counts constants;  ///< Floating-point literals of the code.
-  std::vector<KernelParam> params;
+  std::vector<EntryParam> params;
   bool operator==(const PtxMetrics&) const = default;
 };
 

@@ -7,7 +7,7 @@
 
 namespace gpuemu {
 
-template <typename V, Is<KernelParam> R>
+template <typename V, Is<EntryParam> R>
 void fields(V& v, R& r) {
   v.required("name", r.name);
   v.required("type", r.type);

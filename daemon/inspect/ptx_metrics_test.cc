@@ -81,7 +81,7 @@ ld.const.f32 %f1, [table+4];)");
   EXPECT_EQ(metrics.const_bytes, 64u);
   EXPECT_TRUE(metrics.dynamic_shared);
   ASSERT_EQ(metrics.params.size(), 2u);
-  EXPECT_EQ(metrics.params[1], (KernelParam{"n", "u32", 4}));
+  EXPECT_EQ(metrics.params[1], (EntryParam{"n", "u32", 4}));
 }
 
 TEST(PtxMetrics, OfAnUnusedModuleVariableAreNotTheKernels) {

@@ -50,7 +50,7 @@ std::unique_ptr<stored::PtxT> pack(const PtxMetrics& from) {
   to->const_bytes = from.const_bytes;
   to->dynamic_shared = from.dynamic_shared;
   to->constants = pack(from.constants);
-  for (const KernelParam& param : from.params) {
+  for (const EntryParam& param : from.params) {
     to->params.push_back(std::make_unique<stored::ParamT>());
     to->params.back()->name = param.name;
     to->params.back()->type = param.type;
