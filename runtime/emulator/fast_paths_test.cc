@@ -54,6 +54,42 @@ TEST(FastPaths, ValuesOfEveryBlockAreThoseOfItsOwn) {
   EXPECT_EQ(report.thread_instructions, uint64_t{kBlocks} * kThreads * 18);
 }
 
+/// What depends on the block alone is computed once for all of its warps, whether they share a
+/// frame of registers one after the other or wait for each other with one each.
+TEST(FastPaths, ValuesOfABlockAreThoseOfAllItsWarps) {
+  for (const std::string barrier : {"", "bar.sync 0;"}) {
+    TestKernel kernel(with_header(R"(
+.visible .entry k(.param .u64 y) {
+  .reg .b32 %r<12>; .reg .b64 %rd<6>;
+  ld.param.u64 %rd1, [y];
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r2, %ctaid.y;
+  mad.lo.u32 %r3, %r2, 1000, %r1;
+  mov.u32 %r4, %ntid.x;
+  mov.u32 %r5, %nctaid.x;
+  mad.lo.u32 %r6, %r2, %r5, %r1;
+  mul.lo.u32 %r7, %r6, %r4;
+  )" + barrier + R"(
+  mov.u32 %r8, %tid.x;
+  add.u32 %r9, %r7, %r8;
+  mul.wide.u32 %rd2, %r9, 4;
+  add.u64 %rd3, %rd1, %rd2;
+  st.global.u32 [%rd3], %r3;
+  ret;
+})"));
+    constexpr uint32_t kAcross = 3, kDown = 4, kThreads = 160, kAll = kAcross * kDown * kThreads;
+    const uint64_t y = kernel.buffer(std::vector<uint32_t>(kAll));
+    kernel.config().grid = {kAcross, kDown, 1};
+    kernel.config().block = {kThreads, 1, 1};
+    kernel.arg(y).run();
+    const auto got = kernel.read<uint32_t>(y, kAll);
+    for (uint32_t i = 0; i < kAll; ++i) {
+      const uint32_t block = i / kThreads;
+      ASSERT_EQ(got[i], block / kAcross * 1000 + block % kAcross) << i;
+    }
+  }
+}
+
 TEST(FastPaths, ASecondLaunchHasItsOwnParameters) {
   TestKernel kernel(with_header(kInvariant));
   const uint64_t y = kernel.buffer(std::vector<uint32_t>(128));
@@ -142,6 +178,70 @@ TEST(FastPaths, ARowThatLeavesItsTensorIsReportedForTheLanesOutside) {
     EXPECT_EQ(report.findings[0].byte_offset, 1024);
     EXPECT_EQ(kernel.read<uint32_t>(y, 32)[25], 9u);
   }
+}
+
+/// Block b reads or writes 32 elements of `type` from element 16 * b on, forwards or backwards:
+/// rows, and what is none. Neighbours have 16 of them in common.
+TEST(FastPaths, RowsOfTwoBlocksThatOverlapAreARaceOfTheLanesThatMeet) {
+  for (const std::string type : {"u8", "u16", "u32", "u64"})
+    for (const std::string order : {"", "xor.b32 %r3, %r3, 31;", "xor.b32 %r3, %r3, 16;"})
+      for (const bool reads : {false, true}) {
+        const std::string width = std::to_string(std::stoul(type.substr(1)) / 8);
+        // Block 0 writes; block 1 writes other values or reads.
+        TestKernel kernel(with_header(
+            ".visible .entry k(.param .u64 y) {\n .reg .pred %p; .reg .b32 %r<8>; .reg .b64 %rd<8>;"
+            " .reg ." +
+            type +
+            " %v;\n ld.param.u64 %rd1, [y];\n mov.u32 %r1, %ctaid.x;\n"
+            " mov.u32 %r3, %tid.x;\n " +
+            order +
+            "\n mad.lo.u32 %r4, %r1, 16, %r3;\n"
+            " mul.wide.u32 %rd2, %r4, " +
+            width +
+            ";\n add.u64 %rd3, %rd1, %rd2;\n"
+            " setp.ne.u32 %p, %r1, 0;\n @%p bra SECOND;\n cvt." +
+            type +
+            ".u32 %v, 7;\n"
+            " st.global." +
+            type + " [%rd3], %v;\n ret;\nSECOND:\n cvt." + type + ".u32 %v, 9;\n " +
+            (reads ? "ld.global." + type + " %v, [%rd3];" : "st.global." + type + " [%rd3], %v;") +
+            "\n ret;\n}\n"));
+        const uint64_t y = kernel.buffer(std::vector<uint64_t>(64), "y");
+        kernel.config().grid = {2, 1, 1};
+        kernel.config().sanitize = {"memory", "race"};
+        const LaunchReport report = kernel.arg(y).run(false);
+        ASSERT_EQ(report.findings.size(), 1u) << type << order << reads;
+        EXPECT_EQ(report.findings[0].kind, "race_global");
+        EXPECT_EQ(report.findings[0].count, 16u) << type << order << reads;
+      }
+}
+
+TEST(FastPaths, RowsOfALaterLaunchOrBehindABarrierAreNoRace) {
+  TestKernel kernel(with_header(R"(
+.visible .entry k(.param .u64 y) {
+  .reg .b32 %r<8>; .reg .b64 %rd<8>;
+  ld.param.u64 %rd1, [y];
+  mov.u32 %r1, %tid.x;
+  xor.b32 %r2, %r1, 32;
+  mul.wide.u32 %rd2, %r1, 4;
+  mul.wide.u32 %rd3, %r2, 4;
+  add.u64 %rd4, %rd1, %rd2;
+  add.u64 %rd5, %rd1, %rd3;
+  st.global.u32 [%rd4], %r1;
+  bar.sync 0;
+  ld.global.u32 %r3, [%rd5];
+  bar.sync 0;
+  add.u32 %r4, %r3, 1;
+  st.global.u32 [%rd4], %r4;
+  ret;
+})"));
+  const uint64_t y = kernel.buffer(std::vector<uint32_t>(64));
+  kernel.config().block = {64, 1, 1};
+  kernel.config().sanitize = {"memory", "race"};
+  kernel.arg(y).run();
+  kernel.run();
+  const auto got = kernel.read<uint32_t>(y, 64);
+  for (uint32_t i = 0; i < 64; ++i) ASSERT_EQ(got[i], (i ^ 32) + 1) << i;
 }
 
 TEST(FastPaths, ARowOfWhichALaneWasNeverWrittenIsReported) {

@@ -28,12 +28,14 @@ void Decoder::run() {
   if (!program_.counting) hoist_invariants();
   code_.used_early = used_early(function(), flow_);
   // What the prologue computes is there before anything runs.
-  for (const Ins& ins : code_.prologue) {
-    const Operand& to = function().body[ins.origin].operands[0];
-    std::erase_if(code_.used_early, [&](uint32_t reg) {
-      return to.kind == Operand::Kind::Register && to.reg == reg;
-    });
-  }
+  const Prologue& prologue = code_.prologue;
+  for (const auto* part : {&prologue.once, &prologue.per_warp, &prologue.per_block})
+    for (const Ins& ins : *part) {
+      const Operand& to = function().body[ins.origin].operands[0];
+      std::erase_if(code_.used_early, [&](uint32_t reg) {
+        return to.kind == Operand::Kind::Register && to.reg == reg;
+      });
+    }
   resolve_targets();
   if (program_.counting) return instrument(program_, code_, flow_);
   mark_stretches(code_);

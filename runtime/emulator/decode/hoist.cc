@@ -1,6 +1,7 @@
-// What is the same in every block of a launch is computed once per warp, when its frame of
-// registers is made: values that follow from constants, parameters, thread and block sizes alone.
-// They stay in their registers from block to block, as constants do.
+// What follows from constants, parameters, sizes and either the thread's or the block's index is
+// computed when a frame of registers is made or goes on to another warp or block (Prologue), not
+// where it stands. The frame of a block without barriers goes from warp to warp: what depends on
+// the block alone is computed once for all of its warps.
 #include <algorithm>
 #include <array>
 #include <span>
@@ -32,10 +33,19 @@ const std::unordered_set<Handler>& repeatable_handlers() {
   return kAll;
 }
 
-bool same_in_every_block(steps::SpecialRegister which) {
+bool known_at_start(steps::SpecialRegister which) {
   using R = steps::SpecialRegister;
-  return which <= R::NtidZ || (which >= R::NctaidX && which <= R::WarpId) ||
-         (which >= R::MaskEq && which <= R::MaskGt) || which == R::WarpSize;
+  return which <= R::WarpId || (which >= R::MaskEq && which <= R::MaskGt) || which == R::WarpSize;
+}
+
+/// What a value depends on, as bits.
+using Dependence = uint8_t;
+constexpr Dependence kOnWarp = 1, kOnBlock = 2;
+
+Dependence dependence_of(steps::SpecialRegister which) {
+  using R = steps::SpecialRegister;
+  if (which <= R::TidZ || which == R::WarpId) return kOnWarp;
+  return which >= R::CtaidX && which <= R::CtaidZ ? kOnBlock : 0;
 }
 
 template <typename Visit>
@@ -68,44 +78,46 @@ bool Decoder::repeatable(uint32_t index, const std::vector<bool>& invariant,
   const Ins *begin = &code_.ins[first_[index]], *end = begin + (first_[index + 1] - first_[index]);
   return good && begin != end && std::all_of(begin, end, [](const Ins& ins) {
            if (ins.run == steps::special)
-             return same_in_every_block(static_cast<steps::SpecialRegister>(ins.aux));
+             return known_at_start(static_cast<steps::SpecialRegister>(ins.aux));
            return repeatable_handlers().contains(ins.run);
          });
 }
 
 namespace {
-/// Whether its result differs from warp to warp, given which registers do.
-bool depends_on_warp(const Instruction& in, std::span<const Ins> steps,
-                     const std::vector<bool>& per_warp) {
-  bool depends = std::ranges::any_of(steps, [](const Ins& ins) {
-    using R = steps::SpecialRegister;
-    const auto which = static_cast<R>(ins.aux);
-    return ins.run == steps::special && (which <= R::TidZ || which == R::WarpId);
-  });
+/// What the result depends on, given that of the registers.
+Dependence dependence(const Instruction& in, std::span<const Ins> steps,
+                      const std::vector<Dependence>& of) {
+  Dependence all = 0;
+  for (const Ins& ins : steps)
+    if (ins.run == steps::special)
+      all |= dependence_of(static_cast<steps::SpecialRegister>(ins.aux));
   for (size_t i = 1; i < in.operands.size(); ++i)
-    each_register(in.operands[i], [&](uint32_t reg) { depends = depends || per_warp[reg]; });
-  return depends;
+    each_register(in.operands[i], [&](uint32_t reg) { all |= of[reg]; });
+  return all;
 }
 }  // namespace
 
 std::vector<bool> Decoder::find_invariants() {
   const auto& body = function().body;
-  std::vector<bool> per_warp(function().registers.size());
+  std::vector<Dependence> on(function().registers.size());
   const std::vector<uint32_t> defined = definitions(function());
   std::vector<bool> invariant(function().registers.size()), moved(body.size());
   // Text order is nearly always the order of dependence; a second pass takes what a jump reversed.
   for (int pass = 0; pass < 2; ++pass)
     for (uint32_t i = 0; i < body.size(); ++i) {
       if (moved[i] || !repeatable(i, invariant, defined)) continue;
-      moved[i] = true;
-      each_register(body[i].operands[0], [&](uint32_t reg) { invariant[reg] = true; });
       const std::span<const Ins> own(&code_.ins[first_[i]], first_[i + 1] - first_[i]);
-      const bool depends = depends_on_warp(body[i], own, per_warp);
-      each_register(body[i].operands[0], [&](uint32_t reg) { per_warp[reg] = depends; });
-      for (Ins ins : own) {
-        ins.counted = depends ? 1 : 0;
-        code_.prologue.push_back(ins);
-      }
+      const Dependence depends = dependence(body[i], own, on);
+      if (depends == (kOnWarp | kOnBlock)) continue;  // Another one for every warp there is.
+      moved[i] = true;
+      each_register(body[i].operands[0], [&](uint32_t reg) {
+        invariant[reg] = true;
+        on[reg] = depends;
+      });
+      std::vector<Ins>& part = depends == kOnWarp    ? code_.prologue.per_warp
+                               : depends == kOnBlock ? code_.prologue.per_block
+                                                     : code_.prologue.once;
+      part.insert(part.end(), own.begin(), own.end());
     }
   return moved;
 }
@@ -114,7 +126,7 @@ std::vector<bool> Decoder::find_invariants() {
 /// block stands for them, or a step that does nothing else.
 void Decoder::hoist_invariants() {
   const std::vector<bool> moved = find_invariants();
-  if (code_.prologue.empty()) return;
+  if (std::ranges::find(moved, true) == moved.end()) return;
   std::vector<Ins> kept;
   uint32_t owed = 0;
   const auto settle = [&](uint32_t origin) {

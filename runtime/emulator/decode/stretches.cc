@@ -54,6 +54,7 @@ void mark_stretches(Code& code) {
   for (size_t i = code.ins.size(); i-- > 0;) {
     Ins& ins = code.ins[i];
     if (entered[i + 1]) length = counted = 0;
+    ins.jumps = ins.run == steps::branch;
     if (!runs_straight(ins)) {
       length = counted = 0;
       continue;

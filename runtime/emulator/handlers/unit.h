@@ -12,6 +12,7 @@
 
 #include "runtime/emulator/handlers/handlers.h"
 #include "runtime/emulator/machine/access.h"
+#include "runtime/emulator/machine/global_races.h"
 #include "runtime/emulator/machine/races.h"
 #include "runtime/emulator/machine/warp.h"
 #include "runtime/emulator/math/mufu.h"

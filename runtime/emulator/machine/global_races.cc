@@ -9,18 +9,10 @@
 namespace gpuemu::emulator {
 namespace {
 
-// A cell: segment:32 atomic:1 bytes:4 site:27.
-constexpr uint32_t kSiteBits = 27;
-constexpr uint64_t kAtomicBit = uint64_t{1} << 31;
-
-uint64_t cell_of(uint32_t segment, bool atomic, uint32_t bytes, uint32_t site) {
-  return uint64_t{segment} << 32 | (atomic ? kAtomicBit : 0) | uint64_t{bytes} << kSiteBits |
-         (site & ((uint32_t{1} << kSiteBits) - 1));
-}
 uint32_t segment_in(uint64_t cell) { return static_cast<uint32_t>(cell >> 32); }
-uint32_t bytes_in(uint64_t cell) { return static_cast<uint32_t>(cell >> kSiteBits) & 0xf; }
+uint32_t bytes_in(uint64_t cell) { return static_cast<uint32_t>(cell >> kCellSiteBits) & 0xf; }
 uint32_t site_in(uint64_t cell) {
-  return static_cast<uint32_t>(cell) & ((uint32_t{1} << kSiteBits) - 1);
+  return static_cast<uint32_t>(cell) & ((uint32_t{1} << kCellSiteBits) - 1);
 }
 
 uint64_t load(const uint64_t& cell) {
@@ -59,10 +51,8 @@ const GlobalRaces::Segment& GlobalRaces::segment(uint32_t number) const {
   return chunks_[index / kChunk].load(std::memory_order_acquire)[index % kChunk];
 }
 
-/// The warp's current segment; 0 when there are too many.
-uint32_t GlobalRaces::segment_of(Warp& warp) {
+uint32_t GlobalRaces::new_segment(Warp& warp) {
   Block& block = *warp.block;
-  if (warp.segment != 0 && warp.segment_epoch == block.epoch) return warp.segment;
   const uint32_t number = next_.fetch_add(1, std::memory_order_relaxed);
   if (number - first_ >= kSegmentsMax) {
     next_.store(first_ + kSegmentsMax, std::memory_order_relaxed);
@@ -149,7 +139,7 @@ std::optional<GlobalRaces::Seen> GlobalRaces::note_word(Warp& warp, const Touch&
   };
   bool harmless = false;
   if (conflicts(warp, written, cells.bits, touch.own)) {
-    const bool by_atomic = (written & kAtomicBit) != 0;
+    const bool by_atomic = (written & kCellAtomic) != 0;
     // Loops that compare and swap begin with a plain read; counters are polled.
     const bool demoted = by_atomic && (touch.access != Access::Store || warp.block->acquired != 0);
     if (!demoted && !ordered(segment(segment_in(written)), warp)) {

@@ -19,6 +19,14 @@
 
 namespace gpuemu::emulator {
 
+/// What a word's history keeps of an access, from the top: segment:32 atomic:1 bytes:4 site:27.
+constexpr uint32_t kCellSiteBits = 27;
+constexpr uint64_t kCellAtomic = uint64_t{1} << 31;
+constexpr uint64_t cell_of(uint32_t segment, bool atomic, uint32_t bytes, uint32_t site) {
+  return uint64_t{segment} << 32 | (atomic ? kCellAtomic : 0) | uint64_t{bytes} << kCellSiteBits |
+         (site & ((uint32_t{1} << kCellSiteBits) - 1));
+}
+
 class GlobalRaces {
  public:
   /// Numbers of segments go on from `first`: what earlier launches left in the words is older.
@@ -34,6 +42,13 @@ class GlobalRaces {
   void publish(Block& block);
   void acquire(Block& block);
 
+  /// The segment that the warp is in; 0 when there are too many.
+  uint32_t segment_of(Warp& warp) {
+    const bool known = warp.segment != 0 && warp.segment_epoch == warp.block->epoch;
+    return known ? warp.segment : new_segment(warp);
+  }
+  /// Cells of lesser segments are of earlier launches.
+  uint32_t first() const { return first_; }
   uint32_t next() const { return next_.load(std::memory_order_relaxed); }
 
   /// Segments of one launch; beyond them nothing is checked.
@@ -65,7 +80,7 @@ class GlobalRaces {
   };
   static constexpr uint32_t kChunk = 1 << 12;
 
-  uint32_t segment_of(Warp& warp);
+  uint32_t new_segment(Warp& warp);
   /// Returns the access that races with it, if one does.
   std::optional<Seen> note_word(Warp& warp, const Touch& touch, const Cells& cells);
   const Segment& segment(uint32_t number) const;

@@ -41,6 +41,7 @@ struct Ins {
   /// has a guard, changes the flow or is a place that others jump to. 0: it must be run on its own.
   uint32_t stretch = 0;
   uint32_t stretch_counted = 0;  ///< Those of them that count as PTX instructions.
+  bool jumps = false;            ///< A direct branch: `aux` is where to.
 };
 
 /// Flags of load and store instructions (Ins::flags).
@@ -104,14 +105,19 @@ struct CallSite {
   std::vector<ParamSlot> arguments, results;
 };
 
+/// What depends on no path of the program, taken out of it: it runs for all lanes when a frame of
+/// registers is made, and again as far as it depends on the warp or block when the frame goes on to
+/// another one. Its results stay in their registers, as constants do.
+struct Prologue {
+  std::vector<Ins> once, per_warp, per_block;
+};
+
 /// One decoded function.
 struct Code {
   const ptx::Function* source = nullptr;
   std::string name;
   std::vector<Ins> ins;
-  /// Runs for all lanes when a frame of registers is made. What counts (Ins::counted) depends on
-  /// the warp and runs again when the frame goes to another one.
-  std::vector<Ins> prologue;
+  Prologue prologue;
   std::vector<uint32_t> lists;
   std::vector<Constant> constants;
   std::vector<CallSite> calls;

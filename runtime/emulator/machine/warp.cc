@@ -64,7 +64,8 @@ void Warp::enter(const Code& code, const CallSite* site) {
         next.storage.get() + (64 - reinterpret_cast<uintptr_t>(next.storage.get()) % 64) % 64;
     next.code = nullptr;
   }
-  if (next.code != &code || next.warp != index) fill_frame(next, code);
+  if (next.code != &code || next.warp != index || next.block != block->linear)
+    fill_frame(next, code);
   load_function();
   next.params.resize(size_t{code.param_bytes} * kLanes);
   next.local_base = local_base;
@@ -111,7 +112,7 @@ bool Warp::charge(Frame& frame, const Code& code) {
 }
 
 /// Constants and what the prologue computes stay valid as long as the frame serves the same
-/// function and warp. The prologue runs for all lanes: nobody reads those without a thread.
+/// function, warp and block. The prologue runs for all lanes: nobody reads those without a thread.
 void Warp::fill_frame(Frame& frame, const Code& code) {
   const bool fresh = frame.code != &code;
   regs = frame.registers;
@@ -126,11 +127,16 @@ void Warp::fill_frame(Frame& frame, const Code& code) {
         std::fill_n(u32(constant.offset), kLanes, static_cast<uint32_t>(constant.bits));
   }
   const uint32_t lanes = std::exchange(mask, kNone);
-  for (const Ins& each : code.prologue)
-    if (fresh || each.counted != 0) each.run(*this, each);
+  const auto compute = [this](const std::vector<Ins>& values) {
+    for (const Ins& each : values) each.run(*this, each);
+  };
+  if (fresh) compute(code.prologue.once);
+  if (fresh || frame.warp != index) compute(code.prologue.per_warp);
+  if (fresh || frame.block != block->linear) compute(code.prologue.per_block);
   mask = lanes;
   frame.code = &code;
   frame.warp = index;
+  frame.block = block->linear;
 }
 
 void Warp::ensure_local(uint32_t bytes) {
@@ -316,7 +322,11 @@ void Warp::run(uint64_t slice) {
     mask = active & (pred(next->guard) ^ next->guard_xor);
     executed += uint64_t{lanes_in(mask)} * next->counted;
     ins = next;
-    if (mask != 0) next->run(*this, *next);
+    if (mask == 0) continue;
+    if (next->jumps && mask == active)
+      pc = next->aux;
+    else
+      next->run(*this, *next);
   }
   if (stack.size() > kWaitingMax)
     report(*this, *ins,

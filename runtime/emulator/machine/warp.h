@@ -71,6 +71,7 @@ struct Frame {
   uint64_t storage_bytes = 0;
   std::vector<std::byte> params;  ///< Lane after lane.
   uint32_t warp = kNone;          ///< Whose values the prologue left in the registers.
+  uint64_t block = 0;             ///< The same, as Block::linear.
   uint32_t local_base = 0;
   const CallSite* site = nullptr;
   UndefinedRegisters undefined;

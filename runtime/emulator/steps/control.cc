@@ -316,6 +316,12 @@ uint64_t special_value(Warp& warp, SpecialRegister which, uint32_t lane) {
       return cluster_value(warp, which);
   }
 }
+
+/// From lane to lane one more, or the same.
+template <typename Word>
+void fill_lanes(Word* out, Word first, bool ascending) {
+  for (uint32_t lane = 0; lane < kLanes; ++lane) out[lane] = first + (ascending ? lane : 0);
+}
 }  // namespace
 
 void special(Warp& warp, const Ins& ins) {
@@ -328,11 +334,11 @@ void special(Warp& warp, const Ins& ins) {
   const bool per_lane =
       which < R::NtidX || which == R::LaneId || (which >= R::MaskEq && which <= R::MaskGt);
   const uint64_t first = special_value(warp, which, 0);
-  if (warp.mask == kNone && (!per_lane || flat)) {
+  if (warp.mask == kNone && (!per_lane || flat || row)) {
     if (ins.wide != 0)
-      std::fill_n(warp.u64(ins.dst), kLanes, first);
+      fill_lanes(warp.u64(ins.dst), first, row);
     else
-      std::fill_n(warp.u32(ins.dst), kLanes, static_cast<uint32_t>(first));
+      fill_lanes(warp.u32(ins.dst), static_cast<uint32_t>(first), row);
     return;
   }
   uint64_t values[kLanes];
