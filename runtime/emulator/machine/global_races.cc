@@ -29,18 +29,35 @@ uint32_t bits_of(uint64_t word_address, uint64_t address, uint64_t end) {
   return ((1u << to) - 1) & ~((1u << from) - 1);
 }
 
-bool writes_same(Warp& warp, const Ins& ins, uint64_t address, uint32_t bytes, uint32_t lane) {
-  const ptx::Instruction& instruction = instruction_of(warp, ins);
+/// Those of `lanes` that access the word that the first one accesses, where they access parts of
+/// it.
+uint32_t lanes_of_word(const uint64_t* address, uint32_t bytes, uint32_t lanes) {
+  const auto first = static_cast<uint32_t>(std::countr_zero(lanes));
+  uint32_t found = uint32_t{1} << first;
+  if (bytes >= 4) return found;
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    if (address[lane] / 4 == address[first] / 4) found |= uint32_t{1} << lane;
+  }
+  return found;
+}
+}  // namespace
+
+bool GlobalRaces::writes_same(Warp& warp, const Touch& touch) {
+  const ptx::Instruction& instruction = instruction_of(warp, touch.ins);
   if (instruction.family != "st") return false;
   const uint32_t size = element_bytes(instruction);
-  for (uint32_t element = 0; element * size < bytes && element < ins.count; ++element) {
-    const uint64_t value = stored_value(warp, ins, element, lane, size);
-    if (std::memcmp(reinterpret_cast<const void*>(address + element * size), &value, size) != 0)
-      return false;
+  for (uint32_t left = touch.lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    for (uint32_t element = 0; element * size < touch.bytes && element < touch.ins.count;
+         ++element) {
+      const uint64_t value = stored_value(warp, touch.ins, element, lane, size);
+      const auto* there = reinterpret_cast<const void*>(touch.address[lane] + element * size);
+      if (std::memcmp(there, &value, size) != 0) return false;
+    }
   }
   return true;
 }
-}  // namespace
 
 GlobalRaces::~GlobalRaces() {
   for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
@@ -110,21 +127,27 @@ void GlobalRaces::note(Warp& warp, const Ins& ins, const uint64_t* address, uint
   const Allocation* in = nullptr;
   Tally bad;
   Seen seen;
-  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+  for (uint32_t left = lanes; left != 0;) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    const Touch touch{ins, access, own, lanes_of_word(address, bytes, left), address, bytes};
+    left &= ~touch.lanes;
     if (in == nullptr || !in->contains(address[lane], bytes))
       in = warp.launch->memory->find(address[lane], bytes);
     if (in == nullptr || in->last_writes == nullptr) continue;
-    const Touch touch{ins, access, own, lane, address[lane], bytes};
     const uint64_t end = address[lane] + bytes;
     for (uint64_t at = address[lane] & ~uint64_t{3}; at < end; at += 4) {
       const uint64_t word = (at - in->base) / 4;
-      const Cells cells{in->last_writes.get()[word], in->last_reads.get()[word],
-                        bits_of(at, address[lane], end)};
-      if (const std::optional<Seen> before = note_word(warp, touch, cells)) {
-        bad.note(lane);
-        seen = *before;
+      uint32_t bits = 0;
+      for (uint32_t each = touch.lanes; each != 0; each &= each - 1) {
+        const uint64_t from = address[std::countr_zero(each)];
+        bits |= bits_of(at, from, from + bytes);
       }
+      const Cells cells{in->last_writes.get()[word], in->last_reads.get()[word], bits};
+      const std::optional<Seen> before = note_word(warp, touch, cells);
+      if (!before) continue;
+      for (uint32_t each = touch.lanes; each != 0; each &= each - 1)
+        bad.note(static_cast<uint32_t>(std::countr_zero(each)));
+      seen = *before;
     }
   }
   if (bad.lanes != 0) report_race(warp, ins, access, bad, seen, address[bad.first]);
@@ -134,9 +157,7 @@ std::optional<GlobalRaces::Seen> GlobalRaces::note_word(Warp& warp, const Touch&
                                                         const Cells& cells) {
   std::optional<Seen> seen;
   const uint64_t written = load(cells.last_write);
-  const auto same = [&] {
-    return writes_same(warp, touch.ins, touch.address, touch.bytes, touch.lane);
-  };
+  const auto same = [&] { return writes_same(warp, touch); };
   bool harmless = false;
   if (conflicts(warp, written, cells.bits, touch.own)) {
     const bool by_atomic = (written & kCellAtomic) != 0;

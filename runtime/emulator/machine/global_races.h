@@ -63,14 +63,14 @@ class GlobalRaces {
     uint32_t segment = 0, site = 0;
     bool read_before = false, atomic = false;
   };
-  /// One lane's access.
+  /// One lane's access, or that of several in one word.
   struct Touch {
     const Ins& ins;
     Access access;
     uint32_t own;  ///< The segment that the warp is in.
-    uint32_t lane;
-    uint64_t address;
-    uint32_t bytes;
+    uint32_t lanes;
+    const uint64_t* address;
+    uint32_t bytes;  ///< Of each lane.
   };
   /// What is known of one word of four bytes, and those of them that are touched now.
   struct Cells {
@@ -81,6 +81,7 @@ class GlobalRaces {
   static constexpr uint32_t kChunk = 1 << 12;
 
   uint32_t new_segment(Warp& warp);
+  static bool writes_same(Warp& warp, const Touch& touch);
   /// Returns the access that races with it, if one does.
   std::optional<Seen> note_word(Warp& warp, const Touch& touch, const Cells& cells);
   const Segment& segment(uint32_t number) const;
