@@ -294,6 +294,37 @@ TEST(FastPaths, ApproximationsOfEightLanesAreTheModels) {
   }
 }
 
+/// Lanes with one divisor divide by a product; what a lane alone computes is what C++ does.
+TEST(FastPaths, OneDivisorForAllLanesGivesTheQuotientsOfEach) {
+  std::mt19937 random(21);
+  const uint32_t divisors[] = {1,          2,          3,          5,          7,
+                               10,         16,         641,        1025,       65535,
+                               65536,      0x7ffffffe, 0x7fffffff, 0x80000000, 0x80000001,
+                               0xfffffff9, 0xfffffffe, 0xffffffff, 0,          12345679};
+  const uint32_t edges[] = {0, 1, 2, 0x7fffffff, 0x80000000, 0x80000001, 0xfffffffe, 0xffffffff};
+  std::vector<uint32_t> a, b;
+  for (const uint32_t divisor : divisors)
+    for (uint32_t lane = 0; lane < 64; ++lane) {
+      const uint32_t near = divisor * (static_cast<uint32_t>(random()) % 9) + lane % 3 - 1;
+      a.push_back(lane < 8    ? edges[lane]
+                  : lane < 40 ? near
+                              : static_cast<uint32_t>(random()) >> lane % 32);
+      b.push_back(divisor);
+    }
+  b.back() = 3;  // One lane of the last warp has another divisor.
+  const auto div_u = evaluate<uint32_t, uint32_t>("div.u32 %d, %a, %b;", a, b),
+             rem_u = evaluate<uint32_t, uint32_t>("rem.u32 %d, %a, %b;", a, b),
+             div_s = evaluate<uint32_t, uint32_t>("div.s32 %d, %a, %b;", a, b),
+             rem_s = evaluate<uint32_t, uint32_t>("rem.s32 %d, %a, %b;", a, b);
+  for (size_t i = 0; i < a.size(); ++i) {
+    const int64_t n = static_cast<int32_t>(a[i]), d = static_cast<int32_t>(b[i]);
+    ASSERT_EQ(div_u[i], b[i] == 0 ? ~uint32_t{0} : a[i] / b[i]) << a[i] << " / " << b[i];
+    ASSERT_EQ(rem_u[i], b[i] == 0 ? a[i] : a[i] % b[i]) << a[i] << " % " << b[i];
+    ASSERT_EQ(div_s[i], d == 0 ? ~uint32_t{0} : static_cast<uint32_t>(n / d)) << n << " / " << d;
+    ASSERT_EQ(rem_s[i], d == 0 ? a[i] : static_cast<uint32_t>(n % d)) << n << " % " << d;
+  }
+}
+
 /// ctest runs this file's program once with each of these.
 TEST(InstructionSet, IsTheOneThatTheEnvironmentNames) {
   const char* variable = std::getenv("GPUEMU_EMULATOR_ISA");

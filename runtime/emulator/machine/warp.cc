@@ -320,9 +320,9 @@ void Warp::run(uint64_t slice) {
     }
     ++pc;
     mask = active & (pred(next->guard) ^ next->guard_xor);
-    executed += uint64_t{lanes_in(mask)} * next->counted;
     ins = next;
     if (mask == 0) continue;
+    executed += uint64_t{lanes_in(mask)} * next->counted;
     if (next->jumps && mask == active)
       pc = next->aux;
     else
@@ -339,6 +339,7 @@ void Warp::run(uint64_t slice) {
 Dim3 thread_of(const Warp& warp, uint32_t lane) {
   const Dim3 size = warp.launch->config->block;
   const uint32_t linear = warp.index * kLanes + lane;
+  if (linear < size.x) return {linear, 0, 0};
   return {linear % size.x, linear / size.x % size.y, linear / (size.x * size.y)};
 }
 

@@ -45,10 +45,12 @@ struct Launch {
   Checks checks;
   std::chrono::steady_clock::time_point deadline;
   std::atomic<bool> stop = false;
-  std::atomic<uint64_t> next_block = 0;
+  /// Written for every block: apart from what every instruction reads.
+  alignas(64) std::atomic<uint64_t> next_block = 0;
   std::atomic<uint64_t> executed = 0;
   /// Of the frames of calls in progress. Frames may outlive the launch.
-  std::shared_ptr<std::atomic<uint64_t>> call_bytes = std::make_shared<std::atomic<uint64_t>>(0);
+  alignas(64) std::shared_ptr<std::atomic<uint64_t>> call_bytes =
+      std::make_shared<std::atomic<uint64_t>>(0);
   uint64_t calls_limit = ~uint64_t{0};  ///< Of those.
   std::atomic<uint32_t> nonfinite = 0;  ///< 1: a NaN was made, 2: an infinity.
   std::mutex mutex;                     ///< Guards what follows.
