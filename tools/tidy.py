@@ -15,7 +15,7 @@ THIRD_PARTY = {
     r"<nng/": {"common/transport", "bench"},
     r"<rocksdb/": {"daemon/storage"},
     r"<flatbuffers/": {"daemon/storage"},
-    r"<nlohmann/": {"common/protocol", "cli/report", "daemon/reference"},
+    r"<nlohmann/": {"common/protocol", "cli/report", "daemon/reference", "runtime/host"},
     r"<toml\+\+/": {"common/config"},
     r"<CLI/": {"cli", "cli/commands", "daemon", "tests/fidelity"},
     r"<blake2.h>": {"common/base"},

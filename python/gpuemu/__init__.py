@@ -16,8 +16,12 @@ from gpuemu.errors import (
     ClientError,
     ConfigError,
     ConnectionError,
+    DeviceError,
+    DeviceLostError,
     InternalError,
     InvalidRequestError,
+    KernelError,
+    LaunchError,
     NotFoundError,
     OpNotFoundError,
     ProtocolError,
@@ -29,7 +33,7 @@ from gpuemu.errors import (
 from gpuemu.records import (
     BaselineComparison,
     DaemonStatus,
-    Device,
+    DeviceInfo,
     Finding,
     FuzzResults,
     JobStatus,
@@ -44,22 +48,28 @@ from gpuemu.validation import validate_op
 
 if TYPE_CHECKING:
     from gpuemu.aio import AsyncClient
+    from gpuemu.device import Device
+    from gpuemu.kernel import Kernel
+    from gpuemu.triton_kernel import TritonKernel, triton
 
 __version__ = "1.0.0"
 
 __all__ = [
     "ArtifactNotFoundError", "AsyncClient", "BaselineComparison", "BaselineNotFoundError", "Client", "ClientError",
-    "ConfigError", "ConnectionError", "DaemonStatus", "Device", "Finding", "FuzzResults", "InternalError",
-    "InvalidRequestError", "JobStatus", "MinimizeResult", "NotFoundError", "OpNotFoundError", "OpReport", "ProtocolError",
-    "PtxParseError", "ReferenceScriptError", "ReproduceResult", "ReproductionInfo", "TestReport", "TimeoutError",
-    "ValidationError", "ValidationResult", "connect", "validate_op",
+    "ConfigError", "ConnectionError", "DaemonStatus", "Device", "DeviceError", "DeviceInfo", "DeviceLostError", "Finding",
+    "FuzzResults", "InternalError", "InvalidRequestError", "JobStatus", "Kernel", "KernelError", "LaunchError",
+    "MinimizeResult", "NotFoundError", "OpNotFoundError", "OpReport", "ProtocolError", "PtxParseError",
+    "ReferenceScriptError", "ReproduceResult", "ReproductionInfo", "TestReport", "TimeoutError", "TritonKernel",
+    "ValidationError", "ValidationResult", "connect", "triton", "validate_op",
 ]  # fmt: skip
+_LAZY = {"AsyncClient": "gpuemu.aio", "Device": "gpuemu.device", "Kernel": "gpuemu.kernel", "TritonKernel": "gpuemu.triton_kernel",
+         "triton": "gpuemu.triton_kernel"}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    """asyncio is a third of the import's time, and few programs want it."""
-    if name == "AsyncClient":
-        from gpuemu.aio import AsyncClient
+    """Imported at their first use: what they need is a third of the import's time."""
+    if name in _LAZY:
+        import importlib
 
-        return AsyncClient
+        return getattr(importlib.import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'gpuemu' has no attribute '{name}'")

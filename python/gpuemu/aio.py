@@ -93,7 +93,7 @@ class AsyncClient:
     async def status(self) -> records.DaemonStatus:
         return await self._ask(calls.status())
 
-    async def devices(self) -> list[records.Device]:
+    async def devices(self) -> list[records.DeviceInfo]:
         return await self._ask(calls.devices())
 
     async def settings(self) -> dict[str, str]:

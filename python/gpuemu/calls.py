@@ -55,8 +55,8 @@ def status() -> Call[records.DaemonStatus]:
     return _call("DaemonStatus", records.DaemonStatus.from_dict, "DaemonStatus")
 
 
-def devices() -> Call[list[records.Device]]:
-    return _call("Devices", lambda r: [records.build(records.Device, one) for one in r["devices"]], "Devices")
+def devices() -> Call[list[records.DeviceInfo]]:
+    return _call("Devices", lambda r: [records.build(records.DeviceInfo, one) for one in r["devices"]], "Devices")
 
 
 def settings() -> Call[dict[str, str]]:

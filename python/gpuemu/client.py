@@ -152,7 +152,7 @@ class Client:
     def status(self) -> records.DaemonStatus:
         return self._ask(calls.status())
 
-    def devices(self) -> list[records.Device]:
+    def devices(self) -> list[records.DeviceInfo]:
         return self._ask(calls.devices())
 
     def settings(self) -> dict[str, str]:

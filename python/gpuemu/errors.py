@@ -6,6 +6,7 @@ import builtins
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from gpuemu.device import Place
     from gpuemu.records import ValidationResult
 
 
@@ -90,6 +91,32 @@ class ValidationError(AssertionError):
         if len(result.failures) > 3:
             told.append(f"and {len(result.failures) - 3} more failures")
         super().__init__(f"Validation failed for '{result.op_name}': {', '.join(told)} (seed: {result.seed})")
+
+
+class DeviceError(Exception):
+    """A device refused a request. `code`: of gpuemu's errors, such as InvalidArgument or Compile."""
+
+    def __init__(self, message: str, code: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class DeviceLostError(DeviceError):
+    """The device's process ended; the next request starts another one."""
+
+
+class LaunchError(ValueError):
+    """A kernel cannot be launched as asked: its entry, its arguments, grid or block."""
+
+
+class KernelError(RuntimeError):
+    """A kernel went wrong while it ran. `findings` say what, where and in which thread."""
+
+    def __init__(self, findings: list[Place]) -> None:
+        from gpuemu.kernel import explain
+
+        self.findings = findings
+        super().__init__(explain(findings))
 
 
 _BY_CODE = {

@@ -208,7 +208,7 @@ class BaselineComparison:
 
 
 @dataclass
-class Device:
+class DeviceInfo:
     name: str = ""
     backend: str = ""
     architecture: str = ""
@@ -229,11 +229,11 @@ class DaemonStatus:
     workers: int = 0
     jobs_running: int = 0
     requests_served: int = 0
-    devices: list[Device] = field(default_factory=list)
+    devices: list[DeviceInfo] = field(default_factory=list)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> DaemonStatus:
-        return build(cls, data, devices=[build(Device, one) for one in data.get("devices") or []])
+        return build(cls, data, devices=[build(DeviceInfo, one) for one in data.get("devices") or []])
 
 
 @dataclass

@@ -1,0 +1,260 @@
+"""A device in a process of its own (gpuemu-device): the emulator, or a GPU. A kernel that ends that process does not
+end yours; the next request starts another one.
+
+    device = gpuemu.Device()                  # the emulator as an sm_80
+    address = device.allocate(1024, "x")
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import pathlib
+import shutil
+import struct
+import subprocess
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpuemu.errors import DeviceError, DeviceLostError
+
+_HEAD = struct.Struct("<IQ")  # Bytes of JSON, bytes of data.
+
+
+def program() -> str:
+    """gpuemu-device: $GPUEMU_DEVICE, else beside the gpuemu command, else in PATH."""
+    candidates = [os.environ.get("GPUEMU_DEVICE")]
+    if beside := os.environ.get("GPUEMU_CLI") or shutil.which("gpuemu"):
+        candidates.append(str(pathlib.Path(beside).resolve().parent / "gpuemu-device"))
+    candidates.append(shutil.which("gpuemu-device"))
+    for candidate in candidates:
+        if candidate and os.access(candidate, os.X_OK):
+            return candidate
+    raise DeviceError("no gpuemu-device beside the gpuemu command or in PATH; set GPUEMU_DEVICE to the program")
+
+
+@dataclass
+class Place:
+    """What went wrong inside a kernel, and where. `file` and `line` are the source's, "" and 0 without line information."""
+
+    kind: str = ""
+    message: str = ""
+    entry: str = ""
+    file: str = ""
+    line: int = 0
+    other_file: str = ""
+    other_line: int = 0
+    ptx_line: int = 0
+    instruction: str = ""
+    block: tuple[int, ...] = (0, 0, 0)
+    thread: tuple[int, ...] = (0, 0, 0)
+    tensor: str = ""
+    byte_offset: int = 0
+    count: int = 1
+
+
+@dataclass
+class Report:
+    """What a launch did. `profile`: per source line, when it was asked for and the device counts."""
+
+    findings: list[Place] = field(default_factory=list)
+    printed: list[str] = field(default_factory=list)
+    thread_instructions: int = 0
+    elapsed_ns: int = 0
+    profile: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass
+class Parameter:
+    name: str
+    bytes: int
+    type: str  # of PTX: "u64", "f32"; "" for structures
+
+
+@dataclass
+class Entry:
+    """A kernel of a module: its parameters in order."""
+
+    name: str
+    params: list[Parameter]
+    static_shared_bytes: int = 0
+    required_block: tuple[int, ...] = (0, 0, 0)
+    max_block: tuple[int, ...] = (0, 0, 0)
+
+
+@dataclass
+class Module:
+    """PTX that a device has loaded. `generation`: of the process; a module of an ended one is loaded again."""
+
+    ptx: str
+    name: str
+    number: int
+    entries: dict[str, Entry]
+    generation: int
+
+
+class Device:
+    """backend: "emulator", "cuda" or "auto" (a GPU where one answers). arch: what the emulator is, "sm_80".
+    memory_limit_bytes: of all buffers. Thread-safe: one request at a time."""
+
+    def __init__(self, backend: str = "emulator", *, arch: str = "sm_80", index: int = 0, threads: int = 0,
+                 memory_limit_bytes: int = 8 << 30) -> None:  # fmt: skip
+        self.arch = arch
+        self._wanted = {"backend": backend, "index": index, "sm": _number(arch), "threads": threads,
+                        "memory_limit_bytes": memory_limit_bytes}  # fmt: skip
+        self._lock = threading.RLock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._owner = 0
+        self.generation = 0
+        self._properties: dict[str, Any] = {}
+        atexit.register(self.close)
+
+    @property
+    def properties(self) -> dict[str, Any]:
+        """backend, name, sm, memory_bytes, memory_free_bytes, multiprocessors, driver_version, checks_bounds."""
+        with self._lock:
+            self._start()
+            return dict(self._properties)
+
+    def close(self) -> None:
+        """Ends the process; buffers and modules are gone. The next request starts another one."""
+        with self._lock:
+            process, self._process = self._process, None
+        if process is None or self._owner != os.getpid():
+            return
+        for stream in (process.stdin, process.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        try:
+            process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def __enter__(self) -> Device:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- requests
+
+    def _start(self) -> None:
+        if self._process is not None and self._owner == os.getpid():
+            return
+        self._process = subprocess.Popen([program()], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._owner = os.getpid()
+        self.generation += 1
+        try:
+            self._properties = self._exchange({"request": "open", **self._wanted})[0]
+        except BaseException:
+            self.close()
+            raise
+
+    def _exchange(self, request: dict[str, Any], data: Any = b"") -> tuple[dict[str, Any], bytes]:
+        process = self._process
+        assert process is not None and process.stdin is not None and process.stdout is not None
+        text = json.dumps(request).encode()
+        try:
+            process.stdin.write(_HEAD.pack(len(text), len(data)) + text)
+            process.stdin.write(data)
+            process.stdin.flush()
+            head = process.stdout.read(_HEAD.size)
+            json_bytes, data_bytes = _HEAD.unpack(head)
+            reply, data = json.loads(process.stdout.read(json_bytes)), process.stdout.read(data_bytes)
+        except (OSError, ValueError, struct.error) as problem:
+            self.close()
+            raise DeviceLostError(
+                f"the device's process ended during '{request['request']}' (status {process.returncode}): "
+                "its buffers and modules are gone; the next launch starts another one"
+            ) from problem
+        except BaseException:
+            process.kill()  # Ctrl-C in the middle of an answer: the stream is of no further use.
+            self.close()
+            raise
+        if "error" in reply:
+            raise DeviceError(reply["error"]["message"], reply["error"]["code"])
+        return reply, data
+
+    def _ask(self, request: str, data: Any = b"", **members: Any) -> tuple[dict[str, Any], bytes]:
+        with self._lock:
+            self._start()
+            return self._exchange({"request": request, **members}, data)
+
+    def allocate(self, size: int, name: str = "buffer") -> int:
+        """The address of `size` bytes, whose content is undefined; findings speak of it by its name."""
+        return int(self._ask("allocate", bytes=size, name=name)[0]["address"])
+
+    def free(self, address: int) -> None:
+        self._ask("free", address=address)
+
+    def upload(self, address: int, data: Any) -> None:
+        """`data`: bytes, or a contiguous array."""
+        self._ask("upload", memoryview(data).cast("B") if len(data) else b"", address=address)
+
+    def download(self, address: int, size: int) -> bytes:
+        return self._ask("download", address=address, bytes=size)[1]
+
+    def compile(self, path: str, source: str = "", *, flags: Sequence[str] = (), include_dirs: Sequence[str] = (),
+                names: Sequence[str] = ()) -> tuple[str, dict[str, str]]:  # fmt: skip
+        """PTX of CUDA C++, and the entry of every name ("scale", "softmax<float>"). Compiled once per content."""
+        made, _ = self._ask("compile", path=path, source=source, arch=self._arch(), flags=list(flags),
+                            include_dirs=list(include_dirs), name_expressions=list(names), cache_folder=_cache())  # fmt: skip
+        return made["ptx"], made["lowered"]
+
+    def _arch(self) -> str:
+        return self.arch if self.properties["backend"] != "cuda" else f"sm_{self.properties['sm']}"
+
+    def load(self, ptx: str, name: str = "module") -> Module:
+        with self._lock:
+            made, _ = self._ask("load", ptx.encode(), name=name)
+            entries = {
+                key: Entry(key, [Parameter(**one) for one in entry["params"]], entry["static_shared_bytes"],
+                           tuple(entry["required_block"]), tuple(entry["max_block"]))
+                for key, entry in made["entries"].items()
+            }  # fmt: skip
+            return Module(ptx, name, made["module"], entries, self.generation)
+
+    def launch(self, module: Module, entry: str, grid: Sequence[int], block: Sequence[int], args: Sequence[bytes], *,
+               shared_bytes: int = 0, timeout_ms: int = 30000, sanitize: Sequence[str] | None = None,
+               profile: bool = False) -> Report:  # fmt: skip
+        """`args`: the bytes of every parameter. A kernel that goes wrong is a report with findings."""
+        with self._lock:
+            self._start()
+            if module.generation != self.generation:
+                fresh = self.load(module.ptx, module.name)
+                module.number, module.generation = fresh.number, fresh.generation
+            reply, _ = self._exchange(
+                {"request": "launch", "module": module.number, "entry": entry, "grid": list(grid), "block": list(block),
+                 "shared_bytes": shared_bytes, "timeout_ms": timeout_ms, "profile": profile,
+                 "sanitize": None if sanitize is None else list(sanitize), "arg_bytes": [len(one) for one in args]},
+                b"".join(args),
+            )  # fmt: skip
+        places = [Place(**{**one, "block": tuple(one["block"]), "thread": tuple(one["thread"])}) for one in reply["findings"]]
+        return Report(places, reply["printed"], reply["thread_instructions"], reply["elapsed_ns"], reply["profile"])
+
+
+def _number(arch: str) -> int:
+    digits = arch.removeprefix("sm_").rstrip("af")
+    if not digits.isdigit():
+        raise ValueError(f"'{arch}' is no architecture; expected one such as sm_80 or sm_90")
+    return int(digits)
+
+
+def _cache() -> str:
+    return os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "gpuemu")
+
+
+_devices: dict[tuple[str, str], Device] = {}
+_devices_lock = threading.Lock()
+
+
+def shared_device(backend: str = "emulator", arch: str = "sm_80") -> Device:
+    """The one device of this process for a backend and an architecture."""
+    with _devices_lock:
+        return _devices.setdefault((backend, arch), Device(backend, arch=arch))

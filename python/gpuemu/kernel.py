@@ -1,0 +1,261 @@
+"""Launching CUDA and PTX kernels on arrays, on the emulator with all its checks or on a GPU.
+
+    add = gpuemu.Kernel('''extern "C" __global__ void add(const float* x, float* y, int n) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      if (i < n) y[i] += x[i];
+    }''', "add")
+    add[(4,), (256,)](x, y, 1000)                  # NumPy, torch; y is changed in place
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import pathlib
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpuemu import tensors
+from gpuemu.device import Device, Entry, Module, Place, Report, shared_device
+from gpuemu.errors import DeviceError, KernelError, LaunchError
+from gpuemu.tensors import Array
+
+CHECKS = ("memory", "init", "race", "sync")
+_SCALARS = {"f16": "float16", "b16": "float16", "f32": "float32", "f64": "float64"}
+_NOTES = ("nonfinite_nan", "nonfinite_inf")  # They explain, and are no fault.
+
+
+def dims(size: Any, what: str) -> tuple[int, ...]:
+    """An int or up to three of them."""
+    found = (size,) if isinstance(size, (int, np.integer)) else tuple(size)
+    if not 1 <= len(found) <= 3 or not all(isinstance(one, (int, np.integer)) and one > 0 for one in found):
+        raise LaunchError(f"{what} is {size!r}, expected one to three positive integers")
+    return tuple(int(one) for one in found)
+
+
+def is_array(value: Any) -> bool:
+    return hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(value, np.generic)
+
+
+class Buffer:
+    """An argument that is an array: its elements on the device, and the way back into the caller's array."""
+
+    def __init__(self, device: Device, value: Any, name: str) -> None:
+        self.device, self.value, self.name = device, value, name
+        self.before = np.ascontiguousarray(tensors.as_array(value))
+        self.address = device.allocate(self.before.nbytes, name)
+        try:
+            if self.before.nbytes:
+                device.upload(self.address, self.before.reshape(-1).view(np.uint8))
+        except BaseException:
+            self.free()
+            raise
+
+    def free(self) -> None:
+        self.device.free(self.address)
+
+    def write_back(self) -> None:
+        """Into the caller's array, when the kernel changed it."""
+        raw = self.device.download(self.address, self.before.nbytes)
+        if raw == self.before.tobytes():
+            return
+        after = np.frombuffer(raw, dtype=self.before.dtype).reshape(self.before.shape)
+        if isinstance(self.value, np.ndarray):
+            if not self.value.flags.writeable:
+                raise LaunchError(f"the kernel wrote to argument '{self.name}', which is a read-only array")
+            self.value[...] = after
+        elif hasattr(self.value, "copy_"):  # torch
+            self._write_torch(after)
+        else:
+            raise LaunchError(
+                f"the kernel wrote to argument '{self.name}', a {type(self.value).__name__} that cannot be changed in place: "
+                "pass a NumPy array or a torch tensor"
+            )
+
+    def _write_torch(self, after: Array) -> None:
+        import torch
+
+        if str(self.value.dtype) == "torch.bfloat16":
+            made = torch.from_numpy(after.view(np.int16).copy()).view(torch.bfloat16)
+        else:
+            made = torch.from_numpy(after.copy())
+        with torch.no_grad():
+            self.value.copy_(made)
+
+
+class Kernel:
+    """A kernel of CUDA C++ or PTX.
+
+    source: the text, or the path of a .cu or .ptx file.
+    entry: "scale", of templates "softmax<float>"; may be left out when there is one.
+    backend: "emulator", "cuda", or "auto": a GPU where one answers. arch: what the emulator is.
+    flags, include_dirs: for the compiler. checks: of the emulator; see docs/findings.md.
+
+    Calls raise KernelError when the kernel goes wrong, LaunchError when it cannot be launched as asked. `report` is
+    what the last launch did.
+    """
+
+    def __init__(self, source: str | pathlib.Path, entry: str | None = None, *, backend: str = "emulator",
+                 arch: str = "sm_80", flags: Sequence[str] = (), include_dirs: Sequence[str] = (),
+                 checks: Sequence[str] = CHECKS, timeout_ms: int = 30000, device: Device | None = None) -> None:  # fmt: skip
+        self.device = device or shared_device(backend, arch)
+        self.checks, self.timeout_ms = tuple(checks), timeout_ms
+        self.report = Report()
+        text, path = _read(source)
+        lowered: dict[str, str] = {}
+        self.names = _parameter_names(text, entry)
+        if not _is_ptx(text, path):
+            text, lowered = self.device.compile(_source_name(path), _with_place(text, path), flags=["-lineinfo", *flags], include_dirs=include_dirs,
+                                                names=[entry] if entry else [])  # fmt: skip
+        self.module: Module = self.device.load(text, pathlib.Path(path).name)
+        self.entry: Entry = self._choose(lowered.get(entry, entry) if entry else None)
+
+    def _choose(self, name: str | None) -> Entry:
+        there = self.module.entries
+        if name is None and len(there) == 1:
+            return next(iter(there.values()))
+        if name is None or name not in there:
+            asked = "no entry is named" if name is None else f"there is no entry '{name}'"
+            raise LaunchError(f"{asked}; {self.module.name} has {', '.join(there) or 'none'}")
+        return there[name]
+
+    @property
+    def ptx(self) -> str:
+        return self.module.ptx
+
+    def __getitem__(self, size: tuple[Any, ...]) -> Callable[..., None]:
+        """kernel[grid, block] or kernel[grid, block, bytes of dynamic shared memory]."""
+        if not isinstance(size, tuple) or len(size) not in (2, 3):
+            raise LaunchError("write kernel[grid, block](...) or kernel[grid, block, shared_bytes](...)")
+        return lambda *args, **options: self.launch(size[0], size[1], args, shared_bytes=size[2] if len(size) == 3 else 0, **options)
+
+    def launch(self, grid: Any, block: Any, args: Sequence[Any], *, shared_bytes: int = 0, profile: bool = False,
+               names: Sequence[str] | None = None) -> None:  # fmt: skip
+        """Arrays are copied to the device and, where the kernel changed them, back. An array that is given twice is one
+        buffer. `names` are for findings; by default those that the parameters have in the source."""
+        if len(args) != len(self.entry.params):
+            wanted = ", ".join(f"{one.name}: {one.type or str(one.bytes) + ' bytes'}" for one in self.entry.params)
+            raise LaunchError(f"'{self.entry.name}' takes {len(self.entry.params)} arguments ({wanted}), {len(args)} are given")
+        buffers: dict[int, Buffer] = {}
+        names = names or (self.names if len(self.names) == len(args) else [f"arg{i}" for i in range(len(args))])
+        try:
+            packed = []
+            for i, (name, value) in enumerate(zip(names, args)):
+                if is_array(value):
+                    if id(value) not in buffers:
+                        buffers[id(value)] = Buffer(self.device, value, name)
+                    value = buffers[id(value)].address
+                packed.append(self._bytes_of(i, value))
+            self.report = self.device.launch(
+                self.module, self.entry.name, dims(grid, "the grid"), dims(block, "the block"), packed,
+                shared_bytes=shared_bytes, timeout_ms=self.timeout_ms, sanitize=self.checks, profile=profile,
+            )  # fmt: skip
+            for line in self.report.printed:
+                print(line)
+            faults = [one for one in self.report.findings if one.kind not in _NOTES]
+            if faults:
+                raise KernelError(faults)
+            for buffer in buffers.values():
+                buffer.write_back()
+        finally:
+            self._release(list(buffers.values()))
+
+    def _release(self, buffers: list[Buffer]) -> None:
+        for buffer in buffers:
+            try:
+                buffer.free()
+            except DeviceError:
+                return  # The process is gone, and its memory with it.
+
+    def _bytes_of(self, index: int, value: Any) -> bytes:
+        param = self.entry.params[index]
+        said = f"argument {index} of '{self.entry.name}'"
+        if value is None and param.bytes == 8:
+            value = 0
+        if isinstance(value, (bytes, bytearray)):
+            made = bytes(value)
+        elif isinstance(value, np.generic) and not isinstance(value, (np.bool_,)):
+            made = value.tobytes()
+        elif isinstance(value, (bool, np.bool_)):
+            made = int(value).to_bytes(param.bytes, "little")
+        elif isinstance(value, int) and param.type not in ("f32", "f64"):
+            made = _integer(value, param.bytes, said)
+        elif isinstance(value, (int, float)) and param.type in _SCALARS:
+            made = np.dtype(_SCALARS[param.type]).type(value).tobytes()
+        else:
+            raise LaunchError(f"{said} is a {type(value).__name__}, its parameter is {param.type or f'{param.bytes} bytes'}; "
+                              "give an array, a number, a NumPy scalar or the bytes of a structure")  # fmt: skip
+        if len(made) != param.bytes:
+            raise LaunchError(f"{said} has {len(made)} bytes, its parameter has {param.bytes} ({param.type or 'a structure'})")
+        return made
+
+
+def _integer(value: int, size: int, said: str) -> bytes:
+    if size > 8:
+        raise LaunchError(f"{said} is a number, its parameter a structure of {size} bytes: give its bytes")
+    if not -(1 << (8 * size - 1)) <= value < 1 << (8 * size):
+        raise LaunchError(f"{said} is {value}, which does not fit into {size} bytes")
+    return (value & ((1 << (8 * size)) - 1)).to_bytes(size, "little")
+
+
+def _read(source: str | pathlib.Path) -> tuple[str, str]:
+    """The text, and the path of the file that has it: a source or PTX, else the Python file of the caller."""
+    if isinstance(source, pathlib.Path) or ("\n" not in source and source.endswith((".cu", ".cuh", ".ptx"))):
+        path = pathlib.Path(source).resolve()
+        if not path.is_file():
+            raise LaunchError(f"there is no file '{path}'")
+        return path.read_text(), str(path)
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "gpuemu":
+        frame = frame.f_back
+    caller = frame.f_code.co_filename if frame is not None else "<source>"
+    return source, str(pathlib.Path.cwd() / "kernel.cu") if caller.startswith("<") else str(pathlib.Path(caller).resolve())
+
+
+def _source_name(path: str) -> str:
+    """What the compiler calls it; includes are looked for in its folder."""
+    return path if path.endswith((".cu", ".cuh")) else path + ".cu"
+
+
+def _with_place(text: str, path: str) -> str:
+    """A source that is a literal of a Python file is told its place there, so that findings name lines of that file."""
+    if path.endswith((".cu", ".cuh")):
+        return text
+    try:
+        literals = [one for one in ast.walk(ast.parse(pathlib.Path(path).read_bytes())) if isinstance(one, ast.Constant)]
+    except (OSError, SyntaxError, ValueError):
+        return text
+    for one in literals:
+        # As many lines in the file as in the text: no line was joined, each line of one is a line of the other.
+        if one.value == text and one.end_lineno == one.lineno + text.count("\n"):
+            return f'#line {one.lineno} "{path}"\n{text}'
+    return text
+
+
+def _parameter_names(text: str, entry: str | None) -> list[str]:
+    """Of the source's definition of `entry`; empty when it does not look like one."""
+    plain = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
+    name = re.escape(entry.split("<")[0].split("::")[-1].strip()) if entry else r"\w+"
+    found = re.search(rf"__global__[^;{{}}()]*?(?:__launch_bounds__\s*\([^)]*\)\s*)?[^;{{}}()]*?\b{name}\s*\(([^)]*)\)", plain)
+    names = [re.findall(r"\w+", one.split("=")[0]) for one in found[1].split(",")] if found and found[1].strip() else []
+    return [words[-1] for words in names if words]
+
+
+def _is_ptx(text: str, path: str) -> bool:
+    return path.endswith(".ptx") or any(line.lstrip().startswith(".version") for line in text.splitlines()[:50])
+
+
+def explain(places: Sequence[Place]) -> str:
+    """Findings as a traceback shows them: the source line under each, where its file can be read."""
+    said = []
+    for one in places:
+        text = one.message
+        if one.file and one.line and pathlib.Path(one.file).is_file():
+            lines = pathlib.Path(one.file).read_text(errors="replace").splitlines()
+            if one.line <= len(lines):
+                text += f"\n  {one.file}:{one.line}\n    {lines[one.line - 1].strip()}"
+        said.append(text)
+    return "\n".join(said)

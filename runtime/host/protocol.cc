@@ -1,0 +1,87 @@
+#include "runtime/host/protocol.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <unistd.h>
+
+namespace gpuemu::host {
+namespace {
+
+/// The bytes that came: fewer than wanted only at the end.
+Result<size_t> read_all(int fd, void* to, size_t bytes) {
+  size_t got = 0;
+  while (got < bytes) {
+    const ssize_t part = ::read(fd, static_cast<char*>(to) + got, bytes - got);
+    if (part < 0 && errno == EINTR) continue;
+    if (part < 0) return error(ErrorCode::Internal, "reading a request: {}", std::strerror(errno));
+    if (part == 0) break;
+    got += static_cast<size_t>(part);
+  }
+  return got;
+}
+
+Status read_exactly(int fd, void* to, size_t bytes) {
+  if (GPUEMU_TRY(read_all(fd, to, bytes)) == bytes) return ok_status();
+  return error(ErrorCode::InvalidArgument, "the input ends within a message");
+}
+
+Status write_all(int fd, const void* from, size_t bytes) {
+  size_t put = 0;
+  while (put < bytes) {
+    const ssize_t part = ::write(fd, static_cast<const char*>(from) + put, bytes - put);
+    if (part < 0 && errno == EINTR) continue;
+    if (part < 0) return error(ErrorCode::Internal, "writing a reply: {}", std::strerror(errno));
+    put += static_cast<size_t>(part);
+  }
+  return ok_status();
+}
+
+struct Lengths {
+  uint32_t json = 0;
+  uint64_t data = 0;
+};
+constexpr size_t kLengthsBytes = sizeof(uint32_t) + sizeof(uint64_t);
+
+}  // namespace
+
+Result<std::optional<Message>> read_message(int fd) {
+  std::byte head[kLengthsBytes];
+  const size_t got = GPUEMU_TRY(read_all(fd, head, sizeof head));
+  if (got == 0) return std::optional<Message>();
+  if (got < sizeof head) {
+    return error(ErrorCode::InvalidArgument, "the input ends within a message");
+  }
+  Lengths lengths;
+  std::memcpy(&lengths.json, head, sizeof lengths.json);
+  std::memcpy(&lengths.data, head + sizeof lengths.json, sizeof lengths.data);
+  if (lengths.json > kJsonBytesMax || lengths.data > kDataBytesMax) {
+    return error(ErrorCode::InvalidArgument,
+                 "a message of {} bytes of JSON and {} of data, the limits are {} and {}",
+                 lengths.json, lengths.data, kJsonBytesMax, kDataBytesMax);
+  }
+  std::string text(lengths.json, '\0');
+  GPUEMU_TRY(read_exactly(fd, text.data(), text.size()));
+  Message message;
+  message.data.resize(lengths.data);
+  GPUEMU_TRY(read_exactly(fd, message.data.data(), message.data.size()));
+  message.json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!message.json.is_object()) {
+    return error(ErrorCode::InvalidArgument, "a message whose JSON is no object");
+  }
+  return std::optional(std::move(message));
+}
+
+Status write_message(int fd, const Message& message) {
+  const std::string text = message.json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const auto json = static_cast<uint32_t>(text.size());
+  const uint64_t data = message.data.size();
+  std::byte head[kLengthsBytes];
+  std::memcpy(head, &json, sizeof json);
+  std::memcpy(head + sizeof json, &data, sizeof data);
+  GPUEMU_TRY(write_all(fd, head, sizeof head));
+  GPUEMU_TRY(write_all(fd, text.data(), text.size()));
+  return write_all(fd, message.data.data(), message.data.size());
+}
+
+}  // namespace gpuemu::host

@@ -1,0 +1,33 @@
+// How gpuemu-device talks with the process that started it: over two pipes, one request at a time,
+// each answered once. A message is the length of its JSON (u32), the length of its data (u64), both
+// little-endian, then JSON, then data. docs/python.md names the requests.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "common/base/result.h"
+
+namespace gpuemu::host {
+
+using Json = nlohmann::json;
+
+/// JSON holds sources and arguments, data the content of buffers; more is refused.
+inline constexpr uint32_t kJsonBytesMax = uint32_t{64} << 20;
+inline constexpr uint64_t kDataBytesMax = uint64_t{16} << 30;
+
+struct Message {
+  Json json;
+  std::vector<std::byte> data;
+};
+
+/// Absent at the end of the input. InvalidArgument for what is no message; the stream is then of no
+/// further use.
+Result<std::optional<Message>> read_message(int fd);
+Status write_message(int fd, const Message& message);
+
+}  // namespace gpuemu::host

@@ -1,0 +1,244 @@
+"""gpuemu.Kernel: CUDA and PTX on arrays, on the emulator in a process of its own; wrong kernels, wrong calls, lost processes."""
+import inspect
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+gpuemu = pytest.importorskip("gpuemu")
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BIN = pathlib.Path(os.environ.get("GPUEMU_BIN", ROOT / "build/release/bin"))
+
+ADD = r"""
+extern "C" __global__ void add(const float* x, float* y, int n, float factor) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] += factor * x[i];
+}
+"""
+ADD_LINE = next(i for i, line in enumerate(pathlib.Path(__file__).read_text().splitlines(), 1) if "y[i] += factor" in line)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def program():
+    before = os.environ.get("GPUEMU_DEVICE")
+    os.environ["GPUEMU_DEVICE"] = str(BIN / "gpuemu-device")
+    yield
+    os.environ.pop("GPUEMU_DEVICE")
+    if before:
+        os.environ["GPUEMU_DEVICE"] = before
+
+
+@pytest.fixture(scope="module")
+def add(program):
+    return gpuemu.Kernel(ADD, "add")
+
+
+def arrays(n=1000):
+    return np.arange(n, dtype=np.float32), np.ones(n, np.float32)
+
+
+def test_arrays_are_changed_in_place_and_inputs_are_not(add):
+    x, y = arrays()
+    add[4, 256](x, y, 1000, 2)
+    assert np.array_equal(y, 1 + 2 * np.arange(1000)) and np.array_equal(x, np.arange(1000))
+    wide = np.ones((1000, 2), np.float32)
+    add[(4, 1), (256, 1, 1)](x, wide[:, 0], np.int32(1000), np.float32(2))  # A view with strides.
+    assert np.array_equal(wide[:, 0], y) and np.all(wide[:, 1] == 1)
+    add[4, 256](x, x, 1000, 1.0)  # One buffer for both.
+    assert np.array_equal(x, 2 * np.arange(1000))
+
+
+def test_a_torch_tensor_is_changed_in_place(add):
+    torch = pytest.importorskip("torch")
+    x, y = torch.arange(1000, dtype=torch.float32), torch.ones(1000)
+    add[4, 256](x, y, 1000, 2.0)
+    assert torch.equal(y, 1 + 2 * torch.arange(1000))
+
+
+def test_a_fault_names_the_line_of_the_python_file_and_the_parameter(add):
+    x, y = arrays()
+    with pytest.raises(gpuemu.KernelError) as caught:
+        add[4, 256](x, y, 1001, 2.0)
+    first = caught.value.findings[0]
+    assert (first.kind, first.file, first.line) == ("out_of_bounds", __file__, ADD_LINE)
+    assert (first.tensor, first.byte_offset, first.block, first.thread) == ("x", 4000, (3, 0, 0), (232, 0, 0))
+    assert f"{__file__}:{ADD_LINE}\n    if (i < n) y[i] += factor * x[i];" in str(caught.value)
+    assert np.all(y == 1)  # Nothing comes back from a kernel that went wrong.
+
+
+def test_races_and_uninitialised_memory_are_found_and_checks_can_be_left_out():
+    source = r"""__global__ void shift(float* y) {
+      __shared__ float row[64];
+      row[threadIdx.x] = threadIdx.x;
+      y[threadIdx.x] = row[63 - threadIdx.x];
+    }"""
+    y = np.zeros(64, np.float32)
+    with pytest.raises(gpuemu.KernelError, match="row"):
+        gpuemu.Kernel(source, "shift")[1, 64](y)
+    gpuemu.Kernel(source, "shift", checks=["memory"])[1, 64](y)
+
+
+def test_templates_files_ptx_and_dynamic_shared_memory(tmp_path):
+    source = """template <typename T, int N> __global__ void fill(T* y) { extern __shared__ char buffer[];
+      buffer[threadIdx.x] = N; y[threadIdx.x] = buffer[threadIdx.x]; }"""
+    (tmp_path / "fill.cu").write_text(source)
+    y = np.zeros(32, np.float64)
+    kernel = gpuemu.Kernel(tmp_path / "fill.cu", "fill<double, 7>")
+    kernel[1, 32, 64](y)
+    assert np.all(y == 7) and kernel.report.thread_instructions > 0
+    (tmp_path / "fill.ptx").write_text(kernel.ptx)
+    y[:] = 0
+    gpuemu.Kernel(str(tmp_path / "fill.ptx"))[1, 32, 64](y)
+    assert np.all(y == 7)
+    with pytest.raises(gpuemu.KernelError, match="shared"):
+        kernel[1, 32, 16](y)
+
+
+def test_half_types_structures_and_64_bit_numbers():
+    source = """#include <cuda_fp16.h>
+    struct Pair { int a; double b; };
+    __global__ void mixed(__half* h, long long* out, Pair pair, long long big, bool flag, const float* none) {
+      h[0] = __float2half(2.0f) * h[0];
+      out[0] = big + pair.a + (long long)pair.b + flag + (none == nullptr);
+    }"""
+    h, out = np.array([1.5], np.float16), np.zeros(1, np.int64)
+    pair = np.array([(3, 4.0)], np.dtype([("a", "i4"), ("b", "f8")], align=True))[0]
+    gpuemu.Kernel(source, "mixed")[1, 1](h, out, pair.tobytes(), 2**40, True, None)
+    assert h[0] == 3 and out[0] == 2**40 + 3 + 4 + 1 + 1
+
+
+def test_printf_goes_to_the_output_and_a_profile_to_the_report(capsys, add):
+    gpuemu.Kernel('__global__ void hello(int n) { printf("n is %d\\n", n); }')[1, 1](5)
+    assert capsys.readouterr().out == "n is 5\n"
+    add.launch(4, 256, (*arrays(), 1000, 1.0), profile=True)
+    assert any(line["line"] == ADD_LINE and line["global_bytes"] == 3 * 4000 for line in add.report.profile)
+
+
+@pytest.mark.parametrize("args, said", [
+    ((1000,), "takes 4 arguments .*add_param_0: u64.*, 1 are given"),
+    ((*arrays(), "many", 1.0), "argument 2 of 'add' is a str, its parameter is u32"),
+    ((*arrays(), 3.5, 1.0), "argument 2 of 'add' is a float, its parameter is u32"),
+    ((*arrays(), 2**40, 1.0), "argument 2 of 'add' is 1099511627776, which does not fit into 4 bytes"),
+    ((*arrays(), np.int64(3), 1.0), "argument 2 of 'add' has 8 bytes, its parameter has 4"),
+    ((arrays()[0], arrays()[1].astype(complex), 3, 1.0), None),
+])
+def test_wrong_arguments_are_refused_before_anything_runs(add, args, said):
+    if said is None:  # Any element type: the kernel's pointers have none.
+        add[1, 1](*args)
+        return
+    with pytest.raises(gpuemu.LaunchError, match=said):
+        add[4, 256](*args)
+
+
+def test_wrong_sizes_entries_files_and_sources_are_told(add, tmp_path):
+    for size in ((0, 1), (1, (1, 2, 3, 4)), (1, -1)):
+        with pytest.raises(gpuemu.LaunchError, match="expected one to three positive integers"):
+            add[size](*arrays(), 1, 1.0)
+    with pytest.raises(gpuemu.LaunchError, match=r"kernel\[grid, block\]"):
+        add[4](*arrays(), 1, 1.0)
+    with pytest.raises(gpuemu.DeviceError, match="2048x1x1.*not allowed"):
+        add[1, 2048](*arrays(), 1, 1.0)
+    with pytest.raises(gpuemu.LaunchError, match="there is no file"):
+        gpuemu.Kernel(tmp_path / "none.cu")
+    with pytest.raises(gpuemu.DeviceError, match="nothing"):
+        gpuemu.Kernel(ADD, "nothing")
+    two = ADD + ADD.replace("add(", "more(")
+    with pytest.raises(gpuemu.LaunchError, match="no entry is named; .* has add, more"):
+        gpuemu.Kernel(gpuemu.Kernel(two, "add").ptx.replace("\x00", ""))
+    with pytest.raises(gpuemu.DeviceError, match=rf"{__file__}\({ADD_LINE}\).*error|error.*nix"):
+        gpuemu.Kernel(inspect.cleandoc(ADD).replace("factor * x[i]", "nix"), "add")
+    with pytest.raises(ValueError, match="'fast' is no architecture"):
+        gpuemu.Device(arch="fast")
+    with pytest.raises(gpuemu.DeviceError, match="quantum"):
+        gpuemu.Device("quantum").allocate(4)
+    read_only = np.ones(1000, np.float32)
+    read_only.flags.writeable = False
+    with pytest.raises(gpuemu.LaunchError, match="wrote to argument 'y', which is a read-only array"):
+        add[4, 256](arrays()[0], read_only, 1000, 1.0)
+
+
+def test_a_kernel_that_does_not_end_is_stopped():
+    kernel = gpuemu.Kernel("__global__ void spin(volatile int* p) { while (*p == 0) {} }", "spin", timeout_ms=500)
+    with pytest.raises(gpuemu.KernelError):
+        kernel[1, 32](np.zeros(1, np.int32))
+
+
+def test_a_lost_process_is_told_and_replaced(add):
+    x, y = arrays()
+    with gpuemu.Device() as device:
+        kernel = gpuemu.Kernel(ADD, "add", device=device)
+        os.kill(device._process.pid, signal.SIGKILL)
+        with pytest.raises(gpuemu.DeviceLostError, match="the next launch starts another one"):
+            kernel[4, 256](x, y, 1000, 1.0)
+        kernel[4, 256](x, y, 1000, 1.0)
+        assert y[5] == 6
+        limited = gpuemu.Device(memory_limit_bytes=1 << 20)
+        with pytest.raises(gpuemu.DeviceError, match="1048576|limit"):
+            limited.allocate(2 << 20)
+
+
+def test_no_memory_is_lost_over_many_launches_and_threads_share_a_kernel(add):
+    free = add.device.properties["memory_free_bytes"]
+    wrong = []
+
+    def work(number):
+        x = np.full(1000, number, np.float32)
+        for _ in range(10):
+            y = np.zeros(1000, np.float32)
+            add[4, 256](x, y, 1000, 1.0)
+            if not np.array_equal(x, y):
+                wrong.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong and add.device.properties["memory_free_bytes"] == free
+
+
+@pytest.mark.parametrize("raw", [b"\xff" * 12, b"\x05\0\0\0" + b"\0" * 8 + b"null!", b"\x02\0\0\0" + b"\x09" + b"\0" * 7 + b"{}",
+                                 b"\x01"])
+def test_a_broken_stream_ends_the_process_with_a_message(raw):
+    done = subprocess.run([BIN / "gpuemu-device"], input=raw, capture_output=True, timeout=30)
+    assert done.returncode == 1 and done.stderr.startswith(b"gpuemu-device: ")
+
+
+def test_wrong_requests_are_answered_and_do_no_harm():
+    with gpuemu.Device() as device:
+        for request, said in [({"request": "nothing"}, "unknown request 'nothing'"), ({}, "'request' must be a string"),
+                              ({"request": "allocate"}, "'bytes' must be an integer"),
+                              ({"request": "allocate", "bytes": -1}, "'bytes' must be an integer"),
+                              ({"request": "allocate", "bytes": 2**63}, ""),
+                              ({"request": "free", "address": 12345}, ""), ({"request": "upload", "address": 1}, ""),
+                              ({"request": "download", "address": 0, "bytes": 2**60}, "the limit is"),
+                              ({"request": "load"}, ""), ({"request": "open", "sm": "x"}, "'sm' must be"),
+                              ({"request": "launch", "module": 9, "entry": "e", "grid": [1], "block": [1],
+                                "arg_bytes": [8]}, "'arg_bytes' are more than the data's"),
+                              ({"request": "launch", "entry": "e", "grid": [], "block": [1]}, "'grid' has 0 sizes")]:
+            device.properties
+            with pytest.raises(gpuemu.DeviceError) as caught:
+                device._exchange(request)
+            assert said in str(caught.value) and not isinstance(caught.value, gpuemu.DeviceLostError)
+        assert device.allocate(4) > 0
+
+
+def test_ctrl_c_ends_the_launch_and_the_device_can_be_used_again():
+    program = f"""
+import os, signal, threading, numpy as np, gpuemu
+kernel = gpuemu.Kernel("__global__ void spin(volatile int* p) {{ while (*p == 0) {{}} }}", "spin", timeout_ms=60000)
+threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+    kernel[1, 32](np.zeros(1, np.int32))
+except KeyboardInterrupt:
+    kernel[1, 32](np.ones(1, np.int32))
+    print("again")
+"""
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=50,
+                         env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
+    assert run.stdout == "again\n", run.stderr
