@@ -74,7 +74,9 @@ void add_commands(CLI::App& app, Session& session) {
   add_failures(app, session);
   add_reproduce(app, session);
   add_minimize(app, session);
+  add_lint(app, session);
   add_baseline(app, session);
+  add_diff(app, session);
   add_config(app, session);
   add_devices(app, session);
   add_daemon(app, session);

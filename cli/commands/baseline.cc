@@ -1,66 +1,175 @@
-// `gpuemu baseline store|compare TAG`: the stored results of now under a name, and against it.
+// `gpuemu baseline`: the results and metrics of now under a name, and what there is.
+#include <filesystem>
 #include <ostream>
 
+#include "cli/commands/baselines.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
+#include "cli/report/diff.h"
+#include "common/base/files.h"
 
 namespace gpuemu::cli {
 namespace {
 
 struct Options {
-  std::string tag;
-  bool compare = false;
+  std::string tag, file;
+  std::string bare;  ///< Of `baseline TAG`, the form of existing tools.
+  bool stored = false;
 };
 
-void print(const BaselineComparisonReply& reply, std::ostream& out) {
-  for (const BaselineComparison& one : reply.comparisons) {
-    if (!one.is_regression) continue;
-    out << fmt::format("[REGRESSION] {} seed {}: max_diff {:.3e}, was {:.3e}{}\n", one.op_name,
-                       one.seed, one.current_max_diff, one.baseline_max_diff.value_or(0),
-                       one.current_passed ? "" : ", does not pass any more");
+/// False when no name was given, which has been told.
+bool has_tag(const Options& options, const char* verb, Session& session) {
+  if (!options.bare.empty() && !options.tag.empty()) {
+    session.fail(error(ErrorCode::InvalidArgument, "unexpected '{}': {} takes one name",
+                       options.bare, verb));
+    return false;
   }
-  out << fmt::format("{} results compared with baseline {}: {}\n", reply.comparisons.size(),
-                     reply.baseline_tag, reply.has_regressions ? "regressions" : "no regression");
+  if (!options.tag.empty()) return true;
+  session.fail(error(ErrorCode::InvalidArgument,
+                     "a baseline needs a name, such as `gpuemu baseline {} main`", verb));
+  return false;
 }
 
-void run(const Options& options, Session& session) {
-  if (options.tag.empty()) {
-    session.fail(error(ErrorCode::InvalidArgument,
-                       "a baseline needs a name, such as `gpuemu baseline {} main`",
-                       options.compare ? "compare" : "store"));
+/// False when the daemon refused, which has been told.
+bool done(const Request& request, Session& session) {
+  const auto reply = session.call(request);
+  if (!reply) return session.fail(reply.error()), false;
+  const auto* failure = std::get_if<ErrorReply>(&*reply);
+  if (failure != nullptr) session.fail(*failure);
+  return failure == nullptr;
+}
+
+void save(const Options& options, Session& session) {
+  if (!has_tag(options, "save", session)) return;
+  const auto config = session.config();
+  if (!config) return;
+  const Status ready = session.ensure_daemon();
+  if (!ready) {
+    session.fail(ready.error());
     return;
   }
-  const auto reply = options.compare ? session.answer(CompareBaselineRequest{options.tag})
-                                     : session.answer(StoreBaselineRequest{options.tag});
-  if (!reply || session.json()) return;
-  if (const auto* comparison = std::get_if<BaselineComparisonReply>(&*reply)) {
-    print(*comparison, session.out);
-  } else {
-    session.out << "stored the results of now as baseline " << options.tag << '\n';
+  if (!options.stored && !measure_project(*config, session)) return;
+  if (!done(StoreBaselineRequest{options.tag}, session)) return;
+  if (!done(StoreArtifactBaselineRequest{options.tag}, session)) return;
+  const auto baseline = find_baseline(options.tag, "", session);
+  if (!baseline) return;
+  if (!options.file.empty()) {
+    const Status written = write_file(std::filesystem::path(session.working_folder) / options.file,
+                                      baseline_file_text(*baseline));
+    if (!written) {
+      session.fail(written.error());
+      return;
+    }
   }
+  if (session.json()) {
+    session.out << encode_reply(OkReply{}) << '\n';
+    return;
+  }
+  session.out << fmt::format("stored {} results and {} kernels as baseline {}{}\n",
+                             baseline->results.size(), baseline->artifacts.size(), options.tag,
+                             options.file.empty() ? "" : " and in " + options.file);
+}
+
+void compare(const Options& options, Session& session) {
+  if (!has_tag(options, "compare", session)) return;
+  const auto reply = session.answer(CompareBaselineRequest{options.tag, {}});
+  if (!reply || session.json()) return;
+  print_comparison({options.tag, std::nullopt, std::get<BaselineComparisonReply>(*reply)},
+                   session.out);
+}
+
+void list(Session& session) {
+  const auto reply = session.answer(ListBaselinesRequest{});
+  if (!reply || session.json()) return;
+  const auto& all = std::get<BaselineListReply>(*reply).baselines;
+  for (const BaselineInfo& one : all) {
+    session.out << fmt::format("{}: {} results, {} kernels\n", one.tag, one.results, one.artifacts);
+  }
+  if (all.empty()) session.out << "no baselines; `gpuemu baseline save TAG` makes one\n";
+}
+
+void show(const Options& options, Session& session) {
+  if (options.file.empty() && !has_tag(options, "show", session)) return;
+  const auto baseline = find_baseline(options.tag, options.file, session);
+  if (!baseline) return;
+  if (session.json()) {
+    session.out << encode_reply(*baseline) << '\n';
+    return;
+  }
+  for (const ArtifactMetrics& one : baseline->artifacts) {
+    session.out << fmt::format("kernel {}: {} virtual registers, {} instructions\n",
+                               one.kernel_name, one.register_count, one.instruction_count);
+    for (const CompiledMetrics& compiled : one.compiled) {
+      session.out << fmt::format(
+          "    {}: {} registers, {} bytes spilled, {} shared\n", compiled.arch, compiled.registers,
+          compiled.spill_store_bytes + compiled.spill_load_bytes, compiled.shared_bytes);
+    }
+  }
+  for (const ValidationResult& one : baseline->results) {
+    session.out << fmt::format("result {} seed {}: {}, max_diff {:.3e}\n", one.op_name, one.seed,
+                               one.passed ? "passed" : "did not pass", one.max_diff);
+  }
+  session.out << fmt::format("{}: {} results, {} kernels\n", baseline->tag,
+                             baseline->results.size(), baseline->artifacts.size());
+}
+
+void remove(const Options& options, Session& session) {
+  if (!has_tag(options, "delete", session)) return;
+  const auto reply = session.answer(DeleteBaselineRequest{options.tag});
+  if (reply && !session.json()) session.out << "deleted baseline " << options.tag << '\n';
+}
+
+void add_saving(CLI::App& command, const std::shared_ptr<Options>& options, Session& session) {
+  command.add_option("--file", options->file, "Write it to this file too, for the repository")
+      ->type_name("FILE");
+  command.add_flag("--stored", options->stored,
+                   "Take the metrics of the last lint; measure nothing");
+  add_format(command, session);
 }
 
 }  // namespace
 
 void add_baseline(CLI::App& app, Session& session) {
   CLI::App* command =
-      app.add_subcommand("baseline", "Keep the stored results under a name; compare with them");
-  command->require_subcommand(1);
-  for (const bool compare : {false, true}) {
-    auto options = std::make_shared<Options>();
-    options->compare = compare;
-    CLI::App* verb = command->add_subcommand(
-        compare ? "compare" : "store",
-        compare ? "Compare the results of now with a baseline" : "Store the results of now");
-    add_tag(*verb, options->tag);
-    add_format(*verb, session);
-    verb->callback([options, &session] { run(*options, session); });
+      app.add_subcommand("baseline", "Keep results and metrics under a name; compare with them");
+  auto options = std::make_shared<Options>();
+  const auto verb = [&](const char* name, const char* help) {
+    CLI::App* added = command->add_subcommand(name, help);
+    if (std::string(name) != "list") add_tag(*added, options->tag);
+    return added;
+  };
+  for (const char* name : {"save", "store"}) {
+    CLI::App* saving = verb(name, "Measure the kernels; store results and metrics of now");
+    if (std::string(name) == "store") saving->group("");  // The name of earlier versions.
+    add_saving(*saving, options, session);
+    saving->callback([options, &session] { save(*options, session); });
   }
+  CLI::App* comparing = verb("compare", "Compare the results of now with a baseline");
+  add_format(*comparing, session);
+  comparing->callback([options, &session] { compare(*options, session); });
+  CLI::App* listing = verb("list", "List all baselines");
+  add_format(*listing, session);
+  listing->callback([&session] { list(session); });
+  CLI::App* showing = verb("show", "Print what a baseline holds");
+  showing->add_option("--file", options->file, "Of one that lives in a file")->type_name("FILE");
+  add_format(*showing, session);
+  showing->callback([options, &session] { show(*options, session); });
+  CLI::App* deleting = verb("delete", "Forget a baseline");
+  add_format(*deleting, session);
+  deleting->callback([options, &session] { remove(*options, session); });
+  // Existing tools save with `baseline TAG`.
+  command->require_subcommand(0, 1);
+  command->add_option("TAG", options->bare, "The same as `save TAG`")->type_name(" ");
+  command->callback([command, options, &session] {
+    if (!command->get_subcommands().empty()) return;
+    std::swap(options->tag, options->bare);
+    save(*options, session);
+  });
   command->footer(
       "Example:\n"
-      "  gpuemu test --seed 1 && gpuemu baseline store before\n"
+      "  gpuemu test --seed 1 && gpuemu baseline save before\n"
       "  (change the kernel)\n"
-      "  gpuemu test --seed 1; gpuemu baseline compare before");
+      "  gpuemu test --seed 1; gpuemu diff --baseline before");
 }
 
 }  // namespace gpuemu::cli

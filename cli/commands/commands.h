@@ -17,6 +17,8 @@ void add_baseline(CLI::App& app, Session& session);
 void add_status(CLI::App& app, Session& session);
 void add_config(CLI::App& app, Session& session);
 void add_devices(CLI::App& app, Session& session);
+void add_lint(CLI::App& app, Session& session);
+void add_diff(CLI::App& app, Session& session);
 
 /// The names there are, and the nearest.
 Error no_such_op(const std::string& name, const Config& config);

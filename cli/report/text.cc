@@ -13,21 +13,6 @@ namespace {
 
 constexpr int64_t kElementsShown = 6;
 
-/// Messages hold script output: no control characters, one line, bounded.
-std::string one_line(const std::string& text) {
-  std::string clean;
-  for (const char letter : text) {
-    const bool control = static_cast<unsigned char>(letter) < 0x20 || letter == 0x7f;
-    if (control && !clean.empty() && clean.back() == ' ') continue;
-    clean += control ? ' ' : letter;
-  }
-  if (clean.size() > kMessageCharsMax) {
-    clean = clean.substr(0, kMessageCharsMax / 2) + " ... " +
-            clean.substr(clean.size() - kMessageCharsMax / 2);
-  }
-  return clean;
-}
-
 std::string dims_text(const ReproductionInfo& info) {
   std::string text;
   for (const auto& [name, value] : info.dims) text += fmt::format(" {}={}", name, value);
@@ -72,6 +57,20 @@ void print_op(const OpTestReport& op, std::ostream& out, std::ostream& err) {
 }
 
 }  // namespace
+
+std::string one_line(const std::string& text) {
+  std::string clean;
+  for (const char letter : text) {
+    const bool control = static_cast<unsigned char>(letter) < 0x20 || letter == 0x7f;
+    if (control && !clean.empty() && clean.back() == ' ') continue;
+    clean += control ? ' ' : letter;
+  }
+  if (clean.size() > kMessageCharsMax) {
+    clean = clean.substr(0, kMessageCharsMax / 2) + " ... " +
+            clean.substr(clean.size() - kMessageCharsMax / 2);
+  }
+  return clean;
+}
 
 std::string describe(const ValidationFailure& failure) {
   std::string text = fmt::format("[{}] {}", name_of(failure.kind), one_line(failure.message));

@@ -26,6 +26,9 @@ std::string describe(const ValidationFailure& failure);
 /// Everything that is known about a case: verdict, findings, dims, statistics.
 void print_case(const ValidationResult& result, std::ostream& out);
 
+/// Messages hold what scripts and compilers print: no control characters, one line, bounded.
+std::string one_line(const std::string& text);
+
 /// The first elements of each input and a hash of all its bytes.
 void print_inputs(const NamedTensors& inputs, std::ostream& out);
 

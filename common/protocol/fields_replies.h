@@ -82,6 +82,7 @@ void fields(V& v, R& r) {
 template <typename V, Is<LintResultsReply> R>
 void fields(V& v, R& r) {
   v.required("results", r.results);
+  v.extra("missing_tools", r.missing_tools);
 }
 
 template <typename V, Is<ArtifactMetricsResultReply> R>

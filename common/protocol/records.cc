@@ -85,6 +85,7 @@ constexpr std::array kRequestTypes = {"Ping",
                                       "ConfigShow",
                                       "DaemonStatus",
                                       "GetCase",
+                                      "Inspect",
                                       "ListBaselines",
                                       "GetBaseline",
                                       "DeleteBaseline"};

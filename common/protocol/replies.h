@@ -80,6 +80,7 @@ struct MinimizeResultReply {
 };
 struct LintResultsReply {
   std::vector<LintResult> results;
+  std::vector<std::string> missing_tools;  ///< An addition of ours: what to install, one line each.
   bool operator==(const LintResultsReply&) const = default;
 };
 struct ArtifactMetricsResultReply {

@@ -229,8 +229,8 @@ using Request =
                  DiffArtifactBaselineRequest, GetArtifactRequest, ListArtifactsRequest,
                  RunCiRequest, GetCiSummaryRequest, GetTestCaseRequest, GetTestBatchRequest,
                  RunTestsRequest, JobStatusRequest, JobCancelRequest, DevicesRequest,
-                 ConfigShowRequest, DaemonStatusRequest, GetCaseRequest, ListBaselinesRequest,
-                 GetBaselineRequest, DeleteBaselineRequest>;
+                 ConfigShowRequest, DaemonStatusRequest, GetCaseRequest, InspectRequest,
+                 ListBaselinesRequest, GetBaselineRequest, DeleteBaselineRequest>;
 
 /// The wire's `type` of the request: "Ping", "ValidateOp", ...
 const char* type_of(const Request& request);

@@ -1,5 +1,7 @@
 // What ptxas and cuobjdump print, and what follows from it.
+#include <fstream>
 #include <random>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -91,6 +93,23 @@ TEST(Occupancy, IsWhatTheCalculatorOfCudaSays) {
     EXPECT_EQ(found->limiter, row.limiter)
         << row.arch << " " << row.registers << " " << row.threads;
   }
+}
+
+TEST(Occupancy, IsWhatAnH100Answers) {
+  std::ifstream file(std::string(GPUEMU_SOURCE_DIR) + "/tests/golden/occupancy/sm_90.txt");
+  int rows = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("#")) continue;
+    std::istringstream numbers(line);
+    uint32_t registers = 0, threads = 0;
+    uint64_t fixed = 0, dynamic = 0;
+    int64_t blocks = 0;
+    numbers >> registers >> fixed >> dynamic >> threads >> blocks;
+    const auto found = occupancy_of(compiled("sm_90", registers, fixed), {threads, dynamic});
+    EXPECT_EQ(found ? int64_t{found->blocks} : -1, blocks) << line;
+    ++rows;
+  }
+  EXPECT_GT(rows, 300);
 }
 
 TEST(Occupancy, NeverGrowsWithWhatAKernelNeeds) {

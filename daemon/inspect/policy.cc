@@ -109,7 +109,7 @@ class Judge {
     result_.violations.push_back(std::move(violation));
   }
 
-  std::optional<InstructionPlace> find(const Pattern& pattern, const std::string& arch) const {
+  std::optional<InstructionSite> find(const Pattern& pattern, const std::string& arch) const {
     if (measured_.entry != nullptr) {
       for (const ptx::Instruction& one : measured_.entry->body) {
         if (pattern.found_in(one.spelling()) || pattern.found_in(one.text())) {
@@ -120,7 +120,7 @@ class Judge {
     const auto opcodes = measured_.sass.find(arch);
     if (opcodes == measured_.sass.end()) return std::nullopt;
     for (const std::string& opcode : opcodes->second) {
-      if (pattern.found_in(opcode)) return InstructionPlace{opcode, "", 0};
+      if (pattern.found_in(opcode)) return InstructionSite{opcode, "", 0};
     }
     return std::nullopt;
   }

@@ -180,7 +180,7 @@ PtxMetrics measure_ptx(const ptx::Module& module, const ptx::Function& entry) {
   return metrics;
 }
 
-InstructionPlace place_of(const ptx::Module& module, const ptx::Instruction& instruction) {
+InstructionSite place_of(const ptx::Module& module, const ptx::Instruction& instruction) {
   const ptx::SourceLine line = module.outermost(instruction.source);
   const auto file = module.files.find(line.file);
   if (file == module.files.end() || line.line == 0) {

@@ -14,12 +14,12 @@ namespace gpuemu {
 PtxMetrics measure_ptx(const ptx::Module& module, const ptx::Function& entry);
 
 /// The first instruction of `entry` whose text a search accepts: its spelling, and its place.
-struct InstructionPlace {
+struct InstructionSite {
   std::string text;
   std::string source_file;   ///< "" without line information.
   uint32_t source_line = 0;  ///< Of the source; of the PTX where source_file is "".
 };
-InstructionPlace place_of(const ptx::Module& module, const ptx::Instruction& instruction);
+InstructionSite place_of(const ptx::Module& module, const ptx::Instruction& instruction);
 
 /// "softmax<float>" for a mangled name, the name itself where there is nothing to undo. Parameters
 /// and a leading return type are left out.

@@ -19,7 +19,7 @@ Reply handle(const PingRequest&, Call& call) {
   pong.version = kVersion;
   pong.uptime_secs = uptime_seconds(call.context);
   pong.capabilities = {"kernels",         "jobs",      "run_tests", "op_name",
-                       "minimize_stream", "artifacts", "baselines"};
+                       "minimize_stream", "artifacts", "baselines", "inspect"};
   pong.backend = call.context.backend;
   pong.devices = call.context.devices;
   return pong;

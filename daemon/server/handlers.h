@@ -56,6 +56,8 @@ Reply handle(const GetCiSummaryRequest& request, Call& call);
 Reply handle(const ListBaselinesRequest& request, Call& call);
 Reply handle(const GetBaselineRequest& request, Call& call);
 Reply handle(const DeleteBaselineRequest& request, Call& call);
+// handle_inspect.cc
+Reply handle(const InspectRequest& request, Call& call);
 
 /// The project as it is now. ConfigError's text when gpuemu.toml is wrong.
 Result<std::unique_ptr<Project>> open_project(Call& call);

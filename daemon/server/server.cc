@@ -19,6 +19,7 @@ bool may_take_long(const Request& request) {
          std::holds_alternative<RunTestsRequest>(request) ||
          std::holds_alternative<ReproduceRequest>(request) ||
          std::holds_alternative<MinimizeRequest>(request) ||
+         std::holds_alternative<InspectRequest>(request) ||
          std::holds_alternative<JobStatusRequest>(request);
 }
 

@@ -53,11 +53,11 @@ std::vector<fs::path> loader_folders() {
   return folders;
 }
 
-std::string nvcc_in_path() {
+std::string find_in_path(const std::string& program) {
   const char* path = std::getenv("PATH");
   std::istringstream folders(path == nullptr ? "" : path);
   for (std::string folder; std::getline(folders, folder, ':');) {
-    if (!folder.empty() && is_there(fs::path(folder) / "nvcc")) return fs::path(folder) / "nvcc";
+    if (!folder.empty() && is_there(fs::path(folder) / program)) return fs::path(folder) / program;
   }
   return {};
 }
@@ -68,6 +68,11 @@ void search(const fs::path& home, Toolkit& kit) {
     if (kit.nvrtc.empty() && is_there(home / where)) kit.nvrtc = home / where;
   }
   if (kit.nvcc.empty() && is_there(home / "bin" / "nvcc")) kit.nvcc = home / "bin" / "nvcc";
+  if (kit.ptxas.empty() && is_there(home / "bin" / "ptxas")) kit.ptxas = home / "bin" / "ptxas";
+  if (kit.cuobjdump.empty() && is_there(home / "bin" / "cuobjdump") &&
+      is_there(home / "bin" / "nvdisasm")) {
+    kit.cuobjdump = home / "bin" / "cuobjdump";
+  }
   if (!kit.include_dirs.empty() || !is_there(home / "include" / "cuda_fp16.h")) return;
   kit.include_dirs.push_back(home / "include");
   if (is_there(home / "include" / "cccl")) kit.include_dirs.push_back(home / "include" / "cccl");
@@ -78,10 +83,14 @@ void search(const fs::path& home, Toolkit& kit) {
 Toolkit find_toolkit() {
   Toolkit kit;
   for (const fs::path& home : homes()) search(home, kit);
-  if (kit.nvcc.empty()) kit.nvcc = nvcc_in_path();
+  if (kit.nvcc.empty()) kit.nvcc = find_in_path("nvcc");
   std::error_code failed;
   const fs::path nvcc = fs::canonical(kit.nvcc, failed);
   if (!failed) search(nvcc.parent_path().parent_path(), kit);
+  if (kit.ptxas.empty()) kit.ptxas = find_in_path("ptxas");
+  if (kit.cuobjdump.empty() && !find_in_path("nvdisasm").empty()) {
+    kit.cuobjdump = find_in_path("cuobjdump");
+  }
   for (const fs::path& folder : loader_folders()) {
     if (kit.nvrtc.empty() && is_there(folder / "libnvrtc.so.13")) {
       kit.nvrtc = folder / "libnvrtc.so.13";

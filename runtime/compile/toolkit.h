@@ -9,6 +9,8 @@ namespace gpuemu::compile {
 struct Toolkit {
   std::string nvrtc;                      ///< Path of libnvrtc.so.13, "" when there is none.
   std::string nvcc;                       ///< Path of nvcc, "" when there is none.
+  std::string ptxas;                      ///< The same of the assembler.
+  std::string cuobjdump;                  ///< Where nvdisasm is too, without which it is blind.
   std::vector<std::string> include_dirs;  ///< Of the toolkit: what NVRTC needs for cuda_fp16.h.
 };
 

@@ -1,0 +1,69 @@
+#include "cli/commands/baselines.h"
+
+#include <filesystem>
+#include <ostream>
+
+#include "cli/commands/job.h"
+#include "cli/report/diff.h"
+#include "common/base/files.h"
+
+namespace gpuemu::cli {
+namespace {
+
+/// A baseline in a file holds numbers of kernels and cases: thousands fit.
+constexpr size_t kBaselineBytesMax = size_t{256} << 20;
+
+}  // namespace
+
+std::optional<LintResultsReply> inspect(const InspectRequest& request, Session& session) {
+  const Status ready = session.ensure_daemon();
+  if (!ready) return session.fail(ready.error()), std::nullopt;
+  const auto result = run_job(session, request, "lint");
+  if (!result) return session.fail(result.error()), std::nullopt;
+  if (const auto* failure = std::get_if<ErrorReply>(&result->reply)) {
+    return session.fail(*failure), std::nullopt;
+  }
+  if (result->interrupted) {
+    session.exit_code = ExitCode::Interrupted;
+    return std::nullopt;
+  }
+  return std::get<LintResultsReply>(result->reply);
+}
+
+bool measure_project(const Config& config, Session& session) {
+  if (config.kernels.empty()) return true;
+  InspectRequest request;
+  request.stream = true;
+  const auto reply = inspect(request, session);
+  if (!reply) return false;
+  for (const LintResult& result : reply->results) {
+    if (result.error.empty()) continue;
+    session.fail(error(ErrorCode::Compile, "{}: {}", result.kernel_name, result.error));
+    return false;
+  }
+  return true;
+}
+
+std::optional<BaselineReply> find_baseline(const std::string& tag, const std::string& file,
+                                           Session& session) {
+  const Status ready = session.ensure_daemon();
+  if (!ready) return session.fail(ready.error()), std::nullopt;
+  if (!file.empty()) {
+    const auto path = std::filesystem::path(session.working_folder) / file;
+    const auto text = read_file(path, kBaselineBytesMax);
+    if (!text) {
+      return session.fail(Error{ErrorCode::InvalidArgument, text.error().message}), std::nullopt;
+    }
+    auto baseline = read_baseline_file(*text, path.string());
+    if (!baseline) return session.fail(baseline.error()), std::nullopt;
+    return *std::move(baseline);
+  }
+  const auto reply = session.call(GetBaselineRequest{tag});
+  if (!reply) return session.fail(reply.error()), std::nullopt;
+  if (const auto* failure = std::get_if<ErrorReply>(&*reply)) {
+    return session.fail(*failure), std::nullopt;
+  }
+  return std::get<BaselineReply>(*reply);
+}
+
+}  // namespace gpuemu::cli

@@ -1,0 +1,23 @@
+// What the commands about baselines share.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/commands/session.h"
+
+namespace gpuemu::cli {
+
+/// Asks the daemon to measure kernels or files. Nothing when that failed, which has been told.
+std::optional<LintResultsReply> inspect(const InspectRequest& request, Session& session);
+
+/// Measures every kernel of the project, so that what is stored is what the sources are now. False
+/// when one could not be measured, which has been told. A project without kernels is fine.
+bool measure_project(const Config& config, Session& session);
+
+/// The stored baseline `tag`, or the one in `file` where that is given. Nothing when there is none,
+/// which has been told.
+std::optional<BaselineReply> find_baseline(const std::string& tag, const std::string& file,
+                                           Session& session);
+
+}  // namespace gpuemu::cli

@@ -1,0 +1,153 @@
+// `gpuemu lint [FILES]`: what kernels take of a multiprocessor, against their limits.
+#include "cli/report/lint.h"
+
+#include <filesystem>
+#include <ostream>
+#include <sstream>
+
+#include "cli/commands/baselines.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/options.h"
+#include "common/base/files.h"
+
+namespace gpuemu::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::vector<std::string> files, kernels, archs;
+  std::string output;
+  uint32_t threads = 0;
+  uint64_t shared = 0;
+};
+
+Result<std::string> readable_file(const std::string& name, const std::string& folder) {
+  std::error_code failed;
+  const fs::path path = (fs::path(folder) / name).lexically_normal();
+  const fs::file_status status = fs::status(path, failed);
+  if (!fs::exists(status)) {
+    return error(ErrorCode::InvalidArgument,
+                 "no file {}; lint takes .cu, .ptx, .cubin, .fatbin, object files and libraries",
+                 path.string());
+  }
+  if (fs::is_directory(status)) {
+    return error(ErrorCode::InvalidArgument,
+                 "{} is a folder; name the files in it, as in `gpuemu lint {}`", path.string(),
+                 (fs::path(name) / "*.cu").string());
+  }
+  return path.string();
+}
+
+Result<InspectRequest> request_of(const Options& options, const Session& session) {
+  InspectRequest request;
+  request.kernels = options.kernels;
+  request.archs = options.archs;
+  request.threads = options.threads;
+  request.dynamic_shared_bytes = options.shared;
+  request.stream = true;
+  for (const std::string& file : options.files) {
+    request.files.push_back(GPUEMU_TRY(readable_file(file, session.working_folder)));
+  }
+  return request;
+}
+
+std::string text_of(const std::vector<LintResult>& results, const Config& config,
+                    const Session& session) {
+  if (session.json()) return encode_lint_results(results) + "\n";
+  const std::string& folder = config.file.empty() ? session.working_folder : config.folder;
+  if (session.format == "sarif") return lint_sarif(results, &config, folder) + "\n";
+  std::ostringstream text;
+  print_lint(results, session.verbose, text);
+  return text.str();
+}
+
+ExitCode verdict_of(const std::vector<LintResult>& results) {
+  ExitCode code = ExitCode::Ok;
+  for (const LintResult& result : results) {
+    if (!result.error.empty()) return ExitCode::Broken;
+    if (!result.passed) code = ExitCode::Findings;
+  }
+  return code;
+}
+
+void show(const LintResultsReply& reply, const Config& config, const Options& options,
+          Session& session) {
+  for (const std::string& missing : reply.missing_tools) session.err << "note: " << missing << '\n';
+  const std::string text = text_of(reply.results, config, session);
+  session.exit_code = verdict_of(reply.results);
+  if (options.output.empty()) {
+    session.out << text;
+  } else if (const Status written = write_file(options.output, text); !written) {
+    session.fail(written.error());
+  }
+  if (session.exit_code == ExitCode::Ok || session.format == "text") return;
+  for (const LintResult& result : reply.results) {
+    if (!result.error.empty()) session.err << "gpuemu: " << result.error << '\n';
+    for (const LintViolation& one : result.violations) session.err << one.message << '\n';
+  }
+}
+
+void run(const Options& options, Session& session) {
+  // Files need no project; without files it is the project that is meant.
+  const auto config = options.files.empty() ? session.project() : session.config();
+  if (!config) return;
+  if (options.files.empty() && config->kernels.empty()) {
+    session.fail(error(ErrorCode::InvalidArgument,
+                       "{} has no [[kernels]]; add one, or name files: `gpuemu lint kernel.cu`",
+                       config->file));
+    return;
+  }
+  const auto request = request_of(options, session);
+  if (!request) {
+    session.fail(request.error());
+    return;
+  }
+  const auto reply = inspect(*request, session);
+  if (reply) show(*reply, *config, options, session);
+}
+
+}  // namespace
+
+void add_lint(CLI::App& app, Session& session) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("lint", "Measure kernels and check them against limits");
+  command
+      ->add_option("FILES", options->files,
+                   "CUDA sources, PTX, cubins, fatbins, object files or libraries\n"
+                   "(default: the kernels of gpuemu.toml)")
+      ->type_name(" ");
+  command->add_option("-p,--ptx", options->files, "The same")->group("");
+  command->add_option("-k,--kernel", options->kernels, "Only this kernel of gpuemu.toml")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--arch", options->archs,
+                   "Architectures, as in sm_80,sm_90\n(default: runtime.arch)")
+      ->type_name("NAMES")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command
+      ->add_option("--threads", options->threads,
+                   "Threads per block, for occupancy\n(default: from the launches)")
+      ->type_name("N")
+      ->check(whole_number(1, 1024));
+  command->add_option("--shared", options->shared, "Bytes of dynamic shared memory per block")
+      ->type_name("N")
+      ->check(whole_number(0, uint64_t{1} << 20));
+  CLI::Option* format = command->add_option(
+      "--format", session.format, "For people (text), programs (json), code scanning (sarif)");
+  check_one_of(*format, {"text", "json", "sarif"});
+  command->add_option("-o,--output", options->output, "Write the report to this file")
+      ->type_name("FILE");
+  command->footer(
+      "Exit code: 0 within all limits, 1 not, 2 wrong use or gpuemu.toml, 3 could not be "
+      "measured.\n"
+      "Examples:\n"
+      "  gpuemu lint                        every kernel of gpuemu.toml\n"
+      "  gpuemu lint --arch sm_80,sm_90 -v  all that is counted, for two architectures\n"
+      "  gpuemu lint kernel.cu build/libkernels.so --threads 256");
+  command->callback([options, &session] { run(*options, session); });
+}
+
+}  // namespace gpuemu::cli

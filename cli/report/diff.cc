@@ -1,0 +1,107 @@
+#include "cli/report/diff.h"
+
+#include <nlohmann/json.hpp>
+
+#include "cli/report/text.h"
+#include "common/protocol/json_codec.h"
+
+namespace gpuemu::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string change_text(const MetricChange& change) {
+  std::string text = change.metric;
+  if (!change.arch.empty()) text += " on " + change.arch;
+  text += fmt::format(" {:g} -> {:g}", change.before, change.after);
+  if (change.percent) text += fmt::format(" ({:+.1f} %)", *change.percent);
+  return text;
+}
+
+void print_kernel(const ArtifactDiff& diff, std::ostream& out) {
+  for (const MetricChange& change : diff.changes) {
+    out << fmt::format("[{}] {}: {}\n", change.verdict, one_line(diff.kernel_name),
+                       one_line(change_text(change)));
+  }
+  for (const std::string& constant : diff.constants) {
+    out << fmt::format("[constant] {}: {}\n", one_line(diff.kernel_name), one_line(constant));
+  }
+}
+
+void print_artifacts(const ArtifactDiffSummary& summary, std::ostream& out) {
+  size_t same = 0, fresh = 0;
+  for (const ArtifactDiff& diff : summary.diffs) {
+    print_kernel(diff, out);
+    if (!diff.baseline) ++fresh;
+    if (diff.baseline && diff.changes.empty() && diff.constants.empty()) ++same;
+  }
+  for (const std::string& kernel : summary.missing) {
+    out << fmt::format("[missing] {}: in the baseline, not measured now\n", one_line(kernel));
+  }
+  out << fmt::format("{} kernels compared with baseline {}: {} unchanged, {} new, {}\n",
+                     summary.diffs.size(), summary.baseline_tag, same, fresh,
+                     summary.has_regressions ? "regressions" : "no regression");
+}
+
+void print_results(const BaselineComparisonReply& reply, std::ostream& out) {
+  for (const BaselineComparison& one : reply.comparisons) {
+    if (!one.is_regression) continue;
+    out << fmt::format("[regression] {} seed {}: max_diff {:.3e}, was {:.3e}{}\n",
+                       one_line(one.op_name), one.seed, one.current_max_diff,
+                       one.baseline_max_diff.value_or(0),
+                       one.current_passed ? "" : ", does not pass any more");
+  }
+  out << fmt::format("{} results compared with baseline {}: {}\n", reply.comparisons.size(),
+                     reply.baseline_tag, reply.has_regressions ? "regressions" : "no regression");
+}
+
+/// A reply as JSON that can be taken apart; what our own codec wrote always parses.
+Json document_of(const Reply& reply) { return Json::parse(encode_reply(reply)); }
+
+}  // namespace
+
+void print_comparison(const Comparison& comparison, std::ostream& out) {
+  if (comparison.artifacts) print_artifacts(*comparison.artifacts, out);
+  if (comparison.results) print_results(*comparison.results, out);
+  if (comparison.artifacts || comparison.results) return;
+  out << fmt::format("baseline {} holds nothing to compare with\n", comparison.tag);
+}
+
+std::string comparison_json(const Comparison& comparison) {
+  Json document = {{"baseline_tag", comparison.tag},
+                   {"has_regressions", comparison.has_regressions()},
+                   {"diffs", Json::array()}};
+  if (comparison.artifacts) {
+    const Json artifacts = document_of(ArtifactDiffsReply{*comparison.artifacts});
+    document["diffs"] = artifacts["diffs"];
+    if (artifacts.contains("missing")) document["missing"] = artifacts["missing"];
+  }
+  if (comparison.results) {
+    document["comparisons"] = document_of(*comparison.results)["comparisons"];
+  }
+  return document.dump();
+}
+
+std::string baseline_file_text(const BaselineReply& baseline) {
+  return document_of(baseline).dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<BaselineReply> read_baseline_file(const std::string& text, const std::string& file) {
+  const Json document = Json::parse(text, nullptr, false);
+  const char* expected = "a file that `gpuemu baseline save TAG --file` wrote";
+  if (!document.is_object() || document.value("type", Json()) != "Baseline") {
+    return error(ErrorCode::InvalidArgument, "{} is no baseline; expected {}", file, expected);
+  }
+  const auto version = document.find("schema_version");
+  if (version == document.end() || *version != kBaselineSchemaVersion) {
+    return error(ErrorCode::InvalidArgument,
+                 "{} has schema version {}, this gpuemu reads {}; save it again with this version",
+                 file, version == document.end() ? "none" : version->dump(),
+                 kBaselineSchemaVersion);
+  }
+  const auto reply = decode_reply(text);
+  if (!reply) return reply.error().with_context(file);
+  return std::get<BaselineReply>(*reply);
+}
+
+}  // namespace gpuemu::cli

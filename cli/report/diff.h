@@ -1,0 +1,32 @@
+// What changed since a baseline, for people and for programs.
+#pragma once
+
+#include <optional>
+#include <ostream>
+#include <string>
+
+#include "common/protocol/replies.h"
+
+namespace gpuemu::cli {
+
+/// Either part may be missing: a baseline may hold results, metrics of kernels or both.
+struct Comparison {
+  std::string tag;
+  std::optional<ArtifactDiffSummary> artifacts;
+  std::optional<BaselineComparisonReply> results;
+
+  bool has_regressions() const {
+    return (artifacts && artifacts->has_regressions) || (results && results->has_regressions);
+  }
+};
+
+void print_comparison(const Comparison& comparison, std::ostream& out);
+/// {"baseline_tag", "has_regressions", "diffs": [...], "comparisons": [...]}
+std::string comparison_json(const Comparison& comparison);
+
+/// A baseline as the text of a file: indented, so that a change of it can be reviewed.
+std::string baseline_file_text(const BaselineReply& baseline);
+/// InvalidArgument that says what was expected; `file` names it.
+Result<BaselineReply> read_baseline_file(const std::string& text, const std::string& file);
+
+}  // namespace gpuemu::cli

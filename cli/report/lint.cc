@@ -1,0 +1,127 @@
+#include "cli/report/lint.h"
+
+#include <algorithm>
+#include <map>
+
+#include "cli/report/text.h"
+
+namespace gpuemu::cli {
+namespace {
+
+std::string numbers_of(const CompiledMetrics& one) {
+  std::string text =
+      fmt::format("{} registers, {} bytes spilled, {} stack, {} shared", one.registers,
+                  one.spill_store_bytes + one.spill_load_bytes, one.stack_bytes, one.shared_bytes);
+  if (one.occupancy) {
+    text += fmt::format(", occupancy {:.2f} at {} threads", one.occupancy->fraction,
+                        one.occupancy->threads);
+  }
+  if (one.sass_instructions > 0) text += fmt::format(", {} instructions", one.sass_instructions);
+  return text;
+}
+
+std::string numbers_of(const ArtifactMetrics& metrics) {
+  if (!metrics.ptx) return fmt::format("{} instructions", metrics.instruction_count);
+  return fmt::format("{} PTX instructions, {} virtual registers, {} loops, {} shared",
+                     metrics.ptx->instructions, metrics.register_count, metrics.ptx->loops,
+                     metrics.ptx->shared_bytes);
+}
+
+std::string list_of(const Counts& counts) {
+  std::string text;
+  for (const auto& [name, count] : counts) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, count);
+  }
+  return text.empty() ? "none" : text;
+}
+
+void print_details(const ArtifactMetrics& metrics, std::ostream& out) {
+  const auto line = [&](const char* name, const std::string& value) {
+    out << fmt::format("    {:<19}{}\n", name, one_line(value));
+  };
+  if (metrics.ptx) {
+    const PtxMetrics& ptx = *metrics.ptx;
+    line("entry",
+         fmt::format(
+             "{} for {}{}", ptx.entry, ptx.target,
+             ptx.source_line > 0 ? fmt::format(", {}:{}", ptx.source_file, ptx.source_line) : ""));
+    line("virtual registers", list_of(ptx.registers));
+    line("instructions", list_of(ptx.classes));
+    line("loads", list_of(ptx.loads));
+    line("stores", list_of(ptx.stores));
+    line("special functions", list_of(ptx.special_functions));
+    line("barriers", fmt::format("{}, atomics {}, tensor-core products {}", ptx.barriers,
+                                 ptx.atomics, ptx.tensor_ops));
+    line("rounding", fmt::format("{} with .ftz, {} approximate", ptx.ftz, ptx.approx));
+    line("branches", fmt::format("{} conditional, {}", ptx.branches,
+                                 ptx.divergent_branches == 0
+                                     ? "none can diverge"
+                                     : fmt::format("{} may diverge", ptx.divergent_branches)));
+    line("loops", fmt::format("{}, nested {} deep", ptx.loops, ptx.loop_depth));
+    line("memory",
+         fmt::format("{} shared{}, {} local, {} constant", ptx.shared_bytes,
+                     ptx.dynamic_shared ? " and dynamic" : "", ptx.local_bytes, ptx.const_bytes));
+  }
+  for (const CompiledMetrics& one : metrics.compiled) {
+    line(one.arch.c_str(),
+         fmt::format("{} barriers, constant banks: {}", one.barriers, list_of(one.constant_bytes)));
+    if (one.occupancy) {
+      line("occupancy",
+           fmt::format("{} blocks, {} of {} warps, limited by {}", one.occupancy->blocks,
+                       one.occupancy->warps, one.occupancy->warps_max, one.occupancy->limiter));
+    }
+    if (one.sass_instructions > 0) line("machine code", list_of(one.sass_classes));
+  }
+}
+
+void print_kernel(const LintResult& result, bool details, std::ostream& out) {
+  const std::string name = one_line(result.kernel_name);
+  if (!result.error.empty()) {
+    out << fmt::format("[ERROR] {}: {}\n", name, one_line(result.error));
+    return;
+  }
+  const char* verdict = result.passed ? "PASS" : "FAIL";
+  if (result.metrics.compiled.empty()) {
+    const bool measured = result.metrics.ptx.has_value();
+    out << fmt::format("[{}] {}: {}\n", measured ? verdict : "SKIP", name,
+                       measured ? numbers_of(result.metrics) : "not measured");
+  }
+  for (const CompiledMetrics& one : result.metrics.compiled) {
+    out << fmt::format("[{}] {} {}: {}\n", verdict, name, one.arch, numbers_of(one));
+  }
+  for (const LintViolation& violation : result.violations) {
+    out << fmt::format("    {}: {}", name_of(violation.kind), one_line(violation.message));
+    const std::string place = fmt::format("{}:{}", violation.source_file, violation.source_line);
+    if (violation.source_line > 0 && violation.message.find(place) == std::string::npos) {
+      out << " at " << one_line(place);
+    }
+    out << '\n';
+  }
+  if (details) print_details(result.metrics, out);
+}
+
+void print_not_checked(const std::vector<LintResult>& results, std::ostream& out) {
+  std::map<std::string, size_t> reasons;
+  for (const LintResult& result : results) {
+    for (const std::string& reason : result.not_checked) ++reasons[reason];
+  }
+  for (const auto& [reason, kernels] : reasons) {
+    out << fmt::format("not checked for {} kernel{}: {}\n", kernels, kernels == 1 ? "" : "s",
+                       one_line(reason));
+  }
+}
+
+}  // namespace
+
+void print_lint(const std::vector<LintResult>& results, bool details, std::ostream& out) {
+  size_t good = 0, bad = 0, broken = 0;
+  for (const LintResult& result : results) {
+    print_kernel(result, details, out);
+    ++(!result.error.empty() ? broken : result.passed ? good : bad);
+  }
+  print_not_checked(results, out);
+  out << fmt::format("{} within their limits, {} not{}\n", good, bad,
+                     broken > 0 ? fmt::format(", {} could not be measured", broken) : "");
+}
+
+}  // namespace gpuemu::cli

@@ -1,0 +1,107 @@
+#include "runtime/compile/child.h"
+
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char** environ;
+
+namespace gpuemu::compile {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A large template library takes a minute; beyond this the compiler hangs.
+constexpr std::chrono::seconds kCompileTimeout{300};
+constexpr std::chrono::milliseconds kPollInterval{5};
+
+std::vector<std::string> environment(const std::string& path_first) {
+  std::vector<std::string> all;
+  bool has_path = false;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    std::string text = *entry;
+    if (!path_first.empty() && text.starts_with("PATH=")) {
+      text.insert(5, path_first + ":");
+      has_path = true;
+    }
+    all.push_back(std::move(text));
+  }
+  if (!path_first.empty() && !has_path) all.push_back("PATH=" + path_first);
+  return all;
+}
+
+std::vector<char*> pointers_to(const std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+Result<int> wait_for(pid_t child, const std::string& program) {
+  const auto deadline = std::chrono::steady_clock::now() + kCompileTimeout;
+  int status = 0;
+  while (true) {
+    const pid_t done = ::waitpid(child, &status, WNOHANG);
+    if (done == child) break;
+    if (done < 0 && errno != EINTR) {
+      return error(ErrorCode::Internal, "waiting for {} failed: {}", program,
+                   std::generic_category().message(errno));
+    }
+    if (std::chrono::steady_clock::now() > deadline) {
+      ::kill(-child, SIGKILL);
+      ::waitpid(child, &status, 0);
+      return error(ErrorCode::Timeout, "{} did not end within {} s", program,
+                   kCompileTimeout.count());
+    }
+    std::this_thread::sleep_for(kPollInterval);
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+}  // namespace
+
+Result<ScratchFolder> ScratchFolder::create() {
+  std::error_code failed;
+  std::string path = (fs::temp_directory_path(failed) / "gpuemu-compile-XXXXXX").string();
+  if (failed || ::mkdtemp(path.data()) == nullptr) {
+    return error(ErrorCode::Io, "cannot make the folder {}: set TMPDIR to a writable folder", path);
+  }
+  return ScratchFolder(path);
+}
+
+ScratchFolder::~ScratchFolder() {
+  std::error_code ignored;
+  if (!path_.empty()) fs::remove_all(path_, ignored);
+}
+
+Result<int> run_child(const std::vector<std::string>& command, const fs::path& log,
+                      const std::string& path_first) {
+  const std::vector<std::string> variables = environment(path_first);
+  std::vector<char*> argv = pointers_to(command), envp = pointers_to(variables);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 1, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_adddup2(&actions, 1, 2);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  // Its own group, so that a hanging compiler goes with its children.
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  pid_t child = 0;
+  const int failed =
+      ::posix_spawn(&child, argv[0], &actions, &attributes, argv.data(), envp.data());
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failed != 0) {
+    return error(ErrorCode::Unavailable, "cannot start {}: {}", command[0],
+                 std::generic_category().message(failed));
+  }
+  return wait_for(child, command[0]);
+}
+
+}  // namespace gpuemu::compile

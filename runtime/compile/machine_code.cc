@@ -1,0 +1,105 @@
+#include "runtime/compile/machine_code.h"
+
+#include <filesystem>
+
+#include "common/base/files.h"
+#include "common/base/limits.h"
+#include "runtime/compile/child.h"
+#include "runtime/compile/diagnostics.h"
+#include "runtime/compile/toolkit.h"
+
+namespace gpuemu {
+namespace {
+
+namespace fs = std::filesystem;
+using compile::ScratchFolder;
+using compile::Toolkit;
+
+constexpr const char* kNoPtxas =
+    "ptxas was not found, so physical registers, spills and occupancy are not known; install a "
+    "CUDA "
+    "13 toolkit or run scripts/setup.sh, and set CUDA_HOME when it lies elsewhere";
+constexpr const char* kNoCuobjdump =
+    "cuobjdump and nvdisasm were not found, so machine code is not read; `pip install "
+    "nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm` and set CUDA_HOME to the site-packages folder";
+
+/// ptxas of a text for another architecture: nothing is wrong with the text.
+bool is_other_arch(std::string_view log) {
+  for (const char* said : {"SM version specified by .target is higher", "is not defined for option",
+                           "cannot be compiled for architecture", "not supported for target"}) {
+    if (log.find(said) != log.npos) return true;
+  }
+  return false;
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+/// What a tool of the toolkit printed; Compile when it says that it did not work.
+Result<std::string> output_of(const std::vector<std::string>& command, const fs::path& log) {
+  const std::string folder = fs::path(command[0]).parent_path().string();
+  const int status = GPUEMU_TRY(compile::run_child(command, log, folder));
+  std::string text = GPUEMU_TRY(read_file(log, kSourceBytesMax));
+  if (status == 0) return text;
+  return error(ErrorCode::Compile, "{} ended with status {}: {}",
+               fs::path(command[0]).filename().string(), status,
+               text.empty() ? "it said nothing" : compile::error_lines(text));
+}
+
+}  // namespace
+
+Result<Assembled> assemble(const AssembleRequest& request) {
+  const Toolkit toolkit = compile::find_toolkit();
+  if (toolkit.ptxas.empty()) return error(ErrorCode::Unavailable, "{}", kNoPtxas);
+  const ScratchFolder scratch = GPUEMU_TRY(ScratchFolder::create());
+  const fs::path ptx = scratch / "kernel.ptx", cubin = scratch / "kernel.cubin";
+  const fs::path log = scratch / "log";
+  GPUEMU_TRY(write_file(ptx, request.ptx));
+  const int status = GPUEMU_TRY(
+      compile::run_child({toolkit.ptxas, "-v", "-arch=" + request.arch, "-o", cubin, ptx}, log));
+  Assembled made;
+  made.log = GPUEMU_TRY(read_file(log, kSourceBytesMax));
+  if (status != 0) {
+    // Messages name our copy of the text.
+    std::string said = compile::error_lines(made.log);
+    for (size_t at = said.find(ptx.string()); at != said.npos; at = said.find(ptx.string(), at)) {
+      said.replace(at, ptx.string().size(), request.name);
+      at += request.name.size();
+    }
+    const ErrorCode code = is_other_arch(said) ? ErrorCode::Unsupported : ErrorCode::Compile;
+    return error(code, "ptxas does not make code for {}: {}", request.arch,
+                 said.empty() ? fmt::format("it ended with status {}", status) : said);
+  }
+  if (!request.disassemble || toolkit.cuobjdump.empty()) return made;
+  made.listing = GPUEMU_TRY(output_of({toolkit.cuobjdump, "-sass", cubin}, log));
+  return made;
+}
+
+Result<Disassembled> disassemble(const std::string& path) {
+  const Toolkit toolkit = compile::find_toolkit();
+  if (toolkit.cuobjdump.empty()) return error(ErrorCode::Unavailable, "{}", kNoCuobjdump);
+  const ScratchFolder scratch = GPUEMU_TRY(ScratchFolder::create());
+  const fs::path log = scratch / "log";
+  Disassembled made;
+  for (const auto& [option, out] :
+       {std::pair("-sass", &made.listing), std::pair("--dump-resource-usage", &made.resources)}) {
+    auto text = output_of({toolkit.cuobjdump, option, path}, log);
+    if (!text) {
+      return error(text.error().code,
+                   "{} has no machine code that cuobjdump can read ({}); expected a whole cubin, "
+                   "fatbin, object file or library with device code",
+                   path, first_line(text.error().message));
+    }
+    *out = *std::move(text);
+  }
+  return made;
+}
+
+std::vector<std::string> missing_machine_code_tools() {
+  const Toolkit toolkit = compile::find_toolkit();
+  std::vector<std::string> missing;
+  if (toolkit.ptxas.empty()) missing.emplace_back(kNoPtxas);
+  if (toolkit.cuobjdump.empty()) missing.emplace_back(kNoCuobjdump);
+  return missing;
+}
+
+}  // namespace gpuemu
