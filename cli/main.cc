@@ -69,6 +69,7 @@ void add_commands(CLI::App& app, Session& session) {
       ->type_name("FILE");
   app.get_formatter()->label("SUBCOMMAND", "COMMAND");
   app.get_formatter()->label("Subcommands", "Commands");
+  add_init(app, session);
   add_test(app, session);
   add_fuzz(app, session);
   add_failures(app, session);

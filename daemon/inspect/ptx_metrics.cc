@@ -91,7 +91,8 @@ uint32_t width_of(const Instruction& one) {
 
 std::string literal(const Operand& operand) {
   if (operand.float_bits == 32) {
-    return fmt::format("{}f", std::bit_cast<float>(static_cast<uint32_t>(operand.bits)));
+    const auto value = std::bit_cast<float>(static_cast<uint32_t>(operand.bits));
+    return fmt::format("{}{}", value, std::isfinite(value) ? "f" : "");
   }
   return fmt::format("{}", std::bit_cast<double>(operand.bits));
 }

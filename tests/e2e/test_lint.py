@@ -59,7 +59,7 @@ def test_a_kernel_within_its_limits_passes_and_one_beyond_is_named(new_home):
     bad = home.run("lint")
     assert bad.returncode == 1 and "[FAIL] scale" in bad.stdout
     assert "18 instructions, the limit is 3 (max_instructions)" in bad.stdout
-    assert "mul.f32 at line 28 of the PTX matches '^mul\\.f32'" in bad.stdout
+    assert "mul.f32 at line 27 of the PTX matches '^mul\\.f32'" in bad.stdout
     found = results(home.run("lint", "--format", "json"))
     assert [one["kind"] for one in found[0]["violations"]] == ["ExcessiveInstructions", "ForbiddenPatternFound"]
     assert found[0]["kernel_name"] == "scale" and found[0]["passed"] is False
@@ -87,16 +87,20 @@ def test_numbers_are_those_of_ptxas(new_home, arch):
 @needs_nvcc
 def test_every_example_agrees_with_ptxas(gpuemu):
     """Through nvcc and ptxas by hand; the flags are those that gpuemu compiles with."""
-    sources = sorted((gpuemu.project / "kernels").glob("*.cu"))[:4]
-    for source in sources:
+    compared = 0
+    for source in sorted((gpuemu.project / "kernels").glob("*.cu"))[:5]:
         ptx = gpuemu.home / f"{source.stem}.ptx"
         subprocess.run([NVCC, "-ptx", "-std=c++17", "-lineinfo", "-arch=compute_80", "-o", ptx, source], check=True)
         expected = numbers_of_ptxas(ptx, "sm_80")
+        if not expected:
+            continue  # A template: nothing instantiates it here.
         run = gpuemu.run("lint", ptx, "--arch", "sm_80", "--format", "json")
         for one in results(run):
             compiled = one["metrics"]["compiled"][0]
             assert (compiled["registers"], compiled["spill_store_bytes"], compiled["spill_load_bytes"],
                     compiled["stack_bytes"], compiled["shared_bytes"]) == expected[one["metrics"]["ptx"]["entry"]]
+            compared += 1
+    assert compared >= 3
 
 
 @needs_ptxas
@@ -256,4 +260,4 @@ def test_a_locked_database_is_said(new_home):
     home.start()
     other = {"GPUEMU_SOCKET": str(home.home / "t" / "other.sock")}
     run = home.run("baseline", "save", "main", env=other)
-    assert run.returncode == 3 and "in use" in run.stderr, run.stderr
+    assert run.returncode == 3 and "another daemon" in run.stderr, run.stderr

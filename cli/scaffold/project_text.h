@@ -1,0 +1,33 @@
+// The texts of a new project: gpuemu.toml, reference scripts, CI, .gitignore.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/scaffold/propose.h"
+
+namespace gpuemu::cli {
+
+struct ProjectText {
+  std::string name, framework;
+};
+
+std::string config_text(const ProjectText& project, const std::vector<ProposedKernel>& kernels);
+/// A function with the kernel's parameters that says what is to be written; it passes nothing.
+std::string reference_text(const ProposedKernel& kernel);
+std::string reference_path(const ProposedKernel& kernel);  ///< "scripts/ref_NAME.py"
+
+/// An op whose output comes from the client: for projects of a framework without kernels.
+std::string client_config_text(const ProjectText& project);
+std::string client_reference_text();
+
+/// A kernel that works, with its reference: where there is nothing to start from.
+std::string example_kernel_text();
+std::string example_reference_text();
+ProposedKernel example_kernel();
+
+std::string github_text();
+std::string gitlab_text();
+std::string gitignore_text();
+
+}  // namespace gpuemu::cli

@@ -1,0 +1,29 @@
+// Kernels in the text of a CUDA source: what a compiler's output no longer has, the names of their
+// parameters and which pointers are const.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gpuemu::cli {
+
+struct SourceParam {
+  std::string type;  ///< Without const, * and __restrict__: "float", "T".
+  std::string name;
+  bool pointer = false, is_const = false;
+};
+
+struct SourceKernel {
+  std::string name;
+  std::vector<std::string> template_params;  ///< "typename T", "int N"; empty for no template.
+  std::vector<SourceParam> params;
+  uint32_t line = 0;
+  std::string body;  ///< Between its braces, without comments; "" for a declaration.
+};
+
+/// Every `__global__` function with a body, as far as C++ can be read without compiling it.
+std::vector<SourceKernel> scan_kernels(std::string_view source);
+
+}  // namespace gpuemu::cli
