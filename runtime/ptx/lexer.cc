@@ -27,7 +27,9 @@ bool Lexer::skip_blank() {
     } else if (c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v') {
       ++position_;
     } else if (c == '#' || (c == '/' && at(position_ + 1) == '/')) {
+      const size_t begin = position_;
       skip_line();
+      note_frame(text_.substr(begin, position_ - begin));
     } else if (c == '/' && at(position_ + 1) == '*') {
       const size_t end = text_.find("*/", position_ + 2);
       if (end == std::string_view::npos) return false;
@@ -41,6 +43,11 @@ bool Lexer::skip_blank() {
     }
   }
   return true;
+}
+
+void Lexer::note_frame(std::string_view comment) {
+  if (comment.starts_with("// begin inline asm")) inline_asm_ = true;
+  if (comment.starts_with("// end inline asm")) inline_asm_ = false;
 }
 
 void Lexer::skip_line() {
@@ -76,7 +83,7 @@ size_t Lexer::number_end(size_t position) const {
 }
 
 Token Lexer::token(TokenKind kind, size_t begin, size_t end) {
-  Token made{kind, 0, text_.substr(begin, end - begin), {line_, 0}};
+  Token made{kind, 0, text_.substr(begin, end - begin), {line_, 0}, inline_asm_};
   made.where.column = static_cast<uint32_t>(begin - line_start_ + 1);
   position_ = end;
   return made;

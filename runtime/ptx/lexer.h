@@ -24,6 +24,7 @@ struct Token {
   char punct = 0;
   std::string_view text;
   Location where;
+  bool inline_asm = false;  ///< Between the comments with which compilers frame inline PTX.
 };
 
 class Lexer {
@@ -43,6 +44,7 @@ class Lexer {
   char at(size_t position) const { return position < text_.size() ? text_[position] : '\0'; }
   /// False when a comment does not end.
   bool skip_blank();
+  void note_frame(std::string_view comment);
   size_t word_end(size_t position, bool dots) const;
   size_t number_end(size_t position) const;
   Token token(TokenKind kind, size_t begin, size_t end);
@@ -52,6 +54,7 @@ class Lexer {
   size_t position_ = 0;
   size_t line_start_ = 0;
   uint32_t line_ = 1;
+  bool inline_asm_ = false;
 };
 
 }  // namespace gpuemu::ptx

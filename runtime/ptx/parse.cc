@@ -244,8 +244,11 @@ Status loc_directive(Cursor& in, ModuleState& state, SourceLine* line) {
 }  // namespace
 
 Result<bool> parse_common_directive(Cursor& in, ModuleState& state, SourceLine* line) {
+  // LLVM counts the lines of inline PTX on from the line of the asm statement: the first line is
+  // the source's, and it stands before.
+  SourceLine* const believed = in.peek().inline_asm ? nullptr : line;
   if (in.accept_directive(".loc")) {
-    GPUEMU_TRY(loc_directive(in, state, line));
+    GPUEMU_TRY(loc_directive(in, state, believed));
   } else if (in.accept_directive(".file")) {
     GPUEMU_TRY(file_directive(in, state.module));
   } else if (in.accept_directive(".pragma")) {

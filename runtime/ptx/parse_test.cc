@@ -193,6 +193,17 @@ TEST(PtxParse, FollowsInlinedLinesToTheKernel) {
   EXPECT_EQ(module->files.at(1), "k.cu");
 }
 
+TEST(PtxParse, TakesNoLineNumberFromWithinInlinePtx) {
+  const auto module = parse_items(
+      ".entry k() { .loc 1 6 9\n // begin inline asm\n .loc 1 6 9\n bar.sync 0;\n .loc 1 7 9\n"
+      "bar.sync 0;\n // end inline asm\n .loc 1 9 1\n ret; }\n");
+  ASSERT_TRUE(module) << module.error().message;
+  const auto& body = module->functions[0].body;
+  EXPECT_EQ(body[0].source.line, 6u);
+  EXPECT_EQ(body[1].source.line, 6u);
+  EXPECT_EQ(body[2].source.line, 9u);
+}
+
 TEST(PtxParse, TellsTheCallsOfOneInlinedFunctionApart) {
   const auto module = parse_items(
       ".entry k() { .loc 1 30 2\n .loc 2 7 3, function_name $L__s0, inlined_at 1 30 2\n bar.sync "
