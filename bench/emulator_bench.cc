@@ -9,6 +9,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -24,9 +25,69 @@ constexpr int kRounds = 15;
 constexpr uint32_t kElements = 1 << 20, kRows = 512, kColumns = 1025, kSide = 192;
 constexpr uint32_t kBlock = 256, kTile = 16;
 
+/// What nvcc makes of: int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = x[i] * 3;
+constexpr std::string_view kScale = R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry scale(.param .u64 px, .param .u64 py, .param .u32 pn) {
+  .reg .pred %p<2>; .reg .f32 %f<3>; .reg .b32 %r<6>; .reg .b64 %rd<8>;
+  ld.param.u64 %rd1, [px];
+  ld.param.u64 %rd2, [py];
+  ld.param.u32 %r2, [pn];
+  mov.u32 %r3, %ctaid.x;
+  mov.u32 %r4, %ntid.x;
+  mov.u32 %r5, %tid.x;
+  mad.lo.s32 %r1, %r3, %r4, %r5;
+  setp.ge.s32 %p1, %r1, %r2;
+  @%p1 bra DONE;
+  cvta.to.global.u64 %rd3, %rd1;
+  mul.wide.s32 %rd4, %r1, 4;
+  add.s64 %rd5, %rd3, %rd4;
+  ld.global.f32 %f1, [%rd5];
+  mul.f32 %f2, %f1, 0f40400000;
+  cvta.to.global.u64 %rd6, %rd2;
+  add.s64 %rd7, %rd6, %rd4;
+  st.global.f32 [%rd7], %f2;
+DONE:
+  ret;
+})";
+
+/// The same of y[i] = a[i] + b[i]: one element per thread, as most people write it. The built-in
+/// kernel works in any grid, for which nvcc computes with a division how often its loop runs.
+constexpr std::string_view kAdd = R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry plain_add(.param .u64 pa, .param .u64 pb, .param .u64 py, .param .u32 pn) {
+  .reg .pred %p<2>; .reg .f32 %f<4>; .reg .b32 %r<6>; .reg .b64 %rd<11>;
+  ld.param.u64 %rd1, [pa];
+  ld.param.u64 %rd8, [pb];
+  ld.param.u64 %rd2, [py];
+  ld.param.u32 %r2, [pn];
+  mov.u32 %r3, %ctaid.x;
+  mov.u32 %r4, %ntid.x;
+  mov.u32 %r5, %tid.x;
+  mad.lo.s32 %r1, %r3, %r4, %r5;
+  setp.ge.s32 %p1, %r1, %r2;
+  @%p1 bra DONE;
+  cvta.to.global.u64 %rd3, %rd1;
+  mul.wide.s32 %rd4, %r1, 4;
+  add.s64 %rd5, %rd3, %rd4;
+  ld.global.f32 %f1, [%rd5];
+  cvta.to.global.u64 %rd9, %rd8;
+  add.s64 %rd10, %rd9, %rd4;
+  ld.global.f32 %f3, [%rd10];
+  add.f32 %f2, %f1, %f3;
+  cvta.to.global.u64 %rd6, %rd2;
+  add.s64 %rd7, %rd6, %rd4;
+  st.global.f32 [%rd7], %f2;
+DONE:
+  ret;
+})";
+
 struct Operation {
-  const char* name;    ///< As the baselines call it.
-  const char* kernel;  ///< Built-in.
+  const char* name;
+  const char* baseline;   ///< As the baselines call it.
+  std::string_view text;  ///< PTX, where it is no built-in kernel of that name.
   std::string entry;
   std::vector<uint32_t> buffers;  ///< Elements; the last one is the output.
   std::vector<uint32_t> numbers;
@@ -36,8 +97,17 @@ struct Operation {
 std::vector<Operation> operations() {
   const uint32_t side = kSide * kSide, all = kRows * kColumns;
   return {
+      {"plain_add",
+       "vector_add",
+       kAdd,
+       "plain_add",
+       {kElements, kElements, kElements},
+       {kElements},
+       {kElements / kBlock, 1, 1},
+       {kBlock, 1, 1}},
       {"vector_add",
        "vector_add",
+       "",
        "vector_add_float32",
        {kElements, kElements, kElements},
        {kElements},
@@ -45,6 +115,7 @@ std::vector<Operation> operations() {
        {kBlock, 1, 1}},
       {"gelu",
        "gelu",
+       "",
        "gelu_float32",
        {kElements, kElements},
        {kElements},
@@ -52,6 +123,7 @@ std::vector<Operation> operations() {
        {kBlock, 1, 1}},
       {"softmax",
        "softmax",
+       "",
        "softmax_float32",
        {all, all},
        {kRows, kColumns},
@@ -59,6 +131,7 @@ std::vector<Operation> operations() {
        {kBlock, 1, 1}},
       {"matmul",
        "matmul",
+       "",
        "matmul_float32",
        {side, side, side},
        {kSide, kSide, kSide},
@@ -92,6 +165,12 @@ double processor_seconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
+std::string_view ptx_of(const Operation& operation) {
+  if (!operation.text.empty()) return operation.text;
+  const gpuemu::BuiltinKernel* kernel = gpuemu::find_builtin(operation.name);
+  return kernel == nullptr ? std::string_view() : kernel->ptx;
+}
+
 /// A kernel ready to be launched on a device of its own.
 struct Prepared {
   std::unique_ptr<Device> device;
@@ -100,11 +179,11 @@ struct Prepared {
 };
 
 /// An empty device, with a message, when it cannot run.
-Prepared prepare(const Operation& operation, std::string_view ptx, uint32_t threads) {
+Prepared prepare(const Operation& operation, uint32_t threads) {
   Prepared made;
   std::unique_ptr<Device> device = gpuemu::make_emulator(
       {.sm = 80, .threads = threads, .memory_limit_bytes = uint64_t{1} << 30, .name = "bench"});
-  const auto module = device->load_module(std::string(ptx), operation.kernel);
+  const auto module = device->load_module(std::string(ptx_of(operation)), operation.name);
   if (!module) return std::puts(module.error().message.c_str()), Prepared{};
   made.module = *module;
   LaunchConfig& config = made.config;
@@ -140,40 +219,48 @@ struct Times {
   uint64_t thread_instructions = 0;
 };
 
-/// Launches every variant once per round, forwards and backwards in turn, after a round to warm up.
-/// Empty, with a message, when one cannot run.
+/// One launch, added to `times` and `walls` unless it is the first. Whether it was faster than all
+/// before it, by more than what repeats itself; nullopt, with a message, when it cannot run.
+std::optional<bool> launch_once(const Variant& variant, Times& times, std::vector<double>& walls,
+                                bool first) {
+  constexpr double kFaster = 0.99;
+  Prepared& prepared = *variant.prepared;
+  prepared.config.sanitize = variant.sanitize;
+  const double start = processor_seconds();
+  const auto begin = std::chrono::steady_clock::now();
+  const auto report = prepared.device->launch(prepared.module, prepared.config);
+  const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
+  const double processor = processor_seconds() - start;
+  if (!report) return std::puts(report.error().message.c_str()), std::nullopt;
+  if (!report->findings.empty()) std::puts(report->findings[0].message.c_str());
+  times.thread_instructions = report->thread_instructions;
+  if (first) return true;
+  const bool faster =
+      walls.empty() || processor < kFaster * times.processor || wall.count() < kFaster * times.wall;
+  times.processor = walls.empty() ? processor : std::min(times.processor, processor);
+  times.wall = walls.empty() ? wall.count() : std::min(times.wall, wall.count());
+  walls.push_back(wall.count());
+  return faster;
+}
+
+/// Launches every variant once per round, forwards and backwards in turn, after a round to warm up,
+/// until none got faster for so many rounds. Empty, with a message, when one cannot run.
 std::vector<Times> take_turns(const std::vector<Variant>& variants, int rounds) {
+  constexpr int kLongest = 8;
   std::vector<Times> times(variants.size());
   std::vector<std::vector<double>> walls(variants.size());
-  for (int round = 0; round <= rounds; ++round)
+  for (int round = 0, faster = 0; round <= faster + rounds && round <= kLongest * rounds; ++round)
     for (size_t turn = 0; turn < variants.size(); ++turn) {
       const size_t which = round % 2 == 0 ? turn : variants.size() - 1 - turn;
-      Prepared& prepared = *variants[which].prepared;
-      prepared.config.sanitize = variants[which].sanitize;
-      const double start = processor_seconds();
-      const auto begin = std::chrono::steady_clock::now();
-      const auto report = prepared.device->launch(prepared.module, prepared.config);
-      const std::chrono::duration<double> wall = std::chrono::steady_clock::now() - begin;
-      const double processor = processor_seconds() - start;
-      if (!report) return std::puts(report.error().message.c_str()), std::vector<Times>();
-      if (!report->findings.empty()) std::puts(report->findings[0].message.c_str());
-      times[which].thread_instructions = report->thread_instructions;
-      if (round == 0) continue;
-      double& least = times[which].processor;
-      least = round == 1 ? processor : std::min(least, processor);
-      walls[which].push_back(wall.count());
+      const auto gain = launch_once(variants[which], times[which], walls[which], round == 0);
+      if (!gain) return {};
+      if (*gain) faster = round;
     }
   for (size_t which = 0; which < variants.size(); ++which) {
     std::ranges::sort(walls[which]);
-    times[which].wall = walls[which].front();
     times[which].median = walls[which][walls[which].size() / 2];
   }
   return times;
-}
-
-std::string_view builtin_ptx(const char* name) {
-  const gpuemu::BuiltinKernel* kernel = gpuemu::find_builtin(name);
-  return kernel == nullptr ? std::string_view() : kernel->ptx;
 }
 
 /// "tool operation seconds scale" per line: what the script beside this file prints.
@@ -206,33 +293,6 @@ void print_ratio(const std::map<std::string, std::pair<double, double>>& base,
     std::printf(" %6.1fx slower", seconds / found->second.first / found->second.second);
 }
 
-/// What nvcc makes of: int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = x[i] * 3;
-constexpr std::string_view kScale = R"(.version 8.0
-.target sm_80
-.address_size 64
-.visible .entry scale(.param .u64 px, .param .u64 py, .param .u32 pn) {
-  .reg .pred %p<2>; .reg .f32 %f<3>; .reg .b32 %r<6>; .reg .b64 %rd<8>;
-  ld.param.u64 %rd1, [px];
-  ld.param.u64 %rd2, [py];
-  ld.param.u32 %r2, [pn];
-  mov.u32 %r3, %ctaid.x;
-  mov.u32 %r4, %ntid.x;
-  mov.u32 %r5, %tid.x;
-  mad.lo.s32 %r1, %r3, %r4, %r5;
-  setp.ge.s32 %p1, %r1, %r2;
-  @%p1 bra DONE;
-  cvta.to.global.u64 %rd3, %rd1;
-  mul.wide.s32 %rd4, %r1, 4;
-  add.s64 %rd5, %rd3, %rd4;
-  ld.global.f32 %f1, [%rd5];
-  mul.f32 %f2, %f1, 0f40400000;
-  cvta.to.global.u64 %rd6, %rd2;
-  add.s64 %rd7, %rd6, %rd4;
-  st.global.f32 [%rd7], %f2;
-DONE:
-  ret;
-})";
-
 using Baselines = std::map<std::string, std::pair<double, double>>;
 
 struct Options {
@@ -260,7 +320,7 @@ void print_throughput(const Options& options, const Baselines& base) {
   std::printf(" |\n");
   for (const Operation& operation : operations()) {
     if (!options.wants(operation)) continue;
-    Prepared prepared = prepare(operation, builtin_ptx(operation.kernel), 1);
+    Prepared prepared = prepare(operation, 1);
     if (prepared.device == nullptr) continue;
     std::vector<Variant> variants = {{&prepared}};
     for (const auto& [name, sanitize] : policies()) variants.push_back({&prepared, sanitize});
@@ -273,18 +333,19 @@ void print_throughput(const Options& options, const Baselines& base) {
       std::printf(" %8.2fx", times[i].processor / bounds.processor);
     std::printf(" |");
     for (const char* tool : {"numpy ", "numba-simulator ", "triton-interpreter "})
-      print_ratio(base, std::string(tool) + operation.name, bounds.processor);
+      print_ratio(base, std::string(tool) + operation.baseline, bounds.processor);
     std::printf("\n");
   }
   std::printf(
-      "vector_add and gelu %u elements, softmax %u x %u, matmul %u^3. The simulator ran a part of "
+      "plain_add, vector_add and gelu %u elements, softmax %u x %u, matmul %u^3. The simulator ran "
+      "a part of "
       "each operation, its time is scaled by the number of elements.\n",
       kElements, kRows, kColumns, kSide);
 }
 
 /// Two devices, one with one thread and one with two.
-std::vector<Times> on_one_and_two(const Operation& operation, std::string_view ptx, int rounds) {
-  Prepared one = prepare(operation, ptx, 1), two = prepare(operation, ptx, 2);
+std::vector<Times> on_one_and_two(const Operation& operation, int rounds) {
+  Prepared one = prepare(operation, 1), two = prepare(operation, 2);
   if (one.device == nullptr || two.device == nullptr) return {};
   return take_turns({{&one}, {&two}}, rounds);
 }
@@ -293,8 +354,7 @@ void print_cores(const Options& options) {
   std::printf("\n%-12s %12s %12s\n", "bounds", "1 thread", "2 threads");
   for (const Operation& operation : operations()) {
     if (!options.wants(operation)) continue;
-    const std::vector<Times> times =
-        on_one_and_two(operation, builtin_ptx(operation.kernel), 2 * options.rounds);
+    const std::vector<Times> times = on_one_and_two(operation, 2 * options.rounds);
     if (times.empty()) continue;
     std::printf("%-12s %9.2f ms %9.2f ms  %5.2fx (%.2fx by the medians)\n", operation.name,
                 times[0].wall * 1e3, times[1].wall * 1e3, times[0].wall / times[1].wall,
@@ -303,20 +363,23 @@ void print_cores(const Options& options) {
 }
 
 void print_latency() {
-  constexpr uint32_t kThreads = 10240;
+  static constexpr uint32_t kThreads = 10240;
   constexpr int kLaunches = 500;
-  const Operation scale{
-      "scale",       "scale", "scale", {kThreads, kThreads}, {kThreads}, {kThreads / kBlock, 1, 1},
-      {kBlock, 1, 1}};
-  const Operation add{"vector_add",         "vector_add",
-                      "vector_add_float32", {kThreads, kThreads, kThreads},
-                      {kThreads},           {kThreads / kBlock, 1, 1},
-                      {kBlock, 1, 1}};
+  const auto of = [](const char* name, std::string_view text, const char* entry, size_t buffers) {
+    return Operation{name,
+                     "",
+                     text,
+                     entry,
+                     std::vector<uint32_t>(buffers, kThreads),
+                     {kThreads},
+                     {kThreads / kBlock, 1, 1},
+                     {kBlock, 1, 1}};
+  };
   std::printf("\nlaunch of %u threads, module loaded before, median of %d\n", kThreads, kLaunches);
-  for (const Operation& operation : {scale, add}) {
-    const std::string_view ptx =
-        operation.kernel == scale.kernel ? kScale : builtin_ptx(operation.kernel);
-    const std::vector<Times> times = on_one_and_two(operation, ptx, kLaunches);
+  for (const Operation& operation :
+       {of("scale", kScale, "scale", 2), of("plain_add", kAdd, "plain_add", 3),
+        of("vector_add", "", "vector_add_float32", 3)}) {
+    const std::vector<Times> times = on_one_and_two(operation, kLaunches);
     for (size_t i = 0; i < times.size(); ++i)
       std::printf("%-12s %zu thread%s %8.1f us (%.1f)\n", operation.name, i + 1,
                   i == 0 ? ": " : "s:", times[i].median * 1e6, times[i].wall * 1e6);
