@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from gpuemu.aio import AsyncClient
     from gpuemu.device import Device
     from gpuemu.kernel import Kernel
+    from gpuemu.numba_kernel import NumbaKernel, numba
     from gpuemu.triton_kernel import TritonKernel, triton
 
 __version__ = "1.0.0"
@@ -58,12 +59,19 @@ __all__ = [
     "ArtifactNotFoundError", "AsyncClient", "BaselineComparison", "BaselineNotFoundError", "Client", "ClientError",
     "ConfigError", "ConnectionError", "DaemonStatus", "Device", "DeviceError", "DeviceInfo", "DeviceLostError", "Finding",
     "FuzzResults", "InternalError", "InvalidRequestError", "JobStatus", "Kernel", "KernelError", "LaunchError",
-    "MinimizeResult", "NotFoundError", "OpNotFoundError", "OpReport", "ProtocolError", "PtxParseError",
+    "MinimizeResult", "NotFoundError", "NumbaKernel", "OpNotFoundError", "OpReport", "ProtocolError", "PtxParseError",
     "ReferenceScriptError", "ReproduceResult", "ReproductionInfo", "TestReport", "TimeoutError", "TritonKernel",
-    "ValidationError", "ValidationResult", "connect", "triton", "validate_op",
+    "ValidationError", "ValidationResult", "connect", "numba", "triton", "validate_op",
 ]  # fmt: skip
-_LAZY = {"AsyncClient": "gpuemu.aio", "Device": "gpuemu.device", "Kernel": "gpuemu.kernel", "TritonKernel": "gpuemu.triton_kernel",
-         "triton": "gpuemu.triton_kernel"}  # fmt: skip
+_LAZY = {
+    "AsyncClient": "gpuemu.aio",
+    "Device": "gpuemu.device",
+    "Kernel": "gpuemu.kernel",
+    "NumbaKernel": "gpuemu.numba_kernel",
+    "TritonKernel": "gpuemu.triton_kernel",
+    "numba": "gpuemu.numba_kernel",
+    "triton": "gpuemu.triton_kernel",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,41 @@
+"""Triton and Numba kernels run without a GPU through gpuemu.triton and gpuemu.numba; a faulty version of each is found."""
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+from .conftest import BIN, ROOT
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+@pytest.fixture(scope="module")
+def saw(compilers):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "GPUEMU_DEVICE": str(BIN / "gpuemu-device")}
+    done = subprocess.run([compilers, HERE / "python_kernels.py"], capture_output=True, text=True, timeout=300,
+                          env=environment)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("kernel, bound", [("add", 0), ("softmax", 1e-6), ("matmul sm_80", 1e-4), ("matmul sm_90", 1e-4),
+                                           ("tuned", 0), ("saxpy", 1e-6), ("turned", 0)])
+def test_right_kernels_compute_what_their_reference_says(saw, kernel, bound):
+    assert saw[kernel] <= bound
+
+
+@pytest.mark.parametrize("kernel, kind", [("add_wrong", "out_of_bounds"), ("matmul_wrong", "out_of_bounds"),
+                                          ("saxpy_wrong", "out_of_bounds"),
+                                          ("softmax_wrong", "race_global")])  # Rows that run into each other.
+def test_a_faulty_kernel_is_found_at_its_python_line(saw, kernel, kind):
+    assert saw[kernel] == [kind, True, True, True]
+
+
+@pytest.mark.parametrize("call, said", [("no array", "argument 'x' of 'add' is a str"),
+                                        ("left out", "called without n; its parameters are (x, y, out, n, BLOCK"),
+                                        ("no kernel", "is no @triton.jit kernel"),
+                                        ("numba, left out", "takes 3 arguments, 2 are given")])
+def test_wrong_calls_are_told(saw, call, said):
+    assert said in saw[call]
