@@ -5,7 +5,6 @@ Without numba or triton a line says so. No GPU and no PyTorch is needed.
 """
 import math
 import os
-import statistics
 import sys
 import time
 
@@ -34,13 +33,14 @@ except ImportError:
 N, ROWS, COLS, SIDE = 1 << 20, 512, 1025, 192
 
 
-def median(work, runs=5):
+def least(work, runs):
+    """Processor time of the fastest run, as the emulator's figures are."""
     times = []
     for _ in range(runs):
-        start = time.perf_counter()
+        start = time.process_time()
         work()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
+        times.append(time.process_time() - start)
+    return min(times)
 
 
 def numpy_baselines():
@@ -60,7 +60,7 @@ def numpy_baselines():
     for name, work in [("vector_add", lambda: x + y), ("gelu", gelu), ("softmax", softmax),
                        ("matmul", lambda: a @ b)]:
         work()
-        print("numpy", name, median(work), 1)
+        print("numpy", name, least(work, 50), 1)
 
 
 def simulator_baselines():
@@ -129,7 +129,7 @@ def simulator_baselines():
             ("gelu", N / 1024, lambda: gelu[4, 256](small, out)),
             ("softmax", ROWS / 2, lambda: softmax[2, 64](table, rows)),
             ("matmul", (SIDE / 32) ** 3, lambda: matmul[(2, 2), (16, 16)](tile, tile, product))]:
-        print("numba-simulator", name, median(work, 2), scale)
+        print("numba-simulator", name, least(work, 3), scale)
 
 
 class HostTensor:
@@ -213,7 +213,7 @@ def interpreter_baselines():
             ("gelu", lambda: gelu[(N // 1024,)](x, out, N, BLOCK=1024)),
             ("softmax", lambda: softmax[(ROWS,)](x, out, COLS, BLOCK=2048)),
             ("matmul", lambda: matmul[(SIDE // 32, SIDE // 32)](x, y, out, SIDE, TILE=32))]:
-        print("triton-interpreter", name, median(work, 2), 1)
+        print("triton-interpreter", name, least(work, 3), 1)
 
 
 numpy_baselines()

@@ -102,9 +102,31 @@ void follow_shuffle(Warp& warp, const Ins& ins, uint32_t present, const uint32_t
         warp, ins, 0, nobody, {"uninitialized", "takes the value of a lane that takes no part"});
 }
 
+/// A whole warp in one segment, as reductions and broadcasts have it: no lane can name another one
+/// that does not exist. False, and nothing done, where it is something else.
+template <ShuffleKind Kind>
+bool shuffle_whole(Warp& warp, const Ins& ins, uint32_t present) {
+  if ((Kind != ShuffleKind::Idx && Kind != ShuffleKind::Bfly) || (warp.mask & present) != kNone ||
+      warp.watched)
+    return false;
+  const uint32_t *offsets = warp.u32(ins.src[1]), *clamps = warp.u32(ins.src[2]);
+  uint32_t other = 0;
+  for (uint32_t lane = 0; lane < kLanes; ++lane) other |= clamps[lane] ^ (kLanes - 1);
+  if (other != 0) return false;
+  uint32_t values[kLanes], from[kLanes];
+  std::copy_n(warp.u32(ins.src[0]), kLanes, values);
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    from[lane] = (Kind == ShuffleKind::Bfly ? lane ^ offsets[lane] : offsets[lane]) & (kLanes - 1);
+  uint32_t* out = warp.u32(ins.dst);
+  for (uint32_t lane = 0; lane < kLanes; ++lane) out[lane] = values[from[lane]];
+  if (ins.aux != kNone) warp.pred(ins.aux) = kNone;
+  return true;
+}
+
 /// src: value, lane operand, clamp and segment mask, member mask. aux: predicate or kNone.
 template <ShuffleKind Kind>
 void shuffle_group(Warp& warp, const Ins& ins, uint32_t present) {
+  if (shuffle_whole<Kind>(warp, ins, present)) return;
   uint32_t values[kLanes], from[kLanes];
   std::copy_n(warp.u32(ins.src[0]), kLanes, values);
   for (uint32_t left = ~present; left != 0; left &= left - 1)
