@@ -321,6 +321,7 @@ class OpChecker {
     };
     check_extent("grid", launch.grid);
     check_extent("block", launch.block);
+    check_extent("cluster", launch.cluster);
     if (launch.shared) check_integer(path + ".shared", *launch.shared, 0);
     for (size_t i = 0; i < launch.args.size(); ++i) {
       check_arg(launch.args[i], fmt::format("{}.args[{}]", path, i));

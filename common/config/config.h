@@ -96,6 +96,7 @@ struct OpConfig {
 struct LaunchSpec {
   std::string entry;  ///< With {ctype} and {dtype} not yet replaced.
   std::vector<Expression> grid, block;
+  std::vector<Expression> cluster;  ///< Empty: what the kernel declares.
   std::optional<Expression> shared;
   struct Arg {
     enum class Kind { Tensor, I32, U32, I64, U64, F32, F64, NullPointer } kind = Kind::Tensor;

@@ -98,6 +98,8 @@ std::string with(std::string text, const std::string& old_part, const std::strin
 
 TEST(Config, ReadsTheWholeExampleOfTheDocument) {
   const Config config = good(text_of(kGolden / "good_full.toml"));
+  ASSERT_EQ(config.kernels[0].launches[0].cluster.size(), 1u);
+  EXPECT_EQ(config.kernels[0].launches[0].cluster[0].text(), "1");
   ASSERT_EQ(config.ops.size(), 1u);
   const OpConfig& op = config.ops[0];
   EXPECT_EQ(config.contraction, "never");

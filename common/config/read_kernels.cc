@@ -92,6 +92,7 @@ LaunchSpec read_launch(const ValueReader& item) {
   }
   launch.grid = read_extent(table, "grid");
   launch.block = read_extent(table, "block");
+  if (table.has("cluster")) launch.cluster = read_extent(table, "cluster");
   table.read("shared", launch.shared);
   if (const auto args = table.find("args")) {
     const auto items = args->items();

@@ -162,6 +162,8 @@ Result<PlanLaunch> build_launch(const LaunchSpec& spec, const Scope& scope,
   PlanLaunch launch;
   launch.grid = GPUEMU_TRY(evaluate_dim3(spec.grid, scope, what + " grid"));
   launch.block = GPUEMU_TRY(evaluate_dim3(spec.block, scope, what + " block"));
+  if (!spec.cluster.empty())
+    launch.cluster = GPUEMU_TRY(evaluate_dim3(spec.cluster, scope, what + " cluster"));
   if (spec.shared) {
     auto bytes = spec.shared->evaluate(scope);
     if (!bytes) return bytes.error().with_context(what + " shared");

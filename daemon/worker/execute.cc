@@ -118,6 +118,7 @@ Result<LaunchConfig> Execution::configure(const PlanLaunch& launch,
   config.entry = launch.entry;
   config.grid = launch.grid;
   config.block = launch.block;
+  config.cluster = launch.cluster;
   config.dynamic_shared_bytes = launch.shared_bytes;
   config.sanitize = plan_.sanitize;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(end_ - steady_clock::now());

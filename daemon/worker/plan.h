@@ -34,6 +34,7 @@ struct PlanArg {
 struct PlanLaunch {
   std::string entry;  ///< PTX entry name.
   Dim3 grid, block;
+  Dim3 cluster{0, 0, 0};  ///< Zeros: what the kernel declares.
   uint32_t shared_bytes = 0;
   std::vector<PlanArg> args;
 };

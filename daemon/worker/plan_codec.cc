@@ -54,6 +54,9 @@ void fields(Wire& wire, EntryInfo& it) {
   wire.value(it.static_shared_bytes);
   for (uint32_t& size : it.required_block) wire.value(size);
   for (uint32_t& size : it.max_block) wire.value(size);
+  for (uint32_t& size : it.cluster) wire.value(size);
+  wire.value(it.needs_cluster);
+  wire.value(it.cooperative);
 }
 
 template <typename Wire>
@@ -82,6 +85,7 @@ void fields(Wire& wire, PlanLaunch& it) {
   wire.value(it.entry);
   fields(wire, it.grid);
   fields(wire, it.block);
+  fields(wire, it.cluster);
   wire.value(it.shared_bytes);
   wire.list(it.args, kEach);
 }

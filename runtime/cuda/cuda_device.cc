@@ -206,7 +206,55 @@ Result<std::vector<EntryInfo>> CudaDevice::entries(ModuleId module) {
   return loaded->entries;
 }
 
-Status CudaDevice::start(Function function, const LaunchConfig& config) {
+Result<int> CudaDevice::launch_on_stream(Function function, const EntryInfo& entry,
+                                         const LaunchConfig& config, void** arguments) const {
+  const Dim3 cluster = GPUEMU_TRY(cluster_of(entry, config));
+  LaunchAttribute attributes[2];
+  unsigned count = 0;
+  if (entry.cooperative) attributes[count++] = {kAttributeCooperative, 0, {1}};
+  // A cluster that the kernel declares must not be given again.
+  if (entry.cluster[0] == 0 && cluster != Dim3{1, 1, 1})
+    attributes[count++] = {kAttributeCluster, 0, {cluster.x, cluster.y, cluster.z}};
+  if (count == 0)
+    return driver_.cuLaunchKernel(function, config.grid.x, config.grid.y, config.grid.z,
+                                  config.block.x, config.block.y, config.block.z,
+                                  config.dynamic_shared_bytes, stream_, arguments, nullptr);
+  if (driver_.cuLaunchKernelEx == nullptr)
+    return error(ErrorCode::Unavailable,
+                 "entry '{}' needs a cluster or a cooperative launch, which this driver does not "
+                 "have; update it to one for CUDA 11.8 or later",
+                 config.entry);
+  const LaunchParameters parameters{{config.grid.x, config.grid.y, config.grid.z},
+                                    {config.block.x, config.block.y, config.block.z},
+                                    config.dynamic_shared_bytes,
+                                    stream_,
+                                    attributes,
+                                    count};
+  return driver_.cuLaunchKernelEx(&parameters, function, arguments, nullptr);
+}
+
+Status CudaDevice::refusal(int code, const LaunchConfig& config) {
+  const uint32_t threads = config.block.x * config.block.y * config.block.z;
+  const uint64_t blocks = uint64_t{config.grid.x} * config.grid.y * config.grid.z;
+  if (code == kLaunchOutOfResources)
+    return error(ErrorCode::InvalidArgument,
+                 "entry '{}' with a block of {} threads needs more registers than a multiprocessor "
+                 "has; use a smaller block or __launch_bounds__",
+                 config.entry, threads);
+  if (code == kCooperativeTooLarge)
+    return error(ErrorCode::InvalidArgument,
+                 "entry '{}' waits for all blocks of its grid, and the device cannot run {} blocks "
+                 "of {} threads at once; use a smaller grid",
+                 config.entry, blocks, threads);
+  if (code == kInvalidClusterSize)
+    return error(ErrorCode::InvalidArgument,
+                 "the device cannot run a cluster of entry '{}' with {} threads and {} bytes of "
+                 "dynamic shared memory per block; use a smaller cluster",
+                 config.entry, threads, config.dynamic_shared_bytes);
+  return {};
+}
+
+Status CudaDevice::start(Function function, const EntryInfo& entry, const LaunchConfig& config) {
   if (config.dynamic_shared_bytes > kSharedWithoutOptin) {
     const int bytes = static_cast<int>(config.dynamic_shared_bytes);
     GPUEMU_TRY(check(driver_.cuFuncSetAttribute(function, kFunctionMaxDynamicShared, bytes),
@@ -216,16 +264,8 @@ Status CudaDevice::start(Function function, const LaunchConfig& config) {
   std::vector<void*> pointers;
   for (auto& arg : args) pointers.push_back(arg.data());
   GPUEMU_TRY(check(driver_.cuEventRecord(begin_, stream_), "recording an event"));
-  const int code = driver_.cuLaunchKernel(
-      function, config.grid.x, config.grid.y, config.grid.z, config.block.x, config.block.y,
-      config.block.z, config.dynamic_shared_bytes, stream_, pointers.data(), nullptr);
-  if (code == kLaunchOutOfResources) {
-    return error(ErrorCode::InvalidArgument,
-                 "entry '{}' with a block of {} threads needs more registers than a multiprocessor "
-                 "has; use a "
-                 "smaller block or __launch_bounds__",
-                 config.entry, config.block.x * config.block.y * config.block.z);
-  }
+  const int code = GPUEMU_TRY(launch_on_stream(function, entry, config, pointers.data()));
+  GPUEMU_TRY(refusal(code, config));
   GPUEMU_TRY(check(code, "launching"));
   return check(driver_.cuEventRecord(end_, stream_), "recording an event");
 }
@@ -266,7 +306,7 @@ Result<LaunchReport> CudaDevice::launch(ModuleId module, const LaunchConfig& con
   Function function = nullptr;
   GPUEMU_TRY(check(driver_.cuModuleGetFunction(&function, loaded->handle, config.entry.c_str()),
                    "finding an entry"));
-  GPUEMU_TRY(start(function, config));
+  GPUEMU_TRY(start(function, entry, config));
   const int code = wait(config.timeout_ms);
   LaunchReport report;
   if (code != kSuccess) {

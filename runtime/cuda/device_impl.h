@@ -49,7 +49,12 @@ class CudaDevice final : public Device {
   Status check(int code, const char* what);
   Status check_range(uint64_t address, uint64_t bytes) const;
   Result<Loaded*> find_module(ModuleId module);
-  Status start(Function function, const LaunchConfig& config);
+  Status start(Function function, const EntryInfo& entry, const LaunchConfig& config);
+  /// The driver's answer. `arguments` point to one value each.
+  Result<int> launch_on_stream(Function function, const EntryInfo& entry,
+                               const LaunchConfig& config, void** arguments) const;
+  /// What is wrong with the launch when its code says so.
+  static Status refusal(int code, const LaunchConfig& config);
   /// kSuccess, a sticky error or kNotReady after `timeout_ms`.
   int wait(uint64_t timeout_ms) const;
   DeviceFinding finding_of(int code, const LaunchConfig& config) const;

@@ -29,6 +29,8 @@ Result<Driver> load_driver(const std::string& library) {
                  "{} has no '{}': update the NVIDIA driver, or choose backend \"emulator\"", \
                  library, #name);                                                            \
   }
+#define CUDA_OPTIONAL(name, parameters) \
+  driver.name = reinterpret_cast<decltype(driver.name)>(::dlsym(handle, #name));
 #include "runtime/cuda/symbols.def"
 #undef CUDA_SYMBOL
   return driver;

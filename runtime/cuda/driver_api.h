@@ -16,6 +16,25 @@ using Function = struct OpaqueFunction*;
 using Stream = struct OpaqueStream*;
 using Event = struct OpaqueEvent*;
 
+/// CUlaunchAttribute.
+struct alignas(8) LaunchAttribute {
+  unsigned id = 0, unused = 0;
+  unsigned value[16] = {};
+};
+static_assert(sizeof(LaunchAttribute) == 72);
+inline constexpr unsigned kAttributeCooperative = 2;
+inline constexpr unsigned kAttributeCluster = 4;
+
+/// CUlaunchConfig.
+struct LaunchParameters {
+  unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
+  unsigned shared_bytes = 0;
+  Stream stream = nullptr;
+  LaunchAttribute* attributes = nullptr;
+  unsigned attribute_count = 0;
+};
+static_assert(sizeof(LaunchParameters) == 56);
+
 /// CUresult values that are told apart.
 inline constexpr int kSuccess = 0;
 inline constexpr int kOutOfMemory = 2;
@@ -32,6 +51,8 @@ inline constexpr int kMisalignedAddress = 716;
 inline constexpr int kInvalidAddressSpace = 717;
 inline constexpr int kInvalidPc = 718;
 inline constexpr int kLaunchFailed = 719;
+inline constexpr int kCooperativeTooLarge = 720;
+inline constexpr int kInvalidClusterSize = 912;
 /// CUdevice_attribute, CUfunction_attribute and CUjit_option values that are asked for.
 inline constexpr int kMultiprocessorCount = 16;
 inline constexpr int kMajor = 75;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "runtime/ptx/grid_barrier.h"
+
 namespace gpuemu::cuda {
 
 std::vector<EntryInfo> entries_of(const ptx::Module& module) {
@@ -21,6 +23,9 @@ std::vector<EntryInfo> entries_of(const ptx::Module& module) {
     }
     std::ranges::copy(function.reqntid, entry.required_block.begin());
     std::ranges::copy(function.maxntid, entry.max_block.begin());
+    std::ranges::copy(function.reqnctapercluster, entry.cluster.begin());
+    entry.needs_cluster = function.explicit_cluster;
+    entry.cooperative = ptx::waits_for_grid(module, function);
     out.push_back(std::move(entry));
   }
   return out;

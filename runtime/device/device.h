@@ -48,6 +48,9 @@ struct EntryInfo {
   uint32_t static_shared_bytes = 0;
   std::array<uint32_t, 3> required_block = {0, 0, 0};  ///< .reqntid; zeros when absent.
   std::array<uint32_t, 3> max_block = {0, 0, 0};       ///< .maxntid; zeros when absent.
+  std::array<uint32_t, 3> cluster = {0, 0, 0};         ///< .reqnctapercluster; zeros when absent.
+  bool needs_cluster = false;                          ///< .explicitcluster
+  bool cooperative = false;  ///< Asks where the barrier of the grid is: all blocks run together.
 };
 
 /// What a device saw go wrong inside a kernel; the emulator gives all members, hardware few.
@@ -76,6 +79,7 @@ struct DeviceFinding {
 struct LaunchConfig {
   std::string entry;
   Dim3 grid, block;
+  Dim3 cluster{0, 0, 0};  ///< In blocks; zeros: what the entry declares, else one block.
   uint32_t dynamic_shared_bytes = 0;
   std::vector<std::vector<std::byte>> args;  ///< One per parameter, exactly its size.
   uint64_t timeout_ms = 30'000;

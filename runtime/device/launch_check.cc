@@ -98,11 +98,43 @@ Status check_grid(const EntryInfo& entry, const Dim3& grid) {
 
 }  // namespace
 
+Result<Dim3> cluster_of(const EntryInfo& entry, const LaunchConfig& config) {
+  const auto& declared = entry.cluster;
+  Dim3 size = config.cluster;
+  if (declared[0] != 0) {
+    size = {declared[0], std::max(declared[1], 1U), std::max(declared[2], 1U)};
+    if (config.cluster.x != 0 && config.cluster != size)
+      return error(ErrorCode::InvalidArgument,
+                   "cluster {} of entry '{}': __cluster_dims__ (.reqnctapercluster) demands {}",
+                   text_of(config.cluster), entry.name, text_of(size));
+  } else if (size == Dim3{0, 0, 0}) {
+    if (entry.needs_cluster)
+      return error(ErrorCode::InvalidArgument,
+                   "entry '{}' wants its cluster from the launch (.explicitcluster); give the "
+                   "launch a cluster, or write __cluster_dims__(x, y, z) before the kernel",
+                   entry.name);
+    return Dim3{1, 1, 1};
+  }
+  const uint64_t blocks = uint64_t{size.x} * size.y * size.z;
+  if (blocks == 0 || blocks > kClusterBlocksMax)
+    return error(ErrorCode::InvalidArgument,
+                 "cluster {} of entry '{}' is not allowed: each of x, y, z must be at least 1 and "
+                 "the product at most {}, which every device with clusters can run",
+                 text_of(size), entry.name, kClusterBlocksMax);
+  const Dim3& grid = config.grid;
+  if (grid.x % size.x != 0 || grid.y % size.y != 0 || grid.z % size.z != 0)
+    return error(ErrorCode::InvalidArgument,
+                 "grid {} of entry '{}' is not a multiple of its cluster of {} blocks",
+                 text_of(grid), entry.name, text_of(size));
+  return size;
+}
+
 Status check_launch(const EntryInfo& entry, const LaunchConfig& config,
                     const DeviceProperties& properties) {
   GPUEMU_TRY(check_arguments(entry, config));
   GPUEMU_TRY(check_block(entry, config.block));
   GPUEMU_TRY(check_grid(entry, config.grid));
+  GPUEMU_TRY(cluster_of(entry, config));
   if (entry.static_shared_bytes > kStaticSharedMax) {
     return error(ErrorCode::InvalidArgument,
                  "entry '{}' declares {} bytes of shared memory, at most {} may be static; declare "

@@ -13,6 +13,10 @@ namespace gpuemu {
 Status check_launch(const EntryInfo& entry, const LaunchConfig& config,
                     const DeviceProperties& properties);
 
+/// The blocks of one cluster: what the entry declares or else the launch gives. InvalidArgument
+/// when they disagree, are too many or do not divide the grid.
+Result<Dim3> cluster_of(const EntryInfo& entry, const LaunchConfig& config);
+
 /// The entry named `name`. NotFound lists the names there are, nearest first.
 Result<EntryInfo> find_entry(const std::vector<EntryInfo>& entries, const std::string& name);
 

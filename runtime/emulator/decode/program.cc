@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "runtime/emulator/decode/decode.h"
+#include "runtime/ptx/grid_barrier.h"
 
 namespace gpuemu::emulator {
 namespace {
@@ -86,13 +87,9 @@ void release_variables(Program& program, Memory& memory) {
 }
 
 void decode(Program& program) {
-  const auto of_grid = [](const ptx::Instruction& instruction) {
-    return std::ranges::any_of(instruction.operands, [](const ptx::Operand& operand) {
-      return operand.name == "%envreg1" || operand.name == "%envreg2";
-    });
-  };
   for (const ptx::Function& function : program.module.functions)
-    program.grid_barrier = program.grid_barrier || std::ranges::any_of(function.body, of_grid);
+    program.grid_barrier =
+        program.grid_barrier || std::ranges::any_of(function.body, ptx::reads_grid_barrier);
   for (const ptx::Function& function : program.module.functions)
     program.may_spin = program.may_spin || std::ranges::any_of(function.body, waits_for_threads);
   for (Code& code : program.functions) Decoder(program, code).run();

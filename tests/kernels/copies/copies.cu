@@ -55,6 +55,22 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) cluster_swap(const int* x, 
   cluster.sync();
 }
 
+// The cluster comes from the launch and may have any size.
+extern "C" __global__ void cluster_sum(const int* x, int* y) {
+  __shared__ int sum;
+  auto cluster = cg::this_cluster();
+  if (threadIdx.x == 0) sum = 0;
+  __syncthreads();
+  atomicAdd(&sum, x[blockIdx.x * 64 + threadIdx.x] & 1023);
+  cluster.sync();
+  if (threadIdx.x == 0) {
+    int total = 0;
+    for (unsigned rank = 0; rank < cluster.num_blocks(); ++rank) total += *cluster.map_shared_rank(&sum, rank);
+    y[blockIdx.x] = total;
+  }
+  cluster.sync();
+}
+
 // Neighbours' values of the round before, three times over.
 extern "C" __global__ void grid_rounds(const int* x, int* a, int* y, int n) {
   auto grid = cg::this_grid();
