@@ -16,6 +16,8 @@
 #include "runtime/emulator/machine/cluster.h"
 #include "runtime/emulator/machine/counters.h"
 #include "runtime/emulator/machine/global_races.h"
+#include "runtime/emulator/schedule.h"
+#include "runtime/ptx/grid_barrier.h"
 #include "runtime/ptx/parse.h"
 
 namespace gpuemu {
@@ -24,7 +26,7 @@ namespace {
 
 uint64_t shared_bytes_max(int sm) { return sm >= 90 ? 232448 : sm >= 80 ? 166912 : 65536; }
 
-EntryInfo entry_of(const Code& code) {
+EntryInfo entry_of(const Program& program, const Code& code) {
   EntryInfo info;
   info.name = code.name;
   info.static_shared_bytes = code.static_shared;
@@ -36,6 +38,9 @@ EntryInfo entry_of(const Code& code) {
   }
   std::copy_n(code.source->reqntid, 3, info.required_block.begin());
   std::copy_n(code.source->maxntid, 3, info.max_block.begin());
+  std::copy_n(code.source->reqnctapercluster, 3, info.cluster.begin());
+  info.needs_cluster = code.source->explicit_cluster;
+  info.cooperative = program.grid_barrier && ptx::waits_for_grid(program.module, *code.source);
   return info;
 }
 
@@ -132,7 +137,7 @@ Result<std::vector<EntryInfo>> Emulator::entries(ModuleId module) {
   const Program* found = GPUEMU_TRY(program(module));
   std::vector<EntryInfo> all;
   for (const Code& code : found->functions)
-    if (code.source->is_entry) all.push_back(entry_of(code));
+    if (code.source->is_entry) all.push_back(entry_of(*found, code));
   return all;
 }
 
@@ -140,7 +145,7 @@ Result<EntryInfo> Emulator::entry(ModuleId module, const std::string& name) {
   const Program* found = GPUEMU_TRY(program(module));
   const auto code = found->by_name.find(name);
   if (code != found->by_name.end() && code->second->source->is_entry)
-    return entry_of(*code->second);
+    return entry_of(*found, *code->second);
   const std::vector<EntryInfo> all = GPUEMU_TRY(entries(module));  // For the message.
   return find_entry(all, name);
 }
@@ -150,68 +155,6 @@ constexpr uint64_t kWorkspaceBytes = 1024;
 /// Blocks that one thread keeps in progress when they may wait for each other: what the largest
 /// devices keep.
 constexpr uint32_t kResidentMax = 8192;
-/// Turns of a block on its own before it seems to wait, and of one among several.
-constexpr uint32_t kRoundsAlone = 128, kRoundsTogether = 4;
-/// Passes in which none ends before it seems that many have to meet.
-constexpr size_t kLonelyPasses = 32;
-
-/// Runs clusters one after the other. While none ends further ones join, one by one as they may
-/// wait for a lock, then as many again: all of a grid can meet.
-void work(Launch& launch, uint64_t clusters, size_t resident_max) {
-  std::vector<std::unique_ptr<Cluster>> resident, spare;
-  bool ended = true;
-  size_t passes = 0;
-  while (!launch.stop.load(std::memory_order_relaxed)) {
-    passes = ended ? 0 : passes + 1;
-    const size_t wanted = resident.empty()         ? 1
-                          : ended                  ? 0
-                          : passes > kLonelyPasses ? resident.size()
-                                                   : 1;
-    const size_t joining = std::min(wanted, resident_max - resident.size());
-    for (size_t i = 0; i < joining; ++i) {
-      const uint64_t next = launch.next_block.fetch_add(1, std::memory_order_relaxed);
-      if (next >= clusters) break;
-      if (spare.empty()) spare.push_back(std::make_unique<Cluster>(launch));
-      resident.push_back(std::move(spare.back()));
-      spare.pop_back();
-      resident.back()->start(next);
-    }
-    if (resident.empty()) return;
-    ended = false;
-    const uint32_t rounds = resident.size() == 1 ? kRoundsAlone : kRoundsTogether;
-    for (size_t i = 0; i < resident.size();) {
-      if (!resident[i]->advance(rounds)) {
-        ++i;
-        continue;
-      }
-      ended = true;
-      spare.push_back(std::move(resident[i]));
-      resident.erase(resident.begin() + static_cast<std::ptrdiff_t>(i));
-    }
-  }
-}
-
-/// Blocks of a cluster of the entry; it is the entry that says so, as __cluster_dims__ does.
-Result<Dim3> cluster_of(const ptx::Function& entry, const Dim3& grid) {
-  const auto& wanted = entry.reqnctapercluster;
-  const Dim3 size{std::max(wanted[0], 1u), std::max(wanted[1], 1u), std::max(wanted[2], 1u)};
-  if (entry.explicit_cluster && wanted[0] == 0)
-    return error(ErrorCode::Unsupported,
-                 "'{}' (line {}) wants its cluster from the launch, which cannot give one; write "
-                 "__cluster_dims__(x, y, z) before the kernel",
-                 entry.name, entry.where.line);
-  if (uint64_t{size.x} * size.y * size.z > kClusterBlocksMax)
-    return error(ErrorCode::InvalidArgument,
-                 "'{}' has clusters of {}x{}x{} blocks; at most {} run "
-                 "on every device with clusters",
-                 entry.name, size.x, size.y, size.z, kClusterBlocksMax);
-  if (grid.x % size.x != 0 || grid.y % size.y != 0 || grid.z % size.z != 0)
-    return error(ErrorCode::InvalidArgument,
-                 "grid {}x{}x{} of '{}' is not a multiple of its cluster of {}x{}x{} blocks",
-                 grid.x, grid.y, grid.z, entry.name, size.x, size.y, size.z);
-  return size;
-}
-
 std::shared_ptr<Counters> new_counters(const Program& program) {
   auto made = std::make_shared<Counters>();
   made->counts.instructions.resize(program.places->instructions.size());
@@ -225,13 +168,12 @@ Result<LaunchReport> Emulator::launch(ModuleId module, const LaunchConfig& confi
   const Program* found = config.profile ? &counting_program(*loaded) : loaded;
   const EntryInfo entry = GPUEMU_TRY(this->entry(module, config.entry));
   GPUEMU_TRY(check_launch(entry, config, properties_));
-  const Dim3 cluster = GPUEMU_TRY(cluster_of(*found->by_name.at(entry.name)->source, config.grid));
   const auto begin = std::chrono::steady_clock::now();
   Launch run;
   run.program = found;
   run.entry = found->by_name.at(entry.name);
   run.config = &config;
-  run.cluster = cluster;
+  run.cluster = GPUEMU_TRY(cluster_of(entry, config));
   run.memory = &memory_;
   run.sm = options_.sm;
   run.params.resize(run.entry->param_bytes);
@@ -264,10 +206,10 @@ Result<LaunchReport> Emulator::launch(ModuleId module, const LaunchConfig& confi
     GPUEMU_TRY(memory_.fill(run.workspace, std::byte{0}, kWorkspaceBytes));
   }
   memory_.settle();
-  const uint64_t clusters = cluster_count(run);
-  const auto threads = static_cast<uint32_t>(std::min<uint64_t>(most.threads, clusters));
+  const auto threads = static_cast<uint32_t>(std::min<uint64_t>(most.threads, cluster_count(run)));
   const size_t resident = std::max<size_t>(1, most.blocks / blocks_of_cluster(run));
-  helpers_.run(threads - 1, [&] { work(run, clusters, resident); });
+  Schedule schedule(run, threads, resident);
+  helpers_.run(threads - 1, [&] { schedule.work(); });
   if (run.workspace != 0) GPUEMU_TRY(memory_.free(run.workspace));
   if (races) memory_.segments = races->next();
   LaunchReport report;

@@ -5,6 +5,7 @@
 #include "runtime/emulator/machine/cluster.h"
 #include "runtime/emulator/machine/counters.h"
 #include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/machine/spinning.h"
 #include "runtime/emulator/machine/warp.h"
 
 namespace gpuemu::emulator {
@@ -77,17 +78,30 @@ bool Block::advance(uint32_t rounds) {
       if (may_spin) take_turns(warp);
       warp_instructions += (warp.executed - before) / kLanes + 1;
       unchecked_ += warp.state == WarpState::Running ? kClockSlices : 1;
-      if (warp.state == WarpState::Done) {
-        warp.give_back_frame();
-        for (uint32_t id = 0; barriers_in_use >> id != 0; ++id) release_if_complete(id);
-        cluster->release_if_complete();
-      }
+      settle(warp);
     }
   }
   const bool waits =
       std::ranges::any_of(warps, [](const Warp& w) { return w.state == WarpState::AtCluster; });
   if (waits && !launch->stop.load(std::memory_order_relaxed)) return false;
   finish();
+  return true;
+}
+
+void Block::settle(Warp& warp) {
+  if (warp.state != WarpState::Done) return;
+  warp.give_back_frame();
+  for (uint32_t id = 0; barriers_in_use >> id != 0; ++id) release_if_complete(id);
+  cluster->release_if_complete();
+}
+
+bool Block::spins() {
+  for (Warp& warp : warps) {
+    if (warp.state != WarpState::Running) continue;
+    const bool repeats = all_paths_repeat(warp);
+    settle(warp);
+    if (!repeats) return false;
+  }
   return true;
 }
 
@@ -105,8 +119,8 @@ bool Block::can_run() const {
   return std::ranges::any_of(warps, [](const Warp& w) { return w.state == WarpState::Running; });
 }
 
-void Block::give_up() {
-  report_stuck("deadlock", "no thread of the cluster can go on");
+void Block::give_up(const std::string& why) {
+  report_stuck("deadlock", why);
   finish();
 }
 
@@ -198,11 +212,12 @@ namespace {
 struct Standing {
   uint32_t first = 0, last = 0, lanes = 0;
   const ptx::Instruction* at = nullptr;
+  std::string reads;  ///< What they look at again and again, if they do.
 };
 
 void note_standing(std::vector<Standing>& all, const Standing& one) {
   if (!all.empty() && all.back().at == one.at && all.back().lanes == one.lanes &&
-      all.back().last + 1 == one.first)
+      all.back().reads == one.reads && all.back().last + 1 == one.first)
     all.back().last = one.last;
   else
     all.push_back(one);
@@ -214,6 +229,9 @@ std::string standing_threads(Block& block) {
   std::vector<Standing> all;
   for (Warp& warp : block.warps) {
     if (warp.state == WarpState::Done || warp.depth == 0 || warp.ins == nullptr) continue;
+    const bool looks = warp.state == WarpState::Running && all.size() < kListed;
+    const Spin spin = looks ? watch(warp) : Spin();
+    if (warp.depth == 0) continue;
     uint32_t lanes = warp.alive;
     for (const Path& path : warp.parked) {
       const Code& code = *path.levels.back().frame->code;
@@ -221,19 +239,21 @@ std::string standing_threads(Block& block) {
       const size_t origin = code.ins[std::min<size_t>(top.pc, code.ins.size() - 1)].origin;
       if (origin >= code.source->body.size()) continue;
       lanes &= ~top.mask;
-      note_standing(all, {warp.index, warp.index, top.mask, &code.source->body[origin]});
+      note_standing(all, {warp.index, warp.index, top.mask, &code.source->body[origin], ""});
     }
-    note_standing(all,
-                  {warp.index, warp.index, lanes, &instruction_of(warp, warp.next_instruction())});
+    const ptx::Instruction& next = instruction_of(warp, warp.next_instruction());
+    note_standing(
+        all, {warp.index, warp.index, lanes, spin.read != nullptr ? spin.read : &next, spin.what});
   }
   std::string text;
   for (size_t i = 0; i < std::min(all.size(), kListed); ++i)
-    text += fmt::format("; {} (lanes {:#x}) {} at {}",
+    text += fmt::format("; {} (lanes {:#x}) {} at {}{}{}",
                         all[i].first == all[i].last
                             ? fmt::format("warp {}", all[i].first)
                             : fmt::format("warps {} to {}", all[i].first, all[i].last),
                         all[i].lanes, all[i].first == all[i].last ? "is" : "are",
-                        describe(block.launch->program->module, *all[i].at));
+                        describe(block.launch->program->module, *all[i].at),
+                        all[i].reads.empty() ? "" : " and ", all[i].reads);
   if (all.size() > kListed) text += fmt::format("; and {} more", all.size() - kListed);
   return text;
 }

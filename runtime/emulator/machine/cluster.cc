@@ -52,11 +52,20 @@ bool Cluster::advance_all(uint32_t rounds) {
     if (!live) return true;
     const auto goes_on = [](const auto& block) { return !block->ended && block->can_run(); };
     if (std::ranges::any_of(blocks_, goes_on) || launch_.stop.load()) continue;
-    for (const auto& block : blocks_)
-      if (!block->ended) block->give_up();
+    give_up("no thread of the cluster can go on");
     return true;
   }
   return false;
+}
+
+bool Cluster::spins() {
+  return std::ranges::all_of(blocks_,
+                             [](const auto& block) { return block->ended || block->spins(); });
+}
+
+void Cluster::give_up(const std::string& why) {
+  for (const auto& block : blocks_)
+    if (!block->ended) block->give_up(why);
 }
 
 void Cluster::arrive(Warp& warp) {

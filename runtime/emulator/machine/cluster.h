@@ -23,6 +23,10 @@ class Cluster {
   void start(uint64_t linear_index);
   /// Runs until all its blocks end (true), or for so many turns where threads wait for each other.
   bool advance(uint32_t rounds);
+  /// Whether every block waits for what others would have to change (Block::spins).
+  bool spins();
+  /// Reports that no thread will go on.
+  void give_up(const std::string& why);
   /// Null beyond the cluster.
   Block* block(uint64_t rank) { return rank < blocks_.size() ? blocks_[rank].get() : nullptr; }
   /// The whole warp arrives at the barrier of the cluster.

@@ -268,8 +268,11 @@ struct Block {
   std::shared_ptr<Frame> take_frame(uint32_t warp_index);
   /// A warp can go on by itself.
   bool can_run() const;
-  /// No block of the cluster can go on.
-  void give_up();
+  /// No thread will go on: `why`.
+  void give_up(const std::string& why);
+  /// Runs every warp that can go on for a while and says whether each repeats what it did without
+  /// changing any memory. Then none of them goes on before somebody else changes something.
+  bool spins();
   /// Threads that have not exited.
   uint32_t live_threads() const;
   /// Lets the waiting warps of barrier `id` go on when enough threads have arrived.
@@ -281,6 +284,8 @@ struct Block {
   void finish();
   bool over_budget();
   void take_turns(Warp& warp);
+  /// After a slice of the warp: what its end means for the others.
+  void settle(Warp& warp);
   void report_unfinished_copy();
   void report_stuck(const char* kind, const std::string& message);
 
