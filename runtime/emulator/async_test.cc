@@ -145,6 +145,38 @@ TEST(AsyncCopy, OtherWarpNeedsABarrierBehindTheWait) {
   EXPECT_FALSE(run(copy + other, 64).findings.empty());
 }
 
+TEST(AsyncCopy, ItsSourceMayNotBeWrittenByAnotherWarp) {
+  const std::string half =
+      "setp.ge.u32 %p1, %r1, 32; @%p1 bra OTHER;\n.loc 1 20 1\n"
+      "cp.async.ca.shared.global [%r3], [%rd1], 4;\n";
+  const std::string other = "\nOTHER:\n.loc 1 30 1\n st.global.u32 [%rd1+-128], %r1;";
+  const auto expect_race = [](const DeviceFinding& finding) {
+    EXPECT_EQ(finding.kind, "race_global") << finding.message;
+    EXPECT_EQ(finding.tensor, "data");
+    EXPECT_EQ(finding.line + finding.other_line, 50u) << finding.message;
+  };
+  expect_race(only(half + "cp.async.wait_all; ret;" + other, 64));
+  // The barrier orders the start of the copy and not its end.
+  const std::string late = half +
+                           "barrier.sync 1, 64; cp.async.wait_all; ret;\nOTHER: barrier.sync 1, "
+                           "64;\n.loc 1 30 1\n st.global.u32 [%rd1+-128], %r1;";
+  expect_race(only(late, 64));
+  clean(half +
+            "cp.async.wait_all; barrier.sync 1, 64; ret;\nOTHER: barrier.sync 1, 64;\n"
+            "st.global.u32 [%rd1+-128], %r1;",
+        64);
+}
+TEST(AsyncCopy, AStoreToItsDestinationBeforeItArrivesIsARace) {
+  const Outcome got = run(
+      "mov.u32 %r5, tile; setp.ge.u32 %p1, %r1, 32; @%p1 bra OTHER;\n.loc 1 20 1\n"
+      "cp.async.ca.shared.global [%r3], [%rd1], 4; barrier.sync 1, 64; cp.async.wait_all; ret;\n"
+      "OTHER: barrier.sync 1, 64;\n.loc 1 30 1\n st.shared.u32 [%r3+-128], %r1;",
+      64);
+  ASSERT_EQ(got.findings.size(), 1u);
+  EXPECT_EQ(got.findings[0].kind, "race_shared") << got.findings[0].message;
+  EXPECT_EQ(got.findings[0].line + got.findings[0].other_line, 50u);
+}
+
 TEST(Mbarrier, LetsEveryThreadGoOnWhenAllHaveArrived) {
   const Outcome got =
       clean(barrier_for("64") +
@@ -275,6 +307,25 @@ TEST(BulkCopy, SourceChangedBeforeTheWaitIsFound) {
       "st.shared.u32 [tile+4], %r1; @%p4 cp.async.bulk.wait_group 0;");
   EXPECT_EQ(finding.kind, "race_async");
   EXPECT_NE(finding.message.find("copy.cu:20"), std::string::npos) << finding.message;
+}
+TEST(BulkCopy, ItsEndsTakePartInRaces) {
+  const std::string copy =
+      "fence.proxy.async.shared::cta; setp.eq.u32 %p4, %r1, 0; ld.param.u64 %rd7, [q];\n"
+      ".loc 1 20 1\n@%p4 cp.async.bulk.global.shared::cta.bulk_group [%rd7], [tile], 128; @%p4 "
+      "cp.async.bulk.commit_group; @%p4 cp.async.bulk.wait_group 0;\n";
+  const std::string fill = "add.u32 %r4, %r1, 50; st.shared.u32 [%r3], %r4; bar.sync 0;\n";
+  // Warp 1 writes the second half of both.
+  const auto with = [&](const std::string& write) {
+    return run(fill + copy + "setp.lt.u32 %p1, %r1, 32; @%p1 ret;\n.loc 1 30 1\n" + write, 64);
+  };
+  const Outcome global = with("st.global.u32 [%rd6+-64], %r1;");
+  ASSERT_EQ(global.findings.size(), 1u);
+  EXPECT_EQ(global.findings[0].kind, "race_global") << global.findings[0].message;
+  EXPECT_EQ(global.findings[0].tensor, "out");
+  const Outcome shared = with("st.shared.u32 [%r3+-64], %r1;");
+  ASSERT_GE(shared.findings.size(), 1u);
+  EXPECT_EQ(shared.findings[0].kind, "race_shared") << shared.findings[0].message;
+  EXPECT_TRUE(with("st.global.u32 [%rd6], %r1;").findings.empty());
 }
 
 }  // namespace

@@ -133,6 +133,60 @@ TEST(Counters, AWordThatAllLanesReadIsOnePass) {
   EXPECT_EQ(shared("ld.shared.f32 %f1, [%r2];", 0).wavefronts, 1u);
 }
 
+const std::string kFragment = "{%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}";
+MemoryCount fragment(const std::string& access, const std::string& operands) {
+  return count_of(profile(access + " " + operands + ";"), access).memory;
+}
+TEST(Counters, AFragmentMovesInPiecesOf16Bytes) {
+  const std::string load = "wmma.load.a.sync.aligned.row.m16n16k16.";
+  const MemoryCount dense = fragment(load + "global.f16", kFragment + ", [%d1], 16");
+  EXPECT_EQ(dense.global_requests, 1u);
+  EXPECT_EQ(dense.global_bytes, 512u);
+  EXPECT_EQ(dense.sectors, 16u);
+  EXPECT_EQ(dense.lines, 4u);
+  const MemoryCount rows = fragment(load + "global.f16", kFragment + ", [%d1], 64");
+  EXPECT_EQ(rows.sectors, 16u);
+  EXPECT_EQ(rows.lines, 16u);
+  const MemoryCount near = fragment(load + "shared.f16", kFragment + ", [s], 16");
+  EXPECT_EQ(near.shared_requests, 1u);
+  EXPECT_EQ(near.wavefronts, 4u);
+  EXPECT_EQ(near.bank_conflicts, 0u);
+  // Rows a line apart: the four of a pass begin at the same bank.
+  const MemoryCount far = fragment(load + "shared.f16", kFragment + ", [s], 64");
+  EXPECT_EQ(far.wavefronts, 16u);
+  EXPECT_EQ(far.bank_conflicts, 12u);
+  const MemoryCount sums = fragment("wmma.store.d.sync.aligned.row.m16n16k16.global.f32",
+                                    "[%d1], " + kFragment + ", 16");
+  EXPECT_EQ(sums.global_requests, 2u);
+  EXPECT_EQ(sums.global_bytes, 1024u);
+}
+TEST(Counters, ABulkCopyIsOneRequestAtEachEnd) {
+  const std::string copy = "cp.async.bulk.global.shared::cta.bulk_group";
+  const MemoryCount count =
+      count_of(profile("setp.eq.u32 %p, %r1, 0; @%p " + copy +
+                       " [%d1], [s], 512; @%p cp.async.bulk.commit_group; @%p "
+                       "cp.async.bulk.wait_group 0;"),
+               copy)
+          .memory;
+  EXPECT_EQ(count.global_requests, 1u);
+  EXPECT_EQ(count.global_bytes, 512u);
+  EXPECT_EQ(count.sectors, 16u);
+  EXPECT_EQ(count.lines, 4u);
+  EXPECT_EQ(count.shared_requests, 1u);
+  EXPECT_EQ(count.wavefronts, 4u);
+}
+TEST(Counters, AnAsynchronousCopyCountsAtBothEnds) {
+  const MemoryCount count =
+      count_of(
+          profile("mad.wide.u32 %d2, %r1, 4, %d1; shl.b32 %r2, %r1, 2; mov.u32 %r3, s; add.u32 "
+                  "%r3, %r3, %r2; cp.async.ca.shared.global [%r3], [%d2], 4; "
+                  "cp.async.wait_all;"),
+          "cp.async.ca.shared.global")
+          .memory;
+  EXPECT_EQ(count.sectors, 4u);
+  EXPECT_EQ(count.wavefronts, 1u);
+}
+
 TEST(Counters, WideAccessesComeInPartsOfTheWarp) {
   const MemoryCount two = shared("ld.shared.u64 %d3, [%r2];", 8);
   EXPECT_EQ(two.wavefronts, 2u);

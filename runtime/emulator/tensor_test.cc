@@ -87,5 +87,55 @@ TEST(TensorInstructions, RefuseWhatTheyDoNotKnow) {
   EXPECT_EQ(report.findings[0].kind, "unsupported_instruction");
 }
 
+/// What `warps` warps find when each does `body` with the matrix at %P in global or %S in shared
+/// memory.
+std::vector<DeviceFinding> fragments(const std::string& body, uint32_t warps, uint32_t blocks) {
+  TestKernel kernel(with_header(
+      ".visible .entry k(.param .u64 p) {\n .reg .b32 %h<8>; .reg .b64 %P, %S; .reg .b32 %t; "
+      ".reg .pred %p;\n .shared .align 32 .b8 tile[512];\n"
+      " ld.param.u64 %P, [p]; mov.u64 %S, tile; mov.u32 %t, %tid.x; setp.lt.u32 %p, %t, 32;\n"
+      " mov.b32 %h0, %t; mov.b32 %h1, %t; mov.b32 %h2, %t; mov.b32 %h3, %t;\n" +
+      body + "\n ret;\n}\n"));
+  kernel.config().block = {32 * warps, 1, 1};
+  kernel.config().grid = {blocks, 1, 1};
+  kernel.arg(kernel.buffer(std::vector<uint32_t>(512, 0), "m"));
+  return kernel.run(false).findings;
+}
+const std::string kStoreHalves = "wmma.store.d.sync.aligned.row.m16n16k16.";
+const std::string kLoadHalves =
+    "wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%h0,%h1,%h2,%h3,%h4,%h5,%h6,%h7}, [%P], "
+    "16;";
+
+TEST(Fragments, ThatBlocksWriteToOnePlaceAreARace) {
+  const auto found = fragments(kStoreHalves + "global.f16 [%P], {%h0,%h1,%h2,%h3}, 16;", 1, 2);
+  EXPECT_TRUE(found.empty()) << "the same values";
+  const auto differ = fragments("mov.u32 %t, %ctaid.x; mov.b32 %h0, %t; add.u32 %h0, %h0, 1;" +
+                                    kStoreHalves + "global.f16 [%P], {%h0,%h1,%h2,%h3}, 16;",
+                                1, 2);
+  ASSERT_EQ(differ.size(), 1u);
+  EXPECT_EQ(differ[0].kind, "race_global") << differ[0].message;
+  EXPECT_EQ(differ[0].tensor, "m");
+}
+TEST(Fragments, ThatAnotherWarpWritesNeedABarrier) {
+  const std::string store =
+      "@!%p bra NEXT; " + kStoreHalves + "global.f16 [%P], {%h0,%h1,%h2,%h3}, 16;\nNEXT: ";
+  const auto found = fragments(store + "@%p bra END; " + kLoadHalves + "\nEND:", 2, 1);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kind, "race_global") << found[0].message;
+  EXPECT_TRUE(
+      fragments(store + "bar.sync 0; @%p bra END; " + kLoadHalves + "\nEND:", 2, 1).empty());
+}
+TEST(Fragments, InSharedMemoryNeedABarrierToo) {
+  const auto with = [](const std::string& barrier) {
+    return fragments("@!%p bra NEXT; " + kStoreHalves +
+                         "shared.f16 [%S], {%h0,%h1,%h2,%h3}, 16;\nNEXT: " + barrier +
+                         " @%p bra END; ld.shared.u32 %t, [%S]; st.global.u32 [%P], %t;\nEND:",
+                     2, 1);
+  };
+  EXPECT_TRUE(with("bar.sync 0;").empty());
+  ASSERT_EQ(with("").size(), 1u);
+  EXPECT_EQ(with("")[0].kind, "race_shared");
+}
+
 }  // namespace
 }  // namespace gpuemu::emulator

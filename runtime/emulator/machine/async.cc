@@ -6,6 +6,7 @@
 
 #include "runtime/emulator/machine/mbarrier.h"
 #include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/machine/races.h"
 #include "runtime/emulator/machine/warp.h"
 
 namespace gpuemu::emulator {
@@ -13,23 +14,41 @@ namespace {
 
 uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
 
-/// For the race detector the lane writes the bytes when they arrive.
-void note_arrival(const Warp& warp, const AsyncCopy& copy, uint32_t lane) {
+/// The lanes write the bytes when they arrive. In another function than the copy's that is only
+/// kept, for those that come after.
+void note_arrival(Warp& warp, const AsyncCopy& copy, uint32_t lanes) {
   Block& block = *warp.block;
   if (block.race.empty()) return;
-  RaceWord written;
-  written.write = block.epoch << kWarpBits | (warp.index + 1);
-  written.write_site = copy.site;
-  written.writers = uint32_t{1} << warp.index;
-  written.lanes = uint32_t{1} << lane;
-  written.syncs = warp.syncs;
-  written.written_bytes = 0xf;
-  for (uint32_t word = copy.to[lane] / 4; word <= (copy.to[lane] + copy.bytes - 1) / 4; ++word) {
-    written.read = block.race[word].read;
-    written.read_site = block.race[word].read_site;
-    written.read_bytes = block.race[word].read_bytes;
-    block.race[word] = written;
+  if (warp.depth != 0 && &warp.code() == copy.code) {
+    std::array<uint64_t, kLanes> to{};
+    std::ranges::copy(copy.to, to.begin());
+    return note_shared(warp, *copy.ins, to.data(), copy.bytes, Access::Store, lanes, 0);
   }
+  for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const uint32_t lane = first_lane(rest);
+    for (uint32_t word = copy.to[lane] / 4; word <= (copy.to[lane] + copy.bytes - 1) / 4; ++word) {
+      RaceWord& written = block.race[word];
+      written.write = block.epoch << kWarpBits | (warp.index + 1);
+      written.write_site = copy.site;
+      written.writers = uint32_t{1} << warp.index;
+      written.lanes = uint32_t{1} << lane;
+      written.syncs = warp.syncs;
+      written.written_bytes = 0xf;
+    }
+  }
+}
+
+/// The copied bytes are as defined as their source; zeros that fill the rest are.
+void define_arrival(Warp& warp, const AsyncCopy& copy, uint32_t lane) {
+  Block& block = *warp.block;
+  if (block.shared_defined.empty()) return;
+  uint8_t* const shadow = block.shared_defined.data() + copy.to[lane];
+  std::fill_n(shadow, copy.bytes, uint8_t{1});
+  const uint32_t size = copy.size[lane];
+  Allocation* const from = size != 0 ? warp.launch->memory->find(copy.from[lane], size) : nullptr;
+  if (from == nullptr || !from->tracked || from->all_defined) return;
+  const uint8_t* const source = from->shadow(copy.from[lane]);
+  for (uint32_t i = 0; i < size; ++i) shadow[i] = source[i] != 0 ? uint8_t{1} : uint8_t{0};
 }
 
 void drop_empty(std::vector<AsyncCopy>& copies) {
@@ -81,7 +100,21 @@ uint8_t* defined(Launch& launch, const BulkEnd& end, uint64_t bytes) {
 }
 }  // namespace
 
+void note_source(Warp& warp, const AsyncCopy& copy, uint32_t lanes) {
+  if (warp.launch->races == nullptr || warp.depth == 0 || &warp.code() != copy.code) return;
+  uint32_t whole = 0;
+  for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const uint32_t lane = first_lane(rest);
+    if (copy.size[lane] == copy.bytes) whole |= uint32_t{1} << lane;
+    if (copy.size[lane] == copy.bytes || copy.size[lane] == 0) continue;
+    after_global(warp, *copy.ins, copy.from.data(), copy.size[lane], Access::Load,
+                 uint32_t{1} << lane);
+  }
+  if (whole != 0) after_global(warp, *copy.ins, copy.from.data(), copy.bytes, Access::Load, whole);
+}
+
 void arrive(Warp& warp, AsyncCopy& copy, uint32_t lanes) {
+  if (lanes == 0) return;
   Block& block = *warp.block;
   for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
     const uint32_t lane = first_lane(rest);
@@ -89,10 +122,10 @@ void arrive(Warp& warp, AsyncCopy& copy, uint32_t lanes) {
     const uint32_t size = copy.size[lane];
     if (size != 0) std::memcpy(to, reinterpret_cast<const void*>(copy.from[lane]), size);
     if (size < copy.bytes) std::memset(to + size, 0, copy.bytes - size);
-    if (!block.shared_defined.empty())
-      std::fill_n(block.shared_defined.begin() + copy.to[lane], copy.bytes, uint8_t{1});
-    note_arrival(warp, copy, lane);
+    define_arrival(warp, copy, lane);
   }
+  note_arrival(warp, copy, lanes);
+  note_source(warp, copy, lanes);
   copy.lanes &= ~lanes;
 }
 

@@ -20,7 +20,9 @@ inline constexpr uint8_t kInFlight = 2;
 /// One cp.async of a warp. Lanes leave it as their bytes arrive.
 struct AsyncCopy {
   const ptx::Instruction* source = nullptr;
-  uint32_t site = 0;  ///< Its Ins::cache.
+  const Ins* ins = nullptr;
+  const Code* code = nullptr;  ///< The function that it is of.
+  uint32_t site = 0;           ///< Its Ins::cache.
   uint64_t serial = 0;
   uint32_t lanes = 0, bytes = 0;
   std::array<uint32_t, kLanes> group{}, to{}, size{};
@@ -65,6 +67,8 @@ struct WarpCopies {
   std::array<uint32_t, kLanes> bulk_commits{};
 };
 
+/// Tells the race detector of global memory that `lanes` of the copy read what they want.
+void note_source(Warp& warp, const AsyncCopy& copy, uint32_t lanes);
 /// Makes a copy's bytes arrive for `lanes`.
 void arrive(Warp& warp, AsyncCopy& copy, uint32_t lanes);
 /// Until at most `left` of the last groups of each of `lanes` are under way.

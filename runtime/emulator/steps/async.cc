@@ -69,6 +69,8 @@ void copy_async(Warp& warp, const Ins& ins) {
   const uint32_t lanes = resolve_shared(warp, ins, to, copy.bytes, Access::Store);
   if (warp.launch->checks.race) note_shared(warp, ins, to, copy.bytes, Access::Store, lanes, 0);
   const uint32_t readable = readable_lanes(warp, ins, copy);
+  copy.ins = &ins;
+  copy.code = &warp.code();
   copy.lanes = lanes;
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const uint32_t lane = first_lane(left);
@@ -77,6 +79,7 @@ void copy_async(Warp& warp, const Ins& ins) {
     if (warp.launch->checks.init)
       std::fill_n(warp.block->shared_defined.begin() + copy.to[lane], copy.bytes, kInFlight);
   }
+  note_source(warp, copy, lanes);
   if (lanes != 0) mine.copies.push_back(copy);
 }
 

@@ -3,8 +3,10 @@
 #include <cstring>
 
 #include "runtime/emulator/machine/access.h"
+#include "runtime/emulator/machine/global_races.h"
 #include "runtime/emulator/machine/races.h"
 #include "runtime/emulator/steps/async.h"
+#include "runtime/emulator/steps/counting.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator::steps {
@@ -65,20 +67,28 @@ bool size_is_right(Warp& warp, const Ins& ins, const Operands& with) {
   return false;
 }
 
-/// For the race detector the whole destination is written when the copy starts.
-void note_target(Warp& warp, const Ins& ins, const BulkCopy& copy) {
-  if (copy.to.block == nullptr) return;
-  if (warp.launch->checks.race && copy.to.block == warp.block) {
-    const uint32_t all = warp.mask;
-    warp.mask = uint32_t{1} << copy.lane;
-    uint64_t address[kLanes] = {};
-    for (uint64_t at = 0; at < copy.bytes; at += kBulkAlign) {
-      address[copy.lane] = copy.to.at + at;
-      note_shared(warp, ins, address, kBulkAlign, Access::Store, warp.mask, 0);
-    }
-    warp.mask = all;
+/// For the race detectors an end of a copy is accessed by the lane that starts it.
+void note_end(Warp& warp, const Ins& ins, const BulkCopy& copy, const BulkEnd& end, Access access) {
+  const bool global = end.block == nullptr;
+  if (global ? warp.launch->races == nullptr : end.block != warp.block || warp.block->race.empty())
+    return;
+  const uint32_t all = warp.mask, lane = uint32_t{1} << copy.lane;
+  warp.mask = lane;
+  uint64_t address[kLanes] = {};
+  for (uint64_t at = 0; at < copy.bytes; at += kBulkAlign) {
+    address[copy.lane] = end.at + at;
+    if (global)
+      warp.launch->races->note(warp, ins, address, kBulkAlign, access, lane);
+    else
+      note_shared(warp, ins, address, kBulkAlign, access, lane, 0);
   }
-  if (warp.launch->checks.init)
+  warp.mask = all;
+}
+
+/// The whole destination is written when the copy starts.
+void note_target(Warp& warp, const Ins& ins, const BulkCopy& copy) {
+  note_end(warp, ins, copy, copy.to, copy.combine != nullptr ? Access::Atomic : Access::Store);
+  if (copy.to.block != nullptr && warp.launch->checks.init)
     std::memset(copy.to.block->shared_defined.data() + copy.to.at, kInFlight, copy.bytes);
 }
 
@@ -126,7 +136,13 @@ void start(Warp& warp, const Ins& ins, const Operands& with) {
   copy.bytes = with.bytes;
   copy.combine = ins.aux != 0 ? combine : nullptr;
   copy.how = ins.aux;
+  note_end(warp, ins, copy, copy.from, Access::Load);
+  if (warp.block->counters != nullptr)
+    for (const BulkEnd* end : {&copy.from, &copy.to})
+      count_row(warp, ins, end->block != nullptr ? ptx::Space::Shared : ptx::Space::Global, end->at,
+                copy.bytes);
   if ((ins.flags & kBulkToShared) == 0) {
+    note_target(warp, ins, copy);
     WarpCopies& mine = copies_of(warp);
     copy.group = mine.bulk_commits[with.lane];
     if (warp.launch->checks.race) {

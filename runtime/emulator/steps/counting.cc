@@ -117,7 +117,52 @@ void count_edges(Warp& warp, const Ins& ins, const Probe& probe, uint32_t active
   if (lead < ins.aux) add(counts.edges, warp.lists[probe.targets + lead], same);
 }
 
+/// Where the requests of `ins` are counted; none for a helper step.
+MemoryCount* memory_count(Warp& warp, const Ins& ins) {
+  const Code& code = warp.code();
+  const uint32_t instruction = code.probes[static_cast<size_t>(&ins - code.ins.data())].instruction;
+  if (instruction == kNone) return nullptr;
+  return &warp.block->counters->counts.instructions[instruction].memory;
+}
 }  // namespace
+
+PieceCounter::PieceCounter(Warp& warp, const Ins& ins, ptx::Space space, uint32_t bytes)
+    : warp_(warp), ins_(ins), space_(space), bytes_(bytes) {}
+
+void PieceCounter::add(uint64_t address) {
+  address_[used_++] = address;
+  if (used_ == kLanes) flush();
+}
+
+void PieceCounter::flush() {
+  MemoryCount* const to = used_ != 0 ? memory_count(warp_, ins_) : nullptr;
+  if (to != nullptr) {
+    Request request{address_, used_ == kLanes ? kNone : (1u << used_) - 1, bytes_};
+    const bool shared =
+        space_ == ptx::Space::Shared ||
+        (space_ == ptx::Space::Generic && (address_[0] & kWindowMask) == kSharedWindow);
+    for (uint64_t& at : request.address) at &= shared ? ~kWindowMask : ~uint64_t{0};
+    (shared ? count_shared : count_global)(request, *to);
+  }
+  used_ = 0;
+}
+
+void count_row(Warp& warp, const Ins& ins, ptx::Space space, uint64_t address, uint64_t bytes) {
+  MemoryCount* const to = bytes != 0 ? memory_count(warp, ins) : nullptr;
+  if (to == nullptr) return;
+  const auto pieces = [&](uint64_t size) {
+    return (address + bytes - 1) / size - address / size + 1;
+  };
+  if (space == ptx::Space::Shared) {
+    to->shared_requests += 1;
+    to->wavefronts += pieces(uint64_t{kBanks} * kBankBytes);
+    return;
+  }
+  to->global_requests += 1;
+  to->global_bytes += bytes;
+  to->sectors += pieces(kSectorBytes);
+  to->lines += pieces(kLineBytes);
+}
 
 void count(Warp& warp, const Ins& ins) {
   const Code& code = warp.code();

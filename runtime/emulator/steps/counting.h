@@ -2,10 +2,39 @@
 // everywhere (decode/instrument.cc), other code nowhere: counting costs nothing when it is off.
 #pragma once
 
+#include <array>
+
 #include "runtime/emulator/machine/warp.h"
 
 namespace gpuemu::emulator::steps {
 
 void count(Warp& warp, const Ins& ins);
+
+/// Bytes that one lane's part of a matrix instruction's request has at most.
+inline constexpr uint32_t kPieceBytes = 16;
+
+/// Counts what an instruction moves whose addresses do not follow from one register per lane: 32
+/// pieces are one request. Only where Block::counters is there; what is left counts at the end.
+class PieceCounter {
+ public:
+  PieceCounter(Warp& warp, const Ins& ins, ptx::Space space, uint32_t bytes);
+  ~PieceCounter() { flush(); }
+  PieceCounter(const PieceCounter&) = delete;
+  PieceCounter& operator=(const PieceCounter&) = delete;
+  void add(uint64_t address);
+
+ private:
+  void flush();
+
+  Warp& warp_;
+  const Ins& ins_;
+  ptx::Space space_;
+  uint32_t bytes_;
+  std::array<uint64_t, kLanes> address_{};
+  uint32_t used_ = 0;
+};
+
+/// One request for a row of bytes.
+void count_row(Warp& warp, const Ins& ins, ptx::Space space, uint64_t address, uint64_t bytes);
 
 }  // namespace gpuemu::emulator::steps

@@ -8,41 +8,81 @@
 #include "runtime/emulator/machine/access.h"
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/races.h"
+#include "runtime/emulator/steps/counting.h"
 #include "runtime/emulator/steps/product.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator::steps {
 namespace {
+/// What the lanes store, one after the other; nothing for a load.
+struct Stored {
+  const std::byte* first = nullptr;
+  size_t step = 0;
+  Access access() const { return first != nullptr ? Access::Store : Access::Load; }
+};
+
+/// Those of `lanes` that store what is at `base` + `address` already.
+uint32_t unchanged(const Stored& stored, uint32_t lanes, const uint64_t* address, uint64_t base,
+                   uint32_t bytes) {
+  uint32_t same = 0;
+  for (uint32_t left = stored.first != nullptr ? lanes : 0; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    const auto* now = reinterpret_cast<const std::byte*>(base + address[lane]);
+    if (std::memcmp(stored.first + lane * stored.step, now, bytes) == 0) same |= left & (0 - left);
+  }
+  return same;
+}
+
+uint32_t resolve_in_global(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+                           const Stored& stored) {
+  const uint32_t good = resolve_global(warp, ins, address, bytes, stored.access());
+  if (warp.launch->races != nullptr) {
+    const uint32_t noted = good & ~unchanged(stored, good, address, 0, bytes);
+    if (noted != 0)
+      (stored.first != nullptr ? before_global : after_global)(warp, ins, address, bytes,
+                                                               stored.access(), noted);
+  }
+  if (good != 0 && stored.first != nullptr && warp.launch->checks.init)
+    define_global(warp, ins, address, bytes, good);
+  return good;
+}
+
+/// Also makes host addresses of the good lanes' offsets.
+uint32_t resolve_in_shared(Warp& warp, const Ins& ins, uint64_t* address, uint32_t bytes,
+                           const Stored& stored) {
+  Block& block = *warp.block;
+  const auto base = reinterpret_cast<uint64_t>(block.shared.data());
+  const uint32_t good = resolve_shared(warp, ins, address, bytes, stored.access());
+  if (good != 0 && warp.launch->checks.race)
+    note_shared(warp, ins, address, bytes, stored.access(), good,
+                unchanged(stored, good, address, base, bytes));
+  for (uint32_t left = good; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    if (stored.first != nullptr && warp.launch->checks.init)
+      std::memset(block.shared_defined.data() + address[lane], 1, bytes);
+    address[lane] += base;
+  }
+  return good;
+}
+
 /// Host address of `bytes` at each lane's generic or space's address; 0 where it may not go.
-void resolve(Warp& warp, const Ins& ins, uint64_t* address, uint32_t bytes, Access access) {
+void resolve(Warp& warp, const Ins& ins, uint64_t* address, uint32_t bytes, const Stored& stored) {
   const uint32_t all = warp.mask;
   const auto space = static_cast<ptx::Space>(ins.space);
   uint32_t shared = space == ptx::Space::Shared ? all : 0;
   if (space == ptx::Space::Generic)
     for (uint32_t lane = 0; lane < kLanes; ++lane)
       if ((address[lane] & kWindowMask) == kSharedWindow) shared |= uint32_t{1} << lane & all;
-  const uint32_t global = all & ~shared;
   for (uint32_t lane = 0; lane < kLanes; ++lane)
     if ((shared >> lane & 1) != 0) address[lane] &= ~kWindowMask;
   uint32_t good = 0;
-  warp.mask = global;
-  if (global != 0) good = resolve_global(warp, ins, address, bytes, access);
-  if (good != 0 && access == Access::Store && warp.launch->checks.init)
-    define_global(warp, ins, address, bytes, good);
+  warp.mask = all & ~shared;
+  if (warp.mask != 0) good = resolve_in_global(warp, ins, address, bytes, stored);
   warp.mask = shared;
-  const uint32_t inside = shared != 0 ? resolve_shared(warp, ins, address, bytes, access) : 0;
-  if (inside != 0 && warp.launch->checks.race)
-    note_shared(warp, ins, address, bytes, access, inside, 0);
+  if (shared != 0) good |= resolve_in_shared(warp, ins, address, bytes, stored);
   warp.mask = all;
-  for (uint32_t lane = 0; lane < kLanes; ++lane) {
-    const bool ok = ((good | inside) >> lane & 1) != 0;
-    if ((inside >> lane & 1) != 0) {
-      if (access == Access::Store && warp.launch->checks.init)
-        std::memset(warp.block->shared_defined.data() + address[lane], 1, bytes);
-      address[lane] += reinterpret_cast<uint64_t>(warp.block->shared.data());
-    }
-    if (!ok) address[lane] = 0;
-  }
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    if ((good >> lane & 1) == 0) address[lane] = 0;
 }
 
 const TensorStep& step_of(Warp& warp, const Ins& ins) { return warp.code().tensors[ins.list]; }
@@ -56,11 +96,28 @@ void multiply_matrices(Warp& warp, const Ins& ins) {
   scatter(warp, step.d, c);
 }
 
+namespace {
+/// A fragment moves in pieces of 16 bytes, one per lane, as ldmatrix moves its rows.
+void count_fragment(Warp& warp, const Ins& ins, const TensorStep& step) {
+  const uint64_t bytes = element_bits(step.d.type) / 8;
+  const uint64_t stride = warp.u32(ins.src[1])[0] * bytes;
+  const uint64_t lines = step.by_column ? step.d.columns : step.d.rows,
+                 line_bytes = (step.by_column ? step.d.rows : step.d.columns) * bytes;
+  const uint64_t base = (ins.wide != 0 ? warp.u64(ins.src[0])[0] : warp.u32(ins.src[0])[0]) +
+                        static_cast<uint64_t>(ins.imm);
+  const auto width = static_cast<uint32_t>(std::min<uint64_t>(line_bytes, kPieceBytes));
+  PieceCounter pieces(warp, ins, static_cast<ptx::Space>(ins.space), width);
+  for (uint64_t line = 0; line < lines; ++line)
+    for (uint64_t at = 0; at < line_bytes; at += width) pieces.add(base + line * stride + at);
+}
+}  // namespace
+
 /// src: address of the first element, distance of rows or columns in elements.
 void move_fragment(Warp& warp, const Ins& ins) {
   if (!whole_warp(warp, ins)) return;
   const TensorStep& step = step_of(warp, ins);
   const TensorOperand& fragment = step.d;
+  if (warp.block->counters != nullptr) count_fragment(warp, ins, step);
   const uint32_t bits = element_bits(fragment.type), bytes = bits / 8;
   const uint32_t per_register = bits >= 32 ? 1 : 32 / bits;
   for (uint32_t reg = 0; reg < fragment.registers.size(); ++reg)
@@ -75,11 +132,12 @@ void move_fragment(Warp& warp, const Ins& ins) {
             ins.wide != 0 ? warp.u64(ins.src[0])[lane] : warp.u32(ins.src[0])[lane];
         address[lane] = base + static_cast<uint64_t>(ins.imm) + index * bytes;
       }
-      resolve(warp, ins, address, bytes, step.store ? Access::Store : Access::Load);
+      std::byte* const words = warp.regs + fragment.registers[reg] + part * bytes;
+      const size_t step_bytes = bits == 64 ? 8 : 4;
+      resolve(warp, ins, address, bytes, step.store ? Stored{words, step_bytes} : Stored());
       for (uint32_t lane = 0; lane < kLanes; ++lane) {
         if ((warp.mask >> lane & 1) == 0) continue;
-        std::byte* word =
-            warp.regs + fragment.registers[reg] + lane * (bits == 64 ? 8 : 4) + part * bytes;
+        std::byte* const word = words + lane * step_bytes;
         void* host = reinterpret_cast<void*>(address[lane]);
         if (host == nullptr && !step.store) std::memset(word, 0, bytes);
         if (host != nullptr) std::memcpy(step.store ? host : word, step.store ? word : host, bytes);
@@ -96,24 +154,24 @@ void store_matrix(Warp& warp, const Ins& ins) {
     const uint64_t base = ins.wide != 0 ? warp.u64(ins.src[0])[lane] : warp.u32(ins.src[0])[lane];
     address[lane] = (base + static_cast<uint64_t>(ins.imm)) & ~kWindowMask;
   }
-  const uint32_t all = warp.mask;
-  if (ins.count < 4) warp.mask &= (uint32_t{1} << (kRows * ins.count)) - 1;
-  if (warp.mask != 0)
-    resolve(warp, ins, address, kRowBytes, Access::Store);
-  else
-    std::fill_n(address, kLanes, uint64_t{0});
-  warp.mask = all;
+  uint16_t rows[kLanes][kRows];
   for (uint32_t row = 0; row < kRows * ins.count; ++row) {
-    if (address[row] == 0) continue;
     const uint32_t* values = warp.u32(warp.lists[ins.list + row / kRows]);
-    uint16_t cells[kRows];
     for (uint32_t column = 0; column < kRows; ++column) {
       const uint32_t r = ins.flags != 0 ? column : row % kRows,
                      c = ins.flags != 0 ? row % kRows : column;
-      cells[column] = static_cast<uint16_t>(values[r * 4 + c / 2] >> (c % 2 * 16));
+      rows[row][column] = static_cast<uint16_t>(values[r * 4 + c / 2] >> (c % 2 * 16));
     }
-    std::memcpy(reinterpret_cast<void*>(address[row]), cells, kRowBytes);
   }
+  const uint32_t all = warp.mask;
+  if (ins.count < 4) warp.mask &= (uint32_t{1} << (kRows * ins.count)) - 1;
+  if (warp.mask != 0)
+    resolve(warp, ins, address, kRowBytes, {reinterpret_cast<const std::byte*>(rows), kRowBytes});
+  else
+    std::fill_n(address, kLanes, uint64_t{0});
+  warp.mask = all;
+  for (uint32_t row = 0; row < kRows * ins.count; ++row)
+    if (address[row] != 0) std::memcpy(reinterpret_cast<void*>(address[row]), rows[row], kRowBytes);
 }
 
 /// movmatrix.trans

@@ -4,10 +4,12 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <optional>
 
 #include "runtime/emulator/machine/access.h"
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/races.h"
+#include "runtime/emulator/steps/counting.h"
 #include "runtime/emulator/steps/product.h"
 #include "runtime/emulator/steps/steps.h"
 
@@ -61,8 +63,10 @@ struct ChunkReader {
   uint64_t address[kLanes] = {};
   uint32_t used = 0;
   std::vector<std::array<std::byte, kChunkBytes>> chunks = {};
+  std::optional<PieceCounter> pieces = {};
 
   void add(uint32_t at) {
+    if (pieces) pieces->add(at);
     address[used++] = at;
     if (used == kLanes) flush();
   }
@@ -100,6 +104,8 @@ Matrix read_shared(Warp& warp, const Ins& ins, uint64_t descriptor, const Layout
   const uint32_t line_from = layout.by_row ? first : 0;
   const uint32_t chunk_from = layout.by_row ? 0 : first / per_chunk;
   ChunkReader reader{warp, ins};
+  if (warp.block->counters != nullptr)
+    reader.pieces.emplace(warp, ins, ptx::Space::Shared, kChunkBytes);
   for (uint32_t line = 0; line < lines; ++line)
     for (uint32_t chunk = 0; chunk < chunks; ++chunk)
       reader.add(from.address(chunk_offset(from, layout, line + line_from, chunk + chunk_from)));
