@@ -310,10 +310,12 @@ TEST(BulkCopy, SourceChangedBeforeTheWaitIsFound) {
 }
 TEST(BulkCopy, ItsEndsTakePartInRaces) {
   const std::string copy =
-      "fence.proxy.async.shared::cta; setp.eq.u32 %p4, %r1, 0; ld.param.u64 %rd7, [q];\n"
+      "setp.eq.u32 %p4, %r1, 0; ld.param.u64 %rd7, [q];\n"
       ".loc 1 20 1\n@%p4 cp.async.bulk.global.shared::cta.bulk_group [%rd7], [tile], 128; @%p4 "
       "cp.async.bulk.commit_group; @%p4 cp.async.bulk.wait_group 0;\n";
-  const std::string fill = "add.u32 %r4, %r1, 50; st.shared.u32 [%r3], %r4; bar.sync 0;\n";
+  const std::string fill =
+      "add.u32 %r4, %r1, 50; st.shared.u32 [%r3], %r4; fence.proxy.async.shared::cta; "
+      "bar.sync 0;\n";
   // Warp 1 writes the second half of both.
   const auto with = [&](const std::string& write) {
     return run(fill + copy + "setp.lt.u32 %p1, %r1, 32; @%p1 ret;\n.loc 1 30 1\n" + write, 64);

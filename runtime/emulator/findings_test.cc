@@ -38,6 +38,28 @@ TEST(Findings, RaceBetweenWarpsWithoutABarrier) {
     EXPECT_EQ(finding.line, 42u);
   }
 }
+TEST(Findings, InstructionsThatACompilerMadeOfOneLineAreOneFinding) {
+  const DeviceFinding finding =
+      first_of("ld.global.u32 %r6, [%rd1+256];\n ld.global.u32 %r7, [%rd1+260];", 32);
+  EXPECT_EQ(finding.kind, "out_of_bounds");
+  EXPECT_EQ(finding.byte_offset, 256);
+  EXPECT_EQ(finding.count, 64u);
+}
+TEST(Findings, DifferentInstructionsOfOneLineAreTwo) {
+  TestKernel kernel(entry("ld.global.u32 %r6, [%rd1+256];\n st.global.u32 [%rd1+260], %r6;"));
+  kernel.arg(kernel.buffer(std::vector<uint32_t>(64), "data"));
+  EXPECT_EQ(kernel.run(false).findings.size(), 2u);
+}
+TEST(Findings, AtomicsOfAnotherWarpRaceWithAPlainReadOfOneThatUpdatesToo) {
+  const std::string update =
+      "mov.u32 %r5, tile; setp.eq.u32 %p1, %r1, 0; mov.u32 %r6, 0; @%p1 st.shared.u32 [%r5], %r6; "
+      "bar.sync 0; atom.shared.add.u32 %r7, [%r5], 1; ";
+  EXPECT_EQ(first_of(update + "bar.warp.sync 0xffffffff; ld.shared.u32 %r8, [%r5];").kind,
+            "race_shared");
+  TestKernel ordered(entry(update + "bar.sync 0; ld.shared.u32 %r8, [%r5];"));
+  ordered.config().block = {64, 1, 1};
+  ordered.arg(uint64_t{0}).run();
+}
 TEST(Findings, RaceOfTwoWritersWithDifferentValuesOnly) {
   const std::string store =
       "shr.u32 %r6, %r1, 5; mov.u32 %r5, tile; .loc 1 43 1\n st.shared.u32 [%r5], %r6;";
@@ -149,7 +171,7 @@ TEST(Findings, BarrierForMoreThreadsThanCome) {
 TEST(Findings, WarpsThatSpinForEverAreNamedWithTheirLines) {
   const DeviceFinding finding =
       first_of("A: ld.volatile.global.u32 %r6, [%rd1]; setp.ne.u32 %p1, %r6, 1; @%p1 bra A;");
-  EXPECT_EQ(finding.kind, "timeout");
+  EXPECT_EQ(finding.kind, "deadlock");
   EXPECT_NE(finding.message.find("; warps 0 to 1 (lanes 0xffffffff) are at "), std::string::npos)
       << finding.message;
 }

@@ -163,6 +163,30 @@ std::shared_ptr<Counters> new_counters(const Program& program) {
   return made;
 }
 
+/// Loops that a compiler unrolled make many instructions of one: the same operation of the same
+/// lines is one finding.
+std::vector<DeviceFinding> fold_by_line(std::vector<DeviceFinding> findings) {
+  const auto operation = [](const DeviceFinding& of) {
+    const size_t guard = of.instruction.starts_with('@') ? of.instruction.find(' ') + 1 : 0;
+    return std::string_view(of.instruction).substr(guard, of.instruction.find(' ', guard) - guard);
+  };
+  const auto same = [&](const DeviceFinding& a, const DeviceFinding& b) {
+    return a.line != 0 && a.kind == b.kind && a.tensor == b.tensor && a.file == b.file &&
+           a.line == b.line && a.other_file == b.other_file && a.other_line == b.other_line &&
+           operation(a) == operation(b);
+  };
+  std::vector<DeviceFinding> kept;
+  for (DeviceFinding& finding : findings) {
+    const auto known = std::ranges::find_if(
+        kept, [&](const DeviceFinding& other) { return same(other, finding); });
+    if (known == kept.end())
+      kept.push_back(std::move(finding));
+    else
+      known->count += finding.count;
+  }
+  return kept;
+}
+
 Result<LaunchReport> Emulator::launch(ModuleId module, const LaunchConfig& config) {
   Program* loaded = GPUEMU_TRY(program(module));
   const Program* found = config.profile ? &counting_program(*loaded) : loaded;
@@ -213,7 +237,7 @@ Result<LaunchReport> Emulator::launch(ModuleId module, const LaunchConfig& confi
   if (run.workspace != 0) GPUEMU_TRY(memory_.free(run.workspace));
   if (races) memory_.segments = races->next();
   LaunchReport report;
-  report.findings = std::move(run.findings);
+  report.findings = fold_by_line(std::move(run.findings));
   report.printed = std::move(run.printed);
   if (!run.printed_tail.empty()) report.printed.push_back(run.printed_tail);
   report.thread_instructions = run.executed.load();

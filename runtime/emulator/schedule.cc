@@ -12,9 +12,8 @@ namespace {
 constexpr uint32_t kRoundsAlone = 128, kRoundsTogether = 4;
 /// Passes in which none ends before it seems that many have to meet.
 constexpr size_t kLonelyPasses = 32;
-/// Turns of clusters without an end before the first look whether there can be one. Every look
-/// doubles them.
-constexpr size_t kTurnsBeforeLook = 64;
+/// Turns without an end before the first look whether there can be one. Every look doubles them.
+constexpr size_t kTurnsBeforeLook = 1024;
 constexpr auto kBetweenLooks = std::chrono::microseconds(200);
 }  // namespace
 
@@ -90,8 +89,10 @@ void Schedule::work() {
     ended = pass(resident, spare);
     if (ended) before_look = kTurnsBeforeLook;
     if (ended || !launch_.program->may_spin || !is_full(resident)) continue;
-    if (passes * resident.size() < before_look) continue;
-    before_look = 2 * passes * resident.size();
+    const size_t turns =
+        passes * (resident.size() == 1 ? kRoundsAlone : kRoundsTogether * resident.size());
+    if (turns < before_look) continue;
+    before_look = 2 * turns;
     look(thread, resident);
   }
   stalls_.leaves(thread);

@@ -144,17 +144,17 @@ TEST(Spin, ALongWaitForABlockThatComputesIsNone) {
   // Longer than several looks; the counter makes every state of the last block a new one.
   const std::string body = "setp.eq.u32 %p1, %r2, 3; @%p1 bra LAST;\n" + wait_for("0") + R"( ret;
     LAST: mov.u32 %r8, 0;
-    L: add.u32 %r8, %r8, 1; setp.lt.u32 %p2, %r8, 3000000; @%p2 bra L;
+    L: add.u32 %r8, %r8, 1; setp.lt.u32 %p2, %r8, 1000000; @%p2 bra L;
     st.volatile.global.u32 [%rd1], 1;)";
   expect_clean(run(body, {4, 1, 1}));
 }
 TEST(Spin, FlagsThatGoRoundAndRoundAreNone) {
-  // Block b waits for its turn 2000 times and gives it to the next one.
+  // Block b waits for its turn 400 times and gives it to the next one.
   expect_clean(run(R"(
     setp.ne.u32 %p1, %r1, 0; @%p1 bra END; mov.u32 %r8, 0; mov.u32 %r7, %nctaid.x;
     W: ld.volatile.global.u32 %r9, [%rd1]; rem.u32 %r10, %r9, %r7; setp.ne.u32 %p2, %r10, %r2; @%p2 bra W;
     add.u32 %r9, %r9, 1; st.volatile.global.u32 [%rd1], %r9;
-    add.u32 %r8, %r8, 1; setp.lt.u32 %p3, %r8, 2000; @%p3 bra W;
+    add.u32 %r8, %r8, 1; setp.lt.u32 %p3, %r8, 400; @%p3 bra W;
     END:)",
                    {5, 1, 1}));
 }

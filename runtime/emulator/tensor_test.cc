@@ -107,11 +107,11 @@ const std::string kLoadHalves =
     "16;";
 
 TEST(Fragments, ThatBlocksWriteToOnePlaceAreARace) {
-  const auto found = fragments(kStoreHalves + "global.f16 [%P], {%h0,%h1,%h2,%h3}, 16;", 1, 2);
+  const auto found = fragments(kStoreHalves + "global.f16 [%P], {%h0,%h1,%h2,%h3}, 16;", 1, 16);
   EXPECT_TRUE(found.empty()) << "the same values";
   const auto differ = fragments("mov.u32 %t, %ctaid.x; mov.b32 %h0, %t; add.u32 %h0, %h0, 1;" +
                                     kStoreHalves + "global.f16 [%P], {%h0,%h1,%h2,%h3}, 16;",
-                                1, 2);
+                                1, 16);
   ASSERT_EQ(differ.size(), 1u);
   EXPECT_EQ(differ[0].kind, "race_global") << differ[0].message;
   EXPECT_EQ(differ[0].tensor, "m");

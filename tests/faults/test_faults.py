@@ -2,8 +2,8 @@
 
 Every kernel of the .cu files here has a comment in front of it. "run:" says how it is launched, as gpuemu-fault-runner takes it.
 "expect:" begins with the kind of the finding; thread, block (x of each), tensor, offset and count are what it must say, text what its
-message must contain ("~" for blanks). The finding's line is the one marked FAULT, the second line of a pair the one marked OTHER.
-Compiled with -DFIXED the same kernel is correct. Kernels of correct.cu are always.
+message must contain ("~" for blanks). The finding's line is the one marked FAULT, the second line of a pair the one marked OTHER; file
+names the header that has the marks. Compiled with -DFIXED the same kernel is correct. Kernels of correct*.cu are always.
 """
 import os
 import pathlib
@@ -34,16 +34,17 @@ def read_kernels(path):
         if (wanted := re.match(r"// expect: (\w+) ?(.*)", lines[at + 1])):
             expect = {"kind": wanted[1], **pairs(wanted[2])}
             end = next(i for i in range(at, len(lines)) if lines[i] == "}")
-            for number in range(at, end):
-                if "// FAULT" in lines[number]:
+            marked = (HERE / expect["file"]).read_text().splitlines() if "file" in expect else lines[:end]
+            for number in range(0 if "file" in expect else at, len(marked)):
+                if "// FAULT" in marked[number]:
                     expect["line"] = number + 1
-                if "// OTHER" in lines[number]:
+                if "// OTHER" in marked[number]:
                     expect["other"] = number + 1
         yield found[1], launch, expect
 
 
-FAULTS = [(path, *kernel) for path in sorted(HERE.glob("*.cu")) if path.stem != "correct" for kernel in read_kernels(path)]
-CORRECT = [(HERE / "correct.cu", *kernel) for kernel in read_kernels(HERE / "correct.cu")]
+FAULTS = [(path, *kernel) for path in sorted(HERE.glob("*.cu")) if not path.stem.startswith("correct") for kernel in read_kernels(path)]
+CORRECT = [(path, *kernel) for path in sorted(HERE.glob("correct*.cu")) for kernel in read_kernels(path)]
 
 
 @pytest.fixture(scope="session")
@@ -89,7 +90,7 @@ def test_a_planted_fault_is_found_at_its_place(compiled, source, name, launch, e
     findings = run(compiled(source, False), name, launch)
     right = [f for f in findings if f["kind"] == expect["kind"] and fits(f, expect)]
     assert right, (expect, findings)
-    assert all(pathlib.Path(f["file"]).name == source.name for f in findings)
+    assert all(pathlib.Path(f["file"]).name == expect.get("file", source.name) for f in findings)
 
 
 @pytest.mark.parametrize("source, name, launch, expect", FAULTS, ids=[f"{f[0].stem}-{f[1]}" for f in FAULTS])

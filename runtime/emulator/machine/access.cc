@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "runtime/emulator/machine/cluster.h"
+#include "runtime/emulator/machine/places.h"
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/wraps.h"
 
@@ -27,6 +28,10 @@ uint32_t aligned_lanes(Warp& warp, const Ins& ins, const uint64_t* address, uint
   if (near != nullptr) {
     incident.tensor = near->name;
     incident.byte_offset = static_cast<int64_t>(address[bad.first] - near->base);
+    if (near->contains(address[bad.first], 1))
+      incident.message =
+          fmt::format("{} {} bytes at byte offset {} of '{}', which is not a multiple of {}",
+                      verb(access), bytes, incident.byte_offset, near->name, bytes);
   }
   report(warp, ins, std::move(incident));
   return warp.mask & ~bad.lanes;
@@ -183,7 +188,9 @@ uint32_t resolve_global(Warp& warp, const Ins& ins, const uint64_t* address, uin
     const Allocation* of = warp.launch->memory->find(address[bad.first], bytes);
     undefined_read.tensor = of->name;
     undefined_read.offset = static_cast<int64_t>(address[bad.first] - of->base);
-    undefined_read.where = fmt::format("byte offset {} of {}", undefined_read.offset, of->name);
+    undefined_read.where = fmt::format(
+        "byte offset {} of '{}'{}", undefined_read.offset, of->name,
+        element_text(address[bad.first] - of->base, element_bytes(instruction_of(warp, ins))));
     note_undefined(warp, ins, bytes, undefined_read);
   }
   return lanes;

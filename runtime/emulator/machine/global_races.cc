@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runtime/emulator/machine/places.h"
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/races.h"
 
@@ -193,24 +194,24 @@ void GlobalRaces::report_race(Warp& warp, const Ins& ins, Access access, const T
   const auto offset = static_cast<int64_t>(address - in->base);
   const std::string who =
       same_block ? "another warp of the block" : fmt::format("block {} (in order)", other.block);
-  report(
-      warp, ins,
-      {.kind = "race_global",
-       .message = fmt::format(
-           "{} byte offset {} of '{}' (element {}), which {} {} without an order between them "
-           "({}); {}",
-           verb(access), offset, in->name, offset / element_bytes(instruction_of(warp, ins)), who,
-           seen.read_before ? "reads"
-           : seen.atomic    ? "updates"
-                            : "writes",
-           instruction != nullptr ? describe(program.module, *instruction) : "",
-           same_block ? "put __syncthreads() between"
-                      : "use an atomic, another launch, or __threadfence() and an atomic flag"),
-       .lane = bad.first,
-       .tensor = in->name,
-       .byte_offset = offset,
-       .count = bad.count(),
-       .other = instruction});
+  report(warp, ins,
+         {.kind = "race_global",
+          .message = fmt::format(
+              "{} byte offset {} of '{}'{}, which {} {} without an order between them ({}); {}",
+              verb(access), offset, in->name,
+              element_text(static_cast<uint64_t>(offset), element_bytes(instruction_of(warp, ins))),
+              who,
+              seen.read_before ? "reads"
+              : seen.atomic    ? "updates"
+                               : "writes",
+              instruction != nullptr ? describe(program.module, *instruction) : "",
+              same_block ? "put __syncthreads() between"
+                         : "use an atomic, another launch, or __threadfence() and an atomic flag"),
+          .lane = bad.first,
+          .tensor = in->name,
+          .byte_offset = offset,
+          .count = bad.count(),
+          .other = instruction});
 }
 
 }  // namespace gpuemu::emulator

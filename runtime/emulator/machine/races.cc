@@ -82,7 +82,9 @@ void SharedRace::check(uint32_t lane, const RaceWord& seen, uint8_t bytes, bool 
   const bool overlaps = (seen.written_bytes & bytes) != 0;
   if (current(seen.write) && overlaps && !same_value) {
     const bool atomic = (seen.write & kAtomicTag) != 0;
-    const bool own = (seen.writers >> warp_.index & 1) != 0;
+    const uint32_t own_bit = uint32_t{1} << warp_.index;
+    // Each atomic is a write of its own, also beside one of this warp.
+    const bool own = (seen.writers & own_bit) != 0 && (!atomic || (seen.writers & ~own_bit) == 0);
     // Loops that compare and swap begin with a plain read.
     const bool demoted = atomic && (access_ == Access::Atomic ||
                                     (access_ == Access::Load && compares(seen.write_site)));
@@ -118,7 +120,8 @@ void SharedRace::write(uint32_t lane, RaceWord& seen, uint8_t bytes, bool same_v
                      seen.syncs == warp_.syncs && (seen.writers >> warp_.index & 1) != 0;
   seen.lanes = again || (same_value && current(seen.write)) ? seen.lanes | bit : bit;
   if (!current(seen.write)) seen.writers = 0, seen.written_bytes = 0;
-  if (!same_value) seen.writers = 0;
+  const bool joins = flag != 0 && current(seen.write) && (seen.write & kAtomicTag) != 0;
+  if (!same_value && !joins) seen.writers = 0;
   seen.writers |= uint32_t{1} << warp_.index;
   const bool several = (seen.writers & (seen.writers - 1)) != 0;
   seen.write = several ? epoch_ << kWarpBits | kMany | flag : self_ | flag;

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "common/base/limits.h"
+#include "runtime/emulator/machine/places.h"
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/warp.h"
 
@@ -124,20 +125,29 @@ const ptx::Instruction& instruction_of(Warp& warp, const Ins& ins) {
   return ins.origin < body.size() ? body[ins.origin] : kNothing;
 }
 
+/// Copies name no type: 0.
 uint32_t element_bytes(const ptx::Instruction& instruction) {
   for (const std::string& modifier : instruction.modifiers)
     if (const auto type = ptx::type_from_name(modifier)) return std::max(1u, ptx::byte_size(*type));
-  return 1;
+  return 0;
+}
+
+std::string element_text(uint64_t offset, uint32_t element) {
+  return element == 0 ? "" : fmt::format(" (element {})", offset / element);
 }
 
 std::string shared_place(const Warp& warp, uint64_t offset, uint32_t element) {
   const Code& entry = *warp.launch->entry;
   for (const SharedVariable& variable : entry.shared)
     if (offset >= variable.offset && offset - variable.offset < variable.bytes)
-      return fmt::format("offset {} ('{}'[{}])", offset, short_name(variable.name),
-                         (offset - variable.offset) / element);
+      return element == 0 ? fmt::format("offset {} (byte {} of '{}')", offset,
+                                        offset - variable.offset, short_name(variable.name))
+                          : fmt::format("offset {} ('{}'[{}])", offset, short_name(variable.name),
+                                        (offset - variable.offset) / element);
   if (offset < entry.dynamic_offset || offset >= warp.launch->shared_bytes)
     return fmt::format("offset {}", offset);
+  if (element == 0)
+    return fmt::format("offset {} (dynamic, byte {})", offset, offset - entry.dynamic_offset);
   return fmt::format("offset {} (dynamic, element {})", offset,
                      (offset - entry.dynamic_offset) / element);
 }

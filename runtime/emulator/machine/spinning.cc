@@ -169,13 +169,14 @@ bool Watch::changed_nothing(const Ins* first, const Ins* end) {
   const auto lead = static_cast<uint32_t>(std::countr_zero(warp_.mask));
   for (const Ins* ins = first; ins != end; ++ins) {
     const Instruction& in = instruction_of(warp_, *ins);
-    if (in.family == "atom") {
+    const bool accesses = ins->cache != 0;  // Else a step that prepares operands.
+    if (in.family == "atom" && accesses) {
       if (overwritten(warp_, ins + 1, end, ins->dst) ||
           overwritten(warp_, ins + 1, end, ins->src[0]) || !left_alone(warp_, *ins))
         return false;
-    } else if (in.family == "st") {
+    } else if (in.family == "st" && accesses) {
       if (!is_private(*ins, address_in(warp_, *ins, lead))) return false;
-    } else if (!only_computes(in)) {
+    } else if (in.family != "atom" && in.family != "st" && !only_computes(in)) {
       return false;
     }
     note_read(*ins, in);
@@ -184,12 +185,18 @@ bool Watch::changed_nothing(const Ins* first, const Ins* end) {
 }
 
 void Watch::note_read(const Ins& ins, const Instruction& in) {
-  const bool loads = in.family == "ld" && ins.count != 0 && ins.cache != 0;
-  if (!loads && in.family != "atom" && in.family != "mbarrier") return;
+  const bool loads = in.family == "ld" && ins.count != 0;
+  if ((!loads && in.family != "atom" && in.family != "mbarrier") ||
+      (ins.cache == 0 && in.family != "mbarrier"))
+    return;
   const auto lane = static_cast<uint32_t>(std::countr_zero(warp_.mask));
   const uint64_t address = address_in(warp_, ins, lane);
   if (is_private(ins, address)) return;
-  look_ = {&in, address, 0, element_bytes(in), is_shared(ins, address)};
+  if (in.family == "mbarrier" &&
+      mbarrier_state(*warp_.block, static_cast<uint32_t>(address & ~kWindowMask)) !=
+          MbarrierState::Valid)
+    return;
+  look_ = {&in, address, 0, std::max(1u, element_bytes(in)), is_shared(ins, address)};
   if (in.family == "mbarrier") {
     look_.shared = true;
     look_.address &= ~kWindowMask;
@@ -205,8 +212,6 @@ std::string Watch::text() const {
   if (look_.at == nullptr) return "";
   const uint64_t offset = look_.address & ~kWindowMask;
   if (look_.at->family == "mbarrier") {
-    if (mbarrier_state(*warp_.block, static_cast<uint32_t>(offset)) != MbarrierState::Valid)
-      return "waits for an mbarrier";
     const Mbarrier state = read_mbarrier(*warp_.block, static_cast<uint32_t>(offset));
     return fmt::format(
         "waits for the mbarrier at shared memory {}, whose phase {} still needs {} "

@@ -72,7 +72,11 @@ std::string WrapSearch::arithmetic(const Instruction& in, Extension extension, u
   const size_t count = in.family == "mad" ? 3 : 2;
   if (in.operands.size() != count + 1) return "";
   int64_t s[3] = {}, u[3] = {};
+  bool subtracts = false;  // Compilers write i - 1 as i + -1.
   for (size_t i = 0; i < count; ++i) {
+    const Operand& operand = in.operands[i + 1];
+    subtracts = subtracts ||
+                (operand.kind == Operand::Kind::Integer && static_cast<int64_t>(operand.bits) < 0);
     const auto value = bits(in.operands[i + 1]);
     if (!value) return "";
     s[i] = static_cast<int32_t>(static_cast<uint32_t>(*value));
@@ -89,19 +93,20 @@ std::string WrapSearch::arithmetic(const Instruction& in, Extension extension, u
   const auto low = static_cast<uint32_t>(*result);
   // The operands must still be those of the time.
   if (static_cast<uint32_t>(exact(s)) != low) return "";
-  const bool fits =
-      signed_result ? exact(s) == static_cast<int32_t>(low) : exact(s) == low || exact(u) == low;
+  const bool fits = signed_result ? exact(s) == static_cast<int32_t>(low)
+                                  : exact(s) == low || (!subtracts && exact(u) == low);
   if (fits) return sources(in, extension, depth);
-  const int64_t* shown = signed_result ? s : u;
+  const int64_t* shown = signed_result || subtracts ? s : u;
   const char* sign = in.family == "add"   ? "+"
                      : in.family == "sub" ? "-"
                      : in.family == "shl" ? "<<"
                                           : "*";
   std::string text = fmt::format("{} {} {}", shown[0], sign, shown[1]);
   if (in.family == "mad") text += fmt::format(" + {}", shown[2]);
-  return fmt::format(
-      "; the index wrapped around: {} does not fit {} 32 bits in {}; compute it in 64 bits", text,
-      signed_result ? "signed" : "unsigned", describe(warp_.launch->program->module, in));
+  return fmt::format("; the index wrapped around: {} does not fit {} 32 bits in {}; {}", text,
+                     signed_result ? "signed" : "unsigned",
+                     describe(warp_.launch->program->module, in),
+                     subtracts && !signed_result ? "check it before" : "compute it in 64 bits");
 }
 
 std::string WrapSearch::visit(const Operand& operand, Extension extension, uint32_t depth) {

@@ -127,8 +127,8 @@ enum class MbarrierKind : uint8_t { Init, Inval, Arrive, ExpectTx, CompleteTx };
 inline constexpr uint32_t kDrop = 1, kNoComplete = 2, kArriveExpect = 4;
 /// Ins::aux of its waits.
 inline constexpr uint32_t kByParity = 1, kMayBlock = 2;
-/// Ins::flags of cp.async.bulk.
-inline constexpr uint8_t kBulkToShared = 1, kBulkFromShared = 2, kBulkMulticast = 4;
+/// Ins::flags of cp.async.bulk, beside those of loads and stores.
+inline constexpr uint8_t kBulkToShared = 8, kBulkFromShared = 16, kBulkMulticast = 32;
 inline constexpr uint8_t kSub = 1, kCarryIn = 2, kCarryOut = 4;
 
 }  // namespace gpuemu::emulator::steps

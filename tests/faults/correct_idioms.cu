@@ -1,0 +1,246 @@
+// Correct kernels of the kinds whose faults idioms.cu and pipelines.cu have.
+#include <cooperative_groups.h>
+#include <cuda_fp16.h>
+#include <cuda_pipeline.h>
+#include <mma.h>
+
+namespace cg = cooperative_groups;
+using namespace nvcuda;
+
+// run: tile_with_halo grid=4 block=16,8 args=buf:x:2048,zero:y:2048,i32:64
+extern "C" __global__ void tile_with_halo(const float* x, float* y, int pitch) {
+  __shared__ float tile[10][18];
+  const int column = blockIdx.x * 16 + threadIdx.x;
+  for (int row = threadIdx.y; row < 10; row += 8)
+    for (int at = threadIdx.x; at < 18; at += 16) {
+      const int from = blockIdx.x * 16 + at - 1, line = row - 1;
+      tile[row][at] = from >= 0 && from < pitch && line >= 0 && line < 8 ? x[line * pitch + from] : 0.0f;
+    }
+  __syncthreads();
+  y[threadIdx.y * pitch + column] = tile[threadIdx.y][threadIdx.x + 1] + tile[threadIdx.y + 2][threadIdx.x + 1] +
+                                    tile[threadIdx.y + 1][threadIdx.x] + tile[threadIdx.y + 1][threadIdx.x + 2];
+}
+
+// run: carved grid=2 block=96 shared=1152 args=buf:x:768,zero:y:768
+extern "C" __global__ void carved(const float* x, float* y) {
+  extern __shared__ __align__(16) unsigned char room[];
+  double* const wide = reinterpret_cast<double*>(room);
+  unsigned short* const narrow = reinterpret_cast<unsigned short*>(wide + 96);
+  unsigned char* const flags = reinterpret_cast<unsigned char*>(narrow + 96);
+  const int i = blockIdx.x * 96 + threadIdx.x;
+  wide[threadIdx.x] = x[i];
+  narrow[threadIdx.x] = static_cast<unsigned short>(threadIdx.x);
+  flags[threadIdx.x] = threadIdx.x & 1;
+  __syncthreads();
+  const int other = 95 - threadIdx.x;
+  y[i] = static_cast<float>(wide[other]) + narrow[other] + flags[other];
+}
+
+// run: union_in_turns grid=1 block=128 args=buf:x:512,zero:y:512
+extern "C" __global__ void union_in_turns(const int* x, int* y) {
+  __shared__ union {
+    int keys[128];
+    struct {
+      int sums[4];
+      int total;
+    } reduced;
+  } room;
+  room.keys[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  int v = room.keys[threadIdx.x ^ 127];
+  __syncthreads();
+  const int sum = __reduce_add_sync(0xffffffffu, v);
+  if (threadIdx.x % 32 == 0) room.reduced.sums[threadIdx.x / 32] = sum;
+  __syncthreads();
+  if (threadIdx.x == 0) room.reduced.total = room.reduced.sums[0] + room.reduced.sums[1] + room.reduced.sums[2] + room.reduced.sums[3];
+  __syncthreads();
+  y[threadIdx.x] = v + room.reduced.total;
+}
+
+// run: halves_with_a_tail grid=1 block=32 args=one:x:94,zero:y:94,i32:47
+extern "C" __global__ void halves_with_a_tail(const __half* x, __half* y, int n) {
+  const int pair = threadIdx.x;
+  if (2 * pair + 1 < n) {
+    reinterpret_cast<__half2*>(y)[pair] = __hadd2(reinterpret_cast<const __half2*>(x)[pair], __float2half2_rn(1.0f));
+  } else if (2 * pair < n) {
+    y[2 * pair] = __hadd(x[2 * pair], __float2half(1.0f));
+  }
+}
+
+struct Mixed {
+  char tag;
+  short small;
+  double wide;
+  int last;
+};
+// run: structures_move grid=1 block=64 args=raw:between:1536,zero:y:1536
+extern "C" __global__ void structures_move(Mixed* between, Mixed* y) {
+  __shared__ Mixed staged[64];
+  Mixed one;
+  one.tag = 'a';
+  one.small = static_cast<short>(threadIdx.x);
+  one.wide = 0.5 * threadIdx.x;
+  one.last = -1;
+  staged[threadIdx.x] = one;
+  __syncthreads();
+  between[threadIdx.x] = staged[63 - threadIdx.x];
+  __syncthreads();
+  y[threadIdx.x] = between[threadIdx.x ^ 32];
+}
+
+// run: masks_that_fit grid=1 block=64 args=buf:x:256,zero:y:256
+extern "C" __global__ void masks_that_fit(const int* x, int* y) {
+  const int v = x[threadIdx.x];
+  const unsigned odd = __ballot_sync(0xffffffffu, v & 1);
+  int out = 0;
+  if (v & 1) {
+    out = __shfl_sync(odd, v, __ffs(odd) - 1);
+    out += __reduce_max_sync(odd, v);
+    __syncwarp(odd);
+  } else {
+    out = __popc(__match_any_sync(~odd, v / 4));
+  }
+  y[threadIdx.x] = out;
+}
+
+// run: warps_leave_early grid=1 block=128 args=buf:x:512,zero:y:512,i32:70
+extern "C" __global__ void warps_leave_early(const float* x, float* y, int n) {
+  __shared__ float tile[128];
+  const int whole = (n + 31) / 32 * 32;
+  if (threadIdx.x >= whole) return;
+  tile[threadIdx.x] = threadIdx.x < n ? x[threadIdx.x] : 0.0f;
+  __syncthreads();
+  if (threadIdx.x < n) y[threadIdx.x] = tile[n - 1 - threadIdx.x];
+}
+
+// run: three_stages grid=2 block=64 args=buf:x:8192,zero:y:512
+extern "C" __global__ void three_stages(const float* x, float* y) {
+  constexpr int kStages = 3, kTiles = 16;
+  __shared__ __align__(16) float stage[kStages][64];
+  const float* const from = x + blockIdx.x * 1024;
+  for (int tile = 0; tile < kStages - 1; ++tile) {
+    if (threadIdx.x < 16) __pipeline_memcpy_async(&stage[tile][4 * threadIdx.x], from + tile * 64 + 4 * threadIdx.x, 16);
+    __pipeline_commit();
+  }
+  float sum = 0.0f;
+  for (int tile = 0; tile < kTiles; ++tile) {
+    __pipeline_wait_prior(kStages - 2);
+    __syncthreads();
+    const int next = tile + kStages - 1;
+    if (next < kTiles && threadIdx.x < 16)
+      __pipeline_memcpy_async(&stage[next % kStages][4 * threadIdx.x], from + next * 64 + 4 * threadIdx.x, 16);
+    __pipeline_commit();
+    sum += stage[tile % kStages][63 - threadIdx.x];
+  }
+  y[blockIdx.x * 64 + threadIdx.x] = sum;
+}
+
+// run: tail_never_read grid=1 block=64 args=raw:x:256,zero:y:256,i32:40
+extern "C" __global__ void tail_never_read(float* x, float* y, int n) {
+  __shared__ __align__(16) float tile[64];
+  if (threadIdx.x < n) x[threadIdx.x] = threadIdx.x;
+  __syncthreads();
+  if (threadIdx.x < 16) __pipeline_memcpy_async(&tile[4 * threadIdx.x], x + 4 * threadIdx.x, 16);
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  const float v = tile[threadIdx.x];
+  y[threadIdx.x] = threadIdx.x < n ? v : 0.0f;
+}
+
+// run: tensor_tiles grid=2 block=64 args=one:a:1024,one:b:512,zero:c:2048
+extern "C" __global__ void tensor_tiles(const __half* a, const __half* b, float* c) {
+  __shared__ __align__(32) __half left[2][256];
+  __shared__ __align__(32) float out[2][256];
+  const int warp = threadIdx.x / 32;
+  for (int i = threadIdx.x; i < 512; i += 64) left[i / 256][i % 256] = __hadd(a[i], __float2half(0.5f * (i % 3)));
+  __syncthreads();
+  wmma::fragment<wmma::matrix_a, 16, 16, 16, __half, wmma::row_major> x;
+  wmma::fragment<wmma::matrix_b, 16, 16, 16, __half, wmma::col_major> y;
+  wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum;
+  wmma::load_matrix_sync(x, left[1 - warp], 16);
+  wmma::load_matrix_sync(y, b, 16);
+  wmma::fill_fragment(sum, 0.0f);
+  wmma::mma_sync(sum, x, y, sum);
+  wmma::store_matrix_sync(out[warp], sum, 16, wmma::mem_row_major);
+  __syncthreads();
+  for (int i = threadIdx.x; i < 256; i += 64) c[blockIdx.x * 256 + i] = out[0][i] + out[1][i];
+}
+
+// run: tickets grid=12 block=64 args=zero:next:4,zero:serving:4,zero:total:4
+extern "C" __global__ void tickets(unsigned* next, volatile unsigned* serving, unsigned* total) {
+  if (threadIdx.x == 0) {
+    const unsigned mine = atomicAdd(next, 1u);
+    while (*serving != mine) __nanosleep(20);
+    __threadfence();
+    *total += mine;
+    __threadfence();
+    *serving = mine + 1;
+  }
+  __syncthreads();
+}
+
+// run: look_back grid=24 block=32 args=buf:x:3072,zero:y:3072,zero:state:192,zero:order:4
+extern "C" __global__ void look_back(const int* x, int* y, unsigned long long* state, unsigned* order) {
+  __shared__ unsigned tile;
+  if (threadIdx.x == 0) tile = atomicAdd(order, 1u);
+  __syncthreads();
+  int sum = x[tile * 32 + threadIdx.x];
+  for (int step = 1; step < 32; step *= 2) {
+    const int before = __shfl_up_sync(0xffffffffu, sum, step);
+    if (threadIdx.x >= step) sum += before;
+  }
+  const int all = __shfl_sync(0xffffffffu, sum, 31);
+  __shared__ int base;
+  if (threadIdx.x == 0) {
+    volatile unsigned long long* const of = state;
+    of[tile] = 1ull << 32 | static_cast<unsigned>(all);  // The tile's own sum is there.
+    int before = 0;
+    for (int at = static_cast<int>(tile) - 1; at >= 0; --at) {
+      unsigned long long seen;
+      do seen = of[at];
+      while (seen >> 32 == 0);
+      before += static_cast<int>(seen);
+      if (seen >> 32 == 2) break;
+    }
+    of[tile] = 2ull << 32 | static_cast<unsigned>(before + all);
+    base = before;
+  }
+  __syncthreads();
+  y[tile * 32 + threadIdx.x] = base + sum;
+}
+
+// run: all_meet grid=10 block=64 args=buf:x:2560,zero:y:2560,zero:arrived:4
+extern "C" __global__ void all_meet(const int* x, int* y, unsigned* arrived) {
+  y[blockIdx.x * 64 + threadIdx.x] = x[blockIdx.x * 64 + threadIdx.x] + 1;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    atomicAdd(arrived, 1u);
+    while (atomicAdd(arrived, 0u) < gridDim.x) {
+    }
+    __threadfence();
+  }
+  __syncthreads();
+  const int other = (blockIdx.x + 1) % gridDim.x * 64 + threadIdx.x;
+  volatile int* const seen = y + other;
+  if (*seen == -5) y[0] = 0;
+}
+
+// run: producer_and_consumer grid=1 block=64 args=buf:x:1024,zero:y:1024
+extern "C" __global__ void producer_and_consumer(const int* x, int* y) {
+  __shared__ int slot[2][32];
+  const int lane = threadIdx.x % 32;
+  for (int round = 0; round < 8; ++round) {
+    const int full = 1 + (round & 1), empty = 3 + (round & 1);
+    if (threadIdx.x < 32) {
+      if (round >= 2) asm volatile("barrier.sync %0, 64;" ::"r"(empty) : "memory");
+      slot[round & 1][lane] = x[round * 32 + lane];
+      asm volatile("barrier.arrive %0, 64;" ::"r"(full) : "memory");
+    } else {
+      asm volatile("barrier.sync %0, 64;" ::"r"(full) : "memory");
+      y[round * 32 + lane] = slot[round & 1][31 - lane];
+      if (round < 6) asm volatile("barrier.arrive %0, 64;" ::"r"(empty) : "memory");
+    }
+  }
+}
