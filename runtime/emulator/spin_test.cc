@@ -181,6 +181,14 @@ TEST(Spin, ATicketLockIsNone) {
   expect_clean(outcome);
   EXPECT_EQ(outcome.flags[2], 1600u);
 }
+TEST(Spin, ALoopThatWaitsForNothingIsATimeOut) {
+  const Outcome outcome =
+      run(" .local .b32 go; mov.u32 %r8, 1; st.volatile.local.u32 [go], %r8;\n"
+          "W: ld.volatile.local.u32 %r9, [go]; setp.ne.u32 %p1, %r9, 0; @%p1 bra W;",
+          {1, 1, 1}, 32, 200);
+  ASSERT_EQ(outcome.report.findings.size(), 1u);
+  EXPECT_EQ(outcome.report.findings[0].kind, "timeout");
+}
 TEST(Spin, ATimeOutSaysWhatTheThreadsRead) {
   // The clock makes every round another one: nobody can tell whether it ends.
   const Outcome outcome = run(R"(

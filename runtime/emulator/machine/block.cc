@@ -98,9 +98,9 @@ void Block::settle(Warp& warp) {
 bool Block::spins() {
   for (Warp& warp : warps) {
     if (warp.state != WarpState::Running) continue;
-    const bool repeats = all_paths_repeat(warp);
+    const bool waits = all_paths_wait(warp);
     settle(warp);
-    if (!repeats) return false;
+    if (!waits) return false;
   }
   return true;
 }

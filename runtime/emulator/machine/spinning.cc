@@ -256,9 +256,10 @@ Spin Watch::run() {
 
 Spin watch(Warp& warp) { return Watch(warp).run(); }
 
-bool all_paths_repeat(Warp& warp) {
+bool all_paths_wait(Warp& warp) {
   for (size_t turn = 0; turn <= warp.parked.size() + 1; ++turn) {
-    if (!watch(warp).repeats) return false;
+    const Spin spin = watch(warp);
+    if (!spin.repeats || spin.read == nullptr) return false;
     warp.yield();
   }
   return true;

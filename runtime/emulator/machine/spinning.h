@@ -18,7 +18,8 @@ struct Spin {
 
 /// Runs the path until it repeats itself, changes something or was watched for long enough.
 Spin watch(Warp& warp);
-/// The same for all paths of the warp: whether each repeats itself.
-bool all_paths_repeat(Warp& warp);
+/// The same for all paths of the warp: whether each repeats itself and reads what others may
+/// change.
+bool all_paths_wait(Warp& warp);
 
 }  // namespace gpuemu::emulator
