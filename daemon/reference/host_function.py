@@ -194,6 +194,16 @@ def run_function(module, request):
     return {"outputs": outputs, "scales": scales, "function_form": True}
 
 
+def raised(path, failure, printed):
+    """What a script raised, in one line with its own line; then what it printed and its frames, without ours."""
+    frames = [frame for frame in traceback.extract_tb(failure.__traceback__) if not os.path.basename(frame.filename).startswith("host_")]
+    told = "".join(traceback.format_exception_only(type(failure), failure)).strip()
+    own = [frame.lineno for frame in frames if frame.filename == path]
+    place = f" (line {own[-1]})" if own else ""
+    trace = "".join(traceback.format_list(frames[-8:])) if len(frames) > 1 else ""
+    return with_output(f"{path} raised {told}{place}", printed, trace)
+
+
 def try_function(request):
     """The reply, or None when the script must run as a process."""
     path, printed = request["script"], Tail()
@@ -210,9 +220,7 @@ def try_function(request):
         raise script_error(with_output(f"{path} called sys.exit({end.code!r}) in the function form",
                                        printed.text()))
     except BaseException as failure:
-        trace = "".join(traceback.format_exception(failure, limit=-8))
-        kind = type(failure).__name__
-        raise script_error(with_output(f"{path} raised {kind}", printed.text(), trace))
+        raise script_error(raised(path, failure, printed.text()))
     finally:
         sys.stdout, sys.stderr = before[:2]
         sys.path[:] = before[2]

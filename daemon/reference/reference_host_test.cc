@@ -144,9 +144,10 @@ TEST_F(ReferenceTest, AnExceptionCarriesScriptLineAndWhatWasPrinted) {
   const Error why =
       failure_of("import sys\ndef reference(x):\n  print('hint')\n  return x.no_such\n");
   EXPECT_EQ(why.code, ErrorCode::Compile);
-  for (const char* part : {".py raised AttributeError", "hint", "line 4", "no_such"}) {
+  for (const char* part : {".py raised AttributeError: ", "(line 4)\n", "hint", "no_such"}) {
     EXPECT_NE(why.message.find(part), std::string::npos) << part << " in " << why.message;
   }
+  EXPECT_EQ(why.message.find("host_function"), std::string::npos) << why.message;
 }
 
 TEST_F(ReferenceTest, InputsCannotBeModified) {
