@@ -76,6 +76,7 @@ void add_commands(CLI::App& app, Session& session) {
   add_reproduce(app, session);
   add_minimize(app, session);
   add_lint(app, session);
+  add_artifacts(app, session);
   add_baseline(app, session);
   add_diff(app, session);
   add_config(app, session);

@@ -160,6 +160,7 @@ void add_baseline(CLI::App& app, Session& session) {
   // Existing tools save with `baseline TAG`.
   command->require_subcommand(0, 1);
   command->add_option("TAG", options->bare, "The same as `save TAG`")->type_name(" ");
+  command->add_option("--tag", options->bare, "The same")->group("");
   command->callback([command, options, &session] {
     if (!command->get_subcommands().empty()) return;
     std::swap(options->tag, options->bare);

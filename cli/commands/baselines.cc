@@ -23,10 +23,7 @@ std::optional<LintResultsReply> inspect(const InspectRequest& request, Session& 
   if (const auto* failure = std::get_if<ErrorReply>(&result->reply)) {
     return session.fail(*failure), std::nullopt;
   }
-  if (result->interrupted) {
-    session.exit_code = ExitCode::Interrupted;
-    return std::nullopt;
-  }
+  if (result->interrupted) session.exit_code = ExitCode::Interrupted;
   return std::get<LintResultsReply>(result->reply);
 }
 
@@ -35,7 +32,7 @@ bool measure_project(const Config& config, Session& session) {
   InspectRequest request;
   request.stream = true;
   const auto reply = inspect(request, session);
-  if (!reply) return false;
+  if (!reply || session.exit_code == ExitCode::Interrupted) return false;
   for (const LintResult& result : reply->results) {
     if (result.error.empty()) continue;
     session.fail(error(ErrorCode::Compile, "{}: {}", result.kernel_name, result.error));

@@ -9,6 +9,7 @@
 namespace gpuemu::cli {
 
 /// Asks the daemon to measure kernels or files. Nothing when that failed, which has been told.
+/// After Ctrl-C what was measured until then; the exit code is set.
 std::optional<LintResultsReply> inspect(const InspectRequest& request, Session& session);
 
 /// Measures every kernel of the project, so that what is stored is what the sources are now. False

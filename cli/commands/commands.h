@@ -19,6 +19,7 @@ void add_config(CLI::App& app, Session& session);
 void add_devices(CLI::App& app, Session& session);
 void add_lint(CLI::App& app, Session& session);
 void add_init(CLI::App& app, Session& session);
+void add_artifacts(CLI::App& app, Session& session);
 void add_diff(CLI::App& app, Session& session);
 
 /// The names there are, and the nearest.

@@ -31,6 +31,10 @@ Result<std::string> readable_file(const std::string& name, const std::string& fo
                  "no file {}; lint takes .cu, .ptx, .cubin, .fatbin, object files and libraries",
                  path.string());
   }
+  if (!fs::is_directory(status) && !fs::is_regular_file(status)) {
+    return error(ErrorCode::InvalidArgument, "{} is a device, a pipe or a socket; expected a file",
+                 path.string());
+  }
   if (fs::is_directory(status)) {
     return error(ErrorCode::InvalidArgument,
                  "{} is a folder; name the files in it, as in `gpuemu lint {}`", path.string(),
@@ -75,7 +79,7 @@ void show(const LintResultsReply& reply, const Config& config, const Options& op
           Session& session) {
   for (const std::string& missing : reply.missing_tools) session.err << "note: " << missing << '\n';
   const std::string text = text_of(reply.results, config, session);
-  session.exit_code = verdict_of(reply.results);
+  if (session.exit_code != ExitCode::Interrupted) session.exit_code = verdict_of(reply.results);
   if (options.output.empty()) {
     session.out << text;
   } else if (const Status written = write_file(options.output, text); !written) {

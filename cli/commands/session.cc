@@ -180,6 +180,7 @@ ExitCode Session::fail(const ErrorReply& reply) {
     case WireErrorCode::KernelNotFound:
     case WireErrorCode::NotFound:
     case WireErrorCode::BaselineNotFound:
+    case WireErrorCode::ArtifactNotFound:
       return exit_code = ExitCode::Usage;
     default:
       return exit_code = ExitCode::Broken;

@@ -113,6 +113,15 @@ void print_not_checked(const std::vector<LintResult>& results, std::ostream& out
 
 }  // namespace
 
+void print_metrics(const ArtifactMetrics& metrics, bool details, std::ostream& out) {
+  const std::string name = one_line(metrics.kernel_name);
+  if (metrics.compiled.empty()) out << fmt::format("{}: {}\n", name, numbers_of(metrics));
+  for (const CompiledMetrics& one : metrics.compiled) {
+    out << fmt::format("{} {}: {}\n", name, one.arch, numbers_of(one));
+  }
+  if (details) print_details(metrics, out);
+}
+
 void print_lint(const std::vector<LintResult>& results, bool details, std::ostream& out) {
   size_t good = 0, bad = 0, broken = 0;
   for (const LintResult& result : results) {

@@ -14,6 +14,9 @@ namespace gpuemu::cli {
 /// that could not be made once each, and a summary. `details`: all that was counted as well.
 void print_lint(const std::vector<LintResult>& results, bool details, std::ostream& out);
 
+/// The numbers of one kernel, a line per architecture.
+void print_metrics(const ArtifactMetrics& metrics, bool details, std::ostream& out);
+
 /// SARIF 2.1.0: one result per violation and per kernel that could not be measured. A place is the
 /// kernel's source line where it is known, else its entry in gpuemu.toml, else the file; paths
 /// below `folder` are relative to it. `config` may be null.

@@ -116,10 +116,12 @@ class Measurement {
       entries.emplace_back(lowered == text.lowered.end() ? one.expression : lowered->second, one);
     }
     if (wanted.empty()) {
+      std::set<std::string> all;
       for (const ptx::Function& function : unit->module.functions) {
-        if (function.is_entry && !function.is_extern) {
-          entries.emplace_back(function.name, Wanted{readable_name(function.name)});
-        }
+        if (function.is_entry && !function.is_extern) all.insert(function.name);
+      }
+      for (const auto& [name, shown] : readable_names(all)) {
+        entries.emplace_back(name, Wanted{shown});
       }
     }
     if (entries.empty()) {

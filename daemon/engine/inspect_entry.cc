@@ -190,8 +190,12 @@ Result<std::vector<LintResult>> measure_object(const Config& config, const Kerne
                                                const InspectOptions& options) {
   const Disassembled object = GPUEMU_TRY(disassemble(path));
   std::map<std::string, EntryMeasurement> entries;
-  for (SassKernel& one : kernels_of(object)) {
-    EntryMeasurement& entry = entries[readable_name(one.name)];
+  std::vector<SassKernel> kernels = kernels_of(object);
+  std::set<std::string> all;
+  for (const SassKernel& one : kernels) all.insert(one.name);
+  const auto names = readable_names(all);
+  for (SassKernel& one : kernels) {
+    EntryMeasurement& entry = entries[names.at(one.name)];
     const std::string& arch = one.metrics.arch;
     entry.measured.archs.push_back(arch);
     entry.measured.sass[arch] = std::move(one.mnemonics);
@@ -222,8 +226,8 @@ Result<std::vector<LintResult>> measure_object(const Config& config, const Kerne
     result.metrics.compiled = entry.compiled;
     fill_plain(entry.compiled.front(), result.metrics);
     std::set<std::string> opcodes;
-    for (const auto& [arch, names] : entry.measured.sass)
-      opcodes.insert(names.begin(), names.end());
+    for (const auto& [arch, listed] : entry.measured.sass)
+      opcodes.insert(listed.begin(), listed.end());
     result.metrics.patterns_found.assign(opcodes.begin(), opcodes.end());
     result.timestamp = result.metrics.timestamp = now_seconds();
     judge(config, kernel, entry.measured, result);

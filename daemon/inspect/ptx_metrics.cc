@@ -212,4 +212,14 @@ std::string readable_name(const std::string& entry) {
   return name;
 }
 
+std::map<std::string, std::string> readable_names(const std::set<std::string>& entries) {
+  std::map<std::string, std::string> names;
+  std::map<std::string, size_t> uses;
+  for (const std::string& entry : entries) ++uses[names[entry] = readable_name(entry)];
+  for (auto& [entry, name] : names) {
+    if (uses[name] > 1) name = entry;
+  }
+  return names;
+}
+
 }  // namespace gpuemu

@@ -1,9 +1,9 @@
 // What the parsed PTX of one kernel says about it.
 #pragma once
 
-#include <optional>
+#include <map>
+#include <set>
 #include <string>
-#include <string_view>
 
 #include "common/protocol/artifacts.h"
 #include "runtime/ptx/module.h"
@@ -24,5 +24,8 @@ InstructionSite place_of(const ptx::Module& module, const ptx::Instruction& inst
 /// "softmax<float>" for a mangled name, the name itself where there is nothing to undo. Parameters
 /// and a leading return type are left out.
 std::string readable_name(const std::string& entry);
+/// The same for all entries of one file, where overloads that would read alike keep their own
+/// names.
+std::map<std::string, std::string> readable_names(const std::set<std::string>& entries);
 
 }  // namespace gpuemu

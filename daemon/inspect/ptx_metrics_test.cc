@@ -97,6 +97,13 @@ TEST(ReadableName, UndoesManglingAndLeavesTheRest) {
   EXPECT_EQ(readable_name("_ZN12_GLOBAL__N_15scaleEPf"), "(anonymous namespace)::scale");
 }
 
+TEST(ReadableNames, KeepOverloadsApart) {
+  const auto names = readable_names({"_Z5scalePf", "_Z5scalePd", "_Z4copyPf"});
+  EXPECT_EQ(names.at("_Z5scalePf"), "_Z5scalePf");
+  EXPECT_EQ(names.at("_Z5scalePd"), "_Z5scalePd");
+  EXPECT_EQ(names.at("_Z4copyPf"), "copy");
+}
+
 // --- loops ---------------------------------------------------------------------------------------
 
 struct Shape {

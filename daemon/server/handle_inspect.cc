@@ -1,7 +1,9 @@
 // `gpuemu lint`: measures kernels of the project or files, judges them, keeps the metrics.
 #include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <set>
+#include <thread>
 
 #include "daemon/engine/inspect.h"
 #include "daemon/server/handlers.h"
@@ -26,8 +28,10 @@ Status check(const InspectRequest& request, const Config& config) {
                  request.archs.size(), kFilesMax, kArchsMax);
   }
   for (const std::string& file : request.files) {
-    if (file.starts_with("/")) continue;
-    return error(ErrorCode::InvalidArgument, "'{}' in files, expected an absolute path", file);
+    std::error_code ignored;
+    if (file.starts_with("/") && std::filesystem::is_regular_file(file, ignored)) continue;
+    return error(ErrorCode::InvalidArgument,
+                 "'{}' in files, expected the absolute path of a file that is there", file);
   }
   for (const std::string& arch : request.archs) {
     if (is_architecture(arch)) continue;
@@ -59,6 +63,37 @@ void tell_apart(std::vector<LintResult>& results) {
   }
 }
 
+/// What is measured: kernels of the project, then files.
+struct Subjects {
+  std::vector<const KernelConfig*> kernels;
+  std::vector<std::string> files;
+  size_t size() const { return kernels.size() + files.size(); }
+};
+
+/// Compilers are processes of their own: as many at a time as there are processors.
+std::vector<std::vector<LintResult>> inspect_all(const Config& config, const Subjects& subjects,
+                                                 const InspectOptions& options,
+                                                 JobControl& control) {
+  std::vector<std::vector<LintResult>> results(subjects.size());
+  std::atomic<size_t> next{0};
+  control.total = subjects.size();
+  const auto work = [&] {
+    for (size_t i = next++; i < subjects.size() && !control.cancel; i = next++) {
+      const size_t kernels = subjects.kernels.size();
+      results[i] = i < kernels ? inspect_kernel(config, *subjects.kernels[i], options)
+                               : inspect_file(config, subjects.files[i - kernels], options);
+      ++control.done;
+    }
+  };
+  {
+    const size_t processors = std::max(1U, std::thread::hardware_concurrency());
+    std::vector<std::jthread> helpers;  // They end with this scope.
+    for (size_t i = 1; i < std::min(processors, subjects.size()); ++i) helpers.emplace_back(work);
+    work();
+  }
+  return results;
+}
+
 Reply inspect(const InspectRequest& request, Call& call, JobControl& control) {
   ServerContext& context = call.context;
   const auto current = context.config.current();
@@ -76,25 +111,17 @@ Reply inspect(const InspectRequest& request, Call& call, JobControl& control) {
   options.threads = request.threads;
   options.dynamic_shared_bytes = request.dynamic_shared_bytes;
   options.cache_folder = context.cache_folder;
-  std::vector<const KernelConfig*> kernels;
+  Subjects subjects{{}, request.files};
   for (const KernelConfig& kernel : config.kernels) {
     const bool wanted = request.kernels.empty() ? request.files.empty()
                                                 : std::ranges::find(request.kernels, kernel.name) !=
                                                       request.kernels.end();
-    if (wanted) kernels.push_back(&kernel);
+    if (wanted) subjects.kernels.push_back(&kernel);
   }
-  control.total = kernels.size() + request.files.size();
   LintResultsReply reply;
   reply.missing_tools = missing_machine_code_tools();
-  const auto take = [&](std::vector<LintResult> results) {
+  for (std::vector<LintResult>& results : inspect_all(config, subjects, options, control)) {
     for (LintResult& one : results) reply.results.push_back(std::move(one));
-    ++control.done;
-  };
-  for (const KernelConfig* kernel : kernels) {
-    if (!control.cancel) take(inspect_kernel(config, *kernel, options));
-  }
-  for (const std::string& file : request.files) {
-    if (!control.cancel) take(inspect_file(config, file, options));
   }
   tell_apart(reply.results);
   for (const LintResult& one : reply.results) {

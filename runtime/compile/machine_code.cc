@@ -18,10 +18,12 @@ using compile::Toolkit;
 constexpr const char* kNoPtxas =
     "ptxas was not found, so physical registers, spills and occupancy are not known; install a "
     "CUDA "
-    "13 toolkit or run scripts/setup.sh, and set CUDA_HOME when it lies elsewhere";
+    "13 toolkit or run scripts/setup.sh, and set CUDA_HOME when it lies elsewhere; then restart "
+    "the daemon";
 constexpr const char* kNoCuobjdump =
     "cuobjdump and nvdisasm were not found, so machine code is not read; `pip install "
-    "nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm` and set CUDA_HOME to the site-packages folder";
+    "nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm` and set CUDA_HOME to the site-packages folder; "
+    "then restart the daemon";
 
 /// ptxas of a text for another architecture: nothing is wrong with the text.
 bool is_other_arch(std::string_view log) {

@@ -146,6 +146,49 @@ def test_machine_code_is_read_from_objects_and_truncated_ones_are_refused(gpuemu
     assert run.returncode == 3 and "cut.cubin has no machine code that cuobjdump can read" in run.stdout
 
 
+@needs_ptxas
+@needs_cuobjdump
+def test_numbers_of_ptxas_and_of_the_finished_code_agree(gpuemu):
+    """ptxas -v on the way in, cuobjdump --dump-resource-usage on the way out."""
+    for arch in ("sm_80", "sm_90"):
+        (gpuemu.project / "wide.ptx").write_text(WIDE)
+        subprocess.run([PTXAS, f"-arch={arch}", "-o", "wide.cubin", "wide.ptx"], cwd=gpuemu.project, check=True)
+        [text] = results(gpuemu.run("lint", "wide.ptx", "--arch", arch, "--format", "json"))
+        [code] = results(gpuemu.run("lint", "wide.cubin", "--format", "json"))
+        text, code = text["metrics"]["compiled"][0], code["metrics"]["compiled"][0]
+        for name in ("arch", "registers", "stack_bytes", "shared_bytes", "sass_instructions", "sass_classes"):
+            assert text[name] == code[name], (arch, name)
+
+
+def test_what_was_measured_is_kept(new_home):
+    home = project(new_home)
+    assert home.run("artifacts").stdout.startswith("no metrics are stored")
+    assert home.run("lint").returncode == 0
+    assert home.run("artifacts").stdout.startswith("scale")
+    shown = json.loads(home.run("artifacts", "-k", "scale", "--format", "json").stdout)
+    assert shown["type"] == "ArtifactMetricsResult" and shown["ptx"]["entry"] == "scale"
+    unknown = home.run("artifacts", "--kernel", "nine")
+    assert unknown.returncode == 2 and "'nine'" in unknown.stderr
+
+
+def test_overloads_of_one_name_keep_their_numbers_apart(new_home):
+    two = PTX.replace("scale(", "_Z5scalePf(") + "\n" + WIDE[WIDE.index(".visible"):].replace("scale(", "_Z5scalePd(").replace("DONE", "END")
+    found = results(new_home({"k.ptx": two}).run("lint", "k.ptx", "--format", "json"))
+    counted = {one["kernel_name"]: one["metrics"]["ptx"]["instructions"] for one in found}
+    assert set(counted) == {"_Z5scalePf", "_Z5scalePd"} and counted["_Z5scalePd"] > counted["_Z5scalePf"]
+
+
+def test_a_pipe_is_refused_and_not_waited_for(new_home):
+    home = new_home({})
+    os.mkfifo(home.project / "pipe.ptx")
+    run = home.run("lint", "pipe.ptx", timeout=30)
+    assert run.returncode == 2 and "pipe" in run.stderr
+    home.start()
+    reply = home.ask("Inspect", files=[str(home.project / "pipe.ptx")])
+    assert reply["code"] == "InvalidRequest" and "pipe.ptx" in reply["message"]
+    assert home.ask("Inspect", files=["relative.ptx"])["code"] == "InvalidRequest"
+
+
 def test_without_the_tools_each_is_named_once_and_nothing_is_claimed(new_home, tmp_path):
     """A machine that has neither: the search finds only what this folder holds."""
     home = project(new_home)

@@ -1,0 +1,35 @@
+// `gpuemu artifacts`: the metrics that the last lint of each kernel has stored.
+#include <ostream>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/options.h"
+#include "cli/report/lint.h"
+
+namespace gpuemu::cli {
+namespace {
+
+void run(const std::string& kernel, Session& session) {
+  const auto reply = kernel.empty() ? session.answer(ListArtifactsRequest{})
+                                    : session.answer(GetArtifactRequest{kernel});
+  if (!reply || session.json()) return;
+  std::vector<ArtifactMetrics> all;
+  if (const auto* one = std::get_if<ArtifactMetricsResultReply>(&*reply)) {
+    all.push_back(one->metrics);
+  } else {
+    all = std::get<ArtifactListReply>(*reply).artifacts;
+  }
+  for (const ArtifactMetrics& one : all) print_metrics(one, session.verbose, session.out);
+  if (all.empty()) session.out << "no metrics are stored; `gpuemu lint` measures\n";
+}
+
+}  // namespace
+
+void add_artifacts(CLI::App& app, Session& session) {
+  auto kernel = std::make_shared<std::string>();
+  CLI::App* command = app.add_subcommand("artifacts", "Show the metrics of the last lint");
+  command->add_option("-k,--kernel", *kernel, "Only of this kernel")->type_name("NAME");
+  add_format(*command, session);
+  command->callback([kernel, &session] { run(*kernel, session); });
+}
+
+}  // namespace gpuemu::cli
