@@ -122,7 +122,10 @@ void add_lint(CLI::App& app, Session& session) {
                    "(default: the kernels of gpuemu.toml)")
       ->type_name(" ");
   command->add_option("-p,--ptx", options->files, "The same")->group("");
-  command->add_option("-k,--kernel", options->kernels, "Only this kernel of gpuemu.toml")
+  command
+      ->add_option(
+          "-k,--kernel", options->kernels,
+          "Only this kernel of gpuemu.toml;\nwith FILES: they are this kernel, its limits hold")
       ->type_name("NAME")
       ->allow_extra_args(false);
   command

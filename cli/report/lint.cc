@@ -8,10 +8,15 @@
 namespace gpuemu::cli {
 namespace {
 
-std::string numbers_of(const CompiledMetrics& one) {
-  std::string text =
-      fmt::format("{} registers, {} bytes spilled, {} stack, {} shared", one.registers,
-                  one.spill_store_bytes + one.spill_load_bytes, one.stack_bytes, one.shared_bytes);
+/// Machine code alone does not tell spills.
+bool knows_spills(const ArtifactMetrics& metrics) { return metrics.source != ArtifactSource::Sass; }
+
+std::string numbers_of(const CompiledMetrics& one, bool with_spills) {
+  std::string text = fmt::format("{} registers", one.registers);
+  if (with_spills) {
+    text += fmt::format(", {} bytes spilled", one.spill_store_bytes + one.spill_load_bytes);
+  }
+  text += fmt::format(", {} stack, {} shared", one.stack_bytes, one.shared_bytes);
   if (one.occupancy) {
     text += fmt::format(", occupancy {:.2f} at {} threads", one.occupancy->fraction,
                         one.occupancy->threads);
@@ -87,7 +92,8 @@ void print_kernel(const LintResult& result, bool details, std::ostream& out) {
                        measured ? numbers_of(result.metrics) : "not measured");
   }
   for (const CompiledMetrics& one : result.metrics.compiled) {
-    out << fmt::format("[{}] {} {}: {}\n", verdict, name, one.arch, numbers_of(one));
+    out << fmt::format("[{}] {} {}: {}\n", verdict, name, one.arch,
+                       numbers_of(one, knows_spills(result.metrics)));
   }
   for (const LintViolation& violation : result.violations) {
     out << fmt::format("    {}: {}", name_of(violation.kind), one_line(violation.message));
@@ -117,7 +123,7 @@ void print_metrics(const ArtifactMetrics& metrics, bool details, std::ostream& o
   const std::string name = one_line(metrics.kernel_name);
   if (metrics.compiled.empty()) out << fmt::format("{}: {}\n", name, numbers_of(metrics));
   for (const CompiledMetrics& one : metrics.compiled) {
-    out << fmt::format("{} {}: {}\n", name, one.arch, numbers_of(one));
+    out << fmt::format("{} {}: {}\n", name, one.arch, numbers_of(one, knows_spills(metrics)));
   }
   if (details) print_details(metrics, out);
 }

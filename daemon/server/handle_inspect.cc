@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -38,7 +39,13 @@ Status check(const InspectRequest& request, const Config& config) {
     return error(ErrorCode::InvalidArgument,
                  "'{}' is no architecture; write sm_75, sm_80, sm_90 and the like", arch);
   }
+  if (!request.files.empty() && request.kernels.size() > 1) {
+    return error(ErrorCode::InvalidArgument,
+                 "{} kernels for files, expected one: the kernel whose limits hold for them",
+                 request.kernels.size());
+  }
   for (const std::string& name : request.kernels) {
+    if (!request.files.empty()) break;
     if (config.find_kernel(name) != nullptr) continue;
     std::string known;
     for (const KernelConfig& one : config.kernels) known += (known.empty() ? "" : ", ") + one.name;
@@ -67,8 +74,21 @@ void tell_apart(std::vector<LintResult>& results) {
 struct Subjects {
   std::vector<const KernelConfig*> kernels;
   std::vector<std::string> files;
+  std::optional<std::string>
+      as_kernel;  ///< The files are this kernel's, whether it is listed or not.
   size_t size() const { return kernels.size() + files.size(); }
 };
+
+std::vector<LintResult> inspect_one_file(const Config& config, const Subjects& subjects,
+                                         const std::string& file, const InspectOptions& options) {
+  if (!subjects.as_kernel) return inspect_file(config, file, options);
+  const KernelConfig* listed = config.find_kernel(*subjects.as_kernel);
+  KernelConfig kernel;
+  kernel.name = *subjects.as_kernel;
+  kernel.source = file;
+  if (listed != nullptr) kernel.artifact_checks = listed->artifact_checks;
+  return inspect_kernel(config, kernel, options);
+}
 
 /// Compilers are processes of their own: as many at a time as there are processors.
 std::vector<std::vector<LintResult>> inspect_all(const Config& config, const Subjects& subjects,
@@ -80,8 +100,9 @@ std::vector<std::vector<LintResult>> inspect_all(const Config& config, const Sub
   const auto work = [&] {
     for (size_t i = next++; i < subjects.size() && !control.cancel; i = next++) {
       const size_t kernels = subjects.kernels.size();
-      results[i] = i < kernels ? inspect_kernel(config, *subjects.kernels[i], options)
-                               : inspect_file(config, subjects.files[i - kernels], options);
+      results[i] = i < kernels
+                       ? inspect_kernel(config, *subjects.kernels[i], options)
+                       : inspect_one_file(config, subjects, subjects.files[i - kernels], options);
       ++control.done;
     }
   };
@@ -111,12 +132,12 @@ Reply inspect(const InspectRequest& request, Call& call, JobControl& control) {
   options.threads = request.threads;
   options.dynamic_shared_bytes = request.dynamic_shared_bytes;
   options.cache_folder = context.cache_folder;
-  Subjects subjects{{}, request.files};
+  Subjects subjects{{}, request.files, std::nullopt};
+  if (!request.files.empty() && !request.kernels.empty()) subjects.as_kernel = request.kernels[0];
   for (const KernelConfig& kernel : config.kernels) {
-    const bool wanted = request.kernels.empty() ? request.files.empty()
-                                                : std::ranges::find(request.kernels, kernel.name) !=
-                                                      request.kernels.end();
-    if (wanted) subjects.kernels.push_back(&kernel);
+    const bool named = request.kernels.empty() ||
+                       std::ranges::find(request.kernels, kernel.name) != request.kernels.end();
+    if (named && request.files.empty()) subjects.kernels.push_back(&kernel);
   }
   LintResultsReply reply;
   reply.missing_tools = missing_machine_code_tools();

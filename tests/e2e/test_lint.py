@@ -114,6 +114,16 @@ def test_files_are_measured_without_a_project(new_home):
     assert {one["kernel_name"] for one in results(same)} == {"a.ptx:scale"}
 
 
+def test_a_file_is_judged_as_the_kernel_that_is_named(new_home):
+    """`lint -k NAME -p FILE`, as existing tools are called."""
+    home = project(new_home, "[kernels.artifact_checks]\nmax_instructions = 3\n")
+    (home.project / "other.ptx").write_text(PTX)
+    assert home.run("lint", "-p", "other.ptx").returncode == 0
+    named = home.run("lint", "-k", "scale", "-p", "other.ptx")
+    assert named.returncode == 1 and "[FAIL] scale" in named.stdout
+    assert "[PASS] free" in home.run("lint", "-k", "free", "-p", "other.ptx").stdout
+
+
 def test_a_cuda_source_is_compiled_and_lines_are_told(gpuemu):
     run = gpuemu.run("lint", "kernels/softmax.cu", "--format", "sarif")
     assert run.returncode in (0, 1), run.stderr
@@ -217,7 +227,8 @@ def test_without_the_tools_each_is_named_once_and_nothing_is_claimed(new_home, t
     ({}, ("lint", "nothing.ptx"), 2, "no file"),
     ({"a/x.txt": ""}, ("lint", "a"), 2, "is a folder"),
     ({"k.ptx": PTX}, ("lint", "k.ptx", "--arch", "volta"), 2, "'volta' is no architecture"),
-    ({"k.ptx": PTX}, ("lint", "k.ptx", "-k", "nine"), 2, "no kernel 'nine'"),
+    ({"gpuemu.toml": '[[kernels]]\nname = "k"\n'}, ("lint", "-k", "nine"), 2, "no kernel 'nine'"),
+    ({"k.ptx": PTX}, ("lint", "k.ptx", "-k", "a", "-k", "b"), 2, "2 kernels for files"),
     ({"k.ptx": PTX}, ("lint", "k.ptx", "-o", "/proc/x/report"), 3, "/proc/x/report"),
     ({"k.ptx": "garbage"}, ("lint", "k.ptx"), 3, "k.ptx:1:1"),
     ({"k.ptx": PTX[:400]}, ("lint", "k.ptx"), 3, "k.ptx:"),
