@@ -79,20 +79,30 @@ void print_details(const ArtifactMetrics& metrics, std::ostream& out) {
   }
 }
 
+bool is_measured(const LintResult& result) {
+  return result.metrics.ptx.has_value() || !result.metrics.compiled.empty();
+}
+
+/// Of one architecture alone; "" is of all.
+const char* verdict_on(const std::string& arch, const LintResult& result) {
+  const bool fails = std::ranges::any_of(result.violations, [&](const LintViolation& one) {
+    return arch.empty() || one.arch.empty() || one.arch == arch;
+  });
+  return fails ? "FAIL" : "PASS";
+}
+
 void print_kernel(const LintResult& result, bool details, std::ostream& out) {
   const std::string name = one_line(result.kernel_name);
   if (!result.error.empty()) {
     out << fmt::format("[ERROR] {}: {}\n", name, one_line(result.error));
     return;
   }
-  const char* verdict = result.passed ? "PASS" : "FAIL";
   if (result.metrics.compiled.empty()) {
-    const bool measured = result.metrics.ptx.has_value();
-    out << fmt::format("[{}] {}: {}\n", measured ? verdict : "SKIP", name,
-                       measured ? numbers_of(result.metrics) : "not measured");
+    out << fmt::format("[{}] {}: {}\n", !is_measured(result) ? "SKIP" : verdict_on("", result),
+                       name, is_measured(result) ? numbers_of(result.metrics) : "not measured");
   }
   for (const CompiledMetrics& one : result.metrics.compiled) {
-    out << fmt::format("[{}] {} {}: {}\n", verdict, name, one.arch,
+    out << fmt::format("[{}] {} {}: {}\n", verdict_on(one.arch, result), name, one.arch,
                        numbers_of(one, knows_spills(result.metrics)));
   }
   for (const LintViolation& violation : result.violations) {
@@ -129,13 +139,17 @@ void print_metrics(const ArtifactMetrics& metrics, bool details, std::ostream& o
 }
 
 void print_lint(const std::vector<LintResult>& results, bool details, std::ostream& out) {
-  size_t good = 0, bad = 0, broken = 0;
+  size_t good = 0, bad = 0, broken = 0, skipped = 0;
   for (const LintResult& result : results) {
     print_kernel(result, details, out);
-    ++(!result.error.empty() ? broken : result.passed ? good : bad);
+    ++(!result.error.empty()  ? broken
+       : !is_measured(result) ? skipped
+       : result.passed        ? good
+                              : bad);
   }
   print_not_checked(results, out);
-  out << fmt::format("{} within their limits, {} not{}\n", good, bad,
+  out << fmt::format("{} within their limits, {} not{}{}\n", good, bad,
+                     skipped > 0 ? fmt::format(", {} skipped", skipped) : "",
                      broken > 0 ? fmt::format(", {} could not be measured", broken) : "");
 }
 

@@ -29,6 +29,7 @@ LintResult violating() {
   violation.message = std::string("40 registers\n[PASS] forged");
   violation.source_file = std::string("/p/kernels/my softmax.cu");
   violation.source_line = 12;
+  violation.arch = std::string("sm_80");
   result.violations = {violation};
   return result;
 }
@@ -45,6 +46,15 @@ TEST(PrintLint, ShowsVerdictNumbersAndPlace) {
   EXPECT_NE(text.find("sm_80: 40 registers"), std::string::npos) << text;
   EXPECT_NE(text.find("at /p/kernels/my softmax.cu:12"), std::string::npos) << text;
   EXPECT_NE(text.find("0 within their limits, 1 not\n"), std::string::npos) << text;
+}
+
+TEST(PrintLint, CallsFailedOnlyTheArchitectureThatIs) {
+  LintResult result = violating();
+  result.metrics.compiled.push_back(result.metrics.compiled[0]);
+  result.metrics.compiled[1].arch = std::string("sm_90");
+  const std::string text = printed({result});
+  EXPECT_NE(text.find("[FAIL] soft [31mmax\"< sm_80"), std::string::npos) << text;
+  EXPECT_NE(text.find("[PASS] soft [31mmax\"< sm_90"), std::string::npos) << text;
 }
 
 TEST(PrintLint, LetsNoTextForgeALineOrAColour) {
@@ -69,7 +79,8 @@ TEST(PrintLint, CallsNothingPassedThatWasNotMeasured) {
   const std::string text = printed({broken, empty});
   EXPECT_NE(text.find("[ERROR] k: does not compile"), std::string::npos);
   EXPECT_NE(text.find("[SKIP] e: not measured"), std::string::npos);
-  EXPECT_NE(text.find("1 could not be measured"), std::string::npos);
+  EXPECT_NE(text.find("0 within their limits, 0 not, 1 skipped, 1 could not be measured"),
+            std::string::npos);
 }
 
 TEST(LintSarif, HasAPlaceAndAFingerprintForEachResult) {

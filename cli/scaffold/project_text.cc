@@ -61,6 +61,7 @@ std::string header_text(const ProjectText& project) {
 std::string kernel_text(const ProposedKernel& kernel) {
   std::vector<std::string> inputs, outputs, dims, attrs, args, grid, block;
   size_t tensors = 0;
+  for (const std::string& name : kernel.grid_dims) dims.push_back(name + " = [1, 300]");
   for (const ProposedParam& param : kernel.params) {
     const bool tensor = param.role == ParamRole::Input || param.role == ParamRole::Output ||
                         param.role == ParamRole::InOut;

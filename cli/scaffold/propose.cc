@@ -64,16 +64,41 @@ std::string product(const std::vector<std::string>& factors) {
   return text;
 }
 
+std::string unique_name(const std::string& wanted, const std::vector<ProposedParam>& params) {
+  std::string name = legal_name(wanted);
+  while (std::ranges::find(params, name, &ProposedParam::name) != params.end()) name += "_";
+  return name;
+}
+
+/// Whether each block works on a row of its own: its number stands alone or is multiplied by a
+/// size.
+bool is_row_per_block(const std::string& body, const std::vector<std::string>& dims) {
+  std::string text;
+  for (const char letter : body) {
+    if (letter != ' ' && letter != '\n' && letter != '\t') text += letter;
+  }
+  if (has(text, "=blockIdx.x;") || has(text, "[blockIdx.x]")) return true;
+  return std::ranges::any_of(dims, [&](const std::string& dim) {
+    return has(text, "blockIdx.x*" + dim) || has(text, "blockIdx.x)*" + dim) ||
+           has(text, dim + "*blockIdx.x");
+  });
+}
+
 /// How the kernel's own text finds its place in the grid.
 void propose_grid(const std::string& body, ProposedKernel& kernel) {
-  const std::vector<std::string> dims = kernel.dims();
+  std::vector<std::string> dims = kernel.dims();
+  const bool row_per_block = is_row_per_block(body, dims);
+  if (row_per_block && dims.size() == 1) {
+    kernel.grid_dims = {unique_name("rows", kernel.params)};
+    dims = kernel.dims();
+  }
   kernel.block = {"256"};
   if (dims.empty()) {
     kernel.grid = {"1"};
   } else if (has(body, "blockIdx.y") && dims.size() > 1) {
     kernel.block = {"16", "16"};
     kernel.grid = {fmt::format("cdiv({}, 16)", dims[1]), fmt::format("cdiv({}, 16)", dims[0])};
-  } else if (has(body, "blockIdx.x") && !has(body, "blockDim.x") && dims.size() > 1) {
+  } else if (row_per_block && dims.size() > 1) {
     kernel.grid = {dims[0]};  // A block for each row.
   } else {
     kernel.grid = {fmt::format("cdiv({}, 256)", product(dims))};
@@ -95,16 +120,10 @@ void settle_outputs(bool const_is_known, std::vector<ProposedParam>& params) {
   tensors.back()->role = ParamRole::Output;
 }
 
-std::string unique_name(const std::string& wanted, const std::vector<ProposedParam>& params) {
-  std::string name = legal_name(wanted);
-  while (std::ranges::find(params, name, &ProposedParam::name) != params.end()) name += "_";
-  return name;
-}
-
 }  // namespace
 
 std::vector<std::string> ProposedKernel::dims() const {
-  std::vector<std::string> names;
+  std::vector<std::string> names = grid_dims;
   for (const ProposedParam& param : params) {
     if (param.role == ParamRole::Dim) names.push_back(param.name);
   }
@@ -124,7 +143,7 @@ std::string legal_name(const std::string& text) {
 
 std::optional<ProposedKernel> propose(const SourceKernel& kernel, const std::string& source,
                                       std::string& why) {
-  ProposedKernel made{legal_name(kernel.name), source, kernel.name, {}, {}, {}};
+  ProposedKernel made{legal_name(kernel.name), source, kernel.name, {}, {}, {}, {}};
   std::string type_name;
   if (!kernel.template_params.empty()) {
     if (kernel.template_params.size() > 1 || type_parameter(kernel.template_params[0]).empty()) {
@@ -162,7 +181,7 @@ std::optional<ProposedKernel> propose(const SourceKernel& kernel, const std::str
 
 std::optional<ProposedKernel> propose(const PtxMetrics& entry, const std::string& source,
                                       std::string& why) {
-  ProposedKernel made{legal_name(entry.entry), source, entry.entry, {}, {}, {}};
+  ProposedKernel made{legal_name(entry.entry), source, entry.entry, {}, {}, {}, {}};
   for (const EntryParam& param : entry.params) {
     const std::string position = std::to_string(made.params.size());
     const bool real = param.type == "f32" || param.type == "f64";

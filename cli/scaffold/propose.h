@@ -25,7 +25,8 @@ struct ProposedKernel {
   std::string entry;         ///< As a launch writes it: "scale", "softmax<{ctype}>".
   std::vector<ProposedParam> params;
   std::vector<std::string> grid, block;
-  std::vector<std::string> dims() const;
+  std::vector<std::string> grid_dims;     ///< Sizes that only the grid tells the kernel.
+  std::vector<std::string> dims() const;  ///< Those of the grid come first.
 };
 
 /// From the text of a CUDA source; nothing for parameters that gpuemu.toml cannot pass (structs)

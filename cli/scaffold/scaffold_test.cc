@@ -81,6 +81,22 @@ TEST(Propose, TakesConstPointersForInputsIntegersForDimsAndRealsForAttrs) {
   EXPECT_EQ(kernels[1].params[0].dtype, "{dtype}");
 }
 
+TEST(Propose, GivesAKernelWithABlockPerRowItsRows) {
+  std::string why;
+  for (const char* body : {"int row = blockIdx.x;", "x += blockIdx.x * cols;",
+                           "x += static_cast<size_t>(blockIdx.x) * cols;"}) {
+    const auto kernels = scan_kernels(
+        fmt::format("__global__ void norm(const float* x, float* y, int cols) {{ {} }}", body));
+    const auto kernel = propose(kernels.at(0), "k.cu", why);
+    EXPECT_EQ(kernel->grid, std::vector<std::string>{"rows"}) << body;
+    EXPECT_EQ(kernel->dims(), (std::vector<std::string>{"rows", "cols"})) << body;
+    const std::string text = config_text({"n", "cuda"}, {*kernel});
+    EXPECT_NE(text.find("shape = [\"rows\", \"cols\"]"), std::string::npos) << text;
+    EXPECT_NE(text.find("args = [\"x\", \"y\", \"i32:cols\"]"), std::string::npos) << text;
+    EXPECT_TRUE(parse_config(text, "gpuemu.toml").config);
+  }
+}
+
 TEST(Propose, SaysWhatCannotBePassed) {
   std::string why;
   const auto kernels = scan_kernels(kSource);
