@@ -25,7 +25,7 @@ def to_floats(f, formats):
         for fmt in formats:
             if fmt is BF16 and bits_of(source) == 8:
                 continue
-            for mode in MODES if fmt in (F32, F64, F16) else ("rn",):
+            for mode in MODES if fmt in (F32, F64, F16) else ("rn", "rz"):
                 def meaning(a, s=source, fmt=fmt, m=mode):
                     v = value(s, a)
                     return fmt.round(v < 0, abs(v), m)
@@ -110,6 +110,15 @@ def between_floats(f, g):
             return to.flush(got) if ftz and to is F32 else got
         return meaning
 
+    for fmt in (F32, F64):  # Any payload of NaN.
+        t = fmt.name
+        f.row(f"cvt.{t}.{t}", [t], [t], lambda a, fmt=fmt: None if fmt.value(a)[1] == NAN else a, cases=float_edges(fmt))
+    for h in (F16, BF16):
+        def finite(a, h=h, relu=convert(F32, h, relu=True)):
+            got = relu(a)
+            return got - 1 if h.value(got)[1] == INF else got
+        g.row(f"cvt.rn.relu.satfinite.{h.name}.f32", [h.name], ["f32"], finite, cases=[*float_edges(F32), *near(F32, h)])
+
     def row(file, name, source, to, **how):
         file.row(name, [to.name], [source.name], convert(source, to, **how), cases=[*float_edges(source), *near(source, to)])
     for mode in MODES:
@@ -140,7 +149,8 @@ def between_floats(f, g):
     row(f, "cvt.rp.f16.f32", F32, F16, mode="rp")
     row(f, "cvt.rn.sat.f16.f32", F32, F16, sat=True)
     row(f, "cvt.rn.ftz.f16.f32", F32, F16, ftz=True)
-    row(f, "cvt.rz.ftz.f16.f32", F32, F16, mode="rz", ftz=True)
+    for mode in ("rz", "rm", "rp"):
+        row(f, f"cvt.{mode}.ftz.f16.f32", F32, F16, mode=mode, ftz=True)
     row(f, "cvt.ftz.f32.f16", F16, F32)
     row(f, "cvt.sat.f32.f16", F16, F32, sat=True)
     tf32 = floats.Format("tf32", 8, 10, 0x3FFFF)

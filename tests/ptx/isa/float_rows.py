@@ -184,6 +184,23 @@ def halves(f, fmt, only=None):
         f.row(f"{name}.{packed}", [packed], [packed], paired(fmt, lambda a, m=table: m[a]), cases=[[w] for w in words])
 
 
+def xorsign(f, fmt):
+    """The larger or smaller magnitude, with the product of the signs."""
+    def meaning(least, nan, ftz):
+        def told(a, b):
+            a, b = (fmt.flush(v) if ftz else v for v in (a, b))
+            got = floats.minmax(fmt, a & ~fmt.sign, b & ~fmt.sign, least, nan)
+            return got if fmt.value(got)[1] == NAN else got | (a ^ b) & fmt.sign
+        return told
+    t = fmt.name
+    for name in ("min", "max"):
+        for nan in ("", ".NaN"):
+            for ftz in ("", ".ftz") if fmt is F16 else ("",):
+                one = meaning(name == "min", bool(nan), bool(ftz))
+                f.row(f"{name}{ftz}{nan}.xorsign.abs.{t}", [t], [t, t], one, count=20)
+                f.row(f"{name}{ftz}{nan}.xorsign.abs.{t}x2", [f"{t}x2"], [f"{t}x2"] * 2, paired(fmt, one), count=20)
+
+
 def files():
     f, g = File("f32"), File("f64")
     arithmetic(f, F32)
@@ -192,4 +209,7 @@ def files():
     approximations(h)
     halves(i, F16)
     halves(j, BF16)
-    return [f, g, h, i, j]
+    k = File("xorsign_sm90", "sm_90")
+    xorsign(k, F16)
+    xorsign(k, BF16)
+    return [f, g, h, i, j, k]
