@@ -8,6 +8,7 @@ namespace {
 
 constexpr uint64_t kPollMs = 200;
 constexpr int kBarWidth = 24;
+constexpr std::string_view kWarning = "warning: ";  ///< Of lines of a job's log.
 
 void draw(Session& session, const JobStatusReply& status, const std::string& what) {
   if (!session.terminal) return;
@@ -43,6 +44,8 @@ Result<JobResult> run_job(Session& session, const Request& request, const std::s
     draw(session, *status, what);
     if (status->state == JobState::Running) continue;
     clear(session);
+    for (const std::string& line : status->log)
+      if (line.starts_with(kWarning)) session.err << line << '\n';
     return JobResult{GPUEMU_TRY(decode_reply(status->result_json)), status->result_json, cancelled};
   }
 }

@@ -16,6 +16,7 @@ struct PreparedKernel {
   std::string name;
   std::string ptx;
   std::vector<std::string> entries;  ///< PTX names, one per KernelConfig::launches.
+  std::vector<std::string> warnings = {};  ///< Of reading the PTX, with the kernel's name.
 };
 
 struct BuiltPlan {

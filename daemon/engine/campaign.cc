@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "common/base/limits.h"
@@ -41,6 +43,7 @@ struct Campaign::Group {
   uint64_t dtype_index = 0;  ///< In the op's own list, so that filters do not move iterations.
   uint64_t cases = 0;
   CaseOptions case_options;
+  std::set<std::string> warnings;
 
   /// Why no case of it can be made; the others go on. Set once, by any thread.
   std::atomic<bool> broken{false};
@@ -215,7 +218,11 @@ Result<std::shared_ptr<Campaign::Group>> Campaign::make_group(const OpConfig& op
     const KernelConfig* kernel = config_.find_kernel(name);
     if (kernel == nullptr) continue;
     const auto prepared = kernels_.prepare(*kernel, dtype);
-    if (prepared) continue;
+    if (prepared) {
+      const std::vector<std::string>& warnings = (*prepared)->warnings;
+      group->warnings.insert(warnings.begin(), warnings.end());
+      continue;
+    }
     group->report.skipped_reason = fmt::format("error: {}", prepared.error().message);
     group->cases = 0;
   }
@@ -282,6 +289,10 @@ Result<TestReportReply> Campaign::run(const CampaignOptions& options, const Camp
   }
   Progress progress(items_of(groups, options), events, cancel);
   events.on_total(progress.size());
+  std::set<std::string> warnings;
+  for (const auto& group : groups) warnings.insert(group->warnings.begin(), group->warnings.end());
+  for (const std::string& warning : warnings)
+    if (events.on_warning) events.on_warning(warning);
 
   std::thread keeper([&] { progress.keep(); });
   std::vector<std::thread> threads;

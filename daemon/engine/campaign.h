@@ -36,6 +36,8 @@ struct CampaignEvents {
   std::function<Status(const std::vector<const CaseOutcome*>&)> on_cases;
   /// Cases to come, once they are known, and whenever cases were left out.
   std::function<void(uint64_t total)> on_total;
+  /// What the person who wrote the kernels should know, each once, before the first case.
+  std::function<void(const std::string& text)> on_warning;
 };
 
 class Campaign {

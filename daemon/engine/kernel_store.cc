@@ -33,9 +33,12 @@ Result<PreparedKernel> from_builtin(const KernelConfig& kernel) {
                         .entries = {}};
 }
 
-/// Every entry of the text; what a device will say, said before a case is spent on it.
-Result<std::vector<EntryInfo>> entries_of(const PreparedKernel& prepared) {
+/// Every entry of the text; what a device will say, said before a case is spent on it. Warnings of
+/// the text are kept.
+Result<std::vector<EntryInfo>> entries_of(PreparedKernel& prepared) {
   const ptx::Module module = GPUEMU_TRY(ptx::parse(prepared.ptx, prepared.name));
+  for (const std::string& warning : module.warnings)
+    prepared.warnings.push_back(prepared.name + ": " + warning);
   std::vector<EntryInfo> entries;
   for (const ptx::Function& function : module.functions) {
     if (function.is_entry) entries.push_back({.name = function.name, .params = {}});

@@ -26,6 +26,11 @@ void JobControl::failed(std::string line) {
   if (log_.size() < kLogLinesMax) log_.push_back(std::move(line));
 }
 
+void JobControl::warn(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (log_.size() < kLogLinesMax) log_.push_back("warning: " + text);
+}
+
 std::vector<std::string> JobControl::log(uint64_t from) const {
   const std::lock_guard lock(mutex_);
   if (from >= log_.size()) return {};

@@ -25,6 +25,8 @@ class JobControl {
 
   /// Counts a failure and adds a line about it to the job's log, which keeps the first ones.
   void failed(std::string line);
+  /// Adds "warning: text" to the job's log.
+  void warn(const std::string& text);
   /// Lines from number `from` on.
   std::vector<std::string> log(uint64_t from) const;
 
