@@ -54,6 +54,8 @@ inline constexpr uint32_t kStaticSharedMax = 49152;
 inline constexpr uint32_t kEntryParamsMaxBefore81 = 4352;
 inline constexpr uint32_t kEntryParamsMax = 32764;
 inline constexpr uint32_t kLocalBytesMax = 512 << 10;
+/// What malloc in kernels has, the driver's default (cudaLimitMallocHeapSize).
+inline constexpr uint64_t kDeviceHeapBytes = 8 << 20;
 /// Parameters of a function, and of all calls in one: thousands of ordinary calls.
 inline constexpr uint32_t kFunctionParamsMax = 1 << 20;
 /// Shared variables of a module: each entry has its own, and modules may have hundreds.

@@ -26,6 +26,8 @@ constexpr DeviceKindRow kDeviceKinds[] = {
     {"timeout", FindingKind::Timeout},
     {"stack_overflow", FindingKind::StackOverflow},
     {"illegal_address", FindingKind::DeviceFault},
+    {"invalid_free", FindingKind::DeviceFault},
+    {"invalid_texture", FindingKind::DeviceFault},
     {"trap", FindingKind::Trap},
     {"assert", FindingKind::Trap},
     {"unsupported_instruction", FindingKind::UnsupportedInstruction},

@@ -44,6 +44,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Row{"timeout", FindingKind::Timeout, true},
                       Row{"stack_overflow", FindingKind::StackOverflow, true},
                       Row{"illegal_address", FindingKind::DeviceFault, true},
+                      Row{"invalid_free", FindingKind::DeviceFault, true},
+                      Row{"invalid_texture", FindingKind::DeviceFault, true},
                       Row{"trap", FindingKind::Trap, true}, Row{"assert", FindingKind::Trap, true},
                       Row{"unsupported_instruction", FindingKind::UnsupportedInstruction, true}),
     [](const auto& row) { return std::string(row.param.device); });

@@ -104,6 +104,14 @@ Status FakeDevice::fill(uint64_t address, std::byte value, uint64_t bytes) {
   std::memset(reinterpret_cast<void*>(address), static_cast<int>(value), bytes);
   return ok_status();
 }
+Result<uint64_t> FakeDevice::make_texture(const TextureConfig&) {
+  return error(ErrorCode::Unsupported, "the fake device has no textures");
+}
+
+Status FakeDevice::free_texture(uint64_t) {
+  return error(ErrorCode::Unsupported, "the fake device has no textures");
+}
+
 Result<ModuleId> FakeDevice::load_module(const std::string& ptx, const std::string& name) {
   if (ptx.empty()) return error(ErrorCode::Compile, "{}:1:1: not PTX", name);
   if (ptx == "crash") ::raise(SIGSEGV);

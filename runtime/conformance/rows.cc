@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -221,7 +222,8 @@ Result<RowFile> parse_rows(std::string_view text, const std::string& name) {
 }
 
 std::string module_of(const RowFile& file) {
-  const uint32_t version = file.target >= "sm_90" ? 86 : 80;
+  const int sm = std::atoi(file.target.c_str() + 3);
+  const uint32_t version = sm >= 100 ? 88 : sm >= 90 ? 86 : 80;
   std::string out = fmt::format(".version {}.{}\n.target {}\n.address_size 64\n", version / 10,
                                 version % 10, file.target);
   out += fmt::format(".const .align 16 .b8 k[{}] = {{", kScratchBytes);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,8 @@ class CudaDevice final : public Device {
   Status upload(uint64_t address, std::span<const std::byte> from) override;
   Status download(std::span<std::byte> to, uint64_t address) override;
   Status fill(uint64_t address, std::byte value, uint64_t bytes) override;
+  Result<uint64_t> make_texture(const TextureConfig& config) override;
+  Status free_texture(uint64_t texture) override;
   Result<ModuleId> load_module(const std::string& ptx, const std::string& name) override;
   Status unload_module(ModuleId module) override;
   Result<std::vector<EntryInfo>> entries(ModuleId module) override;
@@ -68,6 +71,7 @@ class CudaDevice final : public Device {
   Event begin_ = nullptr, end_ = nullptr;
   std::map<uint64_t, Allocation> allocations_;
   uint64_t allocated_bytes_ = 0;
+  std::set<uint64_t> textures_;
   std::map<ModuleId, Loaded> modules_;
   ModuleId next_module_ = 1;
   std::string lost_;  ///< Why; empty while the device works.

@@ -14,6 +14,7 @@
 
 #include "common/base/limits.h"
 #include "common/base/result.h"
+#include "runtime/device/texture.h"
 
 namespace gpuemu {
 
@@ -117,6 +118,13 @@ class Device {
   virtual Status upload(uint64_t address, std::span<const std::byte> from) = 0;
   virtual Status download(std::span<std::byte> to, uint64_t address) = 0;
   virtual Status fill(uint64_t address, std::byte value, uint64_t bytes) = 0;
+
+  /// The handle that kernels take as a .u64 (cudaTextureObject_t). InvalidArgument for a texture
+  /// that check_texture refuses or whose texels are not inside one allocation, which has to live as
+  /// long as the texture.
+  virtual Result<uint64_t> make_texture(const TextureConfig& config) = 0;
+  /// InvalidArgument for what make_texture did not return or what is already free.
+  virtual Status free_texture(uint64_t texture) = 0;
 
   /// PTX text. Compile error with line and column for text that is not PTX. `name` is used in
   /// messages.

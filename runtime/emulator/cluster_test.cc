@@ -138,6 +138,53 @@ TEST(Clusters, SignalMbarriersOfTheOtherBlock) {
     mov.u32 %r7, %r5;)" + kEnd));
   EXPECT_EQ(got[200], 200u);
 }
+
+/// %r8 and %r10: the thread's word and the mbarrier of the other block, which expects 256 bytes.
+std::string with_mbarrier(const std::string& body) {
+  return entry(R"(
+    .shared .align 8 .b64 bar; setp.eq.u32 %p1, %r1, 0; @%p1 mbarrier.init.shared.b64 [bar], 1;
+    fence.mbarrier_init.release.cluster; st.shared.u32 [%r3], 5;)" +
+               kSync + R"(
+    @%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 256; mov.u32 %r9, bar;
+    mapa.shared::cluster.u32 %r8, %r3, %r6; mapa.shared::cluster.u32 %r10, %r9, %r6;)" +
+               body);
+}
+const std::string kStoreAsync =
+    "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r8], %r5, [%r10];\n";
+const std::string kWait =
+    "W: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p2, [bar], 0; @!%p2 bra W;\n";
+
+TEST(AsyncStores, ArriveInTheOtherBlockWithItsMbarrier) {
+  const auto words = clean(with_mbarrier(kStoreAsync + kWait + "ld.shared.u32 %r7, [%r3];" + kEnd));
+  for (uint32_t i = 0; i < 256; ++i) EXPECT_EQ(words[i], i ^ 64u) << i;
+  const auto vectors = clean(with_mbarrier(R"(
+    .reg .pred %first; and.b32 %r11, %r1, 3; setp.eq.u32 %first, %r11, 0; add.u32 %r12, %r5, 1000;
+    @%first st.async.mbarrier::complete_tx::bytes.shared::cluster.v4.b32 [%r8], {%r5, %r12, %r5, 9}, [%r10];
+    )" + kWait + "ld.shared.u32 %r7, [%r3];" +
+                                           kEnd));
+  EXPECT_EQ(vectors[4], 68u);
+  EXPECT_EQ(vectors[5], 1068u);
+  EXPECT_EQ(vectors[7], 9u);
+}
+TEST(AsyncStores, ReduceInTheOtherBlock) {
+  const auto got = clean(with_mbarrier(R"(
+    mov.u32 %r11, tile; mapa.shared::cluster.u32 %r11, %r11, %r6;
+    red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r11], %r1, [%r10];
+    )" + kWait + "ld.shared.u32 %r7, [tile];" +
+                                       kEnd));
+  EXPECT_EQ(got[0], 5u + 63 * 64 / 2);
+}
+TEST(AsyncStores, MistakesAreFound) {
+  const auto early =
+      run(with_mbarrier(kStoreAsync + kSync + "ld.shared.u32 %r7, [%r3];" + kWait + kEnd));
+  ASSERT_FALSE(early.findings.empty());
+  EXPECT_EQ(early.findings[0].kind, "race_async");
+  const auto elsewhere = run(with_mbarrier(
+      "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r8], %r5, [%r9];" + kSync));
+  ASSERT_FALSE(elsewhere.findings.empty());
+  EXPECT_EQ(elsewhere.findings[0].kind, "mbarrier");
+}
+
 TEST(Clusters, MulticastBringsBytesToEveryBlock) {
   const auto got = clean(entry(R"(
     .shared .align 16 .b32 copy[64]; .shared .align 8 .b64 bar;

@@ -16,6 +16,7 @@
 #include "runtime/emulator/machine/cluster.h"
 #include "runtime/emulator/machine/counters.h"
 #include "runtime/emulator/machine/global_races.h"
+#include "runtime/emulator/machine/texture.h"
 #include "runtime/emulator/schedule.h"
 #include "runtime/ptx/grid_barrier.h"
 #include "runtime/ptx/parse.h"
@@ -79,6 +80,8 @@ class Emulator : public Device {
   Status fill(uint64_t address, std::byte value, uint64_t bytes) override {
     return memory_.fill(address, value, bytes);
   }
+  Result<uint64_t> make_texture(const TextureConfig& config) override;
+  Status free_texture(uint64_t texture) override;
   Result<ModuleId> load_module(const std::string& ptx, const std::string& name) override;
   Status unload_module(ModuleId module) override;
   Result<std::vector<EntryInfo>> entries(ModuleId module) override;
@@ -92,6 +95,7 @@ class Emulator : public Device {
   EmulatorOptions options_;
   DeviceProperties properties_;
   Memory memory_;
+  Textures textures_;
   Helpers helpers_;
   std::map<ModuleId, std::unique_ptr<Program>> modules_;
   ModuleId next_module_ = 1;
@@ -102,6 +106,20 @@ Result<Program*> Emulator::program(ModuleId module) {
   if (found == modules_.end())
     return error(ErrorCode::InvalidArgument, "module {} is not loaded", module);
   return found->second.get();
+}
+
+Result<uint64_t> Emulator::make_texture(const TextureConfig& config) {
+  GPUEMU_TRY(check_texture(config));
+  if (memory_.find(config.address, config.extent_bytes()) == nullptr)
+    return error(ErrorCode::InvalidArgument,
+                 "texture of {} bytes at {:#x} is not inside one allocation", config.extent_bytes(),
+                 config.address);
+  return textures_.add(config);
+}
+
+Status Emulator::free_texture(uint64_t texture) {
+  if (textures_.remove(texture)) return ok_status();
+  return error(ErrorCode::InvalidArgument, "free of {:#x}, which is no live texture", texture);
 }
 
 Result<ModuleId> Emulator::load_module(const std::string& ptx, const std::string& name) {
@@ -199,6 +217,7 @@ Result<LaunchReport> Emulator::launch(ModuleId module, const LaunchConfig& confi
   run.config = &config;
   run.cluster = GPUEMU_TRY(cluster_of(entry, config));
   run.memory = &memory_;
+  run.textures = &textures_;
   run.sm = options_.sm;
   run.params.resize(run.entry->param_bytes);
   for (size_t i = 0; i < config.args.size(); ++i)

@@ -23,6 +23,10 @@ class NullDevice final : public Device {
   Status upload(uint64_t, std::span<const std::byte>) override { return unsupported("upload"); }
   Status download(std::span<std::byte>, uint64_t) override { return unsupported("download"); }
   Status fill(uint64_t, std::byte, uint64_t) override { return unsupported("fill"); }
+  Result<uint64_t> make_texture(const TextureConfig&) override {
+    return unsupported("make a texture");
+  }
+  Status free_texture(uint64_t) override { return unsupported("free a texture"); }
   Result<ModuleId> load_module(const std::string&, const std::string&) override {
     return unsupported("load a module");
   }

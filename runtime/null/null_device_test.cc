@@ -14,6 +14,8 @@ TEST(NullDevice, AnswersUnsupportedEverywhere) {
   EXPECT_EQ(device->upload(0, {}).error().code, ErrorCode::Unsupported);
   EXPECT_EQ(device->download({}, 0).error().code, ErrorCode::Unsupported);
   EXPECT_EQ(device->fill(0, std::byte{0}, 0).error().code, ErrorCode::Unsupported);
+  EXPECT_EQ(device->make_texture({}).error().code, ErrorCode::Unsupported);
+  EXPECT_EQ(device->free_texture(1).error().code, ErrorCode::Unsupported);
   EXPECT_EQ(device->load_module("", "m").error().code, ErrorCode::Unsupported);
   EXPECT_EQ(device->unload_module(1).error().code, ErrorCode::Unsupported);
   EXPECT_EQ(device->entries(1).error().code, ErrorCode::Unsupported);

@@ -11,6 +11,7 @@ Result<Function> FunctionParser::parse(bool is_entry) {
   function_.is_entry = is_entry;
   while (in_.accept_directive(".attribute")) GPUEMU_TRY(in_.skip_parentheses());
   if (in_.is('(')) function_.results = GPUEMU_TRY(parameters());
+  passed_results_ = passed_.size();
   function_.where = in_.peek().where;
   function_.name = GPUEMU_TRY(in_.word("the name of a function"));
   if (in_.is('(')) function_.params = GPUEMU_TRY(parameters());
@@ -42,7 +43,7 @@ Result<std::vector<Variable>> FunctionParser::parameters() {
         GPUEMU_TRY(parse_declarator(in_, declaration, state_.variable_budget));
     for (Variable& variable : declared) {
       if (space == Space::Reg) {
-        GPUEMU_TRY(add_registers(declaration, name, 0));
+        variable = GPUEMU_TRY(register_parameter(declaration, name, std::move(variable)));
       } else if (variable.name != "_") {
         symbols_.suffix_for(symbols_.keep(variable.name));
         const std::string_view kept = symbols_.keep(variable.name);
@@ -102,6 +103,7 @@ Status FunctionParser::performance_directives() {
 Status FunctionParser::body() {
   const Location opened = in_.peek().where;
   in_.take();
+  GPUEMU_TRY(take_parameters());
   for (;;) {
     if (in_.peek().kind == TokenKind::End) {
       return in_.error_at(in_.peek().where,
@@ -113,9 +115,12 @@ Status FunctionParser::body() {
       continue;
     }
     in_.take();
-    if (symbols_.depth() == 0) return {};
+    if (symbols_.depth() == 0) break;
     symbols_.close();
   }
+  Instruction end;
+  end.where = opened;
+  return give_results(end);
 }
 
 Status FunctionParser::statement() {
@@ -175,6 +180,7 @@ Status FunctionParser::registers() {
 Status FunctionParser::add_registers(const Declaration& declaration, const Token& name,
                                      uint64_t count) {
   if (declaration.vector > 1) return add_vector_register(declaration, name);
+  if (declaration.type == Type::B128) return add_register_pairs(name, count);
   const auto first = static_cast<uint32_t>(function_.registers.size());
   const bool fresh = count == 0
                          ? symbols_.declare(name.text, {Symbol::Kind::Register, first, 1})
@@ -207,6 +213,23 @@ Status FunctionParser::add_vector_register(const Declaration& declaration, const
     const std::string_view part = symbols_.keep(std::string(name.text) + "." + kParts[i]);
     symbols_.declare(part, {Symbol::Kind::Register, first + i, 1});
     GPUEMU_TRY(add_register(std::string(part) + suffix, declaration.type, name.where));
+  }
+  return {};
+}
+
+// .reg .b128 q makes q.lo and q.hi of 64 bits, and q names both, as a vector does.
+Status FunctionParser::add_register_pairs(const Token& name, uint64_t count) {
+  for (uint64_t i = 0; i < std::max<uint64_t>(count, 1); ++i) {
+    const auto first = static_cast<uint32_t>(function_.registers.size());
+    std::string whole(name.text);
+    if (count != 0) whole += std::to_string(i);
+    const std::string_view kept = symbols_.keep(std::move(whole));
+    if (!symbols_.declare(kept, {Symbol::Kind::VectorRegister, first, 2})) {
+      return in_.error_at(name.where, "duplicate register '{}' in this scope", kept);
+    }
+    const std::string suffix = symbols_.suffix_for(kept);
+    for (const char* part : {".lo", ".hi"})
+      GPUEMU_TRY(add_register(fmt::format("{}{}{}", kept, part, suffix), Type::B64, name.where));
   }
   return {};
 }

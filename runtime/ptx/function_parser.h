@@ -53,6 +53,7 @@ class FunctionParser {
   Status registers();
   Status add_registers(const Declaration& declaration, const Token& name, uint64_t count);
   Status add_vector_register(const Declaration& declaration, const Token& name);
+  Status add_register_pairs(const Token& name, uint64_t count);
   Status add_register(const std::string& name, Type type, Location where);
   Status variables(Space space);
   Status add_variable(Variable variable);
@@ -76,6 +77,17 @@ class FunctionParser {
   Operand register_operand(std::string_view name, uint32_t index) const;
   Result<int64_t> offset();
 
+  // register_passing.cc
+  Result<Variable> register_parameter(const Declaration& declaration, const Token& name,
+                                      Variable variable);
+  Status push(Instruction made, const Instruction& like);
+  Status take_parameters();
+  Status give_results(const Instruction& at);
+  Result<Operand> passing_variable(Type type, const Instruction& call);
+  Result<Type> passed_type(const Operand& operand, size_t index, const Instruction& call) const;
+  Status pass_arguments(Instruction& call);
+  Result<std::vector<Instruction>> take_results(Instruction& call);
+
   Cursor& in_;
   ModuleState& state_;
   Function function_;
@@ -93,6 +105,12 @@ class FunctionParser {
   };
   std::vector<PendingTable> pending_tables_;
   bool has_pending_ = false;
+  struct Passed {
+    uint32_t reg;
+    std::string param;
+  };
+  std::vector<Passed> passed_;  // Registers that are results, then those that are parameters.
+  size_t passed_results_ = 0;
 };
 
 }  // namespace gpuemu::ptx

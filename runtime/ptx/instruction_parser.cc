@@ -55,8 +55,16 @@ Status FunctionParser::instruction() {
     } while (in_.accept(','));
   }
   GPUEMU_TRY(in_.expect(';', "or ',' after an operand"));
+  std::vector<Instruction> after;
+  if (made.family == "ret") GPUEMU_TRY(give_results(made));
+  if (made.family == "call") {
+    GPUEMU_TRY(pass_arguments(made));
+    after = GPUEMU_TRY(take_results(made));
+  }
   if (has_pending_) pending_.push_back({function_.body.size(), symbols_.current()});
-  function_.body.push_back(std::move(made));
+  const Instruction& call = function_.body.emplace_back(std::move(made));
+  const Instruction like = after.empty() ? Instruction() : call;
+  for (Instruction& one : after) GPUEMU_TRY(push(std::move(one), like));
   return {};
 }
 

@@ -60,7 +60,8 @@ static_assert(std::ranges::is_sorted(kRules, {}, &Rule::family));
 struct Types {
   std::array<Type, 2> of = {Type::None, Type::None};
   size_t count = 0;
-  bool other = false;  ///< A type that Type does not have, such as .s16x2: nothing is known.
+  /// A type that Type does not have, such as .s16x2, or one of two registers: nothing is known.
+  bool other = false;
 };
 
 Types types_of(const Instruction& instruction) {
@@ -71,6 +72,7 @@ Types types_of(const Instruction& instruction) {
       types.other = types.other || modifier.ends_with("x2") || modifier.ends_with("x4");
       continue;
     }
+    types.other = types.other || *type == Type::B128;
     if (types.count < types.of.size()) types.of[types.count] = *type;
     ++types.count;
   }

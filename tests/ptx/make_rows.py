@@ -9,12 +9,12 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from isa import conversions, float_rows, integers, machine_rows  # noqa: E402
+from isa import conversions, float_rows, integers, machine_rows, wide_rows  # noqa: E402
 
 
 def all_files():
     return [*integers.files(), *float_rows.files(), *conversions.files(),
-            *machine_rows.files()]
+            *machine_rows.files(), *wide_rows.files()]
 
 
 def main():

@@ -27,9 +27,11 @@ modifiers, how often it occurs, whether it is executed, and one place for each t
   launch with the finding `unsupported_instruction`, which names the instruction, its line and the source line.
 - Registers are bits: `.b32`, `.u32`, `.s32` and `.f32` registers go for each other, another size is an error
   with line and column when the module is loaded.
-- Any `.version` and `.target` is taken.
-- Of the functions that a driver supplies there are `vprintf` and `__assertfail`; calls of others, `malloc` and
-  `free` among them, are refused like an instruction.
+- Any `.version` and `.target` is taken; a version above 9.0 gets a warning, in `gpuemu test` too.
+- Of the functions that a driver supplies there are `vprintf`, `__assertfail`, `malloc` and `free`; calls of others
+  are refused like an instruction. Kernels that launch kernels are among those.
+- The families `min` and `max` take three operands in the form `ftz? NaN? abs? f32`.
+- Textures are texture objects over plain memory, of one or two dimensions; there are no `.texref` variables.
 )";
 
 struct Group {

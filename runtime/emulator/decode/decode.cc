@@ -39,7 +39,7 @@ Form::Form(const ptx::Instruction& from) {
     else if (modifier == "rp")
       rounding = Rounding::Up;
     else if (const auto type = ptx::type_from_name(modifier))
-      types.push_back(*type);
+      types.push_back(*type == ptx::Type::B128 ? ptx::Type::B64 : *type);
     else
       rest.push_back(modifier);
     if (modifier == "global") space = ptx::Space::Global;
@@ -51,6 +51,8 @@ Form::Form(const ptx::Instruction& from) {
     if (modifier == "v4") vector = 4;
     if (modifier == "v8") vector = 8;
   }
+  pairs = from.has("b128");
+  if (pairs) vector *= 2;
   key = from.family;
   for (const std::string& modifier : rest) key.append(".").append(modifier);
   if (ftz) key += ".ftz";
@@ -200,7 +202,8 @@ uint32_t Decoder::source(const ptx::Operand& operand, Slot slot, ptx::Type type)
     case Kind::Register: {
       uint32_t at = offsets_[operand.reg];
       // A part of a register, as in %r1.b0: only the scalar video instructions have it.
-      if (operand.name != function().registers[operand.reg].name) refuse("part of a register");
+      if (operand.name != function().registers[operand.reg].name)
+        refuse("the emulator knows no parts of registers such as " + operand.name);
       const Slot have = slots_[operand.reg];
       if (operand.negated) {
         const uint32_t turned = temp(Slot::Pred);
@@ -219,7 +222,7 @@ uint32_t Decoder::source(const ptx::Operand& operand, Slot slot, ptx::Type type)
     }
     case Kind::Special: {
       const auto which = steps::special_register(operand.name);
-      if (!which) refuse("special register " + operand.name);
+      if (!which) refuse("the emulator has no special register " + operand.name);
       const uint32_t at = temp(slot);
       Ins& ins = emit(steps::special);
       ins.dst = at;
@@ -261,7 +264,7 @@ uint32_t Decoder::source(const ptx::Operand& operand, Slot slot, ptx::Type type)
     default:
       break;
   }
-  refuse("operand form");
+  refuse("the emulator does not know this form of operand");
   return constant(0, wide);
 }
 
@@ -300,9 +303,9 @@ void Decoder::address(uint32_t& base, int64_t& offset, uint8_t& wide, const ptx:
   if (&inner == &operand) offset = 0;
 }
 
-bool Decoder::refuse(const std::string&) {
-  emit(steps::unsupported);
-  return true;
+bool Decoder::refuse(const std::string& why) {
+  refusal_ = why;
+  return false;
 }
 
 }  // namespace gpuemu::emulator

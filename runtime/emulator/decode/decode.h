@@ -33,6 +33,7 @@ struct Form {
   std::vector<ptx::Type> types;
   std::optional<Rounding> rounding;
   bool ftz = false, sat = false;
+  bool pairs = false;  ///< Of .b128: types and vector are those of its two registers.
   ptx::Space space = ptx::Space::Generic;
   uint32_t vector = 1;
   std::string key;  ///< family.rest.ftz.sat.types
@@ -66,6 +67,7 @@ class Decoder {
   void uses_memory(ptx::Space space, uint32_t bytes);
   Slot slot_of(const ptx::Operand& operand) const;
   const ParamSlot* param(const std::string& name) const;
+  /// Makes the instruction one that is reported with `why` when it is reached.
   bool refuse(const std::string& why);
   Program& program() { return program_; }
   Code& code() { return code_; }
@@ -83,7 +85,9 @@ class Decoder {
   bool pure(const ptx::Instruction& instruction, const Form& form);
   bool comparison(const ptx::Instruction& instruction, const Form& form);
   bool set_values(const ptx::Instruction& instruction, ptx::Type type, uint32_t low, uint32_t high);
-  bool move_special(const ptx::Instruction& instruction, Slot slot);
+  bool move_pair(const ptx::Operand& to, const ptx::Operand& from);
+  bool extreme_of_three(const ptx::Instruction& instruction, const Form& form);
+  bool move_special(const ptx::Operand& to, const std::string& name, Slot slot);
   bool move(const ptx::Instruction& instruction, const Form& form);
   void finish_destinations();
   void hoist_invariants();
@@ -108,6 +112,7 @@ class Decoder {
   std::vector<ParamSlot> param_slots_;
   std::vector<Pending> pending_;
   std::vector<uint32_t> first_;  ///< Per PTX instruction, its first Ins.
+  std::string refusal_;          ///< Of the current instruction.
   uint32_t current_ = 0;
   uint32_t guard_ = kTrueOffset, guard_xor_ = 0;
   bool main_done_ = false;
@@ -129,6 +134,7 @@ bool decode_warp(Decoder& decoder, const ptx::Instruction& instruction, const Fo
 bool decode_atomic(Decoder& decoder, const ptx::Instruction& instruction, const Form& form);
 bool decode_async(Decoder& decoder, const ptx::Instruction& instruction, const Form& form);
 bool decode_tensor(Decoder& decoder, const ptx::Instruction& instruction, const Form& form);
+bool decode_texture(Decoder& decoder, const ptx::Instruction& instruction, const Form& form);
 bool decode_wgmma(Decoder& decoder, const ptx::Instruction& instruction, const Form& form);
 
 }  // namespace gpuemu::emulator

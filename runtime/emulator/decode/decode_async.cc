@@ -158,6 +158,33 @@ bool decode_bulk(Decoder& d, const Instruction& in, const Form& form) {
   return true;
 }
 
+/// st.async [to], values, [mbarrier] and red.async [to], value, [mbarrier].
+bool decode_async_store(Decoder& d, const Instruction& in, const Form& form) {
+  const bool reduces = in.family == "red";
+  const auto kind = reduction(form);
+  if (in.operands.size() != 3 || form.types.size() != 1 || reduces != kind.has_value())
+    return false;
+  const uint32_t bytes = ptx::byte_size(form.type());
+  const Operand& value = in.operands[1];
+  const bool vector = value.kind == Operand::Kind::Vector;
+  if ((vector ? value.elements.size() : 1u) != form.vector) return false;
+  const Slot slot = bytes == 8 ? Slot::Wide : Slot::Narrow;
+  std::vector<uint32_t> registers;
+  for (uint32_t i = 0; i < form.vector; ++i)
+    registers.push_back(d.source(vector ? value.elements[i] : value, slot, form.type()));
+  const uint32_t to = whole_address(d, in.operands[0]), barrier = whole_address(d, in.operands[2]);
+  const uint32_t list = d.list(registers);
+  Ins& ins = d.emit(steps::store_async);
+  ins.src = {to, barrier, 0, 0};
+  ins.list = list;
+  ins.count = static_cast<uint8_t>(form.vector);
+  ins.aux = bytes;
+  if (!reduces) return true;
+  ins.flags = steps::kAsyncReduces;
+  ins.aux |= static_cast<uint32_t>(*kind) << 8 | static_cast<uint32_t>(form.type()) << 16;
+  return true;
+}
+
 /// Modifiers of mbarrier that order accesses or name the space of the address.
 bool order_modifier(const std::string& name) {
   static constexpr std::array kKnown = {"relaxed", "acquire",     "release", "cta",
@@ -244,6 +271,7 @@ bool decode_mbarrier(Decoder& d, const Instruction& in, const Form& form) {
 
 bool decode_async(Decoder& d, const Instruction& in, const Form& form) {
   if (in.family == "mbarrier") return decode_mbarrier(d, in, form);
+  if (in.family == "st" || in.family == "red") return decode_async_store(d, in, form);
   if (in.family != "cp" || !form.has("async")) return false;
   if (form.has("commit_group"))
     return d.emit(form.has("bulk") ? steps::commit_bulk : steps::commit_copies), true;

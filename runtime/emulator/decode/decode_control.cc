@@ -1,5 +1,9 @@
 // Branches, calls, barriers and the ends of threads.
 #include <algorithm>
+#include <array>
+#include <string>
+
+#include <fmt/format.h>
 
 #include "runtime/emulator/decode/decode.h"
 #include "runtime/emulator/machine/warp.h"
@@ -10,6 +14,27 @@ using ptx::Instruction;
 using ptx::Operand;
 using ptx::Type;
 namespace {
+
+/// Why a function without a body cannot be called.
+std::string missing_function(const std::string& name) {
+  constexpr std::array kLaunches = {"cudaLaunchDevice", "cudaGetParameterBuffer",
+                                    "__cudaCDP2LaunchDevice", "__cudaCDP2GetParameterBuffer"};
+  for (const char* launch : kLaunches)
+    if (name.starts_with(launch))
+      return fmt::format(
+          "this kernel launches a kernel (by {}), which the emulator does not run; launch both "
+          "from "
+          "the host, or run on hardware",
+          name);
+  if (name.starts_with("cuda") || name.starts_with("__cudaCDP2"))
+    return fmt::format(
+        "calls {} of the device runtime, which the emulator does not have; call it on the host",
+        name);
+  return fmt::format(
+      "calls {}, which this module does not define; the emulator has vprintf, __assertfail, malloc "
+      "and free, everything else must be linked into the module",
+      name);
+}
 
 bool decode_call(Decoder& d, const Instruction& in) {
   if (in.operands.empty()) return false;
@@ -34,8 +59,8 @@ bool decode_call(Decoder& d, const Instruction& in) {
       site.callee = found->second;
     else
       site.external = callee.name;
-    if (site.callee == nullptr && site.external != "vprintf" && site.external != "__assertfail")
-      return false;
+    if (site.callee == nullptr && !steps::is_external(site.external))
+      return d.refuse(missing_function(callee.name));
   }
   d.code().calls.push_back(site);
   Ins& ins = d.emit(pointer == kNone ? steps::call : steps::call_indirect);

@@ -1,5 +1,6 @@
 // The walk over one function's body and the families that are tables of pure meanings.
 #include <algorithm>
+#include <array>
 
 #include "runtime/emulator/decode/decode.h"
 #include "runtime/emulator/decode/instrument.h"
@@ -50,12 +51,17 @@ void Decoder::one(const Instruction& instruction) {
   }
   const size_t begin = code_.ins.size();
   const Form form(instruction);
+  refusal_.clear();
   watch_division(instruction, form);
-  if (!try_families(instruction, form)) {
+  if (!try_families(instruction, form) || !refusal_.empty()) {
     code_.ins.resize(begin);
     std::erase_if(code_.memory_uses, [&](const MemoryUse& use) { return use.ins >= begin; });
     pending_.clear();
-    emit(steps::unsupported);
+    Ins& refused = emit(steps::unsupported);
+    if (!refusal_.empty()) {
+      code_.refusals.push_back(refusal_);
+      refused.aux = static_cast<uint32_t>(code_.refusals.size());
+    }
   }
   finish_destinations();
   if (code_.ins.size() > begin) code_.ins[begin].counted = 1;
@@ -78,12 +84,14 @@ void Decoder::watch_division(const Instruction& in, const Form& form) {
 bool Decoder::try_families(const Instruction& instruction, const Form& form) {
   if (!is_known_form(instruction)) return false;
   if (instruction.family == "mov") return move(instruction, form);
+  if (is_of_three(instruction)) return extreme_of_three(instruction, form);
   if (instruction.family == "setp" || instruction.family == "set")
     return comparison(instruction, form);
   return pure(instruction, form) || decode_memory(*this, instruction, form) ||
          decode_control(*this, instruction, form) || decode_warp(*this, instruction, form) ||
          decode_atomic(*this, instruction, form) || decode_async(*this, instruction, form) ||
-         decode_tensor(*this, instruction, form) || decode_wgmma(*this, instruction, form);
+         decode_tensor(*this, instruction, form) || decode_wgmma(*this, instruction, form) ||
+         decode_texture(*this, instruction, form);
 }
 
 namespace {
@@ -254,23 +262,71 @@ bool Decoder::comparison(const Instruction& instruction, const Form& form) {
   return true;
 }
 
-bool Decoder::move_special(const Instruction& instruction, Slot slot) {
-  const Operand& from = instruction.operands[1];
-  if (from.name == "%is_explicit_cluster" && slot == Slot::Pred) {
+bool Decoder::move_special(const Operand& to, const std::string& name, Slot slot) {
+  if (name == "%is_explicit_cluster" && slot == Slot::Pred) {
     const uint32_t yes = constant(function().explicit_cluster ? kNone : 0, false);
-    const uint32_t to = destination(instruction.operands[0], Slot::Pred);
+    const uint32_t out = destination(to, Slot::Pred);
     Ins& ins = emit(handlers().at("mov.pred").run);
     ins.src[0] = yes;
-    ins.dst = to;
+    ins.dst = out;
     return true;
   }
-  const auto which = steps::special_register(from.name);
-  if (!which || slot == Slot::Pred) return false;
-  const uint32_t out = destination(instruction.operands[0], slot);
+  const auto which = steps::special_register(name);
+  if (!which) return refuse("the emulator has no special register " + name);
+  if (slot == Slot::Pred) return false;
+  const uint32_t out = destination(to, slot);
   Ins& ins = emit(steps::special);
   ins.dst = out;
   ins.aux = static_cast<uint32_t>(*which);
   ins.wide = slot == Slot::Wide ? 1 : 0;
+  return true;
+}
+
+/// mov.b128: from a pair of registers to a pair of others, or the same crosswise.
+bool Decoder::move_pair(const Operand& to, const Operand& from) {
+  if (to.elements.size() != 2 || from.elements.size() != 2) return false;
+  std::array<uint32_t, 2> values = {};
+  for (size_t i = 0; i < values.size(); ++i) {
+    const uint32_t value = source(from.elements[i], Slot::Wide, Type::B64);
+    values[i] = temp(Slot::Wide);
+    Ins& keep = emit(handlers().at("mov.b64").run);
+    keep.src[0] = value;
+    keep.dst = values[i];
+  }
+  for (size_t i = 0; i < values.size(); ++i) {
+    const uint32_t out = destination(to.elements[i], Slot::Wide);
+    Ins& copy = emit(handlers().at("mov.b64").run);
+    copy.src[0] = values[i];
+    copy.dst = out;
+  }
+  return true;
+}
+
+/// min and max of three floats.
+bool Decoder::extreme_of_three(const Instruction& instruction, const Form& form) {
+  const bool nan = form.has("NaN"), absolute = form.has("abs");
+  std::string key = instruction.family;
+  if (nan) key += ".NaN";
+  if (form.ftz) key += ".ftz";
+  const Handler extreme = handlers().at(canonical_key(key + ".f32")).run;
+  std::array<uint32_t, 3> values = {};
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = source(instruction.operands[i + 1], Slot::Narrow, Type::F32);
+    if (!absolute) continue;
+    const uint32_t size = temp(Slot::Narrow);
+    Ins& ins = emit(handlers().at("abs.f32").run);
+    ins.src[0] = values[i];
+    ins.dst = size;
+    values[i] = size;
+  }
+  const uint32_t of_two = temp(Slot::Narrow);
+  Ins& first = emit(extreme);
+  first.src = {values[0], values[1], 0, 0};
+  first.dst = of_two;
+  const uint32_t out = destination(instruction.operands[0], Slot::Narrow);
+  Ins& second = emit(extreme);
+  second.src = {of_two, values[2], 0, 0};
+  second.dst = out;
   return true;
 }
 
@@ -279,10 +335,21 @@ bool Decoder::move(const Instruction& instruction, const Form& form) {
   if (instruction.operands.size() != 2 || form.types.empty()) return false;
   const Operand &to = instruction.operands[0], &from = instruction.operands[1];
   const Slot slot = emulator::slot_of(form.type());
+  if (form.pairs) return move_pair(to, from);
   const bool unpack = to.kind == Operand::Kind::Vector && to.elements.size() > 1;
   const bool pack = from.kind == Operand::Kind::Vector && from.elements.size() > 1;
+  // The old form that reads all of %tid: mov.v4.u32 {x, y, z, w}, %tid.
+  if (from.kind == Operand::Kind::Special && unpack &&
+      form.rest == std::vector<std::string>{"v4"}) {
+    static constexpr std::array kParts = {".x", ".y", ".z", ".w"};
+    bool all = to.elements.size() == kParts.size();
+    for (size_t i = 0; all && i < kParts.size(); ++i)
+      if (to.elements[i].kind == Operand::Kind::Register)
+        all = move_special(to.elements[i], from.name + kParts[i], slot);
+    return all;
+  }
   if (from.kind == Operand::Kind::Special && !unpack && !pack)
-    return move_special(instruction, slot);
+    return move_special(to, from.name, slot);
   if (!unpack && !pack) return pure(instruction, form);
   const auto parts = static_cast<uint32_t>(pack ? from.elements.size() : to.elements.size());
   const uint32_t bits = ptx::byte_size(form.type()) * 8 / parts;

@@ -1,6 +1,7 @@
 // ld, st, cvta, isspacep and what concerns addresses.
 #include <algorithm>
 #include <array>
+#include <bit>
 
 #include "runtime/emulator/decode/decode.h"
 #include "runtime/emulator/steps/steps.h"
@@ -203,12 +204,39 @@ bool decode_matrix(Decoder& d, const Instruction& in, const Form& form) {
   d.uses_memory(Space::Shared, 16);
   return true;
 }
+
+/// alloca, stacksave, stackrestore
+bool decode_stack(Decoder& d, const Instruction& in, const Form& form) {
+  constexpr uint64_t kAlignDefault = 8, kAlignMax = uint64_t{1} << 23;
+  const Slot slot = slot_of(form.type());
+  const bool takes = in.family == "alloca", restores = in.family == "stackrestore";
+  if (in.operands.size() < (takes ? 2u : 1u)) return false;
+  uint64_t align = kAlignDefault;
+  if (in.operands.size() > 2) {
+    if (in.operands[2].kind != Operand::Kind::Integer) return false;
+    align = std::max(align, in.operands[2].bits);
+  }
+  if (!std::has_single_bit(align) || align > kAlignMax) return false;
+  uint32_t from = kTrueOffset, to = kTrueOffset;
+  if (takes || restores) from = d.source(in.operands[takes ? 1 : 0], slot, form.type());
+  if (!restores) to = d.destination(in.operands[0], slot);
+  Ins& ins = d.emit(takes      ? steps::take_stack
+                    : restores ? steps::restore_stack
+                               : steps::save_stack);
+  ins.src[0] = from;
+  ins.dst = to;
+  ins.imm = static_cast<int64_t>(align);
+  ins.wide = slot == Slot::Wide ? 1 : 0;
+  return true;
+}
 }  // namespace
 
 bool decode_memory(Decoder& d, const Instruction& in, const Form& form) {
+  if (in.family == "alloca" || in.family == "stacksave" || in.family == "stackrestore")
+    return decode_stack(d, in, form);
   if (in.family == "ld" || in.family == "ldu") return decode_access(d, in, form, true);
   if (in.family == "ldmatrix") return decode_matrix(d, in, form);
-  if (in.family == "st") return decode_access(d, in, form, false);
+  if (in.family == "st" && !form.has("async")) return decode_access(d, in, form, false);
   if (in.family == "mapa" || in.family == "getctarank") return decode_rank(d, in, form);
   if (in.family == "cvta" || in.family == "isspacep") {
     if (in.operands.size() < 2) return false;
@@ -223,6 +251,9 @@ bool decode_memory(Decoder& d, const Instruction& in, const Form& form) {
       ins.dst = out;
       ins.imm = static_cast<int64_t>(window);
       ins.flags = form.space == Space::Shared && !form.has("shared::cluster") ? 1 : 0;
+      ins.aux = window != 0                  ? steps::kByWindow
+                : form.space == Space::Const ? steps::kIsConstant
+                                             : steps::kIsNoConstant;
       return true;
     }
     const uint32_t shift = d.constant(to_generic ? window : uint64_t{0} - window, true);

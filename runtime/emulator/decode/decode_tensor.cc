@@ -47,7 +47,7 @@ bool take_registers(Decoder& d, TensorOperand& operand, const Operand& from, boo
     operand.registers.push_back(written ? d.destination(element, slot)
                                         : d.source(element, slot, Type::None));
   const size_t held = operand.registers.size() * kLanes * (bits >= 32 ? 1 : 32 / bits);
-  const size_t wanted = size_t{operand.rows} * operand.columns;
+  const size_t wanted = size_t{operand.rows} * operand.columns * (operand.of_quads ? 4 : 1);
   return operand.opaque ? held >= wanted && held % wanted == 0 : held == wanted;
 }
 
@@ -101,14 +101,29 @@ TensorStep product_of(const Shape& shape, bool opaque) {
   return step;
 }
 
+/// mma.m8n8k4 with f16: lanes i, i + 1, i + 2, i + 3 and those 16 further make one of four
+/// products. A and B lie by rows or by columns, as the modifiers say in this order.
+bool decode_quads(Decoder& d, const Instruction& in, const Form& form) {
+  std::vector<std::string> orders;
+  for (const std::string& modifier : form.rest)
+    if (modifier == "row" || modifier == "col") orders.push_back(modifier);
+  if (orders.size() != 2) return false;
+  TensorStep step = product_of({8, 8, 4}, false);
+  for (TensorOperand* operand : {&step.a, &step.b, &step.c, &step.d}) operand->of_quads = true;
+  step.a.transposed = orders[0] == "col";
+  step.b.transposed = orders[1] == "col";
+  return emit_product(d, in, form.types, step);
+}
+
 bool decode_mma(Decoder& d, const Instruction& in, const Form& form) {
   const auto shape = shape_of(form);
   if (!shape || in.operands.size() != 4 || form.types.size() != 4 || form.has("sp")) return false;
   const bool one_bit = form.types[1] == Type::B1;
   if (one_bit != form.has("popc") || one_bit != (form.has("xor") || form.has("and"))) return false;
+  const bool quads = shape->m == 8 && shape->k == 4 && form.types[1] == Type::F16;
   const bool layout = in.text().find(".row.col") != std::string::npos;
+  if (quads) return decode_quads(d, in, form);
   if (!layout || shape->n != 8 || (shape->m != 8 && shape->m != 16)) return false;
-  if (shape->m == 8 && shape->k == 4 && form.types[1] == Type::F16) return false;  // Quad pairs.
   TensorStep step = product_of(*shape, false);
   step.saturate = form.has("satfinite");
   step.bits_and = form.has("and");

@@ -149,6 +149,43 @@ bool decode_warp(Decoder& d, const Instruction& in, const Form& form) {
   return false;
 }
 
+namespace {
+/// Of .b128; list: the operand, the new value of cas and the result, two registers each.
+bool decode_atomic_pair(Decoder& d, const Instruction& in, const Form& form,
+                        steps::AtomicKind kind) {
+  constexpr uint32_t kBytes = 16;
+  const bool cas = kind == steps::AtomicKind::Cas;
+  if (in.family != "atom" || (!cas && kind != steps::AtomicKind::Exch)) return false;
+  const Operand &to = in.operands[0], &next = in.operands[cas ? 3 : 2];
+  const bool kept = to.kind == Operand::Kind::Vector;
+  std::vector<uint32_t> registers;
+  for (const Operand* operand : {&in.operands[2], &next}) {
+    if (operand->elements.size() != 2) return false;
+    for (const Operand& half : operand->elements)
+      registers.push_back(d.source(half, Slot::Wide, Type::B64));
+  }
+  uint32_t base = 0;
+  int64_t offset = 0;
+  uint8_t wide = 1;
+  d.address(base, offset, wide, in.operands[1]);
+  for (size_t i = 0; i < 2; ++i)
+    registers.push_back(kept ? d.destination(to.elements.at(i), Slot::Wide) : d.temp(Slot::Wide));
+  const uint32_t list = d.list(registers);
+  Ins& ins = d.emit(steps::atomic);
+  ins.src = {base, 0, 0, 0};
+  ins.imm = offset;
+  ins.wide = wide;
+  ins.count = kBytes;
+  ins.list = list;
+  ins.aux = static_cast<uint32_t>(Type::B64);
+  ins.flags = static_cast<uint8_t>(kind);
+  ins.space = static_cast<uint8_t>(form.space);
+  ins.cache = d.program().cached++;
+  d.uses_memory(form.space, kBytes);
+  return true;
+}
+}  // namespace
+
 bool decode_atomic(Decoder& d, const Instruction& in, const Form& form) {
   using steps::AtomicKind;
   static const std::map<std::string_view, AtomicKind> kKinds = {
@@ -157,14 +194,16 @@ bool decode_atomic(Decoder& d, const Instruction& in, const Form& form) {
       {"exch", AtomicKind::Exch}, {"cas", AtomicKind::Cas}, {"inc", AtomicKind::Inc},
       {"dec", AtomicKind::Dec}};
   const bool returns = in.family == "atom";
-  if (!returns && in.family != "red") return false;
+  if ((!returns && in.family != "red") || form.has("async")) return false;
   const AtomicKind* kind = nullptr;
   for (const std::string& modifier : form.rest)
     if (const auto found = kKinds.find(modifier); found != kKinds.end()) kind = &found->second;
   const size_t first = returns ? 1 : 0,
                wanted = first + 2 + (kind != nullptr && *kind == AtomicKind::Cas ? 1 : 0);
   const uint32_t bytes = ptx::byte_size(form.type());
-  if (kind == nullptr || in.operands.size() != wanted || form.vector != 1) return false;
+  if (kind == nullptr || in.operands.size() != wanted) return false;
+  if (form.pairs) return decode_atomic_pair(d, in, form, *kind);
+  if (form.vector != 1) return false;
   if (bytes != 2 && bytes != 4 && bytes != 8) return false;
   const Slot slot = slot_of(form.type());
   uint32_t base = 0;

@@ -56,10 +56,16 @@ bool fits(std::string_view form, std::vector<std::string_view> left) {
 
 std::span<const FormRow> form_rows() { return kForms; }
 
+bool is_of_three(const ptx::Instruction& instruction) {
+  return (instruction.family == "min" || instruction.family == "max") &&
+         instruction.operands.size() == 4;
+}
+
 bool is_known_form(const ptx::Instruction& instruction) {
   std::string family = instruction.family;
   if ((family == "add" || family == "sub" || family == "mad") && instruction.has("cc"))
     family += ".cc";
+  if (is_of_three(instruction)) family += ".three";
   const auto rows =
       std::ranges::equal_range(kForms, std::string_view(family), {}, &FormRow::family);
   if (rows.empty()) return true;

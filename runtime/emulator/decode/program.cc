@@ -62,6 +62,7 @@ Status place_variables(Program& program, Memory& memory) {
     if (program.addresses.contains(variable->name)) continue;
     const uint64_t at = GPUEMU_TRY(memory.allocate(variable->bytes, variable->name, false));
     program.addresses[variable->name] = at;
+    memory.find(at, 0)->constant = variable->space == ptx::Space::Const;
     const size_t given = std::min<size_t>(variable->init.size(), variable->bytes);
     if (given != 0) std::memcpy(reinterpret_cast<void*>(at), variable->init.data(), given);
   }

@@ -237,7 +237,7 @@ void refuse_param(Warp& warp, const Ins& ins, const uint64_t* address) {
 
 uint32_t resolve_local(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
                        Access access) {
-  const uint64_t size = uint64_t{warp.frame().local_base} + warp.code().local_bytes;
+  const uint64_t size = warp.local_end();
   const uint32_t lanes = window_lanes(
       warp, ins, address, std::min<uint64_t>(size, warp.local_stride), bytes, {"local", access});
   if (!warp.launch->checks.init) return lanes;

@@ -101,7 +101,7 @@ struct Code;
 /// What a call copies and where it goes.
 struct CallSite {
   const Code* callee = nullptr;
-  std::string external;  ///< vprintf, __assertfail: built in.
+  std::string external;  ///< vprintf, malloc ...: built in.
   std::vector<ParamSlot> arguments, results;
 };
 
@@ -121,6 +121,7 @@ struct Code {
   std::vector<uint32_t> lists;
   std::vector<Constant> constants;
   std::vector<CallSite> calls;
+  std::vector<std::string> refusals;  ///< Why instructions are not executed: Ins::aux - 1 of them.
   std::vector<TensorStep> tensors;
   std::vector<MemoryUse> memory_uses;
   std::vector<Probe> probes;  ///< One per instruction of code that counts; else empty.

@@ -1,14 +1,17 @@
 #include "runtime/emulator/machine/memory.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "common/base/limits.h"
+#include "runtime/device/texture.h"
 
 namespace gpuemu::emulator {
 namespace {
 /// Where the numbers of segments begin anew: a launch needs at most 2^22 of them.
 constexpr uint32_t kSegmentsEnd = uint32_t{1} << 31;
-constexpr uint64_t kAlign = kDeviceAlignment;
+/// What drivers give, so that every tensor can be a texture.
+constexpr uint64_t kAlign = std::max<uint64_t>(kDeviceAlignment, kTextureAlignment);
 /// A red zone wide enough that an index wrong by a row still falls between two tensors.
 constexpr uint64_t kRedZone = 4096;
 constexpr std::byte kPoison{0xfb};
@@ -39,6 +42,7 @@ Result<uint64_t> Memory::allocate(uint64_t bytes, const std::string& name, bool 
   }
   const uint64_t base = allocation->base;
   used_ += bytes;
+  if (tracked) ++buffers_;
   by_base_[base] = std::move(allocation);
   return base;
 }
@@ -48,6 +52,7 @@ Status Memory::free(uint64_t address) {
   if (found == by_base_.end())
     return error(ErrorCode::InvalidArgument, "free of {:#x}, which is no live allocation", address);
   used_ -= found->second->bytes;
+  if (found->second->tracked && --buffers_ == 0) heap_.clear();
   by_base_.erase(found);
   return ok_status();
 }
@@ -83,6 +88,7 @@ Status Memory::fill(uint64_t address, std::byte value, uint64_t bytes) {
 }
 
 Allocation* Memory::nearest(uint64_t address) {
+  if (Allocation* piece = heap_.nearest(address)) return piece;
   auto after = by_base_.upper_bound(address);
   Allocation* best = nullptr;
   uint64_t distance = kRedZone + kAlign;
@@ -98,9 +104,11 @@ Allocation* Memory::nearest(uint64_t address) {
 
 Allocation* Memory::find(uint64_t address, uint64_t size) {
   auto after = by_base_.upper_bound(address);
-  if (after == by_base_.begin()) return nullptr;
-  Allocation* before = std::prev(after)->second.get();
-  return before->contains(address, size) ? before : nullptr;
+  if (after != by_base_.begin()) {
+    Allocation* before = std::prev(after)->second.get();
+    if (before->contains(address, size)) return before;
+  }
+  return heap_.find(address, size);
 }
 
 void Memory::settle() {

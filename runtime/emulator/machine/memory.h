@@ -4,14 +4,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "common/base/result.h"
+#include "runtime/emulator/machine/allocation.h"
+#include "runtime/emulator/machine/heap.h"
 
 namespace gpuemu::emulator {
 
@@ -22,33 +22,13 @@ inline constexpr uint64_t kLocalWindow = uint64_t{2} << kWindowShift;
 inline constexpr uint64_t kParamWindow = uint64_t{3} << kWindowShift;
 inline constexpr uint64_t kWindowMask = uint64_t{15} << kWindowShift;
 
-struct Freed {
-  void operator()(void* memory) const { std::free(memory); }
-};
-
-struct Allocation {
-  uint64_t base = 0;
-  uint64_t bytes = 0;
-  std::string name;
-  bool tracked = true;           ///< Definedness matters (module variables are always defined).
-  bool all_defined = false;      ///< Every byte was written before this launch.
-  std::vector<uint8_t> defined;  ///< 1 per byte once written.
-  std::unique_ptr<std::byte[], void (*)(void*)> storage{nullptr, std::free};
-  /// The last write and read of every four bytes, for the race detector; absent until it runs.
-  std::unique_ptr<uint64_t[], Freed> last_writes, last_reads;
-
-  bool contains(uint64_t address, uint64_t size) const {
-    return address >= base && size <= bytes && address - base <= bytes - size;
-  }
-  uint8_t* shadow(uint64_t address) { return defined.data() + (address - base); }
-};
-
 class Memory {
  public:
   explicit Memory(uint64_t limit) : limit_(limit) {}
 
-  /// Poisoned; zero when not `tracked`.
+  /// Poisoned; zero when not `tracked`, as variables of modules are not.
   Result<uint64_t> allocate(uint64_t bytes, const std::string& name, bool tracked = true);
+  /// With the last buffer goes what kernels left in the heap: nothing can point there any more.
   Status free(uint64_t address);
   Status upload(uint64_t address, std::span<const std::byte> from);
   Status download(std::span<std::byte> to, uint64_t address);
@@ -62,6 +42,7 @@ class Memory {
   void settle();
   /// Makes place for the histories of as many allocations as kRaceHistoryBytesMax allows.
   void keep_histories();
+  Heap& heap() { return heap_; }
   /// Numbers below it were given out by earlier launches.
   uint32_t segments = 1;
   uint64_t used() const { return used_; }
@@ -71,6 +52,8 @@ class Memory {
   Result<Allocation*> checked(uint64_t address, uint64_t bytes, const char* what);
 
   std::map<uint64_t, std::unique_ptr<Allocation>> by_base_;
+  Heap heap_;
+  uint64_t buffers_ = 0;  ///< Allocations of the host that are in use.
   uint64_t limit_;
   uint64_t used_ = 0;
 };

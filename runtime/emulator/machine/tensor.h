@@ -16,6 +16,7 @@ struct TensorOperand {
   ptx::Type type = ptx::Type::None;  ///< Of one element.
   uint32_t rows = 0, columns = 0;
   bool opaque = false;              ///< Of wmma, which does not say where elements are.
+  bool of_quads = false;            ///< Of mma.m8n8k4 with f16: four products, each of eight lanes.
   bool transposed = false;          ///< In shared memory: M or N runs along the bytes, not K.
   std::vector<uint32_t> registers;  ///< Their offsets in the frame.
 };

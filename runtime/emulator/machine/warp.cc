@@ -49,7 +49,7 @@ void Warp::give_back_frame() {
 
 void Warp::enter(const Code& code, const CallSite* site) {
   const uint32_t lanes = mask;
-  const uint32_t local_base = depth == 0 ? 0 : frame().local_base + frame().code->local_bytes;
+  const uint32_t local_base = depth == 0 ? 0 : local_end();
   if (levels.size() == depth) levels.emplace_back();
   Level& level = levels[depth];
   if (level.frame == nullptr || level.frame.use_count() > 1)
@@ -69,6 +69,7 @@ void Warp::enter(const Code& code, const CallSite* site) {
   load_function();
   next.params.resize(size_t{code.param_bytes} * kLanes);
   next.local_base = local_base;
+  next.stack_ends.reset();
   next.site = site;
   level.base_depth = static_cast<uint32_t>(stack.size());
   Definedness::enter(*this, next);
@@ -137,6 +138,12 @@ void Warp::fill_frame(Frame& frame, const Code& code) {
   frame.code = &code;
   frame.warp = index;
   frame.block = block->linear;
+}
+
+uint32_t Warp::local_end() {
+  const Frame& own = frame();
+  if (own.stack_ends != nullptr) return std::ranges::max(*own.stack_ends);
+  return own.local_base + own.code->local_bytes;
 }
 
 void Warp::ensure_local(uint32_t bytes) {

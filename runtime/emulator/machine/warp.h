@@ -25,6 +25,7 @@ namespace gpuemu::emulator {
 struct Counters;
 struct Program;
 class GlobalRaces;
+class Textures;
 
 struct Checks {
   bool init = false, race = false, sync = false, division = false, nonfinite = false;
@@ -36,6 +37,7 @@ struct Launch {
   const Code* entry = nullptr;
   const LaunchConfig* config = nullptr;
   Memory* memory = nullptr;
+  const Textures* textures = nullptr;
   GlobalRaces* races = nullptr;  ///< Absent when nobody asks for them.
   std::vector<std::byte> params;
   Dim3 cluster;            ///< Blocks of one cluster.
@@ -75,6 +77,9 @@ struct Frame {
   uint32_t warp = kNone;          ///< Whose values the prologue left in the registers.
   uint64_t block = 0;             ///< The same, as Block::linear.
   uint32_t local_base = 0;
+  /// Where each lane's memory of alloca ends, from local_base + Code::local_bytes on; none until
+  /// the function takes some.
+  std::unique_ptr<std::array<uint32_t, kLanes>> stack_ends;
   const CallSite* site = nullptr;
   UndefinedRegisters undefined;
 };
@@ -187,6 +192,8 @@ class Warp {
   void wait_at_barrier(uint32_t id);
   void stop_slice() { remaining = 0; }
   void ensure_local(uint32_t bytes);
+  /// Behind the current function's local memory, that of alloca included.
+  uint32_t local_end();
 
  private:
   void run_watched();

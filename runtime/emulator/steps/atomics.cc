@@ -1,6 +1,7 @@
 // atom and red: real atomics on host memory, since blocks run on several threads.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <type_traits>
 
 #include "runtime/emulator/machine/access.h"
@@ -133,8 +134,29 @@ uint64_t update(const Ins& ins, uint64_t host, Operands with) {
   }
 }
 
+/// exch and cas of 16 bytes; list: operand, new value of cas and result, two registers each. Hosts
+/// have no such atomic that may be counted on: the launch's lock makes it one among its kind.
+void apply_pairs(Warp& warp, const Ins& ins, const uint64_t* host, uint32_t lanes) {
+  const uint32_t* list = warp.lists + ins.list;
+  const std::lock_guard lock(warp.launch->mutex);
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    auto* at = reinterpret_cast<std::byte*>(host[lane]);
+    uint64_t old[2], wanted[2], next[2];
+    std::memcpy(old, at, sizeof old);
+    for (uint32_t half = 0; half < 2; ++half) {
+      wanted[half] = warp.u64(list[half])[lane];
+      next[half] = warp.u64(list[2 + half])[lane];
+    }
+    const bool cas = static_cast<AtomicKind>(ins.flags) == AtomicKind::Cas;
+    if (!cas || (old[0] == wanted[0] && old[1] == wanted[1])) std::memcpy(at, next, sizeof next);
+    for (uint32_t half = 0; half < 2; ++half) warp.u64(list[4 + half])[lane] = old[half];
+  }
+}
+
 void apply(Warp& warp, const Ins& ins, const uint64_t* host, uint32_t lanes, bool global = false) {
   const uint32_t bytes = ins.count;
+  if (bytes == 16) return apply_pairs(warp, ins, host, lanes);
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     const bool wide = bytes == 8;

@@ -6,7 +6,7 @@
 #include "runtime/emulator/machine/cluster.h"
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/warp.h"
-#include "runtime/emulator/steps/printf.h"
+#include "runtime/emulator/steps/externals.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator::steps {
@@ -18,7 +18,10 @@ void unsupported(Warp& warp, const Ins& ins) {
   report(warp, ins,
          {.kind = "unsupported_instruction",
           .message =
-              "the emulator does not know this instruction; run on hardware or compile for sm_80",
+              ins.aux != 0
+                  ? warp.code().refusals[ins.aux - 1]
+                  : "the emulator does not know this instruction; run on hardware or compile for "
+                    "sm_80",
           .lane = first_lane(warp.mask),
           .fatal = true});
 }
@@ -75,8 +78,7 @@ void call(Warp& warp, const Ins& ins) {
     warp.split_for_call(warp.mask);
     return enter_callee(warp, warp.mask, site, *site.callee);
   }
-  if (site.external == "vprintf") return print(warp, site);
-  assert_failed(warp, ins, site);
+  call_external(warp, ins, site);
 }
 
 void call_indirect(Warp& warp, const Ins& ins) {
@@ -199,7 +201,11 @@ void is_space(Warp& warp, const Ins& ins) {
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     const uint64_t address = warp.u64(ins.src[0])[lane];
     const bool elsewhere = ins.flags != 0 && block_of(warp, address) != warp.block;
-    const bool inside = (address & kWindowMask) == static_cast<uint64_t>(ins.imm) && !elsewhere;
+    bool inside = (address & kWindowMask) == static_cast<uint64_t>(ins.imm) && !elsewhere;
+    if (inside && ins.aux != kByWindow) {
+      const Allocation* of = warp.launch->memory->find(address, 0);
+      inside = (of != nullptr && of->constant) == (ins.aux == kIsConstant);
+    }
     result |= static_cast<uint32_t>(inside) << lane;
   }
   uint32_t& out = warp.pred(ins.dst);

@@ -1,25 +1,20 @@
-#include "runtime/emulator/steps/printf.h"
-
+#include <algorithm>
+#include <bit>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "common/base/limits.h"
+#include "runtime/emulator/steps/externals.h"
 
 namespace gpuemu::emulator::steps {
 namespace {
 constexpr size_t kStringMax = 4096;
-/// Digits of a width or precision: more than format_one's buffer holds say nothing.
+/// Digits of a width or precision: more than a line shows say nothing.
 constexpr size_t kDigitsMax = 2;
-
-uint64_t argument(const Warp& warp, const CallSite& site, size_t which, uint32_t lane) {
-  uint64_t value = 0;
-  const Frame& frame = *warp.levels[warp.depth - 1].frame;
-  if (which >= site.arguments.size()) return 0;
-  const ParamSlot& slot = site.arguments[which];
-  std::memcpy(&value, &frame.params[size_t{lane} * frame.code->param_bytes + slot.offset],
-              std::min<size_t>(slot.bytes, 8));
-  return value;
-}
 
 /// Bytes at a generic address of one lane; fewer than asked for where memory ends.
 std::string bytes_at(Warp& warp, uint64_t address, size_t size, uint32_t lane) {
@@ -50,69 +45,144 @@ std::string string_at(Warp& warp, uint64_t address, uint32_t lane) {
   return out;
 }
 
-/// One conversion. `spec` is "%...c" without length letters; they are ours to add.
-std::string format_one(const std::string& spec, char kind, uint64_t bits, bool is_long) {
-  char text[512] = "";
-  const std::string head = spec.substr(0, spec.size() - 1);
-  if (std::strchr("fFeEgGaA", kind) != nullptr) {
-    double value = 0;
-    std::memcpy(&value, &bits, 8);
-    std::snprintf(text, sizeof text, spec.c_str(), value);
-  } else if (kind == 'c') {
-    std::snprintf(text, sizeof text, spec.c_str(), static_cast<int>(bits));
-  } else if (kind == 'p') {
-    return fmt::format("{:#x}", bits);
-  } else if (kind == 'd' || kind == 'i') {
-    const long long value = is_long ? static_cast<long long>(bits) : static_cast<int32_t>(bits);
-    std::snprintf(text, sizeof text, (head + "ll" + kind).c_str(), value);
-  } else {
-    const unsigned long long value = is_long ? bits : static_cast<uint32_t>(bits);
-    std::snprintf(text, sizeof text, (head + "ll" + kind).c_str(), value);
+/// "%-*.3lld" taken apart. A star is a width or precision among the arguments.
+struct Conversion {
+  std::string flags;
+  std::string width, precision;  ///< Digits, "*" or nothing; a precision keeps its dot.
+  uint32_t longs = 0, shorts = 0;
+  char type = 0;
+  size_t end = 0;  ///< Behind it in the format; 0: this is none.
+};
+
+std::string digits_at(const std::string& format, size_t& at) {
+  if (at < format.size() && format[at] == '*') return ++at, "*";
+  std::string digits;
+  for (; at < format.size() && format[at] >= '0' && format[at] <= '9'; ++at)
+    if (digits.size() < kDigitsMax) digits.push_back(format[at]);
+  return digits;
+}
+
+Conversion conversion_at(const std::string& format, size_t at) {
+  Conversion made;
+  const auto among = [&](const char* letters) {
+    return at < format.size() && format[at] != '\0' && std::strchr(letters, format[at]) != nullptr;
+  };
+  for (++at; among("-+ #0"); ++at)
+    if (made.flags.find(format[at]) == std::string::npos) made.flags.push_back(format[at]);
+  made.width = digits_at(format, at);
+  if (among(".")) made.precision = fmt::format(".{}", digits_at(format, ++at));
+  for (; among("hljztL"); ++at) ++(format[at] == 'h' ? made.shorts : made.longs);
+  if (!among("diuoxXfFeEgGaAcsp%")) return made;
+  made.type = format[at];
+  made.end = at + 1;
+  return made;
+}
+
+/// Reads the arguments of one printf, which lie like the members of a structure.
+class Arguments {
+ public:
+  Arguments(Warp& warp, uint32_t lane, uint64_t at) : warp_(warp), lane_(lane), at_(at) {}
+
+  uint64_t take(uint32_t bytes) {
+    at_ = (at_ + bytes - 1) & ~uint64_t{bytes - 1};
+    uint64_t bits = 0;
+    const std::string raw = bytes_at(warp_, at_, bytes, lane_);
+    std::memcpy(&bits, raw.data(), raw.size());
+    at_ += bytes;
+    ++taken_;
+    return bits;
   }
+  int taken() const { return taken_; }
+
+ private:
+  Warp& warp_;
+  uint32_t lane_;
+  uint64_t at_;
+  int taken_ = 0;
+};
+
+std::string formatted(const std::string& spec, auto value) {
+  char text[512] = "";
+  std::snprintf(text, sizeof text, spec.c_str(), value);
   return text;
 }
 
-std::string expand(Warp& warp, const std::string& format, uint64_t arguments, uint32_t lane) {
-  std::string out;
-  uint64_t at = arguments;
-  for (size_t i = 0; i < format.size() && out.size() < kPrintedBytesMax; ++i) {
-    if (format[i] != '%') {
-      out.push_back(format[i]);
-      continue;
-    }
-    const size_t end = format.find_first_of("diuoxXfFeEgGaAcsp%", i + 1);
-    if (end == std::string::npos || end - i > 32) break;
-    const char kind = format[end];
-    if (kind == '%') {
-      out.push_back('%');
-      i = end;
-      continue;
-    }
-    std::string spec = "%";
-    bool is_long = false;
-    size_t digits = 0;
-    for (size_t k = i + 1; k < end; ++k) {
-      const char c = format[k];
-      if (c == 'l' || c == 'j' || c == 'z' || c == 't')
-        is_long = true;
-      else if (c >= '0' && c <= '9' && ++digits <= kDigitsMax)
-        spec.push_back(c);
-      else if (std::strchr(".+- #", c) != nullptr && c != '\0')
-        spec.push_back(c);
-      if (c == '.') digits = 0;
-    }
-    spec.push_back(kind);
-    const bool wide = is_long || std::strchr("fFeEgGaAsp", kind) != nullptr;
-    if (wide) at = (at + 7) & ~uint64_t{7};
-    uint64_t bits = 0;
-    const std::string raw = bytes_at(warp, at, wide ? 8 : 4, lane);
-    std::memcpy(&bits, raw.data(), raw.size());
-    at += wide ? 8 : 4;
-    out += kind == 's' ? string_at(warp, bits, lane) : format_one(spec, kind, bits, is_long);
-    i = end;
+/// Replaces the stars by what the arguments say, cut to what a line can show.
+void resolve_stars(Conversion& it, Arguments& arguments) {
+  constexpr int32_t kMost = 99;
+  if (it.width == "*") {
+    const auto wanted = std::clamp(static_cast<int32_t>(arguments.take(4)), -kMost, kMost);
+    if (wanted < 0) it.flags.push_back('-');
+    it.width = fmt::format("{}", std::abs(wanted));
   }
-  return out;
+  if (it.precision == ".*") {
+    const auto wanted = static_cast<int32_t>(arguments.take(4));
+    it.precision = wanted < 0 ? "" : fmt::format(".{}", std::min(wanted, kMost));
+  }
 }
+
+std::string convert(Warp& warp, Conversion it, Arguments& arguments, uint32_t lane) {
+  resolve_stars(it, arguments);
+  const std::string head = fmt::format("%{}{}{}", it.flags, it.width, it.precision);
+  const auto bits_of = [&] { return arguments.take(it.longs != 0 ? 8 : 4); };
+  switch (it.type) {
+    case 'd':
+    case 'i': {
+      const uint64_t bits = bits_of();
+      const long long value = it.longs != 0    ? static_cast<long long>(bits)
+                              : it.shorts >= 2 ? static_cast<int8_t>(bits)
+                              : it.shorts == 1 ? static_cast<int16_t>(bits)
+                                               : static_cast<int32_t>(bits);
+      return formatted(head + "lld", value);
+    }
+    case 'u':
+    case 'o':
+    case 'x':
+    case 'X': {
+      const uint64_t bits = bits_of();
+      const unsigned long long value = it.longs != 0    ? bits
+                                       : it.shorts >= 2 ? static_cast<uint8_t>(bits)
+                                       : it.shorts == 1 ? static_cast<uint16_t>(bits)
+                                                        : static_cast<uint32_t>(bits);
+      return formatted(head + "ll" + it.type, value);
+    }
+    case 'c':
+      return formatted(head + "c", static_cast<int>(arguments.take(4)));
+    case 'p':
+      return formatted(head + "p", reinterpret_cast<const void*>(arguments.take(8)));
+    case 's': {
+      const uint64_t address = arguments.take(8);
+      const std::string text = address == 0 ? "(null)" : string_at(warp, address, lane);
+      const size_t most =
+          it.precision.empty() ? text.size() : static_cast<size_t>(std::atoi(&it.precision[1]));
+      const std::string shown = text.substr(0, most);
+      const auto width = static_cast<size_t>(std::atoi(it.width.c_str()));
+      const std::string padding(width > shown.size() ? width - shown.size() : 0, ' ');
+      return it.flags.find('-') != std::string::npos ? shown + padding : padding + shown;
+    }
+    default:
+      return formatted(head + it.type, std::bit_cast<double>(arguments.take(8)));
+  }
+}
+
+/// The text, and how many arguments it took.
+std::pair<std::string, int> expand(Warp& warp, const std::string& format, uint64_t at,
+                                   uint32_t lane) {
+  Arguments arguments(warp, lane, at);
+  std::string out;
+  for (size_t i = 0; i < format.size() && out.size() < kPrintedBytesMax;) {
+    const Conversion found = format[i] == '%' ? conversion_at(format, i) : Conversion();
+    if (found.end == 0 || found.type == '%') {
+      out.push_back(format[i]);
+      i = std::max(found.end, i + 1);
+      continue;
+    }
+    out += convert(warp, found, arguments, lane);
+    i = found.end;
+  }
+  return {out, arguments.taken()};
+}
+
 bool printed_enough(const Launch& launch) {
   return launch.printed.size() >= kPrintedLinesMax || launch.printed_bytes >= kPrintedBytesMax;
 }
@@ -134,17 +204,25 @@ bool silent(Launch& launch) {
   const std::lock_guard lock(launch.mutex);
   return printed_enough(launch);
 }
+
 }  // namespace
 
-void print(Warp& warp, const CallSite& site) {
-  if (silent(*warp.launch)) return;
+/// Gives the number of arguments it read, and -1 without a format.
+void print(Warp& warp, const Ins&, const CallSite& site) {
+  const bool quiet = silent(*warp.launch);
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if ((warp.mask >> lane & 1) == 0) continue;
-    const std::string format = string_at(warp, argument(warp, site, 0, lane), lane);
-    const std::string text = expand(warp, format, argument(warp, site, 1, lane), lane);
+    const uint64_t format = argument(warp, site, 0, lane);
+    if (format == 0) {
+      give_back(warp, site, lane, ~uint64_t{0});
+      continue;
+    }
+    const auto [text, taken] =
+        expand(warp, string_at(warp, format, lane), argument(warp, site, 1, lane), lane);
+    give_back(warp, site, lane, static_cast<uint64_t>(taken));
+    if (quiet) continue;
     const std::lock_guard lock(warp.launch->mutex);
     keep_printed(*warp.launch, text);
-    if (printed_enough(*warp.launch)) return;
   }
 }
 
@@ -153,9 +231,10 @@ void assert_failed(Warp& warp, const Ins& ins, const CallSite& site) {
   const std::string what = string_at(warp, argument(warp, site, 0, lane), lane);
   const std::string file = string_at(warp, argument(warp, site, 1, lane), lane);
   const auto line = static_cast<uint32_t>(argument(warp, site, 2, lane));
+  const std::string function = string_at(warp, argument(warp, site, 3, lane), lane);
   report(warp, ins,
          {.kind = "assert",
-          .message = fmt::format("{}:{}: assertion `{}' failed", file, line, what),
+          .message = fmt::format("{}:{}: {}: assertion `{}' failed", file, line, function, what),
           .lane = lane,
           .count = static_cast<uint64_t>(std::popcount(warp.mask)),
           .fatal = true});

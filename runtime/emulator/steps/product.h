@@ -31,9 +31,11 @@ struct Place {
 Place place_of_wmma(const TensorOperand& operand, uint32_t per_register, uint32_t reg,
                     uint32_t lane, uint32_t part);
 
-Matrix gather(Warp& warp, const TensorOperand& operand);
+/// Products of one mma.m8n8k4 with f16; `quad` is one of them, and of no meaning for others.
+inline constexpr uint32_t kQuads = 4;
+Matrix gather(Warp& warp, const TensorOperand& operand, uint32_t quad = 0);
 /// Into the lanes of warp.mask.
-void scatter(Warp& warp, const TensorOperand& operand, Matrix& from);
+void scatter(Warp& warp, const TensorOperand& operand, Matrix& from, uint32_t quad = 0);
 
 /// a * b + c in `c`, its elements of the type of d.
 void multiply(const TensorStep& step, Matrix& a, Matrix& b, Matrix& c, int sm);

@@ -37,6 +37,13 @@ std::optional<SpecialRegister> special_register(const std::string& name) {
       {"%globaltimer", R::Globaltimer},
       {"%globaltimer_lo", R::GlobaltimerLo},
       {"%globaltimer_hi", R::GlobaltimerHi},
+      // The fourth part of what has three.
+      {"%tid.w", R::Zero},
+      {"%ntid.w", R::Zero},
+      {"%ctaid.w", R::Zero},
+      {"%nctaid.w", R::Zero},
+      {"%current_graph_exec", R::Zero},
+      {"%aggr_smem_size", R::TotalShared},
       {"WARP_SZ", R::WarpSize},
       {"%envreg1", R::EnvReg1},
       {"%envreg2", R::EnvReg2},

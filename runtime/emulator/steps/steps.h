@@ -3,13 +3,14 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "runtime/emulator/machine/warp.h"
 
 namespace gpuemu::emulator::steps {
 
-void unsupported(Warp& warp, const Ins& ins);
-void branch(Warp& warp, const Ins& ins);  ///< aux: target, imm: where lanes meet.
+void unsupported(Warp& warp, const Ins& ins);  ///< aux: 0, or 1 + the index of the reason.
+void branch(Warp& warp, const Ins& ins);       ///< aux: target, imm: where lanes meet.
 void branch_indexed(Warp& warp,
                     const Ins& ins);    ///< src[0]: index; lists: targets; imm: meeting point.
 void call(Warp& warp, const Ins& ins);  ///< aux: call site.
@@ -26,6 +27,7 @@ void local_address(Warp& warp, const Ins& ins);  ///< imm: offset in the frame's
 void load_param(Warp& warp, const Ins& ins);     ///< An entry's parameter, same for all lanes.
 void load_frame_param(Warp& warp, const Ins& ins);
 void store_frame_param(Warp& warp, const Ins& ins);
+/// imm: window; flags 1: of this block alone; aux: what tells constants from global memory.
 void is_space(Warp& warp, const Ins& ins);
 void barrier(Warp& warp, const Ins& ins);
 void arrive_at_cluster(Warp& warp, const Ins& ins);
@@ -53,11 +55,22 @@ void copy_bulk(Warp& warp, const Ins& ins);      ///< flags: BulkForm.
 void prefetch_bulk(Warp& warp, const Ins& ins);
 void commit_bulk(Warp& warp, const Ins& ins);
 void wait_bulk(Warp& warp, const Ins& ins);
+/// st.async, red.async; src: destination, mbarrier; list: values; aux: bytes of one, above them how
+/// to combine (kind, type above).
+void store_async(Warp& warp, const Ins& ins);
 void mbarrier(Warp& warp, const Ins& ins);  ///< flags: MbarrierKind; aux: its options.
 void wait_mbarrier(Warp& warp, const Ins& ins);
 void count_mbarrier(Warp& warp, const Ins& ins);  ///< mbarrier.pending_count
+/// src: object, x, y; list: four registers or kNone; flags: what kind of coordinates.
+void read_texture(Warp& warp, const Ins& ins);
+void take_stack(Warp& warp, const Ins& ins);  ///< alloca; src[0]: bytes, imm: alignment.
+void save_stack(Warp& warp, const Ins& ins);
+void restore_stack(Warp& warp, const Ins& ins);
 void add_carry(Warp& warp, const Ins& ins);
 void atomic(Warp& warp, const Ins& ins);
+
+/// Whether there is a function of this name without a body: vprintf, malloc ...
+bool is_external(std::string_view name);
 
 enum class SpecialRegister : uint32_t {
   TidX,
@@ -129,6 +142,12 @@ inline constexpr uint32_t kDrop = 1, kNoComplete = 2, kArriveExpect = 4;
 inline constexpr uint32_t kByParity = 1, kMayBlock = 2;
 /// Ins::flags of cp.async.bulk, beside those of loads and stores.
 inline constexpr uint8_t kBulkToShared = 8, kBulkFromShared = 16, kBulkMulticast = 32;
+/// Ins::flags of store_async.
+inline constexpr uint8_t kAsyncReduces = 1;
+/// Ins::flags of read_texture.
+inline constexpr uint8_t kTextureRows = 1, kIntegerCoordinates = 2;
+/// Ins::aux of is_space.
+inline constexpr uint32_t kByWindow = 0, kIsConstant = 1, kIsNoConstant = 2;
 inline constexpr uint8_t kSub = 1, kCarryIn = 2, kCarryOut = 4;
 
 }  // namespace gpuemu::emulator::steps

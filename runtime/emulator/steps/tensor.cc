@@ -91,9 +91,12 @@ const TensorStep& step_of(Warp& warp, const Ins& ins) { return warp.code().tenso
 void multiply_matrices(Warp& warp, const Ins& ins) {
   if (!whole_warp(warp, ins)) return;
   const TensorStep& step = step_of(warp, ins);
-  Matrix a = gather(warp, step.a), b = gather(warp, step.b), c = gather(warp, step.c);
-  multiply(step, a, b, c, warp.launch->sm);
-  scatter(warp, step.d, c);
+  for (uint32_t quad = 0; quad < (step.d.of_quads ? kQuads : 1); ++quad) {
+    Matrix a = gather(warp, step.a, quad), b = gather(warp, step.b, quad),
+           c = gather(warp, step.c, quad);
+    multiply(step, a, b, c, warp.launch->sm);
+    scatter(warp, step.d, c, quad);
+  }
 }
 
 namespace {

@@ -1,0 +1,35 @@
+// One piece of global memory and what the checks know of its bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace gpuemu::emulator {
+
+struct Freed {
+  void operator()(void* memory) const { std::free(memory); }
+};
+
+struct Allocation {
+  uint64_t base = 0;
+  uint64_t bytes = 0;
+  std::string name;
+  bool constant = false;         ///< Of the .const space.
+  bool tracked = true;           ///< Definedness matters (module variables are always defined).
+  bool all_defined = false;      ///< Every byte was written before this launch.
+  std::vector<uint8_t> defined;  ///< 1 per byte once written.
+  std::unique_ptr<std::byte[], void (*)(void*)> storage{nullptr, std::free};
+  /// The last write and read of every four bytes, for the race detector; absent until it runs.
+  std::unique_ptr<uint64_t[], Freed> last_writes, last_reads;
+
+  bool contains(uint64_t address, uint64_t size) const {
+    return address >= base && size <= bytes && address - base <= bytes - size;
+  }
+  uint8_t* shadow(uint64_t address) { return defined.data() + (address - base); }
+};
+
+}  // namespace gpuemu::emulator

@@ -1,0 +1,118 @@
+// tex: reads of texture objects.
+#include "runtime/emulator/machine/texture.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <string>
+#include <utility>
+
+#include "runtime/emulator/math/texture.h"
+#include "runtime/emulator/steps/steps.h"
+
+namespace gpuemu::emulator::steps {
+namespace {
+uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
+
+/// Lanes whose texels are no memory, or which nobody wrote.
+struct Faults {
+  uint32_t gone = 0, undefined = 0;
+  std::string tensor;
+};
+
+const std::byte* texel_at(Warp& warp, const TextureConfig& texture, const TexelShare& share,
+                          std::pair<uint32_t, Faults*> of) {
+  const uint64_t bytes = texture.texel_bytes();
+  const uint64_t at = texture.address + static_cast<uint64_t>(share.y) * texture.pitch_bytes +
+                      static_cast<uint64_t>(share.x) * bytes;
+  Allocation* in = warp.launch->memory->find(at, bytes);
+  const uint32_t bit = uint32_t{1} << of.first;
+  if (in == nullptr) {
+    of.second->gone |= bit;
+    return nullptr;
+  }
+  if (warp.launch->checks.init && !in->all_defined && in->tracked &&
+      std::find(in->shadow(at), in->shadow(at) + bytes, 0) != in->shadow(at) + bytes) {
+    of.second->undefined |= bit;
+    of.second->tensor = in->name;
+  }
+  return reinterpret_cast<const std::byte*>(at);
+}
+
+/// The four channels; those that the texture does not have are zero.
+std::array<uint32_t, 4> fetch(Warp& warp, const TextureConfig& texture, const TexelShares& shares,
+                              std::pair<uint32_t, Faults*> of) {
+  std::array<uint32_t, 4> out = {};
+  std::array<double, 4> sums = {};
+  for (uint32_t i = 0; i < shares.count; ++i) {
+    const TexelShare& share = shares.of[i];
+    const std::byte* texel = share.x < 0 ? nullptr : texel_at(warp, texture, share, of);
+    if (texel == nullptr) continue;
+    for (uint32_t channel = 0; channel < texture.channels; ++channel) {
+      out[channel] = channel_of(texture, texel, channel);
+      if (share.share != 0)
+        sums[channel] += double{std::bit_cast<float>(out[channel])} * share.share / kWholeShare;
+    }
+  }
+  if (texture.filter == TextureConfig::Filter::Linear)
+    for (uint32_t channel = 0; channel < texture.channels; ++channel)
+      out[channel] = std::bit_cast<uint32_t>(static_cast<float>(sums[channel]));
+  return out;
+}
+
+void report_faults(Warp& warp, const Ins& ins, const Faults& faults) {
+  if (faults.gone != 0)
+    report(warp, ins,
+           {.kind = "out_of_bounds",
+            .message = "reads a texture whose memory is freed; keep the tensor as long as the "
+                       "texture",
+            .lane = first_lane(faults.gone),
+            .count = static_cast<uint64_t>(std::popcount(faults.gone))});
+  if (faults.undefined != 0)
+    report(warp, ins,
+           {.kind = "uninitialized",
+            .message = fmt::format("reads texels of '{}' that nothing wrote", faults.tensor),
+            .lane = first_lane(faults.undefined),
+            .tensor = faults.tensor,
+            .count = static_cast<uint64_t>(std::popcount(faults.undefined))});
+}
+
+/// Why the instruction cannot read this object; empty when it can.
+std::string mismatch(const Ins& ins, uint64_t handle, const TextureConfig* texture) {
+  if (texture == nullptr) return fmt::format("reads {:#x}, which is no texture object", handle);
+  const bool rows = (ins.flags & kTextureRows) != 0;
+  if ((texture->height != 0) != rows)
+    return fmt::format("reads a texture of {} rows by a .{} instruction", texture->height,
+                       rows ? "2d" : "1d");
+  if (!rows && (ins.flags & kIntegerCoordinates) == 0)
+    return "reads a texture without rows at a float coordinate; those take integers (tex1Dfetch)";
+  return {};
+}
+
+TexelShares shares_of(Warp& warp, const Ins& ins, const TextureConfig& texture, uint32_t lane) {
+  const uint32_t x = warp.u32(ins.src[1])[lane], y = warp.u32(ins.src[2])[lane];
+  if ((ins.flags & kIntegerCoordinates) != 0)
+    return texels_at(texture, int64_t{static_cast<int32_t>(x)}, int64_t{static_cast<int32_t>(y)});
+  return texels_at(texture, double{std::bit_cast<float>(x)}, double{std::bit_cast<float>(y)});
+}
+}  // namespace
+
+void read_texture(Warp& warp, const Ins& ins) {
+  Faults faults;
+  for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
+    const uint32_t lane = first_lane(left);
+    const uint64_t handle = warp.u64(ins.src[0])[lane];
+    const TextureConfig* texture = warp.launch->textures->find(handle);
+    if (const std::string wrong = mismatch(ins, handle, texture); !wrong.empty()) {
+      report(warp, ins, {.kind = "invalid_texture", .message = wrong, .lane = lane});
+      continue;
+    }
+    const auto values =
+        fetch(warp, *texture, shares_of(warp, ins, *texture, lane), {lane, &faults});
+    for (uint32_t i = 0; i < ins.count; ++i)
+      if (warp.lists[ins.list + i] != kNone) warp.u32(warp.lists[ins.list + i])[lane] = values[i];
+  }
+  report_faults(warp, ins, faults);
+}
+
+}  // namespace gpuemu::emulator::steps
