@@ -15,7 +15,7 @@ struct PreparedKernel {
   std::string key;  ///< Content hash of `ptx`.
   std::string name;
   std::string ptx;
-  std::vector<std::string> entries;  ///< PTX names, one per KernelConfig::launches.
+  std::vector<std::string> entries;        ///< PTX names, one per KernelConfig::launches.
   std::vector<std::string> warnings = {};  ///< Of reading the PTX, with the kernel's name.
 };
 
