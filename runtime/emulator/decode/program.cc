@@ -35,7 +35,7 @@ bool waits_for_threads(const ptx::Instruction& instruction) {
 
 void list_functions(Program& program) {
   for (const ptx::Function& function : program.module.functions) {
-    if (function.is_extern || (function.body.empty() && !function.is_entry)) continue;
+    if (function.is_extern) continue;
     Code& code = program.functions.emplace_back();
     code.source = &function;
     code.name = function.name;

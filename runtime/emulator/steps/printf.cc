@@ -210,15 +210,19 @@ bool silent(Launch& launch) {
 /// Gives the number of arguments it read, and -1 without a format.
 void print(Warp& warp, const Ins&, const CallSite& site) {
   const bool quiet = silent(*warp.launch);
+  std::string format;
+  uint64_t format_at = 0;  // Lanes mostly share it.
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if ((warp.mask >> lane & 1) == 0) continue;
-    const uint64_t format = argument(warp, site, 0, lane);
-    if (format == 0) {
+    const uint64_t wanted = argument(warp, site, 0, lane);
+    if (wanted == 0) {
       give_back(warp, site, lane, ~uint64_t{0});
       continue;
     }
-    const auto [text, taken] =
-        expand(warp, string_at(warp, format, lane), argument(warp, site, 1, lane), lane);
+    if (wanted != format_at || (wanted & kWindowMask) == kLocalWindow)
+      format = string_at(warp, wanted, lane);
+    format_at = wanted;
+    const auto [text, taken] = expand(warp, format, argument(warp, site, 1, lane), lane);
     give_back(warp, site, lane, static_cast<uint64_t>(taken));
     if (quiet) continue;
     const std::lock_guard lock(warp.launch->mutex);
