@@ -108,10 +108,12 @@ bool Block::spins() {
 std::shared_ptr<Frame> Block::take_frame(uint32_t warp_index) {
   if (frames.empty()) return std::make_shared<Frame>();
   // Where no warp waits for another there is one frame, which is the last one given back.
-  auto best = std::ranges::find(frames, warp_index, &Frame::warp);
-  if (best == frames.end()) best = frames.end() - 1;
-  std::shared_ptr<Frame> taken = std::move(*best);
-  frames.erase(best);
+  size_t best = frames.size() - 1;
+  for (size_t i = 0; i < best; ++i)
+    if (frames[i]->warp == warp_index) best = i;
+  std::swap(frames[best], frames.back());
+  std::shared_ptr<Frame> taken = std::move(frames.back());
+  frames.pop_back();
   return taken;
 }
 

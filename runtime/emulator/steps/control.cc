@@ -339,7 +339,9 @@ void special(Warp& warp, const Ins& ins) {
                     (which == R::TidZ && block.z == 1);
   const bool per_lane =
       which < R::NtidX || which == R::LaneId || (which >= R::MaskEq && which <= R::MaskGt);
-  const uint64_t first = special_value(warp, which, 0);
+  const uint32_t linear = warp.index * kLanes;
+  const uint64_t first =
+      row && linear < block.x ? linear : special_value(warp, which, 0);  // A row of a flat block.
   if (warp.mask == kNone && (!per_lane || flat || row)) {
     if (ins.wide != 0)
       fill_lanes(warp.u64(ins.dst), first, row);
