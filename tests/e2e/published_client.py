@@ -1,6 +1,7 @@
 """Uses the published client package, unmodified, as its users do. Run by test_published_client.py with a
-Python that has the package; the argument is the daemon's socket. Prints one JSON object."""
+Python that has the package; the arguments are the daemon's socket and a PTX file. Prints one JSON object."""
 import json
+import pathlib
 import sys
 
 import gpuemu
@@ -76,6 +77,8 @@ saw["fuzz reproduced"] = [client.reproduce(failing).result.seed == failing, sort
 small = client.minimize(failing)
 saw["minimized"] = [small.original_seed == failing, small.result.passed, len(small.minimized_shape) > 0]
 
+linted = client.lint_kernel(pathlib.Path(sys.argv[2]).read_text())
+saw["lint"] = [len(linted), linted[0]["passed"], sorted(linted[0])[:3], linted[0]["metrics"]["register_count"] > 0]
 client.store_baseline("published")
 for name, call in {"unknown op": lambda: client.fuzz_op("nothing"),
                    "unknown seed": lambda: client.reproduce(404)}.items():

@@ -38,7 +38,8 @@ def saw(new_home, request):
     home = new_home(client_project())
     home.start()
     inherited = {key: value for key, value in home.env.items() if key != "PYTHONPATH"}
-    done = subprocess.run([python, ROOT / "tests/e2e/published_client.py", home.socket], capture_output=True,
+    done = subprocess.run([python, ROOT / "tests/e2e/published_client.py", home.socket,
+                           home.project / "twice.ptx"], capture_output=True,
                           text=True, timeout=300, env={**inherited, **environment}, cwd=home.home)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -73,6 +74,10 @@ def test_the_daemon_fuzzes_reproduces_and_minimizes(saw):
     assert saw["fuzz"] == [3, 8, 8, True, ["ToleranceExceeded"]]
     assert saw["fuzz reproduced"] == [True, ["x"]]
     assert saw["minimized"] == [True, False, True]
+
+
+def test_ptx_is_linted_as_each_kernel_of_the_project(saw):
+    assert saw["lint"] == [2, True, ["kernel_name", "metrics", "passed"], True]
 
 
 def test_errors_are_the_client_s_own(saw):
