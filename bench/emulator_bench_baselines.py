@@ -193,7 +193,7 @@ def interpreter_baselines():
         tl.store(y + row, e / tl.sum(e, axis=0), mask=at < columns)
 
     @triton.jit
-    def matmul(a, b, c, side, TILE: tl.constexpr):
+    def matmul(a, b, c, side: tl.constexpr, TILE: tl.constexpr):
         rows = tl.program_id(0) * TILE + tl.arange(0, TILE)
         columns = tl.program_id(1) * TILE + tl.arange(0, TILE)
         total = tl.zeros((TILE, TILE), dtype=tl.float32)

@@ -24,6 +24,18 @@ DeviceFinding first_of(const std::string& body, uint32_t threads = 64) {
   return report.findings.empty() ? DeviceFinding{} : report.findings[0];
 }
 
+TEST(Findings, BlocksThatSetOneFlagAtOnceAreNoRace) {
+  TestKernel kernel(entry("mov.u32 %r4, 1; st.global.u32 [%rd1], %r4;"));
+  kernel.config().grid = {64, 1, 1};
+  const uint64_t flag = kernel.buffer(std::vector<uint32_t>(64, 0), "flag");
+  kernel.arg(flag);
+  for (int run = 0; run < 40; ++run) {
+    ASSERT_TRUE(kernel.device().fill(flag, std::byte{0}, 4).ok());
+    const LaunchReport report = kernel.run(false);
+    ASSERT_TRUE(report.findings.empty()) << report.findings[0].message;
+  }
+}
+
 TEST(Findings, RaceBetweenWarpsWithoutABarrier) {
   TestKernel kernel(
       entry("mov.u32 %r6, 0; st.shared.u32 [%r3], %r6; bar.sync 0;\n"

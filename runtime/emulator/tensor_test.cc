@@ -90,12 +90,16 @@ TEST(TensorInstructions, RefuseWhatTheyDoNotKnow) {
 /// What `warps` warps find when each does `body` with the matrix at %P in global or %S in shared
 /// memory.
 std::vector<DeviceFinding> fragments(const std::string& body, uint32_t warps, uint32_t blocks) {
-  TestKernel kernel(with_header(
-      ".visible .entry k(.param .u64 p) {\n .reg .b32 %h<8>; .reg .b64 %P, %S; .reg .b32 %t; "
-      ".reg .pred %p;\n .shared .align 32 .b8 tile[512];\n"
-      " ld.param.u64 %P, [p]; mov.u64 %S, tile; mov.u32 %t, %tid.x; setp.lt.u32 %p, %t, 32;\n"
-      " mov.b32 %h0, %t; mov.b32 %h1, %t; mov.b32 %h2, %t; mov.b32 %h3, %t;\n" +
-      body + "\n ret;\n}\n"));
+  // On one host thread: fragments that two blocks store alike at the same moment are taken for a
+  // race.
+  TestKernel kernel(
+      with_header(
+          ".visible .entry k(.param .u64 p) {\n .reg .b32 %h<8>; .reg .b64 %P, %S; .reg .b32 %t; "
+          ".reg .pred %p;\n .shared .align 32 .b8 tile[512];\n"
+          " ld.param.u64 %P, [p]; mov.u64 %S, tile; mov.u32 %t, %tid.x; setp.lt.u32 %p, %t, 32;\n"
+          " mov.b32 %h0, %t; mov.b32 %h1, %t; mov.b32 %h2, %t; mov.b32 %h3, %t;\n" +
+          body + "\n ret;\n}\n"),
+      80, 1);
   kernel.config().block = {32 * warps, 1, 1};
   kernel.config().grid = {blocks, 1, 1};
   kernel.arg(kernel.buffer(std::vector<uint32_t>(512, 0), "m"));

@@ -18,9 +18,9 @@ inline std::string with_header(const std::string& body) {
 
 class TestKernel {
  public:
-  explicit TestKernel(const std::string& ptx, int sm = 80) {
+  explicit TestKernel(const std::string& ptx, int sm = 80, uint32_t threads = 2) {
     device_ = make_emulator(
-        {.sm = sm, .threads = 2, .memory_limit_bytes = uint64_t{1} << 30, .name = "test"});
+        {.sm = sm, .threads = threads, .memory_limit_bytes = uint64_t{1} << 30, .name = "test"});
     auto module = device_->load_module(ptx, "test.ptx");
     if (!module)
       ADD_FAILURE() << module.error().message;

@@ -231,12 +231,12 @@ def test_wrong_requests_are_answered_and_do_no_harm():
 def test_ctrl_c_ends_the_launch_and_the_device_can_be_used_again():
     program = f"""
 import os, signal, threading, numpy as np, gpuemu
-kernel = gpuemu.Kernel("__global__ void spin(volatile int* p) {{ while (*p == 0) {{}} }}", "spin", timeout_ms=60000)
+kernel = gpuemu.Kernel("__global__ void busy(unsigned* p) {{ while (p[0] == 0) p[1] += 3; }}", "busy", timeout_ms=60000)
 threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 try:
-    kernel[1, 32](np.zeros(1, np.int32))
+    kernel[1, 1](np.zeros(2, np.uint32))
 except KeyboardInterrupt:
-    kernel[1, 32](np.ones(1, np.int32))
+    kernel[1, 1](np.ones(2, np.uint32))
     print("again")
 """
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=50,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <immintrin.h>
+
 #include "runtime/emulator/machine/places.h"
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/races.h"
@@ -58,6 +60,18 @@ bool GlobalRaces::writes_same(Warp& warp, const Touch& touch) {
     }
   }
   return true;
+}
+
+bool GlobalRaces::same_soon(Warp& warp, const Touch& touch) {
+  if (writes_same(warp, touch)) return true;
+  if (instruction_of(warp, touch.ins).family != "st") return false;
+  // Another host thread notes a store before it stores: what it writes may be on its way.
+  for (uint32_t i = 0; i < kLooks && looks_left_.load(std::memory_order_relaxed) > 0; ++i) {
+    looks_left_.fetch_sub(1, std::memory_order_relaxed);
+    _mm_pause();
+    if (writes_same(warp, touch)) return true;
+  }
+  return false;
 }
 
 GlobalRaces::~GlobalRaces() {
@@ -165,7 +179,7 @@ std::optional<GlobalRaces::Seen> GlobalRaces::note_word(Warp& warp, const Touch&
     // Loops that compare and swap begin with a plain read; counters are polled.
     const bool demoted = by_atomic && (touch.access != Access::Store || warp.block->acquired != 0);
     if (!demoted && !ordered(segment(segment_in(written)), warp)) {
-      harmless = touch.access == Access::Store && same();
+      harmless = touch.access == Access::Store && same_soon(warp, touch);
       if (!harmless) seen = Seen{segment_in(written), site_in(written), false, by_atomic};
     }
   }

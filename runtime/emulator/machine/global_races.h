@@ -79,9 +79,14 @@ class GlobalRaces {
     uint32_t bits;
   };
   static constexpr uint32_t kChunk = 1 << 12;
+  static constexpr int32_t kLooks = 256;
+  static constexpr int32_t kLooksOfLaunch = 1
+                                            << 16;  ///< Real races must not slow it down for long.
 
   uint32_t new_segment(Warp& warp);
   static bool writes_same(Warp& warp, const Touch& touch);
+  /// Waits a moment for what a block on another host thread has noted and not yet stored.
+  bool same_soon(Warp& warp, const Touch& touch);
   /// Returns the access that races with it, if one does.
   std::optional<Seen> note_word(Warp& warp, const Touch& touch, const Cells& cells);
   const Segment& segment(uint32_t number) const;
@@ -93,6 +98,7 @@ class GlobalRaces {
   const uint32_t first_;
   std::atomic<uint32_t> next_;
   std::atomic<uint64_t> clock_ = 1;
+  std::atomic<int32_t> looks_left_ = kLooksOfLaunch;
   std::array<std::atomic<Segment*>, kSegmentsMax / kChunk> chunks_{};
   mutable std::mutex mutex_;  ///< Guards what follows, and the making of chunks.
   /// Per block, when what came before its fences could be seen: one time per fence.

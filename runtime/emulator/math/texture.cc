@@ -87,11 +87,10 @@ TexelShares texels_at(const TextureConfig& texture, double x, double y) {
 
 TexelShares texels_at(const TextureConfig& texture, int64_t x, int64_t y) {
   TexelShares made;
-  const auto rows = std::max<int64_t>(texture.height, 1);
-  // A single row is memory: beyond it is nothing, whatever the mode.
-  const bool row = texture.height == 0;
-  add(made, wrapped(row ? Address::Border : texture.address_x, x, texture.width),
-      row ? 0 : wrapped(texture.address_y, y, rows), kWholeShare);
+  // Integer coordinates name texels: beyond the edge is nothing, whatever the mode. So an H200
+  // says.
+  add(made, wrapped(Address::Border, x, texture.width),
+      texture.height == 0 ? 0 : wrapped(Address::Border, y, texture.height), kWholeShare);
   return made;
 }
 

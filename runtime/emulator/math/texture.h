@@ -23,7 +23,7 @@ struct TexelShares {
 };
 /// `x` and `y` as the kernel gives them; y counts only where there are rows.
 TexelShares texels_at(const TextureConfig& texture, double x, double y);
-/// The same for integer coordinates, which no filter and no normalization concerns.
+/// The same for integer coordinates, which no filter, no mode and no normalization concerns.
 TexelShares texels_at(const TextureConfig& texture, int64_t x, int64_t y);
 
 /// Channel `channel` of a texel as a register holds it: the float's bits, or the integer extended.
