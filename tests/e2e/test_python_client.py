@@ -166,7 +166,9 @@ def assert_no_job_left(client):
 
 
 def test_ctrl_c_cancels_the_job_in_the_daemon(home, client):
-    program = f"import gpuemu; gpuemu.Client({str(home.socket)!r}).run_tests(['twice'], cases=5000, progress=True)"
+    # Who starts tests in the background has SIGINT ignored, and every child with it.
+    program = ("import signal; signal.signal(signal.SIGINT, signal.default_int_handler); import gpuemu; "
+               f"gpuemu.Client({str(home.socket)!r}).run_tests(['twice'], cases=5000, progress=True)")
     run = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE, text=True,
                            env={**home.env, "PYTHONPATH": str(ROOT / "python")})
     while client.status().jobs_running == 0:

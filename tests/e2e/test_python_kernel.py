@@ -231,6 +231,7 @@ def test_wrong_requests_are_answered_and_do_no_harm():
 def test_ctrl_c_ends_the_launch_and_the_device_can_be_used_again():
     program = f"""
 import os, signal, threading, numpy as np, gpuemu
+signal.signal(signal.SIGINT, signal.default_int_handler)  # Who starts tests in the background has it ignored.
 kernel = gpuemu.Kernel("__global__ void busy(unsigned* p) {{ while (p[0] == 0) p[1] += 3; }}", "busy", timeout_ms=60000)
 threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 try:
