@@ -20,9 +20,14 @@ def default_socket() -> str:
     return os.environ.get("GPUEMU_SOCKET") or os.path.expanduser("~/.gpuemu/gpuemu.sock")
 
 
+def find_program() -> str | None:
+    """The gpuemu command: $GPUEMU_CLI, else the one in PATH."""
+    return os.environ.get("GPUEMU_CLI") or shutil.which("gpuemu")
+
+
 def program() -> str:
-    """The gpuemu command: $GPUEMU_CLI, else the one in PATH. Raises ConnectionError when there is none."""
-    found = os.environ.get("GPUEMU_CLI") or shutil.which("gpuemu")
+    """The gpuemu command. Raises ConnectionError when there is none."""
+    found = find_program()
     if not found:
         raise ConnectionError("no daemon answers and no `gpuemu` is in PATH to start one; set GPUEMU_CLI to the command")
     return found

@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpuemu.connection import find_program
 from gpuemu.errors import DeviceError, DeviceLostError
 
 _HEAD = struct.Struct("<IQ")  # Bytes of JSON, bytes of data.
@@ -28,7 +29,7 @@ _HEAD = struct.Struct("<IQ")  # Bytes of JSON, bytes of data.
 def program() -> str:
     """gpuemu-device: $GPUEMU_DEVICE, else beside the gpuemu command, else in PATH."""
     candidates = [os.environ.get("GPUEMU_DEVICE")]
-    if beside := os.environ.get("GPUEMU_CLI") or shutil.which("gpuemu"):
+    if beside := find_program():
         candidates.append(str(pathlib.Path(beside).resolve().parent / "gpuemu-device"))
     candidates.append(shutil.which("gpuemu-device"))
     for candidate in candidates:

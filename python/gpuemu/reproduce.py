@@ -18,7 +18,6 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 from typing import Any
@@ -26,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from gpuemu import values
+from gpuemu.connection import find_program
 from gpuemu.tensors import Array
 
 Settings = dict[str, str]
@@ -37,7 +37,7 @@ class ReproduceError(Exception):
 
 def program() -> str:
     """The gpuemu command: $GPUEMU_CLI, else the one in PATH."""
-    found = os.environ.get("GPUEMU_CLI") or shutil.which("gpuemu")
+    found = find_program()
     if not found:
         raise ReproduceError("no gpuemu in PATH; set GPUEMU_CLI to the command")
     return found
