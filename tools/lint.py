@@ -5,7 +5,8 @@ usage: tools/lint.py [--build build/release] [--quick | --analyze] [--jobs N] [f
   --quick     names, sizes, moves and what is unused: a third of the time; CI does it
   --analyze   also the static analyzer (clang-analyzer-*), which takes ten times as long; nightly does it
 A file is clean as long as it, the headers of ours that it includes, .clang-tidy and clang-tidy stay the
-same. Exit 1 when something was found, 3 when clang-tidy-19 or the compilation database is missing.
+same. Files of one folder are read as one translation unit, because reading the headers takes most of the time; those
+that declare the same name as another of the unit go into the next. Exit 1 when something was found, 3 when clang-tidy-19 or the compilation database is missing.
 """
 import argparse
 import concurrent.futures
@@ -14,12 +15,15 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TOOL = "clang-tidy-19"
+UNIT_MOST = 12  # Files of one unit: more clash more often.
 QUICK = ("-*,readability-identifier-naming,readability-function-size,readability-else-after-return,"
          "bugprone-use-after-move,bugprone-infinite-loop,misc-unused-parameters,misc-unused-alias-decls,"
          "modernize-use-override,modernize-use-nullptr,performance-unnecessary-copy-initialization,"
@@ -74,12 +78,84 @@ def exceptions_of(folder):
     return ",".join(words)
 
 
-def lint(source, build, checks):
-    off = exceptions_of(source.parent)
+def flags_of(build):
+    """Source -> the compiler's flags, without compiler, source and output; of several compilations the first."""
+    found = {}
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        words = [word for word in shlex.split(entry["command"]) if not word.endswith("ccache")]
+        words = words[1:words.index("-o")] if "-o" in words else words[1:]
+        found.setdefault(pathlib.Path(entry["file"]), tuple(word for word in words if word not in ("-c", entry["file"])))
+    return found
+
+
+def unit_of(scratch, folder, name, sources):
+    """The path of what is read: the source itself when there is one, else a unit of all in a mirrored folder, where
+    clang-tidy meets copies of the .clang-tidy files that hold for these sources."""
+    if len(sources) == 1:
+        return sources[0]
+    home = scratch / folder.relative_to(ROOT)
+    home.mkdir(parents=True, exist_ok=True)
+    for above in (folder, *folder.parents):
+        if (above / ".clang-tidy").exists():
+            shutil.copyfile(above / ".clang-tidy", scratch / above.relative_to(ROOT) / ".clang-tidy")
+        if above == ROOT:
+            break
+    unit = home / name
+    unit.write_text("".join(f'#include "{source}"\n' for source in sources))
+    return unit
+
+
+def lint(build, read, flags, off, checks):
     checks = [f"{option},{off}" if off and option.startswith("--checks=") else option for option in checks]
-    run = subprocess.run([TOOL, "-p", str(build), "--quiet", *checks, str(source)],
-                         capture_output=True, text=True)
+    run = subprocess.run([TOOL, "--quiet", *checks, str(read), "--", *flags, "-ferror-limit=0"],
+                         capture_output=True, text=True, cwd=build)
     return run.returncode, run.stdout
+
+
+def lint_together(build, scratch, name, folder, sources, flags, checks):
+    """The sources that are clean, and what was found in the others. All are of one folder and have the same flags."""
+    clean, said = [], []
+    waiting = [list(sources)]
+    while waiting:
+        group = waiting.pop()
+        status, output = lint(build, unit_of(scratch, folder, name, group), flags, exceptions_of(folder), checks)
+        if status == 0:
+            clean += group
+        elif len(group) > 1 and "[clang-diagnostic-error" in output:
+            at_fault = set(re.findall(r"^(/[^:]+):\d+:\d+: error: .*\[clang-diagnostic-error", output, re.M))
+            clashing = [source for source in group if str(source) in at_fault]
+            if len(clashing) in (0, len(group)):  # No source of these explains it alone.
+                clashing = group[1:]
+            waiting += [clashing, [source for source in group if source not in clashing]]
+        elif len(group) > 1:  # Which of them are clean is known only from each by itself.
+            waiting += [[source] for source in group]
+        else:
+            said.append(output)
+    return clean, said
+
+
+def names_in(source):
+    """What the file declares at the left margin, roughly: two files with a name in common are seldom one unit."""
+    text = source.read_text()
+    return set(re.findall(r"^(?:struct|class|enum class|enum|using) (\w+)", text, re.M)
+               + re.findall(r"^[A-Za-z_][^\n(=;]*?[ &*>](\w+)\(", text, re.M)
+               + re.findall(r"^(?:inline |static )?const[^\n(=;{]* (\w+)(?:\[\w*\])? ?[={]", text, re.M))
+
+
+def batches(todo, flags):
+    """[(folder, sources)]: of one folder and the same flags, without names in common, at most UNIT_MOST."""
+    bins = {}
+    for source in todo:
+        names = names_in(source)
+        row = bins.setdefault((source.parent, flags[source]), [])
+        fit = next((one for one in row if len(one[0]) < UNIT_MOST and not one[1] & names), None)
+        if fit is None:
+            fit = ([], set())
+            row.append(fit)
+        fit[0].append(source)
+        fit[1].update(names)
+    made = [(folder, sources) for (folder, _), row in bins.items() for sources, _ in row]
+    return sorted(made, key=lambda batch: -len(batch[1]))
 
 
 def main():
@@ -108,14 +184,16 @@ def main():
         if not (clean / key).exists():
             todo[source] = key
     bad = 0
-    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        futures = {pool.submit(lint, source, build, checks): source for source in todo}
+    flags = flags_of(build)
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool, tempfile.TemporaryDirectory() as scratch:
+        futures = {pool.submit(lint_together, build, pathlib.Path(scratch), f"unit_{at}.cc", folder, group, flags[group[0]], checks): group
+                   for at, (folder, group) in enumerate(batches(todo, flags))}
         for future in concurrent.futures.as_completed(futures):
-            status, output = future.result()
-            if status == 0:
-                (clean / todo[futures[future]]).touch()
-            else:
-                bad += 1
+            passed, said = future.result()
+            for source in passed:
+                (clean / todo[source]).touch()
+            bad += len(futures[future]) - len(passed)
+            for output in said:
                 print(output, flush=True)
     print(f"lint: {len(sources)} files, {len(sources) - len(todo)} unchanged, {bad} with findings")
     return 1 if bad else 0

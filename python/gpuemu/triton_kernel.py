@@ -14,6 +14,8 @@ Needs the package triton; nothing of CUDA.
 from __future__ import annotations
 
 import inspect
+import os
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -48,6 +50,15 @@ def _unwrapped(function: Any) -> tuple[Any, dict[str, Any], dict[str, Any]]:
             raise LaunchError(f"{said} is no @triton.jit kernel{hint}")
         function = function.fn
     return function, constants, options
+
+
+def _with_path(ptx: str, path: str) -> str:
+    """The PTX with the path that the kernel's file has now. Triton's cache answers for a copy of a file elsewhere, too,
+    and then names the file that was compiled first."""
+    there = re.compile(r'^(\s*\.file\s+\d+\s+)"((?:[^"]*/)?' + re.escape(os.path.basename(path)) + r')"', re.M)
+    if len(there.findall(ptx)) != 1:
+        return ptx
+    return there.sub(lambda found: f'{found[1]}"{path}"', ptx)
 
 
 class TritonKernel:
@@ -141,7 +152,8 @@ class TritonKernel:
         source = triton.compiler.ASTSource(fn=self.function, signature=types, constexprs=constants, attrs=attributes)
         target = GPUTarget("cuda", self.device.properties["sm"], 32)
         made = triton.compile(source, target=target, options=options)
-        kernel = Kernel(made.asm["ptx"], made.metadata.name, checks=self.checks, timeout_ms=self.timeout_ms, device=self.device)
+        ptx = _with_path(made.asm["ptx"], self.function.fn.__code__.co_filename)
+        kernel = Kernel(ptx, made.metadata.name, checks=self.checks, timeout_ms=self.timeout_ms, device=self.device)
         return kernel, made.metadata
 
 

@@ -11,13 +11,23 @@ from .conftest import BIN, ROOT
 HERE = pathlib.Path(__file__).resolve().parent
 
 
-@pytest.fixture(scope="module")
-def saw(compilers):
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "GPUEMU_DEVICE": str(BIN / "gpuemu-device")}
-    done = subprocess.run([compilers, HERE / "python_kernels.py"], capture_output=True, text=True, timeout=300,
-                          env=environment)
+def run(compilers, script, cache):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "GPUEMU_DEVICE": str(BIN / "gpuemu-device"),
+                   "TRITON_CACHE_DIR": str(cache)}
+    done = subprocess.run([compilers, script], capture_output=True, text=True, timeout=300, env=environment)
     assert done.returncode == 0, done.stderr[-3000:]
     return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    """Triton's cache, that of nobody else."""
+    return tmp_path_factory.mktemp("triton")
+
+
+@pytest.fixture(scope="module")
+def saw(compilers, cache):
+    return run(compilers, HERE / "python_kernels.py", cache)
 
 
 @pytest.mark.parametrize("kernel, bound", [("add", 0), ("softmax", 1e-6), ("matmul sm_80", 1e-4), ("matmul sm_90", 1e-4),
@@ -31,6 +41,13 @@ def test_right_kernels_compute_what_their_reference_says(saw, kernel, bound):
                                           ("softmax_wrong", "race_global")])  # Rows that run into each other.
 def test_a_faulty_kernel_is_found_at_its_python_line(saw, kernel, kind):
     assert saw[kernel] == [kind, True, True, True]
+
+
+def test_a_moved_file_is_named_where_it_lies_now(compilers, cache, saw, tmp_path):
+    moved = tmp_path / "python_kernels.py"
+    moved.write_bytes((HERE / "python_kernels.py").read_bytes())
+    assert {name: value for name, value in run(compilers, moved, cache).items() if name.endswith("_wrong")} == \
+        {name: value for name, value in saw.items() if name.endswith("_wrong")}
 
 
 @pytest.mark.parametrize("call, said", [("no array", "argument 'x' of 'add' is a str"),
