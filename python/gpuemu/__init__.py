@@ -44,7 +44,21 @@ from gpuemu.records import (
     TestReport,
     ValidationResult,
 )
-from gpuemu.validation import validate_op
+from gpuemu.rng import SeededRng, derive_seed, generate_seed
+from gpuemu.tolerances import ToleranceConfig, ToleranceProfile, calibrate_tolerance, get_recommended_tolerance
+from gpuemu.validate import (
+    FuzzConfig,
+    SeededFuzzer,
+    fuzz_dtypes,
+    fuzz_dtypes_seeded,
+    fuzz_layouts,
+    fuzz_layouts_seeded,
+    fuzz_shapes,
+    fuzz_shapes_seeded,
+    generate_random_tensor,
+    validate,
+    validate_op,
+)
 
 if TYPE_CHECKING:
     from gpuemu.aio import AsyncClient
@@ -57,11 +71,14 @@ __version__ = "1.0.0"
 
 __all__ = [
     "ArtifactNotFoundError", "AsyncClient", "BaselineComparison", "BaselineNotFoundError", "Client", "ClientError",
-    "ConfigError", "ConnectionError", "DaemonStatus", "Device", "DeviceError", "DeviceInfo", "DeviceLostError", "Finding",
-    "FuzzResults", "InternalError", "InvalidRequestError", "JobStatus", "Kernel", "KernelError", "LaunchError",
-    "MinimizeResult", "NotFoundError", "NumbaKernel", "OpNotFoundError", "OpReport", "ProtocolError", "PtxParseError",
-    "ReferenceScriptError", "ReproduceResult", "ReproductionInfo", "TestReport", "TimeoutError", "TritonKernel",
-    "ValidationError", "ValidationResult", "connect", "numba", "triton", "validate_op",
+    "ConfigError", "ConnectionError", "DaemonStatus", "Device", "DeviceError", "DeviceInfo", "DeviceLostError",
+    "Finding", "FuzzConfig", "FuzzResults", "InternalError", "InvalidRequestError", "JobStatus", "Kernel",
+    "KernelError", "LaunchError", "MinimizeResult", "NotFoundError", "NumbaKernel", "OpNotFoundError", "OpReport",
+    "ProtocolError", "PtxParseError", "ReferenceScriptError", "ReproduceResult", "ReproductionInfo", "SeededFuzzer",
+    "SeededRng", "TestReport", "TimeoutError", "ToleranceConfig", "ToleranceProfile", "TritonKernel", "ValidationError",
+    "ValidationResult", "calibrate_tolerance", "connect", "derive_seed", "fuzz_dtypes", "fuzz_dtypes_seeded",
+    "fuzz_layouts", "fuzz_layouts_seeded", "fuzz_shapes", "fuzz_shapes_seeded", "generate_random_tensor",
+    "generate_seed", "get_recommended_tolerance", "numba", "triton", "validate", "validate_op",
 ]  # fmt: skip
 _LAZY = {
     "AsyncClient": "gpuemu.aio",

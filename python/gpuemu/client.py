@@ -11,6 +11,7 @@ daemon that are asked for until they end, and Ctrl-C cancels them there. Everyth
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import sys
 import threading
 import time
@@ -21,10 +22,15 @@ from typing import Any, TypeVar
 
 from gpuemu import calls, records
 from gpuemu.calls import Call, Json
-from gpuemu.connection import Connection, default_socket
+from gpuemu.connection import PROTOCOL_VERSION, Connection, default_socket
 from gpuemu.errors import ClientError, NotFoundError
+from gpuemu.records import FuzzResults, MinimizeResult, ReproduceResult, ReproductionInfo, ValidationResult
 from gpuemu.tensors import Array
 
+__all__ = ["HAS_PYNNG", "PROTOCOL_VERSION", "Client", "ClientError", "FuzzResults", "MinimizeResult", "ReproduceResult",
+           "ReproductionInfo", "ValidationResult", "connect"]  # fmt: skip
+
+HAS_PYNNG = importlib.util.find_spec("pynng") is not None
 T = TypeVar("T")
 Progress = Callable[[records.JobStatus], object]
 WAIT_MS = 500  # How long the daemon waits for a job's end before it says how far it is.

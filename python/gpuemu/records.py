@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypedDict, TypeVar
 
@@ -120,8 +121,8 @@ class ReproduceResult:
     profile: list[dict[str, Any]] | None = None
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> ReproduceResult:
-        inputs = {name: tensors.decode(one) for name, one in (data.get("inputs") or {}).items()}
+    def from_dict(cls, data: dict[str, Any], decode_tensor_fn: Callable[[dict[str, Any]], Array] = tensors.decode) -> ReproduceResult:
+        inputs = {name: decode_tensor_fn(one) for name, one in (data.get("inputs") or {}).items()}
         return cls(ValidationResult.from_dict(data.get("result") or {}), inputs, data.get("profile"))
 
 

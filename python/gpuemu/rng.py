@@ -5,18 +5,19 @@ A stream is named by (base seed, iteration, label). Element i of a tensor uses o
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import struct
 from collections.abc import Sequence
 
 import numpy as np
 
+from gpuemu import linear
+from gpuemu.legacy import SeededRng, derive_seed, generate_seed
+from gpuemu.linear import MASK, State
 from gpuemu.tensors import Array
 
-MASK = (1 << 64) - 1
-State = tuple[int, int]
-Powers = list[list[State]]
+__all__ = ["MASK", "SeededRng", "State", "Stream", "bfloat16_bits", "bfloat16_values", "case_seed", "cast", "derive_seed",
+           "derive_state", "draw", "generate", "generate_seed", "jump", "outputs", "step"]  # fmt: skip
 
 
 def derive_state(base_seed: int, iteration: int, label: str) -> State:
@@ -72,64 +73,28 @@ class Stream:
         return self.unit64() < probability
 
 
-@functools.lru_cache(maxsize=1)
-def _powers() -> Powers:
-    """Entry k: what each of the 128 state bits becomes after 2**k steps."""
-    powers = [[step(((1 << bit) & MASK, (1 << bit) >> 64))[1] for bit in range(128)]]
-    for _ in range(1, 64):
-        s0 = np.array([column[0] for column in powers[-1]], dtype=np.uint64)
-        s1 = np.array([column[1] for column in powers[-1]], dtype=np.uint64)
-        s0, s1 = _advance(powers[-1], s0, s1)
-        powers.append([(int(x), int(y)) for x, y in zip(s0, s1)])
-    return powers
+def _lane_step(x: Array, y: Array, scratch: Array) -> None:
+    np.left_shift(x, _B23, out=scratch)
+    np.bitwise_xor(x, scratch, out=x)
+    np.right_shift(x, _B18, out=scratch)
+    np.bitwise_xor(x, scratch, out=x)
+    np.right_shift(y, _B5, out=scratch)
+    np.bitwise_xor(x, scratch, out=x)
+    np.bitwise_xor(x, y, out=x)
 
 
-def _advance(
-    columns: list[State], s0: Array, s1: Array
-) -> tuple[Array, Array]:
-    """Many states, each moved by one linear map."""
-    to0, to1 = np.zeros_like(s0), np.zeros_like(s1)
-    one = np.uint64(1)
-    for bit, (x, y) in enumerate(columns):
-        word = s0 if bit < 64 else s1
-        used = (word >> np.uint64(bit % 64)) & one
-        to0 ^= used * np.uint64(x)
-        to1 ^= used * np.uint64(y)
-    return to0, to1
+_B23, _B18, _B5 = np.uint64(23), np.uint64(18), np.uint64(5)
+GENERATOR = linear.Linear(step, _lane_step)
 
 
 def jump(state: State, outputs: int) -> State:
     """The state after so many more outputs."""
-    s0, s1 = np.array([state[0]], dtype=np.uint64), np.array([state[1]], dtype=np.uint64)
-    for k in range(outputs.bit_length()):
-        if outputs >> k & 1:
-            s0, s1 = _advance(_powers()[k], s0, s1)
-    return int(s0[0]), int(s1[0])
+    return GENERATOR.jump(state, outputs)
 
 
 def outputs(state: State, count: int) -> Array:
-    """The next `count` outputs: lanes of 2**k outputs each step together as arrays."""
-    if count < 256:
-        result = np.empty(count, dtype=np.uint64)
-        for i in range(count):
-            result[i], state = step(state)
-        return result
-    block_log2 = max(4, (count.bit_length() - 1) // 2)
-    block = 1 << block_log2
-    lanes = -(-count // block)
-    s0, s1 = np.array([state[0]], dtype=np.uint64), np.array([state[1]], dtype=np.uint64)
-    doubling = block_log2
-    while s0.size < lanes:
-        t0, t1 = _advance(_powers()[doubling], s0, s1)
-        s0, s1 = np.concatenate([s0, t0])[:lanes], np.concatenate([s1, t1])[:lanes]
-        doubling += 1
-    result = np.empty((lanes, block), dtype=np.uint64)
-    a, b, c = np.uint64(23), np.uint64(18), np.uint64(5)
-    for i in range(block):
-        result[:, i] = s0 + s1
-        x = s0 ^ (s0 << a)
-        s0, s1 = s1, x ^ s1 ^ (x >> b) ^ (s1 >> c)
-    return result.reshape(-1)[:count]
+    """The next `count` outputs."""
+    return GENERATOR.outputs(state, count)
 
 
 def _high_product(x: Array, n: int) -> Array:
@@ -137,6 +102,9 @@ def _high_product(x: Array, n: int) -> Array:
     low, half = np.uint64(0xFFFFFFFF), np.uint64(32)
     n_low, n_high = np.uint64(n & 0xFFFFFFFF), np.uint64(n >> 32)
     x_low, x_high = x & low, x >> half
+    if n_high == 0:
+        small: Array = (x_high * n_low + (x_low * n_low >> half)) >> half
+        return small
     low_low, high_low, low_high = x_low * n_low, x_high * n_low, x_low * n_high
     middle = (low_low >> half) + (high_low & low) + low_high
     high: Array = x_high * n_high + (high_low >> half) + (middle >> half)
@@ -144,63 +112,121 @@ def _high_product(x: Array, n: int) -> Array:
 
 
 def _bit_count(x: Array) -> Array:
-    table = np.array([bin(i).count("1") for i in range(256)], dtype=np.int64)
-    counts: Array = table[np.ascontiguousarray(x).view(np.uint8).reshape(-1, 8)].sum(axis=1)
+    if hasattr(np, "bitwise_count"):
+        count: Array = np.bitwise_count(x).astype(np.float64)
+        return count
+    two, four, eight = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0F0F)
+    x = x - ((x >> np.uint64(1)) & two)
+    x = (x & four) + ((x >> np.uint64(2)) & four)
+    x = (x + (x >> np.uint64(4))) & eight
+    counts: Array = ((x * np.uint64(0x0101010101010101)) >> np.uint64(56)).view(np.int64).astype(np.float64)
     return counts
 
 
 def _unit(x: Array) -> Array:
-    return (x >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    unit: Array = (x >> np.uint64(11)).view(np.int64).astype(np.float64)
+    unit *= 2.0**-53
+    return unit
+
+
+def wanted(distribution: str) -> tuple[bool, bool]:
+    """Which outputs of an element's two its value depends on."""
+    if distribution not in _WANTED:
+        raise ValueError(f"distribution '{distribution}' is unknown, expected {', '.join(_WANTED)}")
+    return _WANTED[distribution]
+
+
+_WANTED = {"uniform": (True, False), "normal": (True, True), "log_uniform": (True, True), "integer": (True, False),
+           "special": (True, True)}  # fmt: skip
+
+
+def shape_draws(distribution: str, params: Sequence[float], a: Array, b: Array) -> Array:
+    """The elements that two outputs each give: float64, of "integer" int64."""
+    if distribution == "uniform":
+        lo, hi = float(params[0]), float(params[1])
+        values = _unit(a)
+        values *= hi - lo
+        values += lo
+        return values
+    if distribution == "normal":
+        mean, sd = float(params[0]), float(params[1])
+        values = _bit_count(a)
+        values -= 32.0
+        values += _unit(b)
+        values -= 0.5
+        values /= 4.0
+        values *= sd
+        values += mean
+        return values
+    if distribution == "log_uniform":
+        lo, hi = int(params[0]), int(params[1])
+        exponent = _high_product(b << np.uint64(1), hi - lo + 1)
+        bits = (b & np.uint64(1 << 63)) | (a >> np.uint64(12))
+        if -1022 <= lo and hi <= 1023:
+            bits |= (exponent + np.uint64(1023 + lo)) << np.uint64(52)
+            return bits.view(np.float64)
+        bits |= np.uint64(1023 << 52)
+        return np.ldexp(bits.view(np.float64), exponent.astype(np.int64) + lo)
+    if distribution == "integer":
+        lo, hi = int(params[0]), int(params[1])
+        offset = a if hi - lo == MASK else _high_product(a, hi - lo + 1)
+        return (np.uint64(lo & MASK) + offset).view(np.int64)
+    # special: a row of a table, -1 where another value is to be kept.
+    rows, probability = int(params[0]), float(params[1])
+    picked = _high_product(a, rows).view(np.int64).astype(np.float64)
+    return np.where(_unit(b) < probability, picked, -1.0)
 
 
 def draw(
     state: State, distribution: str, params: Sequence[float], count: int
 ) -> Array:
     """The elements in float64 (int64 for "integer"), before they are rounded to a dtype."""
-    pairs = outputs(state, 2 * count)
-    a, b = pairs[0::2], pairs[1::2]
-    if distribution == "uniform":
-        lo, hi = float(params[0]), float(params[1])
-        return lo + _unit(a) * (hi - lo)
-    if distribution == "normal":
-        mean, sd = float(params[0]), float(params[1])
-        return mean + sd * (((_bit_count(a) - 32.0) + _unit(b) - 0.5) / 4.0)
-    if distribution == "log_uniform":
-        lo, hi = int(params[0]), int(params[1])
-        exponent = lo + _high_product(b << np.uint64(1), hi - lo + 1).astype(np.int64)
-        bits = (b & np.uint64(1 << 63)) | np.uint64(1023 << 52) | (a >> np.uint64(12))
-        return np.ldexp(bits.view(np.float64), exponent)
-    if distribution == "integer":
-        lo, hi = int(params[0]), int(params[1])
-        offset = a if hi - lo == MASK else _high_product(a, hi - lo + 1)
-        return (np.uint64(lo & MASK) + offset).view(np.int64)
-    if distribution == "special":  # A row of a table, -1 where another value is to be kept.
-        rows, probability = int(params[0]), float(params[1])
-        picked = _high_product(a, rows).astype(np.float64)
-        return np.where(_unit(b) < probability, picked, -1.0)
-    raise ValueError(
-        f"distribution '{distribution}' is unknown, expected uniform, normal, log_uniform, integer "
-        "or special"
-    )
+    used = wanted(distribution)
+    if count < 128:
+        pairs = outputs(state, 2 * count)
+        return shape_draws(distribution, params, pairs[0::2].copy(), pairs[1::2].copy())
+    lanes, each_log2 = linear.plan(2 * count)
+    tiles = GENERATOR.tiles(state, lanes, each_log2, used)
+    made = (shape_draws(distribution, params, a, b) for a, b in tiles)
+    dtype = np.int64 if distribution == "integer" else np.float64
+    return linear.elementwise(count, dtype, made, lanes, 1 << each_log2 >> 1)
+
+
+def _narrow(values: Array, fraction: int, exponent: int) -> Array:
+    """float64 rounded once, to nearest even, to the patterns (uint16) of a format with so many bits of fraction and of
+    exponent."""
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    bias = (1 << (exponent - 1)) - 1
+    infinity = ((1 << exponent) - 1) << fraction
+    shift = np.uint64(52 - fraction)
+    bits = values.view(np.uint64)
+    whole = bits & np.uint64(MASK >> 1)
+    result = (whole >> shift) & np.uint64(1)
+    result += whole
+    result += np.uint64((1 << (51 - fraction)) - 1)
+    result >>= shift
+    result -= np.uint64((1023 - bias) << fraction)
+    least = np.uint64((1024 - bias) << 52)  # The pattern of the smallest normal number.
+    small = whole < least
+    if small.any():
+        # Adding a power of two rounds to the distance of subnormal numbers: what is left in the low bits is their count.
+        magic = 2.0 ** (52 + 1 - bias - fraction)
+        count = (np.abs(values) + magic).view(np.uint64) - np.uint64((1023 + 53 - bias - fraction) << 52)
+        result = np.where(small, count, result)
+    largest = whole.max(initial=0)
+    if largest >= np.uint64((1023 + bias) << 52):
+        over = (whole >= np.uint64((1024 + bias) << 52)) | ((result >= np.uint64(infinity)) & ~small)
+        result = np.where(over, np.uint64(infinity), result)
+        result = np.where(whole > np.uint64(2047 << 52), np.uint64(infinity | 1 << (fraction - 1)), result)
+    bits = bits >> np.uint64(48)
+    bits &= np.uint64(0x8000)
+    result |= bits
+    return result.astype(np.uint16)
 
 
 def bfloat16_bits(values: Array) -> Array:
     """float64 rounded once, to nearest even, to bfloat16 patterns (uint16)."""
-    values = np.asarray(values, dtype=np.float64)
-    bits = values.view(np.uint64)
-    sign = ((bits >> np.uint64(63)) << np.uint64(15)).astype(np.uint16)
-    magnitude = np.abs(values)
-    with np.errstate(over="ignore", invalid="ignore"):
-        small = (magnitude / 2.0**-133).round()  # Exact scaling; round() is to even.
-        whole = magnitude.view(np.uint64)
-        odd = (whole >> np.uint64(45)) & np.uint64(1)
-        rounded = (whole + np.uint64((1 << 44) - 1) + odd) >> np.uint64(45)
-        normal = rounded - np.uint64((1023 - 127) << 7)
-    result = np.where(magnitude < 2.0**-126, np.where(small < 200, small, 0), 0).astype(np.uint64)
-    result = np.where(magnitude >= 2.0**-126, normal, result)
-    result = np.where(magnitude >= 2.0**128, np.uint64(0x7F80), result)
-    result = np.where(np.isnan(values), np.uint64(0x7FC0), result)
-    return sign | result.astype(np.uint16)
+    return _narrow(values, 7, 8)
 
 
 def bfloat16_values(patterns: Array) -> Array:
@@ -216,13 +242,19 @@ def cast(values: Array, dtype: str) -> Array:
     if dtype == "bool":
         return np.not_equal(values, 0)
     target = np.dtype(dtype)
+    if dtype == "float16":
+        return _narrow(values, 10, 5).view(np.float16)
     if target.kind == "f":
         with np.errstate(over="ignore"):
             return values.astype(target)
     limits = np.iinfo(target)
     if values.dtype.kind in "iu":
         return np.clip(values, max(limits.min, -(1 << 63)), min(limits.max, MASK >> 1)).astype(target)
-    whole = np.where(np.isnan(values), 0.0, np.rint(values))
+    whole = np.rint(values)
+    least, most = whole.min(initial=0.0), whole.max(initial=0.0)
+    if least > float(limits.min) and most < float(limits.max):  # False where there is a NaN.
+        return (whole if target == np.uint64 else whole.astype(np.int64)).astype(target)
+    whole = np.where(np.isnan(whole), 0.0, whole)
     inside = (whole > float(limits.min)) & (whole < float(limits.max))
     result = np.where(inside, whole, 0.0).astype(target)
     result[whole >= float(limits.max)] = limits.max

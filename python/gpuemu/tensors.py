@@ -20,7 +20,24 @@ def bfloat16() -> np.dtype[Any] | None:
         import ml_dtypes
     except ImportError:
         return None
-    return np.dtype(ml_dtypes.bfloat16)
+    kind: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return kind
+
+
+def numpy_dtype(name: Any) -> np.dtype[Any]:
+    """NumPy's type for a dtype's name."""
+    if str(name) != "bfloat16":
+        return np.dtype(name)
+    kind = bfloat16()
+    if kind is None:
+        raise TypeError("bfloat16 needs the package ml_dtypes: pip install ml_dtypes")
+    return kind
+
+
+def dtype_name(value: Any) -> str:
+    """The protocol's name for the dtype of an array of any framework."""
+    dtype = value.dtype
+    return str(getattr(dtype, "name", dtype)).removeprefix("torch.")
 
 
 def as_array(value: Any) -> Array:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpuemu import rng
+from gpuemu import linear, rng
 from gpuemu.tensors import Array
 
 FLOATS = {  # max, smallest normal, smallest subnormal, ulp of one
@@ -142,14 +143,26 @@ def _recipe(dtype: str, strategy: str, domain: Domain) -> Recipe:
     return _uniform(dtype, domain) if hi < domain.lo or lo > domain.hi else recipe
 
 
-def _draw(state: rng.State, recipe: Recipe, domain: Domain, count: int) -> Array:
-    drawn = rng.draw(state, recipe.distribution, recipe.params, count)
-    values = drawn.astype(np.float64) * recipe.factor
-    if recipe.symmetric and domain.lo >= 0:
-        values = np.abs(values)
-    if recipe.symmetric and domain.hi <= 0:
-        values = -np.abs(values)
-    return values
+Source = tuple[str, tuple[float, float], "Callable[[Array], Array]"]  # A distribution, and what its draws become.
+
+
+def _source(recipe: Recipe, domain: Domain) -> Source:
+    def values(drawn: Array) -> Array:
+        made = drawn if drawn.dtype == np.float64 else drawn.astype(np.float64)
+        if recipe.factor != 1.0:
+            made = made * recipe.factor
+        if recipe.symmetric and domain.lo >= 0:
+            made = np.abs(made)
+        if recipe.symmetric and domain.hi <= 0:
+            made = -np.abs(made)
+        return made
+
+    return recipe.distribution, recipe.params, values
+
+
+def _choices(values: list[float]) -> Source:
+    table = np.array(values, dtype=np.float64)
+    return "integer", (0, len(values) - 1), lambda drawn: table[drawn]
 
 
 def _ramp(shape: list[int], strategy: str, usual: tuple[float, float], count: int) -> Array:
@@ -180,10 +193,10 @@ def _impulse(case: dict[str, Any], name: str, count: int) -> Array:
     return values
 
 
-def _values(case: dict[str, Any], tensor: dict[str, Any], domain: Domain, count: int) -> Array:
+def _placed(case: dict[str, Any], tensor: dict[str, Any], domain: Domain, count: int) -> Array | None:
+    """The values of a strategy by which they follow from their places; None of the others."""
     strategy, dtype, name = case["value_strategy"], tensor["dtype"], tensor["name"]
-    state = rng.derive_state(int(case["base_seed"]), int(case["iteration"]), "input/" + name)
-    lo, hi = usual = _usual(dtype, domain)
+    usual = _usual(dtype, domain)
     if strategy == "zeros":
         return np.zeros(count)
     if strategy in ("ascend", "descend"):
@@ -191,19 +204,29 @@ def _values(case: dict[str, Any], tensor: dict[str, Any], domain: Domain, count:
     if strategy == "impulse":
         return _impulse(case, name, count)
     if strategy == "constant":
-        first = _draw(state, _recipe(dtype, strategy, domain), domain, 1)
-        return np.full(count, first[0])
-    if strategy == "duplicates":
-        gap = (hi - lo) / 3
-        return np.array([lo, lo + gap, lo + 2 * gap, hi])[rng.draw(state, "integer", (0, 3), count)]
+        distribution, params, values = _source(_recipe(dtype, strategy, domain), domain)
+        return np.full(count, values(rng.draw(_state(case, "input/" + name), distribution, params, 1))[0])
     if strategy == "sorted_ties":
         return _ties(case, tensor, usual, count)
+    return None
+
+
+def _drawn(case: dict[str, Any], tensor: dict[str, Any], domain: Domain) -> Source:
+    """Where the values of the other strategies come from."""
+    strategy, dtype = case["value_strategy"], tensor["dtype"]
+    lo, hi = _usual(dtype, domain)
+    if strategy == "duplicates":
+        gap = (hi - lo) / 3
+        return _choices([lo, lo + gap, lo + 2 * gap, hi])
     if strategy == "signed_zero" and dtype in FLOATS and domain.lo <= 0 <= domain.hi:
-        return np.array([-0.0, 0.0, lo, hi])[rng.draw(state, "integer", (0, 3), count)]
+        return _choices([-0.0, 0.0, lo, hi])
     if strategy == "int_extremes" and dtype not in FLOATS:
-        choices = np.array([domain.lo, domain.hi, -1.0, 0.0, 1.0])
-        return choices[rng.draw(state, "integer", (0, 4), count)]
-    return _draw(state, _recipe(dtype, strategy, domain), domain, count)
+        return _choices([domain.lo, domain.hi, -1.0, 0.0, 1.0])
+    return _source(_recipe(dtype, strategy, domain), domain)
+
+
+def _state(case: dict[str, Any], label: str) -> rng.State:
+    return rng.derive_state(int(case["base_seed"]), int(case["iteration"]), label)
 
 
 def _special_values(dtype: str, strategy: str) -> list[float]:
@@ -217,26 +240,59 @@ def _special_values(dtype: str, strategy: str) -> list[float]:
     return []
 
 
-def _plant(case: dict[str, Any], tensor: dict[str, Any], domain: Domain, values: Array) -> None:
-    """Puts special values over what a strategy drew. Those that are numbers keep to the domain."""
-    strategy, dtype, label = case["value_strategy"], tensor["dtype"], "special/" + tensor["name"]
-    if dtype not in FLOATS:
-        return
+def _table(case: dict[str, Any], tensor: dict[str, Any], domain: Domain) -> tuple[Array, float]:
+    """The special values that are put over what was drawn, and how often. Those that are numbers keep to the domain."""
+    strategy, dtype = case["value_strategy"], tensor["dtype"]
+    special = _special_values(dtype, strategy) if dtype in FLOATS else []
+    kept = [_clamp(value, domain.lo, domain.hi) if math.isfinite(value) else value for value in special]
+    return np.array(kept, dtype=np.float64), 0.125 if strategy == "special" else 0.5
+
+
+def _inside(values: Array, domain: Domain, scale: float) -> Array:
+    if scale != 1.0:
+        values = values * scale
+    return np.where(values < domain.lo, domain.lo, np.where(values > domain.hi, domain.hi, values))
+
+
+def _plant_one(case: dict[str, Any], tensor: dict[str, Any], made: Array) -> None:
     one = {"one_nan": math.nan, "one_inf": math.inf, "one_ninf": -math.inf}
-    if strategy in one:
-        stream = rng.Stream(int(case["base_seed"]), int(case["iteration"]), label)
-        values[stream.below(values.size)] = one[strategy]
-        return
-    table = [
-        _clamp(value, domain.lo, domain.hi) if math.isfinite(value) else value
-        for value in _special_values(dtype, strategy)
-    ]
-    if not table:
-        return
-    state = rng.derive_state(int(case["base_seed"]), int(case["iteration"]), label)
-    probability = 0.125 if strategy == "special" else 0.5
-    rows = rng.draw(state, "special", (len(table), probability), values.size)
-    values[rows >= 0] = np.array(table)[rows[rows >= 0].astype(np.int64)]
+    strategy, dtype = case["value_strategy"], tensor["dtype"]
+    if strategy in one and dtype in FLOATS:
+        stream = rng.Stream(int(case["base_seed"]), int(case["iteration"]), "special/" + tensor["name"])
+        made[stream.below(made.size)] = rng.cast(np.array([one[strategy]]), dtype)[0]
+
+
+def _fill(case: dict[str, Any], tensor: dict[str, Any], count: int) -> Array:
+    dtype, strategy, name = tensor["dtype"], case["value_strategy"], tensor["name"]
+    domain, scale = _domain(dtype, strategy, tensor.get("range")), float(case.get("value_scale", 1.0))
+    placed = _placed(case, tensor, domain, count)
+    if placed is not None:
+        return rng.cast(_inside(placed, domain, scale), dtype)
+    distribution, params, values = _drawn(case, tensor, domain)
+    table, probability = _table(case, tensor, domain)
+
+    def made(drawn: Array, rows: Array | None) -> Array:
+        found = _inside(values(drawn), domain, scale)
+        if rows is not None:
+            kept = rows < 0
+            found = np.where(kept, found, table[np.where(kept, 0.0, rows).astype(np.int64)])
+        return rng.cast(found, dtype)
+
+    planting: tuple[str, tuple[float, float]] = ("special", (len(table), probability))
+    state, other = _state(case, "input/" + name), _state(case, "special/" + name)
+    if count < 128:
+        rows = rng.draw(other, *planting, count) if len(table) else None
+        return made(rng.draw(state, distribution, params, count), rows)
+    lanes, each_log2 = linear.plan(2 * count)
+    tiles = rng.GENERATOR.tiles(state, lanes, each_log2, rng.wanted(distribution))
+    draws = (rng.shape_draws(distribution, params, a, b) for a, b in tiles)
+    if len(table):
+        over = rng.GENERATOR.tiles(other, lanes, each_log2, (True, True))
+        parts = (made(drawn, rng.shape_draws(*planting, a, b)) for drawn, (a, b) in zip(draws, over))
+    else:
+        parts = (made(drawn, None) for drawn in draws)
+    kind = np.dtype(np.uint16) if dtype == "bfloat16" else np.dtype(dtype)
+    return linear.elementwise(count, kind, parts, lanes, 1 << each_log2 >> 1)
 
 
 def fill_input(case: dict[str, Any], input_name: str) -> Array:
@@ -246,13 +302,10 @@ def fill_input(case: dict[str, Any], input_name: str) -> Array:
     if tensor is None:
         names = ", ".join(each["name"] for each in case["inputs"])
         raise ValueError(f"the case has no input '{input_name}', expected one of {names}")
-    dtype, strategy = tensor["dtype"], case["value_strategy"]
     shape = tuple(tensor["shape"])
-    count = int(np.prod(shape, dtype=np.int64))
+    count = math.prod(shape)
     if count == 0:
-        return rng.cast(np.zeros(0), dtype).reshape(shape)
-    domain = _domain(dtype, strategy, tensor.get("range"))
-    values = _values(case, tensor, domain, count) * float(case.get("value_scale", 1.0))
-    values = np.where(values < domain.lo, domain.lo, np.where(values > domain.hi, domain.hi, values))
-    _plant(case, tensor, domain, values)
-    return rng.cast(values, dtype).reshape(shape)
+        return rng.cast(np.zeros(0), tensor["dtype"]).reshape(shape)
+    made = _fill(case, tensor, count)
+    _plant_one(case, tensor, made)
+    return made.reshape(shape)

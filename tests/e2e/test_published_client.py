@@ -82,3 +82,36 @@ def test_ptx_is_linted_as_each_kernel_of_the_project(saw):
 
 def test_errors_are_the_client_s_own(saw):
     assert "nothing" in saw["unknown op"] and "404" in saw["unknown seed"]
+
+
+MODULES = ["gpuemu", "gpuemu.client", "gpuemu.rng", "gpuemu.tolerances", "gpuemu.validate"]
+NO_API = {"T", "TYPE_CHECKING"}
+# Looked up in Python's own classes, or reached by importing a framework: tests of the frameworks are elsewhere.
+FRAMEWORKS = {"get_pytorch_adapter", "get_jax_adapter", "get_tensorflow_adapter"}
+
+
+def names_of(make):
+    python, environment = make()
+    clean = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    done = subprocess.run([python, ROOT / "tests/e2e/published_names.py", *MODULES], capture_output=True, text=True,
+                          env={**clean, **environment})
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_every_public_name_is_there_and_takes_the_same_arguments():
+    theirs, here = names_of(published), names_of(ours)
+    missing = []
+    for module, names in theirs.items():
+        for name, value in names.items():
+            if name in NO_API | FRAMEWORKS:
+                continue
+            mine = here[module].get(name)
+            if mine is None:
+                missing.append(f"{module}.{name}")
+                continue
+            calls = [(name, value["call"], mine["call"])]
+            calls += [(f"{name}.{one}", call, mine["members"].get(one, "absent")) for one, call in value["members"].items()]
+            missing += [f"{module}.{what}{wanted}: {got}" for what, wanted, got in calls
+                        if got == "absent" or (wanted and (got or [])[:len(wanted)] != wanted)]
+    assert len(theirs["gpuemu"]) > 25 and not missing, missing

@@ -1,0 +1,125 @@
+"""Generators whose two 64-bit words move linearly: jumps far ahead, and many lanes side by side.
+
+A tensor's outputs are made by lanes: lane l has outputs [l * 2**k, (l + 1) * 2**k), and each step moves all lanes. What is
+computed from them is computed in tiles, some outputs of every lane at a time, that stay in the processor's cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from gpuemu.tensors import Array
+
+MASK = (1 << 64) - 1
+State = tuple[int, int]
+Step = Callable[[State], tuple[int, State]]
+# Moves the words x and y of all lanes, in place; the third array is scratch. What was y is then x's successor.
+LaneStep = Callable[[Array, Array, Array], None]
+LANES_MAX = 8192  # More would not fit into the second-level cache, fewer cost a call for too few of them.
+TILE = 32  # Outputs of each lane in one tile.
+
+
+class Linear:
+    """One generator. sum_after: the output is the sum of the words after the first was mixed, not before."""
+
+    def __init__(self, step: Step, lane_step: LaneStep, sum_after: bool = False) -> None:
+        self.step, self.lane_step, self.sum_after = step, lane_step, sum_after
+        self._tables: list[Array] = []
+
+    def _table(self, k: int) -> Array:
+        """Entry [p, v]: what byte p of the state with value v becomes after 2**k steps."""
+        while len(self._tables) <= k:
+            if self._tables:
+                bits = [(1 << bit, 0) if bit < 64 else (0, 1 << (bit - 64)) for bit in range(128)]
+                columns = np.array(bits, dtype=np.uint64)
+                for _ in range(2):
+                    columns = _apply(self._tables[-1], columns)
+            else:
+                columns = np.array([self.step(((1 << bit) & MASK, (1 << bit) >> 64))[1] for bit in range(128)], dtype=np.uint64)
+            table = np.zeros((16, 1, 2), dtype=np.uint64)
+            for bit in range(8):
+                table = np.concatenate([table, table ^ columns[bit::8][:, None, :]], axis=1)
+            self._tables.append(table)
+        return self._tables[k]
+
+    def jump(self, state: State, outputs: int) -> State:
+        """The state after so many more outputs."""
+        at = np.array([state], dtype=np.uint64)
+        for k in range(outputs.bit_length()):
+            if outputs >> k & 1:
+                at = _apply(self._table(k), at)
+        return int(at[0, 0]), int(at[0, 1])
+
+    def lanes(self, state: State, count: int, each_log2: int) -> tuple[Array, Array]:
+        """The states at outputs 0, 2**each_log2, 2 * 2**each_log2, ..."""
+        at = np.array([state], dtype=np.uint64)
+        while len(at) < count:
+            at = np.concatenate([at, _apply(self._table(each_log2), at[: count - len(at)])])
+            each_log2 += 1
+        return at[:, 0].copy(), at[:, 1].copy()
+
+    def tiles(self, state: State, count: int, each_log2: int, wanted: tuple[bool, bool]) -> Iterator[tuple[Array, Array]]:
+        """The outputs of `count` lanes in pairs, TILE at a time: arrays [TILE / 2, lanes] of the first and of the second
+        of each pair. Those not wanted are not computed; the arrays are used again."""
+        x, y = self.lanes(state, count, each_log2)
+        scratch = np.empty_like(x)
+        tile = min(TILE, 1 << each_log2)
+        pair = np.empty((2, tile // 2, count), dtype=np.uint64)
+        for _ in range((1 << each_log2) // tile):
+            for i in range(tile):
+                which = i & 1
+                if wanted[which] and not self.sum_after:
+                    np.add(x, y, out=pair[which, i >> 1])
+                self.lane_step(x, y, scratch)
+                if wanted[which] and self.sum_after:
+                    np.add(x, y, out=pair[which, i >> 1])
+                    np.bitwise_xor(x, y, out=x)
+                x, y = y, x
+            yield pair[0], pair[1]
+
+    def outputs(self, state: State, count: int) -> Array:
+        """The next `count` outputs."""
+        made: Array = np.empty(count + (count & 1), dtype=np.uint64)
+        if count < 256:
+            for i in range(count):
+                made[i], state = self.step(state)
+            return made[:count]
+        lanes, each_log2 = plan(made.size)
+        whole: Array = np.empty((lanes, 1 << each_log2), dtype=np.uint64)
+        at = 0
+        for first, second in self.tiles(state, lanes, each_log2, (True, True)):
+            width = 2 * len(first)
+            whole[:, at : at + width : 2] = first.T
+            whole[:, at + 1 : at + width : 2] = second.T
+            at += width
+        flat: Array = whole.reshape(-1)[:count]
+        return flat
+
+
+def _apply(table: Array, states: Array) -> Array:
+    """Rows of two words, each moved by one linear map."""
+    octets = np.ascontiguousarray(states).view(np.uint8).reshape(-1, 16)
+    moved: Array = table[0][octets[:, 0]]
+    for p in range(1, 16):
+        moved = moved ^ table[p][octets[:, p]]
+    return moved
+
+
+def plan(outputs: int) -> tuple[int, int]:
+    """How many lanes of 2**k outputs make so many outputs: (lanes, k)."""
+    each_log2 = max(3, min(5, outputs.bit_length() // 2), (outputs // LANES_MAX).bit_length())
+    return -(-outputs >> each_log2), each_log2
+
+
+def elementwise(count: int, dtype: Any, parts: Iterator[Array], lanes: int, each: int) -> Array:
+    """Puts tiles [n, lanes], n elements of every lane, into the order of elements. `each`: elements of a lane."""
+    whole: Array = np.empty((lanes, each), dtype=dtype)
+    at = 0
+    for part in parts:
+        whole[:, at : at + len(part)] = part.T
+        at += len(part)
+    flat: Array = whole.reshape(-1)[:count]
+    return flat
