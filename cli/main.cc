@@ -81,6 +81,7 @@ void add_commands(CLI::App& app, Session& session) {
   add_diff(app, session);
   add_config(app, session);
   add_devices(app, session);
+  add_kernels(app, session);
   add_daemon(app, session);
   add_status(app, session);
   // Last: subcommands would take it over.

@@ -1,22 +1,29 @@
-// Gathers what the build made of kernels/*/*.cu.
+// Gathers what the build made of kernels/*/*.cu and what kernels/*/*.cc declare. The lists are
+// written by cmake/GpuemuOps.cmake.
 #include "kernels/catalog.h"
 
 #include <algorithm>
 #include <array>
 
+#include "kernels/op.h"
+
 namespace gpuemu {
 namespace kernels {
 // Each is defined in a source that the build makes from the kernel's PTX.
-#define GPUEMU_BUILTIN(name) extern const BuiltinKernel k_##name;
-#include "kernels/builtin.def"
-#undef GPUEMU_BUILTIN
+#define GPUEMU_MODULE(name) extern const BuiltinKernel k_##name;
+#include "modules.def"
+#undef GPUEMU_MODULE
+// Each is defined in kernels/NAME/NAME.cc.
+#define GPUEMU_OP(name) const OpKind& name##_op();
+#include "ops.def"
+#undef GPUEMU_OP
 }  // namespace kernels
 
 std::span<const BuiltinKernel> builtin_kernels() {
   static const std::array kKernels = {
-#define GPUEMU_BUILTIN(name) kernels::k_##name,
-#include "kernels/builtin.def"
-#undef GPUEMU_BUILTIN
+#define GPUEMU_MODULE(name) kernels::k_##name,
+#include "modules.def"
+#undef GPUEMU_MODULE
   };
   return kKernels;
 }
@@ -25,6 +32,15 @@ const BuiltinKernel* find_builtin(std::string_view name) {
   const auto all = builtin_kernels();
   const auto found = std::ranges::find(all, name, &BuiltinKernel::name);
   return found == all.end() ? nullptr : &*found;
+}
+
+std::span<const OpKind* const> builtin_ops() {
+  static const std::array kOps = {
+#define GPUEMU_OP(name) &kernels::name##_op(),
+#include "ops.def"
+#undef GPUEMU_OP
+  };
+  return kOps;
 }
 
 }  // namespace gpuemu

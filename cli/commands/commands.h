@@ -17,6 +17,7 @@ void add_baseline(CLI::App& app, Session& session);
 void add_status(CLI::App& app, Session& session);
 void add_config(CLI::App& app, Session& session);
 void add_devices(CLI::App& app, Session& session);
+void add_kernels(CLI::App& app, Session& session);
 void add_lint(CLI::App& app, Session& session);
 void add_init(CLI::App& app, Session& session);
 void add_artifacts(CLI::App& app, Session& session);

@@ -1,0 +1,52 @@
+// `gpuemu kernels [OP]`: the ops that come with gpuemu and the kernels that compute them.
+#include "cli/report/kernels.h"
+
+#include <ostream>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/options.h"
+#include "common/config/nearest.h"
+#include "runtime/dispatch/registry.h"
+
+namespace gpuemu::cli {
+namespace {
+
+Error no_such(const std::string& name, const OpRegistry& registry, const Error& missing) {
+  std::vector<std::string> names;
+  for (const OpKind* op : registry.ops()) names.push_back(op->name);
+  return error(ErrorCode::InvalidArgument, "{}{}", missing.message, did_you_mean(name, names));
+}
+
+void run(const std::string& name, Session& session) {
+  const OpRegistry registry = OpRegistry::with_builtins();
+  std::vector<const OpKind*> ops = registry.ops();
+  if (!name.empty()) {
+    const auto found = registry.find(name);
+    if (!found) {
+      session.fail(no_such(name, registry, found.error()));
+      return;
+    }
+    ops = {*found};
+  }
+  if (session.json()) {
+    session.out << ops_json(ops) << '\n';
+  } else if (name.empty()) {
+    print_ops(ops, session.out);
+  } else {
+    print_op(*ops.front(), session.out);
+  }
+}
+
+}  // namespace
+
+void add_kernels(CLI::App& app, Session& session) {
+  auto name = std::make_shared<std::string>();
+  CLI::App* command =
+      app.add_subcommand("kernels", "List the ops and kernels that come with gpuemu");
+  command->add_option("OP", *name, "Everything about this op\n(default: a line for each)")
+      ->type_name(" ");
+  add_format(*command, session);
+  command->callback([name, &session] { run(*name, session); });
+}
+
+}  // namespace gpuemu::cli

@@ -1,0 +1,27 @@
+# gpuemu_op(NAME [MODULES a b]): an op that comes with gpuemu, inside kernels/. NAME/NAME.cc declares
+# it; each NAME/MODULE.cu becomes PTX in the program. gpuemu_op_catalog() then writes the two lists
+# that kernels/catalog.cc includes, so that nobody keeps a second one.
+function(gpuemu_op name)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "MODULES")
+  if(NOT ARG_MODULES)
+    set(ARG_MODULES ${name})
+  endif()
+  target_sources(kernels PRIVATE ${name}/${name}.cc)
+  foreach(module IN LISTS ARG_MODULES)
+    gpuemu_kernel(TARGET kernels SOURCE ${name}/${module}.cu ARCH compute_75)
+  endforeach()
+  set_property(TARGET kernels APPEND PROPERTY GPUEMU_OPS ${name})
+  set_property(TARGET kernels APPEND PROPERTY GPUEMU_MODULES ${ARG_MODULES})
+endfunction()
+
+function(gpuemu_op_catalog)
+  foreach(kind OP MODULE)
+    get_target_property(names kernels GPUEMU_${kind}S)
+    list(SORT names)
+    list(TRANSFORM names REPLACE "(.+)" "GPUEMU_${kind}(\\1)\n")
+    list(JOIN names "" rows)
+    string(TOLOWER ${kind} file)
+    file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/catalog/${file}s.def CONTENT "${rows}" @ONLY)
+  endforeach()
+  target_include_directories(kernels PRIVATE ${CMAKE_CURRENT_BINARY_DIR}/catalog)
+endfunction()

@@ -1,0 +1,31 @@
+// gelu: elementwise, any shape.
+#include "kernels/rules.h"
+
+namespace gpuemu::kernels {
+namespace {
+
+void plan(const OpCase& c, Plan& plan) {
+  const auto count = static_cast<int32_t>(c.in(0).count());
+  plan.launch({blocks_for(count, 256), 1, 1}, {256, 1, 1}).arg(c.in(0)).arg(c.out(0)).arg(count);
+}
+
+}  // namespace
+
+const OpKind& gelu_op() {
+  static const OpKind kOp = {
+      .name = "gelu",
+      .summary = "y = x * Phi(x) with the exact normal distribution",
+      .inputs = {{"x"}},
+      .outputs = {{"y"}},
+      .in_place = true,
+      .check = check_same_shapes,
+      .variants = {{.name = "grid_stride",
+                    .module = "gelu",
+                    .entries = {"gelu_{T}"},
+                    .types = float_types(),
+                    .plan = plan}},
+  };
+  return kOp;
+}
+
+}  // namespace gpuemu::kernels

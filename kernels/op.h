@@ -1,0 +1,85 @@
+// An op and the kernels that compute it, as kernels/OP/OP.cc declares them beside kernels/OP/OP.cu.
+// Values and pure functions only: runtime/dispatch chooses and launches. docs/builtin-kernels.md
+// shows how to add one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/result.h"
+#include "common/numeric/dtype.h"
+#include "kernels/attributes.h"
+#include "kernels/plan.h"
+#include "kernels/tensor_view.h"
+#include "runtime/device/device.h"
+
+namespace gpuemu {
+
+struct OpKind;
+
+/// One call of an op: what a variant's functions decide from. Borrowed for the call.
+struct OpCase {
+  const OpKind& op;
+  std::span<const TensorView> inputs, outputs;
+  Attributes attributes;
+  const DeviceProperties& device;
+  uint64_t workspace = 0;  ///< Device address of workspace_bytes(), for plan().
+
+  const TensorView& in(size_t index) const { return inputs[index]; }
+  const TensorView& out(size_t index) const { return outputs[index]; }
+};
+
+struct OperandSpec {
+  std::string name;
+  /// Operands of one letter have one dtype; each variant says which.
+  char type = 'T';
+  size_t rank_min = 0, rank_max = kRankMax;
+};
+
+/// The dtypes that a variant computes for a letter.
+struct TypeRule {
+  char letter = 'T';
+  std::vector<DType> dtypes;
+};
+
+struct KernelVariant {
+  std::string name;    ///< "tiled": unique within its op.
+  std::string module;  ///< Of builtin_kernels().
+  /// What plan() may launch: "matmul_{T}" is matmul_float32 for T = float32. In the names of
+  /// templates {T:c} is the CUDA type: "cast<{T:c}, {U:c}>".
+  std::vector<std::string> entries;
+  std::vector<TypeRule> types;  ///< One per letter of the operands.
+  int priority = 0;             ///< Higher is tried first; equal ones in order of declaration.
+  bool strided = false;         ///< Takes any strides; else every tensor must be contiguous.
+  bool wide = false;            ///< Counts elements with 64 bits; else each tensor has below 2^31.
+  int sm_min = 0;               ///< Lowest compute capability, as in 80.
+  /// Why it cannot compute this case, as in "cols is 5, expected a multiple of 4"; "" when it can.
+  /// Called only when everything above holds. Null: it can.
+  std::string (*unsupported)(const OpCase&) = nullptr;
+  /// Device memory that it needs beside the tensors. Null: none.
+  uint64_t (*workspace_bytes)(const OpCase&) = nullptr;
+  /// The launches, in order. Called only for a case that it supports.
+  void (*plan)(const OpCase&, Plan&) = nullptr;
+};
+
+struct OpKind {
+  std::string name;     ///< "layernorm"
+  std::string summary;  ///< One line: "y = (x - mean) / sqrt(variance + eps) * weight + bias".
+  std::vector<OperandSpec> inputs, outputs;
+  AttributeSchema schema = {};
+  /// An output may be the very tensor that is an input: each element depends on its own place only.
+  bool in_place = false;
+  /// What shapes and attributes must fulfil whatever the variant: InvalidArgument. Ranks, dtypes
+  /// and the schema are checked before. Null: nothing.
+  Status (*check)(const OpCase&) = nullptr;
+  std::vector<KernelVariant> variants;
+};
+
+/// Every op that comes with gpuemu, sorted by name.
+std::span<const OpKind* const> builtin_ops();
+
+}  // namespace gpuemu

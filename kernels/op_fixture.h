@@ -1,0 +1,146 @@
+// One op, called as its declaration says, on the emulator: for tests of kernels.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "common/numeric/element.h"
+#include "common/rng/fill.h"
+#include "kernels/catalog.h"
+#include "kernels/op.h"
+#include "runtime/backends/backends.h"
+#include "runtime/dispatch/check_case.h"
+#include "runtime/dispatch/registry.h"
+#include "runtime/dispatch/types.h"
+
+namespace gpuemu {
+
+using Numbers = std::vector<double>;
+using Sizes = std::vector<int64_t>;
+
+/// Tensors are contiguous. Any finding of the emulator fails the test.
+class OpRun {
+ public:
+  /// The variant of the highest priority unless one is named.
+  explicit OpRun(const std::string& op, std::string variant = "") {
+    auto device = open_device({.backend = "emulator", .threads = 1});
+    EXPECT_TRUE(device) << device.error().message;
+    device_ = *std::move(device);
+    for (const OpKind* one : builtin_ops()) op_ = one->name == op ? one : op_;
+    EXPECT_NE(op_, nullptr) << op;
+    for (const KernelVariant* one : by_priority(*op_)) {
+      if (variant_ == nullptr && (variant.empty() || one->name == variant)) variant_ = one;
+    }
+    EXPECT_NE(variant_, nullptr) << variant;
+  }
+
+  /// Uniform in [-3, 3]; returned as the kernel sees them, rounded to the dtype.
+  Numbers input(DType dtype, Sizes shape) {
+    Numbers values(count_of(shape));
+    fill_doubles(derive_state(1, inputs_.size(), op_->name), Distribution::uniform(-3, 3), values);
+    return input(dtype, std::move(shape), std::move(values));
+  }
+  Numbers input(DType dtype, Sizes shape, Numbers values) {
+    std::vector<std::byte> bytes(values.size() * byte_size(dtype));
+    narrow_from_double(dtype, values, bytes);
+    widen_to_double(dtype, bytes, values);
+    inputs_.push_back(make(dtype, std::move(shape)));
+    EXPECT_TRUE(device_->upload(inputs_.back().address, bytes));
+    return values;
+  }
+  void output(DType dtype, Sizes shape) { outputs_.push_back(make(dtype, std::move(shape))); }
+  /// The next field of the schema.
+  template <typename T>
+  void attribute(T value) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(&value);
+    attributes_.insert(attributes_.end(), bytes, bytes + sizeof(T));
+  }
+
+  /// The first output.
+  Numbers run() {
+    const std::vector<TensorView> inputs = views(inputs_), outputs = views(outputs_);
+    const uint32_t schema = attributes_.empty() ? 0 : op_->schema.id();
+    EXPECT_TRUE(check_attributes(op_->schema, schema, attributes_));
+    OpCase c{*op_, inputs, outputs, Attributes(op_->schema, attributes_), device_->properties()};
+    const auto types = check_case(c);
+    EXPECT_TRUE(types) << types.error().message;
+    EXPECT_EQ(refusal(c, *variant_, *types), "");
+    if (variant_->workspace_bytes != nullptr) {
+      c.workspace = *device_->allocate(variant_->workspace_bytes(c), "workspace");
+    }
+    auto plan = std::make_unique<Plan>();
+    variant_->plan(c, *plan);
+    for (const LaunchStep& step : plan->steps()) launch(step, *types);
+    return result(0);
+  }
+  Numbers result(size_t output) {
+    const Owned& from = outputs_[output];
+    Numbers values(count_of(from.shape));
+    std::vector<std::byte> bytes(values.size() * byte_size(from.dtype));
+    EXPECT_TRUE(device_->download(bytes, from.address));
+    widen_to_double(from.dtype, bytes, values);
+    return values;
+  }
+
+ private:
+  struct Owned {
+    uint64_t address = 0;
+    DType dtype = DType::Float32;
+    Sizes shape, strides;
+  };
+
+  static size_t count_of(const Sizes& shape) {
+    int64_t count = 1;
+    for (const int64_t size : shape) count *= size;
+    return static_cast<size_t>(count);
+  }
+  static std::vector<TensorView> views(const std::vector<Owned>& tensors) {
+    std::vector<TensorView> all;
+    for (const Owned& one : tensors)
+      all.push_back({one.address, one.dtype, one.shape, one.strides});
+    return all;
+  }
+  Owned make(DType dtype, Sizes shape) {
+    Owned tensor{0, dtype, std::move(shape), {}};
+    int64_t stride = 1;
+    tensor.strides.resize(tensor.shape.size());
+    for (size_t i = tensor.shape.size(); i-- > 0; stride *= tensor.shape[i]) {
+      tensor.strides[i] = stride;
+    }
+    tensor.address = *device_->allocate(count_of(tensor.shape) * byte_size(dtype),
+                                        fmt::format("tensor {}", tensors_++));
+    return tensor;
+  }
+  void launch(const LaunchStep& step, const TypeBinding& types) {
+    const BuiltinKernel* module = find_builtin(variant_->module);
+    ASSERT_NE(module, nullptr) << variant_->module;
+    const auto loaded = device_->load_module(std::string(module->ptx), variant_->module);
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    LaunchConfig config;
+    config.entry = *entry_name(variant_->entries[step.entry], types);
+    config.grid = step.grid;
+    config.block = step.block;
+    config.dynamic_shared_bytes = step.shared_bytes;
+    for (size_t i = 0; i < step.arg_count(); ++i) {
+      const auto bytes = step.argument(i);
+      config.args.emplace_back(bytes.begin(), bytes.end());
+    }
+    const auto report = device_->launch(*loaded, config);
+    ASSERT_TRUE(report) << report.error().message;
+    for (const DeviceFinding& finding : report->findings) ADD_FAILURE() << finding.message;
+  }
+
+  std::unique_ptr<Device> device_;
+  const OpKind* op_ = nullptr;
+  const KernelVariant* variant_ = nullptr;
+  std::vector<Owned> inputs_, outputs_;
+  std::vector<std::byte> attributes_;
+  size_t tensors_ = 0;
+};
+
+}  // namespace gpuemu

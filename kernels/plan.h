@@ -1,0 +1,79 @@
+// How an op is launched: grid, block, shared memory and arguments of each kernel, in order. Fixed
+// in size, so that planning a launch takes no memory.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "common/base/check.h"
+#include "kernels/tensor_view.h"
+#include "runtime/device/device.h"
+
+namespace gpuemu {
+
+/// Arguments of one launch: twice what the largest of our kernels takes.
+inline constexpr size_t kPlanArgumentsMax = 24;
+inline constexpr size_t kPlanArgumentBytesMax = 512;
+/// Launches of one op.
+inline constexpr size_t kPlanStepsMax = 6;
+
+/// One launch. The arguments are appended in the order of the entry's parameters.
+class LaunchStep {
+ public:
+  LaunchStep() {}  // NOLINT: argument bytes are written before they are read.
+
+  uint32_t entry = 0;  ///< Of KernelVariant::entries.
+  Dim3 grid, block;
+  uint32_t shared_bytes = 0;  ///< Dynamic.
+
+  LaunchStep& arg(const TensorView& tensor) { return arg(tensor.address); }
+  /// A value or a struct, as the kernel takes it.
+  template <typename T>
+  LaunchStep& arg(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 16);
+    const size_t at = (end_ + alignof(T) - 1) / alignof(T) * alignof(T);
+    GPUEMU_CHECK(count_ < kPlanArgumentsMax && at + sizeof(T) <= kPlanArgumentBytesMax);
+    std::memcpy(bytes_.data() + at, &value, sizeof(T));
+    begin_[count_] = static_cast<uint16_t>(at);
+    size_[count_++] = static_cast<uint16_t>(sizeof(T));
+    end_ = at + sizeof(T);
+    return *this;
+  }
+
+  size_t arg_count() const { return count_; }
+  std::span<const std::byte> argument(size_t index) const {
+    return std::span(bytes_).subspan(begin_[index], size_[index]);
+  }
+
+ private:
+  size_t count_ = 0, end_ = 0;
+  std::array<uint16_t, kPlanArgumentsMax> begin_, size_;
+  alignas(16) std::array<std::byte, kPlanArgumentBytesMax> bytes_;
+};
+
+class Plan {
+ public:
+  /// The next launch. An empty grid or block is the declaration's mistake.
+  LaunchStep& launch(Dim3 grid, Dim3 block, uint32_t entry = 0) {
+    GPUEMU_CHECK(count_ < kPlanStepsMax);
+    LaunchStep& step = steps_[count_++];
+    step.grid = grid;
+    step.block = block;
+    step.entry = entry;
+    return step;
+  }
+  std::span<const LaunchStep> steps() const { return std::span(steps_).first(count_); }
+
+ private:
+  size_t count_ = 0;
+  std::array<LaunchStep, kPlanStepsMax> steps_;
+};
+
+/// Blocks of `per_block` for `count` items, at least one. REQUIRES: 0 <= count, 0 < per_block.
+inline uint32_t blocks_for(int64_t count, int64_t per_block) {
+  return static_cast<uint32_t>(count <= 0 ? 1 : (count + per_block - 1) / per_block);
+}
+
+}  // namespace gpuemu

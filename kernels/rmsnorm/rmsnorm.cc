@@ -1,0 +1,41 @@
+// rmsnorm: over the last axis.
+#include "kernels/rules.h"
+
+namespace gpuemu::kernels {
+namespace {
+
+void plan(const OpCase& c, Plan& plan) {
+  const RowsCols size = rows_cols(c.in(0));
+  launch_rows(plan, c.in(0), 256)
+      .arg(c.in(0))
+      .arg(c.in(1))
+      .arg(c.out(0))
+      .arg(static_cast<int32_t>(size.rows))
+      .arg(static_cast<int32_t>(size.cols))
+      .arg(c.attributes.get<float>("eps"));
+}
+
+}  // namespace
+
+const OpKind& rmsnorm_op() {
+  static const OpKind kOp = {
+      .name = "rmsnorm",
+      .summary = "y = x / sqrt(mean(x * x) + eps) * weight over the last axis",
+      .inputs = {{.name = "x", .rank_min = 1}, {.name = "weight", .rank_min = 1, .rank_max = 1}},
+      .outputs = {{.name = "y", .rank_min = 1}},
+      .schema = {.number = 2,
+                 .fields = {{.name = "eps",
+                             .type = AttributeType::Float32,
+                             .fallback = 1e-5,
+                             .meaning = "added to the mean square"}}},
+      .check = check_row_op,
+      .variants = {{.name = "block_per_row",
+                    .module = "rmsnorm",
+                    .entries = {"rmsnorm_{T}"},
+                    .types = float_types(),
+                    .plan = plan}},
+  };
+  return kOp;
+}
+
+}  // namespace gpuemu::kernels

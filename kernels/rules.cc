@@ -1,0 +1,64 @@
+// The checks that ops share.
+#include "kernels/rules.h"
+
+#include <algorithm>
+
+namespace gpuemu::kernels {
+namespace {
+
+Status check_like(const TensorView& tensor, const std::string& name, const TensorView& first,
+                  const std::string& first_name) {
+  if (same_shape(tensor, first)) return ok_status();
+  return error(ErrorCode::InvalidArgument, "{} is {}, expected {}, the shape of {}", name,
+               shape_text(tensor.shape), shape_text(first.shape), first_name);
+}
+
+}  // namespace
+
+std::vector<TypeRule> float_types() {
+  return {{'T', {DType::Float32, DType::Float16, DType::BFloat16}}};
+}
+
+Status check_same_shapes(const OpCase& c) {
+  const std::string& first = c.op.inputs[0].name;
+  for (size_t i = 1; i < c.inputs.size(); ++i) {
+    GPUEMU_TRY(check_like(c.in(i), c.op.inputs[i].name, c.in(0), first));
+  }
+  for (size_t i = 0; i < c.outputs.size(); ++i) {
+    GPUEMU_TRY(check_like(c.out(i), c.op.outputs[i].name, c.in(0), first));
+  }
+  return ok_status();
+}
+
+Status check_shape(const TensorView& tensor, const std::string& name,
+                   std::initializer_list<int64_t> expected, const std::string& why) {
+  if (std::ranges::equal(tensor.shape, expected)) return ok_status();
+  return error(ErrorCode::InvalidArgument, "{} is {}, expected {}: {}", name,
+               shape_text(tensor.shape), shape_text(std::span(expected.begin(), expected.size())),
+               why);
+}
+
+Status check_row_op(const OpCase& c) {
+  const std::string& first = c.op.inputs[0].name;
+  for (size_t i = 0; i < c.outputs.size(); ++i) {
+    GPUEMU_TRY(check_like(c.out(i), c.op.outputs[i].name, c.in(0), first));
+  }
+  const int64_t cols = rows_cols(c.in(0)).cols;
+  for (size_t i = 1; i < c.inputs.size(); ++i) {
+    GPUEMU_TRY(
+        check_shape(c.in(i), c.op.inputs[i].name, {cols}, "one element per column of " + first));
+  }
+  return ok_status();
+}
+
+std::string grid_y_refusal(int64_t count, int64_t per_block) {
+  if (blocks_for(count, per_block) <= kGridYzMax) return {};
+  return fmt::format("{} rows, expected at most {}: a grid has {} blocks down", count,
+                     int64_t{kGridYzMax} * per_block, kGridYzMax);
+}
+
+LaunchStep& launch_rows(Plan& plan, const TensorView& x, uint32_t block) {
+  return plan.launch({blocks_for(rows_cols(x).rows, 1), 1, 1}, {block, 1, 1});
+}
+
+}  // namespace gpuemu::kernels

@@ -1,0 +1,29 @@
+// What several declarations of ops check and plan alike.
+#pragma once
+
+#include <vector>
+
+#include "kernels/op.h"
+
+namespace gpuemu::kernels {
+
+/// float32, float16, bfloat16: what the entries of GPUEMU_ENTRIES compute.
+std::vector<TypeRule> float_types();
+
+/// InvalidArgument unless all tensors of the call have the shape of the first input.
+Status check_same_shapes(const OpCase& c);
+/// InvalidArgument unless `tensor`, which is called `name`, has exactly these sizes; `why` says
+/// where they come from.
+Status check_shape(const TensorView& tensor, const std::string& name,
+                   std::initializer_list<int64_t> expected, const std::string& why);
+/// Of normalisations: x has a row to work on, outputs its shape, and each input behind x is a
+/// vector as long as a row.
+Status check_row_op(const OpCase& c);
+
+/// Why `count` items at `per_block` do not fit the second dimension of a grid; "" when they do.
+std::string grid_y_refusal(int64_t count, int64_t per_block);
+
+/// One block per row. REQUIRES: rows() < 2^31.
+LaunchStep& launch_rows(Plan& plan, const TensorView& x, uint32_t block);
+
+}  // namespace gpuemu::kernels

@@ -1,0 +1,39 @@
+// One tensor of a call: where it lies and how. Borrowed, nothing is owned or copied.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "common/base/limits.h"
+#include "common/numeric/dtype.h"
+
+namespace gpuemu {
+
+/// Strides are in elements, one per size; 0 repeats an element.
+struct TensorView {
+  uint64_t address = 0;
+  DType dtype = DType::Float32;
+  std::span<const int64_t> shape, strides;
+
+  size_t rank() const { return shape.size(); }
+  /// REQUIRES: that the sizes are not negative and their product fits.
+  int64_t count() const {
+    int64_t product = 1;
+    for (const int64_t size : shape) product *= size;
+    return product;
+  }
+  /// Elements lie row-major without gaps. Strides of single elements are of no meaning.
+  bool contiguous() const;
+};
+
+/// Rows and columns of a matrix; of more axes, all but the last are rows; a vector is one row.
+struct RowsCols {
+  int64_t rows = 1, cols = 1;
+};
+RowsCols rows_cols(const TensorView& tensor);
+
+bool same_shape(const TensorView& a, const TensorView& b);
+std::string shape_text(std::span<const int64_t> shape);  ///< "[2, 3]"
+
+}  // namespace gpuemu

@@ -1,0 +1,35 @@
+// vector_add: elementwise, both inputs of one shape.
+#include "kernels/rules.h"
+
+namespace gpuemu::kernels {
+namespace {
+
+void plan(const OpCase& c, Plan& plan) {
+  const auto count = static_cast<int32_t>(c.in(0).count());
+  plan.launch({blocks_for(count, 256), 1, 1}, {256, 1, 1})
+      .arg(c.in(0))
+      .arg(c.in(1))
+      .arg(c.out(0))
+      .arg(count);
+}
+
+}  // namespace
+
+const OpKind& vector_add_op() {
+  static const OpKind kOp = {
+      .name = "vector_add",
+      .summary = "y = a + b",
+      .inputs = {{"a"}, {"b"}},
+      .outputs = {{"y"}},
+      .in_place = true,
+      .check = check_same_shapes,
+      .variants = {{.name = "grid_stride",
+                    .module = "vector_add",
+                    .entries = {"vector_add_{T}"},
+                    .types = float_types(),
+                    .plan = plan}},
+  };
+  return kOp;
+}
+
+}  // namespace gpuemu::kernels
