@@ -65,7 +65,7 @@ def check_layers(named, found, report):
         for path in sorted((ROOT / folder).glob("*.[hc]*")):
             if path.suffix not in (".h", ".cc", ".inc", ".def"):
                 continue
-            is_test = path.stem.endswith("_test")
+            is_test = path.stem.endswith(("_test", "_fixture"))
             allowed = {named.get(dep) for dep in deps | (test_deps if is_test else set())} | {folder}
             if is_test:
                 for dep in list(allowed):
