@@ -67,6 +67,16 @@ DeviceInfo info_of(const DeviceProperties& device) {
           .architecture = "sm_" + std::to_string(device.sm),
           .memory_bytes = device.memory_bytes,
           .multiprocessors = device.multiprocessors,
+          .index = static_cast<uint64_t>(device.index),
+          .memory_free_bytes = device.memory_free_bytes,
+          .shared_bytes_per_block = device.shared_bytes_per_block_max,
+          .shared_bytes_per_multiprocessor = device.shared_bytes_per_multiprocessor,
+          .registers_per_block = device.registers_per_block,
+          .registers_per_multiprocessor = device.registers_per_multiprocessor,
+          .threads_per_multiprocessor = device.threads_per_multiprocessor,
+          .driver_version = device.driver_version,
+          .runtime_version = device.runtime_version,
+          .dtypes = device.dtypes,
           .note = ""};
 }
 
@@ -96,16 +106,18 @@ class StopSignal {
   UniqueFd event_, signals_;
 };
 
-LanePoolOptions lane_options(const Config& config, const std::string& backend, size_t devices) {
+LanePoolOptions lane_options(const Config& config, const std::vector<DeviceProperties>& devices) {
   LanePoolOptions options;
+  const std::string& backend = devices.front().backend;
   const size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  options.count = static_cast<uint32_t>(backend == "cuda"     ? std::max<size_t>(1, devices)
+  options.count = static_cast<uint32_t>(backend == "cuda"     ? devices.size()
                                         : config.workers != 0 ? config.workers
                                                               : cores);
   options.worker.program = (own_folder() / "gpuemu-worker").string();
   options.worker.backend = backend;
   options.worker.contraction = config.contraction;
   options.worker.memory_limit_bytes = config.memory_limit_mb << 20;
+  options.worker.sm = devices.front().sm;
   if (config.arch.starts_with("sm_")) options.worker.sm = std::atoi(config.arch.c_str() + 3);
   options.reference.python = find_python(config.python, config.folder);
   options.reference.folder = config.folder;
@@ -143,7 +155,9 @@ int serve(const ConfigSources& sources, Config config) {
   if (!store) return fail(with_remedy(store.error()), kExitBroken);
 
   std::vector<DeviceProperties> devices;
-  for (DeviceProperties& device : list_devices()) {
+  auto listed = list_devices();
+  if (!listed) return fail(listed.error(), kExitBroken);
+  for (DeviceProperties& device : *listed) {
     if (config.backend == "auto" || device.backend == config.backend) {
       devices.push_back(std::move(device));
     }
@@ -159,7 +173,7 @@ int serve(const ConfigSources& sources, Config config) {
   std::erase_if(devices, [&](const DeviceProperties& one) { return one.backend != backend; });
 
   const std::string socket_path = config.socket_path, db_path = config.db_path;
-  const LanePoolOptions lanes_wanted = lane_options(config, backend, devices.size());
+  const LanePoolOptions lanes_wanted = lane_options(config, devices);
   auto pool = LanePool::create(lanes_wanted);
   if (!pool) return fail(pool.error(), kExitBroken);
   LanePool& lanes = **pool;

@@ -1,6 +1,8 @@
 // `gpuemu devices`: what kernels can run on.
 #include <ostream>
 
+#include <fmt/ranges.h>
+
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
 
@@ -13,6 +15,15 @@ void run(Session& session) {
   for (const DeviceInfo& device : std::get<DevicesReply>(*reply).devices) {
     session.out << fmt::format("{}: {} {}, {} MiB\n", device.backend, device.name,
                                device.architecture, device.memory_bytes >> 20);
+    session.out << fmt::format(
+        "  {} multiprocessors; a block has {} KiB of shared memory and {} registers at most\n",
+        device.multiprocessors, device.shared_bytes_per_block >> 10, device.registers_per_block);
+    if (!device.driver_version.empty())
+      session.out << fmt::format(
+          "  driver for CUDA {}{}\n", device.driver_version,
+          device.runtime_version.empty() ? "" : ", runtime " + device.runtime_version);
+    if (!device.dtypes.empty())
+      session.out << fmt::format("  computes {}\n", fmt::join(device.dtypes, ", "));
   }
 }
 

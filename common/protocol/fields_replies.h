@@ -17,6 +17,16 @@ void fields(V& v, R& r) {
   v.optional("architecture", r.architecture);
   v.optional("memory_bytes", r.memory_bytes);
   v.optional("multiprocessors", r.multiprocessors);
+  v.extra("index", r.index);
+  v.extra("memory_free_bytes", r.memory_free_bytes);
+  v.extra("shared_bytes_per_block", r.shared_bytes_per_block);
+  v.extra("shared_bytes_per_multiprocessor", r.shared_bytes_per_multiprocessor);
+  v.extra("registers_per_block", r.registers_per_block);
+  v.extra("registers_per_multiprocessor", r.registers_per_multiprocessor);
+  v.extra("threads_per_multiprocessor", r.threads_per_multiprocessor);
+  v.extra("driver_version", r.driver_version);
+  v.extra("runtime_version", r.runtime_version);
+  v.extra("dtypes", r.dtypes);
   v.extra("note", r.note);
 }
 

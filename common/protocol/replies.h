@@ -22,7 +22,14 @@ struct DeviceInfo {
   std::string name, backend, architecture;  ///< "NVIDIA H100", "cuda", "sm_90"
   uint64_t memory_bytes = 0;
   uint64_t multiprocessors = 0;
-  std::string note;  ///< Why it is not usable, "" when it is.
+  uint64_t index = 0;  ///< Among the devices of its backend.
+  uint64_t memory_free_bytes = 0;
+  uint64_t shared_bytes_per_block = 0, shared_bytes_per_multiprocessor = 0;
+  uint64_t registers_per_block = 0, registers_per_multiprocessor = 0;
+  uint64_t threads_per_multiprocessor = 0;
+  std::string driver_version, runtime_version;  ///< "" without one.
+  std::vector<std::string> dtypes;              ///< That it computes or converts in hardware.
+  std::string note;                             ///< Why it is not usable, "" when it is.
   bool operator==(const DeviceInfo&) const = default;
 };
 

@@ -11,6 +11,7 @@
 
 #include "common/base/limits.h"
 #include "daemon/worker/execute_buffer.h"
+#include "runtime/device/fault.h"
 
 namespace gpuemu {
 namespace {
@@ -63,9 +64,6 @@ class Execution {
   bool stopped_ = false;  ///< A finding of the device or of a launch: no further runs.
 };
 
-/// Where a NaN or an infinity comes from is no fault by itself.
-bool is_note(const DeviceFinding& finding) { return finding.kind.starts_with("nonfinite"); }
-
 /// "; that is y[3, 17]" for a place inside the tensor that is an element.
 std::string element_text(const PlanTensor& tensor, int64_t byte_offset) {
   const auto size = static_cast<int64_t>(byte_size(tensor.dtype));
@@ -83,12 +81,6 @@ std::string element_text(const PlanTensor& tensor, int64_t byte_offset) {
     rest -= index[axis] * stride;
   }
   return rest == 0 ? fmt::format("; that is {}[{}]", tensor.name, fmt::join(index, ", ")) : "";
-}
-
-/// A sanitizer's finding leaves the results of the launch standing; any other ends the kernel.
-bool lets_go_on(const DeviceFinding& finding) {
-  return is_note(finding) || finding.kind.starts_with("race") || finding.kind == "uninitialized" ||
-         finding.kind == "division_by_zero";
 }
 
 Status Execution::check_memory() const {
@@ -174,7 +166,7 @@ Result<bool> Execution::launch_all(const std::vector<ExecuteBuffer>& buffers, ui
       return false;
     }
     stopped_ = stopped_ || !std::ranges::all_of(launched->findings, is_note);
-    const bool goes_on = std::ranges::all_of(launched->findings, lets_go_on);
+    const bool goes_on = std::ranges::none_of(launched->findings, is_fault);
     take(*std::move(launched), buffers, run);
     if (!goes_on) return false;
   }

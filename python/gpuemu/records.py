@@ -215,6 +215,16 @@ class DeviceInfo:
     architecture: str = ""
     memory_bytes: int = 0
     multiprocessors: int = 0
+    index: int = 0  # among the devices of its backend
+    memory_free_bytes: int = 0
+    shared_bytes_per_block: int = 0
+    shared_bytes_per_multiprocessor: int = 0
+    registers_per_block: int = 0
+    registers_per_multiprocessor: int = 0
+    threads_per_multiprocessor: int = 0
+    driver_version: str = ""
+    runtime_version: str = ""
+    dtypes: list[str] = field(default_factory=list)
     note: str = ""
 
 

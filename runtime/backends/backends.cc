@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "runtime/backends/emulated_devices.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/emulator/emulator.h"
 #include "runtime/null/null_device.h"
@@ -19,11 +20,21 @@ Result<std::unique_ptr<Device>> open_cuda(const DeviceRequest& request) {
 }
 
 Result<std::unique_ptr<Device>> open_emulator(const DeviceRequest& request) {
+  const std::vector<EmulatedDevice> devices = GPUEMU_TRY(emulated_devices());
+  if (request.index < 0 || static_cast<size_t>(request.index) >= devices.size())
+    return error(ErrorCode::Unavailable,
+                 "no emulated device {}: there are {}; GPUEMU_EMULATED_DEVICES lists them",
+                 request.index, devices.size());
+  const EmulatedDevice& device = devices[static_cast<size_t>(request.index)];
   EmulatorOptions options;
-  options.sm = request.sm;
+  options.index = request.index;
+  options.sm = request.sm != 0 ? request.sm : device.sm;
   options.threads = request.threads;
-  options.memory_limit_bytes = request.memory_limit_bytes;
+  options.memory_limit_bytes = device.memory_bytes == 0
+                                   ? request.memory_limit_bytes
+                                   : std::min(request.memory_limit_bytes, device.memory_bytes);
   options.contraction = request.contraction;
+  options.schedule_seed = request.schedule_seed;
   return make_emulator(options);
 }
 
@@ -54,9 +65,16 @@ Result<std::unique_ptr<Device>> open_device(const DeviceRequest& request) {
                names);
 }
 
-std::vector<DeviceProperties> list_devices() {
+Result<std::vector<DeviceProperties>> list_devices() {
   std::vector<DeviceProperties> out = cuda_devices();
-  out.push_back(make_emulator({})->properties());
+  const std::vector<EmulatedDevice> emulated = GPUEMU_TRY(emulated_devices());
+  for (size_t i = 0; i < emulated.size(); ++i) {
+    EmulatorOptions options;
+    options.index = static_cast<int>(i);
+    options.sm = emulated[i].sm;
+    if (emulated[i].memory_bytes != 0) options.memory_limit_bytes = emulated[i].memory_bytes;
+    out.push_back(make_emulator(options)->properties());
+  }
   return out;
 }
 

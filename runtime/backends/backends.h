@@ -14,18 +14,20 @@ namespace gpuemu {
 struct DeviceRequest {
   std::string backend =
       "auto";     ///< "auto", "cuda", "emulator" or "null". auto: cuda where a device answers.
-  int index = 0;  ///< Which GPU.
-  int sm = 80;    ///< Emulator: the architecture to be.
+  int index = 0;  ///< Which GPU, or which of the emulated devices.
+  int sm = 0;     ///< Emulator: the architecture to be; 0: that of the emulated device.
   uint32_t threads = 0;  ///< Emulator: blocks run at once; 0: one per core.
   uint64_t memory_limit_bytes = uint64_t{8} << 30;
   Contraction contraction = Contraction::Auto;
+  uint64_t schedule_seed = 0;  ///< Emulator: the order between streams; 0: as issued.
 };
 
 /// InvalidArgument for an unknown backend (lists those there are), Unavailable when the device is
 /// not there (says why and what to choose instead).
 Result<std::unique_ptr<Device>> open_device(const DeviceRequest& request);
 
-/// Every GPU that answers, then the emulator. Makes no context and takes no device memory.
-std::vector<DeviceProperties> list_devices();
+/// Every GPU that answers, then the emulated devices. Makes no context and takes no device memory.
+/// InvalidArgument when the environment lists devices that cannot be emulated.
+Result<std::vector<DeviceProperties>> list_devices();
 
 }  // namespace gpuemu

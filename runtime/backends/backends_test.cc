@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/backends/emulated_devices.h"
+
 namespace gpuemu {
 namespace {
 
@@ -50,8 +52,52 @@ TEST(OpenDevice, SaysWhatToDoWithoutThatGpu) {
 
 TEST(ListDevices, EndsWithTheEmulator) {
   const auto devices = list_devices();
-  ASSERT_FALSE(devices.empty());
-  EXPECT_EQ(devices.back().backend, "emulator");
+  ASSERT_TRUE(devices) << devices.error().message;
+  ASSERT_FALSE(devices->empty());
+  EXPECT_EQ(devices->back().backend, "emulator");
+  EXPECT_FALSE(devices->back().dtypes.empty());
+}
+
+TEST(EmulatedDevices, AreReadFromOneLine) {
+  const auto devices = parse_emulated_devices("sm_75, sm_80:16384 ,sm_90");
+  ASSERT_TRUE(devices) << devices.error().message;
+  ASSERT_EQ(devices->size(), 3U);
+  EXPECT_EQ((*devices)[0].sm, 75);
+  EXPECT_EQ((*devices)[1].memory_bytes, uint64_t{16} << 30);
+  EXPECT_EQ((*devices)[2].memory_bytes, 0U);
+}
+
+TEST(EmulatedDevices, SayWhatIsWrong) {
+  for (const char* text : {"sm_", "sm_70", "80", "sm_80,", "sm_80:", "sm_80:0", "sm_80:12x",
+                           "sm_80:99999999999999999999", "sm_80:2000000000"}) {
+    const auto devices = parse_emulated_devices(text);
+    ASSERT_FALSE(devices) << text;
+    EXPECT_EQ(devices.error().code, ErrorCode::InvalidArgument);
+    EXPECT_NE(devices.error().message.find("GPUEMU_EMULATED_DEVICES"), std::string::npos);
+  }
+}
+
+TEST(EmulatedDevices, HaveTheLimitsOfTheRealParts) {
+  ASSERT_EQ(::setenv("GPUEMU_EMULATED_DEVICES", "sm_75:1024,sm_90", 1), 0);
+  const auto listed = list_devices();
+  DeviceRequest request = request_for("emulator");
+  const auto first = open_device(request);
+  request.index = 1;
+  const auto second = open_device(request);
+  request.index = 2;
+  const auto third = open_device(request);
+  ::unsetenv("GPUEMU_EMULATED_DEVICES");
+  ASSERT_TRUE(listed && first && second);
+  EXPECT_EQ(listed->back().sm, 90);
+  EXPECT_EQ(listed->back().index, 1);
+  const DeviceProperties& turing = (*first)->properties();
+  EXPECT_EQ(turing.sm, 75);
+  EXPECT_EQ(turing.memory_bytes, uint64_t{1} << 30);
+  EXPECT_EQ(turing.shared_bytes_per_block_max, 65536U);
+  EXPECT_EQ(turing.threads_per_multiprocessor, 1024U);
+  EXPECT_EQ((*second)->properties().shared_bytes_per_block_max, 232448U);
+  ASSERT_FALSE(third);
+  EXPECT_EQ(third.error().code, ErrorCode::Unavailable);
 }
 
 }  // namespace

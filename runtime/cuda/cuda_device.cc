@@ -7,6 +7,8 @@
 #include "runtime/cuda/device_impl.h"
 #include "runtime/cuda/entry_info.h"
 #include "runtime/cuda/pin_rounding.h"
+#include "runtime/cuda/streams.h"
+#include "runtime/device/fault.h"
 #include "runtime/device/launch_check.h"
 #include "runtime/ptx/parse.h"
 
@@ -46,25 +48,28 @@ const Fault* fault_of(int code) {
 
 CudaDevice::CudaDevice(const Driver& driver, int device, Context context,
                        const CudaOptions& options)
-    : driver_(driver), device_(device), context_(context), options_(options) {}
+    : driver_(driver),
+      device_(device),
+      context_(context),
+      options_(options),
+      streams_(std::make_unique<CudaStreams>(*this)) {}
 
 CudaDevice::~CudaDevice() {
   // A lost context may hold a kernel that never ends; every call that frees would wait for it. The
   // process ends and takes everything with it.
-  if (!lost_.empty()) return;
+  if (is_lost_) return;
   driver_.cuCtxSetCurrent(context_);
+  streams_->free_all();
   for (const auto& [address, allocation] : allocations_) driver_.cuMemFree_v2(address);
   for (const auto& [id, module] : modules_) driver_.cuModuleUnload(module.handle);
   if (begin_ != nullptr) driver_.cuEventDestroy_v2(begin_);
   if (end_ != nullptr) driver_.cuEventDestroy_v2(end_);
-  if (stream_ != nullptr) driver_.cuStreamDestroy_v2(stream_);
   driver_.cuDevicePrimaryCtxRelease_v2(device_);
 }
 
 Status CudaDevice::prepare(DeviceProperties properties) {
   properties_ = std::move(properties);
   GPUEMU_TRY(ready());
-  GPUEMU_TRY(check(driver_.cuStreamCreate(&stream_, 0), "making a stream"));
   GPUEMU_TRY(check(driver_.cuEventCreate(&begin_, 0), "making an event"));
   GPUEMU_TRY(check(driver_.cuEventCreate(&end_, 0), "making an event"));
   size_t free_bytes = 0, total = 0;
@@ -74,7 +79,8 @@ Status CudaDevice::prepare(DeviceProperties properties) {
 }
 
 Status CudaDevice::ready() {
-  if (!lost_.empty()) {
+  if (is_lost_) {
+    const std::shared_lock lock(mutex_);
     return error(ErrorCode::Unavailable,
                  "the CUDA device is lost after {}; start a new worker process", lost_);
   }
@@ -85,46 +91,73 @@ Status CudaDevice::check(int code, const char* what) {
   if (code == kSuccess) return {};
   const std::string text = driver_.text_of(code);
   if (code == kOutOfMemory) return error(ErrorCode::ResourceExhausted, "{}: {}", what, text);
-  if (fault_of(code) == nullptr) return error(ErrorCode::Internal, "{}: {}", what, text);
-  lost_ = text;
+  const bool forbidden = code >= kCaptureUnsupported && code <= kCaptureWrongThread;
+  if (forbidden || code == kInvalidHandle || code == kIllegalState)
+    return error(ErrorCode::InvalidArgument, "{}: {}", what, text);
+  if (!lose(code, "")) return error(ErrorCode::Internal, "{}: {}", what, text);
   return error(ErrorCode::Unavailable, "{}: {}; the device is lost, start a new worker process",
                what, text);
+}
+
+Result<Streams*> CudaDevice::streams() { return streams_.get(); }
+
+Result<MemoryInfo> CudaDevice::memory() {
+  GPUEMU_TRY(ready());
+  size_t free_bytes = 0, total = 0;
+  GPUEMU_TRY(check(driver_.cuMemGetInfo_v2(&free_bytes, &total), "asking for memory"));
+  const std::shared_lock lock(mutex_);
+  const uint64_t limit = options_.memory_limit_bytes;
+  return MemoryInfo{std::min<uint64_t>(total, limit),
+                    std::min<uint64_t>(free_bytes, limit - std::min(limit, allocated_bytes_))};
 }
 
 Result<uint64_t> CudaDevice::allocate(uint64_t bytes, const std::string& name) {
   GPUEMU_TRY(ready());
   // The driver refuses zero bytes; a unique address is promised.
   const uint64_t real = std::max<uint64_t>(bytes, 1);
-  if (real > options_.memory_limit_bytes || allocated_bytes_ > options_.memory_limit_bytes - real) {
-    return error(ErrorCode::ResourceExhausted, "'{}' of {} bytes: {} of the limit of {} are taken",
-                 name, bytes, allocated_bytes_, options_.memory_limit_bytes);
+  {
+    const std::lock_guard lock(mutex_);
+    const uint64_t limit = options_.memory_limit_bytes;
+    if (real > limit || allocated_bytes_ > limit - real)
+      return error(ErrorCode::ResourceExhausted,
+                   "'{}' of {} bytes: {} of the limit of {} are taken", name, bytes,
+                   allocated_bytes_, limit);
+    allocated_bytes_ += real;
   }
   uint64_t address = 0;
   const int code = driver_.cuMemAlloc_v2(&address, real);
-  if (code == kOutOfMemory) {
-    return error(ErrorCode::ResourceExhausted, "'{}' of {} bytes: the memory of {} is out", name,
-                 bytes, properties_.name);
+  if (code == kSuccess) {
+    const std::lock_guard lock(mutex_);
+    allocations_[address] = {bytes, name};
+    return address;
   }
-  GPUEMU_TRY(check(code, "allocating"));
-  allocations_[address] = {bytes, name};
-  allocated_bytes_ += real;
-  return address;
+  {
+    const std::lock_guard lock(mutex_);
+    allocated_bytes_ -= real;
+  }
+  GPUEMU_TRY(check(code == kOutOfMemory ? kSuccess : code, "allocating"));
+  return error(ErrorCode::ResourceExhausted, "'{}' of {} bytes: the memory of {} is out", name,
+               bytes, properties_.name);
 }
 
 Status CudaDevice::free(uint64_t address) {
   GPUEMU_TRY(ready());
-  const auto found = allocations_.find(address);
-  if (found == allocations_.end()) {
-    return error(ErrorCode::InvalidArgument, "address {:#x} is not allocated, or already free",
-                 address);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = allocations_.find(address);
+    if (found == allocations_.end()) {
+      return error(ErrorCode::InvalidArgument, "address {:#x} is not allocated, or already free",
+                   address);
+    }
+    allocated_bytes_ -= std::max<uint64_t>(found->second.bytes, 1);
+    allocations_.erase(found);
   }
-  GPUEMU_TRY(check(driver_.cuMemFree_v2(address), "freeing"));
-  allocated_bytes_ -= std::max<uint64_t>(found->second.bytes, 1);
-  allocations_.erase(found);
-  return {};
+  // It waits for the device; others must not wait for it.
+  return check(driver_.cuMemFree_v2(address), "freeing");
 }
 
 Status CudaDevice::check_range(uint64_t address, uint64_t bytes) const {
+  const std::shared_lock lock(mutex_);
   const auto after = allocations_.upper_bound(address);
   if (after != allocations_.begin()) {
     const auto& [base, allocation] = *std::prev(after);
@@ -179,7 +212,12 @@ Result<ModuleId> CudaDevice::load_module(const std::string& ptx, const std::stri
     GPUEMU_TRY(check(driver_.cuFuncGetAttribute(&bytes, kFunctionSharedBytes, function),
                      "asking for shared memory"));
     entry.static_shared_bytes = static_cast<uint32_t>(bytes);
+    GPUEMU_TRY(check(driver_.cuFuncGetAttribute(&entry.registers, kFunctionRegisters, function),
+                     "asking for registers"));
+    GPUEMU_TRY(check(driver_.cuFuncGetAttribute(&entry.local_bytes, kFunctionLocalBytes, function),
+                     "asking for local memory"));
   }
+  const std::lock_guard lock(mutex_);
   modules_[next_module_] = std::move(loaded);
   return next_module_++;
 }
@@ -195,85 +233,106 @@ Result<CudaDevice::Loaded*> CudaDevice::find_module(ModuleId module) {
 
 Status CudaDevice::unload_module(ModuleId module) {
   GPUEMU_TRY(ready());
-  const Loaded* loaded = GPUEMU_TRY(find_module(module));
-  GPUEMU_TRY(check(driver_.cuModuleUnload(loaded->handle), "unloading a module"));
-  modules_.erase(module);
-  return {};
+  Module handle = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    const Loaded* loaded = GPUEMU_TRY(find_module(module));
+    handle = loaded->handle;
+    modules_.erase(module);
+  }
+  streams_->forget(module);
+  GPUEMU_TRY(check(driver_.cuCtxSynchronize(), "waiting for the device"));
+  return check(driver_.cuModuleUnload(handle), "unloading a module");
 }
 
 Result<std::vector<EntryInfo>> CudaDevice::entries(ModuleId module) {
+  const std::shared_lock lock(mutex_);
   const Loaded* loaded = GPUEMU_TRY(find_module(module));
   return loaded->entries;
 }
 
-Result<int> CudaDevice::launch_on_stream(Function function, const EntryInfo& entry,
-                                         const LaunchConfig& config, void** arguments) const {
-  const Dim3 cluster = GPUEMU_TRY(cluster_of(entry, config));
+Result<CudaDevice::FoundEntry> CudaDevice::find_entry_of(ModuleId module, const std::string& name) {
+  FoundEntry found;
+  Module handle = nullptr;
+  {
+    const std::shared_lock lock(mutex_);
+    const Loaded* loaded = GPUEMU_TRY(find_module(module));
+    found.info = GPUEMU_TRY(find_entry(loaded->entries, name));
+    handle = loaded->handle;
+  }
+  GPUEMU_TRY(
+      check(driver_.cuModuleGetFunction(&found.handle, handle, name.c_str()), "finding an entry"));
+  return found;
+}
+
+Result<int> CudaDevice::launch_on(Stream stream, const FoundEntry& entry, const LaunchShape& shape,
+                                  void** arguments) {
+  if (shape.dynamic_shared_bytes > kSharedWithoutOptin) {
+    const int bytes = static_cast<int>(shape.dynamic_shared_bytes);
+    GPUEMU_TRY(check(driver_.cuFuncSetAttribute(entry.handle, kFunctionMaxDynamicShared, bytes),
+                     "asking for shared memory"));
+  }
+  const Dim3 cluster = GPUEMU_TRY(cluster_of(entry.info, shape));
   LaunchAttribute attributes[2];
   unsigned count = 0;
-  if (entry.cooperative) attributes[count++] = {kAttributeCooperative, 0, {1}};
+  if (entry.info.cooperative) attributes[count++] = {kAttributeCooperative, 0, {1}};
   // A cluster that the kernel declares must not be given again.
-  if (entry.cluster[0] == 0 && cluster != Dim3{1, 1, 1})
+  if (entry.info.cluster[0] == 0 && cluster != Dim3{1, 1, 1})
     attributes[count++] = {kAttributeCluster, 0, {cluster.x, cluster.y, cluster.z}};
   if (count == 0)
-    return driver_.cuLaunchKernel(function, config.grid.x, config.grid.y, config.grid.z,
-                                  config.block.x, config.block.y, config.block.z,
-                                  config.dynamic_shared_bytes, stream_, arguments, nullptr);
+    return driver_.cuLaunchKernel(entry.handle, shape.grid.x, shape.grid.y, shape.grid.z,
+                                  shape.block.x, shape.block.y, shape.block.z,
+                                  shape.dynamic_shared_bytes, stream, arguments, nullptr);
   if (driver_.cuLaunchKernelEx == nullptr)
     return error(ErrorCode::Unavailable,
                  "entry '{}' needs a cluster or a cooperative launch, which this driver does not "
                  "have; update it to one for CUDA 11.8 or later",
-                 config.entry);
-  const LaunchParameters parameters{{config.grid.x, config.grid.y, config.grid.z},
-                                    {config.block.x, config.block.y, config.block.z},
-                                    config.dynamic_shared_bytes,
-                                    stream_,
+                 entry.info.name);
+  const LaunchParameters parameters{{shape.grid.x, shape.grid.y, shape.grid.z},
+                                    {shape.block.x, shape.block.y, shape.block.z},
+                                    shape.dynamic_shared_bytes,
+                                    stream,
                                     attributes,
                                     count};
-  return driver_.cuLaunchKernelEx(&parameters, function, arguments, nullptr);
+  return driver_.cuLaunchKernelEx(&parameters, entry.handle, arguments, nullptr);
 }
 
-Status CudaDevice::refusal(int code, const LaunchConfig& config) {
-  const uint32_t threads = config.block.x * config.block.y * config.block.z;
-  const uint64_t blocks = uint64_t{config.grid.x} * config.grid.y * config.grid.z;
+Status CudaDevice::refusal(int code, const std::string& entry, const LaunchShape& shape) {
+  const uint32_t threads = shape.block.x * shape.block.y * shape.block.z;
+  const uint64_t blocks = uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z;
   if (code == kLaunchOutOfResources)
     return error(ErrorCode::InvalidArgument,
                  "entry '{}' with a block of {} threads needs more registers than a multiprocessor "
                  "has; use a smaller block or __launch_bounds__",
-                 config.entry, threads);
+                 entry, threads);
   if (code == kCooperativeTooLarge)
     return error(ErrorCode::InvalidArgument,
                  "entry '{}' waits for all blocks of its grid, and the device cannot run {} blocks "
                  "of {} threads at once; use a smaller grid",
-                 config.entry, blocks, threads);
+                 entry, blocks, threads);
   if (code == kInvalidClusterSize)
     return error(ErrorCode::InvalidArgument,
                  "the device cannot run a cluster of entry '{}' with {} threads and {} bytes of "
                  "dynamic shared memory per block; use a smaller cluster",
-                 config.entry, threads, config.dynamic_shared_bytes);
+                 entry, threads, shape.dynamic_shared_bytes);
   return {};
 }
 
-Status CudaDevice::start(Function function, const EntryInfo& entry, const LaunchConfig& config) {
-  if (config.dynamic_shared_bytes > kSharedWithoutOptin) {
-    const int bytes = static_cast<int>(config.dynamic_shared_bytes);
-    GPUEMU_TRY(check(driver_.cuFuncSetAttribute(function, kFunctionMaxDynamicShared, bytes),
-                     "asking for shared memory"));
-  }
+Status CudaDevice::start(const FoundEntry& entry, const LaunchConfig& config) {
   std::vector<std::vector<std::byte>> args = config.args;  // The driver wants them writable.
   std::vector<void*> pointers;
   for (auto& arg : args) pointers.push_back(arg.data());
-  GPUEMU_TRY(check(driver_.cuEventRecord(begin_, stream_), "recording an event"));
-  const int code = GPUEMU_TRY(launch_on_stream(function, entry, config, pointers.data()));
-  GPUEMU_TRY(refusal(code, config));
+  GPUEMU_TRY(check(driver_.cuEventRecord(begin_, nullptr), "recording an event"));
+  const int code = GPUEMU_TRY(launch_on(nullptr, entry, config, pointers.data()));
+  GPUEMU_TRY(refusal(code, config.entry, config));
   GPUEMU_TRY(check(code, "launching"));
-  return check(driver_.cuEventRecord(end_, stream_), "recording an event");
+  return check(driver_.cuEventRecord(end_, nullptr), "recording an event");
 }
 
 int CudaDevice::wait(uint64_t timeout_ms) const {
   const auto begin = std::chrono::steady_clock::now();
   while (true) {
-    const int code = driver_.cuStreamQuery(stream_);
+    const int code = driver_.cuEventQuery(end_);
     if (code != kNotReady) return code;
     const auto elapsed = std::chrono::steady_clock::now() - begin;
     if (elapsed > std::chrono::milliseconds(timeout_ms)) return kNotReady;
@@ -286,32 +345,45 @@ DeviceFinding CudaDevice::finding_of(int code, const LaunchConfig& config) const
   out.entry = config.entry;
   if (code == kNotReady) {
     out.kind = "timeout";
-    out.message =
-        fmt::format("entry '{}' did not end within {} ms", config.entry, config.timeout_ms);
+    out.message = fmt::format("entry '{}' ({}) did not end within {} ms", config.entry,
+                              geometry_of(config), config.timeout_ms);
     return out;
   }
   const Fault* fault = fault_of(code);
   out.kind = fault == nullptr ? "trap" : fault->kind;
+  out.message = fmt::format(
+      "entry '{}' ({}) ended with {}; the emulator names the thread and the source line",
+      config.entry, geometry_of(config), driver_.text_of(code));
+  return out;
+}
+
+std::optional<DeviceFinding> CudaDevice::lose(int code, const std::string& entry) {
+  const Fault* fault = fault_of(code);
+  if (fault == nullptr) return std::nullopt;
+  DeviceFinding out;
+  out.kind = fault->kind;
+  out.entry = entry;
   out.message =
-      fmt::format("entry '{}' ended with {}; the emulator names the thread and the source line",
-                  config.entry, driver_.text_of(code));
+      fmt::format("{}; the emulator names the thread and the source line", driver_.text_of(code));
+  const std::lock_guard lock(mutex_);
+  if (!is_lost_) lost_ = driver_.text_of(code);
+  is_lost_ = true;
   return out;
 }
 
 Result<LaunchReport> CudaDevice::launch(ModuleId module, const LaunchConfig& config) {
   GPUEMU_TRY(ready());
-  const Loaded* loaded = GPUEMU_TRY(find_module(module));
-  const EntryInfo entry = GPUEMU_TRY(find_entry(loaded->entries, config.entry));
-  GPUEMU_TRY(check_launch(entry, config, properties_));
-  Function function = nullptr;
-  GPUEMU_TRY(check(driver_.cuModuleGetFunction(&function, loaded->handle, config.entry.c_str()),
-                   "finding an entry"));
-  GPUEMU_TRY(start(function, entry, config));
+  const FoundEntry entry = GPUEMU_TRY(find_entry_of(module, config.entry));
+  GPUEMU_TRY(check_launch(entry.info, config, properties_));
+  const std::lock_guard one_at_a_time(launch_mutex_);
+  GPUEMU_TRY(start(entry, config));
   const int code = wait(config.timeout_ms);
   LaunchReport report;
   if (code != kSuccess) {
     report.findings.push_back(finding_of(code, config));
+    const std::lock_guard lock(mutex_);
     lost_ = code == kNotReady ? "a kernel that does not end" : driver_.text_of(code);
+    is_lost_ = true;
     return report;
   }
   float milliseconds = 0;

@@ -1,8 +1,12 @@
 // One GPU and its primary context. Made by open_device.cc.
 #pragma once
 
+#include <atomic>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <set>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -10,6 +14,8 @@
 #include "runtime/cuda/driver_api.h"
 
 namespace gpuemu::cuda {
+
+class CudaStreams;
 
 class CudaDevice final : public Device {
  public:
@@ -23,6 +29,8 @@ class CudaDevice final : public Device {
   Status prepare(DeviceProperties properties);
 
   const DeviceProperties& properties() const override { return properties_; }
+  Result<MemoryInfo> memory() override;
+  Result<Streams*> streams() override;
   Result<uint64_t> allocate(uint64_t bytes, const std::string& name) override;
   Status free(uint64_t address) override;
   Status upload(uint64_t address, std::span<const std::byte> from) override;
@@ -35,6 +43,26 @@ class CudaDevice final : public Device {
   Result<std::vector<EntryInfo>> entries(ModuleId module) override;
   Result<LaunchReport> launch(ModuleId module, const LaunchConfig& config) override;
 
+  // For the streams.
+  struct FoundEntry {
+    Function handle = nullptr;
+    EntryInfo info;
+  };
+  const Driver& driver() const { return driver_; }
+  /// Unavailable when lost; makes the context current otherwise.
+  Status ready();
+  /// The error of a call that must not fail. Sticky codes lose the device.
+  Status check(int code, const char* what);
+  Status check_range(uint64_t address, uint64_t bytes) const;
+  Result<FoundEntry> find_entry_of(ModuleId module, const std::string& name);
+  /// The driver's answer. `arguments` point to one value each.
+  Result<int> launch_on(Stream stream, const FoundEntry& entry, const LaunchShape& shape,
+                        void** arguments);
+  /// What is wrong with the launch when its code says so.
+  static Status refusal(int code, const std::string& entry, const LaunchShape& shape);
+  /// The finding of a sticky code, which loses the device; nothing of any other.
+  std::optional<DeviceFinding> lose(int code, const std::string& entry);
+
  private:
   struct Allocation {
     uint64_t bytes = 0;
@@ -46,18 +74,8 @@ class CudaDevice final : public Device {
     std::vector<EntryInfo> entries;
   };
 
-  /// Unavailable when lost; makes the context current otherwise.
-  Status ready();
-  /// The error of a call that must not fail. Sticky codes lose the device.
-  Status check(int code, const char* what);
-  Status check_range(uint64_t address, uint64_t bytes) const;
   Result<Loaded*> find_module(ModuleId module);
-  Status start(Function function, const EntryInfo& entry, const LaunchConfig& config);
-  /// The driver's answer. `arguments` point to one value each.
-  Result<int> launch_on_stream(Function function, const EntryInfo& entry,
-                               const LaunchConfig& config, void** arguments) const;
-  /// What is wrong with the launch when its code says so.
-  static Status refusal(int code, const LaunchConfig& config);
+  Status start(const FoundEntry& entry, const LaunchConfig& config);
   /// kSuccess, a sticky error or kNotReady after `timeout_ms`.
   int wait(uint64_t timeout_ms) const;
   DeviceFinding finding_of(int code, const LaunchConfig& config) const;
@@ -67,14 +85,17 @@ class CudaDevice final : public Device {
   const Context context_;
   const CudaOptions options_;
   DeviceProperties properties_;
-  Stream stream_ = nullptr;
+  std::mutex launch_mutex_;  ///< Guards the two events of synchronous launches.
   Event begin_ = nullptr, end_ = nullptr;
+  mutable std::shared_mutex mutex_;  ///< Guards what follows.
   std::map<uint64_t, Allocation> allocations_;
   uint64_t allocated_bytes_ = 0;
   std::set<uint64_t> textures_;
   std::map<ModuleId, Loaded> modules_;
   ModuleId next_module_ = 1;
+  std::atomic<bool> is_lost_ = false;
   std::string lost_;  ///< Why; empty while the device works.
+  std::unique_ptr<CudaStreams> streams_;
 };
 
 }  // namespace gpuemu::cuda

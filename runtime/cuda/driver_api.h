@@ -15,6 +15,8 @@ using Module = struct OpaqueModule*;
 using Function = struct OpaqueFunction*;
 using Stream = struct OpaqueStream*;
 using Event = struct OpaqueEvent*;
+using Graph = struct OpaqueGraph*;
+using GraphExec = struct OpaqueGraphExec*;
 
 /// CUlaunchAttribute.
 struct alignas(8) LaunchAttribute {
@@ -40,6 +42,8 @@ inline constexpr int kSuccess = 0;
 inline constexpr int kOutOfMemory = 2;
 inline constexpr int kInvalidPtx = 218;
 inline constexpr int kUnsupportedPtxVersion = 222;
+inline constexpr int kInvalidHandle = 400;
+inline constexpr int kIllegalState = 401;
 inline constexpr int kNotReady = 600;
 inline constexpr int kIllegalAddress = 700;
 inline constexpr int kLaunchOutOfResources = 701;
@@ -52,14 +56,28 @@ inline constexpr int kInvalidAddressSpace = 717;
 inline constexpr int kInvalidPc = 718;
 inline constexpr int kLaunchFailed = 719;
 inline constexpr int kCooperativeTooLarge = 720;
+/// From the first to the last: what a capture does not allow.
+inline constexpr int kCaptureUnsupported = 900;
+inline constexpr int kCaptureWrongThread = 908;
 inline constexpr int kInvalidClusterSize = 912;
 /// CUdevice_attribute, CUfunction_attribute and CUjit_option values that are asked for.
+inline constexpr int kRegistersPerBlock = 12;
 inline constexpr int kMultiprocessorCount = 16;
+inline constexpr int kThreadsPerMultiprocessor = 39;
 inline constexpr int kMajor = 75;
 inline constexpr int kMinor = 76;
+inline constexpr int kSharedPerMultiprocessor = 81;
+inline constexpr int kRegistersPerMultiprocessor = 82;
 inline constexpr int kSharedOptin = 97;
+inline constexpr int kBlocksPerMultiprocessor = 106;
 inline constexpr int kFunctionSharedBytes = 1;
+inline constexpr int kFunctionLocalBytes = 3;
+inline constexpr int kFunctionRegisters = 4;
 inline constexpr int kFunctionMaxDynamicShared = 8;
+/// Flags of streams and of pinned memory, and the mode of a capture that forbids nothing else.
+inline constexpr unsigned kNonBlocking = 1;
+inline constexpr unsigned kHostPortable = 1, kHostMapped = 2;
+inline constexpr int kCaptureRelaxed = 2;
 inline constexpr int kJitErrorLog = 5;
 inline constexpr int kJitErrorLogBytes = 6;
 

@@ -1,6 +1,8 @@
 // Discovery: which GPUs there are and how one is opened.
 #include <algorithm>
 
+#include <dlfcn.h>
+
 #include "runtime/cuda/device_impl.h"
 
 namespace gpuemu {
@@ -35,9 +37,28 @@ int attribute(const Driver& driver, int what, int device, int otherwise) {
   return driver.cuDeviceGetAttribute(&value, what, device) == kSuccess ? value : otherwise;
 }
 
+std::string version_text(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+/// Of the newest CUDA runtime that the loader finds. Nothing here needs it; programs beside it do.
+std::string runtime_version() {
+  for (const char* name : {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0"}) {
+    void* library = ::dlopen(name, RTLD_LAZY | RTLD_LOCAL);
+    if (library == nullptr) continue;
+    const auto ask = reinterpret_cast<int (*)(int*)>(::dlsym(library, "cudaRuntimeGetVersion"));
+    int version = 0;
+    const bool known = ask != nullptr && ask(&version) == 0;
+    ::dlclose(library);
+    if (known) return version_text(version);
+  }
+  return "";
+}
+
 DeviceProperties describe(const Driver& driver, int device) {
   DeviceProperties out;
   out.backend = "cuda";
+  out.index = device;
   char name[256] = {};
   if (driver.cuDeviceGetName(name, static_cast<int>(sizeof(name)) - 1, device) == kSuccess)
     out.name = name;
@@ -49,10 +70,18 @@ DeviceProperties describe(const Driver& driver, int device) {
       static_cast<uint32_t>(attribute(driver, cuda::kMultiprocessorCount, device, 0));
   out.shared_bytes_per_block_max =
       static_cast<uint64_t>(attribute(driver, cuda::kSharedOptin, device, 49152));
+  const auto number = [&](int what) {
+    return static_cast<uint32_t>(attribute(driver, what, device, 0));
+  };
+  out.shared_bytes_per_multiprocessor = number(cuda::kSharedPerMultiprocessor);
+  out.registers_per_block = number(cuda::kRegistersPerBlock);
+  out.registers_per_multiprocessor = number(cuda::kRegistersPerMultiprocessor);
+  out.threads_per_multiprocessor = number(cuda::kThreadsPerMultiprocessor);
+  out.blocks_per_multiprocessor = number(cuda::kBlocksPerMultiprocessor);
   int version = 0;
-  if (driver.cuDriverGetVersion(&version) == kSuccess) {
-    out.driver_version = fmt::format("{}.{}", version / 1000, version % 1000 / 10);
-  }
+  if (driver.cuDriverGetVersion(&version) == kSuccess) out.driver_version = version_text(version);
+  out.runtime_version = runtime_version();
+  out.dtypes = dtypes_of(out.sm);
   return out;
 }
 

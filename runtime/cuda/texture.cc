@@ -107,14 +107,18 @@ Result<uint64_t> CudaDevice::make_texture(const TextureConfig& config) {
   uint64_t object = 0;
   GPUEMU_TRY(
       check(driver_.cuTexObjectCreate(&object, &resource, &texture, nullptr), "making a texture"));
+  const std::lock_guard lock(mutex_);
   textures_.insert(object);
   return object;
 }
 
 Status CudaDevice::free_texture(uint64_t texture) {
   GPUEMU_TRY(ready());
-  if (textures_.erase(texture) == 0)
-    return error(ErrorCode::InvalidArgument, "free of {:#x}, which is no live texture", texture);
+  {
+    const std::lock_guard lock(mutex_);
+    if (textures_.erase(texture) == 0)
+      return error(ErrorCode::InvalidArgument, "free of {:#x}, which is no live texture", texture);
+  }
   return check(driver_.cuTexObjectDestroy(texture), "freeing a texture");
 }
 

@@ -1,7 +1,14 @@
 // The narrow interface between gpuemu and whatever executes kernels. Everything above sees only
-// this; `runtime/backends` makes one by name. One Device is used by one thread at a time.
+// this; `runtime/backends` makes one by name.
 //
-// Addresses are 64-bit device addresses. Data moves with upload and download only.
+// Addresses are 64-bit device addresses. Data moves with upload, download and the copies of
+// stream.h only.
+//
+// Every method may be called from any thread at any time. Calls that change what others use (free
+// and launch of one allocation, unload_module and launch of one module) need the caller's order.
+// What is declared here is synchronous and belongs to the default stream (stream.h): it waits for
+// the work issued before in all streams that are not non-blocking. Without such work it costs
+// nothing.
 #pragma once
 
 #include <array>
@@ -22,12 +29,29 @@ struct DeviceProperties {
   std::string backend;  ///< "emulator", "cuda" or "null".
   std::string name;     ///< "NVIDIA H200", "gpuemu emulator (AVX2)".
   int sm = 80;          ///< 10 * major + minor compute capability.
+  int index = 0;        ///< Among the devices of its backend.
   uint64_t memory_bytes = 0;
-  uint64_t memory_free_bytes = 0;
+  uint64_t memory_free_bytes = 0;  ///< When it was opened; Device::memory() says what is free now.
   uint32_t multiprocessors = 0;
   uint64_t shared_bytes_per_block_max = 49152;  ///< With opt-in.
-  std::string driver_version;                   ///< Empty when there is no driver.
-  bool checks_bounds = false;                   ///< Every access is checked against its allocation.
+  uint64_t shared_bytes_per_multiprocessor = 0;
+  uint32_t registers_per_block = 65536;
+  uint32_t registers_per_multiprocessor = 65536;
+  uint32_t threads_per_multiprocessor = 0;
+  uint32_t blocks_per_multiprocessor = 0;
+  std::string driver_version;       ///< Empty when there is no driver.
+  std::string runtime_version;      ///< Of the CUDA runtime library found; empty without one.
+  std::vector<std::string> dtypes;  ///< That its instructions compute or convert; dtypes_of().
+  bool checks_bounds = false;       ///< Every access is checked against its allocation.
+};
+
+/// What a device of this architecture computes or converts in hardware: "float64" ... "float16",
+/// "bfloat16" from sm_80, "float8_e4m3" and "float8_e5m2" from sm_89, the integers.
+std::vector<std::string> dtypes_of(int sm);
+
+struct MemoryInfo {
+  uint64_t total_bytes = 0;
+  uint64_t free_bytes = 0;
 };
 
 struct Dim3 {
@@ -52,6 +76,8 @@ struct EntryInfo {
   std::array<uint32_t, 3> cluster = {0, 0, 0};         ///< .reqnctapercluster; zeros when absent.
   bool needs_cluster = false;                          ///< .explicitcluster
   bool cooperative = false;  ///< Asks where the barrier of the grid is: all blocks run together.
+  /// What the compiled code uses, where the driver tells; -1 where nothing does.
+  int registers = -1, local_bytes = -1;
 };
 
 /// What a device saw go wrong inside a kernel; the emulator gives all members, hardware few.
@@ -77,11 +103,14 @@ struct DeviceFinding {
   uint64_t count = 1;       ///< Occurrences folded into this one (same pair of instructions).
 };
 
-struct LaunchConfig {
-  std::string entry;
+struct LaunchShape {
   Dim3 grid, block;
   Dim3 cluster{0, 0, 0};  ///< In blocks; zeros: what the entry declares, else one block.
   uint32_t dynamic_shared_bytes = 0;
+};
+
+struct LaunchConfig : LaunchShape {
+  std::string entry;
   std::vector<std::vector<std::byte>> args;  ///< One per parameter, exactly its size.
   uint64_t timeout_ms = 30'000;
   /// Per block; beyond it the kernel counts as a runaway. The emulator counts.
@@ -103,11 +132,20 @@ struct LaunchReport {
 
 using ModuleId = uint64_t;
 
+class Streams;  // stream.h
+
 class Device {
  public:
+  Device();
   virtual ~Device() = default;
 
+  /// Unique in this process, also after the device is gone.
+  uint64_t serial() const { return serial_; }
+  /// Does not change.
   virtual const DeviceProperties& properties() const = 0;
+  virtual Result<MemoryInfo> memory();
+  /// Streams, events, graphs and pinned memory. Unsupported where the backend has none.
+  virtual Result<Streams*> streams();
 
   /// `name` appears in findings. Zero bytes give a unique address that must not be accessed.
   /// ResourceExhausted when memory or the limit is out. The content is undefined.
@@ -137,6 +175,9 @@ class Device {
   /// (no such entry; the message lists those there are), InvalidArgument (argument count or size,
   /// block or grid beyond the limits), Unavailable (the device is lost: a sticky error).
   virtual Result<LaunchReport> launch(ModuleId module, const LaunchConfig& config) = 0;
+
+ private:
+  const uint64_t serial_;
 };
 
 }  // namespace gpuemu

@@ -35,23 +35,6 @@ size_t distance(const std::string& have, const std::string& wanted) {
   return 1 + edit_distance(have, wanted);
 }
 
-Status check_arguments(const EntryInfo& entry, const LaunchConfig& config) {
-  if (config.args.size() != entry.params.size()) {
-    return error(ErrorCode::InvalidArgument,
-                 "entry '{}' takes {} arguments, {} are given; give one per .param in order",
-                 entry.name, entry.params.size(), config.args.size());
-  }
-  for (size_t i = 0; i < config.args.size(); ++i) {
-    const KernelParam& param = entry.params[i];
-    if (config.args[i].size() == param.bytes) continue;
-    return error(ErrorCode::InvalidArgument,
-                 "argument {} of entry '{}' has {} bytes, parameter '{}' has {}{}", i + 1,
-                 entry.name, config.args[i].size(), param.name, param.bytes,
-                 param.is_pointer ? " (a pointer or a 64-bit integer)" : "");
-  }
-  return {};
-}
-
 Status check_block(const EntryInfo& entry, const Dim3& block) {
   const uint64_t threads = uint64_t{block.x} * block.y * block.z;
   const bool too_big = block.x > kThreadsPerBlockMax || block.y > kThreadsPerBlockMax ||
@@ -98,7 +81,7 @@ Status check_grid(const EntryInfo& entry, const Dim3& grid) {
 
 }  // namespace
 
-Result<Dim3> cluster_of(const EntryInfo& entry, const LaunchConfig& config) {
+Result<Dim3> cluster_of(const EntryInfo& entry, const LaunchShape& config) {
   const auto& declared = entry.cluster;
   Dim3 size = config.cluster;
   if (declared[0] != 0) {
@@ -131,7 +114,30 @@ Result<Dim3> cluster_of(const EntryInfo& entry, const LaunchConfig& config) {
 
 Status check_launch(const EntryInfo& entry, const LaunchConfig& config,
                     const DeviceProperties& properties) {
-  GPUEMU_TRY(check_arguments(entry, config));
+  GPUEMU_TRY(check_argument_count(entry, config.args.size()));
+  for (size_t i = 0; i < config.args.size(); ++i)
+    GPUEMU_TRY(check_argument(entry, i, config.args[i].size()));
+  return check_shape(entry, config, properties);
+}
+
+Status check_argument_count(const EntryInfo& entry, size_t given) {
+  if (given == entry.params.size()) return {};
+  return error(ErrorCode::InvalidArgument,
+               "entry '{}' takes {} arguments, {} are given; give one per .param in order",
+               entry.name, entry.params.size(), given);
+}
+
+Status check_argument(const EntryInfo& entry, size_t index, size_t bytes) {
+  const KernelParam& param = entry.params[index];
+  if (bytes == param.bytes) return {};
+  return error(ErrorCode::InvalidArgument,
+               "argument {} of entry '{}' has {} bytes, parameter '{}' has {}{}", index + 1,
+               entry.name, bytes, param.name, param.bytes,
+               param.is_pointer ? " (a pointer or a 64-bit integer)" : "");
+}
+
+Status check_shape(const EntryInfo& entry, const LaunchShape& config,
+                   const DeviceProperties& properties) {
   GPUEMU_TRY(check_block(entry, config.block));
   GPUEMU_TRY(check_grid(entry, config.grid));
   GPUEMU_TRY(cluster_of(entry, config));

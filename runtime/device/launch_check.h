@@ -12,10 +12,15 @@ namespace gpuemu {
 /// beyond the limits of `properties`, .reqntid or .maxntid violated.
 Status check_launch(const EntryInfo& entry, const LaunchConfig& config,
                     const DeviceProperties& properties);
+/// Its two halves, for who has no LaunchConfig.
+Status check_shape(const EntryInfo& entry, const LaunchShape& shape,
+                   const DeviceProperties& properties);
+Status check_argument_count(const EntryInfo& entry, size_t given);
+Status check_argument(const EntryInfo& entry, size_t index, size_t bytes);
 
 /// The blocks of one cluster: what the entry declares or else the launch gives. InvalidArgument
 /// when they disagree, are too many or do not divide the grid.
-Result<Dim3> cluster_of(const EntryInfo& entry, const LaunchConfig& config);
+Result<Dim3> cluster_of(const EntryInfo& entry, const LaunchShape& config);
 
 /// The entry named `name`. NotFound lists the names there are, nearest first.
 Result<EntryInfo> find_entry(const std::vector<EntryInfo>& entries, const std::string& name);

@@ -11,11 +11,14 @@
 namespace gpuemu {
 
 struct EmulatorOptions {
+  int index = 0;  ///< Among the emulated devices.
   int sm = 80;                                      ///< 75, 80 or 90: what the kernels may ask for.
   uint32_t threads = 0;                             ///< Blocks run at once; 0: one per core.
   uint64_t memory_limit_bytes = uint64_t{8} << 30;  ///< Of all allocations together.
   std::string name = "gpuemu emulator";
   Contraction contraction = Contraction::Auto;  ///< Auto is Never.
+  /// Not 0: streams go on only when somebody waits, in an order that follows from the seed.
+  uint64_t schedule_seed = 0;
 };
 
 std::unique_ptr<Device> make_emulator(const EmulatorOptions& options);

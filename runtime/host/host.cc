@@ -84,7 +84,9 @@ Result<Json> Host::open(const Json& request) {
   wanted.memory_limit_bytes =
       GPUEMU_TRY(optional(request, "memory_limit_bytes", wanted.memory_limit_bytes));
   device_ = GPUEMU_TRY(open_device(wanted));
-  return json_of(device_->properties());
+  DeviceProperties now = device_->properties();
+  now.memory_free_bytes = GPUEMU_TRY(device_->memory()).free_bytes;
+  return json_of(now);
 }
 
 Result<Json> Host::compile(const Json& request) {

@@ -17,6 +17,7 @@ struct Freed {
 struct Allocation {
   uint64_t base = 0;
   uint64_t bytes = 0;
+  uint64_t counted = 0;  ///< Against the memory limit.
   std::string name;
   bool constant = false;         ///< Of the .const space.
   bool tracked = true;           ///< Definedness matters (module variables are always defined).

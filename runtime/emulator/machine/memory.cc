@@ -17,8 +17,10 @@ constexpr uint64_t kRedZone = 4096;
 constexpr std::byte kPoison{0xfb};
 }  // namespace
 
-Result<uint64_t> Memory::allocate(uint64_t bytes, const std::string& name, bool tracked) {
-  if (bytes > limit_ || used_ > limit_ - bytes)
+Result<uint64_t> Memory::allocate(uint64_t bytes, const std::string& name, Kind kind) {
+  const bool tracked = kind == Kind::Buffer;
+  const uint64_t counted = kind == Kind::Host ? 0 : bytes;
+  if (counted > limit_ || used_ > limit_ - counted)
     return error(
         ErrorCode::ResourceExhausted,
         "allocation '{}' of {} bytes exceeds the emulator's memory: {} of {} bytes are in use",
@@ -41,7 +43,8 @@ Result<uint64_t> Memory::allocate(uint64_t bytes, const std::string& name, bool 
     std::memset(reinterpret_cast<void*>(allocation->base), static_cast<int>(kPoison), bytes);
   }
   const uint64_t base = allocation->base;
-  used_ += bytes;
+  allocation->counted = counted;
+  used_ += counted;
   if (tracked) ++buffers_;
   by_base_[base] = std::move(allocation);
   return base;
@@ -51,7 +54,7 @@ Status Memory::free(uint64_t address) {
   const auto found = by_base_.find(address);
   if (found == by_base_.end())
     return error(ErrorCode::InvalidArgument, "free of {:#x}, which is no live allocation", address);
-  used_ -= found->second->bytes;
+  used_ -= found->second->counted;
   if (found->second->tracked && --buffers_ == 0) heap_.clear();
   by_base_.erase(found);
   return ok_status();
@@ -84,6 +87,19 @@ Status Memory::fill(uint64_t address, std::byte value, uint64_t bytes) {
   if (bytes == 0) return ok_status();
   std::memset(reinterpret_cast<void*>(address), static_cast<int>(value), bytes);
   if (allocation->tracked) std::memset(allocation->shadow(address), 1, bytes);
+  return ok_status();
+}
+
+Status Memory::copy(uint64_t to, uint64_t from, uint64_t bytes) {
+  Allocation* target = GPUEMU_TRY(checked(to, bytes, "copy"));
+  Allocation* source = GPUEMU_TRY(checked(from, bytes, "copy"));
+  if (bytes == 0) return ok_status();
+  std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+  if (!target->tracked) return ok_status();
+  if (source->tracked)
+    std::memmove(target->shadow(to), source->shadow(from), bytes);
+  else
+    std::memset(target->shadow(to), 1, bytes);
   return ok_status();
 }
 

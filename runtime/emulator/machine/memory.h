@@ -26,13 +26,17 @@ class Memory {
  public:
   explicit Memory(uint64_t limit) : limit_(limit) {}
 
-  /// Poisoned; zero when not `tracked`, as variables of modules are not.
-  Result<uint64_t> allocate(uint64_t bytes, const std::string& name, bool tracked = true);
+  /// A buffer is poisoned and every read of it before a write is found. Variables of modules and
+  /// the host's own memory are zero; the latter does not count against the limit.
+  enum class Kind { Buffer, Variable, Host };
+  Result<uint64_t> allocate(uint64_t bytes, const std::string& name, Kind kind = Kind::Buffer);
   /// With the last buffer goes what kernels left in the heap: nothing can point there any more.
   Status free(uint64_t address);
   Status upload(uint64_t address, std::span<const std::byte> from);
   Status download(std::span<std::byte> to, uint64_t address);
   Status fill(uint64_t address, std::byte value, uint64_t bytes);
+  /// What is not yet written stays so. The two may overlap.
+  Status copy(uint64_t to, uint64_t from, uint64_t bytes);
 
   /// The allocation whose bytes or red zones hold `address`; nullptr when there is none.
   Allocation* nearest(uint64_t address);

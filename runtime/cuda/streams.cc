@@ -1,0 +1,378 @@
+#include "runtime/cuda/streams.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "common/base/limits.h"
+#include "runtime/device/fault.h"
+#include "runtime/device/launch_check.h"
+
+namespace gpuemu::cuda {
+namespace {
+
+template <typename Handle>
+uint64_t id_of(Handle handle) {
+  return reinterpret_cast<uint64_t>(handle);
+}
+
+/// So many stay on the stack.
+constexpr size_t kArgsUsual = 64;
+
+void call_and_free(void* work) {
+  const std::unique_ptr<std::function<void()>> owned(static_cast<std::function<void()>*>(work));
+  (*owned)();
+}
+
+void call(void* work) { (*static_cast<std::function<void()>*>(work))(); }
+
+}  // namespace
+
+Status CudaStreams::use_handle(const Handles& handles, uint64_t handle, const char* what) {
+  {
+    const std::shared_lock lock(mutex_);
+    if (!handles.contains(handle))
+      return error(ErrorCode::InvalidArgument, "no {} {:#x}: it was never made, or is freed", what,
+                   handle);
+  }
+  return device_.ready();
+}
+
+Status CudaStreams::forget_handle(Handles& handles, uint64_t handle, const char* what) {
+  GPUEMU_TRY(use_handle(handles, handle, what));
+  const std::lock_guard lock(mutex_);
+  handles.erase(handle);
+  return {};
+}
+
+Result<Stream> CudaStreams::use(StreamId stream) {
+  if (stream == kDefaultStream || stream == kPerThreadStream)
+    GPUEMU_TRY(device_.ready());
+  else
+    GPUEMU_TRY(use_handle(streams_, stream, "stream"));
+  return reinterpret_cast<Stream>(stream);
+}
+
+Result<Event> CudaStreams::use_event(EventId event) {
+  GPUEMU_TRY(use_handle(events_, event, "event"));
+  return reinterpret_cast<Event>(event);
+}
+
+PriorityRange CudaStreams::priorities() const {
+  PriorityRange range;
+  if (device_.ready()) driver_.cuCtxGetStreamPriorityRange(&range.least, &range.greatest);
+  return range;
+}
+
+Result<StreamId> CudaStreams::make_stream(const StreamOptions& options) {
+  GPUEMU_TRY(device_.ready());
+  Stream made = nullptr;
+  const unsigned flags = options.non_blocking ? kNonBlocking : 0;
+  GPUEMU_TRY(device_.check(driver_.cuStreamCreateWithPriority(&made, flags, options.priority),
+                           "making a stream"));
+  const std::lock_guard lock(mutex_);
+  streams_.insert(id_of(made));
+  return id_of(made);
+}
+
+Status CudaStreams::free_stream(StreamId stream) {
+  if (stream == kDefaultStream || stream == kPerThreadStream)
+    return error(ErrorCode::InvalidArgument, "stream {} always exists and is not freed", stream);
+  if (GPUEMU_TRY(is_capturing(stream)))
+    return error(ErrorCode::InvalidArgument, "stream {:#x} is captured; end the capture first",
+                 stream);
+  GPUEMU_TRY(forget_handle(streams_, stream, "stream"));
+  {
+    const std::lock_guard lock(last_mutex_);
+    last_.erase(stream);
+  }
+  return device_.check(driver_.cuStreamDestroy_v2(reinterpret_cast<Stream>(stream)),
+                       "freeing a stream");
+}
+
+Status CudaStreams::waited(int code, StreamId stream) {
+  if (code == kSuccess) return {};
+  const std::lock_guard lock(last_mutex_);
+  const auto last = last_.find(stream);
+  const std::string entry = last == last_.end() ? "" : last->second.function->entry.info.name;
+  const auto finding = device_.lose(code, entry);
+  if (!finding) return device_.check(code, "waiting");
+  if (findings_.size() < kFindingsMax) findings_.push_back(*finding);
+  if (last == last_.end())
+    return error(ErrorCode::Launch, "a kernel of another stream ended with {}", finding->message);
+  return launch_error(last->second.shape, *finding);
+}
+
+Status CudaStreams::synchronize(StreamId stream) {
+  const Stream handle = GPUEMU_TRY(use(stream));
+  return waited(driver_.cuStreamSynchronize(handle), stream);
+}
+
+Status CudaStreams::synchronize_all() {
+  GPUEMU_TRY(device_.ready());
+  const int code = driver_.cuCtxSynchronize();
+  StreamId any = kDefaultStream;
+  {
+    const std::lock_guard lock(last_mutex_);
+    if (!last_.contains(any) && !last_.empty()) any = last_.begin()->first;
+  }
+  return waited(code, any);
+}
+
+Result<bool> CudaStreams::query(StreamId stream) {
+  const Stream handle = GPUEMU_TRY(use(stream));
+  const int code = driver_.cuStreamQuery(handle);
+  if (code == kNotReady) return false;
+  GPUEMU_TRY(waited(code, stream));
+  return true;
+}
+
+Result<EventId> CudaStreams::make_event() {
+  GPUEMU_TRY(device_.ready());
+  Event made = nullptr;
+  GPUEMU_TRY(device_.check(driver_.cuEventCreate(&made, 0), "making an event"));
+  const std::lock_guard lock(mutex_);
+  events_.insert(id_of(made));
+  return id_of(made);
+}
+
+Status CudaStreams::free_event(EventId event) {
+  GPUEMU_TRY(forget_handle(events_, event, "event"));
+  return device_.check(driver_.cuEventDestroy_v2(reinterpret_cast<Event>(event)),
+                       "freeing an event");
+}
+
+Status CudaStreams::record(EventId event, StreamId stream) {
+  const Event mark = GPUEMU_TRY(use_event(event));
+  const Stream handle = GPUEMU_TRY(use(stream));
+  return device_.check(driver_.cuEventRecord(mark, handle), "recording an event");
+}
+
+Status CudaStreams::wait_event(StreamId stream, EventId event) {
+  const Event mark = GPUEMU_TRY(use_event(event));
+  const Stream handle = GPUEMU_TRY(use(stream));
+  return device_.check(driver_.cuStreamWaitEvent(handle, mark, 0), "waiting for an event");
+}
+
+Status CudaStreams::synchronize_event(EventId event) {
+  const Event mark = GPUEMU_TRY(use_event(event));
+  return device_.check(driver_.cuEventSynchronize(mark), "waiting for an event");
+}
+
+Result<bool> CudaStreams::query_event(EventId event) {
+  const Event mark = GPUEMU_TRY(use_event(event));
+  const int code = driver_.cuEventQuery(mark);
+  if (code == kNotReady) return false;
+  GPUEMU_TRY(device_.check(code, "asking an event"));
+  return true;
+}
+
+Result<float> CudaStreams::elapsed_ms(EventId from, EventId to) {
+  const Event begin = GPUEMU_TRY(use_event(from));
+  const Event end = GPUEMU_TRY(use_event(to));
+  float milliseconds = 0;
+  const int code = driver_.cuEventElapsedTime(&milliseconds, begin, end);
+  if (code == kNotReady || code == kInvalidHandle)
+    return error(ErrorCode::InvalidArgument,
+                 "event {:#x} or {:#x} is not {} yet; record them and synchronize before asking "
+                 "for the time",
+                 from, to, code == kNotReady ? "reached" : "recorded");
+  GPUEMU_TRY(device_.check(code, "reading the clock"));
+  return milliseconds;
+}
+
+Status CudaStreams::upload(StreamId stream, uint64_t address, std::span<const std::byte> from) {
+  const Stream handle = GPUEMU_TRY(use(stream));
+  GPUEMU_TRY(device_.check_range(address, from.size()));
+  if (from.empty()) return {};
+  return device_.check(driver_.cuMemcpyHtoDAsync_v2(address, from.data(), from.size(), handle),
+                       "uploading");
+}
+
+Status CudaStreams::download(StreamId stream, std::span<std::byte> to, uint64_t address) {
+  const Stream handle = GPUEMU_TRY(use(stream));
+  GPUEMU_TRY(device_.check_range(address, to.size()));
+  if (to.empty()) return {};
+  return device_.check(driver_.cuMemcpyDtoHAsync_v2(to.data(), address, to.size(), handle),
+                       "downloading");
+}
+
+Status CudaStreams::copy(StreamId stream, uint64_t to, uint64_t from, uint64_t bytes) {
+  const Stream handle = GPUEMU_TRY(use(stream));
+  GPUEMU_TRY(device_.check_range(to, bytes));
+  GPUEMU_TRY(device_.check_range(from, bytes));
+  if (bytes == 0) return {};
+  return device_.check(driver_.cuMemcpyDtoDAsync_v2(to, from, bytes, handle), "copying");
+}
+
+Status CudaStreams::fill(StreamId stream, uint64_t address, std::byte value, uint64_t bytes) {
+  const Stream handle = GPUEMU_TRY(use(stream));
+  GPUEMU_TRY(device_.check_range(address, bytes));
+  if (bytes == 0) return {};
+  const auto byte = std::to_integer<unsigned char>(value);
+  return device_.check(driver_.cuMemsetD8Async(address, byte, bytes, handle), "filling");
+}
+
+Status CudaStreams::host_call(StreamId stream, std::function<void()> work) {
+  const Stream handle = GPUEMU_TRY(use(stream));
+  auto owned = std::make_unique<std::function<void()>>(std::move(work));
+  if (GPUEMU_TRY(is_capturing(stream))) {
+    GPUEMU_TRY(
+        device_.check(driver_.cuLaunchHostFunc(handle, call, owned.get()), "calling the host"));
+    const std::lock_guard lock(mutex_);
+    captured_calls_.push_back(std::move(owned));
+    return {};
+  }
+  GPUEMU_TRY(device_.check(driver_.cuLaunchHostFunc(handle, call_and_free, owned.get()),
+                           "calling the host"));
+  (void)owned.release();
+  return {};
+}
+
+Result<FunctionId> CudaStreams::function(ModuleId module, const std::string& entry) {
+  GPUEMU_TRY(device_.ready());
+  Known made{module, GPUEMU_TRY(device_.find_entry_of(module, entry))};
+  const std::lock_guard lock(mutex_);
+  for (const auto& [id, known] : functions_)
+    if (known->module == module && known->entry.info.name == entry) return id;
+  functions_[next_function_] = std::make_shared<const Known>(std::move(made));
+  return next_function_++;
+}
+
+void CudaStreams::forget(ModuleId module) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(functions_, [&](const auto& pair) { return pair.second->module == module; });
+}
+
+Status CudaStreams::launch(StreamId stream, const StreamLaunch& launch) {
+  const Stream handle = GPUEMU_TRY(use(stream));
+  std::shared_ptr<const Known> known;
+  {
+    const std::shared_lock lock(mutex_);
+    const auto found = functions_.find(launch.function);
+    if (found == functions_.end())
+      return error(ErrorCode::NotFound, "no function {}: its module is unloaded, or it never was",
+                   launch.function);
+    known = found->second;
+  }
+  const EntryInfo& entry = known->entry.info;
+  GPUEMU_TRY(check_argument_count(entry, launch.args.size()));
+  GPUEMU_TRY(check_shape(entry, launch, device_.properties()));
+  std::array<void*, kArgsUsual> usual;
+  std::vector<void*> many(launch.args.size() > kArgsUsual ? launch.args.size() : 0);
+  void** arguments = many.empty() ? usual.data() : many.data();
+  for (size_t i = 0; i < launch.args.size(); ++i) {
+    GPUEMU_TRY(check_argument(entry, i, launch.args[i].bytes));
+    arguments[i] = const_cast<void*>(launch.args[i].data);  // The driver only reads it.
+  }
+  const int code = GPUEMU_TRY(device_.launch_on(handle, known->entry, launch, arguments));
+  GPUEMU_TRY(CudaDevice::refusal(code, entry.name, launch));
+  GPUEMU_TRY(device_.check(code, "launching"));
+  const std::lock_guard lock(last_mutex_);
+  last_[stream] = {std::move(known), launch};
+  return {};
+}
+
+std::vector<DeviceFinding> CudaStreams::take_findings() {
+  const std::lock_guard lock(last_mutex_);
+  return std::exchange(findings_, {});
+}
+
+Status CudaStreams::begin_capture(StreamId stream) {
+  if (stream == kDefaultStream)
+    return error(ErrorCode::InvalidArgument,
+                 "the default stream cannot be captured; make a stream for it");
+  const Stream handle = GPUEMU_TRY(use(stream));
+  return device_.check(driver_.cuStreamBeginCapture_v2(handle, kCaptureRelaxed),
+                       "beginning a capture");
+}
+
+Result<GraphId> CudaStreams::end_capture(StreamId stream) {
+  const Stream handle = GPUEMU_TRY(use(stream));
+  if (!GPUEMU_TRY(is_capturing(stream)))
+    return error(ErrorCode::InvalidArgument, "stream {:#x} is not captured", stream);
+  Graph graph = nullptr;
+  GPUEMU_TRY(device_.check(driver_.cuStreamEndCapture(handle, &graph), "ending a capture"));
+  const std::lock_guard lock(mutex_);
+  graphs_.insert(id_of(graph));
+  return id_of(graph);
+}
+
+Result<bool> CudaStreams::is_capturing(StreamId stream) {
+  const Stream handle = GPUEMU_TRY(use(stream));
+  if (stream == kDefaultStream) return false;
+  int state = 0;
+  GPUEMU_TRY(device_.check(driver_.cuStreamIsCapturing(handle, &state), "asking for a capture"));
+  return state != 0;
+}
+
+Result<size_t> CudaStreams::graph_nodes(GraphId graph) {
+  GPUEMU_TRY(use_handle(graphs_, graph, "graph"));
+  size_t count = 0;
+  GPUEMU_TRY(device_.check(driver_.cuGraphGetNodes(reinterpret_cast<Graph>(graph), nullptr, &count),
+                           "counting nodes"));
+  return count;
+}
+
+Result<GraphExecId> CudaStreams::instantiate(GraphId graph) {
+  GPUEMU_TRY(use_handle(graphs_, graph, "graph"));
+  if (driver_.cuGraphInstantiateWithFlags == nullptr)
+    return error(ErrorCode::Unsupported,
+                 "this driver cannot instantiate graphs; update it to one for CUDA 11.4 or later");
+  GraphExec made = nullptr;
+  GPUEMU_TRY(
+      device_.check(driver_.cuGraphInstantiateWithFlags(&made, reinterpret_cast<Graph>(graph), 0),
+                    "instantiating a graph"));
+  const std::lock_guard lock(mutex_);
+  execs_.insert(id_of(made));
+  return id_of(made);
+}
+
+Status CudaStreams::launch_graph(GraphExecId graph, StreamId stream) {
+  GPUEMU_TRY(use_handle(execs_, graph, "instantiated graph"));
+  const Stream handle = GPUEMU_TRY(use(stream));
+  return device_.check(driver_.cuGraphLaunch(reinterpret_cast<GraphExec>(graph), handle),
+                       "launching a graph");
+}
+
+Status CudaStreams::free_graph(GraphId graph) {
+  GPUEMU_TRY(forget_handle(graphs_, graph, "graph"));
+  return device_.check(driver_.cuGraphDestroy(reinterpret_cast<Graph>(graph)), "freeing a graph");
+}
+
+Status CudaStreams::free_graph_exec(GraphExecId graph) {
+  GPUEMU_TRY(forget_handle(execs_, graph, "instantiated graph"));
+  return device_.check(driver_.cuGraphExecDestroy(reinterpret_cast<GraphExec>(graph)),
+                       "freeing a graph");
+}
+
+Result<void*> CudaStreams::allocate_host(uint64_t bytes) {
+  GPUEMU_TRY(device_.ready());
+  void* memory = nullptr;
+  const int code =
+      driver_.cuMemHostAlloc(&memory, std::max<uint64_t>(bytes, 1), kHostPortable | kHostMapped);
+  if (code == kOutOfMemory)
+    return error(ErrorCode::ResourceExhausted, "the host has no {} bytes of pinned memory", bytes);
+  GPUEMU_TRY(device_.check(code, "allocating pinned memory"));
+  const std::lock_guard lock(mutex_);
+  pinned_.insert(id_of(memory));
+  return memory;
+}
+
+Status CudaStreams::free_host(void* memory) {
+  GPUEMU_TRY(forget_handle(pinned_, id_of(memory), "pinned memory at"));
+  GPUEMU_TRY(waited(driver_.cuCtxSynchronize(), kDefaultStream));
+  return device_.check(driver_.cuMemFreeHost(memory), "freeing pinned memory");
+}
+
+void CudaStreams::free_all() {
+  for (const uint64_t exec : execs_) driver_.cuGraphExecDestroy(reinterpret_cast<GraphExec>(exec));
+  for (const uint64_t graph : graphs_) driver_.cuGraphDestroy(reinterpret_cast<Graph>(graph));
+  for (const uint64_t event : events_) driver_.cuEventDestroy_v2(reinterpret_cast<Event>(event));
+  driver_.cuCtxSynchronize();
+  for (const uint64_t stream : streams_)
+    driver_.cuStreamDestroy_v2(reinterpret_cast<Stream>(stream));
+  for (const uint64_t memory : pinned_) driver_.cuMemFreeHost(reinterpret_cast<void*>(memory));
+}
+
+}  // namespace gpuemu::cuda

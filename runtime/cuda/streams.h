@@ -1,0 +1,92 @@
+// Streams, events and graphs of one GPU. An id is the driver's handle, checked against those given.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "runtime/cuda/device_impl.h"
+#include "runtime/device/stream.h"
+
+namespace gpuemu::cuda {
+
+class CudaStreams final : public Streams {
+ public:
+  explicit CudaStreams(CudaDevice& device) : device_(device), driver_(device.driver()) {}
+
+  PriorityRange priorities() const override;
+  Result<StreamId> make_stream(const StreamOptions& options) override;
+  Status free_stream(StreamId stream) override;
+  Status synchronize(StreamId stream) override;
+  Status synchronize_all() override;
+  Result<bool> query(StreamId stream) override;
+  Result<EventId> make_event() override;
+  Status free_event(EventId event) override;
+  Status record(EventId event, StreamId stream) override;
+  Status wait_event(StreamId stream, EventId event) override;
+  Status synchronize_event(EventId event) override;
+  Result<bool> query_event(EventId event) override;
+  Result<float> elapsed_ms(EventId from, EventId to) override;
+  Status upload(StreamId stream, uint64_t address, std::span<const std::byte> from) override;
+  Status download(StreamId stream, std::span<std::byte> to, uint64_t address) override;
+  Status copy(StreamId stream, uint64_t to, uint64_t from, uint64_t bytes) override;
+  Status fill(StreamId stream, uint64_t address, std::byte value, uint64_t bytes) override;
+  Status host_call(StreamId stream, std::function<void()> work) override;
+  Result<FunctionId> function(ModuleId module, const std::string& entry) override;
+  Status launch(StreamId stream, const StreamLaunch& launch) override;
+  void set_checks(StreamChecks) override {}
+  std::vector<DeviceFinding> take_findings() override;
+  Status begin_capture(StreamId stream) override;
+  Result<GraphId> end_capture(StreamId stream) override;
+  Result<bool> is_capturing(StreamId stream) override;
+  Result<size_t> graph_nodes(GraphId graph) override;
+  Result<GraphExecId> instantiate(GraphId graph) override;
+  Status launch_graph(GraphExecId graph, StreamId stream) override;
+  Status free_graph(GraphId graph) override;
+  Status free_graph_exec(GraphExecId graph) override;
+  Result<void*> allocate_host(uint64_t bytes) override;
+  Status free_host(void* memory) override;
+
+  /// The functions of the module are no more.
+  void forget(ModuleId module);
+  /// Everything given and not freed. The context is current.
+  void free_all();
+
+ private:
+  struct Known {
+    ModuleId module = 0;
+    CudaDevice::FoundEntry entry;
+  };
+  /// What a stream was given last, for the message of a fault.
+  struct Last {
+    std::shared_ptr<const Known> function;
+    LaunchShape shape;
+  };
+  using Handles = std::unordered_set<uint64_t>;
+
+  /// InvalidArgument for a stream that is none; makes the context current otherwise.
+  Result<Stream> use(StreamId stream);
+  Result<Event> use_event(EventId event);
+  Status use_handle(const Handles& handles, uint64_t handle, const char* what);
+  Status forget_handle(Handles& handles, uint64_t handle, const char* what);
+  /// The error of a wait: Launch for the first that sees a kernel's fault.
+  Status waited(int code, StreamId stream);
+
+  CudaDevice& device_;
+  const Driver& driver_;
+  std::shared_mutex mutex_;  ///< Guards what follows.
+  Handles streams_, events_, graphs_, execs_, pinned_;
+  std::unordered_map<FunctionId, std::shared_ptr<const Known>> functions_;
+  FunctionId next_function_ = 1;
+  std::vector<std::unique_ptr<std::function<void()>>> captured_calls_;
+  std::mutex last_mutex_;  ///< Guards what follows.
+  std::unordered_map<StreamId, Last> last_;
+  std::vector<DeviceFinding> findings_;
+};
+
+}  // namespace gpuemu::cuda

@@ -1,0 +1,41 @@
+// What a device answers unless its backend knows better.
+#include "runtime/device/device.h"
+
+#include <atomic>
+
+#include "runtime/device/stream.h"
+
+namespace gpuemu {
+namespace {
+
+uint64_t next_serial() {
+  static std::atomic<uint64_t> last = 0;
+  return ++last;
+}
+
+}  // namespace
+
+Device::Device() : serial_(next_serial()) {}
+
+Result<MemoryInfo> Device::memory() {
+  return MemoryInfo{properties().memory_bytes, properties().memory_free_bytes};
+}
+
+Result<Streams*> Device::streams() {
+  return error(ErrorCode::Unsupported,
+               "backend '{}' has no streams; choose backend \"emulator\" or \"cuda\"",
+               properties().backend);
+}
+
+std::vector<std::string> dtypes_of(int sm) {
+  std::vector<std::string> out = {"float64", "float32", "float16", "int64",  "int32", "int16",
+                                  "int8",    "uint64",  "uint32",  "uint16", "uint8", "bool"};
+  if (sm >= 80) out.insert(out.begin() + 3, "bfloat16");
+  if (sm >= 89) {
+    out.emplace_back("float8_e4m3");
+    out.emplace_back("float8_e5m2");
+  }
+  return out;
+}
+
+}  // namespace gpuemu

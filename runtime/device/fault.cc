@@ -1,0 +1,30 @@
+#include "runtime/device/fault.h"
+
+namespace gpuemu {
+namespace {
+
+std::string text_of(const Dim3& dim) { return fmt::format("{}x{}x{}", dim.x, dim.y, dim.z); }
+
+}  // namespace
+
+bool is_note(const DeviceFinding& finding) { return finding.kind.starts_with("nonfinite"); }
+
+bool is_fault(const DeviceFinding& finding) {
+  return !is_note(finding) && !finding.kind.starts_with("race") &&
+         finding.kind != "uninitialized" && finding.kind != "division_by_zero";
+}
+
+std::string geometry_of(const LaunchShape& shape) {
+  std::string out = fmt::format("grid {}, block {}", text_of(shape.grid), text_of(shape.block));
+  if (shape.cluster.x != 0) out += fmt::format(", cluster {}", text_of(shape.cluster));
+  if (shape.dynamic_shared_bytes != 0)
+    out += fmt::format(", {} bytes of dynamic shared memory", shape.dynamic_shared_bytes);
+  return out;
+}
+
+Error launch_error(const LaunchShape& shape, const DeviceFinding& finding) {
+  return error(ErrorCode::Launch, "kernel '{}' ({}): {}: {}", finding.entry, geometry_of(shape),
+               finding.kind, finding.message);
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,137 @@
+// Streams, events and graphs of a device: work that is issued now and done later, in order within a
+// stream, in any order between streams. The semantics are CUDA's, on every backend.
+//
+// - Nothing here waits for the device but what is called `synchronize` or is said to wait.
+// - Host memory given to upload and download has to stay, and stay unchanged, until the work is
+//   done, whether it is pinned or not.
+// - kDefaultStream is the legacy default stream: its work begins after everything issued before in
+//   the blocking streams, whose later work begins after it. Non-blocking streams take no part.
+// - A kernel that faults is an error of the next synchronize() of its stream (ErrorCode::Launch)
+// and
+//   a finding in take_findings(). Then a GPU is lost, as after Device::launch; the emulator goes
+//   on.
+// - Every method may be called from any thread. A capture belongs to its streams: work that two
+//   threads issue to them meanwhile is captured in the order of the calls.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/device/device.h"
+
+namespace gpuemu {
+
+using StreamId = uint64_t;
+using EventId = uint64_t;
+using FunctionId = uint64_t;
+using GraphId = uint64_t;      ///< Captured work.
+using GraphExecId = uint64_t;  ///< Captured work that can be launched.
+
+inline constexpr StreamId kDefaultStream = 0;
+/// A blocking stream of its own for each host thread that uses it.
+inline constexpr StreamId kPerThreadStream = 2;
+
+struct StreamOptions {
+  int priority = 0;  ///< Lower is more urgent; values outside of the range are clamped.
+  bool non_blocking = false;
+};
+
+struct PriorityRange {
+  int least = 0, greatest = 0;  ///< greatest <= least, as in CUDA.
+};
+
+struct KernelArg {
+  const void* data = nullptr;  ///< Read before launch() returns.
+  size_t bytes = 0;            ///< Exactly the parameter's.
+};
+
+/// One launch, of a function that was looked up once.
+struct StreamLaunch : LaunchShape {
+  FunctionId function = 0;
+  std::span<const KernelArg> args;
+};
+
+/// How the emulator runs what streams launch. A GPU has none of it and calls no observer.
+struct StreamChecks {
+  std::vector<std::string> sanitize = {"memory", "init", "race", "sync"};
+  uint64_t timeout_ms = 30'000;
+  bool profile = false;
+  /// Called with every finished launch, on the thread that ran it. It must not call the device.
+  std::function<void(const std::string& entry, const LaunchReport& report)> observer;
+};
+
+class Streams {
+ public:
+  virtual ~Streams() = default;
+
+  virtual PriorityRange priorities() const = 0;
+  virtual Result<StreamId> make_stream(const StreamOptions& options) = 0;
+  /// Does not wait: what was issued is still done. InvalidArgument for the two that always exist.
+  virtual Status free_stream(StreamId stream) = 0;
+  /// Waits for what was issued before. Launch when a kernel of the stream has faulted since the
+  /// last call, Unavailable when the device is lost.
+  virtual Status synchronize(StreamId stream) = 0;
+  /// The same for all streams.
+  virtual Status synchronize_all() = 0;
+  /// Whether everything issued is done.
+  virtual Result<bool> query(StreamId stream) = 0;
+
+  virtual Result<EventId> make_event() = 0;
+  virtual Status free_event(EventId event) = 0;
+  virtual Status record(EventId event, StreamId stream) = 0;
+  /// Later work of the stream begins after the latest record() of the event; at once when there was
+  /// none. Of another stream's capture: the stream joins the capture.
+  virtual Status wait_event(StreamId stream, EventId event) = 0;
+  virtual Status synchronize_event(EventId event) = 0;
+  /// Whether the latest record is reached; true when there was none.
+  virtual Result<bool> query_event(EventId event) = 0;
+  /// Milliseconds from one to the other. InvalidArgument unless both are recorded and reached.
+  virtual Result<float> elapsed_ms(EventId from, EventId to) = 0;
+
+  /// Ranges are checked now: InvalidArgument when not inside one allocation.
+  virtual Status upload(StreamId stream, uint64_t address, std::span<const std::byte> from) = 0;
+  virtual Status download(StreamId stream, std::span<std::byte> to, uint64_t address) = 0;
+  virtual Status copy(StreamId stream, uint64_t to, uint64_t from, uint64_t bytes) = 0;
+  virtual Status fill(StreamId stream, uint64_t address, std::byte value, uint64_t bytes) = 0;
+  /// Calls `work` on a thread of the device when the stream gets there. It must not call the
+  /// device.
+  virtual Status host_call(StreamId stream, std::function<void()> work) = 0;
+
+  /// NotFound lists the names there are. Valid until the module is unloaded.
+  virtual Result<FunctionId> function(ModuleId module, const std::string& entry) = 0;
+  /// Errors of Device::launch that concern the call come now.
+  virtual Status launch(StreamId stream, const StreamLaunch& launch) = 0;
+  virtual void set_checks(StreamChecks checks) = 0;
+  /// What kernels of streams did wrong since the last call, kFindingsMax at most.
+  virtual std::vector<DeviceFinding> take_findings() = 0;
+
+  /// From now on the stream's work is written down and not done. InvalidArgument for
+  /// kDefaultStream, and for a stream that is captured already. What must not be captured (a
+  /// synchronize or query of the stream, work of the default stream) fails and makes end_capture
+  /// fail.
+  virtual Status begin_capture(StreamId stream) = 0;
+  /// InvalidArgument when the capture was spoilt, or when a stream that joined has work that the
+  /// first one did not wait for. Either way the capture is over.
+  virtual Result<GraphId> end_capture(StreamId stream) = 0;
+  virtual Result<bool> is_capturing(StreamId stream) = 0;
+  virtual Result<size_t> graph_nodes(GraphId graph) = 0;
+  virtual Result<GraphExecId> instantiate(GraphId graph) = 0;
+  /// Does the captured work as one piece of the stream's: the same addresses and arguments, the
+  /// contents that memory has then. Two launches of one GraphExecId never overlap.
+  virtual Status launch_graph(GraphExecId graph, StreamId stream) = 0;
+  virtual Status free_graph(GraphId graph) = 0;
+  /// What was launched is still done.
+  virtual Status free_graph_exec(GraphExecId graph) = 0;
+
+  /// Pinned memory of the host, which kernels can use by the same address. ResourceExhausted when
+  /// there is none.
+  virtual Result<void*> allocate_host(uint64_t bytes) = 0;
+  /// Waits for all work, as Device::free does.
+  virtual Status free_host(void* memory) = 0;
+};
+
+}  // namespace gpuemu

@@ -1,0 +1,241 @@
+// Memory, textures and modules of the emulated device.
+#include "runtime/emulator/device.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "common/base/limits.h"
+#include "runtime/device/launch_check.h"
+#include "runtime/emulator/decode/check_sizes.h"
+#include "runtime/emulator/decode/contract.h"
+#include "runtime/emulator/decode/decode.h"
+#include "runtime/emulator/streams.h"
+#include "runtime/ptx/grid_barrier.h"
+#include "runtime/ptx/parse.h"
+
+namespace gpuemu {
+namespace emulator {
+namespace {
+
+/// The table of technical specifications of the programming guide.
+struct Part {
+  int sm;
+  uint32_t shared_per_block, shared_per_multiprocessor, threads, blocks;
+};
+constexpr Part kParts[] = {{75, 65536, 65536, 1024, 16},
+                           {80, 166912, 167936, 2048, 32},
+                           {86, 101376, 102400, 1536, 16},
+                           {89, 101376, 102400, 1536, 24},
+                           {90, 232448, 233472, 2048, 32}};
+
+/// Of the newest one that is not newer.
+const Part& part_of(int sm) {
+  const Part* found = std::begin(kParts);
+  for (const Part& part : kParts)
+    if (part.sm <= sm) found = &part;
+  return *found;
+}
+
+EntryInfo entry_of(const Program& program, const Code& code) {
+  EntryInfo info;
+  info.name = code.name;
+  info.static_shared_bytes = code.static_shared;
+  for (size_t i = 0; i < code.source->params.size(); ++i) {
+    const ptx::Variable& param = code.source->params[i];
+    const bool pointer = param.bytes == 8 && (param.ptr || param.type == ptx::Type::U64 ||
+                                              param.type == ptx::Type::B64);
+    info.params.push_back({param.name, code.params[i].bytes, code.params[i].offset, pointer});
+  }
+  std::copy_n(code.source->reqntid, 3, info.required_block.begin());
+  std::copy_n(code.source->maxntid, 3, info.max_block.begin());
+  std::copy_n(code.source->reqnctapercluster, 3, info.cluster.begin());
+  info.needs_cluster = code.source->explicit_cluster;
+  info.cooperative = program.grid_barrier && ptx::waits_for_grid(program.module, *code.source);
+  return info;
+}
+
+}  // namespace
+
+Emulator::Emulator(const EmulatorOptions& options)
+    : options_(options), memory_(options.memory_limit_bytes), queues_(options.schedule_seed) {
+  if (options_.threads == 0) options_.threads = std::max(1u, std::thread::hardware_concurrency());
+  properties_.backend = "emulator";
+  properties_.name = fmt::format("{} ({})", options.name, handlers_name());
+  properties_.index = options.index;
+  properties_.sm = options.sm;
+  properties_.memory_bytes = options.memory_limit_bytes;
+  properties_.memory_free_bytes = options.memory_limit_bytes;
+  properties_.multiprocessors = options_.threads;
+  const Part& part = part_of(options.sm);
+  properties_.shared_bytes_per_block_max = part.shared_per_block;
+  properties_.shared_bytes_per_multiprocessor = part.shared_per_multiprocessor;
+  properties_.threads_per_multiprocessor = part.threads;
+  properties_.blocks_per_multiprocessor = part.blocks;
+  properties_.dtypes = dtypes_of(options.sm);
+  properties_.checks_bounds = true;
+  streams_ = std::make_unique<EmulatorStreams>(*this, queues_);
+}
+
+Emulator::~Emulator() = default;
+
+Result<Streams*> Emulator::streams() { return streams_.get(); }
+
+Result<MemoryInfo> Emulator::memory() {
+  const std::shared_lock layout(layout_);
+  return MemoryInfo{memory_.limit(), memory_.limit() - memory_.used()};
+}
+
+Result<uint64_t> Emulator::allocate(uint64_t bytes, const std::string& name) {
+  const std::lock_guard running(running_);
+  const std::lock_guard layout(layout_);
+  return memory_.allocate(bytes, name);
+}
+
+Status Emulator::free(uint64_t address) {
+  GPUEMU_TRY(queues_.settle(true));
+  const std::lock_guard running(running_);
+  const std::lock_guard layout(layout_);
+  return memory_.free(address);
+}
+
+Result<uint64_t> Emulator::allocate_pinned(uint64_t bytes) {
+  const std::lock_guard running(running_);
+  const std::lock_guard layout(layout_);
+  return memory_.allocate(bytes, "pinned memory of the host", Memory::Kind::Host);
+}
+
+Status Emulator::upload(uint64_t address, std::span<const std::byte> from) {
+  GPUEMU_TRY(queues_.settle(false));
+  return upload_now(address, from);
+}
+
+Status Emulator::download(std::span<std::byte> to, uint64_t address) {
+  GPUEMU_TRY(queues_.settle(false));
+  return download_now(to, address);
+}
+
+Status Emulator::fill(uint64_t address, std::byte value, uint64_t bytes) {
+  GPUEMU_TRY(queues_.settle(false));
+  return fill_now(address, value, bytes);
+}
+
+Status Emulator::upload_now(uint64_t address, std::span<const std::byte> from) {
+  const std::lock_guard running(running_);
+  return memory_.upload(address, from);
+}
+
+Status Emulator::download_now(std::span<std::byte> to, uint64_t address) {
+  const std::lock_guard running(running_);
+  return memory_.download(to, address);
+}
+
+Status Emulator::copy_now(uint64_t to, uint64_t from, uint64_t bytes) {
+  const std::lock_guard running(running_);
+  return memory_.copy(to, from, bytes);
+}
+
+Status Emulator::fill_now(uint64_t address, std::byte value, uint64_t bytes) {
+  const std::lock_guard running(running_);
+  return memory_.fill(address, value, bytes);
+}
+
+Status Emulator::check_range(uint64_t address, uint64_t bytes, const char* what) {
+  const std::shared_lock layout(layout_);
+  if (memory_.find(address, bytes) != nullptr) return ok_status();
+  return error(ErrorCode::InvalidArgument, "{} of {} bytes at {:#x} is not inside one allocation",
+               what, bytes, address);
+}
+
+Result<Program*> Emulator::program(ModuleId module) {
+  const auto found = modules_.find(module);
+  if (found == modules_.end())
+    return error(ErrorCode::InvalidArgument, "module {} is not loaded", module);
+  return found->second.get();
+}
+
+Result<uint64_t> Emulator::make_texture(const TextureConfig& config) {
+  GPUEMU_TRY(check_texture(config));
+  const std::lock_guard running(running_);
+  const std::lock_guard layout(layout_);
+  if (memory_.find(config.address, config.extent_bytes()) == nullptr)
+    return error(ErrorCode::InvalidArgument,
+                 "texture of {} bytes at {:#x} is not inside one allocation", config.extent_bytes(),
+                 config.address);
+  return textures_.add(config);
+}
+
+Status Emulator::free_texture(uint64_t texture) {
+  GPUEMU_TRY(queues_.settle(true));
+  const std::lock_guard running(running_);
+  const std::lock_guard layout(layout_);
+  if (textures_.remove(texture)) return ok_status();
+  return error(ErrorCode::InvalidArgument, "free of {:#x}, which is no live texture", texture);
+}
+
+Result<ModuleId> Emulator::load_module(const std::string& ptx, const std::string& name) {
+  GPUEMU_TRY(check_instruction_set());
+  auto made = std::make_unique<Program>();
+  made->module = GPUEMU_TRY(ptx::parse(ptx, name));
+  GPUEMU_TRY(check_sizes(made->module, name));
+  if (options_.contraction == Contraction::Always) contract(made->module);
+  list_functions(*made);
+  const std::lock_guard running(running_);
+  const std::lock_guard layout(layout_);
+  if (const Status placed = place_variables(*made, memory_); !placed) {
+    release_variables(*made, memory_);
+    return placed.error().with_context("module '" + name + "'");
+  }
+  decode(*made);
+  if (const Status fits = check_frames(*made, name); !fits) {
+    release_variables(*made, memory_);
+    return fits.error();
+  }
+  modules_[next_module_] = std::move(made);
+  return next_module_++;
+}
+
+Status Emulator::unload_module(ModuleId module) {
+  GPUEMU_TRY(queues_.settle(true));
+  const std::lock_guard running(running_);
+  const std::lock_guard layout(layout_);
+  Program* found = GPUEMU_TRY(program(module));
+  release_variables(*found, memory_);
+  modules_.erase(module);
+  streams_->forget(module);
+  return ok_status();
+}
+
+Result<std::vector<EntryInfo>> Emulator::entries(ModuleId module) {
+  const std::shared_lock layout(layout_);
+  return entries_of(module);
+}
+
+Result<EntryInfo> Emulator::entry_of_module(ModuleId module, const std::string& name) {
+  const std::shared_lock layout(layout_);
+  return entry(module, name);
+}
+
+Result<std::vector<EntryInfo>> Emulator::entries_of(ModuleId module) {
+  const Program* found = GPUEMU_TRY(program(module));
+  std::vector<EntryInfo> all;
+  for (const Code& code : found->functions)
+    if (code.source->is_entry) all.push_back(entry_of(*found, code));
+  return all;
+}
+
+Result<EntryInfo> Emulator::entry(ModuleId module, const std::string& name) {
+  const Program* found = GPUEMU_TRY(program(module));
+  const auto code = found->by_name.find(name);
+  if (code != found->by_name.end() && code->second->source->is_entry)
+    return entry_of(*found, *code->second);
+  const std::vector<EntryInfo> all = GPUEMU_TRY(entries_of(module));  // For the message.
+  return find_entry(all, name);
+}
+
+}  // namespace emulator
+
+std::unique_ptr<Device> make_emulator(const EmulatorOptions& options) {
+  return std::make_unique<emulator::Emulator>(options);
+}
+
+}  // namespace gpuemu

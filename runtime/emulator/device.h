@@ -1,0 +1,74 @@
+// The emulated device. `running_` is held by whatever touches memory or runs a kernel, so that one
+// thing happens at a time; `layout_` by who changes which allocations, modules and textures there
+// are, and shared by who only looks, so that nobody who issues work waits for a kernel.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "runtime/emulator/emulator.h"
+#include "runtime/emulator/helpers.h"
+#include "runtime/emulator/machine/memory.h"
+#include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/machine/texture.h"
+#include "runtime/emulator/queues/queues.h"
+
+namespace gpuemu::emulator {
+
+class EmulatorStreams;
+
+class Emulator final : public Device {
+ public:
+  explicit Emulator(const EmulatorOptions& options);
+  ~Emulator() override;
+
+  const DeviceProperties& properties() const override { return properties_; }
+  Result<MemoryInfo> memory() override;
+  Result<Streams*> streams() override;
+  Result<uint64_t> allocate(uint64_t bytes, const std::string& name) override;
+  Status free(uint64_t address) override;
+  Status upload(uint64_t address, std::span<const std::byte> from) override;
+  Status download(std::span<std::byte> to, uint64_t address) override;
+  Status fill(uint64_t address, std::byte value, uint64_t bytes) override;
+  Result<uint64_t> make_texture(const TextureConfig& config) override;
+  Status free_texture(uint64_t texture) override;
+  Result<ModuleId> load_module(const std::string& ptx, const std::string& name) override;
+  Status unload_module(ModuleId module) override;
+  Result<std::vector<EntryInfo>> entries(ModuleId module) override;
+  Result<LaunchReport> launch(ModuleId module, const LaunchConfig& config) override;
+
+  // What streams do when they get there, and look at when they are told to.
+  Result<LaunchReport> launch_now(ModuleId module, const LaunchConfig& config);
+  Status upload_now(uint64_t address, std::span<const std::byte> from);
+  Status download_now(std::span<std::byte> to, uint64_t address);
+  Status copy_now(uint64_t to, uint64_t from, uint64_t bytes);
+  Status fill_now(uint64_t address, std::byte value, uint64_t bytes);
+  Status check_range(uint64_t address, uint64_t bytes, const char* what);
+  Result<EntryInfo> entry_of_module(ModuleId module, const std::string& name);
+  Result<uint64_t> allocate_pinned(uint64_t bytes);
+
+ private:
+  Result<Program*> program(ModuleId module);
+  Result<std::vector<EntryInfo>> entries_of(ModuleId module);
+  Result<EntryInfo> entry(ModuleId module, const std::string& name);
+  Result<LaunchReport> run(const Program& found, const EntryInfo& entry,
+                           const LaunchConfig& config);
+
+  EmulatorOptions options_;
+  DeviceProperties properties_;
+  std::mutex running_;  ///< Before layout_ where both are taken.
+  std::shared_mutex layout_;
+  Memory memory_;
+  Textures textures_;
+  Helpers helpers_;
+  std::map<ModuleId, std::unique_ptr<Program>> modules_;
+  ModuleId next_module_ = 1;
+  std::unique_ptr<EmulatorStreams> streams_;
+  Queues queues_;  ///< Last: its thread ends before what the work uses.
+};
+
+}  // namespace gpuemu::emulator

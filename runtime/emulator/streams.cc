@@ -1,0 +1,129 @@
+#include "runtime/emulator/streams.h"
+
+#include <algorithm>
+
+#include "common/base/limits.h"
+#include "runtime/device/fault.h"
+#include "runtime/device/launch_check.h"
+#include "runtime/emulator/device.h"
+
+namespace gpuemu::emulator {
+
+Status EmulatorStreams::upload(StreamId stream, uint64_t address, std::span<const std::byte> from) {
+  GPUEMU_TRY(device_.check_range(address, from.size(), "upload"));
+  return queues_.submit(stream,
+                        [this, address, from] { return device_.upload_now(address, from); });
+}
+
+Status EmulatorStreams::download(StreamId stream, std::span<std::byte> to, uint64_t address) {
+  GPUEMU_TRY(device_.check_range(address, to.size(), "download"));
+  return queues_.submit(stream, [this, address, to] { return device_.download_now(to, address); });
+}
+
+Status EmulatorStreams::copy(StreamId stream, uint64_t to, uint64_t from, uint64_t bytes) {
+  GPUEMU_TRY(device_.check_range(to, bytes, "copy"));
+  GPUEMU_TRY(device_.check_range(from, bytes, "copy"));
+  return queues_.submit(stream, [=, this] { return device_.copy_now(to, from, bytes); });
+}
+
+Status EmulatorStreams::fill(StreamId stream, uint64_t address, std::byte value, uint64_t bytes) {
+  GPUEMU_TRY(device_.check_range(address, bytes, "fill"));
+  return queues_.submit(stream, [=, this] { return device_.fill_now(address, value, bytes); });
+}
+
+Status EmulatorStreams::host_call(StreamId stream, std::function<void()> work) {
+  return queues_.submit(stream, [work = std::move(work)] {
+    work();
+    return ok_status();
+  });
+}
+
+Result<FunctionId> EmulatorStreams::function(ModuleId module, const std::string& entry) {
+  auto made = std::make_shared<Function>();
+  made->module = module;
+  made->info = GPUEMU_TRY(device_.entry_of_module(module, entry));
+  const std::lock_guard lock(functions_mutex_);
+  if (const auto known = known_.find({module, entry}); known != known_.end()) return known->second;
+  functions_[next_function_] = std::move(made);
+  known_[{module, entry}] = next_function_;
+  return next_function_++;
+}
+
+void EmulatorStreams::forget(ModuleId module) {
+  const std::lock_guard lock(functions_mutex_);
+  std::erase_if(functions_, [&](const auto& pair) { return pair.second->module == module; });
+  std::erase_if(known_, [&](const auto& pair) { return pair.first.first == module; });
+}
+
+Status EmulatorStreams::launch(StreamId stream, const StreamLaunch& launch) {
+  std::shared_ptr<const Function> function;
+  {
+    const std::shared_lock lock(functions_mutex_);
+    const auto found = functions_.find(launch.function);
+    if (found == functions_.end())
+      return error(ErrorCode::NotFound, "no function {}: its module is unloaded, or it never was",
+                   launch.function);
+    function = found->second;
+  }
+  Order order{function->module, {}};
+  LaunchConfig& config = order.config;
+  config.entry = function->info.name;
+  static_cast<LaunchShape&>(config) = launch;
+  for (const KernelArg& arg : launch.args) {
+    const auto* data = static_cast<const std::byte*>(arg.data);
+    config.args.emplace_back(data, data + arg.bytes);
+  }
+  GPUEMU_TRY(check_launch(function->info, config, device_.properties()));
+  return queues_.submit(stream, [this, order = std::move(order)] { return run(order); });
+}
+
+Status EmulatorStreams::run(const Order& order) {
+  std::shared_ptr<const StreamChecks> checks;
+  {
+    const std::lock_guard lock(checks_mutex_);
+    checks = checks_;
+  }
+  LaunchConfig config = order.config;
+  config.sanitize = checks->sanitize;
+  config.timeout_ms = checks->timeout_ms;
+  config.profile = checks->profile;
+  const LaunchReport report = GPUEMU_TRY(device_.launch_now(order.module, config));
+  if (checks->observer) checks->observer(config.entry, report);
+  const auto fault = std::ranges::find_if(report.findings, is_fault);
+  {
+    const std::lock_guard lock(checks_mutex_);
+    for (const DeviceFinding& finding : report.findings)
+      if (findings_.size() < kFindingsMax) findings_.push_back(finding);
+  }
+  if (fault != report.findings.end()) return launch_error(config, *fault);
+  return ok_status();
+}
+
+void EmulatorStreams::set_checks(StreamChecks checks) {
+  const std::lock_guard lock(checks_mutex_);
+  checks_ = std::make_shared<const StreamChecks>(std::move(checks));
+}
+
+std::vector<DeviceFinding> EmulatorStreams::take_findings() {
+  const std::lock_guard lock(checks_mutex_);
+  return std::exchange(findings_, {});
+}
+
+Result<void*> EmulatorStreams::allocate_host(uint64_t bytes) {
+  const uint64_t address = GPUEMU_TRY(device_.allocate_pinned(bytes));
+  void* memory = reinterpret_cast<void*>(address);
+  const std::lock_guard lock(checks_mutex_);
+  pinned_.push_back(memory);
+  return memory;
+}
+
+Status EmulatorStreams::free_host(void* memory) {
+  {
+    const std::lock_guard lock(checks_mutex_);
+    if (std::erase(pinned_, memory) == 0)
+      return error(ErrorCode::InvalidArgument, "{} is no pinned memory, or already free", memory);
+  }
+  return device_.free(reinterpret_cast<uint64_t>(memory));
+}
+
+}  // namespace gpuemu::emulator

@@ -1,0 +1,91 @@
+// Streams of the emulated device: what is issued becomes work of the queues.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/device/stream.h"
+#include "runtime/emulator/queues/queues.h"
+
+namespace gpuemu::emulator {
+
+class Emulator;
+
+class EmulatorStreams final : public Streams {
+ public:
+  EmulatorStreams(Emulator& device, Queues& queues) : device_(device), queues_(queues) {}
+
+  PriorityRange priorities() const override { return queues_.priorities(); }
+  Result<StreamId> make_stream(const StreamOptions& options) override {
+    return queues_.make_stream(options);
+  }
+  Status free_stream(StreamId stream) override { return queues_.free_stream(stream); }
+  Status synchronize(StreamId stream) override { return queues_.synchronize(stream); }
+  Status synchronize_all() override { return queues_.synchronize_all(); }
+  Result<bool> query(StreamId stream) override { return queues_.query(stream); }
+  Result<EventId> make_event() override { return queues_.make_event(); }
+  Status free_event(EventId event) override { return queues_.free_event(event); }
+  Status record(EventId event, StreamId stream) override { return queues_.record(event, stream); }
+  Status wait_event(StreamId stream, EventId event) override {
+    return queues_.wait_event(stream, event);
+  }
+  Status synchronize_event(EventId event) override { return queues_.synchronize_event(event); }
+  Result<bool> query_event(EventId event) override { return queues_.query_event(event); }
+  Result<float> elapsed_ms(EventId from, EventId to) override {
+    return queues_.elapsed_ms(from, to);
+  }
+  Status upload(StreamId stream, uint64_t address, std::span<const std::byte> from) override;
+  Status download(StreamId stream, std::span<std::byte> to, uint64_t address) override;
+  Status copy(StreamId stream, uint64_t to, uint64_t from, uint64_t bytes) override;
+  Status fill(StreamId stream, uint64_t address, std::byte value, uint64_t bytes) override;
+  Status host_call(StreamId stream, std::function<void()> work) override;
+  Result<FunctionId> function(ModuleId module, const std::string& entry) override;
+  Status launch(StreamId stream, const StreamLaunch& launch) override;
+  void set_checks(StreamChecks checks) override;
+  std::vector<DeviceFinding> take_findings() override;
+  Status begin_capture(StreamId stream) override { return queues_.begin_capture(stream); }
+  Result<GraphId> end_capture(StreamId stream) override { return queues_.end_capture(stream); }
+  Result<bool> is_capturing(StreamId stream) override { return queues_.is_capturing(stream); }
+  Result<size_t> graph_nodes(GraphId graph) override { return queues_.graph_nodes(graph); }
+  Result<GraphExecId> instantiate(GraphId graph) override { return queues_.instantiate(graph); }
+  Status launch_graph(GraphExecId graph, StreamId stream) override {
+    return queues_.launch_graph(graph, stream);
+  }
+  Status free_graph(GraphId graph) override { return queues_.free_graph(graph); }
+  Status free_graph_exec(GraphExecId graph) override { return queues_.free_graph_exec(graph); }
+  Result<void*> allocate_host(uint64_t bytes) override;
+  Status free_host(void* memory) override;
+
+  /// The functions of the module are no more.
+  void forget(ModuleId module);
+
+ private:
+  struct Function {
+    ModuleId module = 0;
+    EntryInfo info;
+  };
+  struct Order {
+    ModuleId module = 0;
+    LaunchConfig config;
+  };
+  /// On the thread that does the work.
+  Status run(const Order& order);
+
+  Emulator& device_;
+  Queues& queues_;
+  std::shared_mutex functions_mutex_;
+  std::map<FunctionId, std::shared_ptr<const Function>> functions_;
+  std::map<std::pair<ModuleId, std::string>, FunctionId> known_;
+  FunctionId next_function_ = 1;
+  std::mutex checks_mutex_;  ///< Guards what follows.
+  std::shared_ptr<const StreamChecks> checks_ = std::make_shared<const StreamChecks>();
+  std::vector<DeviceFinding> findings_;
+  std::vector<void*> pinned_;
+};
+
+}  // namespace gpuemu::emulator
