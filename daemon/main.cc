@@ -113,6 +113,7 @@ LanePoolOptions lane_options(const Config& config, const std::vector<DevicePrope
   options.count = static_cast<uint32_t>(backend == "cuda"     ? devices.size()
                                         : config.workers != 0 ? config.workers
                                                               : cores);
+  if (backend == "cuda") options.devices = static_cast<uint32_t>(devices.size());
   options.worker.program = (own_folder() / "gpuemu-worker").string();
   options.worker.backend = backend;
   options.worker.contraction = config.contraction;

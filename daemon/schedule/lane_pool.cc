@@ -1,6 +1,7 @@
 // One mutex over who is busy and who waits; the lanes themselves belong to their lease holders.
 #include "daemon/schedule/lane_pool.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <utility>
@@ -52,8 +53,9 @@ Result<std::unique_ptr<LanePool>> LanePool::create(const LanePoolOptions& option
   auto state = std::make_unique<State>();
   for (size_t i = options.count; i-- > 0;) {
     Arena arena = GPUEMU_TRY(Arena::create());
-    state->lanes.push_back(
-        std::make_unique<Lane>(std::move(arena), options.worker, options.reference));
+    WorkerOptions worker = options.worker;
+    worker.device_index = static_cast<int>(i % std::max(1U, options.devices));
+    state->lanes.push_back(std::make_unique<Lane>(std::move(arena), worker, options.reference));
     state->free.push_back(i);
   }
   state->statistics.resize(options.count);

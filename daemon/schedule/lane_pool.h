@@ -29,6 +29,7 @@ struct Lane {
 
 struct LanePoolOptions {
   uint32_t count = 1;
+  uint32_t devices = 1;  ///< The lanes take them in turn.
   WorkerOptions worker;
   ReferenceOptions reference;
 };

@@ -11,7 +11,7 @@
 namespace gpuemu {
 
 struct EmulatorOptions {
-  int index = 0;  ///< Among the emulated devices.
+  int index = 0;                                    ///< Among the emulated devices.
   int sm = 80;                                      ///< 75, 80 or 90: what the kernels may ask for.
   uint32_t threads = 0;                             ///< Blocks run at once; 0: one per core.
   uint64_t memory_limit_bytes = uint64_t{8} << 30;  ///< Of all allocations together.

@@ -60,7 +60,8 @@ Status place_variables(Program& program, Memory& memory) {
   });
   for (const ptx::Variable* variable : device) {
     if (program.addresses.contains(variable->name)) continue;
-    const uint64_t at = GPUEMU_TRY(memory.allocate(variable->bytes, variable->name, Memory::Kind::Variable));
+    const uint64_t at =
+        GPUEMU_TRY(memory.allocate(variable->bytes, variable->name, Memory::Kind::Variable));
     program.addresses[variable->name] = at;
     memory.find(at, 0)->constant = variable->space == ptx::Space::Const;
     const size_t given = std::min<size_t>(variable->init.size(), variable->bytes);
