@@ -21,8 +21,7 @@ float difference(Contraction contraction) {
   };
   const float a = 1.0f + 0x1p-23f, c = 1.0f + 0x1p-22f;
   const auto module = device->load_module(ptx, "t");
-  const auto report = device->launch(
-      *module, {.entry = "k", .grid = {}, .block = {}, .args = {bytes(y), bytes(a), bytes(c)}});
+  const auto report = device->launch(*module, {LaunchShape{}, "k", {bytes(y), bytes(a), bytes(c)}});
   EXPECT_TRUE(report && report->findings.empty());
   float out = -1;
   EXPECT_TRUE(device->download(std::as_writable_bytes(std::span(&out, 1)), y));
