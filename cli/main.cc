@@ -79,6 +79,7 @@ void add_commands(CLI::App& app, Session& session) {
   add_artifacts(app, session);
   add_baseline(app, session);
   add_diff(app, session);
+  add_ci(app, session);
   add_config(app, session);
   add_devices(app, session);
   add_kernels(app, session);

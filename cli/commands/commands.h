@@ -18,6 +18,7 @@ void add_status(CLI::App& app, Session& session);
 void add_config(CLI::App& app, Session& session);
 void add_devices(CLI::App& app, Session& session);
 void add_kernels(CLI::App& app, Session& session);
+void add_ci(CLI::App& app, Session& session);
 void add_lint(CLI::App& app, Session& session);
 void add_init(CLI::App& app, Session& session);
 void add_artifacts(CLI::App& app, Session& session);

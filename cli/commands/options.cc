@@ -12,8 +12,28 @@ namespace gpuemu::cli {
 namespace {
 
 constexpr uint64_t kAnyNumber = std::numeric_limits<uint64_t>::max();
+constexpr uint64_t kSecondsMax = 7 * 24 * 3600;
 
 }  // namespace
+
+std::optional<uint64_t> parse_number(std::string_view text) {
+  uint64_t value = 0;
+  const auto [stop, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+Result<uint64_t> parse_duration(const std::string& option, const std::string& text) {
+  const size_t unit = text.find_first_not_of("0123456789");
+  const std::string name = unit == std::string::npos ? "s" : text.substr(unit);
+  const auto number = parse_number(std::string_view(text).substr(0, unit));
+  const uint64_t seconds = name == "s" ? 1 : name == "m" ? 60 : name == "h" ? 3600 : 0;
+  if (!number || seconds == 0 || *number == 0 || *number > kSecondsMax / seconds) {
+    return error(ErrorCode::InvalidArgument,
+                 "{} '{}': expected a time up to a week, as in 90s, 10m or 2h", option, text);
+  }
+  return *number * seconds * 1000;
+}
 
 CLI::Validator whole_number(uint64_t lowest, uint64_t highest) {
   const auto problem = [lowest, highest](std::string& text) -> std::string {

@@ -17,6 +17,11 @@ void add_format(CLI::App& command, Session& session);
 /// Refuses what is not a whole number from `lowest` to `highest`, negative ones among them.
 CLI::Validator whole_number(uint64_t lowest, uint64_t highest);
 
+/// Digits alone, no sign, within 64 bits.
+std::optional<uint64_t> parse_number(std::string_view text);
+/// "90s", "10m", "2h" or plain seconds, in milliseconds. InvalidArgument names the option.
+Result<uint64_t> parse_duration(const std::string& option, const std::string& text);
+
 /// --seed N, any unsigned 64-bit number.
 CLI::Option* add_base_seed(CLI::App& command, std::optional<uint64_t>& seed);
 

@@ -39,7 +39,7 @@ void print_artifacts(const ArtifactDiffSummary& summary, std::ostream& out) {
     out << fmt::format("[missing] {}: in the baseline, not measured now\n", one_line(kernel));
   }
   out << fmt::format("{} kernels compared with baseline {}: {} unchanged, {} new, {}\n",
-                     summary.diffs.size(), summary.baseline_tag, same, fresh,
+                     summary.diffs.size(), one_line(summary.baseline_tag), same, fresh,
                      summary.has_regressions ? "regressions" : "no regression");
 }
 
@@ -52,7 +52,8 @@ void print_results(const BaselineComparisonReply& reply, std::ostream& out) {
                        one.current_passed ? "" : ", does not pass any more");
   }
   out << fmt::format("{} results compared with baseline {}: {}\n", reply.comparisons.size(),
-                     reply.baseline_tag, reply.has_regressions ? "regressions" : "no regression");
+                     one_line(reply.baseline_tag),
+                     reply.has_regressions ? "regressions" : "no regression");
 }
 
 /// A reply as JSON that can be taken apart; what our own codec wrote always parses.

@@ -1,27 +1,14 @@
-// SARIF 2.1.0 of violations, in the form that code scanning services take.
-#include <filesystem>
-#include <set>
-
-#include <nlohmann/json.hpp>
-
+// SARIF of violations, and of everything that a CI run found.
+#include "cli/report/ci_documents.h"
 #include "cli/report/lint.h"
+#include "cli/report/sarif_log.h"
 #include "cli/report/text.h"
 
 namespace gpuemu::cli {
 namespace {
 
-using Json = nlohmann::json;
-
-constexpr const char* kSchema =
-    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
-constexpr const char* kRulePage = "https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/";
-
-struct Place {
-  std::string file;
-  uint32_t line = 1;
-};
-
-Place place_of(const LintResult& result, const LintViolation* violation, const Config* config) {
+SarifPlace place_of(const LintResult& result, const LintViolation* violation,
+                    const Config* config) {
   if (violation != nullptr && violation->source_line > 0 && !violation->source_file.empty()) {
     return {violation->source_file, violation->source_line};
   }
@@ -33,72 +20,85 @@ Place place_of(const LintResult& result, const LintViolation* violation, const C
   return {result.source.empty() ? "gpuemu.toml" : result.source, 1};
 }
 
-/// A relative reference below `folder`, else a file URL; blanks and the like are escaped.
-std::string uri_of(const std::string& file, const std::string& folder) {
-  const std::filesystem::path path = std::filesystem::path(file).lexically_normal();
-  const std::filesystem::path inside = path.lexically_relative(folder);
-  const bool below = path.is_absolute() && !inside.empty() && *inside.begin() != "..";
-  const std::string text = path.is_relative() ? path.string()
-                           : below            ? inside.string()
-                                              : path.string();
-  std::string uri = path.is_absolute() && !below ? "file://" : "";
-  for (const char letter : text) {
-    const auto byte = static_cast<unsigned char>(letter);
-    const bool plain =
-        std::isalnum(byte) != 0 || std::string_view("-._~/").find(letter) != std::string_view::npos;
-    uri += plain ? std::string(1, letter) : fmt::format("%{:02X}", byte);
+void add_lint(const LintResult& result, const Config* config, SarifLog& log) {
+  for (const LintViolation& violation : result.violations) {
+    const std::string kind = name_of(violation.kind);
+    log.add({"lint/" + kind, violation.message, result.kernel_name,
+             place_of(result, &violation, config), "kindAndKernel",
+             kind + ":" + result.kernel_name});
   }
-  return uri;
+  if (result.error.empty()) return;
+  log.add({"lint/NotMeasured", result.kernel_name + ": " + result.error, result.kernel_name,
+           place_of(result, nullptr, config), "kindAndKernel",
+           "NotMeasured:" + result.kernel_name});
 }
 
-Json result_of(const std::string& rule, const std::string& message, const LintResult& of,
-               const Json& physical) {
-  return {{"ruleId", "lint/" + rule},
-          {"level", "error"},
-          {"message", {{"text", one_line(message)}}},
-          {"locations",
-           {{{"physicalLocation", physical},
-             {"logicalLocations", {{{"name", of.kernel_name}, {"kind", "function"}}}}}}},
-          {"partialFingerprints", {{"kindAndKernel", rule + ":" + of.kernel_name}}}};
+SarifPlace place_of(const std::string& op_name, const ValidationFailure* failure,
+                    const Config& config) {
+  if (failure != nullptr && failure->source_line > 0 && failure->source_file.starts_with("/")) {
+    return {failure->source_file, failure->source_line};
+  }
+  const OpConfig* op = config.find_op(op_name);
+  if (op != nullptr && op->line > 0) return {op->file, op->line};
+  return {config.file.empty() ? "gpuemu.toml" : config.file, 1};
 }
 
-Json physical(const Place& place, const std::string& folder) {
-  return {{"artifactLocation", {{"uri", uri_of(place.file, folder)}}},
-          {"region", {{"startLine", place.line}}}};
+void add_cases(const CiRunSummary& summary, const Config& config, SarifLog& log) {
+  for (const ValidationResult& result : summary.validation_results) {
+    for (const ValidationFailure& failure : result.failures) {
+      const std::string kind = name_of(failure.kind);
+      const std::string message =
+          fmt::format("{} seed {}: {}; max diff {:.3e}; replay: {}", result.op_name, result.seed,
+                      describe(failure), result.max_diff, replay_command(result));
+      log.add({"validation/" + kind, message, result.op_name,
+               place_of(result.op_name, &failure, config), "kindAndOp",
+               kind + ":" + result.op_name});
+    }
+  }
+  for (const CiOp& op : summary.ops) {
+    if (op.error.empty()) continue;
+    log.add({"validation/NotRun", op.op_name + ": " + op.error, op.op_name,
+             place_of(op.op_name, nullptr, config), "kindAndOp", "NotRun:" + op.op_name});
+  }
+}
+
+void add_regressions(const CiRunSummary& summary, const Config& config, SarifLog& log) {
+  if (!summary.artifact_diffs || summary.regressions_pass) return;
+  const std::string& tag = summary.artifact_diffs->baseline_tag;
+  for (const ArtifactDiff& diff : summary.artifact_diffs->diffs) {
+    if (!diff.is_regression) continue;
+    const KernelConfig* kernel =
+        config.find_kernel(diff.kernel_name.substr(0, diff.kernel_name.find(':')));
+    const SarifPlace place =
+        kernel == nullptr ? SarifPlace{config.file, 1} : SarifPlace{kernel->file, kernel->line};
+    log.add({"lint/Regression",
+             fmt::format("{} is worse than {}: {}", diff.kernel_name, tag, regression_text(diff)),
+             diff.kernel_name, place, "kernelAndBaseline", diff.kernel_name + ":" + tag});
+  }
+  for (const BaselineComparison& one : summary.result_diffs) {
+    if (!one.is_regression) continue;
+    log.add({"validation/Regression",
+             fmt::format("{} is worse than {}: {}", one.op_name, tag, regression_text(one)),
+             one.op_name, place_of(one.op_name, nullptr, config), "opAndBaseline",
+             one.op_name + ":" + tag});
+  }
 }
 
 }  // namespace
 
 std::string lint_sarif(const std::vector<LintResult>& results, const Config* config,
                        const std::string& folder) {
-  Json found = Json::array(), rules = Json::array();
-  std::set<std::string> used;
-  for (const LintResult& result : results) {
-    for (const LintViolation& violation : result.violations) {
-      const std::string kind = name_of(violation.kind);
-      used.insert(kind);
-      found.push_back(result_of(kind, violation.message, result,
-                                physical(place_of(result, &violation, config), folder)));
-    }
-    if (result.error.empty()) continue;
-    used.insert("NotMeasured");
-    found.push_back(result_of("NotMeasured", result.kernel_name + ": " + result.error, result,
-                              physical(place_of(result, nullptr, config), folder)));
-  }
-  for (const std::string& kind : used) {
-    rules.push_back({{"id", "lint/" + kind},
-                     {"name", kind},
-                     {"shortDescription", {{"text", kind + " (gpuemu lint)"}}},
-                     {"helpUri", kRulePage}});
-  }
-  const Json driver = {{"name", "gpuemu"},
-                       {"version", GPUEMU_VERSION},
-                       {"informationUri", kRulePage},
-                       {"rules", rules}};
-  const Json document = {{"$schema", kSchema},
-                         {"version", "2.1.0"},
-                         {"runs", {{{"tool", {{"driver", driver}}}, {"results", found}}}}};
-  return document.dump(2, ' ', false, Json::error_handler_t::replace);
+  SarifLog log(folder);
+  for (const LintResult& result : results) add_lint(result, config, log);
+  return log.text();
+}
+
+std::string ci_sarif(const CiRunSummary& summary, const Config& config) {
+  SarifLog log(config.folder);
+  add_cases(summary, config, log);
+  for (const LintResult& result : summary.lint_results) add_lint(result, &config, log);
+  add_regressions(summary, config, log);
+  return log.text() + "\n";
 }
 
 }  // namespace gpuemu::cli

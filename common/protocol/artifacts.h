@@ -1,5 +1,5 @@
-// Wire records about compiled kernels and continuous integration runs (wire-protocol, sections 3.7
-// and 3.9). What existing clients do not know stands behind a blank line in each record.
+// Wire records about compiled kernels (wire-protocol, section 3.7). What existing clients do not
+// know stands behind a blank line in each record.
 #pragma once
 
 #include <cstdint>
@@ -154,16 +154,6 @@ struct ArtifactDiffSummary {
 
   std::vector<std::string> missing;  ///< Kernels of the baseline that are not measured now.
   bool operator==(const ArtifactDiffSummary&) const = default;
-};
-
-struct CiRunSummary {
-  uint64_t total_tests = 0, passed = 0, failed = 0, skipped = 0;
-  uint64_t duration_ms = 0;
-  int64_t timestamp = 0;
-  std::vector<ValidationResult> validation_results;
-  std::vector<LintResult> lint_results;
-  std::optional<ArtifactDiffSummary> artifact_diffs;
-  bool operator==(const CiRunSummary&) const = default;
 };
 
 }  // namespace gpuemu

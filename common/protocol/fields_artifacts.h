@@ -144,17 +144,4 @@ void fields(V& v, R& r) {
   v.extra("missing", r.missing);
 }
 
-template <typename V, Is<CiRunSummary> R>
-void fields(V& v, R& r) {
-  v.required("total_tests", r.total_tests);
-  v.required("passed", r.passed);
-  v.required("failed", r.failed);
-  v.required("skipped", r.skipped);
-  v.required("duration_ms", r.duration_ms);
-  v.required("timestamp", r.timestamp);
-  v.required("validation_results", r.validation_results);
-  v.required("lint_results", r.lint_results);
-  v.optional("artifact_diffs", r.artifact_diffs);
-}
-
 }  // namespace gpuemu

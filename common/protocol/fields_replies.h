@@ -3,6 +3,7 @@
 
 #include "common/protocol/fields.h"
 #include "common/protocol/fields_artifacts.h"
+#include "common/protocol/fields_ci.h"
 #include "common/protocol/replies.h"
 
 namespace gpuemu {

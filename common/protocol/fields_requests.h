@@ -122,6 +122,15 @@ void fields(V& v, R& r) {
   v.optional("baseline", r.baseline);
   v.required("parallel_jobs", r.parallel_jobs);
   v.extra("stream", r.stream);
+  v.extra("profile", r.profile);
+  v.extra("seed", r.seed);
+  v.extra("budget_ms", r.budget_ms);
+  v.extra("shard", r.shard);
+  v.extra("shards", r.shards);
+  v.extra("cached", r.cached);
+  v.extra("coverage", r.coverage);
+  v.extra("baseline_artifacts", r.baseline_artifacts);
+  v.extra("baseline_results", r.baseline_results);
 }
 
 template <typename V, Is<GetTestCaseRequest> R>

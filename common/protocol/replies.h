@@ -11,6 +11,7 @@
 
 #include "common/base/error.h"
 #include "common/protocol/artifacts.h"
+#include "common/protocol/ci.h"
 #include "common/protocol/records.h"
 
 namespace gpuemu {

@@ -139,6 +139,15 @@ struct RunCiRequest {
   std::optional<std::string> baseline;
   uint64_t parallel_jobs = 0;  ///< 0: from the configuration.
   bool stream = false;
+  // Additions of ours; empty ones are not sent.
+  std::string profile;             ///< "quick", "default" or "thorough"; "": 10 or 50 cases.
+  std::optional<uint64_t> seed;    ///< Absent: validation.seed, else a fresh one.
+  uint64_t budget_ms = 0;          ///< Time for all of it; 0: as long as the cases take.
+  uint64_t shard = 0, shards = 0;  ///< The part of the work with this number, from 1; 0: all.
+  bool cached = false;             ///< Leave out what passed before and has not changed since.
+  bool coverage = false;           ///< Count which source lines run.
+  std::vector<ArtifactMetrics> baseline_artifacts;  ///< Of a baseline that lives in a file;
+  std::vector<ValidationResult> baseline_results;   ///< `baseline` is then only its name.
   bool operator==(const RunCiRequest&) const = default;
 };
 struct GetCiSummaryRequest {

@@ -26,12 +26,14 @@ uint64_t milliseconds_between(Clock::time_point from, Clock::time_point to) {
       std::chrono::duration_cast<std::chrono::milliseconds>(to - from).count());
 }
 
-std::vector<DType> selected_dtypes(const OpConfig& op, const std::vector<DType>& wanted) {
+std::vector<DType> selected_dtypes(const OpConfig& op, const CampaignOptions& options) {
+  const std::vector<DType>& wanted = options.dtypes;
   if (wanted.empty()) return op.dtypes;
   std::vector<DType> selected;
   for (const DType dtype : op.dtypes) {
     if (std::ranges::find(wanted, dtype) != wanted.end()) selected.push_back(dtype);
   }
+  if (selected.empty() && options.prefer_dtypes && !op.dtypes.empty()) return {op.dtypes.front()};
   return selected;
 }
 
@@ -107,15 +109,17 @@ void Campaign::Group::record(Finished finished) {
 /// What the threads of one run share.
 class Campaign::Progress {
  public:
-  Progress(std::vector<Item> items, const CampaignEvents& events, const std::atomic<bool>& cancel)
-      : items_(std::move(items)), events_(events), cancel_(cancel) {}
+  Progress(std::vector<Item> items, const CampaignOptions& options, const CampaignEvents& events,
+           const std::atomic<bool>& cancel)
+      : items_(std::move(items)), deadline_(options.deadline), events_(events), cancel_(cancel) {}
 
   size_t size() const { return items_.size(); }
   bool stopped() const { return stop_; }
+  bool is_late() const { return deadline_ && Clock::now() >= *deadline_; }
   void stop() { stop_ = true; }
   /// The next case to run; null when there is none or the run ends early.
   const Item* next() {
-    const size_t index = stop_ || cancel_ ? items_.size() : next_++;
+    const size_t index = stop_ || cancel_ || is_late() ? items_.size() : next_++;
     return index < items_.size() ? &items_[index] : nullptr;
   }
   void finished(Finished one) {
@@ -152,6 +156,7 @@ class Campaign::Progress {
 
  private:
   const std::vector<Item> items_;
+  const std::optional<Clock::time_point> deadline_;
   const CampaignEvents& events_;
   const std::atomic<bool>& cancel_;
   std::atomic<size_t> next_{0};
@@ -233,14 +238,15 @@ std::vector<Campaign::Item> Campaign::items_of(const std::vector<std::shared_ptr
                                                const CampaignOptions& options) {
   std::vector<Item> items;
   for (const auto& group : groups) {
-    for (uint64_t number = 0; number < group->cases; ++number)
-      items.push_back({group.get(), number});
+    for (uint64_t number = options.first_number; number < options.first_number + group->cases;
+         ++number) {
+      if (is_in_shard(number, options.shard, options.shards))
+        items.push_back({group.get(), number});
+    }
   }
-  if (options.cases_total) {
-    // Round robin over the dtypes, which is the order of the iterations.
-    std::ranges::stable_sort(items, {}, &Item::number);
-    items.resize(std::min<size_t>(items.size(), *options.cases_total));
-  }
+  // Round robin over the dtypes, which is the order of the iterations.
+  if (options.cases_total || options.deadline) std::ranges::stable_sort(items, {}, &Item::number);
+  if (options.cases_total) items.resize(std::min<size_t>(items.size(), *options.cases_total));
   return items;
 }
 
@@ -256,7 +262,7 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
       group.fail(plan.error());
       continue;
     }
-    auto outcome = run_one(*group.op, *plan, {}, options.session);
+    auto outcome = run_one(*group.op, *plan, options.wishes, options.session);
     if (!outcome) {
       const ErrorCode code = outcome.error().code;
       if (code == ErrorCode::Cancelled) return;
@@ -283,11 +289,12 @@ Result<TestReportReply> Campaign::run(const CampaignOptions& options, const Camp
     if (!options.ops.empty() && std::ranges::find(options.ops, op.name) == options.ops.end()) {
       continue;
     }
-    for (const DType dtype : selected_dtypes(op, options.dtypes)) {
+    for (const DType dtype : selected_dtypes(op, options)) {
+      if (options.left_out.contains({op.name, dtype})) continue;
       groups.push_back(GPUEMU_TRY(make_group(op, dtype, options)));
     }
   }
-  Progress progress(items_of(groups, options), events, cancel);
+  Progress progress(items_of(groups, options), options, events, cancel);
   events.on_total(progress.size());
   std::set<std::string> warnings;
   for (const auto& group : groups) warnings.insert(group->warnings.begin(), group->warnings.end());
@@ -296,7 +303,10 @@ Result<TestReportReply> Campaign::run(const CampaignOptions& options, const Camp
 
   std::thread keeper([&] { progress.keep(); });
   std::vector<std::thread> threads;
-  const size_t count = std::min<size_t>(lanes_.size(), std::max<size_t>(1, progress.size()));
+  const size_t lanes = options.threads_max == 0
+                           ? lanes_.size()
+                           : std::min<size_t>(options.threads_max, lanes_.size());
+  const size_t count = std::min<size_t>(lanes, std::max<size_t>(1, progress.size()));
   for (size_t index = 0; index < count; ++index) {
     threads.emplace_back([&] { run_items(progress, options); });
   }
@@ -313,8 +323,9 @@ Result<TestReportReply> Campaign::run(const CampaignOptions& options, const Camp
     report.passed += one.passed;
     report.failed += one.failed;
     if (one.cases == 0 && one.skipped_reason.empty()) {
-      one.skipped_reason = cancel || progress.stopped() ? "stopped before its first case"
-                                                        : "no kernel supports any of its cases";
+      one.skipped_reason = cancel || progress.stopped() || progress.is_late()
+                               ? "stopped before its first case"
+                               : "no kernel supports any of its cases";
     }
     if (!one.skipped_reason.empty()) ++report.skipped;
     report.ops.push_back(std::move(one));

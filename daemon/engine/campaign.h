@@ -4,8 +4,10 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,8 +28,23 @@ struct CampaignOptions {
   uint64_t seed = 0;
   std::vector<std::string> strategies;  ///< Empty: the configuration's.
   bool fail_fast = false;
-  std::string session;  ///< Lanes are shared fairly among sessions.
+  std::string session;                               ///< Lanes are shared fairly among sessions.
+  std::set<std::pair<std::string, DType>> left_out;  ///< Of the ops and their dtypes.
+  bool prefer_dtypes = false;      ///< An op without any of `dtypes` runs in its first one.
+  uint64_t first_number = 0;       ///< Of the cases of each op and dtype: the first `first_number`
+                                   ///< have run already.
+  uint64_t shard = 0, shards = 0;  ///< Only the part with this number, from 1; 0: all.
+  uint32_t threads_max = 0;        ///< 0: one per lane.
+  /// No case begins later. Cases of all ops and dtypes then take turns, so that each gets some.
+  std::optional<std::chrono::steady_clock::time_point> deadline;
+  CaseWishes wishes;
 };
+
+/// Whether number `index` belongs to part `shard` of `shards` (from 1); always when shards is 0.
+/// Every index belongs to exactly one part.
+inline bool is_in_shard(uint64_t index, uint64_t shard, uint64_t shards) {
+  return shards == 0 || index % shards == shard - 1;
+}
 
 /// What the campaign tells while it runs.
 struct CampaignEvents {

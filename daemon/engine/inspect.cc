@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "common/base/blake2.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
 #include "daemon/engine/build_plan.h"
@@ -245,6 +246,22 @@ std::vector<LintResult> inspect_kernel(const Config& config, const KernelConfig&
   }
   return is_text(kernel.source) ? inspect_text(config, &kernel, kernel.source, options)
                                 : inspect_object(config, &kernel, kernel.source, options);
+}
+
+Result<std::string> source_key(const Config& config, const KernelConfig& kernel,
+                               const InspectOptions& options) {
+  if (kernel.source.empty()) return std::string("no source");
+  std::string all = kernel.source + "\n";
+  if (!is_text(kernel.source)) {
+    all += GPUEMU_TRY(read_file(kernel.source, kSourceBytesMax));
+    return content_hash({all});
+  }
+  for (const std::string& arch : options.archs) {
+    for (const std::vector<Wanted>& group : groups_of(wanted_of(config, kernel))) {
+      all += arch + "\n" + GPUEMU_TRY(text_of(config, kernel.source, arch, options, group)).ptx;
+    }
+  }
+  return content_hash({all});
 }
 
 std::vector<LintResult> inspect_file(const Config& config, const std::string& path,

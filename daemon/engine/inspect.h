@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/result.h"
 #include "common/config/config.h"
 #include "common/protocol/artifacts.h"
 
@@ -20,6 +21,10 @@ struct InspectOptions {
 /// rest. `config` outlives the calls.
 std::vector<LintResult> inspect_kernel(const Config& config, const KernelConfig& kernel,
                                        const InspectOptions& options);
+/// A hash of what is measured: the compiled text for every architecture and dtype, or the file's
+/// bytes. Fails where inspect_kernel would.
+Result<std::string> source_key(const Config& config, const KernelConfig& kernel,
+                               const InspectOptions& options);
 /// `path`: .cu, .cuh, .ptx, or anything that cuobjdump reads.
 std::vector<LintResult> inspect_file(const Config& config, const std::string& path,
                                      const InspectOptions& options);

@@ -9,6 +9,7 @@
 #include "common/numeric/element.h"
 #include "common/tensor/snapshot.h"
 #include "daemon/engine/findings.h"
+#include "daemon/validate/error_map.h"
 #include "daemon/validate/validate.h"
 
 namespace gpuemu {
@@ -155,7 +156,12 @@ class OutputJudge {
     comparison.inputs = inputs_;
     if (!request_.plan.inputs.empty()) comparison.first_input = request_.plan.inputs.front().name;
     comparison.policy = policy;
-    take(validate(comparison), output.name, outcome);
+    Verdict verdict = validate(comparison);
+    if (request_.wishes.error_map &&
+        (!outcome.error_map || !(verdict.max_diff <= outcome.result.max_diff))) {
+      outcome.error_map = map_errors(comparison);
+    }
+    take(std::move(verdict), output.name, outcome);
     return ok_status();
   }
 
@@ -356,10 +362,12 @@ Result<CaseOutcome> run_case(const CaseRequest& request, CaseMachine machine) {
   if (request.wishes.tensors || !outcome.result.passed) {
     outcome.inputs = make_inputs(request.op, request.plan);
   }
-  if (!outcome.result.passed) {
+  if (!outcome.result.passed || request.wishes.reproduction) {
     CasePlan named = request.plan;
     named.kernel = request.kernel.name;
-    outcome.result.repro_info = reproduction_of(named, outcome.inputs);
+    const NamedTensors none;
+    outcome.result.repro_info =
+        reproduction_of(named, outcome.result.passed ? none : outcome.inputs);
   }
   outcome.result.duration_ms = milliseconds_since(start);
   outcome.result.timestamp = std::chrono::duration_cast<std::chrono::seconds>(

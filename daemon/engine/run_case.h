@@ -6,6 +6,7 @@
 
 #include "common/base/arena.h"
 #include "common/config/config.h"
+#include "common/protocol/ci.h"
 #include "common/protocol/records.h"
 #include "daemon/engine/build_plan.h"
 #include "daemon/fuzz/case.h"
@@ -29,13 +30,16 @@ struct CaseOutcome {
   NamedTensors inputs;   ///< Filled for failing cases and when asked for.
   NamedTensors outputs;  ///< When asked for.
   std::vector<std::string> printed;
-  std::vector<LineProfile> profile;  ///< When asked for, on a device that counts.
+  std::vector<LineProfile> profile;   ///< When asked for, on a device that counts.
+  std::optional<ErrorMap> error_map;  ///< When asked for, of the output with the largest error.
 };
 
 /// What a case gives beside its result.
 struct CaseWishes {
   bool tensors = false;
   bool profile = false;
+  bool error_map = false;
+  bool reproduction = false;  ///< repro_info of passing cases too, without their inputs.
 };
 
 struct CaseRequest {

@@ -1,5 +1,4 @@
-// Metrics of compiled kernels and their baselines, as existing clients know them; CI runs, which
-// this version does not serve.
+// Metrics of compiled kernels and their baselines, as existing clients know them.
 #include "daemon/inspect/compare.h"
 #include "daemon/inspect/plain_metrics.h"
 #include "daemon/inspect/policy.h"
@@ -7,13 +6,6 @@
 
 namespace gpuemu {
 namespace {
-
-Reply not_served(const char* request) {
-  return ErrorReply{WireErrorCode::InternalError,
-                    fmt::format("{} is not served by gpuemu {}: CI runs are not part of this "
-                                "version; use `gpuemu test` and `gpuemu lint`",
-                                request, kVersion)};
-}
 
 /// The store's errors, where what is missing is an artifact or a baseline of artifacts.
 ErrorReply reply_of(const Error& failure, WireErrorCode missing) {
@@ -116,11 +108,6 @@ Reply handle(const ListArtifactsRequest&, Call& call) {
   auto artifacts = call.context.store.list_artifacts();
   if (!artifacts) return error_reply(artifacts.error());
   return ArtifactListReply{*std::move(artifacts)};
-}
-
-Reply handle(const RunCiRequest&, Call&) { return not_served("RunCi"); }
-Reply handle(const GetCiSummaryRequest&, Call&) {
-  return ErrorReply{WireErrorCode::NotFound, "no CI run since the daemon started"};
 }
 
 }  // namespace gpuemu

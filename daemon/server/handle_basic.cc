@@ -18,8 +18,8 @@ Reply handle(const PingRequest&, Call& call) {
   PongReply pong;
   pong.version = kVersion;
   pong.uptime_secs = uptime_seconds(call.context);
-  pong.capabilities = {"kernels",         "jobs",      "run_tests", "op_name",
-                       "minimize_stream", "artifacts", "baselines", "inspect"};
+  pong.capabilities = {"kernels",   "jobs",      "run_tests", "op_name", "minimize_stream",
+                       "artifacts", "baselines", "inspect",   "ci"};
   pong.backend = call.context.backend;
   pong.devices = call.context.devices;
   return pong;

@@ -50,12 +50,13 @@ Reply handle(const StoreArtifactBaselineRequest& request, Call& call);
 Reply handle(const DiffArtifactBaselineRequest& request, Call& call);
 Reply handle(const GetArtifactRequest& request, Call& call);
 Reply handle(const ListArtifactsRequest& request, Call& call);
-Reply handle(const RunCiRequest& request, Call& call);
-Reply handle(const GetCiSummaryRequest& request, Call& call);
 // handle_baselines.cc
 Reply handle(const ListBaselinesRequest& request, Call& call);
 Reply handle(const GetBaselineRequest& request, Call& call);
 Reply handle(const DeleteBaselineRequest& request, Call& call);
+// handle_ci.cc
+Reply handle(const RunCiRequest& request, Call& call);
+Reply handle(const GetCiSummaryRequest& request, Call& call);
 // handle_inspect.cc
 Reply handle(const InspectRequest& request, Call& call);
 

@@ -1,0 +1,186 @@
+// `gpuemu ci`: the gate in front of a merge.
+#include "cli/report/ci.h"
+
+#include <ostream>
+#include <sstream>
+
+#include "cli/commands/baselines.h"
+#include "cli/commands/ci_reports.h"
+#include "cli/commands/commands.h"
+#include "cli/commands/job.h"
+#include "cli/commands/options.h"
+#include "common/base/limits.h"
+
+namespace gpuemu::cli {
+namespace {
+
+// Where neither --seed nor validation.seed says: a gate judges two runs of one tree alike.
+constexpr uint64_t kSeed = 1;
+
+struct Options {
+  bool quick = false, thorough = false, no_cache = false, coverage = false;
+  std::string tag, file, budget, shard;
+  uint64_t parallel = 0;
+  std::optional<uint64_t> seed;
+  ReportChoice reports;
+};
+
+Status add_shard(const std::string& text, RunCiRequest& request) {
+  if (text.empty()) return ok_status();
+  const size_t slash = text.find('/');
+  const bool two = slash != std::string::npos;
+  const uint64_t part = parse_number(text.substr(0, slash)).value_or(0);
+  const uint64_t all = two ? parse_number(text.substr(slash + 1)).value_or(0) : 0;
+  if (part < 1 || part > all) {
+    return error(ErrorCode::InvalidArgument,
+                 "--shard '{}': expected PART/ALL with PART from 1 to ALL, as in 2/8", text);
+  }
+  request.shard = part;
+  request.shards = all;
+  return ok_status();
+}
+
+Result<RunCiRequest> request_of(const Options& options, const Config& config) {
+  if (options.quick && options.thorough) {
+    return error(ErrorCode::InvalidArgument,
+                 "--quick and --thorough each choose a profile; give one of them");
+  }
+  if (!options.tag.empty() && !options.file.empty()) {
+    return error(ErrorCode::InvalidArgument,
+                 "--baseline and --file each name a baseline; give one of them");
+  }
+  if (config.ops.empty() && config.kernels.empty()) {
+    return error(ErrorCode::InvalidArgument,
+                 "{} has neither ops nor kernels, so there is nothing to check; add some, or let "
+                 "`gpuemu init` find them",
+                 config.file);
+  }
+  RunCiRequest request;
+  request.quick = options.quick;
+  request.profile = options.quick ? "quick" : options.thorough ? "thorough" : "default";
+  request.parallel_jobs = options.parallel;
+  request.stream = true;
+  request.seed = options.seed ? options.seed : config.seed.value_or(kSeed);
+  if (!options.budget.empty()) {
+    request.budget_ms = GPUEMU_TRY(parse_duration("--budget", options.budget));
+  }
+  GPUEMU_TRY(add_shard(options.shard, request));
+  request.cached = !options.no_cache;
+  request.coverage = options.coverage || options.reports.wants_coverage();
+  return request;
+}
+
+bool add_baseline(const Options& options, RunCiRequest& request, Session& session) {
+  if (options.tag.empty() && options.file.empty()) return true;
+  const auto baseline = find_baseline(options.tag, options.file, session);
+  if (!baseline) return false;
+  request.baseline = baseline->tag;
+  if (options.file.empty()) return true;
+  request.baseline_artifacts = baseline->artifacts;
+  request.baseline_results = baseline->results;
+  return true;
+}
+
+/// Ends the daemon that this command has started, whatever way it is left.
+class OwnDaemon {
+ public:
+  explicit OwnDaemon(Session& session) : session_(session), own_(!session.daemon_answers()) {}
+  ~OwnDaemon() {
+    if (!own_ || !session_.daemon_answers()) return;
+    if (const Status stopped = session_.stop_daemon(); !stopped) {
+      session_.err << "note: " << stopped.error().message << '\n';
+    }
+  }
+  OwnDaemon(const OwnDaemon&) = delete;
+  OwnDaemon& operator=(const OwnDaemon&) = delete;
+
+ private:
+  Session& session_;
+  const bool own_;
+};
+
+std::optional<JobResult> run_on_daemon(const Options& options, RunCiRequest& request,
+                                       Session& session) {
+  const OwnDaemon daemon(session);
+  const Status ready = session.ensure_daemon();
+  if (!ready) return session.fail(ready.error()), std::nullopt;
+  if (!add_baseline(options, request, session)) return std::nullopt;
+  auto result = run_job(session, request, "ci");
+  if (!result) return session.fail(result.error()), std::nullopt;
+  if (const auto* failure = std::get_if<ErrorReply>(&result->reply)) {
+    return session.fail(*failure), std::nullopt;
+  }
+  return *std::move(result);
+}
+
+void run(const Options& options, Session& session) {
+  const auto config = session.project();
+  if (!config) return;
+  auto request = request_of(options, *config);
+  if (!request) {
+    session.fail(request.error());
+    return;
+  }
+  if (const Status writable = options.reports.check(session); !writable) {
+    session.fail(writable.error());
+    return;
+  }
+  const auto result = run_on_daemon(options, *request, session);
+  if (!result) return;
+  const CiRunSummary& summary = std::get<CiRunCompleteReply>(result->reply).summary;
+  const CiVerdict verdict = verdict_of(summary);
+  session.exit_code = result->interrupted              ? ExitCode::Interrupted
+                      : verdict == CiVerdict::Broken   ? ExitCode::Broken
+                      : verdict == CiVerdict::Findings ? ExitCode::Findings
+                                                       : ExitCode::Ok;
+  if (summary.total_tests == 0 && session.exit_code == ExitCode::Ok && summary.shards == 0) {
+    session.err << "gpuemu: nothing was checked: every op runs in the client and no kernel could "
+                   "be measured; give the ops kernels or op scripts\n";
+    session.exit_code = ExitCode::Broken;
+  }
+  options.reports.show(summary, *config, session);
+}
+
+}  // namespace
+
+void add_ci(CLI::App& app, Session& session) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("ci", "Everything in front of a merge: test, lint and diff");
+  command->add_flag("--quick", options->quick, "10 cases per op, in ci.quick_dtypes");
+  command->add_flag("--thorough", options->thorough,
+                    "256 cases per op and dtype, at most ci.thorough_timeout");
+  command->add_option("--baseline", options->tag, "Compare with this stored baseline")
+      ->type_name("TAG");
+  command->add_option("--file", options->file, "Compare with the baseline in this file")
+      ->type_name("FILE");
+  command
+      ->add_option("--budget", options->budget,
+                   "Go on until so much time is spent, where coverage grows:\n90s, 10m, 2h")
+      ->type_name("TIME");
+  command->add_option("--shard", options->shard, "Only this part of the work, as in 2/8")
+      ->type_name("I/N");
+  command
+      ->add_option("--parallel", options->parallel,
+                   "Cases and compilers at a time\n(default: ci.parallel_jobs)")
+      ->type_name("N")
+      ->check(whole_number(0, 1 << 16));
+  add_base_seed(*command, options->seed)
+      ->description(
+          "Base seed: the same one makes the same cases\n(default: validation.seed, else 1)");
+  command->add_flag("--no-cache", options->no_cache,
+                    "Run also what has not changed since it passed");
+  command->add_flag("--coverage", options->coverage, "Count which source lines run");
+  add_reports(*command, options->reports, session);
+  command->footer(
+      "Needs no daemon: it ends the one that it starts.\n"
+      "Exit code: 0 nothing wrong, 1 a failed case, a limit or a regression, 2 wrong use or\n"
+      "gpuemu.toml, 3 something could not be run or measured.\n"
+      "Examples:\n"
+      "  gpuemu ci --quick --format junit --output results.xml\n"
+      "  gpuemu ci --file baseline.json --report sarif=gpuemu.sarif --report html=report.html\n"
+      "  gpuemu ci --thorough --shard 2/8 --budget 30m");
+  command->callback([options, &session] { run(*options, session); });
+}
+
+}  // namespace gpuemu::cli

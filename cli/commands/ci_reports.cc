@@ -1,0 +1,123 @@
+#include "cli/commands/ci_reports.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <ostream>
+#include <sstream>
+
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include "cli/report/ci.h"
+#include "cli/report/ci_formats.h"
+#include "common/base/files.h"
+#include "common/config/nearest.h"
+
+namespace gpuemu::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Report {
+  std::string format, file;
+};
+
+Result<Report> report_of(const std::string& text) {
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos || equals + 1 == text.size()) {
+    return error(ErrorCode::InvalidArgument,
+                 "--report '{}': expected FORMAT=FILE, as in junit=results.xml", text);
+  }
+  const std::string word = text.substr(0, equals);
+  const auto format = ci_format(word);
+  if (!format) {
+    return error(ErrorCode::InvalidArgument, "--report: '{}' is not one of {}{}", word,
+                 fmt::join(ci_formats(), ", "), did_you_mean(word, ci_formats()));
+  }
+  return Report{*format, text.substr(equals + 1)};
+}
+
+Status check_place(const std::string& file, const Session& session) {
+  std::error_code failed;
+  const fs::path path = fs::path(session.working_folder) / file;
+  if (fs::is_directory(path, failed)) {
+    return error(ErrorCode::Io, "cannot write {}: it is a folder; name a file in it", file);
+  }
+  const fs::path folder = path.parent_path();
+  if (!fs::is_directory(folder, failed)) {
+    return error(ErrorCode::Io, "cannot write {}: there is no folder {}; create it first", file,
+                 folder.string());
+  }
+  if (::access(folder.c_str(), W_OK) != 0) {
+    return error(ErrorCode::Io, "cannot write {}: no permission to write to {}", file,
+                 folder.string());
+  }
+  return ok_status();
+}
+
+void write(const std::string& file, const std::string& text, Session& session) {
+  const Status written = write_file(fs::path(session.working_folder) / file, text);
+  if (written) return;
+  session.err << "gpuemu: " << written.error().message << '\n';
+  if (session.exit_code != ExitCode::Interrupted) session.exit_code = ExitCode::Broken;
+}
+
+}  // namespace
+
+bool ReportChoice::wants_coverage() const {
+  const auto counts = [](const std::string& name) { return name == "lcov" || name == "codecov"; };
+  if (counts(format)) return true;
+  return std::ranges::any_of(more, [&](const std::string& one) {
+    return counts(ci_format(one.substr(0, one.find('='))).value_or(""));
+  });
+}
+
+Status ReportChoice::check(const Session& session) const {
+  if (!output.empty()) GPUEMU_TRY(check_place(output, session));
+  for (const std::string& text : more) {
+    const Report report = GPUEMU_TRY(report_of(text));
+    GPUEMU_TRY(check_place(report.file, session));
+  }
+  return ok_status();
+}
+
+void ReportChoice::show(const CiRunSummary& summary, const Config& config, Session& session) const {
+  std::ostringstream nowhere, text;
+  const bool plain = format == "text";
+  print_ci(summary, session.verbose, text, session.same_streams && plain ? nowhere : session.err);
+  const std::string document = plain ? text.str() : render_ci(format, summary, config);
+  if (output.empty()) {
+    session.out << document;
+  } else {
+    write(output, document, session);
+    if (!plain) session.err << "wrote " << output << '\n';
+  }
+  for (const std::string& one : more) {
+    const auto report = report_of(one);
+    if (!report) continue;  // check() has told.
+    write(report->file, render_ci(report->format, summary, config), session);
+  }
+}
+
+void add_reports(CLI::App& command, ReportChoice& reports, Session& session) {
+  const auto normalise = [&reports](std::string& word) -> std::string {
+    const auto format = ci_format(word);
+    if (!format) {
+      return fmt::format("'{}' is not one of {}{}", word, fmt::join(ci_formats(), ", "),
+                         did_you_mean(word, ci_formats()));
+    }
+    word = reports.format = *format;
+    return "";
+  };
+  reports.format = "text";
+  command.add_option("--format", session.format, "The report on standard output")
+      ->type_name(fmt::format("{}", fmt::join(ci_formats(), "|")))
+      ->transform(CLI::Validator(normalise, ""));
+  command.add_option("-o,--output", reports.output, "Write that report to this file instead")
+      ->type_name("FILE");
+  command.add_option("--report", reports.more, "Write another one, as in junit=results.xml")
+      ->type_name("FORMAT=FILE")
+      ->allow_extra_args(false);
+}
+
+}  // namespace gpuemu::cli

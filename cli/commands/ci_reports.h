@@ -1,0 +1,32 @@
+// Which reports a command writes, and where.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/commands/session.h"
+#include "common/protocol/ci.h"
+
+namespace gpuemu::cli {
+
+/// --format and --output for one report, --report FORMAT=FILE for more of them.
+struct ReportChoice {
+  std::string output;
+  std::vector<std::string> more;
+
+  bool wants_coverage() const;
+  /// InvalidArgument for an unknown format, Io for a place that cannot be written: told before
+  /// hours of work.
+  Status check(const Session& session) const;
+  /// Writes them all; what cannot be written is told and sets the exit code.
+  void show(const CiRunSummary& summary, const Config& config, Session& session) const;
+
+  std::string format;  ///< Of the report on standard output or in `output`.
+};
+
+void add_reports(CLI::App& command, ReportChoice& reports, Session& session);
+
+}  // namespace gpuemu::cli

@@ -1,0 +1,27 @@
+// Private to this folder: the documents of a CI run, one function each, and sentences that several
+// of them share.
+#pragma once
+
+#include <string>
+
+#include "common/config/config.h"
+#include "common/protocol/ci.h"
+
+namespace gpuemu::cli {
+
+std::string ci_junit(const CiRunSummary& summary, const Config& config);
+std::string ci_sarif(const CiRunSummary& summary, const Config& config);
+std::string ci_comment(const CiRunSummary& summary, const Config& config);
+std::string ci_html(const CiRunSummary& summary, const Config& config);
+std::string ci_lcov(const CiRunSummary& summary, const Config& config);
+std::string ci_codecov(const CiRunSummary& summary, const Config& config);
+
+/// "gpuemu reproduce 17 --op gelu"
+std::string replay_command(const ValidationResult& result);
+/// "registers on sm_80 40 -> 96", of everything that got worse.
+std::string regression_text(const ArtifactDiff& diff);
+std::string regression_text(const BaselineComparison& comparison);
+/// "3 bad of 120" and the like: what the heading of a page says.
+std::string verdict_text(const CiRunSummary& summary);
+
+}  // namespace gpuemu::cli

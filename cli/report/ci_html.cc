@@ -1,0 +1,179 @@
+// A page that needs nothing beside itself: no script, no style sheet, no image from elsewhere.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "cli/report/ci.h"
+#include "cli/report/ci_documents.h"
+#include "cli/report/escape.h"
+#include "cli/report/html_charts.h"
+#include "cli/report/text.h"
+
+namespace gpuemu::cli {
+namespace {
+
+// Rows of one table; whoever wants more reads the JSON.
+constexpr size_t kRowsMax = 500;
+constexpr size_t kCellMax = 600;
+
+constexpr const char* kStyle = R"(
+body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:70rem;padding:0 1rem;color:#1b1f24}
+h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}
+table{border-collapse:collapse;width:100%}td,th{padding:.3rem .6rem;border-bottom:1px solid #d8dee4;text-align:left;vertical-align:top}
+td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}
+code,pre{font:13px ui-monospace,monospace;overflow-wrap:anywhere}
+.good{color:#1a7f37}.bad{color:#cf222e;font-weight:600}.mute{color:#656d76}
+svg{max-width:100%;height:auto}svg text{font:11px system-ui,sans-serif;fill:#424a53}
+)";
+
+std::string cell(const std::string& text) { return markup(clipped(text, kCellMax)); }
+
+std::string verdict_cell(const CiOp& op) {
+  if (!op.error.empty()) return "<td class=\"bad\">not run</td>";
+  if (op.failed > 0) return "<td class=\"bad\">failed</td>";
+  if (!op.skipped_reason.empty()) return "<td class=\"mute\">skipped</td>";
+  return op.cached ? "<td class=\"good\">passed before</td>" : "<td class=\"good\">passed</td>";
+}
+
+/// The largest relative difference of the op's listed cases.
+double largest_relative(const CiRunSummary& summary, const CiOp& op) {
+  double largest = 0;
+  for (const ValidationResult& one : summary.validation_results) {
+    if (one.op_name == op.op_name) largest = std::max(largest, one.max_rel_diff);
+  }
+  return largest;
+}
+
+std::string ops_table(const CiRunSummary& summary) {
+  if (summary.ops.empty()) return "";
+  std::string html =
+      "<h2>Ops</h2><table><tr><th>op</th><th>dtype</th><th>verdict</th><th "
+      "class=\"n\">passed</th><th class=\"n\">largest difference</th><th class=\"n\">relative</th>"
+      "<th class=\"n\">of its bound</th><th>first failing seed, or why</th></tr>\n";
+  for (const CiOp& op : summary.ops) {
+    const ValidationResult* first = first_failure(summary, op);
+    const std::string why = !op.error.empty()                   ? op.error
+                            : op.failed > 0 && first != nullptr ? fmt::format("{}", first->seed)
+                                                                : op.skipped_reason;
+    html += fmt::format(
+        "<tr><td>{}</td><td>{}</td>{}<td class=\"n\">{} / {}</td><td class=\"n\">{:.3g}</td><td "
+        "class=\"n\">{:.3g}</td><td class=\"n\">{:.3g}</td><td>{}</td></tr>\n",
+        cell(op.op_name), name_of(op.dtype), verdict_cell(op), op.passed, op.cases, op.max_diff,
+        largest_relative(summary, op), op.worst_error_use, cell(why));
+  }
+  return html + "</table>\n";
+}
+
+std::string failures_table(const CiRunSummary& summary) {
+  std::string rows;
+  size_t count = 0;
+  for (const ValidationResult& one : summary.validation_results) {
+    if (one.passed || ++count > kRowsMax) continue;
+    rows += fmt::format(
+        "<tr><td>{}</td><td class=\"bad\">{}</td><td>{}</td><td class=\"n\">{:.3g}</td><td><code>{}"
+        "</code></td></tr>\n",
+        cell(one.op_name), one.failures.empty() ? "" : name_of(one.failures.front().kind),
+        one.failures.empty() ? "" : cell(describe(one.failures.front())), one.max_diff,
+        cell(replay_command(one)));
+  }
+  if (count == 0) return "";
+  if (count > kRowsMax) rows += fmt::format("<tr><td>and {} more</td></tr>\n", count - kRowsMax);
+  return "<h2>Failed cases</h2><table><tr><th>op</th><th>kind</th><th>what</th><th "
+         "class=\"n\">largest difference</th><th>again</th></tr>\n" +
+         rows + "</table>\n";
+}
+
+std::string worst_section(const CiRunSummary& summary) {
+  if (!summary.worst) return "";
+  const ErrorMap& worst = *summary.worst;
+  return fmt::format(
+             "<h2>Where the errors are</h2><p>Output <code>{}</code> {} {} of {} (seed {}): "
+             "largest "
+             "absolute error in each part, rows are all axes but the last.</p>\n",
+             cell(worst.output), name_of(worst.dtype), to_string(worst.shape), cell(worst.op_name),
+             worst.seed) +
+         heat_map(worst) + "<h2>How large they are</h2>\n" + error_histogram(worst);
+}
+
+std::string kernels_table(const CiRunSummary& summary) {
+  if (summary.lint_results.empty()) return "";
+  std::string html =
+      "<h2>Kernels</h2><table><tr><th>kernel</th><th>verdict</th><th>arch</th><th "
+      "class=\"n\">registers</th><th class=\"n\">spilled</th><th class=\"n\">stack</th><th "
+      "class=\"n\">shared</th><th class=\"n\">occupancy</th><th>limits</th></tr>\n";
+  for (const LintResult& one : summary.lint_results) {
+    std::string text = one.error;
+    for (const LintViolation& violation : one.violations) text += violation.message + " ";
+    std::string numbers = "<td></td><td></td><td></td><td></td><td></td><td></td>";
+    if (!one.metrics.compiled.empty()) {
+      const CompiledMetrics& made = one.metrics.compiled.front();
+      numbers = fmt::format(
+          "<td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
+          "class=\"n\">{}</td><td class=\"n\">{}</td>",
+          cell(made.arch), made.registers, made.spill_store_bytes + made.spill_load_bytes,
+          made.stack_bytes, made.shared_bytes,
+          made.occupancy ? fmt::format("{:.2f}", made.occupancy->fraction) : "");
+    }
+    html += fmt::format("<tr><td>{}</td><td class=\"{}\">{}</td>{}<td>{}</td></tr>\n",
+                        cell(one.kernel_name), one.passed ? "good" : "bad",
+                        !one.error.empty() ? "not measured"
+                        : one.passed       ? "within"
+                                           : "beyond",
+                        numbers, cell(text));
+  }
+  return html + "</table>\n";
+}
+
+std::string trend_section(const CiRunSummary& summary) {
+  if (!summary.artifact_diffs) return "";
+  const std::string chart = trend_chart(*summary.artifact_diffs);
+  return fmt::format("<h2>Since baseline {}</h2>\n", cell(summary.artifact_diffs->baseline_tag)) +
+         (chart.empty() ? "<p>No number of a kernel has changed.</p>\n" : chart);
+}
+
+std::string coverage_section(const CiRunSummary& summary) {
+  std::map<std::string, std::pair<size_t, size_t>> files;
+  std::map<std::string, std::string> missed;
+  for (const CoveredLine& line : summary.coverage) {
+    auto& [ran, all] = files[line.file];
+    ++all;
+    if (line.hits > 0) ++ran;
+    if (line.hits == 0) missed[line.file] += fmt::format(" {}", line.line);
+  }
+  if (files.empty()) return "";
+  std::string html =
+      "<h2>Lines that ran</h2><table><tr><th>source</th><th class=\"n\">lines</th><th></th><th>not "
+      "reached</th></tr>\n";
+  for (const auto& [file, counts] : files) {
+    html += fmt::format("<tr><td>{}</td><td class=\"n\">{} / {}</td><td>{}</td><td>{}</td></tr>\n",
+                        cell(file), counts.first, counts.second,
+                        share_bar(counts.first, counts.second), cell(missed[file]));
+  }
+  return html + "</table>\n";
+}
+
+}  // namespace
+
+std::string ci_html(const CiRunSummary& summary, const Config& config) {
+  const bool good = verdict_of(summary) == CiVerdict::Good;
+  std::string html = fmt::format(
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta "
+      "http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+      "'unsafe-inline'\"><title>{} - {}</title><style>{}</style></head><body>\n<h1 "
+      "class=\"{}\">{}</h1>\n<p>{}: {} passed, {} failed, {} skipped in {:.1f} s; profile {}{}, "
+      "base "
+      "seed {}, {}</p>\n",
+      cell(config.name), verdict_text(summary), kStyle, good ? "good" : "bad",
+      verdict_text(summary), cell(config.name), summary.passed, summary.failed, summary.skipped,
+      static_cast<double>(summary.duration_ms) / 1000, cell(summary.profile),
+      summary.shards > 0 ? fmt::format(", shard {}/{}", summary.shard, summary.shards) : "",
+      summary.seed, cell(summary.device));
+  html += ops_table(summary) + failures_table(summary) + worst_section(summary) +
+          kernels_table(summary) + trend_section(summary) + coverage_section(summary);
+  for (const std::string& note : summary.notes) {
+    html += "<p class=\"mute\">" + cell(note) + "</p>\n";
+  }
+  return html + "</body></html>\n";
+}
+
+}  // namespace gpuemu::cli

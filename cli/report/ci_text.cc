@@ -1,0 +1,149 @@
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/report/ci.h"
+#include "cli/report/diff.h"
+#include "cli/report/lint.h"
+#include "cli/report/text.h"
+#include "common/protocol/json_codec.h"
+
+namespace gpuemu::cli {
+namespace {
+
+// Regressions of single cases shown; the counts cover all.
+constexpr size_t kCasesShown = 10;
+
+std::string failure_of(const CiRunSummary& summary, const CiOp& op) {
+  const ValidationResult* first = first_failure(summary, op);
+  if (first == nullptr) return "";
+  std::string text;
+  if (!first->failures.empty()) text = "; " + describe(first->failures.front());
+  if (first->repro_info && !first->repro_info->dims.empty()) {
+    text += "; case:";
+    for (const auto& [name, value] : first->repro_info->dims) {
+      text += fmt::format(" {}={}", name, value);
+    }
+  }
+  return text;
+}
+
+std::string op_line(const CiRunSummary& summary, const CiOp& op) {
+  const std::string name = one_line(op.op_name);
+  if (!op.error.empty()) {
+    return fmt::format("[ERROR] {} {}: {}\n", name, name_of(op.dtype), one_line(op.error));
+  }
+  if (op.failed > 0) {
+    const ValidationResult* first = first_failure(summary, op);
+    return fmt::format("[FAIL] {} (seed: {}): {} of {} {} cases{}\n", name,
+                       first == nullptr ? summary.seed : first->seed, op.failed, op.cases,
+                       name_of(op.dtype), failure_of(summary, op));
+  }
+  if (!op.skipped_reason.empty()) {
+    return fmt::format("[SKIP] {} {}: {}\n", name, name_of(op.dtype), one_line(op.skipped_reason));
+  }
+  return fmt::format("[PASS] {} {} {} cases{}{}, largest error {:.3g} of its bound\n", name,
+                     name_of(op.dtype), op.cases,
+                     op.replayed > 0 ? fmt::format(" ({} stored)", op.replayed) : "",
+                     op.cached ? ", unchanged since they passed" : "", op.worst_error_use);
+}
+
+bool is_bad(const std::string& line) {
+  return line.starts_with("[FAIL]") || line.starts_with("[ERROR]");
+}
+
+/// Bad lines on both streams, the others on one.
+void tell(const std::string& text, std::ostream& out, std::ostream& err) {
+  out << text;
+  std::istringstream lines(text);
+  bool bad = false;
+  for (std::string line; std::getline(lines, line);) {
+    bad = is_bad(line) || (bad && line.starts_with("    "));
+    if (bad) err << line << '\n';
+  }
+}
+
+void print_baseline(const CiRunSummary& summary, std::ostream& out, std::ostream& err) {
+  if (!summary.artifact_diffs) return;
+  std::ostringstream text;
+  print_comparison({summary.artifact_diffs->baseline_tag, summary.artifact_diffs, std::nullopt},
+                   text);
+  size_t worse = 0;
+  for (const BaselineComparison& one : summary.result_diffs) {
+    if (!one.is_regression || ++worse > kCasesShown) continue;
+    text << fmt::format("[regression] {} seed {}: largest difference {:.3g}, was {:.3g}\n",
+                        one_line(one.op_name), one.seed, one.current_max_diff,
+                        one.baseline_max_diff.value_or(0));
+  }
+  text << fmt::format("{} cases compared with baseline {}: {} regressions\n",
+                      summary.result_diffs.size(), one_line(summary.artifact_diffs->baseline_tag),
+                      worse);
+  out << text.str();
+  if (summary.has_regressions() && !summary.regressions_pass) {
+    err << "gpuemu: worse than baseline " << one_line(summary.artifact_diffs->baseline_tag) << '\n';
+  }
+}
+
+void print_coverage(const CiRunSummary& summary, std::ostream& out) {
+  std::map<std::string, std::pair<size_t, size_t>> files;
+  for (const CoveredLine& line : summary.coverage) {
+    auto& [ran, all] = files[line.file];
+    ++all;
+    if (line.hits > 0) ++ran;
+  }
+  for (const auto& [file, counts] : files) {
+    out << fmt::format("covered {} of {} lines of {}\n", counts.first, counts.second,
+                       one_line(file));
+  }
+}
+
+}  // namespace
+
+CiVerdict verdict_of(const CiRunSummary& summary) {
+  if (summary.is_broken()) return CiVerdict::Broken;
+  const bool worse = summary.has_regressions() && !summary.regressions_pass;
+  return summary.failed > 0 || worse ? CiVerdict::Findings : CiVerdict::Good;
+}
+
+const ValidationResult* first_failure(const CiRunSummary& summary, const CiOp& op) {
+  const auto fits = [&](const ValidationResult& one) {
+    return !one.passed && one.op_name == op.op_name &&
+           (!one.repro_info || !one.repro_info->base_seed || one.repro_info->dtype == op.dtype);
+  };
+  const auto found = std::ranges::find_if(summary.validation_results, fits);
+  return found == summary.validation_results.end() ? nullptr : &*found;
+}
+
+void print_ci(const CiRunSummary& summary, bool details, std::ostream& out, std::ostream& err) {
+  for (const CiOp& op : summary.ops) tell(op_line(summary, op), out, err);
+  if (!summary.lint_results.empty()) {
+    std::ostringstream kernels;
+    print_lint(summary.lint_results, details, kernels);
+    tell(kernels.str(), out, err);
+  }
+  print_baseline(summary, out, err);
+  print_coverage(summary, out);
+  for (const std::string& note : summary.notes) out << "note: " << one_line(note) << '\n';
+  const auto cached = static_cast<size_t>(
+      std::ranges::count_if(summary.ops, [](const CiOp& op) { return op.cached; }));
+  if (cached + summary.kernels_cached > 0) {
+    out << fmt::format("unchanged: {} of {} ops by dtype, {} of {} kernels\n", cached,
+                       summary.ops.size(), summary.kernels_cached, summary.lint_results.size());
+  }
+  out << fmt::format(
+      "{} ok, {} bad, {} skipped in {:.1f} s; profile {}{}, base seed {}, {}\n", summary.passed,
+      summary.failed, summary.skipped, static_cast<double>(summary.duration_ms) / 1000,
+      summary.profile,
+      summary.shards > 0 ? fmt::format(" shard {}/{}", summary.shard, summary.shards) : "",
+      summary.seed, one_line(summary.device));
+}
+
+std::string ci_json(const CiRunSummary& summary) {
+  auto json = nlohmann::ordered_json::parse(encode_reply(CiRunCompleteReply{summary}));
+  json.erase("type");
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace gpuemu::cli

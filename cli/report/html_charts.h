@@ -1,0 +1,19 @@
+// Private to this folder: charts as SVG that stands inside a page.
+#pragma once
+
+#include <string>
+
+#include "common/protocol/ci.h"
+
+namespace gpuemu::cli {
+
+/// One rectangle per cell; white is no error, dark red the largest, black not finite.
+std::string heat_map(const ErrorMap& map);
+/// A bar per decade of the error.
+std::string error_histogram(const ErrorMap& map);
+/// A bar per number of a kernel that is not what it was, in per cent; "" when all are.
+std::string trend_chart(const ArtifactDiffSummary& summary);
+/// A bar that is filled as far as `part` is of `all`.
+std::string share_bar(size_t part, size_t all);
+
+}  // namespace gpuemu::cli

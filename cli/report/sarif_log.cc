@@ -1,0 +1,77 @@
+#include "cli/report/sarif_log.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "cli/report/escape.h"
+#include "cli/report/text.h"
+
+namespace gpuemu::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kSchema =
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+constexpr const char* kRulePage = "https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/";
+// What GitHub takes of one run; it refuses the whole file above it.
+constexpr size_t kResultsMax = 5000;
+
+/// A relative reference below `folder`, else a file URL; blanks and the like are escaped.
+std::string uri_of(const std::string& file, const std::string& folder) {
+  const std::filesystem::path path = std::filesystem::path(file).lexically_normal();
+  const std::filesystem::path inside = path.lexically_relative(folder);
+  const bool below = path.is_absolute() && !inside.empty() && *inside.begin() != "..";
+  const std::string text = path.is_relative() ? path.string()
+                           : below            ? inside.string()
+                                              : path.string();
+  std::string uri = path.is_absolute() && !below ? "file://" : "";
+  for (const char letter : text) {
+    const auto byte = static_cast<unsigned char>(letter);
+    const bool plain =
+        std::isalnum(byte) != 0 || std::string_view("-._~/").find(letter) != std::string_view::npos;
+    uri += plain ? std::string(1, letter) : fmt::format("%{:02X}", byte);
+  }
+  return uri;
+}
+
+}  // namespace
+
+void SarifLog::add(const SarifFinding& finding) {
+  if (results_.size() >= kResultsMax) return;
+  rules_.insert(finding.rule);
+  const std::string name = clean(one_line(finding.name));
+  const Json physical = {{"artifactLocation", {{"uri", uri_of(finding.place.file, folder_)}}},
+                         {"region", {{"startLine", std::max<uint32_t>(1, finding.place.line)}}}};
+  results_.push_back(
+      {{"ruleId", finding.rule},
+       {"level", "error"},
+       {"message", {{"text", clean(one_line(finding.message))}}},
+       {"locations",
+        {{{"physicalLocation", physical},
+          {"logicalLocations", {{{"name", name}, {"kind", "function"}}}}}}},
+       {"partialFingerprints", {{finding.fingerprint, clean(finding.fingerprint_value)}}}});
+}
+
+std::string SarifLog::text() const {
+  Json rules = Json::array();
+  for (const std::string& rule : rules_) {
+    const std::string kind = rule.substr(rule.find('/') + 1);
+    rules.push_back({{"id", rule},
+                     {"name", kind},
+                     {"shortDescription", {{"text", kind + " (gpuemu)"}}},
+                     {"helpUri", kRulePage}});
+  }
+  const Json driver = {{"name", "gpuemu"},
+                       {"version", GPUEMU_VERSION},
+                       {"informationUri", kRulePage},
+                       {"rules", rules}};
+  const Json document = {{"$schema", kSchema},
+                         {"version", "2.1.0"},
+                         {"runs", {{{"tool", {{"driver", driver}}}, {"results", results_}}}}};
+  return document.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace gpuemu::cli

@@ -1,0 +1,76 @@
+// Private to this folder: the members of records about continuous integration runs. See fields.h
+// for the words.
+#pragma once
+
+#include "common/protocol/ci.h"
+#include "common/protocol/fields.h"
+#include "common/protocol/fields_artifacts.h"
+
+namespace gpuemu {
+
+template <typename V, Is<CiOp> R>
+void fields(V& v, R& r) {
+  v.required("op_name", r.op_name);
+  v.required("dtype", r.dtype);
+  v.extra("kernel", r.kernel);
+  v.required("cases", r.cases);
+  v.required("passed", r.passed);
+  v.required("failed", r.failed);
+  v.extra("replayed", r.replayed);
+  v.extra("cached", r.cached);
+  v.extra("skipped_reason", r.skipped_reason);
+  v.extra("error", r.error);
+  v.optional("duration_ms", r.duration_ms);
+  v.diff("max_diff", r.max_diff);
+  v.diff("worst_error_use", r.worst_error_use);
+  v.extra("file", r.file);
+  v.extra("line", r.line);
+}
+
+template <typename V, Is<CoveredLine> R>
+void fields(V& v, R& r) {
+  v.required("file", r.file);
+  v.required("line", r.line);
+  v.required("hits", r.hits);
+}
+
+template <typename V, Is<ErrorMap> R>
+void fields(V& v, R& r) {
+  v.required("op_name", r.op_name);
+  v.required("output", r.output);
+  v.required("seed", r.seed);
+  v.required("dtype", r.dtype);
+  v.required("shape", r.shape);
+  v.required("rows", r.rows);
+  v.required("columns", r.columns);
+  v.required("cells", r.cells);
+  v.required("distribution", r.distribution);
+}
+
+template <typename V, Is<CiRunSummary> R>
+void fields(V& v, R& r) {
+  v.required("total_tests", r.total_tests);
+  v.required("passed", r.passed);
+  v.required("failed", r.failed);
+  v.required("skipped", r.skipped);
+  v.required("duration_ms", r.duration_ms);
+  v.required("timestamp", r.timestamp);
+  v.required("validation_results", r.validation_results);
+  v.required("lint_results", r.lint_results);
+  v.optional("artifact_diffs", r.artifact_diffs);
+  v.extra("profile", r.profile);
+  v.extra("seed", r.seed);
+  v.extra("shard", r.shard);
+  v.extra("shards", r.shards);
+  v.extra("backend", r.backend);
+  v.extra("device", r.device);
+  v.extra("ops", r.ops);
+  v.extra("kernels_cached", r.kernels_cached);
+  v.extra("regressions_pass", r.regressions_pass);
+  v.extra("result_diffs", r.result_diffs);
+  v.extra("notes", r.notes);
+  v.extra("coverage", r.coverage);
+  v.extra("worst", r.worst);
+}
+
+}  // namespace gpuemu

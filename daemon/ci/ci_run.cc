@@ -1,0 +1,165 @@
+#include "daemon/ci/ci_run.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "daemon/ci/ci_tests.h"
+#include "daemon/ci/compare_results.h"
+#include "daemon/inspect/compare.h"
+
+namespace gpuemu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Measures the kernels of this shard, as many at a time as it may.
+class Measurer {
+ public:
+  Measurer(const CiMachine& machine, const CiOptions& options, const CiEvents& events,
+           const std::atomic<bool>& cancel)
+      : machine_(machine), options_(options), events_(events), cancel_(cancel) {}
+
+  void run() {
+    const std::vector<KernelConfig>& kernels = machine_.config.kernels;
+    for (size_t i = 0; i < kernels.size(); ++i) {
+      if (is_in_shard(i, options_.shard, options_.shards)) mine_.push_back(&kernels[i]);
+    }
+    results_.resize(mine_.size());
+    events_.more(mine_.size());
+    std::atomic<size_t> next{0};
+    const auto work = [&] {
+      for (size_t i = next++; i < mine_.size() && !cancel_; i = next++) {
+        results_[i] = measure(*mine_[i]);
+        events_.step();
+      }
+    };
+    const size_t cores = std::max(1U, std::thread::hardware_concurrency());
+    const size_t threads = options_.threads_max > 0 ? options_.threads_max : cores;
+    std::vector<std::jthread> helpers;
+    for (size_t i = 1; i < std::min(threads, mine_.size()); ++i) helpers.emplace_back(work);
+    work();
+  }
+
+  /// Ends with an error when one cannot be kept for `gpuemu artifacts`.
+  Status add_to(CiRunSummary& summary) {
+    summary.kernels_cached = cached_;
+    for (std::vector<LintResult>& results : results_) {
+      for (LintResult& one : results) {
+        const bool measured = one.metrics.ptx || !one.metrics.compiled.empty();
+        if (measured && one.error.empty()) GPUEMU_TRY(machine_.store.put_artifact(one.metrics));
+        summary.lint_results.push_back(std::move(one));
+      }
+    }
+    return ok_status();
+  }
+
+ private:
+  std::vector<LintResult> measure(const KernelConfig& kernel) {
+    VerdictCache cache(machine_.store);
+    std::optional<std::string> key;
+    if (options_.cached) {
+      key = fingerprint_of(machine_.config, kernel, machine_.inspect, {machine_.identity});
+    }
+    if (key) {
+      if (auto kept = cache.kernel(kernel.name, *key)) {
+        cached_ += kept->size();
+        return *std::move(kept);
+      }
+    }
+    auto results = inspect_kernel(machine_.config, kernel, machine_.inspect);
+    const bool good = std::ranges::all_of(
+        results, [](const LintResult& one) { return one.passed && one.error.empty(); });
+    if (key && good) {
+      // A measurement that is not kept is made again.
+      const Status kept = cache.keep(kernel.name, results, *key);
+      if (!kept) events_.warn(kept.error().message);
+    }
+    return results;
+  }
+
+  const CiMachine& machine_;
+  const CiOptions& options_;
+  const CiEvents& events_;
+  const std::atomic<bool>& cancel_;
+  std::vector<const KernelConfig*> mine_;
+  std::vector<std::vector<LintResult>> results_;
+  std::atomic<uint64_t> cached_{0};
+};
+
+/// The kernel of gpuemu.toml whose metrics these are: "softmax" and "softmax:entry<float>".
+std::string owner_of(const std::string& name) { return name.substr(0, name.find(':')); }
+
+void compare_kernels(const CiMachine& machine, const CiOptions& options, CiRunSummary& summary) {
+  const Config& config = machine.config;
+  std::vector<ArtifactMetrics> before, now;
+  for (const ArtifactMetrics& one : options.baseline_artifacts) {
+    const KernelConfig* kernel = config.find_kernel(owner_of(one.kernel_name));
+    // What is gone from gpuemu.toml is the first shard's to tell.
+    const auto index =
+        kernel == nullptr ? 0 : static_cast<uint64_t>(kernel - config.kernels.data());
+    if (is_in_shard(index, options.shard, options.shards)) before.push_back(one);
+  }
+  for (const LintResult& one : summary.lint_results) {
+    if (one.error.empty()) now.push_back(one.metrics);
+  }
+  summary.artifact_diffs = compare_all(before, now, config.warn_threshold);
+  summary.artifact_diffs->baseline_tag = options.baseline_name;
+}
+
+void compare_cases(const CiOptions& options, CiRunSummary& summary) {
+  std::vector<ValidationResult> baseline = options.baseline_results;
+  sort_baseline(baseline);
+  for (const ValidationResult& current : summary.validation_results) {
+    // Cases with other inputs say nothing about each other.
+    const ValidationResult* old = same_case(baseline, current);
+    if (old != nullptr) summary.result_diffs.push_back(compare_result(current, old));
+  }
+}
+
+void count(CiRunSummary& summary) {
+  for (const CiOp& op : summary.ops) {
+    summary.total_tests += op.cases;
+    summary.passed += op.passed;
+    summary.failed += op.failed;
+    if (!op.skipped_reason.empty()) ++summary.skipped;
+  }
+  for (const LintResult& one : summary.lint_results) {
+    ++summary.total_tests;
+    ++(one.passed ? summary.passed : summary.failed);
+  }
+}
+
+}  // namespace
+
+Result<CiRunSummary> run_ci(const CiMachine& machine, const CiOptions& options,
+                            const CiEvents& events, const std::atomic<bool>& cancel) {
+  const auto start = Clock::now();
+  CiRunSummary summary;
+  summary.profile = options.profile;
+  summary.seed = options.seed;
+  summary.shard = options.shard;
+  summary.shards = options.shards;
+  summary.regressions_pass = !machine.config.fail_on_regression;
+  summary.timestamp = std::chrono::duration_cast<std::chrono::seconds>(
+                          std::chrono::system_clock::now().time_since_epoch())
+                          .count();
+  CiTests tests(machine, options, events, cancel);
+  Measurer measurer(machine, options, events, cancel);
+  Status tested;
+  {
+    std::jthread measuring([&] { measurer.run(); });
+    tested = tests.run(summary);
+  }
+  if (!tested) return tested.error();
+  GPUEMU_TRY(measurer.add_to(summary));
+  if (!options.baseline_name.empty()) {
+    compare_kernels(machine, options, summary);
+    compare_cases(options, summary);
+  }
+  count(summary);
+  summary.duration_ms = static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count());
+  return summary;
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,445 @@
+#include "daemon/ci/ci_tests.h"
+
+#include <algorithm>
+#include <set>
+#include <thread>
+
+#include "common/base/limits.h"
+#include "common/protocol/json_codec.h"
+
+namespace gpuemu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Stored failures of one op that are run again: the newest.
+constexpr size_t kReplaysMax = 200;
+// Corpus entries of one op: what reached something first, not everything that ran.
+constexpr size_t kCorpusMax = 64;
+// Passing results in one summary: reports list them, the counts cover all.
+constexpr size_t kPassingMax = 20'000;
+// Cases of one op between two looks at where coverage grows.
+constexpr uint64_t kTurnCases = 16;
+
+constexpr std::string_view kBroken = "error: ";
+
+std::vector<DType> dtypes_of(const OpConfig& op, const std::vector<DType>& wanted) {
+  std::vector<DType> dtypes;
+  for (const DType dtype : op.dtypes) {
+    if (wanted.empty() || std::ranges::find(wanted, dtype) != wanted.end()) dtypes.push_back(dtype);
+  }
+  if (dtypes.empty() && !op.dtypes.empty()) dtypes.push_back(op.dtypes.front());
+  return dtypes;
+}
+
+}  // namespace
+
+/// A result with its place in the summary.
+struct CiTests::Kept {
+  size_t unit = 0;
+  uint64_t iteration = 0;
+  ValidationResult result;
+};
+
+CiTests::CiTests(const CiMachine& machine, const CiOptions& options, const CiEvents& events,
+                 const std::atomic<bool>& cancel)
+    : machine_(machine), options_(options), events_(events), cancel_(cancel) {
+  const auto longest = options.budget.count() > 0 ? options.budget : options.limit;
+  if (longest.count() > 0) deadline_ = Clock::now() + longest;
+}
+
+CiTests::~CiTests() = default;
+
+bool CiTests::is_over() const { return cancel_ || (deadline_ && Clock::now() >= *deadline_); }
+
+CiUnit* CiTests::find(const std::string& op, DType dtype) {
+  for (const auto& unit : units_) {
+    if (unit->report.op_name == op && unit->report.dtype == dtype) return unit.get();
+  }
+  return nullptr;
+}
+
+void CiTests::take_cached(CiUnit& unit, VerdictCache& cache) {
+  if (!unit.key) return;
+  if (auto report = cache.op(unit.report.op_name, unit.report.dtype, *unit.key)) {
+    unit.report = *std::move(report);
+  }
+}
+
+void CiTests::make_units() {
+  VerdictCache cache(machine_.store);
+  const Config& config = machine_.config;
+  for (size_t index = 0; index < config.ops.size(); ++index) {
+    const OpConfig& op = config.ops[index];
+    std::optional<std::string> key;
+    if (options_.cached && op.mode == ExecutionMode::Kernel) {
+      std::string text =
+          fmt::format("{} seed {} cases {} shard {}/{}", machine_.identity, options_.seed,
+                      options_.cases, options_.shard, options_.shards);
+      // Failures that were found meanwhile are to be run again.
+      if (const auto stored = machine_.store.list_failures(kReplaysMax, op.name)) {
+        for (const ValidationResult& one : *stored) text += fmt::format(" {}", one.seed);
+      }
+      key = fingerprint_of(config, op, machine_.inspect, {text});
+    }
+    for (const DType dtype : dtypes_of(op, options_.dtypes)) {
+      auto unit = std::make_unique<CiUnit>();
+      unit->op = &op;
+      unit->op_index = index;
+      unit->key = key;
+      unit->report.op_name = op.name;
+      unit->report.dtype = dtype;
+      take_cached(*unit, cache);
+      unit->report.file = op.file;
+      unit->report.line = op.line;
+      units_.push_back(std::move(unit));
+      if (op.mode != ExecutionMode::Kernel) break;  // Their cases have dtypes of their own.
+    }
+  }
+}
+
+void CiTests::run_scripts() {
+  for (const auto& unit : units_) {
+    if (unit->op->mode == ExecutionMode::Kernel) continue;
+    const bool scripted =
+        unit->op->mode == ExecutionMode::ScriptBased && !unit->op->op_script.empty();
+    if (!scripted || is_over() || !is_in_shard(unit->op_index, options_.shard, options_.shards)) {
+      unit->report.skipped_reason = !scripted
+                                        ? "runs in the client: no kernel for the daemon to execute"
+                                    : is_over() ? "stopped before its first case"
+                                                : "belongs to another shard";
+      continue;
+    }
+    events_.more(options_.cases);
+    const auto results = events_.run_script_op(*unit->op, options_.cases);
+    if (!results) {
+      unit->report.error = results.error().message;
+      continue;
+    }
+    unit->report.cases = results->total;
+    unit->report.passed = results->passed;
+    unit->report.failed = results->failed;
+    const std::lock_guard lock(mutex_);
+    for (const ValidationResult& failure : results->failures) {
+      kept_.push_back({unit->op_index, kept_.size(), failure});
+      unit->report.max_diff = std::max(unit->report.max_diff, failure.max_diff);
+    }
+  }
+}
+
+/// Whether the very same case is among those that the run makes anyway.
+bool CiTests::will_be_generated(const OpConfig& op, const ReproductionInfo& info) const {
+  const uint64_t number = info.iteration.value_or(0) / std::max<size_t>(1, op.dtypes.size());
+  if (*info.base_seed != options_.seed || number >= options_.cases || info.value_scale)
+    return false;
+  CaseOptions same;
+  same.dtypes = {info.dtype};
+  same.strategies = machine_.config.strategies;
+  const auto plan = plan_case(op, options_.seed, info.iteration.value_or(0), same);
+  return plan && plan->dims == info.dims && plan->attrs == info.attrs &&
+         plan->value_strategy == info.value_strategy && plan->case_seed == info.seed;
+}
+
+void CiTests::add_replays(const OpConfig& op, const std::vector<ValidationResult>& stored) {
+  size_t unfit = 0;
+  std::set<uint64_t> seeds;
+  for (const ValidationResult& one : stored) {
+    if (!one.repro_info || !one.repro_info->base_seed) continue;
+    CiUnit* unit = find(op.name, one.repro_info->dtype);
+    if (unit == nullptr || unit->report.cached || !seeds.insert(one.seed).second) continue;
+    if (!is_in_shard(one.seed, options_.shard, options_.shards)) continue;
+    if (!deadline_ && will_be_generated(op, *one.repro_info)) continue;
+    auto plan = plan_from(op, *one.repro_info);
+    if (!plan) {
+      ++unfit;
+      continue;
+    }
+    const auto named = machine_.config.find_kernel(plan->kernel);
+    if (named == nullptr || std::ranges::find(op.kernels, plan->kernel) == op.kernels.end()) {
+      plan->kernel.clear();  // Its kernel was renamed or is gone: the one of now.
+    }
+    unit->replays.push_back(*std::move(plan));
+  }
+  if (unfit > 0) {
+    notes_.push_back(
+        fmt::format("{}: {} stored cases do not fit its dims any more", op.name, unfit));
+  }
+}
+
+void CiTests::collect_replays() {
+  std::set<const OpConfig*> ops;
+  for (const auto& unit : units_) {
+    if (unit->op->mode == ExecutionMode::Kernel) ops.insert(unit->op);
+  }
+  for (const OpConfig* op : ops) {
+    std::vector<ValidationResult> stored;
+    if (auto failures = machine_.store.list_failures(kReplaysMax, op->name)) {
+      stored = *std::move(failures);
+    }
+    const auto corpus = machine_.store.list_corpus(op->name);
+    corpus_[op->name] = corpus ? corpus->size() : kCorpusMax;
+    for (size_t i = 0; corpus && i < corpus->size(); ++i) {
+      const std::vector<std::byte>& entry = (*corpus)[i];
+      const auto reply = decode_reply({reinterpret_cast<const char*>(entry.data()), entry.size()});
+      const auto* record = reply ? std::get_if<ValidationResultReply>(&*reply) : nullptr;
+      if (record != nullptr) stored.push_back(record->result);
+    }
+    add_replays(*op, stored);
+  }
+}
+
+Status CiTests::replay(CiUnit& unit, const CasePlan& plan) {
+  auto outcome =
+      machine_.campaign.run_one(*unit.op, plan, campaign_options().wishes, options_.session);
+  events_.step();
+  if (!outcome) {
+    const ErrorCode code = outcome.error().code;
+    // The generated cases tell of a kernel that does not compile.
+    if (code == ErrorCode::Unsupported || code == ErrorCode::InvalidArgument ||
+        code == ErrorCode::Compile || code == ErrorCode::NotFound) {
+      return ok_status();
+    }
+    return outcome.error();
+  }
+  outcome->result.seed = plan.case_seed;
+  const std::lock_guard lock(mutex_);
+  ++unit.report.cases;
+  ++unit.report.replayed;
+  ++(outcome->result.passed ? unit.report.passed : unit.report.failed);
+  unit.report.max_diff = std::max(unit.report.max_diff, outcome->result.max_diff);
+  // What is stored already is not stored as another failure.
+  GPUEMU_TRY(machine_.store.put_result(outcome->result, false));
+  if (!outcome->result.passed) events_.failed(outcome->result);
+  note(*outcome);
+  return ok_status();
+}
+
+Status CiTests::run_replays() {
+  std::vector<std::pair<CiUnit*, const CasePlan*>> all;
+  for (const auto& unit : units_) {
+    for (const CasePlan& plan : unit->replays) all.emplace_back(unit.get(), &plan);
+  }
+  events_.more(all.size());
+  std::atomic<size_t> next{0};
+  std::mutex failure_mutex;
+  Status status;
+  const auto work = [&] {
+    for (size_t i = next++; i < all.size() && !is_over(); i = next++) {
+      const Status done = replay(*all[i].first, *all[i].second);
+      if (done || done.error().code == ErrorCode::Cancelled) continue;
+      const std::lock_guard lock(failure_mutex);
+      status = done;
+      next = all.size();
+    }
+  };
+  const size_t threads = options_.threads_max > 0
+                             ? options_.threads_max
+                             : std::max(1U, std::thread::hardware_concurrency());
+  std::vector<std::jthread> helpers;
+  for (size_t i = 1; i < std::min(threads, all.size()); ++i) helpers.emplace_back(work);
+  work();
+  helpers.clear();
+  return status;
+}
+
+CampaignOptions CiTests::campaign_options() const {
+  CampaignOptions options;
+  options.dtypes = options_.dtypes;
+  options.prefer_dtypes = true;
+  options.cases = options_.cases;
+  options.seed = options_.seed;
+  options.session = options_.session;
+  options.shard = options_.shard;
+  options.shards = options_.shards;
+  options.threads_max = options_.threads_max;
+  options.deadline = deadline_;
+  options.wishes.reproduction = true;
+  options.wishes.profile = options_.coverage || options_.budget.count() > 0;
+  return options;
+}
+
+CampaignEvents CiTests::campaign_events() {
+  CampaignEvents events;
+  events.on_total = events_.more;
+  events.on_warning = events_.warn;
+  events.on_cases = [this](const std::vector<const CaseOutcome*>& outcomes) {
+    return keep(outcomes);
+  };
+  return events;
+}
+
+Status CiTests::keep_corpus(const CiUnit& unit, const CaseOutcome& outcome) {
+  size_t& entries = corpus_[unit.report.op_name];
+  if (entries >= kCorpusMax || !outcome.result.passed) return ok_status();
+  ++entries;
+  const std::string text = encode_reply(ValidationResultReply{outcome.result});
+  return machine_.store.put_corpus(unit.report.op_name, std::as_bytes(std::span(text)));
+}
+
+Status CiTests::keep(const std::vector<const CaseOutcome*>& outcomes) {
+  std::vector<ResultToKeep> results;
+  for (const CaseOutcome* one : outcomes) results.push_back({one->result, !one->result.passed});
+  GPUEMU_TRY(machine_.store.put_results(results));
+  const std::lock_guard lock(mutex_);
+  for (const CaseOutcome* one : outcomes) {
+    events_.step();
+    if (!one->result.passed) events_.failed(one->result);
+    const size_t before = found_;
+    note(*one);
+    CiUnit* unit = find(one->result.op_name, one->result.repro_info->dtype);
+    if (found_ > before && unit != nullptr) GPUEMU_TRY(keep_corpus(*unit, *one));
+  }
+  return ok_status();
+}
+
+/// REQUIRES: mutex_ is held.
+void CiTests::note(const CaseOutcome& outcome) {
+  const ValidationResult& result = outcome.result;
+  CiUnit* unit = result.repro_info ? find(result.op_name, result.repro_info->dtype) : nullptr;
+  if (unit != nullptr && !outcome.profile.empty()) {
+    found_ += unit->growth.add(outcome.profile);
+    const KernelConfig* kernel = machine_.config.find_kernel(outcome.kernel);
+    const bool is_text = kernel != nullptr && kernel->source.ends_with(".ptx");
+    if (options_.coverage) coverage_.add(outcome.profile, is_text ? kernel->source : "");
+  }
+  if (result.passed && ++passing_kept_ > kPassingMax) return;
+  Kept kept{unit == nullptr ? 0 : unit->op_index,
+            result.repro_info ? result.repro_info->iteration.value_or(0) : 0, result};
+  if (result.passed) kept.result.repro_info.reset();
+  kept_.push_back(std::move(kept));
+}
+
+void CiTests::merge(const TestReportReply& report) {
+  for (const OpTestReport& one : report.ops) {
+    CiUnit* unit = find(one.op_name, one.dtype);
+    if (unit == nullptr || unit->op->mode != ExecutionMode::Kernel) continue;
+    CiOp& op = unit->report;
+    if (!one.kernel.empty()) op.kernel = one.kernel;
+    op.cases += one.cases;
+    op.passed += one.passed;
+    op.failed += one.failed;
+    op.duration_ms += one.duration_ms;
+    op.max_diff = std::max(op.max_diff, one.max_diff);
+    op.worst_error_use = std::max(op.worst_error_use, one.worst_error_use);
+    if (one.skipped_reason.starts_with(kBroken)) {
+      op.error = one.skipped_reason.substr(kBroken.size());
+    } else if (op.cases == 0 && deadline_ && is_over()) {
+      op.error = "no time was left for any of its cases";  // A gate that did not look at it.
+    } else if (op.cases == 0 && options_.shards > options_.cases) {
+      op.skipped_reason = "all its cases belong to other shards";
+    } else if (op.cases == 0) {
+      op.skipped_reason = one.skipped_reason;
+    }
+  }
+}
+
+Status CiTests::run_cases() {
+  CampaignOptions options = campaign_options();
+  size_t left = 0;
+  for (const auto& unit : units_) {
+    const bool runs = unit->op->mode == ExecutionMode::Kernel && !unit->report.cached;
+    if (!runs) options.left_out.insert({unit->report.op_name, unit->report.dtype});
+    if (runs) {
+      options.ops.push_back(unit->report.op_name);
+      ++left;
+    }
+    unit->next_number = options_.cases;
+  }
+  if (left == 0) return ok_status();
+  merge(GPUEMU_TRY(machine_.campaign.run(options, campaign_events(), cancel_)));
+  return ok_status();
+}
+
+Status CiTests::grow() {
+  std::vector<CiUnit*> able;
+  for (const auto& unit : units_) {
+    const bool runs = unit->op->mode == ExecutionMode::Kernel && unit->report.cases > 0;
+    if (runs && unit->report.error.empty() && unit->report.failed == 0) able.push_back(unit.get());
+  }
+  if (options_.budget.count() == 0 || able.empty()) return ok_status();
+  Turns turns(able.size());
+  const uint64_t cases = kTurnCases * std::max<uint64_t>(1, options_.shards);
+  while (!is_over()) {
+    const size_t turn = turns.next();
+    CiUnit& unit = *able[turn];
+    CampaignOptions options = campaign_options();
+    options.ops = {unit.report.op_name};
+    options.dtypes = {unit.report.dtype};
+    options.cases = cases;
+    options.first_number = unit.next_number;
+    unit.next_number += cases;
+    found_ = 0;
+    const uint64_t before = unit.report.cases;
+    const auto start = Clock::now();
+    merge(GPUEMU_TRY(machine_.campaign.run(options, campaign_events(), cancel_)));
+    turns.ran(turn, unit.report.cases - before, found_, Clock::now() - start);
+  }
+  return ok_status();
+}
+
+void CiTests::keep_verdicts() {
+  VerdictCache cache(machine_.store);
+  for (const auto& unit : units_) {
+    const CiOp& op = unit->report;
+    const bool success = op.error.empty() && op.failed == 0 && op.skipped_reason.empty();
+    const bool whole = !cancel_ && !is_over();
+    if (!unit->key || op.cached || !success || !whole) continue;
+    // A verdict that is not kept is made again.
+    if (const Status kept = cache.keep(op, *unit->key); !kept) events_.warn(kept.error().message);
+  }
+}
+
+void CiTests::map_worst(CiRunSummary& summary) {
+  for (const ValidationResult& result : summary.validation_results) {
+    const bool comparable = !result.passed && result.repro_info && result.repro_info->base_seed &&
+                            std::ranges::any_of(result.failures, [](const ValidationFailure& one) {
+                              return one.kind == FindingKind::ToleranceExceeded ||
+                                     one.kind == FindingKind::NaNDetected ||
+                                     one.kind == FindingKind::InfDetected;
+                            });
+    const OpConfig* op = comparable ? machine_.config.find_op(result.op_name) : nullptr;
+    if (op == nullptr || op->mode != ExecutionMode::Kernel) continue;
+    const auto plan = plan_from(*op, *result.repro_info);
+    if (!plan) continue;
+    const auto outcome =
+        machine_.campaign.run_one(*op, *plan, {.error_map = true}, options_.session);
+    if (!outcome || !outcome->error_map || outcome->error_map->cells.empty()) continue;
+    summary.worst = outcome->error_map;
+    summary.worst->op_name = op->name;
+    summary.worst->seed = result.seed;
+    return;
+  }
+}
+
+Status CiTests::run(CiRunSummary& summary) {
+  make_units();
+  collect_replays();
+  GPUEMU_TRY(run_replays());
+  GPUEMU_TRY(run_cases());
+  run_scripts();
+  GPUEMU_TRY(grow());
+  keep_verdicts();
+  if (options_.limit.count() > 0 && options_.budget.count() == 0 && is_over() && !cancel_) {
+    notes_.push_back(fmt::format("stopped after {} s (ci.thorough_timeout); not all cases ran",
+                                 options_.limit.count() / 1000));
+  }
+  std::ranges::stable_sort(kept_, {},
+                           [](const Kept& one) { return std::pair(one.unit, one.iteration); });
+  for (Kept& one : kept_) summary.validation_results.push_back(std::move(one.result));
+  for (const auto& unit : units_) summary.ops.push_back(unit->report);
+  if (passing_kept_ > kPassingMax) {
+    notes_.push_back(
+        fmt::format("{} passing cases are counted but not listed", passing_kept_ - kPassingMax));
+  }
+  if (options_.coverage) summary.coverage = coverage_.lines();
+  if (options_.coverage && summary.coverage.empty()) {
+    notes_.push_back(
+        "no coverage: nothing ran on the emulator, or the kernels have no line information "
+        "(compile_flags = [\"-lineinfo\"])");
+  }
+  if (!cancel_) map_worst(summary);
+  summary.notes.insert(summary.notes.end(), notes_.begin(), notes_.end());
+  return ok_status();
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,74 @@
+// Private to this folder: the part of a run that executes ops.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "daemon/ci/ci_run.h"
+#include "daemon/ci/fingerprint.h"
+#include "daemon/ci/growth.h"
+#include "daemon/ci/verdict_cache.h"
+
+namespace gpuemu {
+
+/// One op in one dtype.
+struct CiUnit {
+  const OpConfig* op = nullptr;
+  size_t op_index = 0;
+  CiOp report;
+  std::optional<std::string> key;  ///< Under which its verdict is kept.
+  std::vector<CasePlan> replays;
+  Growth growth;
+  uint64_t next_number = 0;  ///< Of the cases that were generated.
+};
+
+class CiTests {
+ public:
+  CiTests(const CiMachine& machine, const CiOptions& options, const CiEvents& events,
+          const std::atomic<bool>& cancel);
+  ~CiTests();
+
+  /// Adds ops, results, coverage, worst and notes to the summary.
+  Status run(CiRunSummary& summary);
+
+ private:
+  struct Kept;
+  void make_units();
+  void take_cached(CiUnit& unit, VerdictCache& cache);
+  void run_scripts();
+  void collect_replays();
+  bool will_be_generated(const OpConfig& op, const ReproductionInfo& info) const;
+  void add_replays(const OpConfig& op, const std::vector<ValidationResult>& stored);
+  Status run_replays();
+  Status replay(CiUnit& unit, const CasePlan& plan);
+  Status run_cases();
+  Status grow();
+  CampaignOptions campaign_options() const;
+  CampaignEvents campaign_events();
+  Status keep(const std::vector<const CaseOutcome*>& outcomes);
+  Status keep_corpus(const CiUnit& unit, const CaseOutcome& outcome);
+  void note(const CaseOutcome& outcome);
+  void merge(const TestReportReply& report);
+  void keep_verdicts();
+  void map_worst(CiRunSummary& summary);
+  CiUnit* find(const std::string& op, DType dtype);
+  bool is_over() const;
+
+  const CiMachine& machine_;
+  const CiOptions& options_;
+  const CiEvents& events_;
+  const std::atomic<bool>& cancel_;
+  std::optional<std::chrono::steady_clock::time_point> deadline_;
+  std::vector<std::unique_ptr<CiUnit>> units_;
+  std::map<std::string, size_t> corpus_;  ///< Entries per op.
+  std::vector<std::string> notes_;
+
+  std::mutex mutex_;
+  LineCoverage coverage_;    // Guarded by mutex_.
+  std::vector<Kept> kept_;   // Guarded by mutex_.
+  size_t passing_kept_ = 0;  // Guarded by mutex_.
+  size_t found_ = 0;         // New things of the latest cases. Guarded by mutex_.
+};
+
+}  // namespace gpuemu

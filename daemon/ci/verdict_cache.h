@@ -1,0 +1,31 @@
+// Verdicts of earlier runs, kept beside the results under the hash of what they depend on.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/protocol/ci.h"
+#include "daemon/storage/store.h"
+
+namespace gpuemu {
+
+/// Only success is kept: what failed runs again. Thread-safe.
+class VerdictCache {
+ public:
+  explicit VerdictCache(Store& store) : store_(store) {}
+
+  /// What the op came to under this key, marked as cached.
+  std::optional<CiOp> op(const std::string& name, DType dtype, const std::string& key);
+  Status keep(const CiOp& op, const std::string& key);
+  /// The measurements of a kernel under this key.
+  std::optional<std::vector<LintResult>> kernel(const std::string& name, const std::string& key);
+  Status keep(const std::string& name, const std::vector<LintResult>& results,
+              const std::string& key);
+
+ private:
+  std::optional<std::string> text(const std::string& name, const std::string& key);
+  Store& store_;
+};
+
+}  // namespace gpuemu

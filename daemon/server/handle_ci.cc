@@ -1,0 +1,156 @@
+// RunCi and GetCiSummary: a project's tests, limits and baseline in one request.
+#include "common/protocol/json_codec.h"
+#include "daemon/ci/ci_run.h"
+#include "daemon/server/client_ops.h"
+#include "daemon/server/handlers.h"
+#include "runtime/compile/machine_code.h"
+
+namespace gpuemu {
+namespace {
+
+constexpr const char* kSummary = "ci:summary";
+constexpr uint64_t kQuickCases = 10, kCases = 50, kThoroughCases = 256;
+// More machines than any project has; below it numbers of shards multiply without overflow.
+constexpr uint64_t kShardsMax = 10'000;
+constexpr uint64_t kBudgetMsMax = uint64_t{7} * 24 * 3600 * 1000;
+
+Status check(const RunCiRequest& request) {
+  const std::string& profile = request.profile;
+  if (!profile.empty() && profile != "quick" && profile != "default" && profile != "thorough") {
+    return error(ErrorCode::InvalidArgument,
+                 "member 'profile': expected quick, default or thorough, got '{}'", profile);
+  }
+  const bool whole = request.shards == 0 && request.shard == 0;
+  if (!whole &&
+      (request.shard < 1 || request.shard > request.shards || request.shards > kShardsMax)) {
+    return error(ErrorCode::InvalidArgument,
+                 "shard {} of {}: expected a number from 1 to the number of shards, at most {}",
+                 request.shard, request.shards, kShardsMax);
+  }
+  if (request.budget_ms > kBudgetMsMax) {
+    return error(ErrorCode::InvalidArgument, "budget_ms is {}, the limit is {} (a week)",
+                 request.budget_ms, kBudgetMsMax);
+  }
+  return ok_status();
+}
+
+uint64_t cases_of(const RunCiRequest& request, const Config& config) {
+  if (request.profile == "default") return config.cases;
+  if (request.profile == "thorough") return kThoroughCases;
+  return request.quick || request.profile == "quick" ? kQuickCases : kCases;
+}
+
+Status add_baseline(const RunCiRequest& request, Store& store, CiOptions& options) {
+  if (!request.baseline) return ok_status();
+  options.baseline_name = *request.baseline;
+  options.baseline_artifacts = request.baseline_artifacts;
+  options.baseline_results = request.baseline_results;
+  if (!options.baseline_artifacts.empty() || !options.baseline_results.empty()) return ok_status();
+  auto artifacts = store.artifact_baseline(*request.baseline);
+  auto results = store.baseline(*request.baseline);
+  if (!artifacts && !results) return artifacts.error();
+  if (artifacts) options.baseline_artifacts = *std::move(artifacts);
+  if (results) options.baseline_results = *std::move(results);
+  return ok_status();
+}
+
+CiOptions options_of(const RunCiRequest& request, const Config& config) {
+  CiOptions options;
+  const bool quick = request.quick || request.profile == "quick";
+  options.profile = !request.profile.empty() ? request.profile : quick ? "quick" : "default";
+  options.cases = cases_of(request, config);
+  if (quick) options.dtypes = config.ci_quick_dtypes;
+  options.seed = request.seed ? *request.seed : config.seed.value_or(fresh_seed());
+  options.budget = std::chrono::milliseconds(request.budget_ms);
+  if (options.profile == "thorough") {
+    options.limit = std::chrono::seconds(config.ci_thorough_timeout_s);
+  }
+  options.shard = request.shard;
+  options.shards = request.shards;
+  options.threads_max = static_cast<uint32_t>(
+      request.parallel_jobs > 0 ? std::min<uint64_t>(request.parallel_jobs, 1 << 16)
+                                : config.ci_parallel_jobs);
+  // What has been tried is not what a budget is for.
+  options.cached = request.cached && request.budget_ms == 0 && !request.coverage;
+  options.coverage = request.coverage;
+  return options;
+}
+
+CiEvents events_of(Call& call, const Config& config, uint64_t seed, JobControl& control) {
+  CiEvents events;
+  events.more = [&control](uint64_t steps) { control.total += steps; };
+  events.step = [&control] { ++control.done; };
+  events.failed = [&control](const ValidationResult& one) { control.failed(log_line(one)); };
+  events.warn = [&control](const std::string& text) { control.warn(text); };
+  events.run_script_op = [&call, &config, &control, seed](
+                             const OpConfig& op, uint64_t cases) -> Result<FuzzResultsReply> {
+    FuzzOpRequest request;
+    request.op_name = op.name;
+    request.fuzz_config = FuzzConfig{.seed = seed, .op_schema = std::nullopt};
+    request.iterations = cases;
+    JobControl own;  // Its totals replace those of a job; these are part of one.
+    const Reply reply = fuzz_script_op(op, request, call, config, own);
+    control.done += own.done;
+    for (const std::string& line : own.log(0)) control.failed(line);
+    if (const auto* failure = std::get_if<ErrorReply>(&reply)) {
+      return error(ErrorCode::Internal, "{}", failure->message);
+    }
+    return std::get<FuzzResultsReply>(reply);
+  };
+  return events;
+}
+
+Reply run(const RunCiRequest& request, Call& call, JobControl& control) {
+  auto project = open_project(call);
+  if (!project) return config_error(project.error());
+  const Config& config = (*project)->config();
+  const Status sound = check(request);
+  if (!sound) return error_reply(sound.error());
+  ServerContext& context = call.context;
+  CiOptions options = options_of(request, config);
+  options.session = call.key;
+  const Status based = add_baseline(request, context.store, options);
+  if (!based) {
+    ErrorReply reply = error_reply(based.error());
+    if (based.error().code == ErrorCode::NotFound) reply.code = WireErrorCode::BaselineNotFound;
+    return reply;
+  }
+  InspectOptions inspect;
+  inspect.archs = {context.arch};
+  inspect.cache_folder = context.cache_folder;
+  const std::string device = context.devices.empty() ? "" : context.devices.front().name;
+  std::string identity =
+      fmt::format("gpuemu {} {} {} {}", kVersion, context.backend, device, context.arch);
+  const std::vector<std::string> missing = missing_machine_code_tools();
+  for (const std::string& tool : missing) identity += "\n" + tool;
+  auto summary = run_ci({config, (*project)->campaign(), context.store, inspect, identity}, options,
+                        events_of(call, config, options.seed, control), control.cancel);
+  if (!summary) return error_reply(summary.error());
+  summary->backend = context.backend;
+  summary->device = device;
+  summary->notes.insert(summary->notes.end(), missing.begin(), missing.end());
+  bound_snapshots(summary->validation_results);
+  const CiRunCompleteReply reply{*std::move(summary)};
+  const Status kept = context.store.put_meta(kSummary, encode_reply(reply));
+  if (!kept) return error_reply(kept.error());
+  return reply;
+}
+
+}  // namespace
+
+Reply handle(const RunCiRequest& request, Call& call) {
+  return as_plain_or_job(request.stream, call, [request, call](JobControl& control) mutable {
+    return run(request, call, control);
+  });
+}
+
+Reply handle(const GetCiSummaryRequest&, Call& call) {
+  const auto kept = call.context.store.meta(kSummary);
+  if (!kept) return error_reply(kept.error());
+  if (!*kept) return ErrorReply{WireErrorCode::NotFound, "no CI run yet; `gpuemu ci` makes one"};
+  auto reply = decode_reply(**kept);
+  if (!reply) return error_reply(reply.error());
+  return *std::move(reply);
+}
+
+}  // namespace gpuemu
