@@ -48,7 +48,10 @@ struct TypeRule {
 
 struct KernelVariant {
   std::string name;    ///< "tiled": unique within its op.
-  std::string module;  ///< Of builtin_kernels().
+  std::string module;  ///< Of builtin_kernels(); of a `source` its name in messages.
+  /// CUDA C++ that is compiled for each instance of its templates when that is first called, where
+  /// a module for every combination of dtypes would be too large. Needs a CUDA compiler then.
+  std::string_view source = {};
   /// What plan() may launch: "matmul_{T}" is matmul_float32 for T = float32. In the names of
   /// templates {T:c} is the CUDA type: "cast<{T:c}, {U:c}>".
   std::vector<std::string> entries;

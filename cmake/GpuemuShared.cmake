@@ -1,0 +1,23 @@
+# gpuemu_relocatable(TARGET...): makes these static libraries, and those that they link, fit for a
+# shared library. Hidden symbols keep their code what it was. The emulator's inner folders are left
+# as they are: they refer to nothing outside of the library, so that they fit anyway.
+function(gpuemu_relocatable)
+  foreach(name IN LISTS ARGN)
+    get_target_property(aliased ${name} ALIASED_TARGET)
+    if(aliased)
+      set(name ${aliased})
+    endif()
+    get_target_property(type ${name} TYPE)
+    get_target_property(done ${name} POSITION_INDEPENDENT_CODE)
+    if(NOT type STREQUAL "STATIC_LIBRARY" OR done)
+      continue()
+    endif()
+    if(NOT name MATCHES "^runtime_emulator_(handlers|math|steps)$")
+      set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+      target_compile_options(${name} PRIVATE -fvisibility=hidden $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>)
+    endif()
+    get_target_property(below ${name} INTERFACE_LINK_LIBRARIES)
+    list(FILTER below INCLUDE REGEX "^gpuemu::")
+    gpuemu_relocatable(${below})
+  endforeach()
+endfunction()

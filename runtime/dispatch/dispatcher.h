@@ -1,0 +1,110 @@
+// From an op on tensors to launches on a device: checks the call, chooses the variant, launches it
+// on a stream. Waits for nothing, unless variants have to be timed or a log wants times.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "runtime/device/stream.h"
+#include "runtime/dispatch/check_case.h"
+#include "runtime/dispatch/policy.h"
+#include "runtime/dispatch/timings.h"
+#include "runtime/modules/module_cache.h"
+
+namespace gpuemu {
+
+struct OpCall {
+  const OpKind* op = nullptr;
+  std::span<const TensorView> inputs, outputs;
+  uint32_t schema_id = 0;
+  std::span<const std::byte> attributes = {};
+  StreamId stream = kDefaultStream;
+};
+
+/// What was decided about one call.
+struct DispatchRecord {
+  std::string op, variant;
+  std::string why;           ///< "first supported", "preferred", "fastest of 3: 12.1 us" ...
+  std::string shapes;        ///< "x [2, 3], y [2, 3]"
+  std::string dtypes;        ///< "T = float32"
+  double microseconds = -1;  ///< On the device; -1 in a capture.
+};
+
+struct DispatchOptions {
+  DispatchPolicy policy = {};
+  std::string folder = {};  ///< Compiled modules and timings between processes; "": none.
+  /// Told once for each preference and reason that it cannot be followed.
+  std::function<void(const std::string& warning)> warn = {};
+  /// When set, every call is waited for and told.
+  std::function<void(const DispatchRecord& record)> log = {};
+};
+
+/// Any thread.
+class Dispatcher {
+ public:
+  /// `device` and `registry` outlive the dispatcher.
+  static Result<std::unique_ptr<Dispatcher>> create(Device& device, const OpRegistry& registry,
+                                                    DispatchOptions options);
+  ~Dispatcher();
+
+  /// InvalidArgument: the call is wrong, and the message says which operand. Unsupported: no
+  /// variant computes it; the message has each one's reason. Then what launching says.
+  Status call(const OpCall& call);
+
+  void set_policy(DispatchPolicy policy);
+  void set_log(std::function<void(const DispatchRecord& record)> log);
+  const OpRegistry& registry() const { return registry_; }
+  ModuleCache& modules() { return *modules_; }
+
+ private:
+  struct Choice {
+    const KernelVariant* variant = nullptr;
+    std::string why;  ///< Only when a log wants it.
+  };
+  /// What is known about one op: its order of trying, and entries that were looked up.
+  struct OpState {
+    std::vector<const KernelVariant*> order;
+    std::unordered_map<uint64_t, const LoadedEntry*> entries;
+  };
+
+  Dispatcher(Device& device, Streams& streams, const OpRegistry& registry);
+  OpState& state_of(const OpKind& op);
+  Result<const LoadedEntry*> entry_of(const OpKind& op, const KernelVariant& variant,
+                                      uint32_t entry, const TypeBinding& types);
+  Result<Choice> choose(const OpCase& c, const TypeBinding& types, StreamId stream);
+  Result<Choice> fastest(const OpCase& c, const TypeBinding& types,
+                         const std::vector<const KernelVariant*>& able);
+  Result<double> time_variant(const OpCase& scratch, const KernelVariant& variant,
+                              const TypeBinding& types);
+  Status launch(const OpCase& c, const KernelVariant& variant, const TypeBinding& types,
+                StreamId stream);
+  Status launch_logged(const OpCase& c, const Choice& choice, const TypeBinding& types,
+                       StreamId stream);
+  Result<uint64_t> workspace(uint64_t bytes, StreamId stream);
+  void warn_once(const std::string& warning);
+
+  Device& device_;
+  Streams& streams_;
+  const OpRegistry& registry_;
+  std::unique_ptr<ModuleCache> modules_;
+  std::unique_ptr<Timings> timings_;
+  std::function<void(const std::string&)> warn_;
+  std::mutex mutex_;  ///< Of everything below.
+  std::function<void(const DispatchRecord&)> log_;
+  DispatchPolicy policy_;
+  std::unordered_map<const OpKind*, OpState> states_;
+  std::set<std::string> warned_;
+  /// One for each stream, as large as its largest call; a graph keeps its addresses, so that one
+  /// that became too small stays.
+  struct Workspace {
+    uint64_t address = 0, bytes = 0;
+  };
+  std::unordered_map<StreamId, Workspace> workspaces_;
+  std::vector<uint64_t> outgrown_;
+};
+
+}  // namespace gpuemu

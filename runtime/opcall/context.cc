@@ -1,0 +1,165 @@
+// Contexts, and the last error of each thread.
+#include "runtime/opcall/context.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/backends/backends.h"
+
+namespace gpuemu::opcall {
+namespace {
+
+std::string& message() {
+  thread_local std::string text;
+  return text;
+}
+
+// The C codes are the C++ ones in the same order, one higher.
+static_assert(GPUEMU_INVALID_ARGUMENT == static_cast<int>(ErrorCode::InvalidArgument) + 1);
+static_assert(GPUEMU_INTERNAL == static_cast<int>(ErrorCode::Internal) + 1);
+
+constexpr const char* kCodeNames[] = {"GPUEMU_OK",          "GPUEMU_INVALID_ARGUMENT",
+                                      "GPUEMU_NOT_FOUND",   "GPUEMU_CORRUPTION",
+                                      "GPUEMU_UNSUPPORTED", "GPUEMU_UNAVAILABLE",
+                                      "GPUEMU_TIMEOUT",     "GPUEMU_RESOURCE_EXHAUSTED",
+                                      "GPUEMU_IO",          "GPUEMU_COMPILE",
+                                      "GPUEMU_LAUNCH",      "GPUEMU_CANCELLED",
+                                      "GPUEMU_INTERNAL"};
+
+Result<std::unique_ptr<gpuemu_context>> create(const gpuemu_options& options) {
+  DeviceRequest request;
+  if (options.backend != nullptr) request.backend = options.backend;
+  request.index = options.device;
+  if (options.sm != 0) request.sm = options.sm;
+  request.threads = options.threads;
+  auto context = std::make_unique<gpuemu_context>();
+  context->device = GPUEMU_TRY(open_device(request));
+  context->streams = GPUEMU_TRY(context->device->streams());
+  context->registry = OpRegistry::with_builtins();
+  DispatchOptions dispatch;
+  if (options.folder != nullptr) dispatch.folder = options.folder;
+  if (options.policy != nullptr) {
+    dispatch.policy = GPUEMU_TRY(load_policy(options.policy, context->registry));
+  }
+  dispatch.warn = [](const std::string& text) { fmt::print(stderr, "gpuemu: {}\n", text); };
+  context->dispatcher =
+      GPUEMU_TRY(Dispatcher::create(*context->device, context->registry, std::move(dispatch)));
+  return context;
+}
+
+template <size_t N>
+void copy_text(char (&to)[N], const std::string& from) {
+  std::memset(to, 0, N);
+  std::memcpy(to, from.data(), std::min(from.size(), N - 1));
+}
+
+}  // namespace
+
+gpuemu_code answer(const Error& failure) {
+  message() = failure.message;
+  return static_cast<gpuemu_code>(static_cast<int>(failure.code) + 1);
+}
+
+const char* last_error() { return message().c_str(); }
+
+gpuemu_code missing(const char* argument) {
+  return answer(error(ErrorCode::InvalidArgument, "{} is NULL", argument));
+}
+
+}  // namespace gpuemu::opcall
+
+gpuemu::Status gpuemu_context::check_range(const char* what, uint64_t address, uint64_t bytes) {
+  if (bytes == 0) return gpuemu::ok_status();
+  const std::shared_lock lock(mutex);
+  const auto after = allocations.upper_bound(address);
+  if (after != allocations.begin()) {
+    const auto [begin, size] = *std::prev(after);
+    if (address - begin < size) {
+      if (bytes <= size - (address - begin)) return gpuemu::ok_status();
+      return gpuemu::error(gpuemu::ErrorCode::InvalidArgument,
+                           "{} needs {} bytes at {:#x}, its allocation has {} left", what, bytes,
+                           address, size - (address - begin));
+    }
+  }
+  // On a GPU other libraries allocate too; the emulator's memory is all ours.
+  if (!device->properties().checks_bounds) return gpuemu::ok_status();
+  return gpuemu::error(gpuemu::ErrorCode::InvalidArgument,
+                       "{} lies at {:#x}, which is no memory of this device", what, address);
+}
+
+using gpuemu::opcall::answer;
+using gpuemu::opcall::missing;
+
+extern "C" {
+
+uint32_t gpuemu_abi_version(void) { return GPUEMU_ABI_VERSION; }
+const char* gpuemu_last_error(void) { return gpuemu::opcall::last_error(); }
+
+const char* gpuemu_code_name(gpuemu_code code) {
+  const auto index = static_cast<size_t>(code);
+  return index < std::size(gpuemu::opcall::kCodeNames) ? gpuemu::opcall::kCodeNames[index]
+                                                       : "unknown code";
+}
+
+gpuemu_code gpuemu_context_create(const gpuemu_options* options, gpuemu_context** context) {
+  if (context == nullptr) return missing("context");
+  *context = nullptr;
+  gpuemu_options known{};
+  if (options != nullptr) {
+    if (options->struct_bytes < offsetof(gpuemu_options, folder)) {
+      return answer(gpuemu::error(gpuemu::ErrorCode::InvalidArgument,
+                                  "options.struct_bytes is {}, expected {}: sizeof(gpuemu_options)",
+                                  options->struct_bytes, sizeof(gpuemu_options)));
+    }
+    std::memcpy(&known, options, std::min<size_t>(options->struct_bytes, sizeof(known)));
+  }
+  auto made = gpuemu::opcall::create(known);
+  if (!made) return answer(made.error());
+  *context = (*std::move(made)).release();
+  return GPUEMU_OK;
+}
+
+void gpuemu_context_destroy(gpuemu_context* context) {
+  if (context == nullptr) return;
+  // Errors of work that nobody waited for have nobody to tell.
+  (void)context->streams->synchronize_all().ok();
+  context->dispatcher.reset();
+  delete context;
+}
+
+gpuemu_code gpuemu_context_device(gpuemu_context* context, gpuemu_device_info* info) {
+  if (context == nullptr) return missing("context");
+  if (info == nullptr) return missing("info");
+  if (info->struct_bytes != sizeof(gpuemu_device_info)) {
+    return answer(gpuemu::error(gpuemu::ErrorCode::InvalidArgument,
+                                "info.struct_bytes is {}, expected {}", info->struct_bytes,
+                                sizeof(gpuemu_device_info)));
+  }
+  const gpuemu::DeviceProperties& device = context->device->properties();
+  info->sm = device.sm;
+  info->multiprocessors = device.multiprocessors;
+  info->is_emulator = device.backend == "emulator" ? 1 : 0;
+  info->memory_bytes = device.memory_bytes;
+  gpuemu::opcall::copy_text(info->backend, device.backend);
+  gpuemu::opcall::copy_text(info->name, device.name);
+  return GPUEMU_OK;
+}
+
+gpuemu_code gpuemu_context_set_log(gpuemu_context* context,
+                                   void (*log)(void* user, const char* line), void* user) {
+  if (context == nullptr) return missing("context");
+  if (log == nullptr) {
+    context->dispatcher->set_log({});
+    return GPUEMU_OK;
+  }
+  context->dispatcher->set_log([log, user](const gpuemu::DispatchRecord& record) {
+    const std::string time =
+        record.microseconds < 0 ? "captured" : fmt::format("{:.1f} us", record.microseconds);
+    const std::string line = fmt::format("{}: {}, {}; {}; {}; {}", record.op, record.variant,
+                                         record.why, record.shapes, record.dtypes, time);
+    log(user, line.c_str());
+  });
+  return GPUEMU_OK;
+}
+
+}  // extern "C"

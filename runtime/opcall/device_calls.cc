@@ -1,0 +1,153 @@
+// Memory, streams, events and graphs for C.
+#include "runtime/opcall/context.h"
+
+namespace {
+
+using gpuemu::opcall::answer;
+using gpuemu::opcall::missing;
+
+uint64_t address_of(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
+
+}  // namespace
+
+extern "C" {
+
+gpuemu_code gpuemu_memory_allocate(gpuemu_context* context, size_t bytes, void** address) {
+  if (context == nullptr) return missing("context");
+  if (address == nullptr) return missing("address");
+  const auto made = context->device->allocate(bytes, "op_call memory");
+  if (!made) return answer(made.error());
+  const std::unique_lock lock(context->mutex);
+  context->allocations[*made] = bytes;
+  *address = reinterpret_cast<void*>(*made);
+  return GPUEMU_OK;
+}
+
+gpuemu_code gpuemu_memory_free(gpuemu_context* context, void* address) {
+  if (context == nullptr) return missing("context");
+  if (address == nullptr) return GPUEMU_OK;
+  const gpuemu::Status freed = context->device->free(address_of(address));
+  if (!freed) return answer(freed);
+  const std::unique_lock lock(context->mutex);
+  context->allocations.erase(address_of(address));
+  return GPUEMU_OK;
+}
+
+gpuemu_code gpuemu_memory_upload(gpuemu_context* context, void* to, const void* from, size_t bytes,
+                                 gpuemu_stream stream) {
+  if (context == nullptr) return missing("context");
+  if (from == nullptr && bytes > 0) return missing("from");
+  return answer(context->streams->upload(context->stream_of(stream), address_of(to),
+                                         {static_cast<const std::byte*>(from), bytes}));
+}
+
+gpuemu_code gpuemu_memory_download(gpuemu_context* context, void* to, const void* from,
+                                   size_t bytes, gpuemu_stream stream) {
+  if (context == nullptr) return missing("context");
+  if (to == nullptr && bytes > 0) return missing("to");
+  return answer(context->streams->download(context->stream_of(stream),
+                                           {static_cast<std::byte*>(to), bytes}, address_of(from)));
+}
+
+gpuemu_code gpuemu_memory_copy(gpuemu_context* context, void* to, const void* from, size_t bytes,
+                               gpuemu_stream stream) {
+  if (context == nullptr) return missing("context");
+  return answer(
+      context->streams->copy(context->stream_of(stream), address_of(to), address_of(from), bytes));
+}
+
+gpuemu_code gpuemu_memory_fill(gpuemu_context* context, void* to, uint8_t value, size_t bytes,
+                               gpuemu_stream stream) {
+  if (context == nullptr) return missing("context");
+  return answer(context->streams->fill(context->stream_of(stream), address_of(to),
+                                       static_cast<std::byte>(value), bytes));
+}
+
+gpuemu_code gpuemu_stream_create(gpuemu_context* context, int32_t priority, uint32_t non_blocking,
+                                 gpuemu_stream* stream) {
+  if (context == nullptr) return missing("context");
+  if (stream == nullptr) return missing("stream");
+  return answer(
+      context->streams->make_stream({.priority = priority, .non_blocking = non_blocking != 0}),
+      stream);
+}
+
+gpuemu_code gpuemu_stream_destroy(gpuemu_context* context, gpuemu_stream stream) {
+  if (context == nullptr) return missing("context");
+  return answer(context->streams->free_stream(stream));
+}
+
+gpuemu_code gpuemu_stream_synchronize(gpuemu_context* context, gpuemu_stream stream) {
+  if (context == nullptr) return missing("context");
+  return answer(context->streams->synchronize(context->stream_of(stream)));
+}
+
+gpuemu_code gpuemu_stream_set_current(gpuemu_context* context, gpuemu_stream stream) {
+  if (context == nullptr) return missing("context");
+  // A number that is no stream is refused here and not by the first call that uses it.
+  const auto known = context->streams->is_capturing(stream);
+  if (!known) return answer(known.error());
+  gpuemu::set_current_stream(*context->device, stream);
+  return GPUEMU_OK;
+}
+
+gpuemu_code gpuemu_event_create(gpuemu_context* context, gpuemu_event* event) {
+  if (context == nullptr) return missing("context");
+  if (event == nullptr) return missing("event");
+  return answer(context->streams->make_event(), event);
+}
+
+gpuemu_code gpuemu_event_destroy(gpuemu_context* context, gpuemu_event event) {
+  if (context == nullptr) return missing("context");
+  return answer(context->streams->free_event(event));
+}
+
+gpuemu_code gpuemu_event_record(gpuemu_context* context, gpuemu_event event, gpuemu_stream stream) {
+  if (context == nullptr) return missing("context");
+  return answer(context->streams->record(event, context->stream_of(stream)));
+}
+
+gpuemu_code gpuemu_event_wait(gpuemu_context* context, gpuemu_event event, gpuemu_stream stream) {
+  if (context == nullptr) return missing("context");
+  return answer(context->streams->wait_event(context->stream_of(stream), event));
+}
+
+gpuemu_code gpuemu_event_synchronize(gpuemu_context* context, gpuemu_event event) {
+  if (context == nullptr) return missing("context");
+  return answer(context->streams->synchronize_event(event));
+}
+
+gpuemu_code gpuemu_event_elapsed_ms(gpuemu_context* context, gpuemu_event from, gpuemu_event to,
+                                    float* milliseconds) {
+  if (context == nullptr) return missing("context");
+  if (milliseconds == nullptr) return missing("milliseconds");
+  return answer(context->streams->elapsed_ms(from, to), milliseconds);
+}
+
+gpuemu_code gpuemu_capture_begin(gpuemu_context* context, gpuemu_stream stream) {
+  if (context == nullptr) return missing("context");
+  return answer(context->streams->begin_capture(context->stream_of(stream)));
+}
+
+gpuemu_code gpuemu_capture_end(gpuemu_context* context, gpuemu_stream stream, gpuemu_graph* graph) {
+  if (context == nullptr) return missing("context");
+  if (graph == nullptr) return missing("graph");
+  const auto captured = context->streams->end_capture(context->stream_of(stream));
+  if (!captured) return answer(captured.error());
+  const auto made = context->streams->instantiate(*captured);
+  const gpuemu::Status freed = context->streams->free_graph(*captured);
+  if (made && !freed) return answer(freed);
+  return answer(made, graph);
+}
+
+gpuemu_code gpuemu_graph_launch(gpuemu_context* context, gpuemu_graph graph, gpuemu_stream stream) {
+  if (context == nullptr) return missing("context");
+  return answer(context->streams->launch_graph(graph, context->stream_of(stream)));
+}
+
+gpuemu_code gpuemu_graph_destroy(gpuemu_context* context, gpuemu_graph graph) {
+  if (context == nullptr) return missing("context");
+  return answer(context->streams->free_graph_exec(graph));
+}
+
+}  // extern "C"

@@ -1,0 +1,168 @@
+// Calling the ops of gpuemu from C: a device, its memory, streams and graphs, and one function that
+// runs any op on tensors. docs/op-call.md has a program.
+//
+// Every function that can fail returns a code; gpuemu_last_error() then has one sentence, for the
+// calling thread. Nothing is launched by a call that is refused. Any thread may call anything, but
+// an object must not be destroyed while another thread uses it.
+//
+// The interface only grows: new functions, and new members at the end of structs that begin with
+// struct_bytes, which callers set to the sizeof that they were compiled with.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define GPUEMU_ABI_VERSION 1
+
+typedef enum gpuemu_code {
+  GPUEMU_OK = 0,
+  GPUEMU_INVALID_ARGUMENT = 1,
+  GPUEMU_NOT_FOUND = 2,
+  GPUEMU_CORRUPTION = 3,
+  GPUEMU_UNSUPPORTED = 4,
+  GPUEMU_UNAVAILABLE = 5, /* Also: the device is lost. */
+  GPUEMU_TIMEOUT = 6,
+  GPUEMU_RESOURCE_EXHAUSTED = 7, /* Out of memory. */
+  GPUEMU_IO = 8,
+  GPUEMU_COMPILE = 9,
+  GPUEMU_LAUNCH = 10, /* A kernel faulted. */
+  GPUEMU_CANCELLED = 11,
+  GPUEMU_INTERNAL = 12
+} gpuemu_code;
+
+typedef enum gpuemu_dtype {
+  GPUEMU_FLOAT16 = 0,
+  GPUEMU_BFLOAT16 = 1,
+  GPUEMU_FLOAT32 = 2,
+  GPUEMU_FLOAT64 = 3,
+  GPUEMU_INT8 = 4,
+  GPUEMU_INT16 = 5,
+  GPUEMU_INT32 = 6,
+  GPUEMU_INT64 = 7,
+  GPUEMU_UINT8 = 8,
+  GPUEMU_UINT16 = 9,
+  GPUEMU_UINT32 = 10,
+  GPUEMU_UINT64 = 11,
+  GPUEMU_BOOL = 12
+} gpuemu_dtype;
+
+/* A device and what belongs to it. */
+typedef struct gpuemu_context gpuemu_context;
+/* 0 is the calling thread's current stream: the default stream until it has chosen another. */
+typedef uint64_t gpuemu_stream;
+typedef uint64_t gpuemu_event;
+typedef uint64_t gpuemu_graph;
+
+typedef struct gpuemu_options {
+  uint32_t struct_bytes;
+  int32_t device;      /* Which GPU. */
+  const char* backend; /* "auto", "cuda", "emulator"; NULL is "auto". */
+  int32_t sm;          /* Emulator: the architecture to be, as in 80; 0 is the usual one. */
+  uint32_t threads;    /* Emulator: blocks run at once; 0 is one per core. */
+  const char* folder;  /* Keeps compiled kernels and timings between processes; NULL keeps none. */
+  const char* policy;  /* A .toml or .json file, docs/op-call.md; NULL: first supported. */
+} gpuemu_options;
+
+typedef struct gpuemu_device_info {
+  uint32_t struct_bytes;
+  int32_t sm; /* 10 * major + minor. */
+  uint32_t multiprocessors;
+  uint32_t is_emulator;
+  uint64_t memory_bytes;
+  char backend[16];
+  char name[104];
+} gpuemu_device_info;
+
+typedef struct gpuemu_tensor {
+  void* data;    /* Address of element 0 on the device; NULL only without elements. */
+  int32_t dtype; /* gpuemu_dtype */
+  int32_t rank;
+  const int64_t* shape;   /* rank sizes, from 0. */
+  const int64_t* strides; /* rank strides in elements, from 0; NULL: row-major without gaps. */
+} gpuemu_tensor;
+
+typedef struct gpuemu_call {
+  uint32_t struct_bytes;
+  uint32_t op; /* Of gpuemu_op_find(). */
+  const gpuemu_tensor* inputs;
+  const gpuemu_tensor* outputs;
+  uint32_t input_count;
+  uint32_t output_count;
+  uint32_t schema_id; /* 0 with no bytes: every attribute has its default. */
+  uint32_t attribute_bytes;
+  const void* attributes; /* Packed as the schema says: little-endian, no padding. */
+  gpuemu_stream stream;
+} gpuemu_call;
+
+/* The version of this header that the library implements. */
+uint32_t gpuemu_abi_version(void);
+/* Of the last call of this thread that failed; valid until its next call. */
+const char* gpuemu_last_error(void);
+/* "GPUEMU_INVALID_ARGUMENT" */
+const char* gpuemu_code_name(gpuemu_code code);
+
+gpuemu_code gpuemu_context_create(const gpuemu_options* options, gpuemu_context** context);
+/* Waits for all work. NULL is allowed. */
+void gpuemu_context_destroy(gpuemu_context* context);
+gpuemu_code gpuemu_context_device(gpuemu_context* context, gpuemu_device_info* info);
+/* Called for each op: "matmul: tiled, first supported; a [2, 3], ...; T = float32; 12.5 us". Every
+ * call is then waited for. NULL ends it. */
+gpuemu_code gpuemu_context_set_log(gpuemu_context* context,
+                                   void (*log)(void* user, const char* line), void* user);
+
+/* Ops by name, once; the number is valid for this context. */
+gpuemu_code gpuemu_op_find(gpuemu_context* context, const char* name, uint32_t* op);
+uint32_t gpuemu_op_count(gpuemu_context* context);
+/* Of the numbers 1 to gpuemu_op_count(); NULL for others. */
+const char* gpuemu_op_name(gpuemu_context* context, uint32_t op);
+/* Checks everything, chooses a kernel, launches it and returns. */
+gpuemu_code gpuemu_op_call(gpuemu_context* context, const gpuemu_call* call);
+
+/* Device memory. The content is undefined. */
+gpuemu_code gpuemu_memory_allocate(gpuemu_context* context, size_t bytes, void** address);
+/* Waits for all work. NULL is allowed. */
+gpuemu_code gpuemu_memory_free(gpuemu_context* context, void* address);
+/* In the order of the stream. Host memory must stay, unchanged, until that is done. */
+gpuemu_code gpuemu_memory_upload(gpuemu_context* context, void* to, const void* from, size_t bytes,
+                                 gpuemu_stream stream);
+gpuemu_code gpuemu_memory_download(gpuemu_context* context, void* to, const void* from,
+                                   size_t bytes, gpuemu_stream stream);
+gpuemu_code gpuemu_memory_copy(gpuemu_context* context, void* to, const void* from, size_t bytes,
+                               gpuemu_stream stream);
+gpuemu_code gpuemu_memory_fill(gpuemu_context* context, void* to, uint8_t value, size_t bytes,
+                               gpuemu_stream stream);
+
+/* Lower priorities are more urgent. A non-blocking stream does not wait for the default stream. */
+gpuemu_code gpuemu_stream_create(gpuemu_context* context, int32_t priority, uint32_t non_blocking,
+                                 gpuemu_stream* stream);
+/* Does not wait: what was issued is still done. */
+gpuemu_code gpuemu_stream_destroy(gpuemu_context* context, gpuemu_stream stream);
+/* Waits. GPUEMU_LAUNCH when a kernel of the stream has faulted; the message says where. */
+gpuemu_code gpuemu_stream_synchronize(gpuemu_context* context, gpuemu_stream stream);
+/* What 0 means on this thread; 0 is the default stream again. */
+gpuemu_code gpuemu_stream_set_current(gpuemu_context* context, gpuemu_stream stream);
+
+gpuemu_code gpuemu_event_create(gpuemu_context* context, gpuemu_event* event);
+gpuemu_code gpuemu_event_destroy(gpuemu_context* context, gpuemu_event event);
+gpuemu_code gpuemu_event_record(gpuemu_context* context, gpuemu_event event, gpuemu_stream stream);
+/* Later work of the stream begins after the latest record of the event. */
+gpuemu_code gpuemu_event_wait(gpuemu_context* context, gpuemu_event event, gpuemu_stream stream);
+gpuemu_code gpuemu_event_synchronize(gpuemu_context* context, gpuemu_event event);
+gpuemu_code gpuemu_event_elapsed_ms(gpuemu_context* context, gpuemu_event from, gpuemu_event to,
+                                    float* milliseconds);
+
+/* From now on the stream's work is written down and not done. Not for the default stream. */
+gpuemu_code gpuemu_capture_begin(gpuemu_context* context, gpuemu_stream stream);
+/* What was written down, ready to be launched. Also after a failure the capture is over. */
+gpuemu_code gpuemu_capture_end(gpuemu_context* context, gpuemu_stream stream, gpuemu_graph* graph);
+/* The same addresses, the contents that memory has then. */
+gpuemu_code gpuemu_graph_launch(gpuemu_context* context, gpuemu_graph graph, gpuemu_stream stream);
+gpuemu_code gpuemu_graph_destroy(gpuemu_context* context, gpuemu_graph graph);
+
+#ifdef __cplusplus
+}
+#endif

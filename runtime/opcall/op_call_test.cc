@@ -1,0 +1,202 @@
+// Calls through the C interface that must be refused before anything is launched, and streams,
+// events and graphs through it.
+#include "runtime/opcall/op_call.h"
+
+#include <array>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace {
+
+struct Log {
+  std::vector<std::string> lines;
+  static void add(void* user, const char* line) {
+    static_cast<Log*>(user)->lines.emplace_back(line);
+  }
+};
+
+class OpCall : public testing::Test {
+ protected:
+  void SetUp() override {
+    gpuemu_options options{};
+    options.struct_bytes = sizeof(options);
+    options.backend = "emulator";
+    options.threads = 1;
+    ASSERT_EQ(gpuemu_context_create(&options, &context_), GPUEMU_OK) << gpuemu_last_error();
+    ASSERT_EQ(gpuemu_op_find(context_, "vector_add", &call_.op), GPUEMU_OK);
+    for (void*& one : memory_) ASSERT_EQ(gpuemu_memory_allocate(context_, 24, &one), GPUEMU_OK);
+    ASSERT_EQ(gpuemu_stream_create(context_, 0, 0, &stream_), GPUEMU_OK);
+    inputs_ = {tensor(memory_[0]), tensor(memory_[1])};
+    output_ = tensor(memory_[2]);
+    call_.struct_bytes = sizeof(call_);
+    call_.inputs = inputs_.data();
+    call_.input_count = 2;
+    call_.outputs = &output_;
+    call_.output_count = 1;
+    call_.stream = stream_;
+  }
+  void TearDown() override { gpuemu_context_destroy(context_); }
+
+  gpuemu_tensor tensor(void* data) const {
+    return {data, GPUEMU_FLOAT32, 2, shape_.data(), nullptr};
+  }
+  void upload(size_t which, std::array<float, 6> values) {
+    ASSERT_EQ(gpuemu_memory_upload(context_, memory_[which], values.data(), 24, stream_),
+              GPUEMU_OK);
+    ASSERT_EQ(gpuemu_stream_synchronize(context_, stream_), GPUEMU_OK);
+  }
+  float result() {
+    std::array<float, 6> values{};
+    EXPECT_EQ(gpuemu_memory_download(context_, values.data(), memory_[2], 24, stream_), GPUEMU_OK);
+    EXPECT_EQ(gpuemu_stream_synchronize(context_, stream_), GPUEMU_OK) << gpuemu_last_error();
+    return values[5];
+  }
+  std::string problem(gpuemu_code expected = GPUEMU_INVALID_ARGUMENT) {
+    const gpuemu_code code = gpuemu_op_call(context_, &call_);
+    EXPECT_EQ(code, expected) << gpuemu_code_name(code);
+    return code == GPUEMU_OK ? "" : gpuemu_last_error();
+  }
+
+  const std::array<int64_t, 2> shape_ = {2, 3};
+  gpuemu_context* context_ = nullptr;
+  gpuemu_stream stream_ = 0;
+  std::array<void*, 3> memory_{};
+  std::array<gpuemu_tensor, 2> inputs_{};
+  gpuemu_tensor output_{};
+  gpuemu_call call_{};
+};
+
+TEST_F(OpCall, ComputesAndTellsALogWhatItChose) {
+  Log log;
+  ASSERT_EQ(gpuemu_context_set_log(context_, Log::add, &log), GPUEMU_OK);
+  upload(0, {1, 1, 1, 1, 1, 1});
+  upload(1, {2, 2, 2, 2, 2, 5});
+  EXPECT_EQ(problem(GPUEMU_OK), "");
+  EXPECT_EQ(result(), 6.0F);
+  ASSERT_EQ(log.lines.size(), 1U);
+  EXPECT_EQ(log.lines[0].find("vector_add: "), 0U) << log.lines[0];
+  EXPECT_NE(log.lines[0].find("a [2, 3], b [2, 3], y [2, 3]; T = float32; "), std::string::npos);
+  ASSERT_EQ(gpuemu_context_set_log(context_, nullptr, nullptr), GPUEMU_OK);
+  EXPECT_EQ(problem(GPUEMU_OK), "");
+  EXPECT_EQ(log.lines.size(), 1U);
+}
+
+TEST_F(OpCall, RefusesWhatIsNull) {
+  call_.inputs = nullptr;
+  EXPECT_EQ(problem(), "inputs is NULL and its count is 2");
+  call_.inputs = inputs_.data();
+  inputs_[1].shape = nullptr;
+  EXPECT_EQ(problem(), "inputs[1]: shape is NULL");
+  inputs_[1] = tensor(nullptr);
+  EXPECT_EQ(problem(), "vector_add: b has a null address and 6 elements");
+  inputs_[1] = tensor(memory_[1]);
+  call_.attribute_bytes = 4;
+  EXPECT_EQ(problem(), "attributes is NULL and attribute_bytes is 4");
+  EXPECT_EQ(gpuemu_op_call(context_, nullptr), GPUEMU_INVALID_ARGUMENT);
+  EXPECT_EQ(gpuemu_op_call(nullptr, &call_), GPUEMU_INVALID_ARGUMENT);
+  EXPECT_STREQ(gpuemu_last_error(), "context is NULL");
+}
+
+TEST_F(OpCall, RefusesTensorsThatLeaveTheirMemory) {
+  inputs_[0].data = static_cast<char*>(memory_[0]) + 4;
+  EXPECT_NE(problem().find("vector_add: a needs 24 bytes at"), std::string::npos);
+  EXPECT_NE(std::string(gpuemu_last_error()).find("its allocation has 20 left"), std::string::npos);
+  inputs_[0].data = &inputs_;
+  EXPECT_NE(problem().find("which is no memory of this device"), std::string::npos);
+  inputs_[0] = tensor(memory_[0]);
+  const std::array<int64_t, 2> strides = {4, 1};
+  inputs_[0].strides = strides.data();
+  EXPECT_NE(problem().find("a needs 28 bytes"), std::string::npos);
+}
+
+TEST_F(OpCall, RefusesNumbersThatAreNone) {
+  const uint32_t op = call_.op;
+  for (const uint32_t wrong : {0U, 100000U}) {
+    call_.op = wrong;
+    EXPECT_NE(problem(GPUEMU_NOT_FOUND).find("gpuemu_op_find"), std::string::npos);
+  }
+  call_.op = op;
+  inputs_[0].rank = -1;
+  EXPECT_EQ(problem(), "inputs[0]: rank -1, expected 0 to 16");
+  inputs_[0].rank = 17;
+  EXPECT_EQ(problem(), "inputs[0]: rank 17, expected 0 to 16");
+  inputs_[0] = tensor(memory_[0]);
+  inputs_[0].dtype = -1;
+  EXPECT_EQ(problem(), "inputs[0]: dtype -1, expected 0 to 12");
+  inputs_[0] = tensor(memory_[0]);
+  call_.input_count = 1000;
+  EXPECT_EQ(problem(), "1000 inputs, expected at most 16");
+  call_.input_count = 2;
+  call_.struct_bytes = 8;
+  EXPECT_NE(problem().find("call.struct_bytes is 8"), std::string::npos);
+  call_.struct_bytes = sizeof(call_);
+  call_.stream = 12345;
+  EXPECT_NE(problem(), "");
+}
+
+TEST_F(OpCall, NamesTheOpsThatThereAre) {
+  const uint32_t count = gpuemu_op_count(context_);
+  ASSERT_GT(count, 7U);
+  for (uint32_t op = 1; op <= count; ++op) {
+    uint32_t found = 0;
+    ASSERT_EQ(gpuemu_op_find(context_, gpuemu_op_name(context_, op), &found), GPUEMU_OK);
+    EXPECT_EQ(found, op);
+  }
+  EXPECT_EQ(gpuemu_op_name(context_, 0), nullptr);
+  EXPECT_EQ(gpuemu_op_name(context_, count + 1), nullptr);
+}
+
+TEST_F(OpCall, UsesTheCurrentStreamWhereNoneIsNamed) {
+  call_.stream = 0;
+  ASSERT_EQ(gpuemu_stream_set_current(context_, stream_), GPUEMU_OK);
+  ASSERT_EQ(gpuemu_capture_begin(context_, stream_), GPUEMU_OK);
+  EXPECT_EQ(problem(GPUEMU_OK), "");
+  gpuemu_graph graph = 0;
+  ASSERT_EQ(gpuemu_capture_end(context_, 0, &graph), GPUEMU_OK) << gpuemu_last_error();
+  ASSERT_EQ(gpuemu_stream_set_current(context_, 0), GPUEMU_OK);
+  EXPECT_NE(gpuemu_stream_set_current(context_, 999), GPUEMU_OK);
+  upload(0, {0, 0, 0, 0, 0, 1});
+  for (const float b : {10.0F, 20.0F}) {
+    upload(1, {0, 0, 0, 0, 0, b});
+    ASSERT_EQ(gpuemu_graph_launch(context_, graph, stream_), GPUEMU_OK) << gpuemu_last_error();
+    EXPECT_EQ(result(), b + 1);
+  }
+  EXPECT_EQ(gpuemu_graph_destroy(context_, graph), GPUEMU_OK);
+}
+
+TEST_F(OpCall, MeasuresWithEvents) {
+  upload(0, {1, 1, 1, 1, 1, 1});
+  upload(1, {1, 1, 1, 1, 1, 1});
+  gpuemu_event from = 0, to = 0;
+  float ms = -1;
+  ASSERT_EQ(gpuemu_event_create(context_, &from), GPUEMU_OK);
+  ASSERT_EQ(gpuemu_event_create(context_, &to), GPUEMU_OK);
+  EXPECT_EQ(gpuemu_event_elapsed_ms(context_, from, to, &ms), GPUEMU_INVALID_ARGUMENT);
+  ASSERT_EQ(gpuemu_event_record(context_, from, stream_), GPUEMU_OK);
+  EXPECT_EQ(problem(GPUEMU_OK), "");
+  ASSERT_EQ(gpuemu_event_record(context_, to, stream_), GPUEMU_OK);
+  ASSERT_EQ(gpuemu_event_synchronize(context_, to), GPUEMU_OK);
+  ASSERT_EQ(gpuemu_event_elapsed_ms(context_, from, to, &ms), GPUEMU_OK);
+  EXPECT_GT(ms, 0);
+  EXPECT_EQ(gpuemu_event_destroy(context_, from), GPUEMU_OK);
+}
+
+TEST(OpCallContext, SaysWhyThereIsNone) {
+  gpuemu_context* context = nullptr;
+  gpuemu_options options{};
+  EXPECT_EQ(gpuemu_context_create(&options, &context), GPUEMU_INVALID_ARGUMENT);
+  options.struct_bytes = sizeof(options);
+  options.backend = "abacus";
+  EXPECT_EQ(gpuemu_context_create(&options, &context), GPUEMU_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(gpuemu_last_error()).find("abacus"), std::string::npos);
+  options.backend = "emulator";
+  options.policy = "/nowhere/policy.toml";
+  EXPECT_EQ(gpuemu_context_create(&options, &context), GPUEMU_NOT_FOUND);
+  EXPECT_EQ(context, nullptr);
+  gpuemu_context_destroy(nullptr);
+}
+
+}  // namespace
