@@ -16,8 +16,9 @@ Error wrong(const OpKind& op, const std::string& what) {
 Status check_operands(const OpKind& op) {
   if (op.outputs.empty()) return wrong(op, "it has no output");
   if (op.inputs.size() + op.outputs.size() > kTensorsMax) return wrong(op, "too many operands");
-  std::set<std::string> names;
   for (const auto* list : {&op.inputs, &op.outputs}) {
+    // An input that is changed in place is an output of the same name.
+    std::set<std::string> names;
     for (const OperandSpec& operand : *list) {
       if (!names.insert(operand.name).second) {
         return wrong(op, fmt::format("two operands are called '{}'", operand.name));
