@@ -232,11 +232,12 @@ Status Dispatcher::launch(const OpCase& c, const KernelVariant& variant, const T
       const std::span<const std::byte> bytes_of_arg = step.argument(i);
       args[i] = {bytes_of_arg.data(), bytes_of_arg.size()};
     }
-    const StreamLaunch launch{.function = entry->function,
-                              .grid = step.grid,
-                              .block = step.block,
-                              .dynamic_shared_bytes = step.shared_bytes,
-                              .args = std::span(args).first(step.arg_count())};
+    StreamLaunch launch;
+    launch.function = entry->function;
+    launch.grid = step.grid;
+    launch.block = step.block;
+    launch.dynamic_shared_bytes = step.shared_bytes;
+    launch.args = std::span(args).first(step.arg_count());
     const Status started = streams_.launch(stream, launch);
     if (!started) return started.error().with_context(c.op.name + ", " + variant.name);
   }
