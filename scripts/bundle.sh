@@ -37,7 +37,7 @@ fi
 say "building (release, ccache)"
 # A build folder that has tests keeps them: only what is installed is built here.
 cmake --preset release "${options[@]}" >/dev/null
-ninja -C build/release gpuemu gpuemu-daemon gpuemu-device gpuemu-worker gpuemu-fidelity | tail -n 1
+ninja -C build/release gpuemu gpuemu-daemon gpuemu-device gpuemu-worker gpuemu-fidelity gpuemu-ptx-census | tail -n 1
 rm -rf "$out"
 cmake --install build/release --strip --prefix "$out" >/dev/null
 

@@ -69,6 +69,7 @@ fi
 step "slow end-to-end tests" env PYTHONPATH="$root/python" "$python" -m pytest -q -p no:cacheprovider \
   --slow -m slow tests/e2e
 step "PTX of CUB, cooperative groups, Triton and Numba" "$python" -m pytest -q -p no:cacheprovider --slow -m slow tests/ptx
+step "PyTorch, JAX and TensorFlow" scripts/frameworks.sh
 step "kill soak" python3 tests/soak/kill_soak.py ${soak[@]+"${soak[@]}"}
 for extra in tests/soak/*; do
   case $extra in

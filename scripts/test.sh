@@ -59,7 +59,7 @@ count_junit build/ctest.xml "C++"
 say "Python tests"
 python=/usr/bin/python3
 build/venv/bin/python -c 'import numpy, pytest' 2>/dev/null && python=build/venv/bin/python
-PYTHONPATH=$root/python $python -m pytest -q -p no:cacheprovider python/tests tests/e2e tests/faults tests/ptx \
+PYTHONPATH=$root/python $python -m pytest -q -p no:cacheprovider python/tests tests/e2e tests/frameworks tests/faults tests/ptx \
   --junitxml build/pytest.xml 2>&1 | tail -n 40
 count_junit build/pytest.xml "Python and end to end"
 

@@ -149,6 +149,10 @@ class Client:
         with contextlib.suppress(ClientError):  # It has ended, or the daemon is gone.
             self._ask(calls.job_cancel(job))
 
+    def cancel_job(self, job_id: int) -> None:
+        """Ends a job, from a progress callback or another thread; it answers with what it found until then."""
+        self._ask(calls.job_cancel(job_id))
+
     # --- the daemon
 
     def ping(self) -> Json:

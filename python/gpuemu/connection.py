@@ -10,6 +10,7 @@ import subprocess
 import threading
 from typing import Any
 
+from gpuemu import installed
 from gpuemu.errors import ClientError, ConnectionError, ProtocolError, TimeoutError
 
 PROTOCOL_VERSION = 1
@@ -21,8 +22,8 @@ def default_socket() -> str:
 
 
 def find_program() -> str | None:
-    """The gpuemu command: $GPUEMU_CLI, else the one in PATH."""
-    return os.environ.get("GPUEMU_CLI") or shutil.which("gpuemu")
+    """The gpuemu command: $GPUEMU_CLI, else that of this installation, else the one in PATH."""
+    return os.environ.get("GPUEMU_CLI") or installed.program("gpuemu") or shutil.which("gpuemu")
 
 
 def program() -> str:
@@ -46,7 +47,7 @@ def start_daemon(socket_path: str, timeout: float = 30.0) -> None:
     already is left alone, or restarted when it is idle and serves another project."""
     try:
         done = subprocess.run(
-            [program(), "daemon", "start", "--background"], env={**os.environ, "GPUEMU_SOCKET": socket_path},
+            [program(), "daemon", "start", "--background"], env={**installed.environment(), "GPUEMU_SOCKET": socket_path},
             stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=timeout,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as problem:

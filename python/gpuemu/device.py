@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpuemu import installed
 from gpuemu.connection import find_program
 from gpuemu.errors import DeviceError, DeviceLostError
 
@@ -148,7 +149,7 @@ class Device:
     def _start(self) -> None:
         if self._process is not None and self._owner == os.getpid():
             return
-        self._process = subprocess.Popen([program()], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._process = subprocess.Popen([program()], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=installed.environment())
         self._owner = os.getpid()
         self.generation += 1
         try:

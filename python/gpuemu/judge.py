@@ -116,6 +116,7 @@ def compare(actual: Any, expected: Any, tolerance: ToleranceConfig | None = None
             result.error_stats = error_stats(a, e, wrong, name)
             result.max_diff, result.max_rel_diff = result.error_stats["max_abs"], result.error_stats["max_rel"]
     result.passed = not result.failures
+    result.compared = None if result.passed else (got, want)
     return result
 
 

@@ -81,6 +81,19 @@ class ValidationResult:
     duration_ms: int = 0
     repro_info: ReproductionInfo | None = None
     error_stats: dict[str, Any] | None = None
+    # (output, reference) of a comparison in this process that failed.
+    compared: tuple[Array, Array] | None = field(default=None, repr=False, compare=False)
+
+    def _repr_html_(self) -> str:
+        from gpuemu.display import validation_html
+
+        return validation_html(self)
+
+    def plot(self, actual: Any = None, expected: Any = None) -> Any:
+        """The error of every element and its histogram as a figure; see gpuemu.display.plot."""
+        from gpuemu.display import plot
+
+        return plot(self, actual, expected)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> ValidationResult:
@@ -106,6 +119,11 @@ class FuzzResults:
     passed: int = 0
     failed: int = 0
     failures: list[ValidationResult] = field(default_factory=list)
+
+    def _repr_html_(self) -> str:
+        from gpuemu.display import fuzz_html
+
+        return fuzz_html(self)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> FuzzResults:
@@ -176,6 +194,11 @@ class TestReport:
     skipped: int = 0
     duration_ms: int = 0
     ops: list[OpReport] = field(default_factory=list)
+
+    def _repr_html_(self) -> str:
+        from gpuemu.display import report_html
+
+        return report_html(self)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TestReport:

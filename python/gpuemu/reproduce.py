@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuemu import values
+from gpuemu import installed, values
 from gpuemu.connection import find_program
 from gpuemu.tensors import Array
 
@@ -44,7 +44,7 @@ def program() -> str:
 
 
 def _ask(arguments: list[str], config: str | None) -> str:
-    env = {**os.environ, **({"GPUEMU_CONFIG": os.path.abspath(config)} if config else {})}
+    env = {**installed.environment(), **({"GPUEMU_CONFIG": os.path.abspath(config)} if config else {})}
     done = subprocess.run([program(), *arguments], env=env, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise ReproduceError((done.stderr or done.stdout).strip())

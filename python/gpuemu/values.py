@@ -19,6 +19,13 @@ FLOATS = {  # max, smallest normal, smallest subnormal, ulp of one
 }
 
 
+STRATEGIES = (
+    "bits_uniform", "normal", "uniform10", "small_int", "offset", "tiny", "subnormal", "all_neg", "all_pos", "impulse", "ascend",
+    "descend", "constant", "zeros", "large", "duplicates", "signed_zero", "sorted_ties", "int_extremes", "one_nan", "one_inf",
+    "one_ninf", "special", "near_max", "mixed_adversarial",
+)  # fmt: skip
+
+
 class Domain(NamedTuple):
     lo: float
     hi: float

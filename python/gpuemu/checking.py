@@ -1,0 +1,277 @@
+"""Property tests of Python functions in three lines: any op, kernel launcher or layer against a reference, in this process.
+
+    def softmax(x: gpuemu.Tensor["rows", "cols"]): ...
+    gpuemu.check(softmax, lambda x: np.exp(x) / np.exp(x).sum(-1, keepdims=True))
+
+Inputs are those of gpuemu's strategies; the reference gets them as float64. What fails is made smaller and told with the
+numbers that bring it back.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gpuemu import judge, rng, tensors, values
+from gpuemu.errors import ValidationError
+from gpuemu.linear import MASK
+from gpuemu.records import Finding, ReproductionInfo, ValidationResult
+from gpuemu.schema import Scalar, Schema, Tensor, infer
+from gpuemu.tensors import Array
+from gpuemu.tolerances import ToleranceConfig
+
+FLOATING = ("normal", "uniform10", "bits_uniform", "small_int", "zeros", "impulse", "constant", "all_neg", "all_pos", "offset",
+            "duplicates", "signed_zero", "ascend", "descend", "sorted_ties", "tiny", "subnormal")  # fmt: skip
+WHOLE = ("uniform10", "small_int", "zeros", "duplicates", "ascend", "impulse", "constant")
+SIMPLER = ("zeros", "small_int", "constant", "uniform10")  # What a failing case is tried with, the simplest first.
+ELEMENTS_MAX = 1 << 24
+SHRINKS_MAX = 300
+
+
+@dataclass
+class Case:
+    """One drawn case. inputs: of NumPy, by argument; scalars beside them."""
+
+    number: int
+    dtype: str
+    strategy: str
+    dims: dict[str, int]
+    inputs: dict[str, Array]
+    scalars: dict[str, float]
+
+    def describe(self) -> str:
+        said = [f"{name}={size}" for name, size in {**self.dims, **self.scalars}.items()]
+        return ", ".join([*said, f"dtype={self.dtype}", f"values={self.strategy}"])
+
+
+@dataclass
+class CheckResult:
+    """What a check found: `failures` with the smallest case of the first in `smallest`."""
+
+    op_name: str
+    seed: int
+    cases: int = 0
+    passed: int = 0
+    seconds: float = 0.0
+    failures: list[ValidationResult] = field(default_factory=list)
+    smallest: Case | None = None
+
+    @property
+    def failed(self) -> int:
+        return len(self.failures)
+
+    @property
+    def replay(self) -> str:
+        """What brings the first failure back."""
+        number = self.failures[0].repro_info.iteration if self.failures and self.failures[0].repro_info else 0
+        return f"gpuemu.check(..., seed={self.seed}, only={number})"
+
+    def _repr_html_(self) -> str:
+        from gpuemu.display import check_html
+
+        return check_html(self)
+
+    def plot(self) -> Any:
+        """The errors of the first failure as a figure."""
+        if not self.failures:
+            raise ValueError(f"every case of '{self.op_name}' passed: there is no error to plot")
+        return self.failures[0].plot()
+
+
+class CheckError(ValidationError):
+    """A checked function is wrong. `check` has all that was found, `result` the first verdict."""
+
+    def __init__(self, check: CheckResult) -> None:
+        super().__init__(check.failures[0])
+        small = f"\n  smallest case: {check.smallest.describe()}" if check.smallest else ""
+        self.check = check
+        self.args = (f"{self.args[0]}\n  {check.failed} of {check.cases} cases fail{small}\n  replay: {check.replay}",)
+
+
+class Checker:
+    """Draws, runs and judges cases of one function."""
+
+    def __init__(self, fn: Callable[..., Any], reference: Callable[..., Any], schema: Schema, seed: int, dtypes: Sequence[str],
+                 strategies: Sequence[str], tolerance: ToleranceConfig | None) -> None:  # fmt: skip
+        self.fn, self.reference, self.schema, self.seed = fn, reference, schema, seed
+        self.dtypes, self.strategies, self.tolerance = dtypes, strategies, tolerance
+        self.convert = _converter(schema.framework)
+
+    def _size(self, number: int, name: str) -> int:
+        choices, stream = self.schema.dims[name], rng.Stream(self.seed, number, "dim/" + name)
+        if len(choices) != 2 or choices[0] > choices[1]:
+            return int(choices[stream.below(len(choices))])
+        low, high = choices
+        if stream.below(4) == 0:  # Every fourth size is an end or next to a power of two.
+            edges = sorted({low, high, *(one for k in range(12) for one in ((1 << k) - 1, 1 << k, (1 << k) + 1) if low <= one <= high)})
+            return edges[stream.below(len(edges))]
+        return stream.integer(low, high)
+
+    def draw(self, number: int) -> Case:
+        """Case `number`; it follows from the seed alone."""
+        stream = rng.Stream(self.seed, number, "strategy")
+        dtype = self.dtypes[stream.below(len(self.dtypes))]
+        strategy = self.strategies[stream.below(len(self.strategies))]
+        dims = {name: self._size(number, name) for name in self.schema.dims}
+        return self.make(number, dtype, strategy, dims)
+
+    def make(self, number: int, dtype: str, strategy: str, dims: dict[str, int]) -> Case:
+        made = {}
+        for name, spec in self.schema.tensors.items():
+            shape = [dims[one] if isinstance(one, str) else one for one in spec.dims]
+            if np.prod(shape, dtype=object) > ELEMENTS_MAX:
+                raise ValueError(f"'{name}' would be {shape}: a checked tensor has at most {ELEMENTS_MAX} elements, give smaller dims=")
+            kind = spec.dtype or dtype
+            fitting = strategy if kind in values.FLOATS or strategy in WHOLE else "uniform10"
+            entry = {"name": name, "dtype": kind, "shape": shape, "range": spec.range}
+            case = {"base_seed": self.seed & MASK, "iteration": number, "value_strategy": fitting, "inputs": [entry]}
+            array = values.fill_input(case, name)
+            made[name] = array.view(tensors.numpy_dtype("bfloat16")) if kind == "bfloat16" else array
+        scalars = {name: self._scalar(number, name, spec) for name, spec in self.schema.scalars.items()}
+        return Case(number, dtype, strategy, dims, made, scalars)
+
+    def _scalar(self, number: int, name: str, spec: Scalar) -> float:
+        stream = rng.Stream(self.seed, number, "attr/" + name)
+        if isinstance(spec.low, int) and isinstance(spec.high, int):
+            return stream.integer(spec.low, spec.high)
+        return spec.low + stream.unit64() * (spec.high - spec.low)
+
+    def judge(self, case: Case, stats: bool = False) -> ValidationResult:
+        expected = judge.float64_inputs(functools.partial(self.reference, **case.scalars), case.inputs)
+        seed = rng.case_seed(self.seed & MASK, case.number, self.schema.name)
+        try:
+            output = self.fn(**{name: self.convert(one) for name, one in case.inputs.items()}, **case.scalars)
+            result = judge.compare(output, expected, self.tolerance, op_name=self.schema.name, seed=seed, stats=stats)
+        except Exception as problem:  # Whatever the function raises is what is wrong with it.
+            said = Finding("ExecutionError", f"{type(problem).__name__}: {problem}")
+            result = ValidationResult(False, seed, self.schema.name, float("inf"), float("inf"), [said], int(time.time()))
+        if not result.passed:
+            shape = list(next(iter(case.inputs.values())).shape)
+            result.repro_info = ReproductionInfo(seed=seed, shape=shape, dtype=case.dtype, base_seed=self.seed, iteration=case.number,
+                                                 dims=dict(case.dims), value_strategy=case.strategy)  # fmt: skip
+        return result
+
+    def shrink(self, case: Case, kind: str) -> Case:
+        """A smaller case with a failure of the same kind: fewer elements first, then simpler values, then zeros."""
+        budget = SHRINKS_MAX
+
+        def fails(candidate: Case) -> bool:
+            nonlocal budget
+            budget -= 1
+            result = self.judge(candidate)
+            return any(one.kind == kind for one in result.failures)
+
+        progress = True
+        while progress and budget > 0:
+            progress = False
+            for candidate in self._smaller(case):
+                if budget <= 0:
+                    break
+                if fails(candidate):
+                    case, progress = candidate, True
+                    break
+        return self._sparser(case, fails)
+
+    def _smaller(self, case: Case) -> list[Case]:
+        found = []
+        for name, size in case.dims.items():
+            choices = self.schema.dims[name]
+            ranged = len(choices) == 2 and choices[0] <= choices[1]
+            sizes = sorted({choices[0], size // 2, size - 1} if ranged else set(choices))
+            for smaller in (one for one in sizes if choices[0] <= one < size or (not ranged and one < size)):
+                found.append(self.make(case.number, case.dtype, case.strategy, {**case.dims, name: smaller}))
+        rank = SIMPLER.index(case.strategy) if case.strategy in SIMPLER else len(SIMPLER)
+        found += [self.make(case.number, case.dtype, one, case.dims) for one in SIMPLER[:rank]]
+        return found
+
+    def _sparser(self, case: Case, fails: Callable[[Case], bool]) -> Case:
+        """Zeros where they still fail: whole tensors, halves, quarters, eighths, of small ones single elements."""
+        for name, whole in case.inputs.items():
+            for parts in (1, 2, 4, 8, *([whole.size] if 8 < whole.size <= 64 else [])):
+                edges = np.linspace(0, case.inputs[name].size, parts + 1).astype(int)
+                for start, end in zip(edges, edges[1:]):
+                    array = case.inputs[name].copy()
+                    flat = array.reshape(-1)
+                    if end <= start or not np.any(flat[start:end] != 0):
+                        continue
+                    flat[start:end] = 0
+                    candidate = Case(case.number, case.dtype, case.strategy, case.dims, {**case.inputs, name: array}, case.scalars)
+                    if fails(candidate):
+                        case = candidate
+        return case
+
+
+def _converter(framework: str) -> Callable[[Array], Any]:
+    if framework == "numpy":
+        return lambda array: array
+    from gpuemu.frameworks import adapter
+
+    return adapter(framework).from_numpy
+
+
+def check(fn: Callable[..., Any], reference: Callable[..., Any], *, cases: int = 100, seed: int | None = None, only: int | None = None,
+          dtypes: Sequence[str] = ("float32",), dims: Mapping[str, Any] | None = None, strategies: Sequence[str] | None = None,
+          inputs: Mapping[str, Tensor | Scalar] | None = None, tolerance: ToleranceConfig | None = None, framework: str | None = None,
+          fail_fast: bool = True, raise_on_failure: bool = True, name: str | None = None) -> CheckResult:  # fmt: skip
+    """Runs `fn` on drawn inputs and compares with `reference`, which gets the same arguments in float64.
+
+    dims: {"rows": (1, 64)} or {"rows": [1, 7, 64]}; strategies: of docs/validation.md; only: one case by its number.
+    framework: what `fn` takes ("torch", "jax", "tensorflow", "numpy"); by default that of its annotations.
+    Raises CheckError at the first failure, made smaller, unless raise_on_failure is False.
+    """
+    schema = infer(fn, name=name, dims=dims, inputs=inputs, framework=framework)
+    for dtype in dtypes:
+        tensors.numpy_dtype(dtype)
+    chosen = list(strategies or (FLOATING if any(one in values.FLOATS for one in dtypes) else WHOLE))
+    unknown = [one for one in chosen if one not in values.STRATEGIES]
+    if unknown or not dtypes:
+        raise ValueError(f"unknown strategies {', '.join(unknown)}; there are {', '.join(values.STRATEGIES)}" if unknown else "dtypes is empty")
+    checker = Checker(fn, reference, schema, rng.generate_seed() if seed is None else seed, list(dtypes), chosen, tolerance)
+    found = CheckResult(schema.name, checker.seed)
+    start = time.perf_counter()
+    for number in range(cases) if only is None else (only,):
+        case = checker.draw(number)
+        result = checker.judge(case)
+        found.cases += 1
+        found.passed += result.passed
+        if result.passed:
+            continue
+        found.failures.append(checker.judge(case, stats=True))
+        if found.smallest is None:
+            found.smallest = checker.shrink(case, result.failures[0].kind)
+        if fail_fast:
+            break
+    found.seconds = time.perf_counter() - start
+    if found.failures and raise_on_failure:
+        raise CheckError(found)
+    return found
+
+
+class Op:
+    """A function with its reference; calls like the function."""
+
+    def __init__(self, fn: Callable[..., Any], reference: Callable[..., Any], options: dict[str, Any]) -> None:
+        functools.update_wrapper(self, fn)
+        self.fn, self.reference, self.options = fn, reference, options
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.fn(*args, **kwargs)
+
+    def check(self, **options: Any) -> CheckResult:
+        """gpuemu.check with the options of the decorator, these before them."""
+        return check(self.fn, self.reference, **{**self.options, **options})
+
+
+def op(reference: Callable[..., Any], **options: Any) -> Callable[[Callable[..., Any]], Op]:
+    """Declares a function as an op with its reference; options are those of gpuemu.check.
+
+        @gpuemu.op(np_softmax, dims={"cols": (1, 100)})
+        def softmax(x: gpuemu.Tensor["rows", "cols"]): ...
+        softmax.check(cases=500)
+    """
+    return lambda fn: Op(fn, reference, options)

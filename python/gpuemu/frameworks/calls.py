@@ -1,0 +1,98 @@
+"""What the validate_* context managers share: seeing every call of an op, and judging it by the daemon."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import inspect
+from collections.abc import Callable, Generator, Mapping
+from typing import Any
+
+from gpuemu.client import Client
+from gpuemu.errors import ValidationError
+from gpuemu.judge import compare
+from gpuemu.records import FuzzResults, ValidationResult
+from gpuemu.tolerances import ToleranceConfig
+
+
+class Context(dict[str, Any]):
+    """What such a block gives: set ["output"], or let calls be seen. ["results"]: the verdicts so far."""
+
+    def __init__(self, client: Client, op_name: str, kwargs: Mapping[str, Any]) -> None:
+        super().__init__(output=None, results=[], grad_inputs=None)
+        self.client, self.op_name, self.kwargs = client, op_name, dict(kwargs)
+
+    def judge(self, inputs: Mapping[str, Any], output: Any, **kwargs: Any) -> ValidationResult:
+        verdict = self.client.validate_op(self.op_name, inputs, output, **{**self.kwargs, **kwargs})
+        self["results"].append(verdict)
+        return verdict
+
+    def judge_call(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], output: Any) -> None:
+        """Arrays are inputs under their parameters' names, everything else goes to the reference as it is."""
+        arrays, rest = named_arguments(fn, args, kwargs)
+        self.judge(arrays, output, **rest)
+
+    def finish(self, inputs: Mapping[str, Any] | None) -> None:
+        if self["output"] is not None:
+            self.judge(inputs or {}, self["output"])
+        elif not self["results"]:
+            raise ValueError(f"Output not set in context and no call of '{self.op_name}' seen: set [\"output\"] inside the with block, or name "
+                             "the function with op=")  # fmt: skip
+        for verdict in self["results"]:
+            if not verdict.passed:
+                raise ValidationError(verdict)
+
+
+def named_arguments(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    bound = inspect.signature(fn).bind(*args, **kwargs)
+    arrays = {key: one for key, one in bound.arguments.items() if hasattr(one, "shape") and hasattr(one, "dtype")}
+    return arrays, {key: one for key, one in bound.arguments.items() if key not in arrays}
+
+
+@contextlib.contextmanager
+def replaced(path: str, around: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Generator[None, None, None]:
+    """The function at "package.module.name" wrapped, as long as the block lasts."""
+    module, _, name = path.rpartition(".")
+    if not module:
+        raise ValueError(f"'{path}' is no path of a function; expected package.module.name")
+    holder: Any
+    try:
+        holder = importlib.import_module(module)
+    except ImportError:
+        outer, _, inner = module.rpartition(".")
+        holder = getattr(importlib.import_module(outer), inner)
+    original = getattr(holder, name)
+    setattr(holder, name, around(original))
+    try:
+        yield
+    finally:
+        setattr(holder, name, original)
+
+
+def fuzz(client: Client, op_name: str, run: Callable[[dict[str, Any]], Any], extra: Callable[[dict[str, Any]], list[str]],
+         options: Mapping[str, Any]) -> dict[str, Any]:  # fmt: skip
+    """fuzz_op_client_side with further checks of each case; `extra` says what is wrong with one."""
+    said: list[dict[str, Any]] = []
+    tolerance = options.get("tolerance")
+
+    def run_and_check(inputs: dict[str, Any]) -> Any:
+        output = run(inputs)
+        said.extend({"case": len(said), "message": one} for one in extra(inputs))
+        return output
+
+    found: FuzzResults = client.fuzz_op_client_side(op_name, run_and_check, options["iterations"], options["seed"], options["fail_fast"])
+    failures: list[Any] = list(found.failures)
+    if isinstance(tolerance, ToleranceConfig):
+        failures = [one for one in failures if not _within(one, tolerance)]
+    return {"total": found.total, "passed": found.total - len(failures), "failed": len(failures), "forward_failures": failures,
+            "backward_failures": said}  # fmt: skip
+
+
+def _within(result: ValidationResult, tolerance: ToleranceConfig) -> bool:
+    """Whether a wider tolerance of the caller forgives it: only distances can be forgiven."""
+    if any(one.kind != "ToleranceExceeded" for one in result.failures) or result.max_diff is None:
+        return False
+    return result.max_diff <= tolerance.atol or (result.max_rel_diff is not None and result.max_rel_diff <= tolerance.rtol)
+
+
+__all__ = ["Context", "compare", "fuzz", "named_arguments", "replaced"]

@@ -1,0 +1,131 @@
+"""What a Python function takes and gives, read from its annotations.
+
+    def scale(x: gpuemu.Tensor["rows", "cols"], factor: float = 2.0) -> gpuemu.Tensor["rows", "cols"]: ...
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+FRAMEWORKS = {"torch": "torch", "jax": "jax", "jaxlib": "jax", "tensorflow": "tensorflow", "numpy": "numpy"}
+SIZES = (1, 32)  # Of a dim about which nothing is said.
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A tensor argument or result: Tensor["rows", "cols"], Tensor["n", 3], Tensor["n"].of("int32", range=(0, 9)).
+
+    Equal names are equal sizes, numbers are fixed sizes. Also as typing.Annotated[torch.Tensor, gpuemu.Tensor["n"]].
+    """
+
+    dims: tuple[str | int, ...] = ("rows", "cols")
+    dtype: str | None = None
+    range: tuple[float, float] | None = None
+
+    def __class_getitem__(cls, dims: Any) -> Tensor:
+        found = dims if isinstance(dims, tuple) else (dims,)
+        for one in found:
+            if not isinstance(one, (str, int)):
+                raise TypeError(f"{one!r} is no dim of a Tensor; write names and numbers, as in Tensor['rows', 3]")
+        return cls(tuple(found))
+
+    def of(self, dtype: str | None = None, *, range: tuple[float, float] | None = None) -> Tensor:
+        """The same with a dtype of its own, or a range that its values keep to."""
+        return replace(self, dtype=dtype or self.dtype, range=range or self.range)
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """A number argument: drawn between low and high, as an integer where both are integers."""
+
+    low: float
+    high: float
+
+
+@dataclass
+class Schema:
+    """tensors and scalars by argument, in order; dims: (least, largest) or the sizes to choose from, by name."""
+
+    name: str
+    tensors: dict[str, Tensor] = field(default_factory=dict)
+    scalars: dict[str, Scalar] = field(default_factory=dict)
+    dims: dict[str, Sequence[int]] = field(default_factory=dict)
+    framework: str = "numpy"
+
+
+def _annotations(fn: Callable[..., Any]) -> dict[str, Any]:
+    """With names resolved where that can be done; an annotation that cannot be resolved counts as none."""
+    try:
+        return typing.get_type_hints(fn, include_extras=True)
+    except Exception:  # A name that only a type checker can see.
+        return {key: one for key, one in getattr(fn, "__annotations__", {}).items() if not isinstance(one, str)}
+
+
+def _tensor_of(hint: Any) -> Tensor | None:
+    if isinstance(hint, Tensor):
+        return hint
+    if hint is Tensor:
+        return Tensor()
+    if typing.get_origin(hint) is typing.Annotated:
+        base, *extras = typing.get_args(hint)
+        return next((one for one in extras if isinstance(one, Tensor)), None) or _tensor_of(base)
+    return Tensor() if _framework_of(hint) else None
+
+
+def _framework_of(hint: Any) -> str | None:
+    if typing.get_origin(hint) is typing.Annotated:
+        return _framework_of(typing.get_args(hint)[0])
+    origin = typing.get_origin(hint) or hint
+    name, root = getattr(origin, "__name__", ""), str(getattr(origin, "__module__", "")).split(".")[0]
+    return FRAMEWORKS.get(root) if name.lower() in ("tensor", "array", "ndarray", "variable") else None
+
+
+_SCALARS: dict[Any, Scalar] = {float: Scalar(-4.0, 4.0), int: Scalar(0, 4), bool: Scalar(0, 1)}
+
+
+def infer(fn: Callable[..., Any], *, name: str | None = None, dims: Mapping[str, Any] | None = None,
+          inputs: Mapping[str, Tensor | Scalar] | None = None, framework: str | None = None) -> Schema:  # fmt: skip
+    """The schema of a function. Arguments with a default that are no tensors keep it; those without any annotation are
+    tensors [rows, cols]. `inputs` says what annotations do not."""
+    hints, given = _annotations(fn), dict(inputs or {})
+    schema = Schema(str(name or getattr(fn, "__name__", type(fn).__name__)))
+    for key, parameter in _parameters(fn, given).items():
+        hint = hints.get(key)
+        spec: Any = given.get(key) or _tensor_of(hint) or (None if parameter.default is not parameter.empty else _SCALARS.get(hint))
+        if spec is None and parameter.default is parameter.empty:
+            if hint is not None and hint is not Any:
+                raise TypeError(f"argument '{key}' of '{schema.name}' is annotated {hint!r}: annotate it with gpuemu.Tensor[...], "
+                                "float, int or bool, give it a default, or name it in inputs=")  # fmt: skip
+            spec = Tensor()
+        if isinstance(spec, Tensor):
+            schema.tensors[key] = spec
+            schema.framework = _framework_of(hint) or schema.framework
+        elif spec is not None:
+            schema.scalars[key] = spec
+    if not schema.tensors:
+        raise TypeError(f"'{schema.name}' takes no tensor: annotate one argument with gpuemu.Tensor[...]")
+    names = [one for spec in schema.tensors.values() for one in spec.dims if isinstance(one, str)]
+    unknown = sorted(set(dims or {}) - set(names))
+    if unknown:
+        raise ValueError(f"dims has {', '.join(unknown)}, which no tensor of '{schema.name}' has; they have {', '.join(names) or 'none'}")
+    schema.dims = {one: tuple((dims or {}).get(one, SIZES)) for one in names}
+    schema.framework = framework or schema.framework
+    return schema
+
+
+def _parameters(fn: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, inspect.Parameter]:
+    try:
+        found = inspect.signature(fn).parameters
+    except (TypeError, ValueError):
+        if not given:
+            raise TypeError(f"{fn!r} does not say what it takes: name its arguments with inputs=") from None
+        return {key: inspect.Parameter(key, inspect.Parameter.POSITIONAL_OR_KEYWORD) for key in given}
+    kinds = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    named = {key: one for key, one in found.items() if one.kind not in kinds}
+    if len(named) < len(found):
+        named.update({key: inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY) for key in given if key not in named})
+    return named

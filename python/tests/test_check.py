@@ -1,0 +1,112 @@
+"""Property tests of Python functions: what is wrong is found, made small and brought back."""
+
+from typing import Annotated
+
+import numpy as np
+import pytest
+
+import gpuemu
+from gpuemu import schema
+
+
+def double(x: gpuemu.Tensor["rows", "cols"]):
+    return x * x.dtype.type(2)
+
+
+def loses_a_tail(x: gpuemu.Tensor["rows", "cols"]):
+    made = double(x)
+    made[:, 8:] = 0
+    return made
+
+
+def test_a_right_function_passes_every_case_of_every_dtype():
+    found = gpuemu.check(double, lambda x: 2 * x, cases=150, seed=1, dtypes=["float32", "float16", "float64", "int32"])
+    assert (found.cases, found.passed, found.failed) == (150, 150, 0)
+
+
+def test_a_failure_is_made_small_and_comes_back_by_its_number():
+    with pytest.raises(gpuemu.CheckError) as caught:
+        gpuemu.check(loses_a_tail, lambda x: 2 * x, seed=3)
+    found = caught.value.check
+    assert found.smallest.dims == {"rows": 1, "cols": 9}
+    assert np.count_nonzero(found.smallest.inputs["x"]) == 1 and found.smallest.inputs["x"][0, 8] != 0
+    number = found.failures[0].repro_info.iteration
+    assert f"seed=3, only={number}" in str(caught.value) and "cols=9" in str(caught.value)
+    again = gpuemu.check(loses_a_tail, lambda x: 2 * x, seed=3, only=number, raise_on_failure=False)
+    assert again.failures[0].seed == found.failures[0].seed and again.failures[0].max_diff == found.failures[0].max_diff
+
+
+def test_an_exception_is_a_finding():
+    def refuses(x: gpuemu.Tensor["n"]):
+        if x.size > 4:
+            raise RuntimeError("too many")
+        return x
+
+    found = gpuemu.check(refuses, lambda x: x, seed=1, raise_on_failure=False)
+    assert found.failures[0].failures[0].kind == "ExecutionError" and found.smallest.dims == {"n": 5}
+
+
+def test_the_same_seed_draws_the_same_cases_and_another_one_others():
+    def seen(seed):
+        drawn = []
+        gpuemu.check(lambda x: drawn.append(x.copy()) or x, lambda x: x, cases=5, seed=seed)
+        return [one.tobytes() for one in drawn]
+
+    assert seen(9) == seen(9) != seen(10)
+
+
+def test_annotations_say_shapes_dtypes_ranges_and_numbers():
+    shapes = set()
+
+    def gather(table: gpuemu.Tensor["rows", 4], index: gpuemu.Tensor["n"].of("int64", range=(0, 0)), gain: float,
+               bias: int, mode: str = "fast"):
+        shapes.add((table.shape[1], index.dtype.name, mode, isinstance(bias, int), -4 <= gain <= 4))
+        return table[index] * gain + bias
+
+    found = gpuemu.check(gather, lambda table, index, gain, bias: table[index] * gain + bias, cases=40, dtypes=["float64"], seed=2)
+    assert found.passed == 40 and shapes == {(4, "int64", "fast", True, True)}
+
+
+def test_equal_names_are_equal_sizes_and_choices_are_kept():
+    def product(a: Annotated[np.ndarray, gpuemu.Tensor["m", "k"]], b: Annotated[np.ndarray, gpuemu.Tensor["k", "n"]]):
+        assert a.shape[1] == b.shape[0] and b.shape[1] in (3, 5)
+        return a @ b
+
+    found = gpuemu.check(product, lambda a, b: a @ b, cases=30, seed=4, dims={"n": [5, 3, 5], "m": (1, 8)}, dtypes=["float64"],
+                         strategies=["normal", "small_int"])
+    assert found.passed == 30
+
+
+def test_what_cannot_be_inferred_is_said():
+    def takes(x: gpuemu.Tensor["n"], how: dict):
+        return x
+
+    with pytest.raises(TypeError, match="'how'"):
+        gpuemu.check(takes, lambda x: x)
+    with pytest.raises(ValueError, match="dims has m"):
+        gpuemu.check(double, lambda x: x, dims={"m": (1, 2)})
+    with pytest.raises(ValueError, match="unknown strategies no_such"):
+        gpuemu.check(double, lambda x: x, strategies=["no_such"])
+    assert schema.infer(lambda x: x).tensors == {"x": gpuemu.Tensor()}
+
+
+def test_an_op_is_called_like_its_function_and_checks_itself():
+    @gpuemu.op(lambda x: np.maximum(x, 0), dims={"cols": (1, 5)}, cases=20)
+    def relu(x: gpuemu.Tensor["rows", "cols"]):
+        """Of x."""
+        return np.maximum(x, x.dtype.type(0))
+
+    assert relu(np.float32(-1)) == 0 and relu.__doc__ == "Of x."
+    assert relu.check(seed=1).passed == 20 and relu.check(seed=1, cases=3).passed == 3
+
+
+def test_results_show_themselves_in_a_notebook():
+    found = gpuemu.check(loses_a_tail, lambda x: 2 * x, seed=3, raise_on_failure=False)
+    page = found._repr_html_()
+    assert "FAIL" in page and "ToleranceExceeded" in page and "cols=9" in page and "<table>" in page
+    pytest.importorskip("matplotlib")
+    figure = found.failures[0].plot()
+    assert [axes.get_xlabel() for axes in figure.axes][:2] == ["last axis", "log10 |output - reference|"]
+    with pytest.raises(ValueError, match="without the arrays"):
+        gpuemu.ValidationResult(op_name="x").plot()
+

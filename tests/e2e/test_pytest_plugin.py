@@ -1,0 +1,84 @@
+"""The pytest plugin: drawn inputs for tests, and the ops of gpuemu.toml as tests."""
+import os
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as tree
+
+import pytest
+
+from conftest import ROOT
+
+DRAWN = '''
+import gpuemu, numpy as np, pytest
+
+def clip(x):
+    y = np.maximum(x, 0)
+    return np.where(x > 5, x + 1, y).astype(x.dtype) if WRONG else y
+
+WRONG = False
+
+@pytest.mark.gpuemu(x=gpuemu.Tensor["rows", 3], cases=6, dtypes=["float32", "float16"])
+def test_right(gpuemu_case):
+    assert gpuemu_case.x.shape == (gpuemu_case.dims["rows"], 3)
+    gpuemu_case.check(clip(gpuemu_case.x), np.maximum(gpuemu_case.x, 0))
+
+@pytest.mark.gpuemu(x=gpuemu.Tensor["n"], cases=4, strategies=["all_pos"])
+def test_wrong(gpuemu_case):
+    gpuemu_case.check(gpuemu_case.x + np.float32(1), gpuemu_case.x)
+'''
+
+
+def run(folder, *options, env=None, plugins=()):
+    wanted = [part for name in ("gpuemu.pytest_plugin", *plugins) for part in ("-p", name)]
+    environment = {**os.environ, **(env or {}), "PYTHONPATH": str(ROOT / "python"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    done = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *wanted, "--junitxml", folder / "out.xml", *options],
+                          cwd=folder, capture_output=True, text=True, timeout=300, env=environment)
+    found = {case.get("name"): "fail" if case.find("failure") is not None else "pass" for case in tree.parse(folder / "out.xml").iter("testcase")}
+    return done.stdout, found
+
+
+@pytest.fixture
+def drawn(tmp_path):
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "test_drawn.py").write_text(DRAWN)
+    return tmp_path
+
+
+def test_each_case_is_a_test_that_its_seed_brings_back(drawn):
+    said, found = run(drawn)
+    assert [found[f"test_right[case{i}]"] for i in range(6)] == ["pass"] * 6
+    assert [found[f"test_wrong[case{i}]"] for i in range(4)] == ["fail"] * 4
+    seed = re.search(r"gpuemu: --gpuemu-seed=(\d+)", said)[1]
+    replay = re.search(r"replay: pytest '(test_drawn.py::test_wrong\[case0\])' --gpuemu-seed=(\d+)", said)
+    assert replay[2] == seed and "values=all_pos" in said
+    first = re.search(r"element 0 \[0\]: expected \S+", said)[0]
+    again, found = run(drawn, replay[1], f"--gpuemu-seed={seed}")
+    assert list(found) == ["test_wrong[case0]"] and first in again
+
+
+def test_a_budget_bounds_the_cases_and_a_wrong_one_is_refused(drawn):
+    _, found = run(drawn, "-k", "right", "--gpuemu-budget", "2")
+    assert sorted(found) == ["test_right[case0]", "test_right[case1]"]
+    wrong = subprocess.run([sys.executable, "-m", "pytest", "-p", "gpuemu.pytest_plugin", "--gpuemu-budget", "soon"], cwd=drawn, text=True,
+                           capture_output=True, env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
+    assert wrong.returncode == 4 and "expected cases such as 50 or seconds such as 10s" in wrong.stdout + wrong.stderr
+
+
+def test_workers_of_xdist_draw_from_one_seed(drawn):
+    pytest.importorskip("xdist")
+    alone, _ = run(drawn, "--gpuemu-seed=5", "-k", "wrong")
+    spread, found = run(drawn, "--gpuemu-seed=5", "-k", "wrong", "-n", "2", plugins=["xdist"])
+    expected = [set(re.findall(r"E .*element 0 \[0\]: expected \S+", said)) for said in (alone, spread)]
+    assert expected[0] == expected[1] and len(found) == 4
+
+
+def test_ops_of_the_project_are_tests_by_dtype(gpuemu):
+    (gpuemu.project / "pytest.ini").write_text("[pytest]\n")
+    said, found = run(gpuemu.project, "--gpuemu-budget=4", "--gpuemu-seed=42", "-k", "vector_add or gelu or missing_tail", env=gpuemu.env)
+    assert found["vector_add[float32]"] == "pass" and found["gelu[float16]"] == "pass"
+    assert found["scale_missing_tail_mask[float32]"] == "fail" and "OutOfBounds" in said
+    replay = re.search(r"replay: gpuemu (reproduce \d+ --op scale_missing_tail_mask)", said)[1]
+    assert "OutOfBounds" in gpuemu.run(*replay.split(), "--format", "json").stdout
+    listed, _ = run(gpuemu.project, "--collect-only", "-q", "--gpuemu-no-ops", env=gpuemu.env)
+    assert "gelu" not in listed
