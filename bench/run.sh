@@ -21,6 +21,7 @@ figure "cases per second on the correct examples" \
   "$python" bench/cases_per_second.py --bin "$build/bin" --details
 figure "round trip of a Ping" "$build/bench/gpuemu_bench_ping" "$build/bin"
 figure "filling a tensor" "$build/bench/gpuemu_bench_fill"
+figure "the Python package" "$python" bench/python_bench.py
 figure "comparing two tensors" "$build/bench/gpuemu_bench_validate"
 # numba has the CUDA simulator, triton its interpreter; where PyPI is out of reach these columns are
 # left out, and said so.

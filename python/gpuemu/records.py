@@ -58,6 +58,7 @@ class ReproductionInfo:
     dims: dict[str, int] = field(default_factory=dict)
     attrs: dict[str, float] = field(default_factory=dict)
     value_strategy: str = ""
+    value_scale: float | None = None  # What minimization multiplied the values with.
     kernel: str = ""
 
     @classmethod
@@ -152,6 +153,7 @@ class MinimizeResult:
     minimized_seed: int
     minimized_shape: list[int]
     result: ValidationResult
+    original_shape: list[int] = field(default_factory=list)
     original_dims: dict[str, int] = field(default_factory=dict)
     minimized_dims: dict[str, int] = field(default_factory=dict)
     trials: int | None = None
@@ -177,6 +179,7 @@ class OpReport:
     failures: list[ValidationResult] = field(default_factory=list)
     max_diff: float | None = None
     worst_error_use: float | None = None
+    strategies: dict[str, int] = field(default_factory=dict)  # Cases per value strategy.
 
 
 @dataclass

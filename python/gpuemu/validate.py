@@ -152,6 +152,7 @@ def fuzz_shapes(**dimensions: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 
 def fuzz_dtypes(dtypes: Sequence[str] | None = None) -> Iterator[str]:
+    """The given dtypes one after another, by default float32 and float16."""
     yield from ["float32", "float16"] if dtypes is None else dtypes
 
 

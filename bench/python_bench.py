@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""The Python package beside NumPy: importing it, filling tensors, checking a trivial function. Processor time, least of several runs."""
+import pathlib
+import resource
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "python"))
+import numpy as np  # noqa: E402
+
+import gpuemu  # noqa: E402
+from gpuemu import values  # noqa: E402
+
+ELEMENTS = 1 << 22
+ROUNDS = 5
+
+
+def least(run, rounds=ROUNDS):
+    """Seconds of processor time of the fastest round."""
+    found = []
+    for _ in range(rounds):
+        start = time.process_time()
+        run()
+        found.append(time.process_time() - start)
+    return min(found)
+
+
+def importing(what):
+    """Seconds of processor time of a fresh python3 that imports it, less those of one that imports nothing."""
+    def spent(code):
+        found = []
+        for _ in range(ROUNDS):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT / "python")
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            found.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        return min(found)
+
+    return spent(f"import {what}") - spent("pass")
+
+
+def fill(strategy, dtype):
+    entry = {"name": "x", "dtype": dtype, "shape": [ELEMENTS], "range": None}
+    return values.fill_input({"base_seed": 1, "iteration": 0, "value_strategy": strategy, "inputs": [entry]}, "x")
+
+
+def double(x: gpuemu.Tensor["rows", "cols"]):
+    return x * np.float32(2)
+
+
+def plain_loop(cases):
+    drawn = np.random.default_rng(1)
+    for _ in range(cases):
+        x = drawn.standard_normal((4, 8)).astype(np.float32)
+        assert np.allclose(double(x), 2 * x.astype(np.float64), 1e-4, 1e-5)
+
+
+def main():
+    numpy, ours = importing("numpy"), importing("gpuemu")
+    print(f"import numpy {1000 * numpy:.0f} ms, import gpuemu (and with it numpy) {1000 * ours:.0f} ms: {ours / numpy:.2f} times")
+    drawn = np.random.default_rng(1)
+    uniform = ELEMENTS * 4 / least(lambda: drawn.random(ELEMENTS, np.float32)) / 1e6
+    normal = ELEMENTS * 4 / least(lambda: drawn.standard_normal(ELEMENTS, np.float32)) / 1e6
+    print(f"NumPy's generator, float32: uniform {uniform:.0f} MB/s, normal {normal:.0f} MB/s")
+    for strategy, baseline in (("uniform10", uniform), ("normal", normal), ("bits_uniform", uniform), ("special", uniform)):
+        for dtype in ("float32", "float64", "float16", "bfloat16", "int32"):
+            rate = ELEMENTS * fill(strategy, dtype).itemsize / least(lambda: fill(strategy, dtype), 3) / 1e6
+            print(f"fill {strategy} {dtype}: {rate:.0f} MB/s, {rate / baseline:.2f} of NumPy's float32")
+    dims = {"rows": (1, 8), "cols": (1, 16)}
+    checked = 500 / least(lambda: gpuemu.check(double, lambda x: 2 * x, cases=500, seed=1, dims=dims), 3)
+    plain = 500 / least(lambda: plain_loop(500), 3)
+    print(f"cases per second of a trivial function: gpuemu.check {checked:.0f}, a loop of draw, call, allclose {plain:.0f}: {checked / plain:.2f} of it")
+
+
+if __name__ == "__main__":
+    main()

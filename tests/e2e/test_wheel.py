@@ -1,0 +1,48 @@
+"""The wheel in an empty virtual environment and a clean folder is a complete installation."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from conftest import ROOT
+
+PLANTED = {"scale_missing_tail_mask", "reduce_missing_sync", "rowmax_wrong_identity"}
+
+
+@pytest.mark.slow
+def test_the_wheel_runs_the_examples_without_the_sources(tmp_path):
+    wheel = os.environ.get("GPUEMU_WHEEL")
+    if not wheel:
+        built = subprocess.run([ROOT / "scripts/wheel.sh", tmp_path / "wheel"], capture_output=True, text=True)
+        assert built.returncode == 0, built.stderr
+        (wheel,) = (tmp_path / "wheel").glob("*.whl")
+        assert "manylinux_2_36_x86_64" in wheel.name
+    venv, project = tmp_path / "venv", tmp_path / "examples"
+    subprocess.run([sys.executable, "-m", "venv", venv], check=True)
+    pip = subprocess.run([venv / "bin/python", "-m", "pip", "install", "-q", "--retries", "1", wheel], capture_output=True, text=True)
+    if pip.returncode != 0 and "No matching distribution" in pip.stderr:
+        pytest.skip("PyPI cannot be reached for numpy and pynng")
+    assert pip.returncode == 0, pip.stderr
+    shutil.copytree(next(venv.rglob("native/share/gpuemu/examples")), project)
+    home = tmp_path / "home"
+    home.mkdir()
+    clean = {key: os.environ[key] for key in ("LANG", "CUDA_HOME") if key in os.environ}
+    env = {**clean, "HOME": str(home), "PATH": "/usr/local/bin:/usr/bin:/bin", "GPUEMU_SOCKET": str(home / "s"), "GPUEMU_DB": str(home / "db")}
+    try:
+        run = subprocess.run([venv / "bin/gpuemu", "test", "--cases", "8"], cwd=project, env=env, capture_output=True, text=True, timeout=600)
+        assert run.returncode == 1, run.stdout + run.stderr
+        failed = {line.split()[1] for line in run.stdout.splitlines() if line.startswith("[FAIL]")}
+        assert failed == PLANTED, run.stdout
+        code = "import gpuemu; r = gpuemu.Client().run_tests(['vector_add'], cases=4); print(r.passed, r.failed)"
+        python = subprocess.run([venv / "bin/python", "-c", code], cwd=project, env=env, capture_output=True, text=True, timeout=300)
+        assert python.stdout.split() == ["4", "0"], python.stderr
+    finally:
+        subprocess.run([venv / "bin/gpuemu", "daemon", "stop"], cwd=project, env=env, capture_output=True, timeout=60)
+    for program in sorted(pathlib.Path(venv).rglob("native/bin/*")):
+        needed = subprocess.run(["ldd", program], capture_output=True, text=True).stdout
+        outside = [line for line in needed.splitlines() if "=> /" in line and str(venv) not in line]
+        own = ("libc.so", "libm.so", "libdl.so", "libpthread.so", "librt.so", "ld-linux")
+        assert not [line for line in outside if not line.strip().startswith(own)], f"{program} needs libraries of this machine"
