@@ -64,7 +64,9 @@ bool decode_param(Decoder& d, const Instruction& in, const Form& form, bool load
   uint32_t dynamic = kNone;
   if (slot == nullptr) dynamic = d.source(base, Slot::Wide, Type::U64);
   const bool of_entry = slot == nullptr || (own && d.function().is_entry);
-  const int64_t first = where.offset + (slot != nullptr ? int64_t{slot->offset} + base.offset : 0);
+  // Wraps as addresses do; what is far outside is told where it runs.
+  const auto within = slot != nullptr ? slot->offset + static_cast<uint64_t>(base.offset) : 0;
+  const auto first = static_cast<int64_t>(static_cast<uint64_t>(where.offset) + within);
   const uint64_t bytes = uint64_t{ptx::byte_size(form.type())} * registers.size();
   const uint64_t area = d.code().param_bytes;
   const bool inside = first >= 0 && bytes <= area && static_cast<uint64_t>(first) <= area - bytes;
