@@ -43,6 +43,22 @@ status=$?
 result "build" $status
 [ $status = 0 ] || { echo "$passed passed, $failed failed"; exit 1; }
 
+# Most tests wait for processes of theirs: what only computes fills the gaps, at the lowest priority.
+behind() { # NAME COMMAND...: its output and its status, to be told by `tell`
+  local name=$1; shift
+  nice -n 19 "$@" >"build/behind-$name.log" 2>&1; echo $? >"build/behind-$name.status"
+}
+rm -f build/behind-*
+(
+  if command -v clang-tidy-19 >/dev/null; then behind clang-tidy python3 tools/lint.py --quick; fi
+  for sanitizer in address thread; do behind "$sanitizer-sanitizer" scripts/sanitize.sh $sanitizer; done
+) &
+behind_pid=$!
+trap 'pkill -P $behind_pid 2>/dev/null; kill $behind_pid 2>/dev/null' EXIT
+tell() { # NAME
+  say "$1"; cat "build/behind-$1.log"; result "$1" "$(cat "build/behind-$1.status" 2>/dev/null || echo 1)"
+}
+
 say "structure and formatting"
 python3 tools/tidy.py; result "tools/tidy.py" $?
 if command -v clang-format-19 >/dev/null; then
@@ -59,21 +75,18 @@ count_junit build/ctest.xml "C++"
 say "Python tests"
 python=/usr/bin/python3
 build/venv/bin/python -c 'import numpy, pytest' 2>/dev/null && python=build/venv/bin/python
-PYTHONPATH=$root/python $python -m pytest -q -p no:cacheprovider python/tests tests/e2e tests/frameworks tests/faults tests/ptx \
+# Most of these tests wait for a daemon or a process of theirs: two files at a time.
+together=()
+$python -c 'import xdist' 2>/dev/null && together=(-n 2 --dist loadfile)
+PYTHONPATH=$root/python $python -m pytest "${together[@]}" -q -p no:cacheprovider python/tests tests/e2e tests/frameworks tests/faults tests/ptx \
   --junitxml build/pytest.xml 2>&1 | tail -n 40
 count_junit build/pytest.xml "Python and end to end"
 
-say "clang-tidy"
-if command -v clang-tidy-19 >/dev/null; then
-  python3 tools/lint.py --quick; result "clang-tidy" $?
-else
-  echo "clang-tidy-19 is missing: static analysis is switched off"
+wait $behind_pid
+if command -v clang-tidy-19 >/dev/null; then tell clang-tidy
+else echo "clang-tidy-19 is missing: static analysis is switched off"
 fi
-
-for sanitizer in address thread; do
-  say "tests under the $sanitizer sanitizer"
-  scripts/sanitize.sh $sanitizer; result "$sanitizer sanitizer" $?
-done
+for sanitizer in address thread; do tell "$sanitizer-sanitizer"; done
 
 echo
 echo "test: took $((SECONDS - started)) s"

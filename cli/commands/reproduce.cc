@@ -26,6 +26,7 @@ void run(const Options& options, Session& session) {
   if (!session.json()) {
     print_case(again.result, session.out);
     if (options.verbose || session.verbose) print_inputs(again.inputs, session.out);
+    print_printed(again.printed, session.out);
     if (!again.profile.empty()) print_profile(again.profile, session.out);
   }
   if (options.profile && again.profile.empty()) {

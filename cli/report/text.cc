@@ -178,6 +178,11 @@ std::string ratio(uint64_t part, uint64_t whole, const char* unit = "", double s
 }
 }  // namespace
 
+void print_printed(const std::vector<std::string>& lines, std::ostream& out) {
+  if (!lines.empty()) out << "  printed by the kernel:\n";
+  for (const std::string& line : lines) out << "    " << one_line(line) << '\n';
+}
+
 void print_profile(const std::vector<LineProfile>& profile, std::ostream& out) {
   constexpr uint64_t kWarpLanes = 32, kSectorBytes = 32;
   std::vector<LineProfile> lines = profile;

@@ -32,6 +32,9 @@ std::string one_line(const std::string& text);
 /// The first elements of each input and a hash of all its bytes.
 void print_inputs(const NamedTensors& inputs, std::ostream& out);
 
+/// What the kernel printed, line by line; nothing when that is nothing.
+void print_printed(const std::vector<std::string>& lines, std::ostream& out);
+
 /// A table of source lines, the busiest first.
 void print_profile(const std::vector<LineProfile>& profile, std::ostream& out);
 

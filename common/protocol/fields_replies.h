@@ -76,6 +76,7 @@ void fields(V& v, R& r) {
   v.required("result", r.result);
   v.required("inputs", r.inputs);
   v.extra("profile", r.profile);
+  v.extra("printed", r.printed);
 }
 
 template <typename V, Is<MinimizeResultReply> R>

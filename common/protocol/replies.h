@@ -73,7 +73,9 @@ struct FuzzResultsReply {
 struct ReproduceResultReply {
   ValidationResult result;
   NamedTensors inputs;
-  std::vector<LineProfile> profile;  ///< An addition of ours: when it was asked for.
+  // Additions of ours; empty ones are not sent.
+  std::vector<LineProfile> profile;  ///< When it was asked for.
+  std::vector<std::string> printed;  ///< Lines of the kernel's printf, where the device keeps them.
   bool operator==(const ReproduceResultReply&) const = default;
 };
 struct MinimizeResultReply {

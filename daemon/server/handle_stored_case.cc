@@ -16,7 +16,7 @@ Reply rerun_kernel_case(const ValidationResult& failure, const OpConfig& op, Pro
   if (!outcome) return error_reply(outcome.error());
   outcome->result.seed = failure.seed;
   return ReproduceResultReply{std::move(outcome->result), std::move(outcome->inputs),
-                              std::move(outcome->profile)};
+                              std::move(outcome->profile), std::move(outcome->printed)};
 }
 
 }  // namespace
@@ -39,9 +39,9 @@ Reply handle(const ReproduceRequest& request, Call& call) {
     ValidationResult again = judge_script((*project)->config(), *op, *inputs, {}, **lease);
     again.seed = failure->seed;
     again.repro_info = failure->repro_info;
-    return ReproduceResultReply{std::move(again), *std::move(inputs), {}};
+    return ReproduceResultReply{std::move(again), *std::move(inputs), {}, {}};
   }
-  return ReproduceResultReply{*std::move(failure), *std::move(inputs), {}};
+  return ReproduceResultReply{*std::move(failure), *std::move(inputs), {}, {}};
 }
 
 Reply handle(const GetCaseRequest& request, Call& call) {

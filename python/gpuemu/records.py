@@ -138,11 +138,12 @@ class ReproduceResult:
     result: ValidationResult
     inputs: dict[str, Array]
     profile: list[dict[str, Any]] | None = None
+    printed: list[str] = field(default_factory=list)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], decode_tensor_fn: Callable[[dict[str, Any]], Array] = tensors.decode) -> ReproduceResult:
         inputs = {name: decode_tensor_fn(one) for name, one in (data.get("inputs") or {}).items()}
-        return cls(ValidationResult.from_dict(data.get("result") or {}), inputs, data.get("profile"))
+        return cls(ValidationResult.from_dict(data.get("result") or {}), inputs, data.get("profile"), data.get("printed") or [])
 
 
 @dataclass

@@ -1,4 +1,5 @@
 """PTX as compilers emit it, against the census tool: what is compiled, with what, and what is left out where it cannot be."""
+import fcntl
 import os
 import pathlib
 import subprocess
@@ -42,12 +43,15 @@ def compilers():
     home = pathlib.Path(os.environ.get("GPUEMU_PTX_VENV", ROOT / "build/ptx-venv"))
     python = home / "bin/python"
     probe = [str(python), "-c", "import triton, numba.cuda"]
-    if not (python.exists() and subprocess.run(probe, capture_output=True).returncode == 0):
-        made = subprocess.run([sys.executable, "-m", "venv", str(home)], capture_output=True, text=True)
-        if made.returncode != 0:
-            pytest.skip(f"no virtual environment for Triton and Numba: {made.stderr.strip()[-300:]}")
-        pip = subprocess.run([str(python), "-m", "pip", "install", "-q", "--retries", "1", *PACKAGES],
-                             capture_output=True, text=True, timeout=900)
-        if pip.returncode != 0:
-            pytest.skip(f"PyPI cannot be reached for {', '.join(PACKAGES)}: {pip.stderr.strip()[-300:]}")
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with open(f"{home}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # Several processes of pytest-xdist come here at once.
+        if not (python.exists() and subprocess.run(probe, capture_output=True).returncode == 0):
+            made = subprocess.run([sys.executable, "-m", "venv", str(home)], capture_output=True, text=True)
+            if made.returncode != 0:
+                pytest.skip(f"no virtual environment for Triton and Numba: {made.stderr.strip()[-300:]}")
+            pip = subprocess.run([str(python), "-m", "pip", "install", "-q", "--retries", "1", *PACKAGES],
+                                 capture_output=True, text=True, timeout=900)
+            if pip.returncode != 0:
+                pytest.skip(f"PyPI cannot be reached for {', '.join(PACKAGES)}: {pip.stderr.strip()[-300:]}")
     return python
