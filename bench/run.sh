@@ -11,7 +11,7 @@ python=${PYTHON:-python3}
 
 echo "bench: building in $build (release)"
 cmake --preset release -B "$build" -DGPUEMU_BENCH=ON -DGPUEMU_TESTS=OFF >/dev/null
-benches=(gpuemu_bench_ping gpuemu_bench_fill gpuemu_bench_validate gpuemu_bench_emulator)
+benches=(gpuemu_bench_ping gpuemu_bench_fill gpuemu_bench_validate gpuemu_bench_emulator gpuemu_bench_memory)
 ninja -C "$build" gpuemu gpuemu-daemon gpuemu-worker "${benches[@]}" | tail -n 1
 
 echo; echo "bench: $(grep -m1 'model name' /proc/cpuinfo | cut -d: -f2- | xargs), $(nproc) cores," \
@@ -23,6 +23,7 @@ figure "round trip of a Ping" "$build/bench/gpuemu_bench_ping" "$build/bin"
 figure "filling a tensor" "$build/bench/gpuemu_bench_fill"
 figure "the Python package" "$python" bench/python_bench.py
 figure "comparing two tensors" "$build/bench/gpuemu_bench_validate"
+figure "allocating from the cache" "$build/bench/gpuemu_bench_memory"
 # numba has the CUDA simulator, triton its interpreter; where PyPI is out of reach these columns are
 # left out, and said so.
 numba=$build/numba

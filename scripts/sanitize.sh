@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Builds tests with a sanitizer and runs them.
 #   scripts/sanitize.sh address|thread [--all]
-# Without --all only what compiles fast: parsers, generator, comparison (address, undefined); sockets and
-# lanes (thread). Exit 0 when every test passed.
+# Without --all only what compiles fast: parsers, generator, comparison (address, undefined); sockets,
+# lanes, streams and the allocator (thread). Exit 0 when every test passed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 case ${1:-} in
   address) preset=asan
     targets=(common_base common_config runtime_ptx daemon_fuzz daemon_validate) ;;
-  thread) preset=tsan; targets=(common_transport daemon_schedule) ;;
+  thread) preset=tsan; targets=(common_transport daemon_schedule runtime_emulator_queues runtime_memory) ;;
   -h|--help) sed -n '2,5s/^# \{0,1\}//p' "$0"; exit 0 ;;
   *) echo "usage: scripts/sanitize.sh address|thread [--all]" >&2; exit 2 ;;
 esac

@@ -1,0 +1,379 @@
+// Handing out and taking back, and where memory comes from when none is free.
+#include "runtime/memory/pool.h"
+
+#include <algorithm>
+#include <bit>
+
+#include <fmt/format.h>
+
+#include "common/base/check.h"
+
+namespace gpuemu {
+namespace {
+
+/// The smallest segment, and the largest that is taken for more than one request: beyond 64 MiB the
+/// call of the device is cheap beside the use of the memory.
+constexpr uint64_t kSegmentMin = uint64_t{16} << 10, kSegmentMax = uint64_t{64} << 20;
+constexpr uint64_t kGrowth = 8;
+/// Beyond it a size is a mistake, and sums of sizes would overflow.
+constexpr uint64_t kBytesMax = uint64_t{1} << 60;
+/// Holders that a message lists: what fits a line.
+constexpr size_t kHoldersListed = 5;
+
+}  // namespace
+
+double PoolStatistics::fragmentation() const {
+  if (peak_held_bytes == 0) return 0;
+  return 1 - static_cast<double>(peak_requested_bytes) / static_cast<double>(peak_held_bytes);
+}
+
+Pool::Pool(std::unique_ptr<MemorySource> source, const PoolOptions& options)
+    : source_(std::move(source)),
+      options_(options),
+      guard_((options.guard_bytes + memory::kGranule - 1) / memory::kGranule * memory::kGranule),
+      classes_(options.classes_per_doubling) {
+  GPUEMU_CHECK(std::has_single_bit(options.classes_per_doubling) &&
+               options.classes_per_doubling <= memory::kStepsMax);
+}
+
+Pool::~Pool() {
+  collect(true);
+  for (const auto& segment : segments_) (void)source_->give_back(segment->address);
+}
+
+void Pool::insert_free(Block& block) {
+  block.is_free = true;
+  bins_[block.stream].insert(block, classes_.of(block.bytes));
+}
+
+void Pool::remove_free(Block& block) {
+  block.is_free = false;
+  bins_[block.stream].remove(block, classes_.of(block.bytes));
+}
+
+/// Uses the block, or stops using it: a segment is held while any part of it is in use.
+void Pool::use(Block& block, bool begins) {
+  Segment& segment = *block.segment;
+  if (segment.used == 0) statistics_.held_bytes += segment.bytes;
+  segment.used += begins ? block.bytes : -block.bytes;
+  if (segment.used == 0) statistics_.held_bytes -= segment.bytes;
+}
+
+Pool::Block* Pool::take_cached(uint64_t bytes, StreamId stream, bool must_fit) {
+  const auto mine = bins_.find(stream);
+  if (mine == bins_.end()) return nullptr;
+  Block* found = mine->second.find(classes_.of(bytes));
+  if (found == nullptr) return nullptr;
+  const bool is_segment = found->bytes == found->segment->bytes;
+  if (must_fit && is_segment && found->segment->unit / kGrowth > bytes) return nullptr;
+  remove_free(*found);
+  if (found->ready != 0) adopt(*found, stream);
+  return found;
+}
+
+/// The rest of the block is a free block of its own.
+void Pool::cut(Block& block, uint64_t bytes) {
+  if (block.bytes == bytes) return;
+  Block& rest = store_.make();
+  rest = {};
+  rest.address = block.address + bytes;
+  rest.bytes = block.bytes - bytes;
+  rest.segment = block.segment;
+  rest.stream = block.stream;
+  rest.before = &block;
+  rest.after = block.after;
+  if (rest.after != nullptr) rest.after->before = &rest;
+  block.after = &rest;
+  block.bytes = bytes;
+  insert_free(rest);
+}
+
+/// The next block becomes part of this one. Both are free and in no bin.
+void Pool::swallow_next(Block& block) {
+  Block& next = *block.after;
+  block.bytes += next.bytes;
+  block.after = next.after;
+  if (block.after != nullptr) block.after->before = &block;
+  store_.recycle(next);
+}
+
+/// The block is out of use: it joins its free neighbours of the same stream.
+void Pool::release(Block& block) {
+  use(block, false);
+  const auto joins = [&](const Block* other) {
+    return other != nullptr && other->is_free && other->stream == block.stream &&
+           other->ready == 0 && block.ready == 0;
+  };
+  Block* whole = &block;
+  if (joins(block.after)) {
+    remove_free(*block.after);
+    swallow_next(block);
+  }
+  if (joins(block.before)) {
+    whole = block.before;
+    remove_free(*whole);
+    swallow_next(*whole);
+  }
+  insert_free(*whole);
+}
+
+/// Whole segments that are too small for what is asked now, where they are a share worth the call.
+void Pool::give_back_idle(uint64_t bytes, StreamId stream) {
+  // Below the peak there is room for both.
+  if (statistics_.reserved_bytes + bytes <= statistics_.peak_reserved_bytes) return;
+  const auto is_idle = [&](const Segment& segment) {
+    return segment.used == 0 && segment.first->after == nullptr &&
+           segment.first->stream == stream && segment.first->ready == 0;
+  };
+  uint64_t idle = 0;
+  for (const auto& segment : segments_) idle += is_idle(*segment) ? segment->bytes : 0;
+  if (idle < statistics_.reserved_bytes / kGrowth || is_captured(stream)) return;
+  std::erase_if(segments_, [&](const auto& one) { return is_idle(*one) && give_back(*one); });
+}
+
+/// False when the device refuses; the source waits for the work that may still use it.
+bool Pool::give_back(Segment& segment) {
+  if (!source_->give_back(segment.address)) return false;
+  for (Block* block = segment.first; block != nullptr;) {
+    Block* next = block->after;
+    if (block->ready != 0) (void)source_->streams()->free_event(block->ready);
+    remove_free(*block);
+    store_.recycle(*block);
+    block = next;
+  }
+  statistics_.reserved_bytes -= segment.bytes;
+  return true;
+}
+
+Result<Pool::Block*> Pool::take_segment(uint64_t bytes, StreamId stream) {
+  give_back_idle(bytes, stream);
+  const uint64_t reserved = statistics_.reserved_bytes;
+  const uint64_t room = options_.limit_bytes - std::min(options_.limit_bytes, reserved);
+  if (bytes > room)
+    return error(ErrorCode::ResourceExhausted, "the pool's limit of {} bytes is reached",
+                 options_.limit_bytes);
+  uint64_t growth = std::clamp(reserved / kGrowth, kSegmentMin, kSegmentMax);
+  growth = growth / bytes * bytes;  // Nothing is left over when more of the same size follow.
+  uint64_t size = std::min(std::max(bytes, growth), room / memory::kGranule * memory::kGranule);
+  size = std::max(size, bytes);
+  auto address = source_->take(size);
+  if (!address && size > bytes) address = source_->take(size = bytes);
+  if (!address) return address.error();
+  ++statistics_.segments_taken;
+  auto segment = std::make_unique<Segment>();
+  segment->address = *address;
+  segment->bytes = size;
+  segment->unit = bytes;
+  Block& block = store_.make();
+  block = {};
+  block.address = *address;
+  block.bytes = size;
+  block.segment = segment.get();
+  block.stream = stream;
+  segment->first = &block;
+  segments_.push_back(std::move(segment));
+  statistics_.reserved_bytes += size;
+  statistics_.peak_reserved_bytes =
+      std::max(statistics_.peak_reserved_bytes, statistics_.reserved_bytes);
+  return &block;
+}
+
+/// In the order of what it costs: memory of another stream that is out of use, new memory, new
+/// memory after everything cached was given back, memory that the stream has to wait for.
+Result<Pool::Block*> Pool::take_somehow(uint64_t bytes, StreamId stream) {
+  if (Block* found = take_foreign(bytes, stream, false)) return found;
+  auto taken = take_segment(bytes, stream);
+  if (taken || taken.error().code != ErrorCode::ResourceExhausted) return taken;
+  if (Block* found = take_cached(bytes, stream, false)) return found;
+  if (Block* found = take_foreign(bytes, stream, true)) return found;
+  ++statistics_.trims;
+  collect(true);
+  join_everything();
+  if (Block* found = take_cached(bytes, stream, false)) return found;
+  if (Block* found = take_foreign(bytes, stream, true)) return found;
+  trim_locked(0);
+  return take_segment(bytes, stream);
+}
+
+void Pool::hand_out(Block& block, std::string_view name) {
+  block.name.assign(name);
+  block.also_used.clear();
+  use(block, true);
+  live_.emplace(user_address(block), &block);
+  ++statistics_.allocations;
+  ++statistics_.live;
+  statistics_.allocated_bytes += block.bytes;
+  statistics_.requested_bytes += block.requested;
+  if (statistics_.requested_bytes > statistics_.peak_requested_bytes) {
+    statistics_.peak_requested_bytes = statistics_.requested_bytes;
+    statistics_.peak_held_bytes = statistics_.held_bytes;
+  }
+}
+
+Result<uint64_t> Pool::allocate(uint64_t bytes, std::string_view name, StreamId stream) {
+  const std::lock_guard lock(mutex_);
+  if (bytes > kBytesMax)
+    return out_of_memory(bytes, name, error(ErrorCode::ResourceExhausted, "no device has as much"));
+  const uint64_t wanted = classes_.round_up(bytes + 2 * guard_);
+  if (!pending_.empty()) collect(false);
+  const uint64_t taken_before = statistics_.segments_taken;
+  Block* block = take_cached(wanted, stream, true);
+  if (block == nullptr) {
+    const auto found = take_somehow(wanted, stream);
+    if (!found && found.error().code != ErrorCode::ResourceExhausted) return found.error();
+    if (!found) return out_of_memory(bytes, name, found.error());
+    block = *found;
+  }
+  if (statistics_.segments_taken == taken_before) ++statistics_.from_cache;
+  cut(*block, wanted);
+  block->requested = bytes;
+  if (const Status ready = prepare(*block); !ready) {
+    use(*block, true);
+    release(*block);
+    return ready.error();
+  }
+  hand_out(*block, name);
+  return user_address(*block);
+}
+
+Status Pool::free(uint64_t address) {
+  const std::lock_guard lock(mutex_);
+  const auto found = live_.find(address);
+  if (found == live_.end())
+    return error(ErrorCode::InvalidArgument,
+                 "address {:#x} is not allocated from this pool, or already free", address);
+  Block& block = *found->second;
+  if (is_captured(block.stream))
+    return error(ErrorCode::InvalidArgument,
+                 "'{}' belongs to a stream that is captured; keep it as long as the graph",
+                 block.name);
+  Status verdict = ok_status();
+  if (guard_ != 0) {
+    const auto damages = damage_of(block);
+    if (!damages)
+      verdict = damages.error();
+    else if (!damages->empty())
+      verdict = error(ErrorCode::Corruption, "{} bytes beside '{}' were written, the first at {}",
+                      damages->front().bytes, block.name, damages->front().byte_offset);
+  }
+  live_.erase(found);
+  ++statistics_.frees;
+  --statistics_.live;
+  statistics_.allocated_bytes -= block.bytes;
+  statistics_.requested_bytes -= block.requested;
+  Streams* streams = source_->streams();
+  for (const StreamId other : block.also_used) order(block.stream, other);
+  if (streams == nullptr || (block.stream != kPerThreadStream && !source_->is_hosts())) {
+    release(block);
+    return verdict;
+  }
+  const auto event = streams->make_event();
+  if (event && streams->record(*event, block.stream))
+    block.ready = *event;
+  else
+    wait_for(block.stream);
+  if (source_->is_hosts() && block.ready != 0)
+    pending_.push_back(&block);
+  else
+    release(block);
+  return verdict;
+}
+
+Status Pool::used_by(uint64_t address, StreamId stream) {
+  const std::lock_guard lock(mutex_);
+  const auto found = live_.find(address);
+  if (found == live_.end())
+    return error(ErrorCode::InvalidArgument, "address {:#x} is not allocated from this pool",
+                 address);
+  Block& block = *found->second;
+  if (stream != block.stream && std::ranges::find(block.also_used, stream) == block.also_used.end())
+    block.also_used.push_back(stream);
+  return ok_status();
+}
+
+Status Pool::trim(uint64_t target_bytes) {
+  const std::lock_guard lock(mutex_);
+  collect(false);
+  trim_locked(target_bytes);
+  return ok_status();
+}
+
+void Pool::trim_locked(uint64_t target_bytes) {
+  std::erase_if(segments_, [&](const std::unique_ptr<Segment>& segment) {
+    if (statistics_.reserved_bytes <= target_bytes || segment->used != 0) return false;
+    return give_back(*segment);
+  });
+}
+
+PoolStatistics Pool::statistics() const {
+  const std::lock_guard lock(mutex_);
+  return statistics_;
+}
+
+std::vector<std::pair<std::string, uint64_t>> Pool::largest(size_t count) const {
+  const std::lock_guard lock(mutex_);
+  return largest_locked(count);
+}
+
+std::vector<std::pair<std::string, uint64_t>> Pool::largest_locked(size_t count) const {
+  std::vector<std::pair<std::string, uint64_t>> out;
+  for (const auto& [address, block] : live_) out.emplace_back(block->name, block->requested);
+  std::ranges::sort(out, [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
+  out.resize(std::min(count, out.size()));
+  return out;
+}
+
+Error Pool::out_of_memory(uint64_t bytes, std::string_view name, const Error& why) const {
+  std::string holders;
+  for (const auto& [holder, size] : largest_locked(kHoldersListed))
+    holders += fmt::format("{}'{}' {}", holders.empty() ? "" : ", ", holder, size);
+  const auto info = source_->info();
+  return error(ErrorCode::ResourceExhausted,
+               "out of memory: '{}' requested {} bytes; {} bytes are free on the device, {} cached "
+               "in pieces that are too small, {} in use by {} allocations{}{} ({})",
+               name, bytes, info ? info->free_bytes : 0, statistics_.cached_bytes(),
+               statistics_.allocated_bytes, statistics_.live,
+               holders.empty() ? "" : "; the largest: ", holders, why.message);
+}
+
+Status Pool::prepare(const Block& block) {
+  const uint64_t begin = user_address(block), end = begin + block.requested;
+  if (guard_ != 0) {
+    GPUEMU_TRY(source_->fill(block.stream, block.address, kGuard, guard_));
+    GPUEMU_TRY(source_->fill(block.stream, end, kGuard, block.address + block.bytes - end));
+  }
+  if (options_.poison && block.requested != 0)
+    GPUEMU_TRY(source_->fill(block.stream, begin, kPoison, block.requested));
+  return ok_status();
+}
+
+Result<std::vector<GuardDamage>> Pool::damage_of(const Block& block) {
+  std::vector<GuardDamage> out;
+  const uint64_t begin = user_address(block), end = begin + block.requested;
+  const auto look = [&](uint64_t from, uint64_t to) -> Status {
+    std::vector<std::byte> zone(to - from);
+    GPUEMU_TRY(source_->read(block.stream, zone, from));
+    const auto first = std::ranges::find_if(zone, [](std::byte b) { return b != kGuard; });
+    if (first == zone.end()) return ok_status();
+    const auto count = std::ranges::count_if(zone, [](std::byte b) { return b != kGuard; });
+    out.push_back({block.name, static_cast<int64_t>(from - begin) + (first - zone.begin()),
+                   static_cast<uint64_t>(count)});
+    return ok_status();
+  };
+  GPUEMU_TRY(look(block.address, begin));
+  GPUEMU_TRY(look(end, block.address + block.bytes));
+  return out;
+}
+
+Result<std::vector<GuardDamage>> Pool::check_guards() {
+  const std::lock_guard lock(mutex_);
+  std::vector<GuardDamage> out;
+  if (guard_ == 0) return out;
+  for (const auto& [address, block] : live_)
+    for (GuardDamage& damage : GPUEMU_TRY(damage_of(*block))) out.push_back(std::move(damage));
+  return out;
+}
+
+}  // namespace gpuemu
