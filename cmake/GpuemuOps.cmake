@@ -1,17 +1,24 @@
-# gpuemu_op(NAME [MODULES a b]): an op that comes with gpuemu, inside kernels/. NAME/NAME.cc declares
-# it; each NAME/MODULE.cu becomes PTX in the program. gpuemu_op_catalog() then writes the two lists
-# that kernels/catalog.cc includes, so that nobody keeps a second one.
+# gpuemu_op(NAME [OPS a b] [MODULES a b] [MODULES_SM80 c]): what comes with gpuemu, inside kernels/.
+# NAME/NAME.cc declares the OPS (default: NAME); each NAME/MODULE.cu becomes PTX in the program, for
+# every GPU from compute capability 7.5 or 8.0 on. gpuemu_op_catalog() then writes the two lists that
+# kernels/catalog.cc includes, so that nobody keeps a second one.
 function(gpuemu_op name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "MODULES")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "OPS;MODULES;MODULES_SM80")
   if(NOT ARG_MODULES)
     set(ARG_MODULES ${name})
+  endif()
+  if(NOT ARG_OPS)
+    set(ARG_OPS ${name})
   endif()
   target_sources(kernels PRIVATE ${name}/${name}.cc)
   foreach(module IN LISTS ARG_MODULES)
     gpuemu_kernel(TARGET kernels SOURCE ${name}/${module}.cu ARCH compute_75)
   endforeach()
-  set_property(TARGET kernels APPEND PROPERTY GPUEMU_OPS ${name})
-  set_property(TARGET kernels APPEND PROPERTY GPUEMU_MODULES ${ARG_MODULES})
+  foreach(module IN LISTS ARG_MODULES_SM80)
+    gpuemu_kernel(TARGET kernels SOURCE ${name}/${module}.cu ARCH compute_80)
+  endforeach()
+  set_property(TARGET kernels APPEND PROPERTY GPUEMU_OPS ${ARG_OPS})
+  set_property(TARGET kernels APPEND PROPERTY GPUEMU_MODULES ${ARG_MODULES} ${ARG_MODULES_SM80})
 endfunction()
 
 function(gpuemu_op_catalog)

@@ -16,7 +16,14 @@ Status check_like(const TensorView& tensor, const std::string& name, const Tenso
 }  // namespace
 
 std::vector<TypeRule> float_types() {
-  return {{'T', {DType::Float32, DType::Float16, DType::BFloat16}}};
+  return {{'T', {DType::Float32, DType::Float16, DType::BFloat16, DType::Float64}}};
+}
+
+std::vector<TypeRule> all_types() {
+  return {{'T',
+           {DType::Float32, DType::Float16, DType::BFloat16, DType::Float64, DType::Int8,
+            DType::Int16, DType::Int32, DType::Int64, DType::UInt8, DType::UInt16, DType::UInt32,
+            DType::UInt64, DType::Bool}}};
 }
 
 Status check_same_shapes(const OpCase& c) {
@@ -59,6 +66,20 @@ std::string grid_y_refusal(int64_t count, int64_t per_block) {
 
 LaunchStep& launch_rows(Plan& plan, const TensorView& x, uint32_t block) {
   return plan.launch({blocks_for(rows_cols(x).rows, 1), 1, 1}, {block, 1, 1});
+}
+
+LaunchStep& launch_packets(Plan& plan, const TensorView& tensor, uint32_t entry) {
+  const int64_t bytes = tensor.count() * static_cast<int64_t>(byte_size(tensor.dtype));
+  const int64_t blocks =
+      std::clamp<int64_t>((bytes + kPacketBlockBytes - 1) / kPacketBlockBytes, 1, kGridXMax);
+  return plan.launch({static_cast<uint32_t>(blocks), 1, 1}, {kPacketThreads, 1, 1}, entry);
+}
+
+void add_sizes(LaunchStep& step, const TensorView& tensor) {
+  GPUEMU_CHECK(tensor.rank() <= 4);
+  for (size_t axis = 4; axis > 0; --axis) {
+    step.arg(axis > tensor.rank() ? int64_t{1} : tensor.shape[tensor.rank() - axis]);
+  }
 }
 
 }  // namespace gpuemu::kernels

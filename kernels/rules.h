@@ -7,8 +7,11 @@
 
 namespace gpuemu::kernels {
 
-/// float32, float16, bfloat16: what the entries of GPUEMU_ENTRIES compute.
+/// float32, float16, bfloat16, float64: what the entries of GPUEMU_ENTRIES compute.
 std::vector<TypeRule> float_types();
+
+/// Every dtype, for what moves elements.
+std::vector<TypeRule> all_types();
 
 /// InvalidArgument unless all tensors of the call have the shape of the first input.
 Status check_same_shapes(const OpCase& c);
@@ -25,5 +28,13 @@ std::string grid_y_refusal(int64_t count, int64_t per_block);
 
 /// One block per row. REQUIRES: rows() < 2^31.
 LaunchStep& launch_rows(Plan& plan, const TensorView& x, uint32_t block);
+
+/// What a block of map_elements() covers at once: a packet of 16 bytes per thread.
+inline constexpr uint32_t kPacketThreads = 256;
+inline constexpr int64_t kPacketBlockBytes = kPacketThreads * 16;
+/// Blocks for as many packets as the tensor has.
+LaunchStep& launch_packets(Plan& plan, const TensorView& tensor, uint32_t entry = 0);
+/// Its sizes as four arguments, axes that it lacks as 1 in front. REQUIRES: rank <= 4.
+void add_sizes(LaunchStep& step, const TensorView& tensor);
 
 }  // namespace gpuemu::kernels

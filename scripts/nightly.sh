@@ -70,6 +70,7 @@ step "slow end-to-end tests" env PYTHONPATH="$root/python" "$python" -m pytest -
   --slow -m slow tests/e2e
 step "PTX of CUB, cooperative groups, Triton and Numba" "$python" -m pytest -q -p no:cacheprovider --slow -m slow tests/ptx
 step "PyTorch, JAX and TensorFlow" scripts/frameworks.sh
+step "every built-in kernel, 64 cases of each dtype" scripts/test_builtin.sh 64
 step "kill soak" python3 tests/soak/kill_soak.py ${soak[@]+"${soak[@]}"}
 for extra in tests/soak/*; do
   case $extra in

@@ -1,6 +1,7 @@
 // Finding, starting and talking to the daemon.
 #include "cli/commands/session.h"
 
+#include <filesystem>
 #include <ostream>
 #include <thread>
 
@@ -52,6 +53,27 @@ std::optional<Config> Session::project() {
              "--config, or write one: README.md shows the smallest",
              working_folder));
   return std::nullopt;
+}
+
+bool Session::project_has_op(const std::string& name) const {
+  const ConfigResult loaded = load_config(sources());
+  return loaded.config && loaded.config->find_op(name) != nullptr;
+}
+
+Status Session::use_builtin_project() {
+  namespace fs = std::filesystem;
+  const fs::path above = fs::path(program_folder).parent_path();
+  const fs::path installed = above / "share/gpuemu/builtin/gpuemu.toml";
+  const fs::path built = above / "kernels/builtin/gpuemu.toml";
+  for (const fs::path& file : {installed, built}) {
+    std::error_code failed;
+    if (!fs::is_regular_file(file, failed)) continue;
+    config_file = file.string();
+    return ok_status();
+  }
+  return error(ErrorCode::NotFound,
+               "the project of the built-in kernels is missing; expected {}: install gpuemu again",
+               installed.string());
 }
 
 Result<std::string> Session::socket_path() {

@@ -43,6 +43,11 @@ class Session {
   std::optional<Config> config();
   /// The same for commands that are about a project: that there is none is told too.
   std::optional<Config> project();
+  /// Whether the project has an op of this name; false without a project or with a wrong one.
+  bool project_has_op(const std::string& name) const;
+  /// Makes the kernels that come with gpuemu the project. NotFound where its files are not
+  /// installed.
+  Status use_builtin_project();
   /// Where the daemon listens; the user's own place when the project's file is wrong.
   Result<std::string> socket_path();
 

@@ -65,7 +65,25 @@ void show(const TestReportReply& report, const std::string& json, Session& sessi
   }
 }
 
-void run(const Options& options, Session& session) {
+constexpr std::string_view kBuiltin = "builtin";
+
+/// True when the first word stands for the kernels that come with gpuemu. An op of the project that
+/// has this name comes first.
+bool means_builtin(const Options& options, const Session& session) {
+  return !options.ops.empty() && options.ops.front() == kBuiltin && session.config_file.empty() &&
+         !session.project_has_op(options.ops.front());
+}
+
+void run(const Options& given, Session& session) {
+  Options options = given;
+  if (means_builtin(options, session)) {
+    const Status found = session.use_builtin_project();
+    if (!found) {
+      session.fail(found.error());
+      return;
+    }
+    options.ops.erase(options.ops.begin());
+  }
   const auto config = session.project();
   if (!config) return;
   const auto request = request_of(options, *config);
@@ -134,6 +152,7 @@ void add_test(CLI::App& app, Session& session) {
       "Examples:\n"
       "  gpuemu test --quick\n"
       "  gpuemu test softmax gelu --cases 500 --seed 7\n"
+      "  gpuemu test builtin --quick            the kernels that come with gpuemu\n"
       "  gpuemu test --dtype float16 --strategy large,one_nan --format json");
   command->callback([options, &session] { run(*options, session); });
 }

@@ -37,8 +37,11 @@ constexpr std::string_view kErrorScales[] = {
     "norm", "output", "rmsnorm",     "sigmoid", "silu", "softmax", "sum",       "tanh",
 };
 
-constexpr std::string_view kBuiltins[] = {"gelu",    "layernorm", "matmul",    "reduce_sum",
-                                          "rmsnorm", "softmax",   "transpose", "vector_add"};
+constexpr std::string_view kBuiltins[] = {
+    "adam_step", "arithmetic", "bias_add",       "cast",      "copy",       "cross_entropy",
+    "gelu",      "gemm",       "gemm_mma",       "layernorm", "linear_bwd", "matmul",
+    "mse",       "reduce_sum", "relu",           "rmsnorm",   "sgd_step",   "sigmoid",
+    "silu",      "softmax",    "softmax_online", "tanh",      "transpose",  "vector_add"};
 
 }  // namespace
 

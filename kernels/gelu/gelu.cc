@@ -5,8 +5,10 @@ namespace gpuemu::kernels {
 namespace {
 
 void plan(const OpCase& c, Plan& plan) {
-  const auto count = static_cast<int32_t>(c.in(0).count());
-  plan.launch({blocks_for(count, 256), 1, 1}, {256, 1, 1}).arg(c.in(0)).arg(c.out(0)).arg(count);
+  launch_packets(plan, c.out(0))
+      .arg(c.in(0))
+      .arg(c.out(0))
+      .arg(static_cast<int32_t>(c.in(0).count()));
 }
 
 }  // namespace
@@ -19,7 +21,7 @@ const OpKind& gelu_op() {
       .outputs = {{"y"}},
       .in_place = true,
       .check = check_same_shapes,
-      .variants = {{.name = "grid_stride",
+      .variants = {{.name = "packets",
                     .module = "gelu",
                     .entries = {"gelu_{T}"},
                     .types = float_types(),

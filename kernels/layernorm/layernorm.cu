@@ -1,29 +1,51 @@
 // y = (x - mean) / sqrt(variance + eps) * weight + bias over each row. One block per row, any block
-// size. The variance is summed around the mean, not from squares, which cancel.
-#include "kernels/element.cuh"
+// size; rows that fit are kept in registers. The variance is summed around the mean, not from
+// squares, which cancel.
+#include "kernels/rows.cuh"
 
 namespace gpuemu_kernels {
+
+template <typename C>
+struct Normalize {
+  C mean, scale;
+  __device__ __forceinline__ C operator()(C x, C weight, C bias) const {
+    return (x - mean) * scale * weight + bias;
+  }
+};
+
+/// Of a row that `visit` walks. `partial` holds a block's worth of warps.
+template <typename C, typename Visit>
+__device__ Normalize<C> statistics(const Visit& visit, int cols, C eps, C* partial) {
+  C total = 0;
+  visit([&](C x) { total += x; });
+  const C mean = reduce_block<Sum>(total, partial) / static_cast<C>(cols);
+  C squares = 0;
+  visit([&](C x) { squares += (x - mean) * (x - mean); });
+  const C variance = reduce_block<Sum>(squares, partial) / static_cast<C>(cols);
+  return {mean, C(1) / sqrt(variance + eps)};
+}
 
 template <typename T>
 __device__ void layernorm_body(const T* x, const T* weight, const T* bias, T* y, int rows, int cols,
                                float eps) {
-  __shared__ float partial[32];
+  using C = Compute<T>;
+  __shared__ C partial[32];
+  const bool cached = CachedRow<T>::fits(cols, x, weight, bias, y);
   for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
     const T* in = x + row * cols;
     T* out = y + row * cols;
-    float total = 0.0f;
-    for (int i = threadIdx.x; i < cols; i += blockDim.x) total += to_float(in[i]);
-    const float mean = reduce_block<Sum>(total, partial) / static_cast<float>(cols);
-    float squares = 0.0f;
-    for (int i = threadIdx.x; i < cols; i += blockDim.x) {
-      const float gap = to_float(in[i]) - mean;
-      squares += gap * gap;
-    }
-    const float variance = reduce_block<Sum>(squares, partial) / static_cast<float>(cols);
-    const float scale = 1.0f / sqrtf(variance + eps);
-    for (int i = threadIdx.x; i < cols; i += blockDim.x) {
-      out[i] =
-          from_float<T>((to_float(in[i]) - mean) * scale * to_float(weight[i]) + to_float(bias[i]));
+    if (cached) {
+      const CachedRow<T> held(in, cols);
+      const auto visit = [&](auto f) { held.visit(f); };
+      held.write(out, statistics<C>(visit, cols, C(eps), partial), weight, bias);
+    } else {
+      const auto visit = [&](auto f) {
+        for (int i = threadIdx.x; i < cols; i += blockDim.x) f(widen(in[i]));
+      };
+      const Normalize<C> normalize = statistics<C>(visit, cols, C(eps), partial);
+      for (int i = threadIdx.x; i < cols; i += blockDim.x) {
+        out[i] = narrow<T>(normalize(widen(in[i]), widen(weight[i]), widen(bias[i])));
+      }
     }
   }
 }

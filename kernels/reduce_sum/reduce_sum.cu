@@ -5,12 +5,12 @@ namespace gpuemu_kernels {
 
 template <typename T>
 __device__ void reduce_sum_body(const T* x, T* y, int rows, int cols) {
-  __shared__ float partial[32];
+  __shared__ Compute<T> partial[32];
   for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
-    float total = 0.0f;
-    for (int i = threadIdx.x; i < cols; i += blockDim.x) total += to_float(x[row * cols + i]);
+    Compute<T> total = 0.0f;
+    for (int i = threadIdx.x; i < cols; i += blockDim.x) total += widen(x[row * cols + i]);
     total = reduce_block<Sum>(total, partial);
-    if (threadIdx.x == 0) y[row] = from_float<T>(total);
+    if (threadIdx.x == 0) y[row] = narrow<T>(total);
   }
 }
 

@@ -5,19 +5,19 @@ namespace gpuemu_kernels {
 
 template <typename T>
 __device__ void rmsnorm_body(const T* x, const T* weight, T* y, int rows, int cols, float eps) {
-  __shared__ float partial[32];
+  __shared__ Compute<T> partial[32];
   for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
     const T* in = x + row * cols;
     T* out = y + row * cols;
-    float squares = 0.0f;
+    Compute<T> squares = 0.0f;
     for (int i = threadIdx.x; i < cols; i += blockDim.x) {
-      const float value = to_float(in[i]);
+      const Compute<T> value = widen(in[i]);
       squares += value * value;
     }
-    const float mean = reduce_block<Sum>(squares, partial) / static_cast<float>(cols);
-    const float scale = 1.0f / sqrtf(mean + eps);
+    const Compute<T> mean = reduce_block<Sum>(squares, partial) / static_cast<Compute<T>>(cols);
+    const Compute<T> scale = Compute<T>(1) / sqrt(mean + eps);
     for (int i = threadIdx.x; i < cols; i += blockDim.x) {
-      out[i] = from_float<T>(to_float(in[i]) * scale * to_float(weight[i]));
+      out[i] = narrow<T>(widen(in[i]) * scale * widen(weight[i]));
     }
   }
 }

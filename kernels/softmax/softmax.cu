@@ -5,18 +5,18 @@ namespace gpuemu_kernels {
 
 template <typename T>
 __device__ void softmax_body(const T* x, T* y, int rows, int cols) {
-  __shared__ float partial[32];
+  __shared__ Compute<T> partial[32];
   for (long long row = blockIdx.x; row < rows; row += gridDim.x) {
     const T* in = x + row * cols;
     T* out = y + row * cols;
-    float most = Max::identity();
-    for (int i = threadIdx.x; i < cols; i += blockDim.x) most = Max::apply(most, to_float(in[i]));
+    Compute<T> most = Max::identity<Compute<T>>();
+    for (int i = threadIdx.x; i < cols; i += blockDim.x) most = Max::apply(most, widen(in[i]));
     most = reduce_block<Max>(most, partial);
-    float total = 0.0f;
-    for (int i = threadIdx.x; i < cols; i += blockDim.x) total += expf(to_float(in[i]) - most);
+    Compute<T> total = 0.0f;
+    for (int i = threadIdx.x; i < cols; i += blockDim.x) total += exp(widen(in[i]) - most);
     total = reduce_block<Sum>(total, partial);
     for (int i = threadIdx.x; i < cols; i += blockDim.x) {
-      out[i] = from_float<T>(expf(to_float(in[i]) - most) / total);
+      out[i] = narrow<T>(exp(widen(in[i]) - most) / total);
     }
   }
 }

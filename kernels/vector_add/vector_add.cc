@@ -5,12 +5,11 @@ namespace gpuemu::kernels {
 namespace {
 
 void plan(const OpCase& c, Plan& plan) {
-  const auto count = static_cast<int32_t>(c.in(0).count());
-  plan.launch({blocks_for(count, 256), 1, 1}, {256, 1, 1})
+  launch_packets(plan, c.out(0))
       .arg(c.in(0))
       .arg(c.in(1))
       .arg(c.out(0))
-      .arg(count);
+      .arg(static_cast<int32_t>(c.in(0).count()));
 }
 
 }  // namespace
@@ -23,7 +22,7 @@ const OpKind& vector_add_op() {
       .outputs = {{"y"}},
       .in_place = true,
       .check = check_same_shapes,
-      .variants = {{.name = "grid_stride",
+      .variants = {{.name = "packets",
                     .module = "vector_add",
                     .entries = {"vector_add_{T}"},
                     .types = float_types(),

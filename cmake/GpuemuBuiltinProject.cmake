@@ -1,0 +1,23 @@
+# gpuemu_builtin_project(): the project that `gpuemu test builtin` tests, in BUILD/kernels/builtin and
+# installed to share/gpuemu/builtin. Its gpuemu.toml is kernels/project.toml and every
+# kernels/*/*.toml behind it; the references keep their folders.
+function(gpuemu_builtin_project)
+  set(folder ${CMAKE_CURRENT_BINARY_DIR}/builtin)
+  file(GLOB parts CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} */*.toml)
+  set(text "")
+  foreach(part IN ITEMS project.toml LISTS parts)
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${part})
+    file(READ ${part} piece)
+    string(APPEND text "${piece}")
+  endforeach()
+  file(CONFIGURE OUTPUT ${folder}/gpuemu.toml CONTENT "${text}" @ONLY)
+  file(GLOB references CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} */*.py)
+  foreach(reference IN LISTS references)
+    configure_file(${reference} ${folder}/${reference} COPYONLY)
+  endforeach()
+  file(GLOB references CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/reference_scripts/*.py)
+  foreach(reference IN LISTS references)
+    configure_file(${PROJECT_SOURCE_DIR}/${reference} ${folder}/${reference} COPYONLY)
+  endforeach()
+  install(DIRECTORY ${folder} DESTINATION share/gpuemu)
+endfunction()

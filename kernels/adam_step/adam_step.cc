@@ -1,0 +1,76 @@
+// adam_step: one step of Adam with decoupled weight decay, any shape.
+#include "kernels/rules.h"
+
+namespace gpuemu::kernels {
+namespace {
+
+Status check(const OpCase& c) {
+  for (const TensorView* one : {&c.in(1), &c.in(2), &c.in(3), &c.out(0), &c.out(1), &c.out(2)}) {
+    if (same_shape(*one, c.in(0))) continue;
+    return error(ErrorCode::InvalidArgument,
+                 "p is {} and another tensor {}; g, m, v and the outputs have its shape",
+                 shape_text(c.in(0).shape), shape_text(one->shape));
+  }
+  return check_shape(c.in(4), "scalars", {3}, "rate and both bias corrections");
+}
+
+void plan(const OpCase& c, Plan& plan) {
+  LaunchStep& step = launch_packets(plan, c.in(0));
+  for (size_t i = 0; i < 5; ++i) step.arg(c.in(i));
+  for (size_t i = 0; i < 3; ++i) step.arg(c.out(i));
+  step.arg(c.in(0).count())
+      .arg(c.attributes.get<float>("beta1"))
+      .arg(c.attributes.get<float>("beta2"))
+      .arg(c.attributes.get<float>("eps"))
+      .arg(c.attributes.get<float>("decay"));
+}
+
+KernelVariant variant(const char* name, std::vector<DType> parameters, DType moments) {
+  return {.name = name,
+          .module = "adam_step",
+          .entries = {"adam_step_{T}"},
+          .types = {{'T', std::move(parameters)}, {'M', {moments}}, {'R', {DType::Float32}}},
+          .wide = true,
+          .plan = plan};
+}
+
+}  // namespace
+
+const OpKind& adam_step_op() {
+  static const OpKind kOp = {
+      .name = "adam_step",
+      .summary =
+          "m, v: running means of g and g^2; p = p - rate (m c1 / (sqrt(v c2) + eps) + decay p)",
+      .inputs = {{"p"},
+                 {"g"},
+                 {.name = "m", .type = 'M'},
+                 {.name = "v", .type = 'M'},
+                 {.name = "scalars", .type = 'R'}},
+      .outputs = {{"p_out"}, {.name = "m_out", .type = 'M'}, {.name = "v_out", .type = 'M'}},
+      .schema = {.number = 12,
+                 .fields = {{.name = "beta1",
+                             .type = AttributeType::Float32,
+                             .fallback = 0.9,
+                             .meaning = "share of m that stays"},
+                            {.name = "beta2",
+                             .type = AttributeType::Float32,
+                             .fallback = 0.999,
+                             .meaning = "share of v that stays"},
+                            {.name = "eps",
+                             .type = AttributeType::Float32,
+                             .fallback = 1e-8,
+                             .meaning = "added to the root of v"},
+                            {.name = "decay",
+                             .type = AttributeType::Float32,
+                             .fallback = 0.0,
+                             .meaning = "of weights, beside the gradient"}}},
+      .in_place = true,
+      .check = check,
+      .variants = {variant("float_moments", {DType::Float32, DType::Float16, DType::BFloat16},
+                           DType::Float32),
+                   variant("double_moments", {DType::Float64}, DType::Float64)},
+  };
+  return kOp;
+}
+
+}  // namespace gpuemu::kernels

@@ -1,0 +1,89 @@
+// add, sub, mul and div: of tensors that broadcast to the shape of the result.
+#include <algorithm>
+
+#include "kernels/rules.h"
+
+namespace gpuemu::kernels {
+namespace {
+
+constexpr size_t kAxes = 4;
+
+/// Sizes are those of y or 1, aligned at the last axis.
+Status check(const OpCase& c) {
+  const TensorView& y = c.out(0);
+  for (size_t i = 0; i < 2; ++i) {
+    const TensorView& x = c.in(i);
+    bool fits = x.rank() <= y.rank();
+    for (size_t axis = 1; fits && axis <= x.rank(); ++axis) {
+      const int64_t size = x.shape[x.rank() - axis];
+      fits = size == 1 || size == y.shape[y.rank() - axis];
+    }
+    if (fits) continue;
+    return error(ErrorCode::InvalidArgument, "{} is {}, which does not broadcast to y, {}",
+                 c.op.inputs[i].name, shape_text(x.shape), shape_text(y.shape));
+  }
+  return ok_status();
+}
+
+std::string unsupported(const OpCase& c) {
+  return c.out(0).contiguous() ? "" : "y is not contiguous";
+}
+
+/// Strides in the axes of y: 0 where the tensor repeats.
+void add_strides(LaunchStep& step, const TensorView& x) {
+  for (size_t axis = kAxes; axis > 0; --axis) {
+    const bool repeats = axis > x.rank() || x.shape[x.rank() - axis] == 1;
+    step.arg(repeats ? int64_t{0} : x.strides[x.rank() - axis]);
+  }
+}
+
+void plan(const OpCase& c, Plan& plan) {
+  LaunchStep& step = launch_packets(plan, c.out(0)).arg(c.in(0)).arg(c.in(1)).arg(c.out(0));
+  add_sizes(step, c.out(0));
+  add_strides(step, c.in(0));
+  add_strides(step, c.in(1));
+}
+
+OpKind operation(const char* name, const char* summary, std::vector<TypeRule> types) {
+  return {.name = name,
+          .summary = summary,
+          .inputs = {{.name = "a", .rank_max = kAxes}, {.name = "b", .rank_max = kAxes}},
+          .outputs = {{.name = "y", .rank_max = kAxes}},
+          .check = check,
+          .variants = {{.name = "strided",
+                        .module = "arithmetic",
+                        .entries = {std::string(name) + "_{T}"},
+                        .types = std::move(types),
+                        .strided = true,
+                        .wide = true,
+                        .unsupported = unsupported,
+                        .plan = plan}}};
+}
+
+std::vector<TypeRule> with_integers() {
+  std::vector<TypeRule> types = float_types();
+  types[0].dtypes.push_back(DType::Int32);
+  types[0].dtypes.push_back(DType::Int64);
+  return types;
+}
+
+}  // namespace
+
+const OpKind& add_op() {
+  static const OpKind kOp = operation("add", "y = a + b, with broadcasting", with_integers());
+  return kOp;
+}
+const OpKind& div_op() {
+  static const OpKind kOp = operation("div", "y = a / b, with broadcasting", float_types());
+  return kOp;
+}
+const OpKind& mul_op() {
+  static const OpKind kOp = operation("mul", "y = a * b, with broadcasting", with_integers());
+  return kOp;
+}
+const OpKind& sub_op() {
+  static const OpKind kOp = operation("sub", "y = a - b, with broadcasting", with_integers());
+  return kOp;
+}
+
+}  // namespace gpuemu::kernels

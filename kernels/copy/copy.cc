@@ -1,0 +1,64 @@
+// copy: of any strides to any strides. copy_saved: what a training step keeps for its backward
+// pass.
+#include "kernels/rules.h"
+
+namespace gpuemu::kernels {
+namespace {
+
+constexpr size_t kAxes = 4;
+
+void add_strides(LaunchStep& step, const TensorView& x) {
+  for (size_t axis = kAxes; axis > 0; --axis) {
+    step.arg(axis > x.rank() ? int64_t{0} : x.strides[x.rank() - axis]);
+  }
+}
+
+void plan_copy(const OpCase& c, Plan& plan) {
+  LaunchStep& step = launch_packets(plan, c.out(0)).arg(c.in(0)).arg(c.out(0));
+  add_sizes(step, c.out(0));
+  add_strides(step, c.in(0));
+  add_strides(step, c.out(0));
+}
+
+void plan_saved(const OpCase& c, Plan& plan) {
+  launch_packets(plan, c.out(0)).arg(c.in(0)).arg(c.out(0)).arg(c.in(0).count());
+}
+
+}  // namespace
+
+const OpKind& copy_op() {
+  static const OpKind kOp = {
+      .name = "copy",
+      .summary = "y = x, whatever the strides of either",
+      .inputs = {{.name = "x", .rank_max = kAxes}},
+      .outputs = {{.name = "y", .rank_max = kAxes}},
+      .check = check_same_shapes,
+      .variants = {{.name = "strided",
+                    .module = "copy",
+                    .entries = {"copy_{T}"},
+                    .types = all_types(),
+                    .strided = true,
+                    .wide = true,
+                    .plan = plan_copy}},
+  };
+  return kOp;
+}
+
+const OpKind& copy_saved_op() {
+  static const OpKind kOp = {
+      .name = "copy_saved",
+      .summary = "saved = x, both without gaps",
+      .inputs = {{"x"}},
+      .outputs = {{"saved"}},
+      .check = check_same_shapes,
+      .variants = {{.name = "packets",
+                    .module = "copy",
+                    .entries = {"copy_saved_{T}"},
+                    .types = all_types(),
+                    .wide = true,
+                    .plan = plan_saved}},
+  };
+  return kOp;
+}
+
+}  // namespace gpuemu::kernels

@@ -1,0 +1,99 @@
+// gemm: the product of two matrices, each as it lies or transposed.
+#include "kernels/rules.h"
+
+namespace gpuemu::kernels {
+namespace {
+
+struct Sizes {
+  int64_t m, n, k;
+};
+
+bool transposed(const OpCase& c, const char* name) { return c.attributes.get<int32_t>(name) != 0; }
+
+Sizes sizes_of(const OpCase& c) {
+  const auto a = c.in(0).shape;
+  const auto b = c.in(1).shape;
+  const bool turn_a = transposed(c, "trans_a");
+  return {turn_a ? a[1] : a[0], transposed(c, "trans_b") ? b[0] : b[1], turn_a ? a[0] : a[1]};
+}
+
+Status check(const OpCase& c) {
+  const Sizes size = sizes_of(c);
+  if (transposed(c, "trans_b")) {
+    GPUEMU_TRY(check_shape(c.in(1), "b", {size.n, size.k}, "n x k, as trans_b is set"));
+  } else {
+    GPUEMU_TRY(check_shape(c.in(1), "b", {size.k, size.n}, "as many rows as op(a) has columns"));
+  }
+  return check_shape(c.out(0), "c", {size.m, size.n}, "rows of op(a) by columns of op(b)");
+}
+
+void launch(const OpCase& c, Plan& plan, Dim3 block, int64_t side) {
+  const Sizes size = sizes_of(c);
+  plan.launch({blocks_for(size.n, side), blocks_for(size.m, side), 1}, block)
+      .arg(c.in(0))
+      .arg(c.in(1))
+      .arg(c.out(0))
+      .arg(static_cast<int32_t>(size.m))
+      .arg(static_cast<int32_t>(size.n))
+      .arg(static_cast<int32_t>(size.k))
+      .arg(static_cast<int32_t>(transposed(c, "trans_a")))
+      .arg(static_cast<int32_t>(transposed(c, "trans_b")));
+}
+
+int64_t tiled_side(const OpCase& c) { return c.in(0).dtype == DType::Float64 ? 64 : 128; }
+
+void plan_naive(const OpCase& c, Plan& plan) { launch(c, plan, {16, 16, 1}, 16); }
+void plan_tiled(const OpCase& c, Plan& plan) { launch(c, plan, {256, 1, 1}, tiled_side(c)); }
+void plan_mma(const OpCase& c, Plan& plan) { launch(c, plan, {128, 1, 1}, 64); }
+
+std::string unsupported_naive(const OpCase& c) { return grid_y_refusal(sizes_of(c).m, 16); }
+std::string unsupported_tiled(const OpCase& c) {
+  return grid_y_refusal(sizes_of(c).m, tiled_side(c));
+}
+std::string unsupported_mma(const OpCase& c) { return grid_y_refusal(sizes_of(c).m, 64); }
+
+}  // namespace
+
+const OpKind& gemm_op() {
+  static const OpKind kOp = {
+      .name = "gemm",
+      .summary = "c = op(a) * op(b), where op is the matrix or its transpose",
+      .inputs = {{.name = "a", .rank_min = 2, .rank_max = 2},
+                 {.name = "b", .rank_min = 2, .rank_max = 2}},
+      .outputs = {{.name = "c", .rank_min = 2, .rank_max = 2}},
+      .schema = {.number = 10,
+                 .fields = {{.name = "trans_a",
+                             .type = AttributeType::Int32,
+                             .fallback = 0,
+                             .meaning = "1: a is stored as k x m"},
+                            {.name = "trans_b",
+                             .type = AttributeType::Int32,
+                             .fallback = 0,
+                             .meaning = "1: b is stored as n x k"}}},
+      .check = check,
+      .variants = {{.name = "mma",
+                    .module = "gemm_mma",
+                    .entries = {"gemm_mma_{T}"},
+                    .types = {{'T', {DType::Float16, DType::BFloat16}}},
+                    .priority = 2,
+                    .sm_min = 80,
+                    .unsupported = unsupported_mma,
+                    .plan = plan_mma},
+                   {.name = "tiled",
+                    .module = "gemm",
+                    .entries = {"gemm_tiled_{T}"},
+                    .types = float_types(),
+                    .priority = 1,
+                    .unsupported = unsupported_tiled,
+                    .plan = plan_tiled},
+                   {.name = "naive",
+                    .module = "gemm",
+                    .entries = {"gemm_naive_{T}"},
+                    .types = float_types(),
+                    .unsupported = unsupported_naive,
+                    .plan = plan_naive}},
+  };
+  return kOp;
+}
+
+}  // namespace gpuemu::kernels

@@ -1,0 +1,69 @@
+// linear_bwd: the gradients of a linear layer.
+#include <algorithm>
+
+#include "kernels/rules.h"
+
+namespace gpuemu::kernels {
+namespace {
+
+constexpr int64_t kSide = 64;
+
+Status check(const OpCase& c) {
+  const int64_t m = c.in(0).shape[0], k = c.in(0).shape[1], n = c.in(1).shape[0];
+  GPUEMU_TRY(check_shape(c.in(1), "w", {n, k}, "as many columns as x"));
+  GPUEMU_TRY(check_shape(c.in(2), "dy", {m, n}, "rows of x by rows of w"));
+  GPUEMU_TRY(check_shape(c.out(0), "dx", {m, k}, "the shape of x"));
+  GPUEMU_TRY(check_shape(c.out(1), "dw", {n, k}, "the shape of w"));
+  return check_shape(c.out(2), "dbias", {n}, "one element per row of w");
+}
+
+std::string unsupported(const OpCase& c) {
+  return grid_y_refusal(std::max(c.in(0).shape[0], c.in(1).shape[0]), kSide);
+}
+
+void plan(const OpCase& c, Plan& plan) {
+  const auto m = static_cast<int32_t>(c.in(0).shape[0]);
+  const auto k = static_cast<int32_t>(c.in(0).shape[1]);
+  const auto n = static_cast<int32_t>(c.in(1).shape[0]);
+  const uint32_t across = blocks_for(k, kSide);
+  plan.launch({across, blocks_for(m, kSide), 1}, {256, 1, 1}, 0)
+      .arg(c.in(2))
+      .arg(c.in(1))
+      .arg(c.out(0))
+      .arg(m)
+      .arg(n)
+      .arg(k);
+  plan.launch({across, blocks_for(n, kSide), 1}, {256, 1, 1}, 1)
+      .arg(c.in(2))
+      .arg(c.in(0))
+      .arg(c.out(1))
+      .arg(m)
+      .arg(n)
+      .arg(k);
+  plan.launch({blocks_for(n, 128), 1, 1}, {128, 1, 1}, 2).arg(c.in(2)).arg(c.out(2)).arg(m).arg(n);
+}
+
+}  // namespace
+
+const OpKind& linear_bwd_op() {
+  static const OpKind kOp = {
+      .name = "linear_bwd",
+      .summary = "of y = x * w^T + bias: dx = dy * w, dw = dy^T * x, dbias = column sums of dy",
+      .inputs = {{.name = "x", .rank_min = 2, .rank_max = 2},
+                 {.name = "w", .rank_min = 2, .rank_max = 2},
+                 {.name = "dy", .rank_min = 2, .rank_max = 2}},
+      .outputs = {{.name = "dx", .rank_min = 2, .rank_max = 2},
+                  {.name = "dw", .rank_min = 2, .rank_max = 2},
+                  {.name = "dbias", .rank_min = 1, .rank_max = 1}},
+      .check = check,
+      .variants = {{.name = "tiled",
+                    .module = "linear_bwd",
+                    .entries = {"linear_bwd_dx_{T}", "linear_bwd_dw_{T}", "linear_bwd_dbias_{T}"},
+                    .types = float_types(),
+                    .unsupported = unsupported,
+                    .plan = plan}},
+  };
+  return kOp;
+}
+
+}  // namespace gpuemu::kernels

@@ -1,0 +1,65 @@
+// sgd_step: one step of gradient descent with momentum, any shape.
+#include "kernels/rules.h"
+
+namespace gpuemu::kernels {
+namespace {
+
+Status check(const OpCase& c) {
+  for (const TensorView* one : {&c.in(1), &c.in(2), &c.out(0), &c.out(1)}) {
+    if (same_shape(*one, c.in(0))) continue;
+    return error(ErrorCode::InvalidArgument,
+                 "p is {} and another tensor {}; g, velocity and the outputs have its shape",
+                 shape_text(c.in(0).shape), shape_text(one->shape));
+  }
+  return check_shape(c.in(3), "rate", {1}, "one number");
+}
+
+void plan(const OpCase& c, Plan& plan) {
+  launch_packets(plan, c.in(0))
+      .arg(c.in(0))
+      .arg(c.in(1))
+      .arg(c.in(2))
+      .arg(c.in(3))
+      .arg(c.out(0))
+      .arg(c.out(1))
+      .arg(c.in(0).count())
+      .arg(c.attributes.get<float>("momentum"))
+      .arg(c.attributes.get<float>("decay"));
+}
+
+std::vector<TypeRule> types() {
+  std::vector<TypeRule> all = float_types();
+  all.push_back({'R', {DType::Float32}});
+  return all;
+}
+
+}  // namespace
+
+const OpKind& sgd_step_op() {
+  static const OpKind kOp = {
+      .name = "sgd_step",
+      .summary = "velocity = momentum velocity + g + decay p; p = p - rate velocity",
+      .inputs = {{"p"}, {"g"}, {"velocity"}, {.name = "rate", .type = 'R'}},
+      .outputs = {{"p_out"}, {"velocity_out"}},
+      .schema = {.number = 11,
+                 .fields = {{.name = "momentum",
+                             .type = AttributeType::Float32,
+                             .fallback = 0.0,
+                             .meaning = "share of the velocity that stays"},
+                            {.name = "decay",
+                             .type = AttributeType::Float32,
+                             .fallback = 0.0,
+                             .meaning = "of weights, added to the gradient"}}},
+      .in_place = true,
+      .check = check,
+      .variants = {{.name = "elementwise",
+                    .module = "sgd_step",
+                    .entries = {"sgd_step_{T}"},
+                    .types = types(),
+                    .wide = true,
+                    .plan = plan}},
+  };
+  return kOp;
+}
+
+}  // namespace gpuemu::kernels

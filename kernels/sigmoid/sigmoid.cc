@@ -1,0 +1,31 @@
+// sigmoid: elementwise, any shape.
+#include "kernels/rules.h"
+
+namespace gpuemu::kernels {
+namespace {
+
+void plan(const OpCase& c, Plan& plan) {
+  launch_packets(plan, c.out(0)).arg(c.in(0)).arg(c.out(0)).arg(c.in(0).count());
+}
+
+}  // namespace
+
+const OpKind& sigmoid_op() {
+  static const OpKind kOp = {
+      .name = "sigmoid",
+      .summary = "y = 1 / (1 + exp(-x))",
+      .inputs = {{"x"}},
+      .outputs = {{"y"}},
+      .in_place = true,
+      .check = check_same_shapes,
+      .variants = {{.name = "packets",
+                    .module = "sigmoid",
+                    .entries = {"sigmoid_{T}"},
+                    .types = float_types(),
+                    .wide = true,
+                    .plan = plan}},
+  };
+  return kOp;
+}
+
+}  // namespace gpuemu::kernels

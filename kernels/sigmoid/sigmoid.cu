@@ -1,0 +1,22 @@
+// y = 1 / (1 + exp(-x)). Any one-dimensional grid and block.
+#include "kernels/packets.cuh"
+
+namespace gpuemu_kernels {
+
+struct Sigmoid {
+  template <typename C>
+  __device__ __forceinline__ C operator()(C x) const {
+    // exp of a negative number: neither overflows nor loses the left tail.
+    const C e = exp(-fabs(x));
+    return (x < C(0) ? e : C(1)) / (C(1) + e);
+  }
+};
+
+template <typename T>
+__device__ void sigmoid_body(const T* x, T* y, long long n) {
+  map_elements(thread_index(), thread_count(), n, Sigmoid(), y, x);
+}
+
+GPUEMU_ENTRIES(sigmoid, (const T* x, T* y, long long n), (x, y, n))
+
+}  // namespace gpuemu_kernels

@@ -1,0 +1,31 @@
+// silu: elementwise, any shape.
+#include "kernels/rules.h"
+
+namespace gpuemu::kernels {
+namespace {
+
+void plan(const OpCase& c, Plan& plan) {
+  launch_packets(plan, c.out(0)).arg(c.in(0)).arg(c.out(0)).arg(c.in(0).count());
+}
+
+}  // namespace
+
+const OpKind& silu_op() {
+  static const OpKind kOp = {
+      .name = "silu",
+      .summary = "y = x / (1 + exp(-x))",
+      .inputs = {{"x"}},
+      .outputs = {{"y"}},
+      .in_place = true,
+      .check = check_same_shapes,
+      .variants = {{.name = "packets",
+                    .module = "silu",
+                    .entries = {"silu_{T}"},
+                    .types = float_types(),
+                    .wide = true,
+                    .plan = plan}},
+  };
+  return kOp;
+}
+
+}  // namespace gpuemu::kernels
