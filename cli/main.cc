@@ -80,11 +80,14 @@ void add_commands(CLI::App& app, Session& session) {
   add_baseline(app, session);
   add_diff(app, session);
   add_ci(app, session);
+  add_report(app, session);
+  add_coverage(app, session);
   add_config(app, session);
   add_devices(app, session);
   add_kernels(app, session);
   add_daemon(app, session);
   add_status(app, session);
+  add_completion(app, session);
   // Last: subcommands would take it over.
   app.footer(
       "A daemon does the work; commands start one when none runs.\n"

@@ -6,6 +6,7 @@
 # the CUDA headers along (about 200 MB), for machines without a CUDA toolkit; PTX needs neither.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/nvrtc.sh
 root=$PWD
 with_nvrtc=0; out=$root/build/gpuemu-bundle
 for arg in "$@"; do
@@ -23,17 +24,7 @@ fi
 
 scripts/setup.sh
 options=(-DGPUEMU_BUNDLE_NVRTC= -DGPUEMU_BUNDLE_CUDA_INCLUDE=)
-if [ $with_nvrtc = 1 ]; then
-  found=""
-  for home in ${CUDA_HOME:+"$CUDA_HOME"} build/cuda/nvidia/cu13 /usr/local/cuda; do
-    for lib in lib lib64; do [ -z "$found" ] && [ -e "$home/$lib/libnvrtc.so.13" ] && found=$(realpath "$home/$lib"); done
-  done
-  [ -n "$found" ] || { echo "bundle: no libnvrtc.so.13 in CUDA_HOME, build/cuda or /usr/local/cuda" >&2; exit 3; }
-  options=("-DGPUEMU_BUNDLE_NVRTC=$found")
-  for home in build/cuda/nvidia/cu13 ${CUDA_HOME:+"$CUDA_HOME"} /usr/local/cuda; do
-    [ -e "$home/include/cuda_fp16.h" ] && { options+=("-DGPUEMU_BUNDLE_CUDA_INCLUDE=$(realpath "$home/include")"); break; }
-  done
-fi
+[ $with_nvrtc = 0 ] || { find_nvrtc_options; options=("${nvrtc_options[@]}"); }
 say "building (release, ccache)"
 # A build folder that has tests keeps them: only what is installed is built here.
 cmake --preset release "${options[@]}" >/dev/null

@@ -9,6 +9,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/job.h"
 #include "cli/commands/options.h"
+#include "cli/commands/own_daemon.h"
 #include "common/base/limits.h"
 
 namespace gpuemu::cli {
@@ -80,24 +81,6 @@ bool add_baseline(const Options& options, RunCiRequest& request, Session& sessio
   request.baseline_results = baseline->results;
   return true;
 }
-
-/// Ends the daemon that this command has started, whatever way it is left.
-class OwnDaemon {
- public:
-  explicit OwnDaemon(Session& session) : session_(session), own_(!session.daemon_answers()) {}
-  ~OwnDaemon() {
-    if (!own_ || !session_.daemon_answers()) return;
-    if (const Status stopped = session_.stop_daemon(); !stopped) {
-      session_.err << "note: " << stopped.error().message << '\n';
-    }
-  }
-  OwnDaemon(const OwnDaemon&) = delete;
-  OwnDaemon& operator=(const OwnDaemon&) = delete;
-
- private:
-  Session& session_;
-  const bool own_;
-};
 
 std::optional<JobResult> run_on_daemon(const Options& options, RunCiRequest& request,
                                        Session& session) {

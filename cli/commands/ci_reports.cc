@@ -10,6 +10,7 @@
 
 #include "cli/report/ci.h"
 #include "cli/report/ci_formats.h"
+#include "cli/sign/sign.h"
 #include "common/base/files.h"
 #include "common/config/nearest.h"
 
@@ -72,7 +73,22 @@ bool ReportChoice::wants_coverage() const {
   });
 }
 
+std::filesystem::path key_folder(const Session& session) {
+  const auto home = session.environment.find("HOME");
+  return home == session.environment.end() ? "" : fs::path(home->second) / ".gpuemu";
+}
+
 Status ReportChoice::check(const Session& session) const {
+  if (is_signed && key_folder(session).empty()) {
+    return error(ErrorCode::InvalidArgument, "--signed needs HOME, where the keys lie");
+  }
+  const bool page = format == "html" || std::ranges::any_of(more, [](const std::string& one) {
+                      return ci_format(one.substr(0, one.find('='))) == "html";
+                    });
+  if (is_signed && !page) {
+    return error(ErrorCode::InvalidArgument,
+                 "--signed is for pages: --format html, or --report html=FILE");
+  }
   if (!output.empty()) GPUEMU_TRY(check_place(output, session));
   for (const std::string& text : more) {
     const Report report = GPUEMU_TRY(report_of(text));
@@ -81,21 +97,39 @@ Status ReportChoice::check(const Session& session) const {
   return ok_status();
 }
 
+Result<std::string> ReportChoice::document(const std::string& name, const CiRunSummary& summary,
+                                           const Config& config, const Session& session) const {
+  std::string text = render_ci(name, summary, config);
+  if (name != "html" || !is_signed) return text;
+  const SigningKey key = GPUEMU_TRY(SigningKey::load_or_create(key_folder(session)));
+  return key.sign(text);
+}
+
 void ReportChoice::show(const CiRunSummary& summary, const Config& config, Session& session) const {
   std::ostringstream nowhere, text;
   const bool plain = format == "text";
   print_ci(summary, session.verbose, text, session.same_streams && plain ? nowhere : session.err);
-  const std::string document = plain ? text.str() : render_ci(format, summary, config);
+  const auto made =
+      plain ? Result<std::string>(text.str()) : document(format, summary, config, session);
+  if (!made) {
+    session.fail(made.error());
+    return;
+  }
   if (output.empty()) {
-    session.out << document;
+    session.out << *made;
   } else {
-    write(output, document, session);
+    write(output, *made, session);
     if (!plain) session.err << "wrote " << output << '\n';
   }
   for (const std::string& one : more) {
     const auto report = report_of(one);
     if (!report) continue;  // check() has told.
-    write(report->file, render_ci(report->format, summary, config), session);
+    const auto another = document(report->format, summary, config, session);
+    if (another) {
+      write(report->file, *another, session);
+    } else {
+      session.fail(another.error());
+    }
   }
 }
 
@@ -118,6 +152,8 @@ void add_reports(CLI::App& command, ReportChoice& reports, Session& session) {
   command.add_option("--report", reports.more, "Write another one, as in junit=results.xml")
       ->type_name("FORMAT=FILE")
       ->allow_extra_args(false);
+  command.add_flag("--signed", reports.is_signed,
+                   "Sign the page (html) with the key in ~/.gpuemu,\nwhich is made when missing");
 }
 
 }  // namespace gpuemu::cli

@@ -1,6 +1,7 @@
 // Which reports a command writes, and where.
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@ namespace gpuemu::cli {
 struct ReportChoice {
   std::string output;
   std::vector<std::string> more;
+  bool is_signed = false;
 
   bool wants_coverage() const;
   /// InvalidArgument for an unknown format, Io for a place that cannot be written: told before
@@ -24,8 +26,15 @@ struct ReportChoice {
   /// Writes them all; what cannot be written is told and sets the exit code.
   void show(const CiRunSummary& summary, const Config& config, Session& session) const;
 
+  /// One document, signed where that is asked for.
+  Result<std::string> document(const std::string& name, const CiRunSummary& summary,
+                               const Config& config, const Session& session) const;
+
   std::string format;  ///< Of the report on standard output or in `output`.
 };
+
+/// ~/.gpuemu, where the keys of signed pages lie; empty without HOME.
+std::filesystem::path key_folder(const Session& session);
 
 void add_reports(CLI::App& command, ReportChoice& reports, Session& session);
 

@@ -1,0 +1,293 @@
+// `gpuemu completion SHELL` and `gpuemu man`: made from the same descriptions as --help, so that
+// they never name what does not exist.
+#include <algorithm>
+#include <ostream>
+#include <sstream>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/options.h"
+
+namespace gpuemu::cli {
+namespace {
+
+std::vector<const CLI::App*> commands_of(const CLI::App& app) {
+  std::vector<const CLI::App*> all;
+  for (const CLI::App* one : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (!one->get_group().empty()) all.push_back(one);
+  }
+  return all;
+}
+
+/// Those that the help shows, without positionals.
+std::vector<const CLI::Option*> options_of(const CLI::App& app) {
+  std::vector<const CLI::Option*> all;
+  for (const CLI::Option* one : app.get_options()) {
+    const bool named = !one->get_lnames().empty() || !one->get_snames().empty();
+    if (named && !one->get_group().empty()) all.push_back(one);
+  }
+  return all;
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+/// "--format"; "-h" where there is no long name.
+std::string word_of(const CLI::Option& option) {
+  return option.get_lnames().empty() ? "-" + option.get_snames().front()
+                                     : "--" + option.get_lnames().front();
+}
+
+bool takes_value(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
+
+/// "text|json" as its words; none when the value is free.
+std::vector<std::string> choices_of(const CLI::Option& option) {
+  std::vector<std::string> words;
+  const std::string type = option.get_type_name();
+  if (type.find('|') == std::string::npos) return words;
+  std::istringstream parts(type);
+  for (std::string word; std::getline(parts, word, '|');) words.push_back(word);
+  return words;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+/// One command with the words that lead to it: {"baseline", "save"}.
+struct Place {
+  std::vector<std::string> path;
+  const CLI::App* app = nullptr;
+};
+
+void collect(const CLI::App& app, const std::vector<std::string>& path, std::vector<Place>& all) {
+  all.push_back({path, &app});
+  for (const CLI::App* one : commands_of(app)) {
+    std::vector<std::string> longer = path;
+    longer.push_back(one->get_name());
+    collect(*one, longer, all);
+  }
+}
+
+std::vector<Place> places_of(const CLI::App& app) {
+  std::vector<Place> all;
+  collect(app, {}, all);
+  return all;
+}
+
+std::vector<std::string> words_at(const Place& place) {
+  std::vector<std::string> words;
+  for (const CLI::App* one : commands_of(*place.app)) words.push_back(one->get_name());
+  for (const CLI::Option* one : options_of(*place.app)) words.push_back(word_of(*one));
+  return words;
+}
+
+std::string bash_script(const CLI::App& app) {
+  std::string known, cases, values;
+  for (const Place& place : places_of(app)) {
+    if (!place.path.empty()) {
+      known += fmt::format("      '{0}') path='{0}' ;;\n", joined(place.path));
+    }
+    cases += fmt::format("    '{}') words='{}' ;;\n", joined(place.path), joined(words_at(place)));
+    for (const CLI::Option* option : options_of(*place.app)) {
+      const std::vector<std::string> choices = choices_of(*option);
+      if (choices.empty()) continue;
+      values += fmt::format("    '{} {}') COMPREPLY=($(compgen -W '{}' -- \"$word\")); return ;;\n",
+                            joined(place.path), word_of(*option), joined(choices));
+    }
+  }
+  return fmt::format(R"(# bash completion of gpuemu
+_gpuemu() {{
+  local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}} path='' words='' i
+  for ((i = 1; i < COMP_CWORD; i++)); do
+    case "$path${{path:+ }}${{COMP_WORDS[i]}}" in
+{}      *) ;;
+    esac
+  done
+  case "$path $before" in
+{}  esac
+  case "$path" in
+{}  esac
+  if [[ $word == -* || ( -n $words && -z $path ) ]]; then
+    COMPREPLY=($(compgen -W "$words" -- "$word"))
+  else
+    COMPREPLY=($(compgen -W "$words" -- "$word") $(compgen -f -- "$word"))
+  fi
+}}
+complete -o filenames -F _gpuemu gpuemu
+)",
+                     known, values, cases);
+}
+
+/// Text inside single quotes of zsh and fish.
+std::string quoted(const std::string& text) {
+  std::string out;
+  for (const char letter : text) {
+    if (letter == '\'') {
+      out += "'\\''";
+    } else if (letter == '[' || letter == ']' || letter == ':' || letter == '\\') {
+      out += '\\';
+      out += letter;
+    } else {
+      out += letter;
+    }
+  }
+  return out;
+}
+
+std::string zsh_arguments(const CLI::App& app) {
+  std::string text;
+  for (const CLI::Option* option : options_of(app)) {
+    const std::vector<std::string> choices = choices_of(*option);
+    const std::string value = !takes_value(*option) ? ""
+                              : choices.empty()     ? ":value:_files"
+                                                    : ":value:(" + joined(choices) + ")";
+    text += fmt::format("        '*{}[{}]{}' \\\n", word_of(*option),
+                        quoted(first_line(option->get_description())), value);
+  }
+  return text;
+}
+
+std::string zsh_script(const CLI::App& app) {
+  std::string cases;
+  for (const Place& place : places_of(app)) {
+    std::string below;
+    for (const CLI::App* one : commands_of(*place.app)) below += one->get_name() + " ";
+    const std::string rest =
+        below.empty() ? "'*:file:_files'" : fmt::format("'1:command:({})'", below);
+    cases += fmt::format("    '{}')\n      _arguments -S \\\n{}        {} ;;\n", joined(place.path),
+                         zsh_arguments(*place.app), rest);
+  }
+  std::string known;
+  for (const Place& place : places_of(app)) {
+    if (!place.path.empty()) {
+      known += fmt::format("      '{0}') command='{0}' ;;\n", joined(place.path));
+    }
+  }
+  return fmt::format(R"(#compdef gpuemu
+_gpuemu() {{
+  local i command=''
+  for ((i = 2; i < CURRENT; i++)); do
+    case "$command${{command:+ }}${{words[i]}}" in
+{}      *) ;;
+    esac
+  done
+  case "$command" in
+{}  esac
+}}
+compdef _gpuemu gpuemu
+)",
+                     known, cases);
+}
+
+std::string fish_script(const CLI::App& app) {
+  std::string text = "# fish completion of gpuemu\n";
+  for (const Place& place : places_of(app)) {
+    std::string when;
+    if (place.path.empty()) {
+      when = "__fish_use_subcommand";
+    } else {
+      for (const std::string& word : place.path) {
+        when += (when.empty() ? "" : "; and ") + ("__fish_seen_subcommand_from " + word);
+      }
+    }
+    for (const CLI::App* one : commands_of(*place.app)) {
+      text += fmt::format("complete -c gpuemu -f -n '{}' -a '{}' -d '{}'\n", when, one->get_name(),
+                          quoted(first_line(one->get_description())));
+    }
+    for (const CLI::Option* option : options_of(*place.app)) {
+      if (option->get_lnames().empty()) continue;
+      const std::vector<std::string> choices = choices_of(*option);
+      const std::string value = !takes_value(*option) ? ""
+                                : choices.empty()     ? " -r"
+                                                      : " -x -a '" + joined(choices) + "'";
+      text += fmt::format("complete -c gpuemu -n '{}' -l '{}'{} -d '{}'\n", when,
+                          option->get_lnames().front(), value,
+                          quoted(first_line(option->get_description())));
+    }
+  }
+  return text;
+}
+
+/// Text of a man page: no line begins with a dot, backslashes and dashes are what they are.
+std::string roff(const std::string& text) {
+  std::string out;
+  bool fresh = true;
+  for (const char letter : text) {
+    if (fresh && (letter == '.' || letter == '\'')) out += "\\&";
+    if (letter == '\\') {
+      out += "\\e";
+    } else if (letter == '-') {
+      out += "\\-";
+    } else {
+      out += letter;
+    }
+    fresh = letter == '\n';
+  }
+  return out;
+}
+
+std::string man_options(const CLI::App& app) {
+  std::string text;
+  for (const CLI::Option* option : options_of(app)) {
+    std::string names;
+    for (const std::string& name : option->get_snames()) names += "-" + name + ", ";
+    for (const std::string& name : option->get_lnames()) names += "--" + name + ", ";
+    names.resize(names.size() - 2);
+    const std::string value = takes_value(*option) ? " " + option->get_type_name() : "";
+    text += fmt::format(".TP\n\\fB{}\\fR{}\n{}\n", roff(names), roff(value),
+                        roff(option->get_description()));
+  }
+  return text;
+}
+
+std::string man_page(const CLI::App& app) {
+  std::string text = fmt::format(
+      ".TH GPUEMU 1 \"\" \"gpuemu {}\" \"User Commands\"\n.SH NAME\ngpuemu \\- {}\n.SH SYNOPSIS\n"
+      "\\fBgpuemu\\fR [\\fIOPTIONS\\fR] \\fICOMMAND\\fR ...\n.SH DESCRIPTION\n{}\n.SH OPTIONS\n{}",
+      GPUEMU_VERSION, roff("finds out whether GPU kernels are right"), roff(app.get_description()),
+      man_options(app));
+  text += ".SH COMMANDS\n";
+  for (const Place& place : places_of(app)) {
+    if (place.path.empty()) continue;
+    text += fmt::format(".SS gpuemu {}\n{}\n", roff(joined(place.path)),
+                        roff(place.app->get_description()));
+    text += man_options(*place.app);
+    const std::string footer = place.app->get_footer();
+    if (!footer.empty()) text += ".PP\n.nf\n" + roff(footer) + "\n.fi\n";
+  }
+  return text +
+         ".SH FILES\n.TP\ngpuemu.toml\nThe project; searched upwards from the working folder.\n"
+         ".SH EXIT STATUS\n0 nothing wrong, 1 findings, 2 wrong use or gpuemu.toml, 3 could "
+         "not run, 130 interrupted.\n";
+}
+
+struct Shell {
+  const char* name;
+  std::string (*script)(const CLI::App& app);
+};
+constexpr Shell kShells[] = {{"bash", bash_script}, {"zsh", zsh_script}, {"fish", fish_script}};
+
+}  // namespace
+
+void add_completion(CLI::App& app, Session& session) {
+  auto shell = std::make_shared<std::string>();
+  CLI::App* command =
+      app.add_subcommand("completion", "Print what completes gpuemu's words in a shell");
+  CLI::Option* option = command->add_option("SHELL", *shell, "Which shell")->required();
+  check_one_of(*option, {"bash", "zsh", "fish"});
+  command->footer(
+      "Examples:\n"
+      "  gpuemu completion bash >~/.local/share/bash-completion/completions/gpuemu\n"
+      "  gpuemu completion fish >~/.config/fish/completions/gpuemu.fish");
+  command->callback([shell, &app, &session] {
+    const auto found =
+        std::ranges::find_if(kShells, [&](const Shell& one) { return *shell == one.name; });
+    session.out << found->script(app);
+  });
+  app.add_subcommand("man", "Print the manual page")->callback([&app, &session] {
+    session.out << man_page(app);
+  });
+}
+
+}  // namespace gpuemu::cli

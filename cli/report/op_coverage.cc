@@ -1,0 +1,52 @@
+#include "cli/report/op_coverage.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/report/escape.h"
+#include "cli/report/text.h"
+
+namespace gpuemu::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+double percent_of(const OpCoverage& coverage) {
+  const size_t all = coverage.covered.size() + coverage.uncovered.size();
+  return all == 0 ? 100
+                  : 100 * static_cast<double>(coverage.covered.size()) / static_cast<double>(all);
+}
+
+std::string summary_of(const OpCoverage& coverage) {
+  return fmt::format("{} of {} ops have results ({:.1f} %)", coverage.covered.size(),
+                     coverage.covered.size() + coverage.uncovered.size(), percent_of(coverage));
+}
+
+std::string written(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string op_coverage_text(const OpCoverage& coverage, const std::string& format) {
+  if (format == "json") {
+    return written({{"covered", coverage.covered},
+                    {"uncovered", coverage.uncovered},
+                    {"configured_total", coverage.covered.size() + coverage.uncovered.size()},
+                    {"percent", percent_of(coverage)}});
+  }
+  if (format == "codecov") {
+    Json files = Json::object();
+    for (const std::string& op : coverage.covered)
+      files["gpuemu/" + clean(op) + ".op"] = {{"1", 1}};
+    for (const std::string& op : coverage.uncovered) {
+      files["gpuemu/" + clean(op) + ".op"] = {{"1", 0}};
+    }
+    return written({{"coverage", files}, {"messages", {{"gpuemu_summary", summary_of(coverage)}}}});
+  }
+  std::string text = summary_of(coverage) + "\n";
+  for (const std::string& op : coverage.uncovered) text += "no result: " + one_line(op) + "\n";
+  return text;
+}
+
+}  // namespace gpuemu::cli

@@ -1,0 +1,16 @@
+// Which ops have been looked at, in the forms that existing tools write.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace gpuemu::cli {
+
+struct OpCoverage {
+  std::vector<std::string> covered, uncovered;
+};
+
+/// `format`: codecov, json or text.
+std::string op_coverage_text(const OpCoverage& coverage, const std::string& format);
+
+}  // namespace gpuemu::cli

@@ -1,0 +1,32 @@
+# Packages: a .deb whose files lie in /usr/lib/gpuemu with links from /usr/bin, and a tarball that runs
+# wherever it is unpacked. `cpack --preset` is not needed: cd build/release && cpack.
+set(generated ${PROJECT_BINARY_DIR}/generated)
+# Made by the program that is installed, so that they name what it has.
+install(CODE "
+  file(MAKE_DIRECTORY ${generated})
+  foreach(shell bash zsh fish)
+    execute_process(COMMAND ${PROJECT_BINARY_DIR}/bin/gpuemu completion \${shell}
+      OUTPUT_FILE ${generated}/gpuemu.\${shell} COMMAND_ERROR_IS_FATAL ANY)
+  endforeach()
+  execute_process(COMMAND ${PROJECT_BINARY_DIR}/bin/gpuemu man
+    OUTPUT_FILE ${generated}/gpuemu.1 COMMAND_ERROR_IS_FATAL ANY)")
+install(FILES ${generated}/gpuemu.bash DESTINATION share/bash-completion/completions RENAME gpuemu)
+install(FILES ${generated}/gpuemu.zsh DESTINATION share/zsh/site-functions RENAME _gpuemu)
+install(FILES ${generated}/gpuemu.fish DESTINATION share/fish/vendor_completions.d)
+install(FILES ${generated}/gpuemu.1 DESTINATION share/man/man1)
+
+set(CPACK_GENERATOR DEB TGZ)
+set(CPACK_PACKAGE_NAME gpuemu)
+set(CPACK_PACKAGE_VENDOR gpuemu)
+set(CPACK_PACKAGE_CONTACT "gpuemu maintainers <gpuemu@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Finds out whether GPU kernels are right, on a GPU or an emulator")
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr/lib/gpuemu)
+# The libraries come along; the C library and Python are the machine's.
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.36), python3, python3-numpy")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "nvidia-cuda-toolkit")
+set(CPACK_DEBIAN_PACKAGE_SECTION devel)
+set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/packaging/link_into_usr.cmake)
+include(CPack)

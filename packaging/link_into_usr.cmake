@@ -1,0 +1,15 @@
+# Run by CPack before it packs: what belongs to the whole system is linked from where it looks.
+if(NOT CPACK_GENERATOR STREQUAL DEB)
+  return()
+endif()
+set(root ${CPACK_TEMPORARY_DIRECTORY}/usr)
+foreach(program gpuemu gpuemu-daemon gpuemu-device)
+  file(MAKE_DIRECTORY ${root}/bin)
+  file(CREATE_LINK ../lib/gpuemu/bin/${program} ${root}/bin/${program} SYMBOLIC)
+endforeach()
+foreach(file bash-completion/completions/gpuemu zsh/site-functions/_gpuemu
+    fish/vendor_completions.d/gpuemu.fish man/man1/gpuemu.1)
+  get_filename_component(folder ${file} DIRECTORY)
+  file(MAKE_DIRECTORY ${root}/share/${folder})
+  file(RENAME ${root}/lib/gpuemu/share/${file} ${root}/share/${file})
+endforeach()
