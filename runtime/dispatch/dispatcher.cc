@@ -67,13 +67,22 @@ Status Dispatcher::call(const OpCall& call) {
   if (!types) return types.error().with_context(call.op->name);
   if (!has_work(c)) return ok_status();
   const Choice choice = GPUEMU_TRY(choose(c, *types, call.stream));
+  return launch_profiled(c, choice, *types, call);
+}
+
+Status Dispatcher::launch_profiled(const OpCase& c, const Choice& choice, const TypeBinding& types,
+                                   const OpCall& call) {
   bool logged = false;
   {
     const std::lock_guard lock(mutex_);
     logged = log_ != nullptr;
   }
-  return logged ? launch_logged(c, choice, *types, call.stream)
-                : launch(c, *choice.variant, *types, call.stream);
+  Profiler* profiler = profiler_;
+  if (profiler != nullptr) GPUEMU_TRY(profiler->begin_op(c.op.name, call.stream));
+  const Status launched = logged ? launch_logged(c, choice, types, call.stream)
+                                 : launch(c, *choice.variant, types, call.stream);
+  if (profiler != nullptr) GPUEMU_TRY(profiler->end_op(call.stream));
+  return launched;
 }
 
 Dispatcher::OpState& Dispatcher::state_of(const OpKind& op) {

@@ -2,6 +2,7 @@
 // on a stream. Waits for nothing, unless variants have to be timed or a log wants times.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -14,6 +15,7 @@
 #include "runtime/dispatch/policy.h"
 #include "runtime/dispatch/timings.h"
 #include "runtime/modules/module_cache.h"
+#include "runtime/profile/profiler.h"
 
 namespace gpuemu {
 
@@ -57,6 +59,9 @@ class Dispatcher {
 
   void set_policy(DispatchPolicy policy);
   void set_log(std::function<void(const DispatchRecord& record)> log);
+  /// Each call becomes an op of the profile. Null: none, which costs one comparison. It must stay
+  /// until another is set and every call that began before has returned.
+  void set_profiler(Profiler* profiler) { profiler_ = profiler; }
   const OpRegistry& registry() const { return registry_; }
   ModuleCache& modules() { return *modules_; }
 
@@ -82,6 +87,8 @@ class Dispatcher {
                               const TypeBinding& types);
   Status launch(const OpCase& c, const KernelVariant& variant, const TypeBinding& types,
                 StreamId stream);
+  Status launch_profiled(const OpCase& c, const Choice& choice, const TypeBinding& types,
+                         const OpCall& call);
   Status launch_logged(const OpCase& c, const Choice& choice, const TypeBinding& types,
                        StreamId stream);
   Result<uint64_t> workspace(uint64_t bytes, StreamId stream);
@@ -93,6 +100,7 @@ class Dispatcher {
   std::unique_ptr<ModuleCache> modules_;
   std::unique_ptr<Timings> timings_;
   std::function<void(const std::string&)> warn_;
+  std::atomic<Profiler*> profiler_ = nullptr;
   std::mutex mutex_;  ///< Of everything below.
   std::function<void(const DispatchRecord&)> log_;
   DispatchPolicy policy_;

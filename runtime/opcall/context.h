@@ -11,6 +11,7 @@
 #include "runtime/device/stream.h"
 #include "runtime/dispatch/dispatcher.h"
 #include "runtime/opcall/op_call.h"
+#include "runtime/profile/profiler.h"
 
 /// Any thread.
 struct gpuemu_context {
@@ -18,6 +19,7 @@ struct gpuemu_context {
   gpuemu::Streams* streams = nullptr;
   gpuemu::OpRegistry registry;
   std::unique_ptr<gpuemu::Dispatcher> dispatcher;
+  std::unique_ptr<gpuemu::Profiler> profiler = nullptr;
   std::shared_mutex mutex;                        ///< Of `allocations`.
   std::map<uint64_t, uint64_t> allocations = {};  ///< Address to bytes.
 

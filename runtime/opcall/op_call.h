@@ -114,6 +114,17 @@ gpuemu_code gpuemu_context_device(gpuemu_context* context, gpuemu_device_info* i
 gpuemu_code gpuemu_context_set_log(gpuemu_context* context,
                                    void (*log)(void* user, const char* line), void* user);
 
+/* From now on ops are timed on the device and ranges on the host; with counters the emulator counts
+ * what kernels do. Not from two threads at once. */
+gpuemu_code gpuemu_profile_start(gpuemu_context* context, uint32_t counters);
+/* Waits, and writes a Chrome trace, which opens in Perfetto, and statistics as JSON. NULL: not that
+ * file. No other thread may be in gpuemu_op_call. */
+gpuemu_code gpuemu_profile_stop(gpuemu_context* context, const char* trace_file,
+                                const char* statistics_file);
+/* A range of the calling thread; they nest. Without a profile they do nothing. */
+void gpuemu_range_begin(gpuemu_context* context, const char* name);
+void gpuemu_range_end(gpuemu_context* context);
+
 /* Ops by name, once; the number is valid for this context. */
 gpuemu_code gpuemu_op_find(gpuemu_context* context, const char* name, uint32_t* op);
 uint32_t gpuemu_op_count(gpuemu_context* context);

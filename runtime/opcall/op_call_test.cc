@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -182,6 +184,30 @@ TEST_F(OpCall, MeasuresWithEvents) {
   ASSERT_EQ(gpuemu_event_elapsed_ms(context_, from, to, &ms), GPUEMU_OK);
   EXPECT_GT(ms, 0);
   EXPECT_EQ(gpuemu_event_destroy(context_, from), GPUEMU_OK);
+}
+
+TEST_F(OpCall, WritesAProfileOfItsCalls) {
+  const std::string folder = testing::TempDir();
+  const std::string trace = folder + "op_call_trace.json",
+                    statistics = folder + "op_call_stats.json";
+  EXPECT_EQ(gpuemu_profile_stop(context_, nullptr, nullptr), GPUEMU_INVALID_ARGUMENT);
+  upload(0, {1, 1, 1, 1, 1, 1});
+  upload(1, {1, 1, 1, 1, 1, 1});
+  ASSERT_EQ(gpuemu_profile_start(context_, 1), GPUEMU_OK) << gpuemu_last_error();
+  EXPECT_EQ(gpuemu_profile_start(context_, 1), GPUEMU_INVALID_ARGUMENT);
+  gpuemu_range_begin(context_, "the range");
+  EXPECT_EQ(problem(GPUEMU_OK), "");
+  gpuemu_range_end(context_);
+  ASSERT_EQ(gpuemu_profile_stop(context_, trace.c_str(), statistics.c_str()), GPUEMU_OK);
+  const auto text = [](const std::string& file) {
+    std::ifstream in(file);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  EXPECT_NE(text(trace).find("\"the range\""), std::string::npos);
+  EXPECT_NE(text(trace).find("\"vector_add\""), std::string::npos);
+  EXPECT_NE(text(statistics).find("\"vector_add_float32\""), std::string::npos);
+  EXPECT_NE(gpuemu_profile_start(context_, 0), GPUEMU_INVALID_ARGUMENT);
+  EXPECT_EQ(gpuemu_profile_stop(context_, "/no/such/folder/trace.json", nullptr), GPUEMU_NOT_FOUND);
 }
 
 TEST(OpCallContext, SaysWhyThereIsNone) {

@@ -1,0 +1,134 @@
+// What a program did and how long it took: ranges of host threads, ops on the device, and on the
+// emulator what their kernels counted. Nobody who holds no Profiler pays for it.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "runtime/device/profile.h"
+#include "runtime/device/stream.h"
+#include "runtime/profile/nvtx.h"
+
+namespace gpuemu {
+
+struct ProfilerOptions {
+  bool counters = false;  ///< Emulator: instructions, bytes, conflicts of every kernel; slower.
+  bool nvtx = true;       ///< Ranges and ops are NVTX ranges too, where that library can be loaded.
+  size_t records_max = 1'000'000;  ///< Of ranges and ops; later ones are counted and dropped.
+};
+
+/// All calls of one name.
+struct TimeStatistics {
+  uint64_t count = 0;
+  double total_us = 0, min_us = 0, max_us = 0;
+  double mean_us() const { return count == 0 ? 0 : total_us / static_cast<double>(count); }
+  void add(double us);
+};
+
+/// All launches of one entry, of a device that counts.
+struct KernelCounts {
+  uint64_t launches = 0;
+  TimeStatistics time;
+  std::map<std::string, uint64_t> instructions;  ///< Threads' instructions by group.
+  uint64_t divergent_branches = 0;
+  MemoryCount memory;
+};
+
+/// Something with a beginning and an end, in microseconds since the profiler began.
+struct TraceSpan {
+  std::string name;
+  double begin_us = 0, duration_us = 0;
+  uint64_t track = 0;      ///< Host thread, counted from 0; of ops the stream.
+  bool on_device = false;  ///< An op; else a range of a host thread.
+};
+
+struct ProfileResult {
+  std::vector<TraceSpan> spans;
+  std::map<std::string, TimeStatistics> ops, ranges;
+  std::map<std::string, KernelCounts> kernels;
+  uint64_t dropped = 0;
+
+  /// Opens in Perfetto and chrome://tracing.
+  std::string chrome_trace() const;
+  /// {"ops": [...], "ranges": [...], "kernels": [...], "dropped": n}
+  std::string json() const;
+};
+
+/// Any thread.
+class Profiler {
+ public:
+  /// `device` outlives the profiler. One profiler with counters at a time: it sets the checks of
+  /// the device's streams, and its end restores the default ones.
+  static Result<std::unique_ptr<Profiler>> create(Device& device, ProfilerOptions options);
+  ~Profiler();
+  Profiler(const Profiler&) = delete;
+  Profiler& operator=(const Profiler&) = delete;
+
+  /// A range of the calling thread; they nest. An end without a beginning is dropped.
+  void begin_range(std::string_view name);
+  void end_range();
+
+  /// Around what `name` issues on the stream. Work that is captured has no time yet: nothing is
+  /// recorded for it.
+  Status begin_op(std::string_view name, StreamId stream);
+  Status end_op(StreamId stream);
+
+  /// Waits for the device and ends all that is open.
+  Result<ProfileResult> stop();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct OpenRange {
+    std::string name;
+    double begin_us = 0;
+  };
+  struct PendingOp {
+    std::string name;
+    StreamId stream = 0;
+    EventId begin = 0, end = 0;
+  };
+
+  Profiler(Streams& streams, ProfilerOptions options) : streams_(streams), options_(options) {}
+  double now_us() const;
+  uint64_t track_of_thread();
+  bool full();
+  void count(const std::string& entry, const LaunchReport& report);
+  Status resolve(ProfileResult& result);
+
+  Streams& streams_;
+  const ProfilerOptions options_;
+  Nvtx nvtx_;
+  Clock::time_point started_;
+  EventId base_ = 0;
+  bool stopped_ = false;
+  std::mutex mutex_;  ///< Of everything below.
+  std::map<std::thread::id, uint64_t> tracks_;
+  std::map<uint64_t, std::vector<OpenRange>> open_;
+  std::map<std::pair<std::thread::id, StreamId>, PendingOp> running_;
+  std::vector<PendingOp> ops_;
+  ProfileResult result_;
+};
+
+/// A range as long as the scope. Null: nothing.
+class ProfileRange {
+ public:
+  ProfileRange(Profiler* profiler, std::string_view name) : profiler_(profiler) {
+    if (profiler_ != nullptr) profiler_->begin_range(name);
+  }
+  ~ProfileRange() {
+    if (profiler_ != nullptr) profiler_->end_range();
+  }
+  ProfileRange(const ProfileRange&) = delete;
+  ProfileRange& operator=(const ProfileRange&) = delete;
+
+ private:
+  Profiler* profiler_;
+};
+
+}  // namespace gpuemu
