@@ -94,6 +94,19 @@ def test_the_output_and_its_gradient_are_judged(client):
             pass
 
 
+def test_a_wider_tolerance_of_the_caller_forgives_distances_only(client):
+    x = torch.ones(4)
+    with pytorch.validate_pytorch(client, "scale", {"x": x}, rtol=0.1) as context:
+        context["output"] = x * 2.1
+    assert not context["results"][0].passed
+    with pytest.raises(gpuemu.ValidationError):
+        with pytorch.validate_pytorch(client, "scale", {"x": x}, rtol=0.01, atol=0.05) as context:
+            context["output"] = x * 2.1
+    with pytest.raises(gpuemu.ValidationError):
+        with pytorch.validate_pytorch(client, "scale", {"x": x}, atol=10) as context:
+            context["output"] = x * float("nan")
+
+
 def test_every_call_of_a_library_op_is_judged(client):
     @torch.library.custom_op("gpuemu_test::scale", mutates_args=())
     def scale(x: torch.Tensor, factor: float) -> torch.Tensor:

@@ -16,11 +16,12 @@ from gpuemu.tolerances import ToleranceConfig
 
 
 class Context(dict[str, Any]):
-    """What such a block gives: set ["output"], or let calls be seen. ["results"]: the verdicts so far."""
+    """What such a block gives: set ["output"], or let calls be seen. ["results"]: the verdicts so far. tolerance: a wider
+    one than gpuemu.toml has for the op, which forgives distances and nothing else."""
 
-    def __init__(self, client: Client, op_name: str, kwargs: Mapping[str, Any]) -> None:
+    def __init__(self, client: Client, op_name: str, kwargs: Mapping[str, Any], tolerance: ToleranceConfig | None = None) -> None:
         super().__init__(output=None, results=[], grad_inputs=None)
-        self.client, self.op_name, self.kwargs = client, op_name, dict(kwargs)
+        self.client, self.op_name, self.kwargs, self.tolerance = client, op_name, dict(kwargs), tolerance
 
     def judge(self, inputs: Mapping[str, Any], output: Any, **kwargs: Any) -> ValidationResult:
         verdict = self.client.validate_op(self.op_name, inputs, output, **{**self.kwargs, **kwargs})
@@ -39,8 +40,19 @@ class Context(dict[str, Any]):
             raise ValueError(f"Output not set in context and no call of '{self.op_name}' seen: set [\"output\"] inside the with block, or name "
                              "the function with op=")  # fmt: skip
         for verdict in self["results"]:
-            if not verdict.passed:
-                raise ValidationError(verdict)
+            self.insist(verdict)
+
+    def insist(self, verdict: ValidationResult) -> None:
+        if not accepted(verdict, self.tolerance):
+            raise ValidationError(verdict)
+
+
+def tolerance_of(atol: float | None, rtol: float | None) -> ToleranceConfig | None:
+    return None if atol is None and rtol is None else ToleranceConfig(atol or 0.0, rtol or 0.0)
+
+
+def accepted(verdict: ValidationResult, tolerance: ToleranceConfig | None) -> bool:
+    return verdict.passed or (tolerance is not None and _within(verdict, tolerance))
 
 
 def named_arguments(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -95,4 +107,4 @@ def _within(result: ValidationResult, tolerance: ToleranceConfig) -> bool:
     return result.max_diff <= tolerance.atol or (result.max_rel_diff is not None and result.max_rel_diff <= tolerance.rtol)
 
 
-__all__ = ["Context", "compare", "fuzz", "named_arguments", "replaced"]
+__all__ = ["Context", "accepted", "compare", "fuzz", "named_arguments", "replaced", "tolerance_of"]

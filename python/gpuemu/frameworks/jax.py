@@ -14,7 +14,7 @@ from gpuemu import judge, tensors
 from gpuemu.client import Client
 from gpuemu.errors import ValidationError
 from gpuemu.frameworks.base import FrameworkAdapter, GradientChecker, GradientReport
-from gpuemu.frameworks.calls import Context, fuzz, named_arguments, replaced
+from gpuemu.frameworks.calls import Context, fuzz, named_arguments, replaced, tolerance_of
 from gpuemu.tensors import Array
 from gpuemu.tolerances import ToleranceConfig
 
@@ -85,8 +85,9 @@ def _judged(context: Context, arrays: Mapping[str, Any], output: Any, rest: Mapp
 def validate_jax(client: Client, op_name: str, inputs: dict[str, Any] | None = None, atol: float | None = None, rtol: float | None = None,
                  *, op: str | None = None, **kwargs: Any) -> Generator[Context, None, None]:  # fmt: skip
     """Judges an op's outputs by its reference in gpuemu.toml: ctx["output"], or with op="package.module.function" every call
-    of that function in the block, inside jit, vmap and grad too. Raises ValidationError at the end of the block."""
-    context = Context(client, op_name, kwargs)
+    of that function in the block, inside jit, vmap and grad too. atol, rtol: accept more than the tolerance of gpuemu.toml.
+    Raises ValidationError at the end of the block."""
+    context = Context(client, op_name, kwargs, tolerance_of(atol, rtol))
     with replaced(op, lambda fn: _checked(fn, context)) if op else contextlib.nullcontext():
         yield context
         jax.effects_barrier()
@@ -197,7 +198,7 @@ def fuzz_jax_op(client: Client, op_name: str, run_op: Callable[..., Any], iterat
             said.append("vmap gives something else")
         return said
 
-    tolerance = None if atol is None and rtol is None else ToleranceConfig(atol or 0.0, rtol or 0.0)
+    tolerance = tolerance_of(atol, rtol)
     options = {"iterations": iterations, "seed": seed, "fail_fast": fail_fast, "tolerance": tolerance}
     found = fuzz(client, op_name, lambda inputs: run_op(**moved(inputs)), transformed, options)
     return {**found, "transform_failures": found["backward_failures"]}

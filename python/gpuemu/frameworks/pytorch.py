@@ -15,9 +15,8 @@ from gpuemu import tensors
 from gpuemu.client import Client
 from gpuemu.errors import OpNotFoundError, ValidationError
 from gpuemu.frameworks.base import FrameworkAdapter, GradientChecker, GradientReport
-from gpuemu.frameworks.calls import Context, fuzz, replaced
+from gpuemu.frameworks.calls import Context, fuzz, replaced, tolerance_of
 from gpuemu.tensors import Array
-from gpuemu.tolerances import ToleranceConfig
 
 __all__ = ["FrameworkAdapter", "PyTorchAdapter", "ValidationError", "check_autograd", "check_backward", "cpu_copy", "fuzz_pytorch_op",
            "validate_custom_autograd_function", "validate_pytorch"]  # fmt: skip
@@ -111,9 +110,9 @@ def validate_pytorch(client: Client, op_name: str, inputs: dict[str, Any] | None
 
     Every call of a torch.library op of that name in the block is judged too; op= names it otherwise ("mylib::fast_softmax"),
     or any Python function ("package.module.function"). check_backward: the gradients of ["output"] are judged as the ops
-    OP_grad_INPUT. Raises ValidationError at the end of the block.
+    OP_grad_INPUT. atol, rtol: accept more than the tolerance of gpuemu.toml. Raises ValidationError at the end of the block.
     """
-    context = Context(client, op_name, kwargs)
+    context = Context(client, op_name, kwargs, tolerance_of(atol, rtol))
     name = op or op_name
     with contextlib.ExitStack() as stack:
         if op is not None and "::" not in op and "." in op:
@@ -146,8 +145,7 @@ def _judge_gradients(context: Context, inputs: dict[str, Any]) -> None:
             said = f"gradients are judged as ops of their own: add '{op}' to gpuemu.toml, or use check_autograd ({problem})"
             raise OpNotFoundError(said) from problem
         context["results"].append(verdict)
-        if not verdict.passed:
-            raise ValidationError(verdict)
+        context.insist(verdict)
 
 
 def check_backward(op: Callable[..., Any], reference: Callable[..., Any], inputs: dict[str, Any], *, atol: float = 1e-5, rtol: float = 1e-4,
@@ -209,6 +207,6 @@ def fuzz_pytorch_op(client: Client, op_name: str, run_op: Callable[[dict[str, An
             return []
         return GradientChecker(adapter, 1e-4, 1e-5, 1e-3).differences(lambda **given: run_op(given), wide).details
 
-    tolerance = None if atol is None and rtol is None else ToleranceConfig(atol or 0.0, rtol or 0.0)
+    tolerance = tolerance_of(atol, rtol)
     options = {"iterations": iterations, "seed": seed, "fail_fast": fail_fast, "tolerance": tolerance}
     return fuzz(client, op_name, lambda inputs: run_op(moved(inputs)), backward, options)

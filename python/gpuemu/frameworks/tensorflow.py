@@ -13,7 +13,7 @@ from gpuemu import judge, tensors
 from gpuemu.client import Client
 from gpuemu.errors import ValidationError
 from gpuemu.frameworks.base import FrameworkAdapter, GradientChecker, GradientReport
-from gpuemu.frameworks.calls import Context, fuzz, named_arguments, replaced
+from gpuemu.frameworks.calls import Context, accepted, fuzz, named_arguments, replaced, tolerance_of
 from gpuemu.tensors import Array
 from gpuemu.tolerances import ToleranceConfig
 
@@ -85,8 +85,9 @@ def validate_tensorflow(client: Client, op_name: str, inputs: dict[str, Any] | N
                         ) -> Generator[Context, None, None]:  # fmt: skip
     """Judges an op's outputs by its reference in gpuemu.toml: ctx["output"], or with op="package.module.function" every call
     of that function in the block, inside tf.function too. check_gradient: ctx["tape"] follows the inputs, and the gradients
-    of ["output"] are judged as the ops OP_grad_INPUT. Raises ValidationError at the end of the block."""
-    context = Context(client, op_name, kwargs)
+    of ["output"] are judged as the ops OP_grad_INPUT. atol, rtol: accept more than the tolerance of gpuemu.toml. Raises
+    ValidationError at the end of the block."""
+    context = Context(client, op_name, kwargs, tolerance_of(atol, rtol))
     with contextlib.ExitStack() as stack:
         if op:
             stack.enter_context(replaced(op, lambda fn: _checked(fn, context)))
@@ -107,8 +108,7 @@ def _judge_gradients(context: Context, tape: Any, inputs: Mapping[str, Any]) -> 
     for name, gradient in context["grad_inputs"].items():
         verdict = context.client.validate_op(f"{context.op_name}_grad_{name}", inputs, gradient, **context.kwargs)
         context["results"].append(verdict)
-        if not verdict.passed:
-            raise ValidationError(verdict)
+        context.insist(verdict)
 
 
 def check_keras_layer(layer: Any, input_shape: Sequence[int], client: Client, op_name: str, atol: float | None = None, rtol: float | None = None,
@@ -120,7 +120,7 @@ def check_keras_layer(layer: Any, input_shape: Sequence[int], client: Client, op
         output = layer(x)
     verdict = client.validate_op(op_name, {"x": x}, output, **kwargs)
     gradients = [one for one in tape.gradient(output, [x, *layer.trainable_variables]) if one is not None]
-    return verdict.passed and bool(gradients) and all(bool(np.isfinite(tf.convert_to_tensor(one).numpy()).all()) for one in gradients)
+    return accepted(verdict, tolerance_of(atol, rtol)) and bool(gradients) and all(bool(np.isfinite(tf.convert_to_tensor(one).numpy()).all()) for one in gradients)
 
 
 def _same_when(compile_it: Callable[[Callable[..., Any]], Any], op: Callable[..., Any], inputs: dict[str, Any], rtol: float, atol: float) -> bool:
@@ -181,7 +181,7 @@ def fuzz_tensorflow_op(client: Client, op_name: str, run_op: Callable[..., Any],
             said += GradientChecker(TensorFlowAdapter(), 1e-4, 1e-5, 1e-3).differences(run_op, wide).details
         return said
 
-    tolerance = None if atol is None and rtol is None else ToleranceConfig(atol or 0.0, rtol or 0.0)
+    tolerance = tolerance_of(atol, rtol)
     options = {"iterations": iterations, "seed": seed, "fail_fast": fail_fast, "tolerance": tolerance}
     found = fuzz(client, op_name, lambda inputs: run_op(**moved(inputs)), further, options)
     return {**found, "gradient_failures": found["backward_failures"]}
