@@ -82,7 +82,7 @@ TEST_P(Conformance, RefusesTextThatIsNoPtx) {
 TEST_P(Conformance, ListsEntriesWithTheirParameters) {
   const auto entries = device_->entries(load_vector_add());
   ASSERT_TRUE(entries);
-  ASSERT_EQ(entries->size(), 3U);
+  ASSERT_EQ(entries->size(), 4U);
   const auto entry = std::ranges::find(*entries, "vector_add_float32", &EntryInfo::name);
   ASSERT_NE(entry, entries->end());
   ASSERT_EQ(entry->params.size(), 4U);

@@ -136,7 +136,7 @@ TEST(Refusal, NamesWhatAVariantDoesNotCompute) {
   for (auto* list : {&call.inputs, &call.outputs}) {
     for (Operand& one : *list) one.dtype = DType::Int8;
   }
-  EXPECT_EQ(call.refused(), "T is int8, it computes float32, float16, bfloat16");
+  EXPECT_EQ(call.refused(), "T is int8, it computes float32, float16, bfloat16, float64");
   call = add_call();
   uint64_t at = uint64_t{1} << 40;
   for (auto* list : {&call.inputs, &call.outputs}) {
