@@ -1,0 +1,83 @@
+"""The C program of examples/embed trains the model that NumPy trains."""
+import subprocess
+
+import numpy as np
+import pytest
+
+from conftest import BIN
+
+INPUTS, OUTPUTS = 8, 4
+
+
+class Numbers:
+    """The generator of the C program."""
+
+    def __init__(self):
+        self.state = 1
+
+    def array(self, shape, scale):
+        values = []
+        for _ in range(int(np.prod(shape))):
+            self.state = (self.state * 1664525 + 1013904223) % 2**32
+            values.append((np.float32(self.state >> 8) / np.float32(8388608) - np.float32(1)) * np.float32(scale))
+        return np.array(values, np.float64).reshape(shape)
+
+
+def losses(layers, width, batch, steps):
+    numbers = Numbers()
+    x, target = numbers.array((batch, INPUTS), 1), numbers.array((batch, OUTPUTS), 1)
+    sizes = [INPUTS] + [width] * (layers - 1) + [OUTPUTS]
+    parameters = [(numbers.array((out, into), 0.5), numbers.array((out,), 0.1)) for into, out in zip(sizes, sizes[1:])]
+    found = []
+    for step in range(steps):
+        rate = float(np.float32(0.2) / (np.float32(1) + np.float32(0.005) * np.float32(step)))
+        active, biased = [x], []
+        for w, b in parameters:
+            biased.append(active[-1] @ w.T + b)
+            active.append(np.maximum(biased[-1], 0))
+        found.append(np.mean((biased[-1] - target) ** 2))
+        d = 2 * (biased[-1] - target) / target.size
+        updated = []
+        for i in reversed(range(layers)):
+            w, b = parameters[i]
+            updated.insert(0, (w - rate * d.T @ active[i], b - rate * d.sum(axis=0)))
+            if i:
+                d = (d @ w) * (biased[i - 1] > 0)
+        parameters = updated
+    return found
+
+
+@pytest.fixture(scope="module")
+def program():
+    path = BIN.parent / "examples" / "gpuemu_example_mlp"
+    assert path.exists(), f"{path} is not built"
+    return str(path)
+
+
+def run(program, *arguments):
+    return subprocess.run([program, "--backend", "emulator", *arguments], capture_output=True, text=True, timeout=300)
+
+
+def test_a_captured_step_replayed_1000_times_with_a_changing_rate_trains_like_numpy(program):
+    done = run(program, "--steps", "1001")
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert [int(step) for _, step, _ in lines] == list(range(0, 1001, 100))
+    expected = losses(2, 16, 16, 1001)
+    for _, step, loss in lines:
+        assert float(loss) == pytest.approx(expected[int(step)], rel=2e-3), step
+    assert float(lines[-1][2]) < 0.7 * float(lines[0][2])
+
+
+def test_deeper_models_agree_too(program):
+    done = run(program, "--steps", "12", "--layers", "4", "--width", "9", "--batch", "5")
+    assert done.returncode == 0, done.stderr
+    last = done.stdout.splitlines()[-1].split()
+    assert last[1] == "11" and float(last[2]) == pytest.approx(losses(4, 9, 5, 12)[-1], rel=1e-4)
+
+
+def test_wrong_use_is_answered(program):
+    assert run(program, "--layers", "0").returncode == 2
+    assert run(program, "--nonsense").returncode == 2
+    done = subprocess.run([program, "--backend", "abacus"], capture_output=True, text=True)
+    assert done.returncode == 1 and "abacus" in done.stderr
