@@ -5,6 +5,26 @@ Made by tools/make_op_attributes.py; do not edit.
 import struct
 
 
+def adam_step(beta1=0.9, beta2=0.999, eps=1e-08, decay=0.0):
+    """m, v: running means of g and g^2; p = p - rate (m c1 / (sqrt(v c2) + eps) + decay p)
+
+    beta1: float32, share of m that stays
+    beta2: float32, share of v that stays
+    eps: float32, added to the root of v
+    decay: float32, of weights, beside the gradient
+    """
+    return 3073, struct.pack("<ffff", beta1, beta2, eps, decay)
+
+
+def gemm(trans_a=0, trans_b=0):
+    """c = op(a) * op(b), where op is the matrix or its transpose
+
+    trans_a: int32, 1: a is stored as k x m
+    trans_b: int32, 1: b is stored as n x k
+    """
+    return 2561, struct.pack("<ii", trans_a, trans_b)
+
+
 def layernorm(eps=1e-05):
     """y = (x - mean) / sqrt(variance + eps) * weight + bias over the last axis
 
@@ -19,3 +39,12 @@ def rmsnorm(eps=1e-05):
     eps: float32, added to the mean square
     """
     return 513, struct.pack("<f", eps)
+
+
+def sgd_step(momentum=0.0, decay=0.0):
+    """velocity = momentum velocity + g + decay p; p = p - rate velocity
+
+    momentum: float32, share of the velocity that stays
+    decay: float32, of weights, added to the gradient
+    """
+    return 2817, struct.pack("<ff", momentum, decay)
