@@ -28,7 +28,10 @@ class Suite {
   void failed(const std::string& name, uint64_t ms, const std::string& type,
               const std::string& message, const std::string& text) {
     ++failures_;
-    inner(name, ms, "failure", type, message, text);
+    open(name, ms);
+    text_ += fmt::format(
+        ">\n      <failure type=\"{}\" message=\"{}\">{}</failure>\n    </testcase>\n",
+        markup(type), markup(clipped(message, kTextMax)), markup(clipped(text, kTextMax)));
   }
   void skipped(const std::string& name, const std::string& why) {
     ++skipped_;
@@ -53,13 +56,6 @@ class Suite {
     ms_ += ms;
     text_ += fmt::format("    <testcase name=\"{}\" classname=\"{}\" time=\"{}\"", markup(name),
                          classname_, seconds(ms));
-  }
-  void inner(const std::string& name, uint64_t ms, const char* element, const std::string& type,
-             const std::string& message, const std::string& text) {
-    open(name, ms);
-    text_ += fmt::format(">\n      <{0} type=\"{1}\" message=\"{2}\">{3}</{0}>\n    </testcase>\n",
-                         element, markup(type), markup(clipped(message, kTextMax)),
-                         markup(clipped(text, kTextMax)));
   }
 
   std::string name_, classname_, text_;

@@ -22,8 +22,10 @@ WHOLE = ("zeros", "small_int", "uniform10", "duplicates", "ascend", "int_extreme
 
 
 def dtypes(kinds: str = "f") -> st.SearchStrategy[str]:
-    """Names of dtypes whose kind is among: f floats, i signed, u unsigned, b bool."""
-    names = [one for one in arrays.DTYPES if ("f" if "float" in one else "b" if one == "bool" else one[0]) in kinds]
+    """Names of dtypes whose kind is among: f floats, i signed, u unsigned, b bool. bfloat16 is drawn where ml_dtypes is
+    installed."""
+    there = [one for one in arrays.DTYPES if one != "bfloat16" or arrays.bfloat16() is not None]
+    names = [one for one in there if ("f" if "float" in one else "b" if one == "bool" else one[0]) in kinds]
     return st.sampled_from(names)
 
 

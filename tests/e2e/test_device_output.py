@@ -26,7 +26,7 @@ extern "C" __global__ void scale(const float* x, float* y, int n) {
 
 @pytest.fixture(scope="module")
 def home(new_home):
-    config = "[validation]\nseed = 1\niterations = 2\n"
+    config = "[validation]\nseed = 1\ncases = 2\n"
     config += kernel_op("prints", "prints.cu") + kernel_op("asserts", "asserts.cu") + kernel_op("newer", "newer.ptx")
     return new_home({"gpuemu.toml": config, "ref_twice.py": "def reference(x):\n    return 2.0 * x\n",
                      "prints.cu": PRINTS, "asserts.cu": ASSERTS,
