@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// Names as C programs write them.
+// NOLINTBEGIN(readability-identifier-naming)
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -177,3 +179,4 @@ gpuemu_code gpuemu_graph_destroy(gpuemu_context* context, gpuemu_graph graph);
 #ifdef __cplusplus
 }
 #endif
+// NOLINTEND(readability-identifier-naming)
