@@ -15,6 +15,10 @@ import struct
 '''
 
 
+def hint(field):
+    return "float" if field["type"].startswith("float") else "int"
+
+
 def literal(field):
     value = field["default"]
     return repr(float(value)) if field["type"].startswith("float") else repr(int(value))
@@ -24,8 +28,8 @@ def packer(op):
     fields = op["attributes"]["fields"]
     # What has no default comes first, as Python wants it.
     ordered = [f for f in fields if f["default"] is None] + [f for f in fields if f["default"] is not None]
-    params = ", ".join(f["name"] if f["default"] is None else f"{f['name']}={literal(f)}" for f in ordered)
-    lines = [f"def {op['name']}({params}):", f'    """{op["summary"]}', ""]
+    params = ", ".join(f"{f['name']}: {hint(f)}" + ("" if f["default"] is None else f" = {literal(f)}") for f in ordered)
+    lines = [f"def {op['name']}({params}) -> tuple[int, bytes]:", f'    """{op["summary"]}', ""]
     lines += [f"    {f['name']}: {f['type']}" + (f", {f['meaning']}" if f["meaning"] else "") for f in fields]
     code = "<" + "".join(CODES[f["type"]] for f in fields)
     values = ", ".join(f["name"] for f in fields)

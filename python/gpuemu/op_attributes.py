@@ -5,7 +5,7 @@ Made by tools/make_op_attributes.py; do not edit.
 import struct
 
 
-def adam_step(beta1=0.9, beta2=0.999, eps=1e-08, decay=0.0):
+def adam_step(beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-08, decay: float = 0.0) -> tuple[int, bytes]:
     """m, v: running means of g and g^2; p = p - rate (m c1 / (sqrt(v c2) + eps) + decay p)
 
     beta1: float32, share of m that stays
@@ -16,7 +16,7 @@ def adam_step(beta1=0.9, beta2=0.999, eps=1e-08, decay=0.0):
     return 3073, struct.pack("<ffff", beta1, beta2, eps, decay)
 
 
-def gemm(trans_a=0, trans_b=0):
+def gemm(trans_a: int = 0, trans_b: int = 0) -> tuple[int, bytes]:
     """c = op(a) * op(b), where op is the matrix or its transpose
 
     trans_a: int32, 1: a is stored as k x m
@@ -25,7 +25,7 @@ def gemm(trans_a=0, trans_b=0):
     return 2561, struct.pack("<ii", trans_a, trans_b)
 
 
-def layernorm(eps=1e-05):
+def layernorm(eps: float = 1e-05) -> tuple[int, bytes]:
     """y = (x - mean) / sqrt(variance + eps) * weight + bias over the last axis
 
     eps: float32, added to the variance
@@ -33,7 +33,7 @@ def layernorm(eps=1e-05):
     return 257, struct.pack("<f", eps)
 
 
-def rmsnorm(eps=1e-05):
+def rmsnorm(eps: float = 1e-05) -> tuple[int, bytes]:
     """y = x / sqrt(mean(x * x) + eps) * weight over the last axis
 
     eps: float32, added to the mean square
@@ -41,7 +41,7 @@ def rmsnorm(eps=1e-05):
     return 513, struct.pack("<f", eps)
 
 
-def sgd_step(momentum=0.0, decay=0.0):
+def sgd_step(momentum: float = 0.0, decay: float = 0.0) -> tuple[int, bytes]:
     """velocity = momentum velocity + g + decay p; p = p - rate velocity
 
     momentum: float32, share of the velocity that stays

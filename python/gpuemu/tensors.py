@@ -27,7 +27,8 @@ def bfloat16() -> np.dtype[Any] | None:
 def numpy_dtype(name: Any) -> np.dtype[Any]:
     """NumPy's type for a dtype's name."""
     if str(name) != "bfloat16":
-        return np.dtype(name)
+        plain: np.dtype[Any] = np.dtype(name)
+        return plain
     kind = bfloat16()
     if kind is None:
         raise TypeError("bfloat16 needs the package ml_dtypes: pip install ml_dtypes")

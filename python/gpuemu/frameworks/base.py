@@ -92,7 +92,7 @@ class GradientChecker:
 
     def _cotangent(self, func: Callable[..., Any], inputs: Mapping[str, Any]) -> Array:
         output = self.adapter.to_numpy(func(**inputs))
-        weights: Array = np.random.default_rng(self.seed).uniform(0.5, 1.5, output.shape)
+        weights: Array = np.asarray(np.random.default_rng(self.seed).uniform(0.5, 1.5, output.shape))
         weights[np.arange(output.size).reshape(output.shape) % 2 == 1] *= -1
         return weights
 
