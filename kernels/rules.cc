@@ -13,6 +13,15 @@ Status check_like(const TensorView& tensor, const std::string& name, const Tenso
                shape_text(tensor.shape), shape_text(first.shape), first_name);
 }
 
+/// One block per row of the first input.
+LaunchStep& launch_row_op(const OpCase& c, Plan& plan) {
+  LaunchStep& step = launch_rows(plan, c.in(0), 256);
+  for (const TensorView& tensor : c.inputs) step.arg(tensor);
+  for (const TensorView& tensor : c.outputs) step.arg(tensor);
+  const RowsCols size = rows_cols(c.in(0));
+  return step.arg(static_cast<int32_t>(size.rows)).arg(static_cast<int32_t>(size.cols));
+}
+
 }  // namespace
 
 std::vector<TypeRule> float_types() {
@@ -66,6 +75,12 @@ std::string grid_y_refusal(int64_t count, int64_t per_block) {
 
 LaunchStep& launch_rows(Plan& plan, const TensorView& x, uint32_t block) {
   return plan.launch({blocks_for(rows_cols(x).rows, 1), 1, 1}, {block, 1, 1});
+}
+
+void plan_row_op(const OpCase& c, Plan& plan) { launch_row_op(c, plan); }
+
+void plan_row_op_with_eps(const OpCase& c, Plan& plan) {
+  launch_row_op(c, plan).arg(c.attributes.get<float>("eps"));
 }
 
 LaunchStep& launch_packets(Plan& plan, const TensorView& tensor, uint32_t entry) {

@@ -28,6 +28,10 @@ std::string grid_y_refusal(int64_t count, int64_t per_block);
 
 /// One block per row. REQUIRES: rows() < 2^31.
 LaunchStep& launch_rows(Plan& plan, const TensorView& x, uint32_t block);
+/// One block per row of the first input; the arguments are inputs, outputs, rows and columns.
+void plan_row_op(const OpCase& c, Plan& plan);
+/// The same with the attribute eps behind.
+void plan_row_op_with_eps(const OpCase& c, Plan& plan);
 
 /// What a block of map_elements() covers at once: a packet of 16 bytes per thread.
 inline constexpr uint32_t kPacketThreads = 256;

@@ -2,21 +2,6 @@
 #include "kernels/rules.h"
 
 namespace gpuemu::kernels {
-namespace {
-
-void plan(const OpCase& c, Plan& plan) {
-  const RowsCols size = rows_cols(c.in(0));
-  launch_rows(plan, c.in(0), 256)
-      .arg(c.in(0))
-      .arg(c.in(1))
-      .arg(c.in(2))
-      .arg(c.out(0))
-      .arg(static_cast<int32_t>(size.rows))
-      .arg(static_cast<int32_t>(size.cols))
-      .arg(c.attributes.get<float>("eps"));
-}
-
-}  // namespace
 
 const OpKind& layernorm_op() {
   static const OpKind kOp = {
@@ -36,7 +21,7 @@ const OpKind& layernorm_op() {
                     .module = "layernorm",
                     .entries = {"layernorm_{T}"},
                     .types = float_types(),
-                    .plan = plan}},
+                    .plan = plan_row_op_with_eps}},
   };
   return kOp;
 }

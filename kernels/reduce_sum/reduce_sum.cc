@@ -13,15 +13,6 @@ Status check(const OpCase& c) {
                shape_text(c.out(0).shape), shape_text(expected), shape_text(c.in(0).shape));
 }
 
-void plan(const OpCase& c, Plan& plan) {
-  const RowsCols size = rows_cols(c.in(0));
-  launch_rows(plan, c.in(0), 256)
-      .arg(c.in(0))
-      .arg(c.out(0))
-      .arg(static_cast<int32_t>(size.rows))
-      .arg(static_cast<int32_t>(size.cols));
-}
-
 }  // namespace
 
 const OpKind& reduce_sum_op() {
@@ -35,7 +26,7 @@ const OpKind& reduce_sum_op() {
                     .module = "reduce_sum",
                     .entries = {"reduce_sum_{T}"},
                     .types = float_types(),
-                    .plan = plan}},
+                    .plan = plan_row_op}},
   };
   return kOp;
 }

@@ -2,20 +2,6 @@
 #include "kernels/rules.h"
 
 namespace gpuemu::kernels {
-namespace {
-
-void plan(const OpCase& c, Plan& plan) {
-  const RowsCols size = rows_cols(c.in(0));
-  launch_rows(plan, c.in(0), 256)
-      .arg(c.in(0))
-      .arg(c.in(1))
-      .arg(c.out(0))
-      .arg(static_cast<int32_t>(size.rows))
-      .arg(static_cast<int32_t>(size.cols))
-      .arg(c.attributes.get<float>("eps"));
-}
-
-}  // namespace
 
 const OpKind& rmsnorm_op() {
   static const OpKind kOp = {
@@ -33,7 +19,7 @@ const OpKind& rmsnorm_op() {
                     .module = "rmsnorm",
                     .entries = {"rmsnorm_{T}"},
                     .types = float_types(),
-                    .plan = plan}},
+                    .plan = plan_row_op_with_eps}},
   };
   return kOp;
 }

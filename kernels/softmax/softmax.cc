@@ -2,18 +2,6 @@
 #include "kernels/rules.h"
 
 namespace gpuemu::kernels {
-namespace {
-
-void plan(const OpCase& c, Plan& plan) {
-  const RowsCols size = rows_cols(c.in(0));
-  launch_rows(plan, c.in(0), 256)
-      .arg(c.in(0))
-      .arg(c.out(0))
-      .arg(static_cast<int32_t>(size.rows))
-      .arg(static_cast<int32_t>(size.cols));
-}
-
-}  // namespace
 
 const OpKind& softmax_op() {
   static const OpKind kOp = {
@@ -27,12 +15,12 @@ const OpKind& softmax_op() {
                     .entries = {"softmax_online_{T}"},
                     .types = float_types(),
                     .priority = 1,
-                    .plan = plan},
+                    .plan = plan_row_op},
                    {.name = "block_per_row",
                     .module = "softmax",
                     .entries = {"softmax_{T}"},
                     .types = float_types(),
-                    .plan = plan}},
+                    .plan = plan_row_op}},
   };
   return kOp;
 }
