@@ -31,6 +31,26 @@ P
   echo "$2: $ok passed, $bad failed"
   passed=$((passed + ok)); failed=$((failed + bad))
 }
+tell_failures() { # JUNIT-FILE...: the failing tests and what they said, where the end of a log shows them
+  python3 - "$@" <<'P'
+import sys, xml.etree.ElementTree as tree
+for path in sys.argv[1:]:
+    try:
+        cases = list(tree.parse(path).getroot().iter("testcase"))
+    except Exception as error:
+        print(f"{path} cannot be read: {error}")
+        continue
+    for case in cases:
+        faults = [e for e in case if e.tag in ("failure", "error")]
+        if not faults:
+            continue
+        said = "\n".join((e.text or e.get("message") or "") for e in case if e.tag in ("failure", "error", "system-out"))
+        print(f"FAILED: {case.get('classname', '')}::{case.get('name')}")
+        lines = [line for line in said.splitlines() if line.strip() and not line.startswith("[ ")]
+        shown = lines if len(lines) <= 40 else lines[:10] + ["..."] + lines[-30:]
+        print("\n".join("  " + line for line in shown))
+P
+}
 
 scripts/setup.sh --tests || { echo "0 passed, 1 failed"; exit 1; }
 mkdir -p build
@@ -69,7 +89,7 @@ fi
 
 say "C++ tests"
 ctest --test-dir build/release --output-on-failure --no-tests=error -LE 'gpu|slow' -j 2 \
-  --output-junit "$root/build/ctest.xml" >build/ctest.log 2>&1 || grep -E 'Failed|\*\*\*|FAILED|Failure' build/ctest.log | head -60
+  --output-junit "$root/build/ctest.xml" >build/ctest.log 2>&1
 count_junit build/ctest.xml "C++"
 
 say "Python tests"
@@ -89,6 +109,7 @@ fi
 for sanitizer in address thread; do tell "$sanitizer-sanitizer"; done
 
 echo
+[ "$failed" = 0 ] || tell_failures build/ctest.xml build/pytest.xml
 echo "test: took $((SECONDS - started)) s"
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]

@@ -30,7 +30,7 @@ Outcome run(const std::string& body, uint32_t threads = 32) {
   std::vector<uint32_t> data(256);
   for (uint32_t i = 0; i < data.size(); ++i) data[i] = 1000 + i;
   kernel.config().block = {threads, 1, 1};
-  kernel.config().timeout_ms = 2000;
+  kernel.config().timeout_ms = 60'000;
   const uint64_t in = kernel.buffer(data, "data");
   const uint64_t out = kernel.buffer(std::vector<uint32_t>(256, 7), "out");
   kernel.arg(in).arg(out);

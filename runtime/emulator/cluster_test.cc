@@ -26,7 +26,7 @@ Outcome run(const std::string& text, uint32_t blocks = 4) {
   TestKernel kernel(text, 90);
   kernel.config().grid = {blocks, 1, 1};
   kernel.config().block = {64, 1, 1};
-  kernel.config().timeout_ms = 5000;
+  kernel.config().timeout_ms = 60'000;
   const uint64_t out = kernel.buffer(std::vector<uint32_t>(blocks * 64), "out");
   const LaunchReport report = kernel.arg(out).run(false);
   return {report.findings, kernel.read<uint32_t>(out, blocks * 64)};
