@@ -47,7 +47,7 @@ class ReferenceTest : public testing::Test {
     request_.inputs = {{"x", DType::Float32, {static_cast<int64_t>(x.size())}, 0}};
     request_.output_names = {"y"};
     request_.result_offset = 4096;
-    request_.timeout_ms = 20'000;
+    request_.timeout_ms = 60'000;
   }
 
   Result<ReferenceReply> ask(const std::string& script_text) {
@@ -79,7 +79,7 @@ class ReferenceTest : public testing::Test {
   void expect_alive() {
     const ReferenceRequest saved = request_;
     request_.process_only = false;
-    request_.timeout_ms = 20'000;
+    request_.timeout_ms = 60'000;
     auto reply = ask("def reference(x):\n  return x + 1\n");
     ASSERT_TRUE(reply) << reply.error().message;
     EXPECT_EQ(values<double>(reply->outputs.at(0)).at(0), 2.0);
