@@ -1,5 +1,6 @@
 // Runs the warps of one block in turn until all are done, or none can go on.
 #include <algorithm>
+#include <thread>
 
 #include "common/base/limits.h"
 #include "runtime/emulator/machine/cluster.h"
@@ -15,6 +16,11 @@ constexpr uint64_t kSlice = 1 << 16;
 constexpr uint64_t kShortSlice = 1 << 9;
 /// Short slices without an end before lanes count as waiting for others of their warp.
 constexpr uint64_t kPatience = 8;
+/// Steps in which a path that only waits is recognised, and the most slices between two such looks
+/// at a warp that works.
+constexpr uint32_t kGlance = 64, kUnwatchedMax = 64;
+/// Rounds in which every warp only waited.
+constexpr uint32_t kRoundsBeforeYield = 64;
 /// Slices that ended early (barrier, exit) between two looks at the clock, also over blocks.
 constexpr uint32_t kClockSlices = 64;
 }  // namespace
@@ -54,7 +60,8 @@ void Block::start(Dim3 at) {
     warp.launch = launch;
     warp.cache = cache.data();
     warp.executed = 0;
-    warp.slices = 0;
+    warp.slices = warp.unwatched = warp.unwatched_next = 0;
+    warp.spins = false;
     warp.start(i, threads - i * kLanes);
   }
 }
@@ -66,6 +73,7 @@ bool Block::advance(uint32_t rounds) {
   while (progress && !launch->stop.load(std::memory_order_relaxed)) {
     if (may_spin && rounds-- == 0) return false;
     progress = false;
+    bool all_spin = may_spin;
     for (Warp& warp : warps) {
       if (warp.state != WarpState::Running) continue;
       progress = true;
@@ -74,12 +82,17 @@ bool Block::advance(uint32_t rounds) {
         if (launch->stop.load(std::memory_order_relaxed) || over_budget()) break;
       }
       const uint64_t before = warp.executed;
-      warp.run(slice);
+      if (!warp.spins) warp.run(slice);
       if (may_spin) take_turns(warp);
+      all_spin = all_spin && warp.spins;
       warp_instructions += (warp.executed - before) / kLanes + 1;
       unchecked_ += warp.state == WarpState::Running ? kClockSlices : 1;
       settle(warp);
     }
+    // What they wait for may be up to a thread of the host that has no processor. On a busy machine
+    // a yield costs milliseconds.
+    idle_rounds_ = all_spin && progress ? idle_rounds_ + 1 : 0;
+    if (idle_rounds_ % kRoundsBeforeYield == kRoundsBeforeYield - 1) std::this_thread::yield();
   }
   const bool waits =
       std::ranges::any_of(warps, [](const Warp& w) { return w.state == WarpState::AtCluster; });
@@ -159,9 +172,25 @@ void Block::report_unfinished_copy() {
 
 void Block::take_turns(Warp& warp) {
   warp.slices = warp.state == WarpState::Running ? warp.slices + 1 : 0;
-  if (warp.slices == 0 || (warp.slices < kPatience && warp.parked.empty())) return;
+  warp.spins = warp.slices != 0 && only_waits(warp);
+  if (warp.state != WarpState::Running) warp.slices = 0;
+  if (warp.slices == 0) return;
+  if (!warp.spins && warp.slices < kPatience && warp.parked.empty()) return;
   warp.slices = 0;
   warp.yield();
+}
+
+/// Whether the path goes round in a loop and changes nothing. A warp that is found at work is left
+/// alone for longer and longer.
+bool Block::only_waits(Warp& warp) {
+  if (!warp.spins && warp.unwatched != 0) {
+    --warp.unwatched;
+    return false;
+  }
+  const bool waits = watch(warp, kGlance).repeats;
+  warp.unwatched_next = waits ? 0 : std::min(2 * warp.unwatched_next + 1, kUnwatchedMax);
+  warp.unwatched = warp.unwatched_next;
+  return waits;
 }
 
 uint32_t Block::live_threads() const {

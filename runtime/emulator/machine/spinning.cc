@@ -14,9 +14,6 @@ namespace {
 using ptx::Instruction;
 using ptx::Space;
 
-/// Steps of one path: loops that wait are short.
-constexpr uint32_t kStepsMax = 1 << 12;
-
 class Hash {
  public:
   void add(uint64_t word) {
@@ -152,7 +149,7 @@ bool only_computes(const Instruction& in) {
 class Watch {
  public:
   explicit Watch(Warp& warp) : warp_(warp) {}
-  Spin run();
+  Spin run(uint32_t steps_max);
 
  private:
   /// After the steps [first, end): whether memory is as before. Notes what they read.
@@ -227,11 +224,11 @@ std::string Watch::text() const {
                      (look_.address - in->base) / look_.bytes, look_.value);
 }
 
-Spin Watch::run() {
+Spin Watch::run(uint32_t steps_max) {
   if (warp_.depth == 0) return {};
   uint32_t saved_pc = kNone, since = 0, power = 1;
   uint64_t saved = 0;
-  for (uint32_t step = 0; step < kStepsMax; ++step) {
+  for (uint32_t step = 0; step < steps_max; ++step) {
     if (saved_pc == kNone || since == power) {
       saved_pc = warp_.pc;
       saved = state_of(warp_);
@@ -254,7 +251,7 @@ Spin Watch::run() {
 }
 }  // namespace
 
-Spin watch(Warp& warp) { return Watch(warp).run(); }
+Spin watch(Warp& warp, uint32_t steps_max) { return Watch(warp).run(steps_max); }
 
 bool all_paths_wait(Warp& warp) {
   for (size_t turn = 0; turn <= warp.parked.size() + 1; ++turn) {

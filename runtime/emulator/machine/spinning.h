@@ -16,8 +16,11 @@ struct Spin {
   std::string what;                        ///< "reads 'flag' element 3, which is 0"
 };
 
-/// Runs the path until it repeats itself, changes something or was watched for long enough.
-Spin watch(Warp& warp);
+/// Steps of one path worth watching: loops that wait are short.
+inline constexpr uint32_t kWatchedSteps = 1 << 12;
+
+/// Runs the path until it repeats itself, changes something or has done that many steps.
+Spin watch(Warp& warp, uint32_t steps_max = kWatchedSteps);
 /// The same for all paths of the warp: whether each repeats itself and reads what others may
 /// change.
 bool all_paths_wait(Warp& warp);

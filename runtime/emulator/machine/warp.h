@@ -142,6 +142,9 @@ class Warp {
   uint32_t cluster_phase = 0;    ///< Of the cluster's barrier when the warp arrived there.
   bool cluster_arrived = false;  ///< And has not waited yet.
   uint64_t slices = 0;           ///< That ended while it ran, since it last waited or parted.
+  uint32_t unwatched = 0;        ///< Slices until it is looked at whether it only waits.
+  uint32_t unwatched_next = 0;   ///< And how many after a look that found it at work.
+  bool spins = false;            ///< When last looked at, its path only waited for others.
   std::vector<StackEntry> stack;
   std::vector<Level> levels;
   uint32_t depth = 0;        ///< Levels in use.
@@ -291,12 +294,14 @@ struct Block {
   void finish();
   bool over_budget();
   void take_turns(Warp& warp);
+  bool only_waits(Warp& warp);
   /// After a slice of the warp: what its end means for the others.
   void settle(Warp& warp);
   void report_unfinished_copy();
   void report_stuck(const char* kind, const std::string& message);
 
-  uint32_t unchecked_ = 0;  ///< Slices since the last look at the clock.
+  uint32_t unchecked_ = 0;    ///< Slices since the last look at the clock.
+  uint32_t idle_rounds_ = 0;  ///< Rounds on end in which every warp only waited.
 };
 
 /// Thread index of `lane` in its block.
