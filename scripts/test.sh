@@ -10,8 +10,8 @@ say() { echo; echo "test: $* (at $((SECONDS - started)) s)"; }
 result() { # NAME STATUS: a check that is one test by itself
   if [ "$2" = 0 ]; then passed=$((passed + 1)); echo "ok: $1"; else failed=$((failed + 1)); echo "FAILED: $1"; fi
 }
-count_junit() { # FILE NAME: adds the counts of a JUnit file
-  local counts
+count_junit() { # FILE NAME STATUS: adds the counts of a JUnit file, and a failure that it does not show
+  local counts ok bad
   counts=$(python3 - "$1" <<'P'
 import sys, xml.etree.ElementTree as tree
 try:
@@ -28,6 +28,7 @@ print(total - bad - skipped, bad)
 P
 )
   read -r ok bad <<<"$counts"
+  if [ "$3" != 0 ] && [ "$bad" = 0 ]; then bad=1; echo "FAILED: $2 ended with status $3"; fi
   echo "$2: $ok passed, $bad failed"
   passed=$((passed + ok)); failed=$((failed + bad))
 }
@@ -54,6 +55,7 @@ P
 
 scripts/setup.sh --tests || { echo "0 passed, 1 failed"; exit 1; }
 mkdir -p build
+rm -f build/ctest.xml build/pytest.xml  # What an earlier run found counts for nothing.
 
 say "building (release)"
 cmake --preset release -DGPUEMU_TESTS=ON >build/configure.log 2>&1 || { cat build/configure.log; echo "0 passed, 1 failed"; exit 1; }
@@ -90,7 +92,7 @@ fi
 say "C++ tests"
 ctest --test-dir build/release --output-on-failure --no-tests=error -LE 'gpu|slow' -j 2 \
   --output-junit "$root/build/ctest.xml" >build/ctest.log 2>&1
-count_junit build/ctest.xml "C++"
+count_junit build/ctest.xml "C++" $?
 
 say "Python tests"
 python=/usr/bin/python3
@@ -100,7 +102,7 @@ together=()
 $python -c 'import xdist' 2>/dev/null && together=(-n 2 --dist loadfile)
 PYTHONPATH=$root/python $python -m pytest "${together[@]}" -q -p no:cacheprovider python/tests tests/e2e tests/faults tests/ptx \
   --junitxml build/pytest.xml 2>&1 | tail -n 40
-count_junit build/pytest.xml "Python and end to end"
+count_junit build/pytest.xml "Python and end to end" "${PIPESTATUS[0]}"
 
 wait $behind_pid
 if command -v clang-tidy-19 >/dev/null; then tell clang-tidy
