@@ -68,6 +68,7 @@ else
 fi
 step "slow end-to-end tests" env PYTHONPATH="$root/python" "$python" -m pytest -q -p no:cacheprovider \
   --slow -m slow tests/e2e
+step "planted faults and false alarms, ten seeds" "$python" -m pytest -q -p no:cacheprovider --slow -m slow tests/quality
 step "PTX of CUB, cooperative groups, Triton and Numba" "$python" -m pytest -q -p no:cacheprovider --slow -m slow tests/ptx
 step "PyTorch, JAX and TensorFlow" scripts/frameworks.sh
 step "every built-in kernel, 64 cases of each dtype" scripts/test_builtin.sh 64

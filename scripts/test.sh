@@ -100,7 +100,7 @@ build/venv/bin/python -c 'import numpy, pytest' 2>/dev/null && python=build/venv
 # Most of these tests wait for a daemon or a process of theirs: two files at a time.
 together=()
 $python -c 'import xdist' 2>/dev/null && together=(-n 2 --dist loadfile)
-PYTHONPATH=$root/python $python -m pytest "${together[@]}" -q -p no:cacheprovider python/tests tests/e2e tests/faults tests/ptx \
+PYTHONPATH=$root/python $python -m pytest "${together[@]}" -q -p no:cacheprovider python/tests tests/e2e tests/faults tests/ptx tests/quality \
   --junitxml build/pytest.xml 2>&1 | tail -n 40
 count_junit build/pytest.xml "Python and end to end" "${PIPESTATUS[0]}"
 

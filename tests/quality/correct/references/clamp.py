@@ -1,0 +1,5 @@
+import numpy as np
+
+
+def reference(x):
+    return np.clip(x, -1, 1)

@@ -1,0 +1,2 @@
+def reference(x, index):
+    return x[index]

@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""Does gpuemu find the faults that it should, and nothing where there is none?
+
+    tests/quality/run.py [--backend emulator|cuda] [--part faults,twins,correct] [--seeds N] [--cases N]
+                         [--first-seed N] [--quick] [--report FILE] [OPS...]
+
+Runs the kernels of faulty/ (24 cases of each, with every seed), their corrected twins and the kernels of correct/, each project with a
+daemon of its own. Prints what was found of each class of faults; exit code 1 when a fault is missed that is no known gap, when a known gap
+is none any more, when a finding names another line than the marked one, or when a correct kernel is flagged. GPUEMU_BIN says where the
+programs are, else build/release/bin.
+"""
+import argparse
+import collections
+import dataclasses
+import pathlib
+import sys
+
+sys.dont_write_bytecode = True
+import suite
+
+QUICK_CASES = 10
+LUCKY_RUNS = 5  # so many hits in a row are no luck
+
+
+@dataclasses.dataclass
+class Found:
+    """What became of one planted fault over all seeds."""
+    fault: suite.Fault
+    hits: int = 0
+    runs: int = 0
+    number: int = 0  # the latest of the first cases that found it
+    kinds: collections.Counter = dataclasses.field(default_factory=collections.Counter)
+    problems: list[str] = dataclasses.field(default_factory=list)
+
+    @property
+    def always(self):
+        return self.hits == self.runs > 0
+
+
+@dataclasses.dataclass
+class Alarms:
+    """Findings in correct kernels."""
+    kernels: int = 0
+    cases: int = 0
+    false: list[str] = dataclasses.field(default_factory=list)
+    problems: list[str] = dataclasses.field(default_factory=list)
+
+    def limit(self):
+        return suite.upper_limit(len(self.false), self.cases)
+
+
+def judge_run(found, outcome, backend, marked):
+    """Adds one run of a faulty op. A GPU sees the same faults by other kinds."""
+    fault = found.fault
+    if outcome.error or outcome.cases == 0:
+        found.problems.append(f"{fault.name} {outcome.dtype} did not run: {outcome.error}")
+        return
+    found.runs += 1
+    hit = outcome.first_of(fault.kinds if backend == "emulator" else [])
+    if hit is None or hit.number > fault.cases:
+        return
+    found.hits += 1
+    found.number = max(found.number, hit.number)
+    found.kinds.update(hit.kinds)
+    places = set().union(*(failure.places for failure in outcome.failures))
+    if backend == "emulator" and fault.name in marked and not marked[fault.name] & places:
+        found.problems.append(f"{fault.name}: found, but at {sorted(places)[:4]}, not at {sorted(marked[fault.name])}")
+
+
+def judge_lint(found, said):
+    found.runs, found.hits = 1, int(any(kind in said for kind in found.fault.kinds))
+    found.kinds.update(found.fault.kinds if found.hits else [])
+
+
+def close(found, backend):
+    """The last word about a fault, once all seeds have run."""
+    fault = found.fault
+    if fault.missed and found.hits and not (fault.luck and (found.runs < LUCKY_RUNS or not found.always)):
+        found.problems.append(f"{fault.name} is a known gap that is none any more ({found.hits} of {found.runs} runs, "
+                              f"{'/'.join(found.kinds)} at case {found.number}): take `missed` out of expected.toml")
+    if not fault.missed and not found.always and not (backend == "cuda" and fault.only == "emulator"):
+        found.problems.append(f"{fault.name} (class {fault.number}): found in {found.hits} of {found.runs} runs of {fault.cases} cases, "
+                              f"expected {'/'.join(fault.kinds)} in each")
+
+
+def run_faults(options):
+    folder = suite.HERE / "faulty"
+    faults = [f for f in suite.read_faults(folder) if not (options.quick and f.slow) and (not options.ops or f.name in options.ops)]
+    marked = suite.marked_lines(folder)
+    found = {fault.name: Found(fault) for fault in faults}
+    device = ""
+    with suite.Installation(folder, options.backend) as installation:
+        names = [fault.name for fault in faults if not fault.lint]
+        for seed in range(options.first_seed, options.first_seed + options.seeds) if names else ():
+            outcomes, device = installation.test(names, suite.CASES, seed)
+            for outcome in outcomes:
+                judge_run(found[outcome.op], outcome, options.backend, marked)
+        for fault in faults:
+            if fault.lint:
+                judge_lint(found[fault.name], installation.lint(fault.name))
+    for one in found.values():
+        close(one, options.backend)
+    return list(found.values()), device
+
+
+def run_correct(options, project, names, flags=()):
+    """False alarms of kernels that are right."""
+    alarms = Alarms(kernels=len(names))
+    with suite.Installation(project, options.backend, flags) as installation:
+        for seed in range(options.first_seed, options.first_seed + options.seeds) if names else ():
+            for outcome in installation.test(names, options.cases, seed)[0]:
+                alarms.cases += outcome.cases
+                if outcome.error or outcome.cases == 0:
+                    alarms.problems.append(f"{outcome.op} {outcome.dtype} did not run: {outcome.error}")
+                alarms.false += [f"{outcome.op} {outcome.dtype}, base seed {seed}, {failure.message}" for failure in outcome.failures]
+    return alarms
+
+
+def run_twins(options):
+    names = [f.name for f in suite.read_faults() if f.twin and (not options.ops or f.name in options.ops)]
+    return run_correct(options, suite.HERE / "faulty", names, ["-DFIXED"])
+
+
+def run_idioms(options):
+    with suite.Installation(suite.HERE / "correct", options.backend) as installation:
+        names = [name for name in installation.ops() if not options.ops or name in options.ops]
+    return run_correct(options, suite.HERE / "correct", names)
+
+
+def how_often(one):
+    if one.fault.missed:
+        return "missed"
+    if one.always:
+        return f"case {one.number}" if one.number else "compiled code"
+    return f"{one.hits} of {one.runs} runs"
+
+
+def class_rows(found):
+    """Rows of the table: number, name, found / total, kernels, kinds."""
+    names = suite.read_classes()
+    by_class = collections.defaultdict(list)
+    for one in found:
+        by_class[one.fault.number].append(one)
+    for number, members in sorted(by_class.items()):
+        kinds = sum((one.kinds for one in members), collections.Counter())
+        kernels = ", ".join(f"`{one.fault.name}` ({how_often(one)})" for one in members)
+        yield (number, names.get(number, "?"), f"{sum(one.always for one in members)} / {len(members)}", kernels,
+               ", ".join(kind for kind, _ in kinds.most_common(3)))
+
+
+def markdown(options, found, device, alarms):
+    """The page docs/quality.md from one run."""
+    lines = ["# What is found, and what is not", "", "Measured by", "",
+             f"    tests/quality/run.py --backend {options.backend} --seeds {options.seeds} --cases {options.cases} --report FILE", "",
+             f"on {device}, base seeds {options.first_seed} to {options.first_seed + options.seeds - 1}. `tests/quality/README.md` says what the kernels are.", ""]
+    if found:
+        always = sum(one.always for one in found)
+        lines += ["## Planted faults", "",
+                  f"{always} of {len(found)} faulty kernels are found in every run of at most {suite.CASES} cases with the default configuration. In brackets: "
+                  "the case that showed it first, in the worst of the runs.", "",
+                  "| class | fault | found | kernels | found as |", "| --- | --- | --- | --- | --- |"]
+        lines += ["| " + " | ".join(map(str, row)) + " |" for row in class_rows(found)]
+        gaps = [one.fault for one in found if one.fault.missed]
+        lines += ["", "## Known gaps", ""] + [f"- `{fault.name}` (class {fault.number}): {fault.missed}." for fault in gaps]
+    if alarms:
+        lines += ["", "## False alarms", "", "| kernels | | cases | false alarms | 95 % limit of the rate per case |", "| --- | --- | --- | --- | --- |"]
+        for name, one in alarms.items():
+            lines.append(f"| {name} | {one.kernels} | {one.cases} | {len(one.false)} | {100 * one.limit():.3f} % |")
+        total = Alarms(sum(a.kernels for a in alarms.values()), sum(a.cases for a in alarms.values()), sum((a.false for a in alarms.values()), []))
+        lines.append(f"| together | {total.kernels} | {total.cases} | {len(total.false)} | {100 * total.limit():.3f} % |")
+    return "\n".join(lines) + "\n"
+
+
+def problems_of(found, alarms):
+    told = [problem for one in found for problem in one.problems]
+    for name, one in alarms.items():
+        told += [f"{name}: {problem}" for problem in one.problems]
+        told += [f"false alarm in {name}: {alarm}" for alarm in one.false]
+    return told
+
+
+def measure(options):
+    found, device = run_faults(options) if "faults" in options.part else ([], options.backend)
+    if options.quick:
+        options = argparse.Namespace(**{**vars(options), "cases": QUICK_CASES})
+    alarms = {}
+    if "twins" in options.part:
+        alarms["corrected twins"] = run_twins(options)
+    if "correct" in options.part:
+        alarms["other kernels"] = run_idioms(options)
+    return found, device, alarms
+
+
+def parse(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--backend", choices=["emulator", "cuda"], default="emulator")
+    parser.add_argument("--part", default="faults,twins,correct", type=lambda text: text.split(","))
+    parser.add_argument("--seeds", type=int, default=10, help="base seeds, one run each (10)")
+    parser.add_argument("--first-seed", type=int, default=1)
+    parser.add_argument("--cases", type=int, default=64, help="cases of each correct kernel and seed (64)")
+    parser.add_argument("--quick", action="store_true", help=f"one seed, {QUICK_CASES} cases of correct kernels, no slow ones")
+    parser.add_argument("--report", type=pathlib.Path, help="write the tables there as Markdown")
+    parser.add_argument("ops", nargs="*", help="only these")
+    options = parser.parse_args(arguments)
+    if options.quick:
+        options.seeds = 1
+    unknown = set(options.part) - {"faults", "twins", "correct"}
+    if unknown:
+        parser.error(f"--part: {', '.join(sorted(unknown))} is none of faults, twins, correct")
+    return options
+
+
+def main():
+    options = parse()
+    found, device, alarms = measure(options)
+    page = markdown(options, found, device, alarms)
+    if options.report:
+        options.report.write_text(page)
+    print(page)
+    problems = problems_of(found, alarms)
+    for problem in problems:
+        print(f"PROBLEM: {problem}", file=sys.stderr)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,173 @@
+"""Runs the projects of this folder with a private daemon and says which planted faults were found and which correct kernels were flagged."""
+import dataclasses
+import json
+import math
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import tomllib
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+BIN = pathlib.Path(os.environ.get("GPUEMU_BIN", ROOT / "build/release/bin"))
+CASES = 24
+
+
+@dataclasses.dataclass
+class Fault:
+    """One kernel of faulty/: what must find it."""
+    name: str
+    number: int  # of its class
+    kinds: list[str]
+    cases: int = CASES
+    twin: bool = True  # compiled with -DFIXED it is right
+    slow: bool = False
+    only: str = ""  # the one backend that can see it
+    missed: str = ""  # why nothing finds it
+    luck: bool = False  # a gap that chance closes now and then
+    lint: bool = False  # found in the compiled code, not by running it
+
+
+@dataclasses.dataclass
+class Failure:
+    """One failing case."""
+    number: int  # from 1
+    kinds: list[str]
+    seed: int
+    message: str
+    places: set[tuple[str, int]]  # source files and lines that the findings name
+
+
+@dataclasses.dataclass
+class Outcome:
+    """What one run of one op in one dtype came to."""
+    op: str
+    dtype: str
+    cases: int
+    failed: int
+    error: str  # why it did not run
+    failures: list[Failure]  # in the order of the cases
+
+    def first_of(self, kinds):
+        """The first failing case with a finding of these kinds; of any when there are none."""
+        return next((f for f in self.failures if not kinds or set(f.kinds) & set(kinds)), None)
+
+
+class Installation:
+    """A home, a socket, a database and a copy of one project; the daemon ends with the `with` block."""
+
+    def __init__(self, project, backend, flags=(), variables=()):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpuemu-quality-"))
+        self.project = self.folder / "project"
+        shutil.copytree(project, self.project)
+        config = self.project / "gpuemu.toml"
+        text = config.read_text()
+        for flag in flags:
+            assert "compile_flags = [" in text, f"{project}/gpuemu.toml has no compile_flags to add {flag} to"
+            text = text.replace("compile_flags = [", f'compile_flags = ["{flag}", ')
+        config.write_text(text)
+        self.settings = tomllib.loads(text)
+        (self.folder / "home").mkdir()
+        self.env = {**os.environ, "HOME": str(self.folder / "home"), "GPUEMU_SOCKET": str(self.folder / "socket"),
+                    "GPUEMU_DB": str(self.folder / "db"), "GPUEMU_BACKEND": backend, **dict(variables)}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.run("daemon", "stop")
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def run(self, *args, timeout=3600):
+        return subprocess.run([str(BIN / "gpuemu"), *map(str, args)], cwd=self.project, env=self.env, text=True, timeout=timeout,
+                              stdin=subprocess.DEVNULL, capture_output=True)
+
+    def ops(self):
+        return [table["name"] for key in ("ops", "kernels") for table in self.settings.get(key, []) if "outputs" in table]
+
+    def dtype_count(self, op):
+        """Cases of an op count through its dtypes in turn."""
+        default = self.settings.get("validation", {}).get("dtypes", ["float32"])
+        table = next(t for key in ("ops", "kernels") for t in self.settings.get(key, []) if t["name"] == op and "outputs" in t)
+        return len(table.get("dtypes", default))
+
+    def test(self, ops, cases, seed):
+        """(outcomes, device)"""
+        done = self.run("test", *ops, "--cases", cases, "--seed", seed, "--format", "json")
+        if done.returncode not in (0, 1, 3) or not done.stdout.startswith("{"):
+            raise RuntimeError(f"gpuemu test ended with {done.returncode}: {done.stderr[-3000:]}{done.stdout[-1000:]}")
+        report = json.loads(done.stdout)
+        if "ops" not in report:
+            raise RuntimeError(f"gpuemu test: {done.stdout[:3000]}")
+        return [self.outcome(one) for one in report["ops"]], f"{report['backend']}: {report['device']}"
+
+    def outcome(self, one):
+        count = self.dtype_count(one["op_name"])
+        failures = [failure_of(result, count) for result in one["failures"]]
+        return Outcome(one["op_name"], one["dtype"], one["cases"], one["failed"], one.get("skipped_reason") or "",
+                       sorted(failures, key=lambda failure: failure.number))
+
+    def lint(self, kernel):
+        """What the limits on compiled code say of a kernel."""
+        return self.run("lint", "--kernel", kernel, "--format", "json").stderr
+
+    def reproduce(self, op, seed):
+        """(kinds of the case run again, its inputs as base64)"""
+        done = self.run("reproduce", seed, "--op", op, "--format", "json")
+        answer = json.loads(done.stdout)
+        return [f["kind"] for f in answer["result"]["failures"]], answer
+
+
+def failure_of(result, dtype_count):
+    info, findings = result["repro_info"], result["failures"]
+    return Failure(
+        number=info["iteration"] // dtype_count + 1, kinds=list(dict.fromkeys(f["kind"] for f in findings)), seed=result["seed"],
+        message=f"case {result['seed']}, {info['value_strategy']}, {info['dims']}: [{findings[0]['kind']}] {findings[0]['message']}",
+        places={(pathlib.Path(f["source_file"]).name, f["source_line"]) for f in findings if f.get("source_line")})
+
+
+def read_faults(folder=HERE / "faulty"):
+    return [Fault(name=name, number=row.pop("class"), **row) for name, row in tomllib.loads((folder / "expected.toml").read_text()).items()]
+
+
+def read_classes(readme=HERE / "README.md"):
+    """Number -> name, from the table of the page."""
+    rows = [line.split("|") for line in readme.read_text().splitlines() if line.startswith("| ")]
+    return {int(row[1]): row[2].strip() for row in rows if row[1].strip().isdigit()}
+
+
+def marked_lines(folder):
+    """Op -> {(file, line)} of the comments `// FAULT op`."""
+    places = {}
+    for path in sorted(folder.glob("*.cu")):
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if "// FAULT " in line:
+                for op in line.split("// FAULT ")[1].split():
+                    places.setdefault(op, set()).add((path.name, number))
+    return places
+
+
+def upper_limit(failures, cases, confidence=0.95):
+    """The largest rate at which `failures` or fewer of `cases` still come with probability 1 - confidence (Clopper and Pearson)."""
+    if cases == 0:
+        return 1.0
+    low, high = failures / cases, 1.0
+    for _ in range(100):
+        rate = (low + high) / 2
+        if at_most(failures, cases, rate) > 1 - confidence:
+            low = rate
+        else:
+            high = rate
+    return high
+
+
+def at_most(failures, cases, rate):
+    """Probability of at most `failures` of `cases`."""
+    if rate >= 1:
+        return 1.0 if failures >= cases else 0.0
+    if rate <= 0:
+        return 1.0
+    return sum(math.exp(math.lgamma(cases + 1) - math.lgamma(k + 1) - math.lgamma(cases - k + 1)
+                        + k * math.log(rate) + (cases - k) * math.log1p(-rate)) for k in range(failures + 1))

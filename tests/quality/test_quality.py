@@ -1,0 +1,53 @@
+"""The planted faults are found, the correct kernels are not flagged, and the tables say what the folders hold."""
+import sys
+import pathlib
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import run
+import suite
+
+HERE = suite.HERE
+
+
+def test_the_limit_of_a_rate_is_that_of_clopper_and_pearson():
+    assert suite.upper_limit(0, 300) == pytest.approx(1 - 0.05 ** (1 / 300), rel=1e-6)
+    assert suite.upper_limit(1, 100) == pytest.approx(0.046560, abs=1e-5)
+    assert suite.upper_limit(5, 10) == pytest.approx(0.77756, abs=1e-4)
+    assert suite.upper_limit(10, 10) == suite.upper_limit(0, 0) == 1.0
+
+
+def test_every_class_has_a_kernel_and_every_kernel_a_class():
+    classes = suite.read_classes()
+    faults = suite.read_faults()
+    assert sorted(classes) == list(range(1, 72)) == sorted({fault.number for fault in faults})
+    assert sum(not fault.missed for fault in faults) >= 60
+
+
+def test_every_kernel_has_an_expectation_and_every_mark_a_kernel():
+    import tomllib
+    project = tomllib.loads((HERE / "faulty" / "gpuemu.toml").read_text())
+    names = [kernel["name"] for kernel in project["kernels"]]
+    assert names == [fault.name for fault in suite.read_faults()]
+    assert set(suite.marked_lines(HERE / "faulty")) <= set(names)
+    assert len(tomllib.loads((HERE / "correct" / "gpuemu.toml").read_text())["kernels"]) >= 40
+
+
+def check(*arguments):
+    options = run.parse(arguments)
+    found, _, alarms = run.measure(options)
+    problems = run.problems_of(found, alarms)
+    assert not problems, "\n".join(problems)
+    return found, alarms
+
+
+def test_planted_faults_are_found_and_correct_kernels_are_not_flagged(nvcc_program):
+    found, alarms = check("--quick", "--backend", "emulator")
+    assert len(found) >= 100 and sum(one.cases for one in alarms.values()) >= 1000
+
+
+@pytest.mark.slow
+def test_ten_seeds_find_the_same_and_flag_nothing(nvcc_program):
+    found, alarms = check("--seeds", "10", "--cases", "64", "--backend", "emulator")
+    assert sum(one.cases for one in alarms.values()) >= 50_000
