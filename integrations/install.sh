@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Puts a pinned release of gpuemu into a folder; any doubt about it is an error.
 #   GPUEMU_VERSION=1.0.0 GPUEMU_SHA256=... GPUEMU_URL=https://.../releases/download install.sh FOLDER
+# A folder that has this very release already stays as it is.
 set -euo pipefail
 say() { echo "install gpuemu: $*" >&2; }
 for name in GPUEMU_VERSION GPUEMU_SHA256 GPUEMU_URL; do
@@ -9,7 +10,9 @@ done
 [ $# = 1 ] || { say "name the folder to install to"; exit 2; }
 [[ $GPUEMU_VERSION =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || { say "GPUEMU_VERSION '$GPUEMU_VERSION' is no version; write 1.0.0"; exit 2; }
 [[ $GPUEMU_SHA256 =~ ^[0-9a-f]{64}$ ]] || { say "GPUEMU_SHA256 is no SHA-256; take it from SHA256SUMS of the release"; exit 2; }
-[ ! -e "$1" ] || { say "$1 is there already"; exit 2; }
+pin=$1/.gpuemu-sha256
+[ "$(cat "$pin" 2>/dev/null)" != "$GPUEMU_SHA256" ] || { say "gpuemu v$GPUEMU_VERSION is in $1 already"; exit 0; }
+[ ! -e "$1" ] || { say "$1 is there already and is not what is pinned"; exit 2; }
 
 file=gpuemu-$GPUEMU_VERSION-Linux.tar.gz
 scratch=$(mktemp -d)
@@ -23,6 +26,7 @@ mkdir -p "$scratch/unpacked"
 tar -xzf "$scratch/$file" -C "$scratch/unpacked" --strip-components=1 --no-same-owner
 said=$("$scratch/unpacked/bin/gpuemu" --version) || { say "the program does not run here"; exit 3; }
 [ "$said" = "gpuemu v$GPUEMU_VERSION" ] || { say "the program says '$said'"; exit 3; }
+echo "$GPUEMU_SHA256" >"$scratch/unpacked/.gpuemu-sha256"
 mkdir -p "$(dirname "$1")"
 mv "$scratch/unpacked" "$1"
 say "$said in $1"

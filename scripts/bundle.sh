@@ -1,26 +1,26 @@
 #!/usr/bin/env bash
 # Makes a folder that runs wherever it is copied: programs, their libraries, examples, Python helpers.
 #   scripts/bundle.sh [--with-nvrtc] [FOLDER]     default: build/gpuemu-bundle
+# FOLDER is new, empty, or has a bundle, whose files are replaced; others in it stay.
 # The target needs x86-64 Linux with the C library of Debian 12 (2.36) or a newer one, and python3
 # with numpy for the references; for the cuda backend NVIDIA's driver. --with-nvrtc takes NVRTC and
 # the CUDA headers along (about 200 MB), for machines without a CUDA toolkit; PTX needs neither.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/nvrtc.sh
+. scripts/bundle_folder.sh
 root=$PWD
 with_nvrtc=0; out=$root/build/gpuemu-bundle
 for arg in "$@"; do
   case $arg in
     --with-nvrtc) with_nvrtc=1 ;;
-    -h|--help) sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h|--help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;;
     -*) echo "bundle: unknown option '$arg'; usage: scripts/bundle.sh [--with-nvrtc] [FOLDER]" >&2; exit 2 ;;
     *) out=$(realpath -m "$arg") ;;
   esac
 done
 say() { echo "bundle: $*"; }
-if [ -e "$out" ] && [ ! -x "$out/bin/gpuemu" ] && [ -n "$(ls -A "$out" 2>/dev/null)" ]; then
-  echo "bundle: $out exists and is no bundle; name another folder or remove it" >&2; exit 2
-fi
+takes_bundle "$out" || { echo "bundle: $out exists and is no bundle; name another folder or remove it" >&2; exit 2; }
 
 scripts/setup.sh
 options=(-DGPUEMU_BUNDLE_NVRTC= -DGPUEMU_BUNDLE_CUDA_INCLUDE=)
@@ -29,8 +29,9 @@ say "building (release, ccache)"
 # A build folder that has tests keeps them: only what is installed is built here.
 cmake --preset release "${options[@]}" >/dev/null
 ninja -C build/release gpuemu gpuemu-daemon gpuemu-device gpuemu-worker gpuemu-fidelity gpuemu-ptx-census | tail -n 1
-rm -rf "$out"
+remove_bundle "$out"
 cmake --install build/release --strip --prefix "$out" >/dev/null
+mark_bundle "$out" build/release/install_manifest.txt
 
 for program in "$out"/bin/*; do
   outside=$(ldd "$program" | awk '/=>/ {print $3}' | grep -v "^$out/" |

@@ -10,20 +10,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from gpuemu import calls, records
 from gpuemu.calls import Call, Json
-from gpuemu.client import WAIT_MS, Progress, job_reply, listener
+from gpuemu.client import WAIT_MS, Progress, job_reply, listener, raised
 from gpuemu.connection import Connection, default_socket
 from gpuemu.errors import ClientError, NotFoundError
+from gpuemu.tensors import Array
 
 T = TypeVar("T")
 
 
 class AsyncClient:
-    """As gpuemu.Client; every method is a coroutine."""
+    """As gpuemu.Client; every method but close is a coroutine."""
 
     def __init__(self, socket_path: str | None = None, timeout_ms: int = 30000, *, start: bool | None = None) -> None:
         self.socket_path = default_socket() if socket_path is None else str(socket_path)
@@ -38,6 +40,11 @@ class AsyncClient:
 
     def close(self) -> None:
         self.connection.close()
+
+    async def request(self, kind: str, **members: Any) -> Json:
+        """Any request of the protocol; the reply as it came. Raises the exception of an Error reply."""
+        reply = await self._send({"type": kind, **members})
+        return Call({"type": kind}, reply.get("type", ""), dict).result(reply)
 
     async def _send(self, request: Json) -> Json:
         # Dialling, and starting a daemon, block; the loop goes on meanwhile.
@@ -87,6 +94,9 @@ class AsyncClient:
         with contextlib.suppress(ClientError, asyncio.CancelledError):
             await self._ask(calls.job_cancel(job))
 
+    async def cancel_job(self, job_id: int) -> None:
+        await self._ask(calls.job_cancel(job_id))
+
     async def ping(self) -> Json:
         return await self._ask(calls.ping())
 
@@ -98,6 +108,10 @@ class AsyncClient:
 
     async def settings(self) -> dict[str, str]:
         return await self._ask(calls.settings())
+
+    async def shutdown(self) -> None:
+        await self._ask(calls.shutdown())
+        self.close()
 
     async def validate_op(self, op_name: str, inputs: Mapping[str, Any], output: Any, **kwargs: Any) -> records.ValidationResult:
         return await self._ask(calls.validate(op_name, inputs, output, kwargs))
@@ -129,12 +143,16 @@ class AsyncClient:
                         progress: bool | Progress | None = None) -> records.TestReport:  # fmt: skip
         return await self._run(calls.run_tests(ops, cases, seed, dtypes, strategies, fail_fast), progress)
 
-    async def fuzz_op(self, op_name: str, seed: int | None = None, iterations: int = 100, fail_fast: bool = False, *,
-                      dtypes: Sequence[str] | None = None, layouts: Sequence[str] | None = None,
-                      strategies: Sequence[str] | None = None, progress: bool | Progress | None = None,
-                      ) -> records.FuzzResults:  # fmt: skip
-        own = {"strategies": strategies and list(strategies)}
-        return await self._run(calls.fuzz(op_name, seed, iterations, fail_fast, {}, dtypes, layouts, own), progress)
+    async def fuzz_op(self, op_name: str, seed: int | None = None, iterations: int = 100, fail_fast: bool = False,
+                      batch_sizes: Sequence[int] | None = None, seq_lengths: Sequence[int] | None = None,
+                      hidden_dims: Sequence[int] | None = None, dtypes: Sequence[str] | None = None,
+                      layouts: Sequence[str] | None = None, *, strategies: Sequence[str] | None = None,
+                      min_shape: Sequence[int] | None = None, max_shape: Sequence[int] | None = None,
+                      progress: bool | Progress | None = None) -> records.FuzzResults:  # fmt: skip
+        shapes = {"batch_sizes": batch_sizes, "seq_lengths": seq_lengths, "hidden_dims": hidden_dims}
+        own = {"strategies": strategies and list(strategies), "min_shape": min_shape and list(min_shape),
+               "max_shape": max_shape and list(max_shape)}  # fmt: skip
+        return await self._run(calls.fuzz(op_name, seed, iterations, fail_fast, shapes, dtypes, layouts, own), progress)
 
     async def reproduce(self, seed: int, op_name: str | None = None, *, profile: bool = False) -> records.ReproduceResult:
         return await self._ask(calls.reproduce(seed, op_name, profile))
@@ -143,3 +161,40 @@ class AsyncClient:
                        op_name: str | None = None, *, progress: bool | Progress | None = None,
                        ) -> records.MinimizeResult:  # fmt: skip
         return await self._run(calls.minimize(seed, op_name, strategy, max_iters), progress)
+
+    async def lint_kernel(self, ptx_content: str, kernel_name: str | None = None) -> list[Json]:
+        return await self._ask(calls.lint(ptx_content, kernel_name))
+
+    async def get_test_case(self, op_name: str, seed: int | None = None) -> records.TestCase:
+        return await self._ask(calls.test_case(op_name, calls.case_config(seed, None, None)))
+
+    async def get_test_batch(self, op_name: str, count: int = 10, seed: int | None = None, op_schema: Json | None = None,
+                             dtypes: Sequence[str] | None = None) -> list[records.TestCase]:  # fmt: skip
+        return await self._ask(calls.test_batch(op_name, calls.case_config(seed, dtypes, op_schema), count))
+
+    async def fuzz_op_client_side(self, op_name: str, run_op: Callable[[dict[str, Array]], Any], iterations: int = 100,
+                                  seed: int | None = None, fail_fast: bool = False, op_schema: Json | None = None,
+                                  dtypes: Sequence[str] | None = None) -> records.FuzzResults:  # fmt: skip
+        """As that of Client; run_op may be a coroutine function. A plain one runs in the loop's thread."""
+        found = records.FuzzResults(seed=calls.fresh_seed() if seed is None else seed)
+        for case in await self.get_test_batch(op_name, iterations, found.seed, op_schema, dtypes):
+            found.total += 1
+            verdict = await self._judge_case(op_name, run_op, case)
+            found.passed += verdict.passed
+            if verdict.passed:
+                continue
+            found.failed += 1
+            found.failures.append(verdict)
+            if fail_fast:
+                break
+        return found
+
+    async def _judge_case(self, op_name: str, run_op: Callable[[dict[str, Array]], Any], case: records.TestCase,
+                          ) -> records.ValidationResult:  # fmt: skip
+        try:
+            output = run_op(case["inputs"])
+            if inspect.isawaitable(output):
+                output = await output
+        except Exception as problem:  # Whatever a user's op raises is what is wrong with it.
+            return raised(op_name, case["seed"], problem)
+        return await self.submit_output(op_name, case["inputs"], output, case["seed"])

@@ -263,7 +263,7 @@ class Client:
         failure of kind ExecutionError."""
         found = records.FuzzResults(seed=calls.fresh_seed() if seed is None else seed)
         for case in self.get_test_batch(op_name, iterations, found.seed, op_schema, dtypes):
-            verdict = self._judge(op_name, run_op, case)
+            verdict = judge_case(self, op_name, run_op, case)
             found.total += 1
             found.passed += verdict.passed
             if verdict.passed:
@@ -274,14 +274,20 @@ class Client:
                 break
         return found
 
-    def _judge(self, op_name: str, run_op: Callable[[dict[str, Array]], Any], case: records.TestCase,
-               ) -> records.ValidationResult:  # fmt: skip
-        try:
-            output = run_op(case["inputs"])
-        except Exception as problem:  # Whatever a user's op raises is what is wrong with it.
-            said = records.Finding("ExecutionError", f"{type(problem).__name__}: {problem}")
-            return records.ValidationResult(False, case["seed"], op_name, float("inf"), float("inf"), [said], int(time.time()))
-        return self.submit_output(op_name, case["inputs"], output, case["seed"])
+
+def raised(op_name: str, seed: int, problem: Exception) -> ValidationResult:
+    """The verdict on an op that raised."""
+    said = records.Finding("ExecutionError", f"{type(problem).__name__}: {problem}")
+    return ValidationResult(False, seed, op_name, float("inf"), float("inf"), [said], int(time.time()))
+
+
+def judge_case(client: Client, op_name: str, run_op: Callable[[dict[str, Array]], Any], case: records.TestCase) -> ValidationResult:
+    """Runs an op on a drawn case; the daemon's verdict on what it gives."""
+    try:
+        output = run_op(case["inputs"])
+    except Exception as problem:  # Whatever a user's op raises is what is wrong with it.
+        return raised(op_name, case["seed"], problem)
+    return client.submit_output(op_name, case["inputs"], output, case["seed"])
 
 
 def connect(socket_path: str | None = None, timeout_ms: int = 30000, *, start: bool = True) -> Client:

@@ -7,7 +7,6 @@ end yours; the next request starts another one.
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import json
 import os
@@ -16,7 +15,8 @@ import shutil
 import struct
 import subprocess
 import threading
-from collections.abc import Sequence
+import weakref
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +25,7 @@ from gpuemu.connection import find_program
 from gpuemu.errors import DeviceError, DeviceLostError
 
 _HEAD = struct.Struct("<IQ")  # Bytes of JSON, bytes of data.
+_STATELESS = ("open", "compile")  # "Unavailable" of these is no loss: there is no such GPU, no compiler.
 
 
 def program() -> str:
@@ -99,6 +100,18 @@ class Module:
     generation: int
 
 
+class Address(int):
+    """Of a buffer, and of which process: the next one gives the same numbers to other buffers."""
+
+    generation: int
+
+    @classmethod
+    def of(cls, address: int, generation: int) -> Address:
+        made = cls(address)
+        made.generation = generation
+        return made
+
+
 class Device:
     """backend: "emulator", "cuda" or "auto" (a GPU where one answers). arch: what the emulator is, "sm_80".
     memory_limit_bytes: of all buffers. Thread-safe: one request at a time."""
@@ -113,7 +126,7 @@ class Device:
         self._owner = 0
         self.generation = 0
         self._properties: dict[str, Any] = {}
-        atexit.register(self.close)
+        self._end: weakref.finalize[Any, Device] | None = None
 
     @property
     def properties(self) -> dict[str, Any]:
@@ -125,18 +138,9 @@ class Device:
     def close(self) -> None:
         """Ends the process; buffers and modules are gone. The next request starts another one."""
         with self._lock:
-            process, self._process = self._process, None
-        if process is None or self._owner != os.getpid():
-            return
-        for stream in (process.stdin, process.stdout):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
-        try:
-            process.wait(timeout=5)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+            end, self._process = self._end, None
+            if end is not None:
+                end()
 
     def __enter__(self) -> Device:
         return self
@@ -151,6 +155,7 @@ class Device:
             return
         self._process = subprocess.Popen([program()], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=installed.environment())
         self._owner = os.getpid()
+        self._end = weakref.finalize(self, _end_process, self._process, self._owner)
         self.generation += 1
         try:
             self._properties = self._exchange({"request": "open", **self._wanted})[0]
@@ -179,21 +184,37 @@ class Device:
             process.kill()  # Ctrl-C in the middle of an answer: the stream is of no further use.
             self.close()
             raise
-        if "error" in reply:
-            raise DeviceError(reply["error"]["message"], reply["error"]["code"])
-        return reply, data
+        if "error" not in reply:
+            return reply, data
+        told = reply["error"]
+        if told["code"] == "Unavailable" and request["request"] not in _STATELESS:
+            self.close()  # A GPU that a kernel took down answers nothing any more in that process.
+            raise DeviceLostError(f"{told['message']}: its buffers and modules are gone; the next launch starts another process", told["code"])
+        raise DeviceError(told["message"], told["code"])
 
     def _ask(self, request: str, data: Any = b"", **members: Any) -> tuple[dict[str, Any], bytes]:
         with self._lock:
+            self._insist([members.get("address", 0)])
             self._start()
             return self._exchange({"request": request, **members}, data)
 
-    def allocate(self, size: int, name: str = "buffer") -> int:
+    def _insist(self, addresses: Iterable[int]) -> None:
+        """On buffers of the process that runs."""
+        if any(isinstance(one, Address) and not self._has(one) for one in addresses):
+            raise DeviceLostError("a buffer went with the process that had it, which ended meanwhile: allocate and fill it again")
+
+    def _has(self, address: Address) -> bool:
+        return self._process is not None and self._owner == os.getpid() and address.generation == self.generation
+
+    def allocate(self, size: int, name: str = "buffer") -> Address:
         """The address of `size` bytes, whose content is undefined; findings speak of it by its name."""
-        return int(self._ask("allocate", bytes=size, name=name)[0]["address"])
+        with self._lock:
+            return Address.of(self._ask("allocate", bytes=size, name=name)[0]["address"], self.generation)
 
     def free(self, address: int) -> None:
-        self._ask("free", address=address)
+        with self._lock:
+            if not isinstance(address, Address) or self._has(address):
+                self._ask("free", address=address)
 
     def upload(self, address: int, data: Any) -> None:
         """`data`: bytes, or a contiguous array."""
@@ -224,9 +245,11 @@ class Device:
 
     def launch(self, module: Module, entry: str, grid: Sequence[int], block: Sequence[int], args: Sequence[bytes], *,
                shared_bytes: int = 0, timeout_ms: int = 30000, sanitize: Sequence[str] | None = None,
-               profile: bool = False) -> Report:  # fmt: skip
-        """`args`: the bytes of every parameter. A kernel that goes wrong is a report with findings."""
+               profile: bool = False, buffers: Iterable[int] = ()) -> Report:  # fmt: skip
+        """`args`: the bytes of every parameter; `buffers`: the addresses among them. DeviceLostError when the process that
+        had one of these has ended. A kernel that goes wrong is a report with findings."""
         with self._lock:
+            self._insist(buffers)
             self._start()
             if module.generation != self.generation:
                 fresh = self.load(module.ptx, module.name)
@@ -237,8 +260,25 @@ class Device:
                  "sanitize": None if sanitize is None else list(sanitize), "arg_bytes": [len(one) for one in args]},
                 b"".join(args),
             )  # fmt: skip
+            if reply.get("lost"):
+                self.close()  # The report is whole; everything else went with the GPU's context.
         places = [Place(**{**one, "block": tuple(one["block"]), "thread": tuple(one["thread"])}) for one in reply["findings"]]
         return Report(places, reply["printed"], reply["thread_instructions"], reply["elapsed_ns"], reply["profile"])
+
+
+def _end_process(process: subprocess.Popen[bytes], owner: int) -> None:
+    """Of the process that started it, not of one that was forked from that."""
+    if owner != os.getpid():
+        return
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            with contextlib.suppress(OSError):
+                stream.close()
+    try:
+        process.wait(timeout=5)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def _number(arch: str) -> int:
@@ -259,4 +299,6 @@ _devices_lock = threading.Lock()
 def shared_device(backend: str = "emulator", arch: str = "sm_80") -> Device:
     """The one device of this process for a backend and an architecture."""
     with _devices_lock:
-        return _devices.setdefault((backend, arch), Device(backend, arch=arch))
+        if (backend, arch) not in _devices:
+            _devices[backend, arch] = Device(backend, arch=arch)
+        return _devices[backend, arch]

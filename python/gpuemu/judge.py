@@ -26,14 +26,28 @@ def is_float(array: Array) -> bool:
     return array.dtype.kind == "f" or dtype_name(array) == "bfloat16"
 
 
-def _wide(array: Array) -> Array:
-    if array.dtype == np.float64:
+def _comparable(array: Array, what: str) -> Array:
+    """Floats as float64; integers and bools as they are, because float64 has not all of 64 bits."""
+    if array.dtype.kind in "iub" or array.dtype == np.float64:
         return array
-    return array.astype(np.float64) if is_float(array) or array.dtype.kind in "iub" else np.asarray(array, dtype=np.float64)
+    if not is_float(array) and (array.dtype.kind != "V" or array.dtype.names):
+        hint = "; compare .real and .imag" if array.dtype.kind == "c" else ""
+        raise TypeError(f"the {what} is of {array.dtype}; floats, integers and bools can be compared{hint}")
+    return array.astype(np.float64)
+
+
+def _distance(actual: Array, expected: Array) -> Array:
+    """|actual - expected| in float64, 0 only where they are equal."""
+    if actual.dtype.kind == "f":
+        distance: Array = np.abs(actual - expected)
+        return distance
+    # As unsigned numbers the difference of two of 64 bits does not overflow.
+    larger, smaller = (one.astype(np.uint64) for one in (np.maximum(actual, expected), np.minimum(actual, expected)))
+    return (larger - smaller).astype(np.float64)
 
 
 def _said(value: float) -> str:
-    return f"{value:.9g}"
+    return f"{value:.9g}" if isinstance(value, float) else str(int(value))
 
 
 def _first(wrong: Array, shape: tuple[int, ...]) -> tuple[int, str]:
@@ -44,18 +58,18 @@ def _first(wrong: Array, shape: tuple[int, ...]) -> tuple[int, str]:
 
 def _finding(kind: str, wrong: Array, actual: Array, expected: Array, why: str) -> Finding:
     index, place = _first(wrong, expected.shape)
-    want, got = float(expected.reshape(-1)[index]), float(actual.reshape(-1)[index])
+    want, got = expected.reshape(-1)[index].item(), actual.reshape(-1)[index].item()
     text = f"{place}: expected {_said(want)}, got {_said(got)}{why} ({int(wrong.sum())} of {wrong.size} elements)"
-    return Finding(kind, text, index, want, got)
+    return Finding(kind, text, index, float(want), float(got))
 
 
 def error_stats(actual: Array, expected: Array, wrong: Array, dtype: str) -> dict[str, Any]:
     """As the daemon's: an error that is not finite counts as infinite."""
     with np.errstate(all="ignore"):
-        error = np.abs(actual - expected)
+        error = _distance(actual, expected)
         error = np.where(np.isnan(error), np.where(np.isnan(actual) & np.isnan(expected), 0.0, np.inf), error)
         error = np.where(actual == expected, 0.0, error).reshape(-1)
-        size = np.abs(expected).reshape(-1)
+        size = np.abs(expected.astype(np.float64)).reshape(-1)
         relative = np.where(error == 0, 0.0, error / size)
     ulp, normal = FORMATS.get(dtype, (1.0, 1.0))
     ulps = np.zeros_like(error)
@@ -73,8 +87,8 @@ def error_stats(actual: Array, expected: Array, wrong: Array, dtype: str) -> dic
 
 def _value_findings(actual: Array, expected: Array, tolerance: ToleranceConfig, exact: bool) -> tuple[list[Finding], Array]:
     with np.errstate(all="ignore"):
-        error = np.abs(actual - expected)
-        bound = tolerance.atol + tolerance.rtol * np.abs(expected)
+        error = _distance(actual, expected)
+        bound = tolerance.atol + tolerance.rtol * np.abs(expected.astype(np.float64))
     finite = np.isfinite(actual) & np.isfinite(expected)
     far = finite & ~(error <= (0.0 if exact else bound))
     nan = np.isnan(actual) != np.isnan(expected)
@@ -107,10 +121,10 @@ def compare(actual: Any, expected: Any, tolerance: ToleranceConfig | None = None
         result.failures.append(Finding("DTypeMismatch", f"dtype mismatch: output is {name}, reference is {dtype_name(want)}"))
     elif want.size:
         exact = not is_float(got)
-        if exact and np.array_equal(got, want):
+        a, e = _comparable(got, "output"), _comparable(want, "reference")
+        if exact and np.array_equal(a, e):
             return result
         limit = tolerance or get_recommended_tolerance(name, operation=op_name)
-        a, e = _wide(got), _wide(want)
         result.failures, wrong = _value_findings(a, e, limit, exact and tolerance is None)
         if stats or result.failures:
             result.error_stats = error_stats(a, e, wrong, name)

@@ -24,7 +24,8 @@ from gpuemu.errors import DeviceError, KernelError, LaunchError
 from gpuemu.tensors import Array
 
 CHECKS = ("memory", "init", "race", "sync")
-_SCALARS = {"f16": "float16", "b16": "float16", "f32": "float32", "f64": "float64"}
+_FLOATS: dict[str, Any] = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
+_INTEGERS = ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64")
 _NOTES = ("nonfinite_nan", "nonfinite_inf")  # They explain, and are no fault.
 
 
@@ -152,6 +153,7 @@ class Kernel:
             self.report = self.device.launch(
                 self.module, self.entry.name, dims(grid, "the grid"), dims(block, "the block"), packed,
                 shared_bytes=shared_bytes, timeout_ms=self.timeout_ms, sanitize=self.checks, profile=profile,
+                buffers=[one.address for one in buffers.values()],
             )  # fmt: skip
             for line in self.report.printed:
                 print(line)
@@ -175,22 +177,43 @@ class Kernel:
         said = f"argument {index} of '{self.entry.name}'"
         if value is None and param.bytes == 8:
             value = 0
+        whole = isinstance(value, (int, np.integer, np.bool_))
         if isinstance(value, (bytes, bytearray)):
             made = bytes(value)
-        elif isinstance(value, np.generic) and not isinstance(value, (np.bool_,)):
-            made = value.tobytes()
-        elif isinstance(value, (bool, np.bool_)):
-            made = int(value).to_bytes(param.bytes, "little")
-        elif isinstance(value, int) and param.type not in ("f32", "f64"):
-            made = _integer(value, param.bytes, said)
-        elif isinstance(value, (int, float)) and param.type in _SCALARS:
-            made = np.dtype(_SCALARS[param.type]).type(value).tobytes()
+        elif param.type in _FLOATS and (whole or is_real(value)):
+            made = _float(value, param.type, said)
+        elif whole and (param.type in _INTEGERS or not isinstance(value, np.integer)):
+            made = _integer(int(value), param.bytes, said)
+        elif isinstance(value, np.generic) and param.type not in (*_FLOATS, *_INTEGERS):
+            made = value.tobytes()  # The parameter has a size and no type.
+        elif isinstance(value, float) and param.type == "b16":
+            made = _float(value, "f16", said)
         else:
             raise LaunchError(f"{said} is a {type(value).__name__}, its parameter is {param.type or f'{param.bytes} bytes'}; "
                               "give an array, a number, a NumPy scalar or the bytes of a structure")  # fmt: skip
         if len(made) != param.bytes:
             raise LaunchError(f"{said} has {len(made)} bytes, its parameter has {param.bytes} ({param.type or 'a structure'})")
         return made
+
+
+def is_real(value: Any) -> bool:
+    """A floating-point number of Python or NumPy, bfloat16 too."""
+    return isinstance(value, (float, np.floating)) or (isinstance(value, np.generic) and value.dtype.name == "bfloat16")
+
+
+def _float(value: Any, kind: str, said: str) -> bytes:
+    """A number of Python is rounded, as in C; one of NumPy has a type already and must be kept."""
+    try:
+        with np.errstate(over="ignore"):
+            made = _FLOATS[kind](value)
+    except OverflowError:  # An integer beyond float64.
+        made = _FLOATS[kind](np.inf)
+    given = int(value) if isinstance(value, (int, np.integer, np.bool_)) else float(value)
+    rounds = type(value) is float and not np.isinf(made)
+    if not rounds and float(made) != given and given == given:  # Not a number stays what it is.
+        raise LaunchError(f"{said} is {value!r}, which {kind} cannot hold: the nearest is {float(made):.9g}; "
+                          f"pass numpy.{_FLOATS[kind].__name__}(value) if that is meant")  # fmt: skip
+    return bytes(made.tobytes())
 
 
 def _integer(value: int, size: int, said: str) -> bytes:

@@ -34,13 +34,20 @@ _OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion"
 _SCRATCH_BYTES = 8  # Of the pointers that Triton adds behind the arguments.
 
 
-def _unwrapped(function: Any) -> tuple[Any, dict[str, Any], dict[str, Any]]:
-    """The jit function below autotune and heuristics; constants and options of autotune's first configuration."""
+Rules = list[tuple[str, Callable[[dict[str, Any]], Any]]]
+
+
+def _unwrapped(function: Any) -> tuple[Any, dict[str, Any], dict[str, Any], Rules]:
+    """The jit function below autotune and heuristics; constants and options of autotune's first configuration; the rules
+    of heuristics in the order in which Triton asks them."""
     import triton
 
     constants: dict[str, Any] = {}
     options: dict[str, Any] = {}
+    rules: Rules = []
     while not isinstance(function, triton.runtime.JITFunction):
+        if isinstance(function, triton.runtime.Heuristics):
+            rules += function.values.items()
         if configs := getattr(function, "configs", None):
             constants.update(configs[0].kwargs)
             options.update({name: value for name in _OPTIONS if (value := getattr(configs[0], name, None)) is not None})
@@ -49,7 +56,7 @@ def _unwrapped(function: Any) -> tuple[Any, dict[str, Any], dict[str, Any]]:
             hint = "; unset TRITON_INTERPRET" if "Interpret" in type(function).__name__ else ""
             raise LaunchError(f"{said} is no @triton.jit kernel{hint}")
         function = function.fn
-    return function, constants, options
+    return function, constants, options, rules
 
 
 def _with_path(ptx: str, path: str) -> str:
@@ -67,8 +74,7 @@ class TritonKernel:
 
     def __init__(self, function: Any, *, backend: str = "emulator", arch: str = "sm_80", checks: Sequence[str] = CHECKS,
                  timeout_ms: int = 30000, device: Device | None = None) -> None:  # fmt: skip
-        self.function, self.constants, self.options = _unwrapped(function)
-        self.heuristics = getattr(function, "values", {}) if not hasattr(function, "arg_names") else {}
+        self.function, self.constants, self.options, self.heuristics = _unwrapped(function)
         self.device = device or shared_device(backend, arch)
         self.checks, self.timeout_ms = tuple(checks), timeout_ms
         self.report, self.ptx = Report(), ""
@@ -83,7 +89,8 @@ class TritonKernel:
         values = self._bound(args, named)
         types = {name: self._type(name, value) for name, value in values.items()}
         kernel, metadata = self._kernel(values, types, options)
-        given = [(name, value) for name, value in values.items() if types[name] != "constexpr"]
+        # A number is what the kernel was compiled for, as Triton passes it: float64 is rounded, too.
+        given = [(name, np.float32(value) if types[name] == "fp32" else value) for name, value in values.items() if types[name] != "constexpr"]
         extra = len(kernel.entry.params) - len(given)
         if getattr(metadata, "global_scratch_size", 0):
             raise LaunchError(f"'{self.function.__name__}' wants scratch memory of Triton's runtime, which is not provided")
@@ -106,9 +113,10 @@ class TritonKernel:
         bound.apply_defaults()
         for name, value in self.constants.items():
             bound.arguments.setdefault(name, value)
-        for name, rule in self.heuristics.items():
+        ruled = {name for name, _ in self.heuristics}
+        missing = [name for name in signature.parameters if name not in bound.arguments and name not in ruled]
+        for name, rule in self.heuristics if not missing else ():
             bound.arguments[name] = rule(bound.arguments)
-        missing = [name for name in signature.parameters if name not in bound.arguments]
         if missing:
             raise LaunchError(f"'{self.function.__name__}' is called without {', '.join(missing)}; its parameters are {signature}")
         return {name: bound.arguments[name] for name in signature.parameters}

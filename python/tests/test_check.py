@@ -53,6 +53,9 @@ def test_the_same_seed_draws_the_same_cases_and_another_one_others():
         return [one.tobytes() for one in drawn]
 
     assert seen(9) == seen(9) != seen(10)
+    assert seen(-1) == seen(2**64 - 1) == seen(np.int64(-1))
+    with pytest.raises(ValueError, match="only is -1"):
+        gpuemu.check(double, lambda x: 2 * x, only=-1)
 
 
 def test_annotations_say_shapes_dtypes_ranges_and_numbers():

@@ -38,6 +38,15 @@ def test_the_first_wrong_element_is_told():
 def test_integers_must_be_equal_and_bounds_hold_for_floats():
     whole = np.array([1, 2, 3], np.int8)
     assert kinds(whole + np.int8(1), whole) == ["ToleranceExceeded"]
+    large = np.array([2**53, -(2**63), 7], np.int64)
+    result = judge.compare(large + np.int64(1), large)  # In float64 the first two would be equal.
+    assert "expected 9007199254740992, got 9007199254740993, |diff| 1 > bound 0 (3 of 3" in result.failures[0].message
+    assert (result.max_diff, result.error_stats["num_exceeding"]) == (1.0, 3)
+    ends = np.array([0, 2**64 - 1], np.uint64)
+    assert judge.compare(ends[::-1].copy(), ends).max_diff == 2.0**64 and kinds(ends, ends) == []
+    assert kinds(large + np.int64(1), large, tolerance=gpuemu.ToleranceConfig(1.0, 0.0)) == []
+    assert kinds(large + np.int64(2), large, tolerance=gpuemu.ToleranceConfig(1.0, 0.0)) == ["ToleranceExceeded"]
+    assert kinds(np.array([True]), np.array([False])) == ["ToleranceExceeded"]
     loose = gpuemu.ToleranceConfig(0.0, 0.1)
     assert kinds(X * np.float32(1.09), X, tolerance=loose) == [] and kinds(X * np.float32(1.11), X, tolerance=loose)
 
@@ -51,3 +60,11 @@ def test_statistics_are_those_of_the_errors():
 def test_tensors_without_elements_and_without_axes_are_compared():
     assert kinds(np.zeros((0, 3), np.float32), np.zeros((0, 3))) == []
     assert kinds(np.float32(2), np.float64(3)) == ["ToleranceExceeded"]
+
+
+def test_what_has_no_order_is_refused():
+    with pytest.raises(TypeError, match="output is of complex64.*compare .real and .imag"):
+        judge.compare(np.ones(2, np.complex64), np.full(2, 1 + 5j))
+    for other in (np.array(["a"]), np.array([object()]), np.zeros(1, [("a", "f4")])):
+        with pytest.raises(TypeError, match="floats, integers and bools"):
+            judge.compare(other, other)

@@ -12,6 +12,8 @@ from conftest import BIN, ROOT
 from test_ci import project
 
 INSTALL = ROOT / "integrations/install.sh"
+GITLAB = ROOT / "integrations/gitlab/gpuemu.gitlab-ci.yml"
+ACTION = ROOT / "integrations/github/action.yml"
 
 
 @pytest.fixture(scope="module")
@@ -132,4 +134,69 @@ def test_the_installer_takes_what_is_pinned_and_nothing_else(release):
         assert refused.returncode == code and not (folder / "installed").exists(), refused.stderr
     done = install(release)
     assert done.returncode == 0 and (folder / "installed/bin/gpuemu").exists(), done.stderr
+    again = install(release)  # As the second use in a job does.
+    assert again.returncode == 0 and "already" in again.stderr
+    other_pin = install(release, GPUEMU_SHA256=other)
+    assert other_pin.returncode == 2 and (folder / "installed/bin/gpuemu").exists()
+    (folder / "installed/.gpuemu-sha256").unlink()
     assert install(release).returncode == 2
+
+
+@pytest.mark.skipif(not shutil.which("curl"), reason="no curl on this machine")
+def test_the_gitlab_job_installs_without_a_file_of_this_repository(release):
+    yaml = pytest.importorskip("yaml")
+    folder, digest = release
+    before = yaml.safe_load(GITLAB.read_text())[".gpuemu"]["before_script"]
+    written = next(step for step in before if "INSTALLER" in step)
+    assert written.partition("<<'INSTALLER'\n")[2] == INSTALL.read_text() + "INSTALLER\n"
+    steps = [step.replace("/tmp/install-gpuemu.sh", f"{folder}/install.sh") for step in before if "apt-get" not in step]
+    env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "GPUEMU_VERSION": "1.0.0", "GPUEMU_SHA256": digest,
+           "GPUEMU_URL": f"file://{folder}/mirror", "GPUEMU_HOME": str(folder / "there")}
+    (folder / "checkout").mkdir()
+    done = subprocess.run(["bash", "-e", "-c", "\n".join(steps)], env=env, cwd=folder / "checkout", capture_output=True, text=True)
+    assert done.returncode == 0 and (folder / "there/bin/gpuemu").exists(), done.stderr
+
+
+@pytest.mark.skipif(not shutil.which("curl"), reason="no curl on this machine")
+def test_the_github_action_can_be_used_several_times_in_a_job(release):
+    yaml = pytest.importorskip("yaml")
+    folder, digest = release
+    runs = [step["run"] for step in yaml.safe_load(ACTION.read_text())["runs"]["steps"] if "run" in step]
+    (folder / "path").touch()
+    for reports in ("first", "second"):
+        at = {"PATH": "/usr/local/bin:/usr/bin:/bin", "RUNNER_TEMP": str(folder / "temp"), "GITHUB_PATH": str(folder / "path"),
+              "GITHUB_ACTION_PATH": str(ACTION.parent), "GITHUB_STEP_SUMMARY": str(folder / "summary"), "GPUEMU_VERSION": "1.0.0",
+              "GPUEMU_SHA256": digest, "GPUEMU_URL": f"file://{folder}/mirror", "GPUEMU_ARGUMENTS": "--quick", "GPUEMU_REPORTS": reports}
+        for run in runs:
+            added = (folder / "path").read_text().split()
+            done = subprocess.run(["bash", "-e", "-c", run], env={**at, "PATH": ":".join([*reversed(added), at["PATH"]])}, cwd=folder,
+                                  capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr
+        assert (folder / "temp/gpuemu-state" / reports).is_dir()
+
+
+def test_a_bundle_replaces_its_own_files_and_leaves_everything_else(tmp_path):
+    """What scripts/bundle.sh does before and after it installs."""
+    prefix = tmp_path / "local"
+    (prefix / "bin").mkdir(parents=True)
+    (prefix / "bin/gpuemu").write_text("a program that somebody installed")
+    (prefix / "bin/gpuemu").chmod(0o755)
+    refused = subprocess.run([ROOT / "scripts/bundle.sh", prefix], capture_output=True, text=True)
+    assert refused.returncode == 2 and "is no bundle" in refused.stderr and (prefix / "bin/gpuemu").exists()
+
+    def shell(text):
+        return subprocess.run(["bash", "-euc", f". '{ROOT}/scripts/bundle_folder.sh'; {text}"], capture_output=True, text=True, cwd=tmp_path)
+
+    made = tmp_path / "a [new]*folder"
+    assert shell(f"takes_bundle '{made}'").returncode == 0
+    for name in ("bin/gpuemu", "lib/deep/one.so", "share/mine.txt"):
+        (made / name).parent.mkdir(parents=True, exist_ok=True)
+        (made / name).write_text(name)
+    (tmp_path / "manifest").write_text("".join(f"{made}/{name}\n" for name in ("bin/gpuemu", "lib/deep/one.so")))
+    assert shell(f"takes_bundle '{made}'").returncode == 1
+    done = shell(f"mark_bundle '{made}' manifest; takes_bundle '{made}'; remove_bundle '{made}'")
+    assert done.returncode == 0, done.stderr
+    assert sorted(str(one.relative_to(made)) for one in made.rglob("*")) == ["share", "share/mine.txt"]
+    (made / ".gpuemu-bundle").write_text("../outside\n")
+    (tmp_path / "outside").touch()
+    assert shell(f"remove_bundle '{made}'").returncode == 1 and (tmp_path / "outside").exists()

@@ -144,6 +144,22 @@ def test_asyncio_runs_many_calls_at_once(home):
     assert asyncio.run(main()) == ([True] * 8, 0, 2, None)
 
 
+def test_asyncio_judges_an_op_that_runs_here_plain_or_awaited(home):
+    async def later(inputs):
+        await asyncio.sleep(0)
+        return 2 * inputs["x"]
+
+    async def main():
+        async with gpuemu.AsyncClient(str(home.socket)) as client:
+            case = await client.get_test_case("scale", seed=3)
+            runs = [await client.fuzz_op_client_side("scale", run, 2, seed=3)
+                    for run in (later, lambda inputs: 2 * inputs["x"], lambda inputs: 3 * inputs["x"], lambda inputs: inputs["y"])]
+            said = await client.request("Ping")
+            return sorted(case["inputs"]), [(one.total, one.failed) for one in runs], runs[3].failures[0].failures[0].kind, said["type"]
+
+    assert asyncio.run(main()) == (["x"], [(2, 0), (2, 0), (2, 2), (2, 2)], "ExecutionError", "Pong")
+
+
 def test_a_cancelled_task_cancels_its_job(home, client):
     async def main():
         async with gpuemu.AsyncClient(str(home.socket)) as waiting:

@@ -53,6 +53,24 @@ def test_arrays_are_changed_in_place_and_inputs_are_not(add):
     assert np.array_equal(x, 2 * np.arange(1000))
 
 
+@pytest.mark.parametrize("n, factor", [(np.int64(1000), np.int32(2)), (np.uint16(1000), np.float64(2)), (1000, np.float16(2)),
+                                       (1000, np.uint8(2)), (np.int32(1000), 2)])
+def test_a_number_means_its_value_whatever_its_type_is(add, n, factor):
+    x, y = arrays()
+    add[4, 256](x, y, n, factor)
+    assert np.array_equal(y, 1 + 2 * x)
+
+
+def test_a_bool_and_not_a_number_are_numbers_too(add):
+    x, y = arrays()
+    add[4, 256](x, y, 1000, True)
+    add[4, 256](x, y, 1000, np.bool_(True))
+    assert np.array_equal(y, 1 + 2 * x)
+    add[4, 256](x, y, 1000, np.float64("nan"))
+    assert np.isnan(y).all()
+    add[4, 256](x, y, 1000, 0.1)  # Rounded, as in C.
+
+
 def test_a_torch_tensor_is_changed_in_place(add):
     torch = pytest.importorskip("torch")
     x, y = torch.arange(1000, dtype=torch.float32), torch.ones(1000)
@@ -124,7 +142,14 @@ def test_printf_goes_to_the_output_and_a_profile_to_the_report(capsys, add):
     ((*arrays(), "many", 1.0), "argument 2 of 'add' is a str, its parameter is u32"),
     ((*arrays(), 3.5, 1.0), "argument 2 of 'add' is a float, its parameter is u32"),
     ((*arrays(), 2**40, 1.0), "argument 2 of 'add' is 1099511627776, which does not fit into 4 bytes"),
-    ((*arrays(), np.int64(3), 1.0), "argument 2 of 'add' has 8 bytes, its parameter has 4"),
+    ((*arrays(), np.int64(2**40), 1.0), "argument 2 of 'add' is 1099511627776, which does not fit into 4 bytes"),
+    ((*arrays(), np.float32(3), 1.0), "argument 2 of 'add' is a float32, its parameter is u32"),
+    ((*arrays(), 3, np.float64(0.1)), r"argument 3 of 'add' is .*0.1.*, which f32 cannot hold.*numpy.float32\(value\)"),
+    ((*arrays(), 3, 2**24 + 1), "argument 3 of 'add' is 16777217, which f32 cannot hold: the nearest is 16777216"),
+    ((*arrays(), 3, np.int32(2**24 + 1)), "argument 3 of 'add' is .*16777217.*, which f32 cannot hold"),
+    ((*arrays(), 3, 1e300), "argument 3 of 'add' is 1e.300, which f32 cannot hold: the nearest is inf"),
+    ((*arrays(), 3, 10**400), "which f32 cannot hold: the nearest is inf"),
+    ((*arrays(), 3, np.complex64(1)), "argument 3 of 'add' is a complex64, its parameter is f32"),
     ((arrays()[0], arrays()[1].astype(complex), 3, 1.0), None),
 ])
 def test_wrong_arguments_are_refused_before_anything_runs(add, args, said):
@@ -180,6 +205,85 @@ def test_a_lost_process_is_told_and_replaced(add):
         limited = gpuemu.Device(memory_limit_bytes=1 << 20)
         with pytest.raises(gpuemu.DeviceError, match="1048576|limit"):
             limited.allocate(2 << 20)
+
+
+def test_a_buffer_of_a_process_that_ended_is_no_buffer_of_the_next():
+    with gpuemu.Device() as device:
+        kernel = gpuemu.Kernel(ADD, "add", device=device)
+        kept = device.allocate(4000, "x")
+        device.upload(kept, np.ones(1000, np.float32))
+        device.close()  # As when a kernel of another thread ends the process.
+        other = device.allocate(4000, "y")
+        assert other.generation == kept.generation + 1
+        words = [int(kept).to_bytes(8, "little"), int(other).to_bytes(8, "little"), bytes(4), bytes(4)]
+        for use in (lambda: device.download(kept, 4000), lambda: device.upload(kept, bytes(4)),
+                    lambda: device.launch(kernel.module, "add", (1,), (1,), words, buffers=[kept, other])):
+            with pytest.raises(gpuemu.DeviceLostError, match="went with the process that had it"):
+                use()
+        device.free(kept)  # It is gone already.
+        device.upload(other, bytes(4000))
+        device.launch(kernel.module, "add", (1,), (1,), [words[1]] * 2 + words[2:], buffers=[other])
+
+
+FAKE = """#!{python}
+import json, struct, sys
+def reply(**members):
+    text = json.dumps(members).encode()
+    sys.stdout.buffer.write(struct.pack("<IQ", len(text), 0) + text)
+    sys.stdout.buffer.flush()
+lost = False
+while head := sys.stdin.buffer.read(12):
+    text, data = struct.unpack("<IQ", head)
+    asked = json.loads(sys.stdin.buffer.read(text))["request"]
+    sys.stdin.buffer.read(data)
+    if asked == "compile":
+        reply(error={{"code": "Unavailable", "message": "no compiler"}})
+    elif lost or asked == "upload":
+        lost = True
+        reply(error={{"code": "Unavailable", "message": "the CUDA device is lost after a fault"}})
+    elif asked == "launch":
+        lost = True
+        reply(findings=[], printed=[], thread_instructions=0, elapsed_ns=0, profile=[], lost=True)
+    else:
+        reply(backend="cuda", sm=90, address=256, module=1, entries={{}})
+"""
+
+
+def test_a_gpu_that_a_kernel_took_down_is_had_again_in_another_process(tmp_path, monkeypatch):
+    """A process that answers as that of a GPU does."""
+    fake = tmp_path / "gpuemu-device"
+    fake.write_text(FAKE.format(python=sys.executable))
+    fake.chmod(0o755)
+    monkeypatch.setenv("GPUEMU_DEVICE", str(fake))
+    with gpuemu.Device("cuda") as device:
+        with pytest.raises(gpuemu.DeviceError, match="no compiler") as caught:
+            device.compile("a.cu", "")
+        assert not isinstance(caught.value, gpuemu.DeviceLostError) and device.generation == 1
+        address = device.allocate(4)
+        with pytest.raises(gpuemu.DeviceLostError, match="lost after a fault: its buffers and modules are gone"):
+            device.upload(address, b"1234")
+        module = device.load("")
+        assert device.generation == 2
+        device.launch(module, "wrong", (1,), (1,), [])  # The report says that the GPU is gone.
+        device.launch(module, "wrong", (1,), (1,), [])
+        assert device.generation == 3 and device.allocate(4) == 256
+
+
+def test_a_device_ends_with_its_last_user_and_there_is_one_for_all():
+    device = gpuemu.Device()
+    device.allocate(4)
+    process = device._process
+    del device
+    assert process.wait(timeout=60) == 0
+    from gpuemu import device as devices
+
+    made = devices.Device
+    shared = devices.shared_device()
+    devices.Device = None  # It would be called.
+    try:
+        assert devices.shared_device() is shared
+    finally:
+        devices.Device = made
 
 
 def test_no_memory_is_lost_over_many_launches_and_threads_share_a_kernel(add):

@@ -116,6 +116,12 @@ def test_every_call_of_a_library_op_is_judged(client):
         scale(torch.ones(3), 3.0)
         torch.ops.gpuemu_test.scale(torch.ones(4), 2.0)
     assert [one.passed for one in context["results"]] == [True, True]
+    with pytest.raises(ValueError, match="no call of 'relu' seen"):  # torch's own op of that name is not meant.
+        with pytorch.validate_pytorch(client, "relu"):
+            torch.relu(torch.ones(3))
+    with pytest.raises(gpuemu.ReferenceScriptError, match="it has: other, self"):  # Named in full, it is.
+        with pytorch.validate_pytorch(client, "scale", op="aten::mul"):
+            torch.ones(3) * torch.ones(3)
     with pytest.raises(gpuemu.ValidationError):
         with pytorch.validate_pytorch(client, "scale", op="gpuemu_test::scale"):
             scale(torch.ones(3), 3.0)

@@ -82,6 +82,16 @@ def tuned(x, y, n, BLOCK: tl.constexpr):
     tl.store(y + at, tl.load(x + at, mask=at < n) * 2, mask=at < n)
 
 
+@triton.heuristics({"EVEN": lambda args: args["n"] % args["BLOCK"] == 0})
+@triton.autotune([triton.Config({"BLOCK": 128}, num_warps=4)], key=["n"])
+@triton.heuristics({"HALF": lambda args: args["BLOCK"] // 2, "TWICE": lambda args: 4 * args["HALF"]})
+@triton.jit
+def ruled(x, y, n, factor, BLOCK: tl.constexpr, EVEN: tl.constexpr, HALF: tl.constexpr, TWICE: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = (at < n) | EVEN
+    tl.store(y + at, tl.load(x + at, mask=mask) * factor + (TWICE // HALF), mask=mask)
+
+
 @gpuemu.numba
 def saxpy(x, y, a):
     i = cuda.grid(1)
@@ -149,6 +159,9 @@ out[:] = 0
 gpuemu.triton(tuned)[lambda meta: (triton.cdiv(1000, meta["BLOCK"]),)](x, out, 1000)
 saw["tuned"] = error(out, 2 * x)
 
+gpuemu.triton(ruled)[lambda meta: (triton.cdiv(1000, 2 * meta["HALF"]),)](x, out, 1000, np.float64(0.1))
+saw["ruled"] = error(out, x * np.float32(0.1) + 4)
+
 total = y.copy()
 saxpy[4, 256](x, total, np.float32(3))
 saw["saxpy"] = error(total, y + 3 * x)
@@ -159,6 +172,7 @@ saw["saxpy_wrong"] = found("saxpy_wrong", lambda: saxpy_wrong[4, 256](x, total, 
 
 for name, call in {"no array": lambda: gpuemu.triton(add)[(4,)]("x", y, out, 1000, BLOCK=256),
                    "left out": lambda: gpuemu.triton(add)[(4,)](x, y, out, BLOCK=256),
+                   "left out, with rules": lambda: gpuemu.triton(ruled)[(8,)](x, out, factor=2.0),
                    "no kernel": lambda: gpuemu.triton(error)[(4,)](x, y),
                    "numba, left out": lambda: saxpy[4, 256](x, total)}.items():
     try:

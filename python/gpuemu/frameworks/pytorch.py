@@ -84,7 +84,9 @@ class _Calls(TorchDispatchMode):  # type: ignore[misc,unused-ignore]
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         output = func(*args, **(kwargs or {}))
         name = func._schema.name
-        if name == self.name or name.split("::")[-1] == self.name:
+        # Without a namespace it is a custom op that is meant: torch's own would be judged wherever a reference calls them.
+        library, _, plain = name.rpartition("::")
+        if name == self.name or (plain == self.name and library not in ("aten", "prims")):
             self.seen(func, args, kwargs or {}, output)
         return output
 
@@ -108,8 +110,8 @@ def validate_pytorch(client: Client, op_name: str, inputs: dict[str, Any] | None
         with validate_pytorch(client, "softmax", {"x": x}) as ctx:
             ctx["output"] = my_softmax(x)
 
-    Every call of a torch.library op of that name in the block is judged too; op= names it otherwise ("mylib::fast_softmax"),
-    or any Python function ("package.module.function"). check_backward: the gradients of ["output"] are judged as the ops
+    Every call of a custom torch.library op of that name in the block is judged too; op= names it otherwise
+    ("mylib::fast_softmax", "aten::relu"), or any Python function ("package.module.function"). check_backward: the gradients of ["output"] are judged as the ops
     OP_grad_INPUT. atol, rtol: accept more than the tolerance of gpuemu.toml. Raises ValidationError at the end of the block.
     """
     context = Context(client, op_name, kwargs, tolerance_of(atol, rtol))
