@@ -1,4 +1,5 @@
 """Runs the projects of this folder with a private daemon and says which planted faults were found and which correct kernels were flagged."""
+import base64
 import dataclasses
 import json
 import math
@@ -6,11 +7,13 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import tempfile
 import tomllib
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+sys.path.insert(0, str(ROOT / "python"))
 BIN = pathlib.Path(os.environ.get("GPUEMU_BIN", ROOT / "build/release/bin"))
 CASES = 24
 
@@ -25,8 +28,10 @@ class Fault:
     twin: bool = True  # compiled with -DFIXED it is right
     slow: bool = False
     only: str = ""  # the one backend that can see it
+    weak: str = ""  # why not every run finds it
     missed: str = ""  # why nothing finds it
     luck: bool = False  # a gap that chance closes now and then
+    memory: bool = False  # what it answers depends on the calls before, so that a case by itself need not fail again
     lint: bool = False  # found in the compiled code, not by running it
 
 
@@ -56,14 +61,17 @@ class Outcome:
 
 
 class Installation:
-    """A home, a socket, a database and a copy of one project; the daemon ends with the `with` block."""
+    """A home, a socket, a database and a copy of one project, with all of the folder `tree` that it is in; the daemon ends with the `with` block."""
 
-    def __init__(self, project, backend, flags=(), variables=()):
+    def __init__(self, project, backend, flags=(), tree=None):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpuemu-quality-"))
-        self.project = self.folder / "project"
-        shutil.copytree(project, self.project)
+        tree = tree or project
+        self.project = self.folder / "project" / project.relative_to(tree)
+        shutil.copytree(tree, self.folder / "project")
         config = self.project / "gpuemu.toml"
         text = config.read_text()
+        if backend == "cuda":  # A GPU does not see that a kernel will never end: each such case takes this long.
+            text = text.replace("case_timeout_ms = 60000", "case_timeout_ms = 3000")
         for flag in flags:
             assert "compile_flags = [" in text, f"{project}/gpuemu.toml has no compile_flags to add {flag} to"
             text = text.replace("compile_flags = [", f'compile_flags = ["{flag}", ')
@@ -71,7 +79,7 @@ class Installation:
         self.settings = tomllib.loads(text)
         (self.folder / "home").mkdir()
         self.env = {**os.environ, "HOME": str(self.folder / "home"), "GPUEMU_SOCKET": str(self.folder / "socket"),
-                    "GPUEMU_DB": str(self.folder / "db"), "GPUEMU_BACKEND": backend, **dict(variables)}
+                    "GPUEMU_DB": str(self.folder / "db"), "GPUEMU_BACKEND": backend}
 
     def __enter__(self):
         return self
@@ -84,13 +92,10 @@ class Installation:
         return subprocess.run([str(BIN / "gpuemu"), *map(str, args)], cwd=self.project, env=self.env, text=True, timeout=timeout,
                               stdin=subprocess.DEVNULL, capture_output=True)
 
-    def ops(self):
-        return [table["name"] for key in ("ops", "kernels") for table in self.settings.get(key, []) if "outputs" in table]
-
     def dtype_count(self, op):
         """Cases of an op count through its dtypes in turn."""
         default = self.settings.get("validation", {}).get("dtypes", ["float32"])
-        table = next(t for key in ("ops", "kernels") for t in self.settings.get(key, []) if t["name"] == op and "outputs" in t)
+        table = next(t for key in ("ops", "kernels") for t in self.settings.get(key, []) if t["name"] == op)
         return len(table.get("dtypes", default))
 
     def test(self, ops, cases, seed):
@@ -113,11 +118,32 @@ class Installation:
         """What the limits on compiled code say of a kernel."""
         return self.run("lint", "--kernel", kernel, "--format", "json").stderr
 
-    def reproduce(self, op, seed):
-        """(kinds of the case run again, its inputs as base64)"""
-        done = self.run("reproduce", seed, "--op", op, "--format", "json")
+    def settings_shown(self):
+        """Every setting by its key, as gpuemu.reproduce takes them."""
+        lines = self.run("config", "show").stdout.splitlines()
+        return dict(line.split(" = ", 1) for line in lines if " = " in line)
+
+    def replay(self, op, failure, settings):
+        """Why the stored case does not come back: "" when it has the same kinds of finding, and Python makes the same bytes of its inputs."""
+        from gpuemu import reproduce
+        done = self.run("reproduce", failure.seed, "--op", op, "--format", "json")
+        if done.returncode != 0:
+            return f"{op}: gpuemu reproduce {failure.seed} ended with {done.returncode}: {done.stderr[-500:]}"
         answer = json.loads(done.stdout)
-        return [f["kind"] for f in answer["result"]["failures"]], answer
+        kinds = list(dict.fromkeys(f["kind"] for f in answer["result"]["failures"]))
+        if kinds != failure.kinds:
+            return f"{op}: case {failure.seed} had {failure.kinds}, run again it has {kinds}"
+        for name, made in reproduce.case_inputs(answer, settings).items():
+            if made.tobytes() != base64.b64decode(answer["inputs"][name]["data"]):
+                return f"{op}: Python makes other bytes of input {name} of case {failure.seed} than the daemon"
+        return ""
+
+
+def op_names(settings):
+    """An op's kernels have no outputs of their own, or it takes them from there."""
+    own = [op["name"] for op in settings.get("ops", [])]
+    used = {name for op in settings.get("ops", []) for name in ([op["kernel"]] if isinstance(op["kernel"], str) else op["kernel"])}
+    return own + [kernel["name"] for kernel in settings.get("kernels", []) if kernel["name"] not in used]
 
 
 def failure_of(result, dtype_count):
