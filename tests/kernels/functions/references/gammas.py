@@ -1,8 +1,12 @@
-"""The gamma function and its logarithm."""
+"""The gamma function and its logarithm, for positive numbers."""
 import math
 
 import numpy as np
 
 
+def of(function, x):
+    return np.array([function(v) if v > 0 else math.nan for v in x])
+
+
 def reference(x):
-    return np.vectorize(math.gamma, otypes=[float])(x), np.vectorize(math.lgamma, otypes=[float])(x)
+    return of(math.gamma, x), of(math.lgamma, x)
