@@ -29,6 +29,17 @@ std::string broken_line(const OpTestReport& op) {
                      one_line(op.skipped_reason.substr(kBroken.size())));
 }
 
+/// What the verdict rests on beside a reference.
+void print_basis(const OpTestReport& op, std::ostream& out) {
+  for (const std::string& note : op.notes) out << "       " << one_line(note) << '\n';
+  if (op.relations.empty()) return;
+  std::string relations;
+  for (const auto& [name, cases] : op.relations) {
+    relations += fmt::format("{}{} {}", relations.empty() ? "" : ", ", name, cases);
+  }
+  out << "       relations, by cases: " << relations << '\n';
+}
+
 void print_op(const OpTestReport& op, std::ostream& out, std::ostream& err) {
   if (is_broken(op)) {
     out << broken_line(op);
@@ -41,9 +52,12 @@ void print_op(const OpTestReport& op, std::ostream& out, std::ostream& err) {
     return;
   }
   if (op.failed == 0) {
-    out << fmt::format("[PASS] {} {} {} cases, largest error {:.3g} of its bound, {:.0f} cases/s\n",
-                       op.op_name, name_of(op.dtype), op.cases, op.worst_error_use,
-                       op.cases_per_second);
+    const std::string closeness =
+        op.no_reference ? "no reference"
+                        : fmt::format("largest error {:.3g} of its bound", op.worst_error_use);
+    out << fmt::format("[PASS] {} {} {} cases, {}, {:.0f} cases/s\n", op.op_name, name_of(op.dtype),
+                       op.cases, closeness, op.cases_per_second);
+    print_basis(op, out);
     return;
   }
   const ValidationResult& first = op.failures.front();
@@ -54,6 +68,7 @@ void print_op(const OpTestReport& op, std::ostream& out, std::ostream& err) {
                   first.failures.empty() ? "no finding" : describe(first.failures.front()), where);
   out << line;
   err << line;
+  print_basis(op, out);
 }
 
 }  // namespace
@@ -149,9 +164,9 @@ void print_case(const ValidationResult& result, std::ostream& out) {
   out << fmt::format(
       "  errors: {} of {} elements exceed; absolute max {:.3e} mean {:.3e} p99 {:.3e}; relative "
       "max "
-      "{:.3e}; ulp max {}\n",
+      "{:.3e}; ulp max {}, signed mean {:+.2f}\n",
       stats.num_exceeding, stats.count, stats.max_abs, stats.mean_abs, stats.p99_abs, stats.max_rel,
-      stats.max_ulp);
+      stats.max_ulp, stats.mean_signed_ulp);
 }
 
 void print_inputs(const NamedTensors& inputs, std::ostream& out) {

@@ -129,6 +129,23 @@ TEST(ProfileTable, ShowsTheBusiestLineFirstAndLeavesOutThoseThatDidNotRun) {
       "            64  50.0%         0          8.0      50.0%            -         0  k.cu:7\n");
 }
 
+TEST(TestReport, SaysWhatAVerdictWithoutAReferenceRestsOn) {
+  TestReportReply report;
+  OpTestReport op{.op_name = "softmax", .cases = 24, .passed = 24};
+  op.no_reference = true;
+  op.notes = {"no reference was compared; judged by odd"};
+  op.relations = {{"odd", 24}, {"row_independent", 20}};
+  report.ops = {op};
+  std::ostringstream out, err;
+  print_test_report(report, out, err);
+  const std::string expected =
+      "[PASS] softmax float32 24 cases, no reference, 0 cases/s\n"
+      "       no reference was compared; judged by odd\n"
+      "       relations, by cases: odd 24, row_independent 20\n";
+  EXPECT_EQ(out.str().substr(0, expected.size()), expected);
+  EXPECT_EQ(err.str(), "");
+}
+
 TEST(Case, SaysThatAnErrorIsNotFiniteInsteadOfPrintingTheLargestInteger) {
   ValidationResult result = failed_case("nan_lost");
   ErrorStats stats;

@@ -49,7 +49,6 @@ class OpChecker {
       check_shape({"outputs", i, op_.outputs[i]}, before);
       before.insert(op_.outputs[i].name);
     }
-    check_invariants(op_.invariants, draft_.path);
     if (op_.accumulate) check_integer(data_key(".accumulate"), *op_.accumulate, 0);
     if (op_.mode == ExecutionMode::Kernel && op_.outputs.empty()) {
       state_.problem_at(draft_.path + ".outputs",
@@ -71,7 +70,6 @@ class OpChecker {
       }
     }
     if (kernel.supports) check_integer(path + ".supports", *kernel.supports, 0);
-    if (path != draft_.path) check_invariants(kernel.invariants, path);
     for (size_t i = 0; i < kernel.launches.size(); ++i) {
       check_launch(kernel.launches[i], fmt::format("{}.launches[{}]", path, i));
     }
@@ -197,30 +195,6 @@ class OpChecker {
       if (inputs.contains(name)) continue;
       problem(fmt::format(".input_names[{}]", i),
               "no input is called '" + name + "', " + joined(inputs) + hint(name, inputs));
-    }
-  }
-
-  void check_invariants(const std::vector<InvariantSpec>& invariants, const std::string& path) {
-    if (op_.outputs.empty()) return;
-    std::set<std::string> inputs;
-    for (const TensorSpec& input : op_.inputs) inputs.insert(input.name);
-    for (const InvariantSpec& spec : invariants) {
-      const std::string key = path + ".invariants." + spec.name;
-      const auto input = spec.strings.find("input");
-      if (input != spec.strings.end() && !inputs.contains(input->second)) {
-        report(key + ".input", "no input is called '" + input->second + "', " + joined(inputs) +
-                                   hint(input->second, inputs));
-      }
-      const auto axis = spec.numbers.find("axis");
-      if (axis == spec.numbers.end()) continue;
-      for (const TensorSpec& output : op_.outputs) {
-        const auto rank = static_cast<int64_t>(output.shape.size());
-        const auto wanted = static_cast<int64_t>(axis->second);
-        if (wanted >= -rank && wanted < rank) continue;
-        report(key + ".axis", fmt::format("output '{}' has {} axes, so there is no axis {}",
-                                          output.name, rank, wanted));
-        break;
-      }
     }
   }
 
@@ -360,11 +334,14 @@ void check_op_names(ReadState& state, const Config& config, const OpConfig& op,
                     const OpDraft& draft, const Drafts& drafts) {
   OpChecker checker(state, op, draft);
   checker.check_data();
+  check_invariants(state, config, op, op.invariants, draft.path);
   if (op.outputs.empty()) return;  // Reported; what the kernel names would all be unknown.
   for (size_t i = 0; i < config.kernels.size(); ++i) {
     const KernelConfig& kernel = config.kernels[i];
     if (std::ranges::find(op.kernels, kernel.name) == op.kernels.end()) continue;
     checker.check_kernel(kernel, drafts.kernels[i].path);
+    if (drafts.kernels[i].path == draft.path) continue;  // They are the op's.
+    check_invariants(state, config, op, kernel.invariants, drafts.kernels[i].path);
   }
 }
 

@@ -56,7 +56,7 @@ struct AttrSpec {
   std::vector<double> values;  ///< At least one.
 };
 
-/// A named invariant with its parameters, as written: sums_to_one = { axis = -1 }.
+/// A named invariant or relation with its parameters, as written: sums_to_one = { axis = -1 }.
 struct InvariantSpec {
   std::string name;
   std::map<std::string, double> numbers;
@@ -67,7 +67,7 @@ enum class ExecutionMode { ClientSide, DaemonOrchestrated, ScriptBased, Kernel }
 
 struct OpConfig {
   std::string name;
-  std::string reference;             ///< Absolute path; relative ones start at the file's folder.
+  std::string reference;  ///< Absolute path; relative ones start at the file's folder. "": none.
   std::vector<std::string> kernels;  ///< Variants.
   std::string module, op_script;
   ExecutionMode mode = ExecutionMode::ClientSide;
@@ -87,9 +87,10 @@ struct OpConfig {
   std::vector<std::string> layouts;  ///< contiguous, strided, transposed. Never empty. A tensor
                                      ///< whose strides the kernel does not get stays contiguous.
   bool layouts_given = false;
-  ToleranceTable tolerances;  ///< The op's own; see Config::tolerance_for.
-  std::vector<InvariantSpec> invariants;
-  std::string file;  ///< Where it is declared.
+  ToleranceTable tolerances;                ///< The op's own; see Config::tolerance_for.
+  std::vector<InvariantSpec> invariants;    ///< Relations too; see relation_names().
+  std::vector<std::string> invariants_off;  ///< Written as `false`: not even inferred.
+  std::string file;                         ///< Where it is declared.
   uint32_t line = 0;
 };
 

@@ -220,6 +220,59 @@ TEST(Config, ALargeSeedStandsInQuotes) {
   EXPECT_EQ(good("[validation]\nseed = 42\n").seed, 42u);
 }
 
+TEST(Config, RelationsStandAmongTheInvariantsAndMayBeGivenSeveralTimes) {
+  const Config config = good(std::string(kKernel) + R"([ops.invariants]
+finite = true
+odd = false
+scale_equivariant = [{ factor = 2 }, { factor = 0.25, exact = false }]
+pad_invariant = { dim = "n", fill = -inf }
+config_invariant = { block = 64, grid = "min(n, 8)" }
+)");
+  const OpConfig& op = config.ops[0];
+ASSERT_EQ(op.invariants.size(), 5u);
+EXPECT_EQ(op.invariants_off, std::vector<std::string>{"odd"});
+EXPECT_EQ(op.invariants[1].numbers.at("factor"), 2);
+EXPECT_EQ(op.invariants[2].numbers.at("exact"), 0);
+EXPECT_LT(op.invariants[3].numbers.at("fill"), -1e308);
+EXPECT_EQ(op.invariants[4].strings.at("block"), "64");
+EXPECT_EQ(op.invariants[4].strings.at("grid"), "min(n, 8)");
+}
+
+TEST(Config, WrongRelationsAreReportedWithWhatWasExpected) {
+  const auto message_of = [](const std::string& relation) {
+    const ConfigResult result =
+        parse_config(std::string(kKernel) + "[ops.invariants]\n" + relation, "gpuemu.toml");
+    return result.config ? "" : result.text();
+  };
+  const std::pair<const char*, const char*> kRows[] = {
+      {"odd = { input = \"z\" }", "odd.input: no input is called 'z'"},
+      {"row_independent = { dim = \"rows\" }", "row_independent.dim: no dim is called 'rows'"},
+      {"row_independent = { axis = 3 }", "has 1 axes, so there is no axis 3"},
+      {"scale_equivariant = { factor = 3 }", "expected a power of two"},
+      {"pad_invariant = true", "expected parameters such as { dim = "},
+      {"config_invariant = { block = \"m\" }", "unknown name 'm'"},
+      {"inverse_of = { op = \"other\" }", "no op is called 'other'"},
+      {"od = true", "did you mean 'odd'?"},
+      {"odd = { axis = 1 }", "unknown parameter of 'odd'"},
+  };
+  for (const auto& [relation, expected] : kRows) {
+    EXPECT_NE(message_of(relation).find(expected), std::string::npos)
+        << relation << ": " << message_of(relation);
+  }
+}
+
+TEST(Config, AKernelNeedsNoReferenceButAnOpWithoutAKernelDoes) {
+  const Config config = good(with(kKernel, "reference = \"op.py\"\n", ""));
+  EXPECT_EQ(config.ops[0].reference, "");
+  const ConfigResult client = parse_config("[[ops]]\nname = \"a\"\n", "gpuemu.toml");
+  EXPECT_NE(client.text().find("missing, expected the path of the reference"), std::string::npos);
+  const ConfigResult related = parse_config(
+      "[[ops]]\nname = \"a\"\nreference = \"a.py\"\noutputs = [{ name = \"y\", shape = [1] "
+      "}]\ninvariants = { odd = true }\n",
+      "gpuemu.toml");
+  EXPECT_NE(related.text().find("the op needs a kernel"), std::string::npos) << related.text();
+}
+
 TEST(Config, InvariantsKeepTheirParameters) {
   const Config config =
       good(std::string(kKernel) +

@@ -21,6 +21,30 @@ constexpr InvariantName kInvariants[] = {
     {"zero_preserving", "", "input"},
     {"count_preserved", "", "input"},
     {"symmetric", "", ""},
+    {"convex_hull", "axis ulps", "input"},
+    {"sign", "", "input kind"},
+    {"subset_of_input", "", "input"},
+    {"conserve", "axis tolerance", "input"},
+};
+
+constexpr InvariantName kRelations[] = {
+    {"reads_inputs", "", ""},
+    {"scale_equivariant", "degree factor exact", "input"},
+    {"shift_invariant", "axis c exact", "input dim"},
+    {"permutation_equivariant", "axis exact", "dim"},
+    {"permutation_invariant", "axis exact", "dim"},
+    {"row_independent", "axis", "dim"},
+    {"pad_invariant", "axis fill exact", "dim input"},
+    {"additive", "axis exact", "dim"},
+    {"linear", "exact", "input"},
+    {"idempotent", "exact", "input"},
+    {"odd", "", "input"},
+    {"even", "", "input"},
+    {"transpose_dual", "exact", ""},
+    {"causal", "axis", "dim"},
+    {"in_place_equal", "", "input output"},
+    {"config_invariant", "exact", "grid block shared"},
+    {"inverse_of", "tolerance exact", "op"},
 };
 
 constexpr std::string_view kStrategies[] = {
@@ -46,6 +70,10 @@ constexpr std::string_view kBuiltins[] = {
 }  // namespace
 
 std::span<const InvariantName> invariant_names() { return kInvariants; }
+std::span<const InvariantName> relation_names() { return kRelations; }
+bool is_relation(std::string_view name) {
+  return std::ranges::find(kRelations, name, &InvariantName::name) != std::end(kRelations);
+}
 std::span<const std::string_view> strategy_names() { return kStrategies; }
 std::span<const std::string_view> error_scale_names() { return kErrorScales; }
 std::span<const std::string_view> builtin_kernel_names() { return kBuiltins; }

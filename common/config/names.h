@@ -1,6 +1,6 @@
-// Names that gpuemu.toml may hold and that other folders give a meaning: invariants, strategies,
-// error scales, built-in kernels. Those folders stand above this one or beside it, so their tests
-// compare their tables with these.
+// Names that gpuemu.toml may hold and that other folders give a meaning: invariants, relations,
+// strategies, error scales, built-in kernels. Those folders stand above this one or beside it, so
+// their tests compare their tables with these.
 #pragma once
 
 #include <span>
@@ -15,7 +15,11 @@ struct InvariantName {
   std::string_view name, numbers, texts;
 };
 
+/// What one output alone shows.
 std::span<const InvariantName> invariant_names();
+/// What further runs of the kernel show; they stand in the same tables.
+std::span<const InvariantName> relation_names();
+bool is_relation(std::string_view name);
 /// Of [validation].strategies, "default" among them.
 std::span<const std::string_view> strategy_names();
 /// Of `error_scale`, "auto" among them.

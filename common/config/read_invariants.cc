@@ -1,6 +1,7 @@
 // Tables of invariants: names and parameters are checked here, tensors and axes by check_op.cc.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "common/config/names.h"
 #include "common/config/nearest.h"
@@ -13,9 +14,11 @@ constexpr double kParameterMax = 1e300;
 constexpr double kAxisMax = 64;
 
 const InvariantName* find_invariant(const std::string& name) {
-  const auto rows = invariant_names();
-  const auto row = std::ranges::find(rows, name, &InvariantName::name);
-  return row == rows.end() ? nullptr : &*row;
+  for (const auto rows : {invariant_names(), relation_names()}) {
+    const auto row = std::ranges::find(rows, name, &InvariantName::name);
+    if (row != rows.end()) return &*row;
+  }
+  return nullptr;
 }
 
 bool has_word(std::string_view words, const std::string& word) {
@@ -29,11 +32,16 @@ std::string parameters_text(const InvariantName& row) {
                        : fmt::format("expected {}", fmt::join(words, ", "));
 }
 
-// `strict` may be written as a boolean, as may any other number that is a choice.
+// A number that is a choice is written as a boolean.
 std::optional<double> number_of(const ValueReader& value, const std::string& name) {
-  if (value.is(TomlValue::Kind::Boolean) && name == "strict") return value.value().boolean ? 1 : 0;
+  if (value.is(TomlValue::Kind::Boolean) && (name == "strict" || name == "exact")) {
+    return value.value().boolean ? 1 : 0;
+  }
+  int exponent = 0;
   const bool magnitude = name == "tolerance" || name == "ulps";
-  const double limit = name == "axis" ? kAxisMax : kParameterMax;
+  const double limit = name == "axis"   ? kAxisMax
+                       : name == "fill" ? std::numeric_limits<double>::infinity()
+                                        : kParameterMax;
   const auto number = value.number(magnitude ? 0 : -limit, limit);
   if (!number) return std::nullopt;
   if (name == "axis" && *number != std::floor(*number)) {
@@ -44,11 +52,22 @@ std::optional<double> number_of(const ValueReader& value, const std::string& nam
     value.problem(fmt::format("{} is out of range, expected a number above 0", *number));
     return std::nullopt;
   }
+  if (name == "factor" && (*number == 0 || std::frexp(std::fabs(*number), &exponent) != 0.5)) {
+    value.problem(fmt::format("{} rounds, expected a power of two such as 2 or 0.25", *number));
+    return std::nullopt;
+  }
   return number;
 }
 
 void read_text(const ValueReader& value, const std::string& name, InvariantSpec& spec) {
-  const auto text = name == "direction" ? value.one_of({"increasing", "decreasing"}) : value.text();
+  const bool is_expression = name == "grid" || name == "block" || name == "shared";
+  if (is_expression) {
+    if (const auto expression = value.expression()) spec.strings[name] = expression->text();
+    return;
+  }
+  const auto text = name == "direction" ? value.one_of({"increasing", "decreasing"})
+                    : name == "kind"    ? value.one_of({"same", "opposite", "non_negative"})
+                                        : value.text();
   if (text) spec.strings[name] = *text;
 }
 
@@ -68,7 +87,27 @@ void read_parameters(const InvariantName& row, const ValueReader& value, Invaria
   }
 }
 
+/// Relations that say nothing without one of these.
+struct Needed {
+  std::string_view relation, parameters, example;
+};
+constexpr Needed kNeeded[] = {
+    {"pad_invariant", "dim axis", "{ dim = \"cols\", fill = 0 }"},
+    {"causal", "dim axis", "{ dim = \"seq\" }"},
+    {"config_invariant", "grid block", "{ block = 64 }"},
+    {"inverse_of", "op", "{ op = \"quantize\" }"},
+};
+
 bool is_complete(const InvariantSpec& spec, const ValueReader& value) {
+  for (const Needed& row : kNeeded) {
+    if (spec.name != row.relation) continue;
+    const auto given = words_of(row.parameters);
+    const bool any = std::ranges::any_of(given, [&](const std::string& name) {
+      return spec.strings.contains(name) || spec.numbers.contains(name);
+    });
+    if (!any) value.problem(fmt::format("expected parameters such as {}", row.example));
+    return any;
+  }
   if (spec.name != "range") return true;
   const auto lo = spec.numbers.find("lo"), hi = spec.numbers.find("hi");
   const auto end = spec.numbers.end();
@@ -85,17 +124,27 @@ bool is_complete(const InvariantSpec& spec, const ValueReader& value) {
 
 std::string unknown_text(const std::string& name) {
   std::vector<std::string> known;
-  for (const InvariantName& row : invariant_names()) known.emplace_back(row.name);
+  for (const auto rows : {invariant_names(), relation_names()}) {
+    for (const InvariantName& row : rows) known.emplace_back(row.name);
+  }
   return fmt::format("no invariant is called '{}', expected one of {}{}", name,
                      fmt::join(known, ", "), did_you_mean(name, known));
 }
 
 void read_invariant(const InvariantName& row, const ValueReader& value,
-                    std::vector<InvariantSpec>& out) {
+                    std::vector<InvariantSpec>& out, std::vector<std::string>& off) {
+  if (value.is(TomlValue::Kind::Array)) {  // The same with several sets of parameters.
+    for (const ValueReader& item : value.items()) read_invariant(row, item, out, off);
+    return;
+  }
   InvariantSpec spec;
   spec.name = row.name;
   if (value.is(TomlValue::Kind::Boolean)) {
-    if (value.value().boolean && is_complete(spec, value)) out.push_back(std::move(spec));
+    if (!value.value().boolean) {
+      off.push_back(spec.name);
+    } else if (is_complete(spec, value)) {
+      out.push_back(std::move(spec));
+    }
     return;
   }
   if (value.is(TomlValue::Kind::Integer) || value.is(TomlValue::Kind::Real)) {
@@ -117,13 +166,14 @@ void read_invariant(const InvariantName& row, const ValueReader& value,
 
 }  // namespace
 
-void read_invariants(TableReader& table, std::vector<InvariantSpec>& invariants) {
+void read_invariants(TableReader& table, std::vector<InvariantSpec>& invariants,
+                     std::vector<std::string>& off) {
   const auto value = table.find("invariants");
   if (!value) return;
   TableReader rows(*value);
   for (const auto& [name, parameters] : rows.all()) {
     if (const InvariantName* row = find_invariant(name)) {
-      read_invariant(*row, parameters, invariants);
+      read_invariant(*row, parameters, invariants, off);
     } else {
       rows.problem_at_key(name, unknown_text(name));
     }

@@ -157,7 +157,7 @@ void read_kernel(const ValueReader& item, Config& config, Drafts& drafts) {
   read_test_data(table, draft.data);
   draft.nan_policy_given = draft.data.has_nan_policy;
   read_tolerances(table, kernel.tolerances);
-  read_invariants(table, kernel.invariants);
+  read_invariants(table, kernel.invariants, draft.data.invariants_off);
   read_artifact_checks(table, kernel.artifact_checks);
   table.retired("build", "write arch and compile_flags under [runtime] instead");
   table.finish();

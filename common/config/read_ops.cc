@@ -199,7 +199,7 @@ void read_op(const ValueReader& item, Config& config, Drafts& drafts) {
   read_test_data(table, op);
   draft.nan_policy_given = op.has_nan_policy;
   read_tolerances(table, op.tolerances);
-  read_invariants(table, op.invariants);
+  read_invariants(table, op.invariants, op.invariants_off);
   table.finish();
   op.file = item.layer().name;
   op.line = item.value().line;

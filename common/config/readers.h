@@ -36,7 +36,9 @@ void read_kernels(TableReader& root, Config& config, Drafts& drafts);
 void read_tolerances(TableReader& table, ToleranceTable& tolerances);
 /// Its table `artifact_checks`, with tables per architecture in it.
 void read_artifact_checks(TableReader& parent, ArtifactChecks& checks);
-void read_invariants(TableReader& table, std::vector<InvariantSpec>& invariants);
+/// `off`: those written as `false`.
+void read_invariants(TableReader& table, std::vector<InvariantSpec>& invariants,
+                     std::vector<std::string>& off);
 /// inputs, outputs, dims, attrs, dtypes, accumulate ... of an op or a kernel.
 void read_test_data(TableReader& table, OpConfig& op);
 std::vector<TensorSpec> read_tensors(TableReader& table, std::string_view key, bool outputs);
@@ -48,6 +50,9 @@ void read_layer(ReadState& state, const Layer& layer, const TomlValue& document,
 void check_config(ReadState& state, Config& config, Drafts& drafts, bool check_files);
 /// Finds out which tensors may lie strided or transposed; reports layouts that none can have.
 void settle_layouts(ReadState& state, const Config& config, OpConfig& op, const OpDraft& draft);
+/// The tensors, dims, axes and ops that the invariants and relations at `path` name.
+void check_invariants(ReadState& state, const Config& config, const OpConfig& op,
+                      const std::vector<InvariantSpec>& invariants, const std::string& path);
 /// The names that the expressions and arguments of one op use.
 void check_op_names(ReadState& state, const Config& config, const OpConfig& op,
                     const OpDraft& draft, const Drafts& drafts);

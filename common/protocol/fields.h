@@ -59,6 +59,7 @@ void fields(V& v, R& r) {
   v.required("mean_rel", r.mean_rel);
   v.required("max_ulp", r.max_ulp);
   v.required("mean_ulp", r.mean_ulp);
+  v.extra("mean_signed_ulp", r.mean_signed_ulp);
 }
 
 template <typename V, Is<OpSchema::Dim> R>

@@ -157,6 +157,9 @@ void fields(V& v, R& r) {
   v.diff("max_diff", r.max_diff);
   v.diff("worst_error_use", r.worst_error_use);
   v.optional("strategies", r.strategies);
+  v.extra("relations", r.relations);
+  v.extra("no_reference", r.no_reference);
+  v.extra("notes", r.notes);
 }
 
 template <typename V, Is<TestReportReply> R>

@@ -173,7 +173,7 @@ void JsonReader::read(const Json& from, DType& value) {
     value = *found;                                                                           \
   }
 GPUEMU_READ_ENUM(LayoutKind, layout_from_name, Transposed)
-GPUEMU_READ_ENUM(FindingKind, finding_kind_from_name, StackOverflow)
+GPUEMU_READ_ENUM(FindingKind, finding_kind_from_name, StaleOutput)
 GPUEMU_READ_ENUM(ArtifactSource, artifact_source_from_name, Both)
 GPUEMU_READ_ENUM(LintKind, lint_kind_from_name, LowOccupancy)
 GPUEMU_READ_ENUM(MinimizeStrategy, minimize_strategy_from_name, BinarySearchValues)

@@ -37,7 +37,9 @@ constexpr std::array kFindingNames = {"ToleranceExceeded",
                                       "NonDeterministic",
                                       "DivisionByZero",
                                       "Deadlock",
-                                      "StackOverflow"};
+                                      "StackOverflow",
+                                      "RelationViolation",
+                                      "StaleOutput"};
 static_assert(kFindingNames.size() == static_cast<size_t>(kLastFindingKind) + 1);
 
 constexpr std::array kLayoutNames = {"Contiguous", "Strided", "Transposed"};

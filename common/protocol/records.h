@@ -41,8 +41,10 @@ enum class FindingKind {
   DivisionByZero,  ///< Of integers, where the result matters.
   Deadlock,        ///< Threads that wait for each other for ever.
   StackOverflow,
+  RelationViolation,  ///< Two runs of the kernel do not relate as they must.
+  StaleOutput,        ///< The output is that of a run with other inputs.
 };
-inline constexpr FindingKind kLastFindingKind = FindingKind::StackOverflow;
+inline constexpr FindingKind kLastFindingKind = FindingKind::StaleOutput;
 /// The enumerator's spelling, which is the wire's; and back (accepts ReferenceScriptFailed and
 /// DtypeMismatch too).
 const char* name_of(FindingKind kind);
@@ -66,6 +68,7 @@ struct ErrorStats {
          mean_rel = 0;
   uint64_t max_ulp = 0;
   double mean_ulp = 0;
+  double mean_signed_ulp = 0;  ///< Output above reference is positive: a bias. Of a sample.
   bool operator==(const ErrorStats&) const = default;
 };
 

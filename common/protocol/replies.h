@@ -175,6 +175,9 @@ struct OpTestReport {
   double max_diff = 0;
   double worst_error_use = 0;  ///< Largest error over its allowed bound; 1 is the limit.
   std::map<std::string, uint64_t> strategies;  ///< Cases per value strategy.
+  std::map<std::string, uint64_t> relations;   ///< Cases in which each relation was checked.
+  bool no_reference = false;                   ///< No value was compared with an expected one.
+  std::vector<std::string> notes;              ///< What the verdict rests on, and what it does not.
   bool operator==(const OpTestReport&) const = default;
 };
 struct TestReportReply {

@@ -17,15 +17,19 @@ uint64_t packed_bytes(DType dtype, const Shape& shape) {
 /// Hands out offsets in the arena one after the other.
 class OffsetPlanner {
  public:
+  explicit OffsetPlanner(uint64_t first = 0) : next_(aligned(first)) {}
   uint64_t take(uint64_t bytes) {
     const uint64_t at = next_;
-    next_ += (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+    next_ += aligned(bytes);
     return at;
   }
   uint64_t end() const { return next_; }
 
  private:
-  uint64_t next_ = 0;
+  static uint64_t aligned(uint64_t bytes) {
+    return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+  }
+  uint64_t next_;
 };
 
 void add_case_tensors(const CasePlan& plan, OffsetPlanner& offsets, ExecutionPlan& out) {
@@ -251,6 +255,41 @@ Result<BuiltPlan> build_plan(const Config& config, const KernelConfig& kernel,
   }
   built.result_offset = offsets.end();
   return built;
+}
+
+void add_primer(BuiltPlan& built) {
+  OffsetPlanner offsets(built.result_offset);
+  for (PlanTensor& tensor : built.plan.tensors) {
+    if (tensor.role == PlanTensor::Role::Input || tensor.role == PlanTensor::Role::InOut) {
+      tensor.primer_offset = offsets.take(packed_bytes(tensor.dtype, tensor.shape));
+    }
+  }
+  built.result_offset = offsets.end();
+  built.plan.primer = true;
+}
+
+Status change_launches(const InvariantSpec& sizes, const Scope& scope, ExecutionPlan& plan) {
+  const auto value_of = [&](const char* name) -> Result<std::optional<int64_t>> {
+    const auto text = sizes.strings.find(name);
+    if (text == sizes.strings.end()) return std::optional<int64_t>();
+    const Expression size = GPUEMU_TRY(Expression::parse(text->second));
+    const auto value = size.evaluate(scope);
+    if (!value) return value.error().with_context(sizes.name + " " + name);
+    if (*value < 0 || *value > kGridXMax) {
+      return error(ErrorCode::InvalidArgument, "{} {}: '{}' is {}, expected 0 to {}", sizes.name,
+                   name, text->second, *value, kGridXMax);
+    }
+    return std::optional(*value);
+  };
+  const auto grid = GPUEMU_TRY(value_of("grid"));
+  const auto block = GPUEMU_TRY(value_of("block"));
+  const auto shared = GPUEMU_TRY(value_of("shared"));
+  for (PlanLaunch& launch : plan.launches) {
+    if (grid) launch.grid = {static_cast<uint32_t>(*grid), 1, 1};
+    if (block) launch.block = {static_cast<uint32_t>(*block), 1, 1};
+    if (shared) launch.shared_bytes = static_cast<uint32_t>(*shared);
+  }
+  return ok_status();
 }
 
 }  // namespace gpuemu

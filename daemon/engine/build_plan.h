@@ -37,6 +37,13 @@ Result<BuiltPlan> build_plan(const Config& config, const KernelConfig& kernel,
                              const PreparedKernel& prepared, const OpConfig& op,
                              const CasePlan& plan);
 
+/// Gives the inputs of the primer (ExecutionPlan::primer) places in the arena.
+void add_primer(BuiltPlan& built);
+
+/// Other sizes for every launch of the plan: the texts or numbers `grid`, `block` and `shared` of
+/// `sizes`. InvalidArgument as for build_plan.
+Status change_launches(const InvariantSpec& sizes, const Scope& scope, ExecutionPlan& plan);
+
 /// Replaces {dtype} and {ctype}.
 std::string with_dtype(std::string text, DType dtype);
 

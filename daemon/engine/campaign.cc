@@ -11,6 +11,7 @@
 
 #include "common/base/limits.h"
 #include "daemon/engine/batch_queue.h"
+#include "daemon/engine/follow_ups.h"
 
 namespace gpuemu {
 namespace {
@@ -98,6 +99,7 @@ void Campaign::Group::record(Finished finished) {
   ++report.cases;
   ++(result.passed ? report.passed : report.failed);
   ++report.strategies[finished.plan.value_strategy];
+  for (const std::string& relation : finished.outcome.relations) ++report.relations[relation];
   if (report.kernel.empty()) report.kernel = finished.outcome.kernel;
   report.max_diff = std::max(report.max_diff, result.max_diff);
   report.worst_error_use = std::max(report.worst_error_use, finished.outcome.worst_use);
@@ -191,7 +193,16 @@ Result<CaseOutcome> Campaign::run_on_lane(const OpConfig& op, const CasePlan& pl
   const auto prepared = GPUEMU_TRY(kernels_.prepare(*kernel, plan.dtype));
   CasePlan named = plan;
   named.kernel = kernel->name;
-  return run_case({config_, op, *kernel, *prepared, named, wishes}, machine);
+  const KernelFinder find_kernel = [this](const OpConfig& other,
+                                          const CasePlan& wanted) -> Result<ChosenKernel> {
+    ChosenKernel chosen{GPUEMU_TRY(choose_kernel(other, wanted)), nullptr};
+    if (chosen.kernel == nullptr) {
+      return error(ErrorCode::Unsupported, "no kernel of '{}' supports this case", other.name);
+    }
+    chosen.prepared = GPUEMU_TRY(kernels_.prepare(*chosen.kernel, wanted.dtype));
+    return chosen;
+  };
+  return run_case({config_, op, *kernel, *prepared, named, wishes, find_kernel}, machine);
 }
 
 Result<CaseOutcome> Campaign::run_one(const OpConfig& op, const CasePlan& plan, CaseWishes wishes,
@@ -319,6 +330,7 @@ Result<TestReportReply> Campaign::run(const CampaignOptions& options, const Camp
   report.seed = options.seed;
   for (const auto& group : groups) {
     OpTestReport one = group->finish();
+    describe_verdict(config_, *group->op, one);
     report.total += one.cases;
     report.passed += one.passed;
     report.failed += one.failed;

@@ -73,6 +73,11 @@ std::string words_of(const HarnessFinding& finding) {
           finding.count, finding.tensor, finding.first_index);
     case HarnessFinding::Kind::Launch:
       return finding.message;
+    case HarnessFinding::Kind::SameAsPrimer:
+      return fmt::format(
+          "all {} elements of output '{}' are those of the launch before, which had other inputs "
+          "at the same addresses; the kernel keeps results between launches",
+          finding.count, finding.tensor);
   }
   GPUEMU_UNREACHABLE();
 }
@@ -89,6 +94,8 @@ FindingKind kind_of(HarnessFinding::Kind kind) {
       return FindingKind::NonDeterministic;
     case HarnessFinding::Kind::Launch:
       return FindingKind::LaunchError;
+    case HarnessFinding::Kind::SameAsPrimer:
+      return FindingKind::StaleOutput;
   }
   GPUEMU_UNREACHABLE();
 }
@@ -112,11 +119,21 @@ std::vector<ValidationFailure> findings_before_values(const ExecutionReport& rep
   }
   for (const HarnessFinding& finding : report.harness) {
     if (finding.kind != HarnessFinding::Kind::Launch &&
-        finding.kind != HarnessFinding::Kind::NonDeterministic) {
+        finding.kind != HarnessFinding::Kind::NonDeterministic &&
+        finding.kind != HarnessFinding::Kind::SameAsPrimer) {
       all.push_back(from_harness(finding));
     }
   }
   return all;
+}
+
+std::optional<ValidationFailure> stale_output(const ExecutionReport& report,
+                                              const std::string& output) {
+  for (const HarnessFinding& finding : report.harness) {
+    const bool is_it = finding.kind == HarnessFinding::Kind::SameAsPrimer;
+    if (is_it && finding.tensor == output) return from_harness(finding);
+  }
+  return std::nullopt;
 }
 
 std::vector<ValidationFailure> findings_after_values(const ExecutionReport& report) {

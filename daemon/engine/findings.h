@@ -1,6 +1,8 @@
 // What devices and the harness report, as findings of a result.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "common/protocol/records.h"
@@ -10,6 +12,9 @@ namespace gpuemu {
 
 /// Findings that come before the values are compared: launch, device, guards, unwritten outputs.
 std::vector<ValidationFailure> findings_before_values(const ExecutionReport& report);
+/// For an output with wrong values: that they are those of the run before.
+std::optional<ValidationFailure> stale_output(const ExecutionReport& report,
+                                              const std::string& output);
 /// Findings that come after: runs of the same case that differ.
 std::vector<ValidationFailure> findings_after_values(const ExecutionReport& report);
 /// Adds to findings of NaN and infinity where the first of them comes from, when the device knows.

@@ -61,5 +61,18 @@ TEST(Findings, ThePlaceOfAnInfinityExplainsOneAndIsNoneByItself) {
   EXPECT_EQ(failures[1].message, "nan");
 }
 
+TEST(Findings, AnOutputOfTheLaunchBeforeCountsOnlyWhereItsValuesAreWrong) {
+  ExecutionReport report;
+  report.harness.push_back({HarnessFinding::Kind::SameAsPrimer, "y", 0, 7, ""});
+  EXPECT_TRUE(findings_before_values(report).empty());
+  EXPECT_TRUE(findings_after_values(report).empty());
+  EXPECT_FALSE(stale_output(report, "z"));
+  const auto stale = stale_output(report, "y");
+  ASSERT_TRUE(stale);
+  EXPECT_EQ(stale->kind, FindingKind::StaleOutput);
+  EXPECT_EQ(stale->output, "y");
+  EXPECT_NE(stale->message.find("all 7 elements of output 'y'"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace gpuemu

@@ -9,6 +9,8 @@
 #include "common/numeric/element.h"
 #include "common/tensor/snapshot.h"
 #include "daemon/engine/findings.h"
+#include "daemon/engine/follow_ups.h"
+#include "daemon/relate/infer.h"
 #include "daemon/validate/error_map.h"
 #include "daemon/validate/validate.h"
 
@@ -17,6 +19,10 @@ namespace {
 
 // Inputs above this stay out of storage: they follow from the seed, the snapshot only proves it.
 constexpr size_t kSnapshotBytesMax = size_t{16} << 20;
+
+// Every n-th case of an op runs on primed memory (ExecutionPlan::primer), the second one first:
+// what a kernel keeps between launches it keeps for all cases. Without a reference every case does.
+constexpr uint64_t kPrimedEvery = 4, kPrimedFirst = 1;
 
 using Clock = std::chrono::steady_clock;
 
@@ -84,9 +90,7 @@ ValidationPolicy policy_of(const CaseRequest& request, const Scope& scope, doubl
   if (request.op.has_nan_policy) policy.nan_policy = request.op.nan_policy;
   policy.check_nan = request.config.check_nan;
   policy.check_inf = request.config.check_inf;
-  policy.invariants = request.op.invariants;
-  policy.invariants.insert(policy.invariants.end(), request.kernel.invariants.begin(),
-                           request.kernel.invariants.end());
+  policy.invariants = invariants_of(request.op, request.kernel);
   if (request.op.accumulate) {
     if (const auto length = request.op.accumulate->evaluate(scope)) {
       policy.accumulate_length = *length;
@@ -101,7 +105,8 @@ class OutputJudge {
   OutputJudge(const CaseRequest& request, const BuiltPlan& built, Arena& arena)
       : request_(request), built_(built), arena_(arena) {}
 
-  Status judge(const ReferenceReply& reply, CaseOutcome& outcome) {
+  /// `reply` is null without a reference.
+  Status judge(const ReferenceReply* reply, CaseOutcome& outcome) {
     GPUEMU_TRY(collect_inputs());
     const Scope scope = scope_of(request_.op, request_.plan);
     ValidationPolicy policy = policy_of(request_, scope, largest_magnitude(inputs_));
@@ -129,40 +134,51 @@ class OutputJudge {
     return *std::ranges::find(built_.plan.tensors, name, &PlanTensor::name);
   }
 
-  Status judge_one(const CaseTensor& output, const ReferenceReply& reply,
+  Status judge_one(const CaseTensor& output, const ReferenceReply* reply,
                    const ValidationPolicy& policy, CaseOutcome& outcome) {
-    const auto expected = std::ranges::find(reply.outputs, output.name, &ReferenceTensor::name);
-    if (expected == reply.outputs.end()) {
-      outcome.result.failures.push_back(
-          {.kind = FindingKind::ReferenceError,
-           .message = fmt::format("{} returned no output '{}'", request_.op.reference, output.name),
-           .output = output.name});
-      return ok_status();
-    }
     Comparison comparison;
     comparison.output_name = output.name;
     comparison.output = GPUEMU_TRY(
         arena_view(arena_, output.dtype, output.shape, planned(output.name).output_offset));
-    comparison.reference =
-        GPUEMU_TRY(arena_view(arena_, expected->dtype, expected->shape, expected->arena_offset));
-    comparison.reference_is_wide = reply.function_form;
-    const auto scale = std::ranges::find(reply.scales, output.name, &ReferenceTensor::name);
-    if (scale != reply.scales.end() && scale->shape == output.shape) {
-      const TensorView view =
-          GPUEMU_TRY(arena_view(arena_, DType::Float64, scale->shape, scale->arena_offset));
-      comparison.scale = {reinterpret_cast<const double*>(view.data.data()),
-                          view.data.size() / sizeof(double)};
-    }
     comparison.inputs = inputs_;
     if (!request_.plan.inputs.empty()) comparison.first_input = request_.plan.inputs.front().name;
     comparison.policy = policy;
+    comparison.has_reference = reply != nullptr;
+    if (reply != nullptr && !GPUEMU_TRY(add_reference(*reply, comparison, outcome))) {
+      return ok_status();
+    }
     Verdict verdict = validate(comparison);
-    if (request_.wishes.error_map &&
+    if (request_.wishes.error_map && comparison.has_reference &&
         (!outcome.error_map || !(verdict.max_diff <= outcome.result.max_diff))) {
       outcome.error_map = map_errors(comparison);
     }
     take(std::move(verdict), output.name, outcome);
     return ok_status();
+  }
+
+  /// False when the reference does not have this output.
+  Result<bool> add_reference(const ReferenceReply& reply, Comparison& comparison,
+                             CaseOutcome& outcome) {
+    const std::string& name = comparison.output_name;
+    const auto expected = std::ranges::find(reply.outputs, name, &ReferenceTensor::name);
+    if (expected == reply.outputs.end()) {
+      outcome.result.failures.push_back(
+          {.kind = FindingKind::ReferenceError,
+           .message = fmt::format("{} returned no output '{}'", request_.op.reference, name),
+           .output = name});
+      return false;
+    }
+    comparison.reference =
+        GPUEMU_TRY(arena_view(arena_, expected->dtype, expected->shape, expected->arena_offset));
+    comparison.reference_is_wide = reply.function_form;
+    const auto scale = std::ranges::find(reply.scales, name, &ReferenceTensor::name);
+    if (scale != reply.scales.end() && scale->shape == comparison.output.shape) {
+      const TensorView view =
+          GPUEMU_TRY(arena_view(arena_, DType::Float64, scale->shape, scale->arena_offset));
+      comparison.scale = {reinterpret_cast<const double*>(view.data.data()),
+                          view.data.size() / sizeof(double)};
+    }
+    return true;
   }
 
   static void take(Verdict verdict, const std::string& name, CaseOutcome& outcome) {
@@ -194,8 +210,17 @@ Status fill_arena(const CaseRequest& request, const BuiltPlan& built, Arena& are
         static_cast<uint64_t>(element_count(input.shape)) * byte_size(input.dtype);
     fill_input(request.op, request.plan, index,
                GPUEMU_TRY(arena.range(planned->arena_offset, bytes)));
+    if (!built.plan.primer) continue;
+    fill_input(request.op, other_case(request.plan), index,
+               GPUEMU_TRY(arena.range(planned->primer_offset, bytes)));
   }
   return ok_status();
+}
+
+bool wants_primer(const CaseRequest& request) {
+  if (request.plan.inputs.empty()) return false;
+  const uint64_t row = request.plan.iteration / std::max<size_t>(1, request.op.dtypes.size());
+  return request.op.reference.empty() || row % kPrimedEvery == kPrimedFirst;
 }
 
 Status keep_outputs(const BuiltPlan& built, Arena& arena, NamedTensors& outputs) {
@@ -208,22 +233,25 @@ Status keep_outputs(const BuiltPlan& built, Arena& arena, NamedTensors& outputs)
   return ok_status();
 }
 
-/// Runs kernel and reference; afterwards the findings before the values stand in the outcome.
+/// What kernel and reference answered; the latter when the op has one.
 struct SideBySide {
   Result<ExecutionReport> executed = Error{};
-  Result<ReferenceReply> expected = Error{};
+  std::optional<Result<ReferenceReply>> expected;
 };
 
 SideBySide execute_both(const CaseRequest& request, const BuiltPlan& built, CaseMachine machine) {
   SideBySide both;
+  const bool refers = !request.op.reference.empty();
   // First the one that does not wait: a fresh Python starts while the worker starts and loads.
-  const Status asked = machine.reference.begin(reference_request(request, built));
+  const Status asked =
+      refers ? machine.reference.begin(reference_request(request, built)) : ok_status();
   auto loaded =
       machine.worker.load(request.prepared.key, request.prepared.name, request.prepared.ptx);
   const Status launched = loaded ? machine.worker.begin(built.plan) : Status(loaded.error());
   both.executed = launched ? machine.worker.finish() : Result<ExecutionReport>(launched.error());
+  if (!refers) return both;
   both.expected = asked ? machine.reference.finish() : Result<ReferenceReply>(asked.error());
-  if (both.expected || both.expected.error().code != ErrorCode::Unavailable) return both;
+  if (*both.expected || both.expected->error().code != ErrorCode::Unavailable) return both;
   // Ended from outside while it started, or not to be had: the second time tells which.
   const Status again = machine.reference.begin(reference_request(request, built));
   both.expected = again ? machine.reference.finish() : Result<ReferenceReply>(again.error());
@@ -253,6 +281,16 @@ LineProfile words_of(const LineCount& line) {
   return made;
 }
 
+/// Puts in front of wrong values that they are those of the launch before.
+void name_stale_outputs(const ExecutionReport& report, std::vector<ValidationFailure>& failures) {
+  const auto wrong = std::ranges::find_if(failures, [](const ValidationFailure& failure) {
+    return failure.kind == FindingKind::ToleranceExceeded ||
+           failure.kind == FindingKind::NaNDetected || failure.kind == FindingKind::InfDetected;
+  });
+  if (wrong == failures.end()) return;
+  if (const auto stale = stale_output(report, wrong->output)) failures.insert(wrong, *stale);
+}
+
 Status judge(const CaseRequest& request, const BuiltPlan& built, const SideBySide& both,
              Arena& arena, CaseOutcome& outcome) {
   std::vector<ValidationFailure>& failures = outcome.result.failures;
@@ -264,13 +302,16 @@ Status judge(const CaseRequest& request, const BuiltPlan& built, const SideBySid
   } else {
     failures.push_back(finding_of(both.executed.error()));
   }
-  if (!both.expected) {
+  const bool refused = both.expected && !*both.expected;
+  if (refused) {
     failures.push_back(
-        {.kind = FindingKind::ReferenceError, .message = both.expected.error().message});
+        {.kind = FindingKind::ReferenceError, .message = both.expected->error().message});
   }
-  if (both.expected && !outputs_are_void(failures)) {
-    GPUEMU_TRY(OutputJudge(request, built, arena).judge(*both.expected, outcome));
+  if (!refused && !outputs_are_void(failures)) {
+    const ReferenceReply* reply = both.expected ? &**both.expected : nullptr;
+    GPUEMU_TRY(OutputJudge(request, built, arena).judge(reply, outcome));
   }
+  if (both.executed) name_stale_outputs(*both.executed, failures);
   if (both.executed) explain_values(failures, *both.executed);
   if (both.executed) {
     for (ValidationFailure& failure : findings_after_values(*both.executed)) {
@@ -351,14 +392,20 @@ Result<CaseOutcome> run_case(const CaseRequest& request, CaseMachine machine) {
       build_plan(request.config, request.kernel, request.prepared, request.op, request.plan);
   if (!built) return built.error();
   built->plan.profile = request.wishes.profile;
+  if (wants_primer(request)) add_primer(*built);
   GPUEMU_TRY(fill_arena(request, *built, machine.arena));
   const SideBySide both = execute_both(request, *built, machine);
-  if (!both.expected && both.expected.error().code == ErrorCode::Unavailable) {
-    return both.expected.error();
+  if (both.expected && !*both.expected && both.expected->error().code == ErrorCode::Unavailable) {
+    return both.expected->error();
   }
   GPUEMU_TRY(machine.arena.refresh());
   GPUEMU_TRY(judge(request, *built, both, machine.arena, outcome));
-  if (request.wishes.tensors) GPUEMU_TRY(keep_outputs(*built, machine.arena, outcome.outputs));
+  const bool relate = outcome.result.passed && !relations_of(request.op, request.kernel).empty();
+  if (request.wishes.tensors || relate) {
+    GPUEMU_TRY(keep_outputs(*built, machine.arena, outcome.outputs));
+  }
+  if (relate) GPUEMU_TRY(check_relations(request, machine, outcome));
+  if (!request.wishes.tensors) outcome.outputs.clear();
   if (request.wishes.tensors || !outcome.result.passed) {
     outcome.inputs = make_inputs(request.op, request.plan);
   }

@@ -1,8 +1,12 @@
-// Runs one case end to end: inputs into shared memory, kernel and reference at the same time, then
-// the verdict. The only folder that knows generator, worker, reference and validator together.
+// Runs one case end to end: inputs into shared memory, kernel and reference at the same time, the
+// verdict, then the runs that relations ask for. The only folder that knows generator, worker,
+// reference and validator together.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "common/base/arena.h"
 #include "common/config/config.h"
@@ -26,9 +30,10 @@ struct CaseOutcome {
   ValidationResult result;
   double worst_use = 0;  ///< Largest |output - reference| / bound.
   uint64_t thread_instructions = 0;
-  std::string kernel;    ///< The variant that ran.
-  NamedTensors inputs;   ///< Filled for failing cases and when asked for.
-  NamedTensors outputs;  ///< When asked for.
+  std::string kernel;                  ///< The variant that ran.
+  NamedTensors inputs;                 ///< Filled for failing cases and when asked for.
+  NamedTensors outputs;                ///< When asked for.
+  std::vector<std::string> relations;  ///< That were checked on it.
   std::vector<std::string> printed;
   std::vector<LineProfile> profile;   ///< When asked for, on a device that counts.
   std::optional<ErrorMap> error_map;  ///< When asked for, of the output with the largest error.
@@ -42,6 +47,14 @@ struct CaseWishes {
   bool reproduction = false;  ///< repro_info of passing cases too, without their inputs.
 };
 
+/// A kernel of another op, for a relation between two ops.
+struct ChosenKernel {
+  const KernelConfig* kernel = nullptr;
+  std::shared_ptr<const PreparedKernel> prepared;
+};
+/// Unsupported when no kernel takes the case.
+using KernelFinder = std::function<Result<ChosenKernel>(const OpConfig& op, const CasePlan& plan)>;
+
 struct CaseRequest {
   const Config& config;
   const OpConfig& op;
@@ -49,6 +62,7 @@ struct CaseRequest {
   const PreparedKernel& prepared;
   const CasePlan& plan;
   CaseWishes wishes = {};
+  KernelFinder find_kernel = {};
 };
 
 /// Whatever the kernel or the reference does wrong is in the result's failures; an error means that

@@ -38,6 +38,11 @@ struct ScriptAnswer {
 
 Result<ScriptAnswer> run_script(const ScriptRun& run, const NamedTensors& inputs,
                                 const Kwargs& kwargs, Lane& lane) {
+  if (run.script.empty()) {
+    return error(ErrorCode::InvalidArgument,
+                 "the op has no reference to compare a client's output with; write reference = "
+                 "\"FILE.py\" in its table");
+  }
   uint64_t end = 0;
   for (const auto& [name, tensor] : inputs) end += aligned(tensor.data.size());
   GPUEMU_TRY(lane.arena.grow(end + 1));

@@ -172,13 +172,14 @@ std::unique_ptr<stored::StatsT> pack(const ErrorStats& stats) {
   to->mean_rel = stats.mean_rel;
   to->max_ulp = stats.max_ulp;
   to->mean_ulp = stats.mean_ulp;
+  to->mean_signed_ulp = stats.mean_signed_ulp;
   return to;
 }
 
 ErrorStats unpack(const stored::StatsT& from) {
-  return {from.count,    from.num_exceeding, from.max_abs, from.mean_abs,
-          from.p50_abs,  from.p90_abs,       from.p99_abs, from.max_rel,
-          from.mean_rel, from.max_ulp,       from.mean_ulp};
+  return {from.count,    from.num_exceeding, from.max_abs,  from.mean_abs,
+          from.p50_abs,  from.p90_abs,       from.p99_abs,  from.max_rel,
+          from.mean_rel, from.max_ulp,       from.mean_ulp, from.mean_signed_ulp};
 }
 
 }  // namespace

@@ -159,8 +159,8 @@ Bound::Bound(const Comparison& comparison) {
   const DType dtype = comparison.output.dtype;
   automatic_ = policy.tolerance.automatic && is_float(dtype);
   if (!automatic_) {
-    atol_ = policy.tolerance.automatic ? 0 : policy.tolerance.atol;
-    rtol_ = policy.tolerance.automatic ? 0 : policy.tolerance.rtol;
+    atol_ = policy.tolerance.automatic ? 0 : policy.widen * policy.tolerance.atol;
+    rtol_ = policy.tolerance.automatic ? 0 : policy.widen * policy.tolerance.rtol;
     return;
   }
   const bool narrow = byte_size(dtype) == 2;
@@ -169,11 +169,13 @@ Bound::Bound(const Comparison& comparison) {
   const auto terms =
       static_cast<double>(std::max<int64_t>(policy.accumulate_length.value_or(1), 1));
   terms_.format = format_of(dtype);
-  terms_.value_factor = kSafety * unit;
+  terms_.format.unit *= policy.widen;
+  terms_.value_factor = policy.widen * kSafety * unit;
   terms_.sum_factor = terms_.value_factor * std::sqrt(terms);
   const double magnitude = std::isfinite(policy.input_magnitude) ? policy.input_magnitude : 0;
-  terms_.floor =
-      (policy.ftz_ok ? terms_.format.min_normal : terms_.format.min_subnormal) * (1 + magnitude);
+  terms_.floor = policy.widen *
+                 (policy.ftz_ok ? terms_.format.min_normal : terms_.format.min_subnormal) *
+                 (1 + magnitude);
 
   given_ = comparison.scale;
   if (!given_.empty()) {

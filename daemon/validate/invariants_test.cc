@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
@@ -59,6 +60,27 @@ TEST(Invariants, HoldOrFailOnSmallOutputs) {
       {{"count_preserved", {}, {}}, {4}, {3, 2, 1, 1}, false},
       {{"symmetric", {}, {}}, {2, 2}, {1, 2, 2, 1}, true},
       {{"symmetric", {}, {}}, {2, 2}, {1, 2, 3, 1}, false},
+      {{"convex_hull", {{"axis", 0}}, {}}, {2, 2}, {0, 3, 1, 2}, true},
+      {{"convex_hull", {{"axis", 0}}, {}}, {1, 2}, {0.5f, 2.5f}, true},
+      {{"convex_hull", {{"axis", 0}}, {}}, {1, 2}, {0.5f, 1.5f}, false},
+      {{"convex_hull", {{"axis", 0}}, {}}, {1, 2}, {NAN, 2.5f}, false},
+      {{"convex_hull", {{"axis", 1}}, {}}, {2}, {1.5f, 2}, true},
+      {{"convex_hull", {{"axis", 1}}, {}}, {2}, {1.5f, 2.1f}, false},
+      {{"convex_hull", {{"axis", 1}, {"ulps", 1e7}}, {}}, {2}, {1.5f, 2.1f}, true},
+      {{"convex_hull", {}, {}}, {3}, {1, 1, 1}, false},
+      {{"sign", {}, {}}, {2, 2}, {-5, 9, 0, 2}, true},
+      {{"sign", {}, {}}, {2, 2}, {5, 9, -1, 2}, false},
+      {{"sign", {}, {{"kind", "opposite"}}}, {2, 2}, {5, -9, 0, -2}, true},
+      {{"sign", {}, {{"kind", "opposite"}}}, {2, 2}, {5, -9, 1, -2}, false},
+      {{"sign", {}, {{"kind", "non_negative"}}}, {3}, {1, -1, 0}, false},
+      {{"subset_of_input", {}, {}}, {3}, {3, 3, 0}, true},
+      {{"subset_of_input", {}, {}}, {3}, {3, 2.5f, 0}, false},
+      {{"conserve", {}, {}}, {3}, {1, 2, 3}, true},
+      {{"conserve", {}, {}}, {3}, {1, 2, 3.001f}, false},
+      {{"conserve", {{"tolerance", 0.1}}, {}}, {3}, {1, 2, 3.001f}, true},
+      {{"conserve", {{"axis", 1}}, {}}, {2, 2}, {1, 2, 0, 3}, true},
+      {{"conserve", {{"axis", 0}}, {}}, {2, 2}, {1, 2, 0, 3}, true},
+      {{"conserve", {{"axis", 1}}, {}}, {2, 2}, {1, 1, 0, 4}, false},
       {{"no_such_thing", {}, {}}, {1}, {1}, false},
   };
   for (const Case& item : cases) {
@@ -68,6 +90,22 @@ TEST(Invariants, HoldOrFailOnSmallOutputs) {
       EXPECT_EQ(failure.kind, FindingKind::InvariantViolation);
     }
   }
+}
+
+TEST(Invariants, FiniteIsCheckedHereWhereThereIsNoReference) {
+  const Tensor output = floats({3}, {1, NAN, INFINITY});
+  Comparison comparison;
+  comparison.output = view_of(output);
+  comparison.has_reference = false;
+  const auto message_of = [&](const char* name) -> std::string {
+    comparison.policy.invariants = {{name, {}, {}}};
+    const Verdict verdict = validate(comparison);
+    return verdict.failures.empty() ? "" : verdict.failures[0].message;
+  };
+  EXPECT_EQ(message_of("no_nan"), "invariant no_nan: element 1 is nan");
+  EXPECT_EQ(message_of("no_inf"), "invariant no_inf: element 2 is inf");
+  EXPECT_EQ(message_of("finite"), "invariant finite: element 1 is nan");
+  EXPECT_EQ(message_of("shape_preserved"), "");
 }
 
 TEST(Invariants, NameTheElementAndTheValue) {

@@ -19,6 +19,8 @@ namespace {
 constexpr size_t kSampleFrom = 4096;
 constexpr size_t kSampleMin = 1024;
 constexpr size_t kSampleMax = size_t{1} << 12;
+// Enough to tell a bias of a tenth of a unit, and a small part of the pass.
+constexpr size_t kBiasSample = 4096;
 // A second thread costs some ten microseconds to start.
 constexpr size_t kThreadElementsMin = size_t{1} << 20;
 
@@ -90,6 +92,26 @@ void merge_scans(Scan& to, Scan&& from) {
   to.errors.merge(std::move(from.errors));
 }
 
+/// Output above reference counts positive; of up to kBiasSample elements spread over the output. A
+/// mean far from 0 is a rounding that always goes one way.
+double mean_signed_ulp(const Comparison& comparison, size_t count) {
+  const std::vector<size_t> places =
+      count > kBiasSample ? sample_places(count, kBiasSample) : std::vector<size_t>();
+  const FloatFormat& format = format_of(comparison.output.dtype);
+  double sum = 0;
+  size_t finite = 0;
+  for (size_t i = 0; i < std::min(count, kBiasSample); ++i) {
+    const size_t index = places.empty() ? i : places[i];
+    const double output = element(comparison.output, index);
+    const double reference = element(comparison.reference, index);
+    if (!std::isfinite(output) || !std::isfinite(reference)) continue;
+    ++finite;
+    sum += static_cast<double>(order_number(format, output)) -
+           static_cast<double>(order_number(format, reference));
+  }
+  return finite == 0 ? 0 : sum / static_cast<double>(finite);
+}
+
 void fill_stats(const Judge& judge, const Cells& cells, Scan& scan, ErrorStats& stats) {
   stats.count = scan.count;
   for (const FaultTally& tally : scan.faults) stats.num_exceeding += tally.count();
@@ -101,6 +123,7 @@ void fill_stats(const Judge& judge, const Cells& cells, Scan& scan, ErrorStats& 
   stats.mean_rel = scan.rel_count == 0 ? 0 : scan.sum_rel / static_cast<double>(scan.rel_count);
   stats.max_ulp = scan.max_ulp;
   stats.mean_ulp = scan.sum_ulp / count;
+  if (scan.max_ulp > 0) stats.mean_signed_ulp = mean_signed_ulp(judge.comparison(), scan.count);
   const Comparison& comparison = judge.comparison();
   const Revisit revisit = [&](const std::function<void(double)>& visit) {
     for (size_t i = 0; i < scan.count; ++i) {

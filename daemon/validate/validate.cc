@@ -115,8 +115,13 @@ TensorView view_of(const Tensor& tensor) { return {tensor.dtype, tensor.shape, t
 
 Verdict validate(const Comparison& comparison) {
   Verdict verdict;
-  check_metadata(comparison, verdict);
-  if (verdict.failures.empty()) compare_values(comparison, verdict);
+  if (comparison.has_reference) {
+    check_metadata(comparison, verdict);
+    if (verdict.failures.empty()) compare_values(comparison, verdict);
+  } else {
+    check_size(comparison, "output", comparison.output, verdict);
+    if (!verdict.failures.empty()) return verdict;
+  }
   check_invariants(comparison, verdict);
   return verdict;
 }

@@ -30,6 +30,7 @@ struct ValidationPolicy {
   std::string error_scale = "auto";  ///< Built-in by name when no scale tensor is given.
   double input_magnitude = 0;        ///< X: largest finite |input|.
   bool ftz_ok = false;
+  double widen = 1;  ///< Multiplies every bound: both sides of a comparison may have rounded.
   std::optional<NanPolicy> nan_policy;  ///< Absent: ops of existing clients.
   bool check_nan = true, check_inf = true;
   std::vector<InvariantSpec> invariants;
@@ -38,7 +39,8 @@ struct ValidationPolicy {
 struct Comparison {
   std::string output_name;
   TensorView output;
-  TensorView reference;  ///< Same dtype, or float64 / int64 not rounded to the output's dtype.
+  TensorView reference;       ///< Same dtype, or float64 / int64 not rounded to the output's dtype.
+  bool has_reference = true;  ///< False: the invariants alone decide.
   bool reference_is_wide = false;  ///< True for the function form: the dtype is not compared.
   std::span<const double> scale;   ///< S of the bound, one per element; empty when none.
   std::map<std::string, TensorView> inputs;

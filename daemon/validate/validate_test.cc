@@ -16,6 +16,21 @@ using Kinds = std::vector<FindingKind>;
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
+TEST(Statistics, TellWhetherRoundingGoesOneWay) {
+  std::vector<float> reference(10'000), above(10'000), around(10'000);
+  for (size_t i = 0; i < reference.size(); ++i) {
+    reference[i] = 1 + static_cast<float>(i) * 0x1p-14f;
+    above[i] = std::nextafter(reference[i], 9.0f);
+    around[i] = std::nextafter(reference[i], i % 2 == 0 ? 9.0f : 0.0f);
+  }
+  const Tensor expected = floats({10'000}, reference);
+  const Tensor biased = floats({10'000}, above);
+  EXPECT_EQ(validate(automatic(biased, expected)).stats->mean_signed_ulp, 1.0);
+  const Tensor mixed = floats({10'000}, around);
+  EXPECT_NEAR(validate(automatic(mixed, expected)).stats->mean_signed_ulp, 0.0, 0.1);
+  EXPECT_EQ(validate(automatic(mixed, expected)).stats->mean_ulp, 1.0);
+}
+
 TEST(Validate, GivesEveryMemberOfTheProtocolsFailingScaleExample) {
   const Tensor output = floats({2, 2}, {1, 2, 3, 4}), reference = floats({2, 2}, {2, 4, 6, 8});
   const Verdict verdict = validate(legacy(output, reference));
@@ -28,7 +43,7 @@ TEST(Validate, GivesEveryMemberOfTheProtocolsFailingScaleExample) {
             "element)");
   EXPECT_EQ(verdict.max_diff, 4.0);
   EXPECT_EQ(verdict.max_rel_diff, 0.5);
-  const ErrorStats expected{4, 4, 4.0, 2.5, 3.0, 4.0, 4.0, 0.5, 0.5, 8388608, 8388608.0};
+  const ErrorStats expected{4, 4, 4.0, 2.5, 3.0, 4.0, 4.0, 0.5, 0.5, 8388608, 8388608.0, -8388608.0};
   EXPECT_EQ(verdict.stats, expected);
 }
 

@@ -1,4 +1,5 @@
 // One run: fresh buffers, poison, launches, download, checks. The runs' outputs are compared after.
+// No two runs that follow each other have one address in common.
 #include "daemon/worker/execute.h"
 
 #include <algorithm>
@@ -22,6 +23,8 @@ using Role = PlanTensor::Role;
 
 /// Bytes of an element from which one run alone shows that it was not written.
 constexpr size_t kTellingBytes = 4;
+/// Larger runs may use the addresses of the one before: two of them need not fit the device.
+constexpr uint64_t kHeldBytesMax = uint64_t{256} << 20;
 /// Lines of device printf kept of one case.
 constexpr size_t kPrintedLinesMax = 1'000;
 
@@ -43,8 +46,11 @@ class Execution {
   Result<ExecutionReport> run();
 
  private:
-  Status check_memory() const;
+  Status check_memory();
+  /// Buffers at addresses that no buffer of the run before had, where the memory suffices.
+  Result<std::vector<ExecuteBuffer>> fresh_buffers();
   Result<Outputs> run_once(uint32_t run);
+  Status run_primer(std::vector<ExecuteBuffer>& buffers);
   /// False when the rest of the launches makes no sense.
   Result<bool> launch_all(const std::vector<ExecuteBuffer>& buffers, uint32_t run);
   Result<LaunchConfig> configure(const PlanLaunch& launch,
@@ -54,6 +60,7 @@ class Execution {
   Status write_outputs(const Outputs& outputs);
   void compare(const std::vector<Outputs>& runs);
   void compare_tensor(size_t index, const std::vector<Outputs>& runs);
+  void compare_with_primer(const Outputs& outputs);
 
   Device& device_;
   ModuleId module_;
@@ -61,6 +68,9 @@ class Execution {
   const ExecutionPlan& plan_;
   steady_clock::time_point end_;
   ExecutionReport report_;
+  uint64_t bytes_needed_ = 0;            ///< Of one run.
+  std::vector<ExecuteBuffer> previous_;  ///< Keeps their addresses from the next run.
+  std::optional<Outputs> primed_;        ///< What the primer wrote.
   bool stopped_ = false;  ///< A finding of the device or of a launch: no further runs.
 };
 
@@ -83,8 +93,8 @@ std::string element_text(const PlanTensor& tensor, int64_t byte_offset) {
   return rest == 0 ? fmt::format("; that is {}[{}]", tensor.name, fmt::join(index, ", ")) : "";
 }
 
-Status Execution::check_memory() const {
-  uint64_t needed = 0;
+Status Execution::check_memory() {
+  uint64_t& needed = bytes_needed_;
   for (const PlanTensor& tensor : plan_.tensors) {
     needed += GPUEMU_TRY(ExecuteBuffer::bytes_for(tensor, device_.properties().checks_bounds));
   }
@@ -173,12 +183,45 @@ Result<bool> Execution::launch_all(const std::vector<ExecuteBuffer>& buffers, ui
   return true;
 }
 
-Result<Outputs> Execution::run_once(uint32_t run) {
+Result<std::vector<ExecuteBuffer>> Execution::fresh_buffers() {
+  if (bytes_needed_ > std::min(plan_.memory_limit_bytes / 2, kHeldBytesMax)) previous_.clear();
   std::vector<ExecuteBuffer> buffers;
   buffers.reserve(plan_.tensors.size());
   for (const PlanTensor& tensor : plan_.tensors) {
     buffers.push_back(GPUEMU_TRY(ExecuteBuffer::create(device_, tensor)));
   }
+  previous_.clear();
+  return buffers;
+}
+
+/// Of its findings only a fault counts, which may take the device with it: the runs that count
+/// repeat the others and say more about them.
+Status Execution::run_primer(std::vector<ExecuteBuffer>& buffers) {
+  for (ExecuteBuffer& buffer : buffers) GPUEMU_TRY(buffer.upload(arena_, 1, true));
+  for (const PlanLaunch& launch : plan_.launches) {
+    LaunchConfig config = GPUEMU_TRY(configure(launch, buffers));
+    config.sanitize.clear();
+    Result<LaunchReport> launched = device_.launch(module_, config);
+    if (!launched) return ok_status();
+    if (std::ranges::none_of(launched->findings, is_fault)) continue;
+    take(*std::move(launched), buffers, 1);
+    stopped_ = true;
+    return ok_status();
+  }
+  Outputs outputs(buffers.size());
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    if (!is_output(plan_.tensors[i].role)) continue;
+    GPUEMU_TRY(buffers[i].download());
+    outputs[i] = buffers[i].packed();
+  }
+  primed_ = std::move(outputs);
+  return ok_status();
+}
+
+Result<Outputs> Execution::run_once(uint32_t run) {
+  std::vector<ExecuteBuffer> buffers = GPUEMU_TRY(fresh_buffers());
+  if (run == 0 && plan_.primer) GPUEMU_TRY(run_primer(buffers));
+  if (stopped_) return Outputs();
   for (ExecuteBuffer& buffer : buffers) GPUEMU_TRY(buffer.upload(arena_, run));
   const bool completed = GPUEMU_TRY(launch_all(buffers, run));
   Outputs outputs(buffers.size());
@@ -191,6 +234,7 @@ Result<Outputs> Execution::run_once(uint32_t run) {
     add(buffers[i].input_finding());
     if (is_output(plan_.tensors[i].role)) outputs[i] = buffers[i].packed();
   }
+  previous_ = std::move(buffers);
   return outputs;
 }
 
@@ -249,7 +293,22 @@ void Execution::compare_tensor(size_t index, const std::vector<Outputs>& runs) {
   if (unstable.count > 0) add(unstable);
 }
 
+/// The engine knows whether the values are wrong; only then does it matter.
+void Execution::compare_with_primer(const Outputs& outputs) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].empty() || outputs[i] != (*primed_)[i]) continue;
+    const size_t size = byte_size(plan_.tensors[i].dtype), elements = outputs[i].size() / size;
+    // One value everywhere comes from no launch in particular.
+    if (std::equal(outputs[i].begin() + static_cast<std::ptrdiff_t>(size), outputs[i].end(),
+                   outputs[i].begin())) {
+      continue;
+    }
+    add(HarnessFinding{Kind::SameAsPrimer, plan_.tensors[i].name, 0, elements, ""});
+  }
+}
+
 void Execution::compare(const std::vector<Outputs>& runs) {
+  if (primed_ && !runs[0].empty()) compare_with_primer(runs[0]);
   for (size_t i = 0; i < plan_.tensors.size(); ++i) {
     if (is_output(plan_.tensors[i].role)) compare_tensor(i, runs);
   }
@@ -266,6 +325,7 @@ Result<ExecutionReport> Execution::run() {
     runs.push_back(GPUEMU_TRY(run_once(run)));
     if (run == 0) GPUEMU_TRY(write_outputs(runs[0]));
   }
+  previous_.clear();
   if (!stopped_) compare(runs);
   return std::move(report_);
 }

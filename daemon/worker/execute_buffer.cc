@@ -137,7 +137,7 @@ std::span<const std::byte> ExecuteBuffer::body(const std::vector<std::byte>& ima
   return std::span(image).subspan(front_bytes_, body_bytes_);
 }
 
-Status ExecuteBuffer::upload(Arena& arena, uint32_t run) {
+Status ExecuteBuffer::upload(Arena& arena, uint32_t run, bool primer) {
   uploaded_.assign(total_bytes_, guard_byte(run));
   const auto within = std::span(uploaded_).subspan(front_bytes_, body_bytes_);
   // What a dense input overwrites needs no poison.
@@ -145,7 +145,8 @@ Status ExecuteBuffer::upload(Arena& arena, uint32_t run) {
   if (reads_arena(tensor_->role)) {
     const uint64_t bytes =
         static_cast<uint64_t>(element_count(tensor_->shape)) * byte_size(tensor_->dtype);
-    const std::span<const std::byte> packed = GPUEMU_TRY(arena.range(tensor_->arena_offset, bytes));
+    const uint64_t offset = primer ? tensor_->primer_offset : tensor_->arena_offset;
+    const std::span<const std::byte> packed = GPUEMU_TRY(arena.range(offset, bytes));
     scatter(tensor_->dtype, tensor_->shape, tensor_->layout, packed, within);
   }
   return total_bytes_ == 0 ? ok_status() : device_->upload(allocation_, uploaded_);

@@ -36,8 +36,8 @@ class ExecuteBuffer {
   uint64_t address() const { return allocation_ + front_bytes_; }
   uint64_t front_bytes() const { return front_bytes_; }
 
-  /// Fills everything for `run` and copies the inputs from the arena.
-  Status upload(Arena& arena, uint32_t run);
+  /// Fills everything for `run` and copies the inputs from the arena; those of the primer if asked.
+  Status upload(Arena& arena, uint32_t run, bool primer = false);
   /// Reads all back; then the packed elements and the findings below can be asked for.
   Status download();
   std::vector<std::byte> packed() const;

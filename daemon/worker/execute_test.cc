@@ -94,6 +94,54 @@ TEST_F(Execute, NonDeterminismCanBeAllowed) {
   EXPECT_TRUE(run(plan).harness.empty());
 }
 
+TEST_F(Execute, NoRunHasTheAddressesOfTheOneBefore) {
+  ExecutionPlan plan = add_plan("add");
+  plan.runs = 3;
+  run(plan);
+  const auto& seen = device_.addresses();
+  ASSERT_EQ(seen.size(), 9u);
+  for (size_t i = 3; i < seen.size(); ++i) {
+    EXPECT_EQ(std::count(seen.begin() + static_cast<long>(i / 3 * 3 - 3),
+                         seen.begin() + static_cast<long>(i / 3 * 3), seen[i]),
+              0)
+        << "allocation " << i;
+  }
+}
+
+/// Other inputs at offsets of their own.
+ExecutionPlan primed_plan(Arena& arena, const std::string& entry) {
+  ExecutionPlan plan = add_plan(entry);
+  plan.primer = true;
+  for (uint64_t i = 0; i < 2; ++i) {
+    plan.tensors[i].primer_offset = 512 + 64 * i;
+    const float values[4] = {5, 6, 7, 8};
+    std::memcpy(arena.range(512 + 64 * i, sizeof values)->data(), values, sizeof values);
+  }
+  return plan;
+}
+
+TEST_F(Execute, APrimerOnOtherInputsDoesNotChangeWhatACorrectKernelGives) {
+  EXPECT_TRUE(run(primed_plan(arena_, "add")).harness.empty());
+  EXPECT_EQ(floats_at(arena_, 128), (Floats{11, 22, 33, 44}));
+  EXPECT_EQ(device_.launch_count(), 3u);
+}
+
+TEST_F(Execute, APrimerShowsAResultThatIsKeptForAnAddress) {
+  ExecutionPlan plan = primed_plan(arena_, "add_cached");
+  plan.deterministic = false;
+  const HarnessFinding finding = only(plan);
+  EXPECT_EQ(finding.kind, Kind::SameAsPrimer);
+  EXPECT_EQ(finding.tensor, "y");
+  EXPECT_EQ(finding.count, 4u);
+  EXPECT_EQ(floats_at(arena_, 128)[0], 10) << "5 + 5 of the primer, which the values then show";
+}
+
+TEST_F(Execute, AFaultInThePrimerIsAFindingToo) {
+  const ExecutionReport report = run(primed_plan(arena_, "fault"));
+  EXPECT_EQ(report.device.size(), 1u);
+  EXPECT_EQ(device_.launch_count(), 1u);
+}
+
 TEST_F(Execute, AnInOutTensorStartsFromItsInputInEachRun) {
   ExecutionPlan plan = add_plan("add_into_a");
   plan.tensors[0].role = PlanTensor::Role::InOut;

@@ -1,5 +1,6 @@
 #include "daemon/worker/fake_device.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 
@@ -15,7 +16,10 @@ struct Call {
   float *a, *b, *y;
   uint32_t count;
   uint32_t launch;
+  std::map<uint64_t, float>* kept;
 };
+
+uint64_t address_of(const float* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
 void add(Call c) {
   for (uint32_t i = 0; i < c.count; ++i) c.y[i] = c.a[i] + c.b[i];
@@ -23,50 +27,55 @@ void add(Call c) {
 
 using Kernel = void (*)(Call);
 const std::map<std::string, Kernel>& kernels() {
-  static const std::map<std::string, Kernel> kAll = {{"add", add},
-                                                     {"add_tail_missing",
-                                                      [](Call c) {
-                                                        c.count -= 2;
-                                                        add(c);
-                                                      }},
-                                                     {"add_behind",
-                                                      [](Call c) {
-                                                        add(c);
-                                                        c.y[c.count + 1] = 1;
-                                                      }},
-                                                     {"add_before",
-                                                      [](Call c) {
-                                                        add(c);
-                                                        c.y[-1] = 1;
-                                                      }},
-                                                     {"add_changes_b",
-                                                      [](Call c) {
-                                                        add(c);
-                                                        c.b[1] += 1;
-                                                      }},
-                                                     {"add_random",
-                                                      [](Call c) {
-                                                        add(c);
-                                                        c.y[2] += static_cast<float>(c.launch);
-                                                      }},
-                                                     {"add_into_a",
-                                                      [](Call c) {
-                                                        for (uint32_t i = 0; i < c.count; ++i)
-                                                          c.a[i] += c.b[i];
-                                                      }},
-                                                     {"add_strided",
-                                                      [](Call c) {
-                                                        for (uint32_t i = 0; i < c.count; ++i)
-                                                          c.y[i] = 3;
-                                                      }},
-                                                     {"crash", [](Call) { ::raise(SIGSEGV); }},
-                                                     {"hang",
-                                                      [](Call) {
-                                                        for (;;) ::pause();
-                                                      }},
-                                                     {"fault", [](Call) {}},
-                                                     {"fault_and_lose", [](Call) {}},
-                                                     {"race", add}};
+  static const std::map<std::string, Kernel> kAll = {
+      {"add", add},
+      {"add_tail_missing",
+       [](Call c) {
+         c.count -= 2;
+         add(c);
+       }},
+      {"add_behind",
+       [](Call c) {
+         add(c);
+         c.y[c.count + 1] = 1;
+       }},
+      {"add_before",
+       [](Call c) {
+         add(c);
+         c.y[-1] = 1;
+       }},
+      {"add_changes_b",
+       [](Call c) {
+         add(c);
+         c.b[1] += 1;
+       }},
+      {"add_random",
+       [](Call c) {
+         add(c);
+         c.y[2] += static_cast<float>(c.launch);
+       }},
+      {"add_into_a",
+       [](Call c) {
+         for (uint32_t i = 0; i < c.count; ++i) c.a[i] += c.b[i];
+       }},
+      {"add_strided",
+       [](Call c) {
+         for (uint32_t i = 0; i < c.count; ++i) c.y[i] = 3;
+       }},
+      {"add_cached",
+       [](Call c) {
+         add(c);
+         c.y[0] = c.kept->emplace(address_of(c.a), c.y[0]).first->second;
+         std::fill(c.y + 1, c.y + c.count, c.y[0] + 1);
+       }},
+      {"crash", [](Call) { ::raise(SIGSEGV); }},
+      {"hang",
+       [](Call) {
+         for (;;) ::pause();
+       }},
+      {"fault", [](Call) {}},
+      {"fault_and_lose", [](Call) {}},
+      {"race", add}};
   return kAll;
 }
 
@@ -84,6 +93,7 @@ Result<uint64_t> FakeDevice::allocate(uint64_t bytes, const std::string&) {
   std::vector<std::byte> block(bytes + 1);
   const auto address = reinterpret_cast<uint64_t>(block.data());
   memory_.emplace(address, std::move(block));
+  addresses_.push_back(address);
   return address;
 }
 Status FakeDevice::free(uint64_t address) {
@@ -140,6 +150,7 @@ Result<LaunchReport> FakeDevice::launch(ModuleId, const LaunchConfig& config) {
   std::memcpy(static_cast<void*>(&call.y), config.args.at(2).data(), 8);
   std::memcpy(&call.count, config.args.at(3).data(), 4);
   call.launch = launches_++;
+  call.kept = &kept_;
   kernel->second(call);
   LaunchReport report;
   report.elapsed_ns = 10;

@@ -29,10 +29,15 @@ class FakeDevice final : public Device {
 
   size_t allocation_count() const { return memory_.size(); }
   uint32_t launch_count() const { return launches_; }
+  /// Of all allocations so far, in order.
+  const std::vector<uint64_t>& addresses() const { return addresses_; }
 
  private:
   DeviceProperties properties_;
   std::map<uint64_t, std::vector<std::byte>> memory_;
+  std::vector<uint64_t> addresses_;
+  std::map<uint64_t, float>
+      kept_;  ///< By the address of a, as a kernel's own memory would hold it.
   std::map<ModuleId, std::string> modules_;
   uint32_t launches_ = 0;
   bool lost_ = false;

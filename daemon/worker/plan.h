@@ -21,6 +21,7 @@ struct PlanTensor {
   Layout layout;               ///< How the device buffer holds it.
   uint64_t arena_offset = 0;   ///< Packed elements: Input, InOut read from here.
   uint64_t output_offset = 0;  ///< Packed elements: Output, InOut written here after the first run.
+  uint64_t primer_offset = 0;  ///< Packed elements: what Input and InOut hold in the primer.
   uint32_t base_offset_bytes =
       0;  ///< Added to the (256-aligned) buffer's start; layouts with less alignment.
 };
@@ -50,11 +51,22 @@ struct ExecutionPlan {
   uint64_t memory_limit_bytes = uint64_t{4} << 30;
   std::vector<std::string> sanitize;
   bool profile = false;  ///< Count what the launches of the first run do.
+  /// Before the first run the kernel runs on other inputs in the same buffers, so that what it
+  /// keeps between launches, or remembers of an address or a shape, is wrong for the runs that
+  /// count.
+  bool primer = false;
 };
 
-/// What the harness around the kernel saw (validation.md: PZ, CN, IH, D2).
+/// What the harness around the kernel saw.
 struct HarnessFinding {
-  enum class Kind : uint8_t { NotWritten, GuardDamaged, InputModified, NonDeterministic, Launch };
+  enum class Kind : uint8_t {
+    NotWritten,
+    GuardDamaged,
+    InputModified,
+    NonDeterministic,
+    Launch,
+    SameAsPrimer  ///< An output is that of the primer bit for bit; alone no fault.
+  };
   Kind kind = Kind::NotWritten;
   std::string tensor;
   int64_t first_index =

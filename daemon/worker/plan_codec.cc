@@ -8,7 +8,7 @@ namespace gpuemu {
 namespace wire {
 constexpr int kMessageKinds = 7;
 constexpr int kRoles = 4;
-constexpr int kFindingKinds = 5;
+constexpr int kFindingKinds = 6;
 constexpr int kErrorCodes = static_cast<int>(ErrorCode::Internal) + 1;
 
 constexpr auto kEach = [](auto& wire, auto& item) {
@@ -70,6 +70,7 @@ void fields(Wire& wire, PlanTensor& it) {
   wire.value(it.layout.buffer_elements);
   wire.value(it.arena_offset);
   wire.value(it.output_offset);
+  wire.value(it.primer_offset);
   wire.value(it.base_offset_bytes);
 }
 
@@ -102,6 +103,7 @@ void fields(Wire& wire, ExecutionPlan& it) {
   wire.value(it.memory_limit_bytes);
   wire.list(it.sanitize, kEach);
   wire.value(it.profile);
+  wire.value(it.primer);
 }
 
 template <typename Wire>

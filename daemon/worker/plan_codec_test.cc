@@ -48,7 +48,8 @@ void expect_refused_when_cut(const std::vector<std::byte>& bytes, Decode decode)
 TEST(PlanCodec, PlansSurviveAndCutOnesAreRefused) {
   ExecutionPlan plan = add_plan("add");
   plan.sanitize = {"memory"};
-  plan.profile = true;
+  plan.profile = plan.primer = true;
+  plan.tensors[0].primer_offset = 4096;
   plan.tensors[1].role = PlanTensor::Role::Scratch;
   plan.tensors[1].dtype = DType::Bool;
   plan.tensors[1].base_offset_bytes = 4;

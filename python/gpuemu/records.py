@@ -70,7 +70,7 @@ class ReproductionInfo:
 @dataclass
 class ValidationResult:
     """The verdict on one case. error_stats: count, num_exceeding, max_abs, mean_abs, p50_abs, p90_abs, p99_abs,
-    max_rel, mean_rel, max_ulp, mean_ulp; None when no values were compared."""
+    max_rel, mean_rel, max_ulp, mean_ulp and, when it is not 0, mean_signed_ulp; None when no values were compared."""
 
     passed: bool = False
     seed: int = 0
@@ -181,6 +181,9 @@ class OpReport:
     max_diff: float | None = None
     worst_error_use: float | None = None
     strategies: dict[str, int] = field(default_factory=dict)  # Cases per value strategy.
+    relations: dict[str, int] = field(default_factory=dict)  # Cases in which each relation was checked.
+    no_reference: bool = False
+    notes: list[str] = field(default_factory=list)  # What the verdict rests on.
 
 
 @dataclass

@@ -1,0 +1,128 @@
+// What invariants and relations name: inputs, outputs, dims, axes, other ops.
+#include <algorithm>
+
+#include "common/config/names.h"
+#include "common/config/nearest.h"
+#include "common/config/readers.h"
+
+namespace gpuemu {
+namespace {
+
+std::vector<std::string> tensor_names(const std::vector<TensorSpec>& tensors) {
+  std::vector<std::string> names;
+  for (const TensorSpec& tensor : tensors) names.push_back(tensor.name);
+  std::ranges::sort(names);
+  return names;
+}
+
+std::string known_text(const std::vector<std::string>& names) {
+  return names.empty() ? "there are none" : fmt::format("known are {}", fmt::join(names, ", "));
+}
+
+const std::string* text_of(const InvariantSpec& spec, const char* name) {
+  const auto found = spec.strings.find(name);
+  return found == spec.strings.end() ? nullptr : &found->second;
+}
+
+/// One spec with the place of its problems.
+class SpecChecker {
+ public:
+  SpecChecker(ReadState& state, const OpConfig& op, const InvariantSpec& spec, std::string key)
+      : state_(state), op_(op), spec_(spec), key_(std::move(key)) {}
+
+  void check_one_of(const char* parameter, const char* what,
+                    const std::vector<std::string>& known) {
+    const std::string* name = text_of(spec_, parameter);
+    if (name == nullptr || std::ranges::find(known, *name) != known.end()) return;
+    problem(parameter, fmt::format("no {} is called '{}', {}{}", what, *name, known_text(known),
+                                   did_you_mean(*name, known)));
+  }
+
+  void check_axis_of(const char* what, const TensorSpec& tensor) {
+    const auto axis = spec_.numbers.find("axis");
+    if (axis == spec_.numbers.end() || reported_) return;
+    const auto rank = static_cast<int64_t>(tensor.shape.size());
+    const auto wanted = static_cast<int64_t>(axis->second);
+    if (wanted >= -rank && wanted < rank) return;
+    reported_ = true;
+    problem("axis", fmt::format("{} '{}' has {} axes, so there is no axis {}", what, tensor.name,
+                                rank, wanted));
+  }
+
+  void check_expressions(const std::vector<std::string>& known) {
+    for (const char* parameter : {"grid", "block", "shared"}) {
+      const std::string* text = text_of(spec_, parameter);
+      if (text == nullptr) continue;
+      const auto expression = Expression::parse(*text);
+      if (!expression) continue;  // Reported where it was read.
+      for (const std::string& name : expression->names()) {
+        if (std::ranges::find(known, name) != known.end()) continue;
+        problem(parameter, fmt::format("unknown name '{}' (op '{}'), {}{}", name, op_.name,
+                                       known_text(known), did_you_mean(name, known)));
+      }
+    }
+  }
+
+ private:
+  void problem(const char* parameter, const std::string& message) {
+    state_.problem_at(key_ + "." + parameter, message);
+  }
+
+  ReadState& state_;
+  const OpConfig& op_;
+  const InvariantSpec& spec_;
+  std::string key_;
+  bool reported_ = false;
+};
+
+/// Of these the axis is one of the input.
+bool axis_is_of_input(const std::string& relation) {
+  constexpr std::string_view kOfInput[] = {"shift_invariant", "permutation_invariant",
+                                           "pad_invariant", "additive", "convex_hull"};
+  return std::ranges::find(kOfInput, relation) != std::end(kOfInput);
+}
+
+void check_axis(SpecChecker& checker, const OpConfig& op, const InvariantSpec& spec) {
+  const std::string* input = text_of(spec, "input");
+  if (axis_is_of_input(spec.name)) {
+    for (const TensorSpec& tensor : op.inputs) {
+      if (input == nullptr ? &tensor == &op.inputs.front() : tensor.name == *input) {
+        checker.check_axis_of("input", tensor);
+      }
+    }
+  } else if (is_relation(spec.name)) {
+    checker.check_axis_of("output", op.outputs.front());
+  } else {
+    for (const TensorSpec& output : op.outputs) checker.check_axis_of("output", output);
+  }
+}
+
+}  // namespace
+
+void check_invariants(ReadState& state, const Config& config, const OpConfig& op,
+                      const std::vector<InvariantSpec>& invariants, const std::string& path) {
+  if (op.outputs.empty()) return;
+  std::vector<std::string> dims, ops;
+  for (const DimSpec& dim : op.dims) dims.push_back(dim.name);
+  std::ranges::sort(dims);
+  for (const OpConfig& other : config.ops) ops.push_back(other.name);
+  std::vector<std::string> integers = dims;
+  for (const AttrSpec& attr : op.attrs) {
+    if (!is_float(attr.dtype)) integers.push_back(attr.name);
+  }
+  for (const InvariantSpec& spec : invariants) {
+    const std::string key = path + ".invariants." + spec.name;
+    if (is_relation(spec.name) && op.mode != ExecutionMode::Kernel) {
+      state.problem_at(key, "a relation runs the kernel on other inputs, so the op needs a kernel");
+    }
+    SpecChecker checker(state, op, spec, key);
+    checker.check_one_of("input", "input", tensor_names(op.inputs));
+    checker.check_one_of("output", "output", tensor_names(op.outputs));
+    checker.check_one_of("dim", "dim", dims);
+    checker.check_one_of("op", "op", ops);
+    checker.check_expressions(integers);
+    check_axis(checker, op, spec);
+  }
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,220 @@
+#include "daemon/engine/follow_ups.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/ranges.h>
+
+#include "daemon/engine/findings.h"
+#include "daemon/relate/infer.h"
+#include "daemon/relate/relate.h"
+
+namespace gpuemu {
+namespace {
+
+/// One worker that runs whatever the relations of a case need.
+class FollowUps {
+ public:
+  FollowUps(const CaseRequest& request, CaseMachine machine, CaseOutcome& outcome)
+      : request_(request), machine_(machine), outcome_(outcome) {}
+
+  Status check_all();
+
+ private:
+  /// What runs: the case's own kernel, or one of another op.
+  struct Target {
+    const OpConfig* op = nullptr;
+    const KernelConfig* kernel = nullptr;
+    const PreparedKernel* prepared = nullptr;
+    std::shared_ptr<const PreparedKernel> owned;
+  };
+  Result<Target> target_of(const CasePlan& plan) const;
+  Result<NamedTensors> run(const FollowUp& follow_up);
+  Result<BuiltPlan> build(const FollowUp& follow_up, const Target& target) const;
+  Status upload(const FollowUp& follow_up, const BuiltPlan& built);
+  Status execute(const Target& target, const ExecutionPlan& plan);
+  /// Keeps the finding and says so.
+  Error failed(ValidationFailure finding);
+  Result<NamedTensors> outputs_of(const FollowUp& follow_up, const BuiltPlan& built);
+  ValidationPolicy policy() const;
+
+  const CaseRequest& request_;
+  CaseMachine machine_;
+  CaseOutcome& outcome_;
+  std::string relation_;  ///< For messages.
+};
+
+Result<FollowUps::Target> FollowUps::target_of(const CasePlan& plan) const {
+  Target target{&request_.op, &request_.kernel, &request_.prepared, nullptr};
+  if (plan.op != request_.op.name) {
+    target.op = request_.config.find_op(plan.op);
+    if (target.op == nullptr || !request_.find_kernel) {
+      return error(ErrorCode::Unsupported, "no op '{}'", plan.op);
+    }
+    const ChosenKernel chosen = GPUEMU_TRY(request_.find_kernel(*target.op, plan));
+    target.kernel = chosen.kernel;
+    target.owned = chosen.prepared;
+    target.prepared = target.owned.get();
+  } else if (!GPUEMU_TRY(supports_case(request_.kernel, scope_of(request_.op, plan)))) {
+    return error(ErrorCode::Unsupported, "kernel '{}' does not support this case",
+                 request_.kernel.name);
+  }
+  return target;
+}
+
+PlanTensor* find_tensor(ExecutionPlan& plan, const std::string& name) {
+  const auto found = std::ranges::find(plan.tensors, name, &PlanTensor::name);
+  return found == plan.tensors.end() ? nullptr : &*found;
+}
+
+/// The output's arguments get the input's memory; the output itself goes.
+void share_memory(const FollowUp& follow_up, ExecutionPlan& plan) {
+  PlanTensor* input = find_tensor(plan, follow_up.in_place_input);
+  PlanTensor* output = find_tensor(plan, follow_up.in_place_output);
+  if (input == nullptr || output == nullptr) return;
+  const auto shared = static_cast<int32_t>(input - plan.tensors.data());
+  const auto gone = static_cast<int32_t>(output - plan.tensors.data());
+  input->role = PlanTensor::Role::InOut;
+  input->output_offset = output->output_offset;
+  output->role = PlanTensor::Role::Scratch;
+  for (PlanLaunch& launch : plan.launches) {
+    for (PlanArg& arg : launch.args) {
+      if (arg.tensor == gone) arg.tensor = shared;
+    }
+  }
+}
+
+Result<BuiltPlan> FollowUps::build(const FollowUp& follow_up, const Target& target) const {
+  auto built =
+      build_plan(request_.config, *target.kernel, *target.prepared, *target.op, follow_up.plan);
+  if (!built) return built;
+  ExecutionPlan& plan = built->plan;
+  plan.runs = 1;
+  // The case itself was checked for races and the like; only other sizes can show more of them.
+  const bool same_sizes = follow_up.plan.op == request_.op.name &&
+                          follow_up.plan.dims == request_.plan.dims &&
+                          follow_up.launch == nullptr && follow_up.in_place_input.empty();
+  if (same_sizes) plan.sanitize.clear();
+  if (follow_up.launch != nullptr) {
+    GPUEMU_TRY(change_launches(*follow_up.launch, scope_of(*target.op, follow_up.plan), plan));
+  }
+  share_memory(follow_up, plan);
+  return built;
+}
+
+Status FollowUps::upload(const FollowUp& follow_up, const BuiltPlan& built) {
+  GPUEMU_TRY(machine_.arena.grow(built.result_offset + 1));
+  for (const PlanTensor& tensor : built.plan.tensors) {
+    const auto input = follow_up.inputs.find(tensor.name);
+    if (input == follow_up.inputs.end()) continue;
+    const auto to =
+        GPUEMU_TRY(machine_.arena.range(tensor.arena_offset, input->second.data.size()));
+    std::ranges::copy(input->second.data, to.begin());
+  }
+  return ok_status();
+}
+
+Error FollowUps::failed(ValidationFailure finding) {
+  finding.message = fmt::format("in a run for the relation {}: {}", relation_, finding.message);
+  outcome_.result.failures.push_back(std::move(finding));
+  return error(ErrorCode::Cancelled, "a run for the relation {} failed", relation_);
+}
+
+Status FollowUps::execute(const Target& target, const ExecutionPlan& plan) {
+  WorkerProcess& worker = machine_.worker;
+  const auto loaded =
+      worker.load(target.prepared->key, target.prepared->name, target.prepared->ptx);
+  const Status launched = loaded ? worker.begin(plan) : Status(loaded.error());
+  const auto report = launched ? worker.finish() : Result<ExecutionReport>(launched.error());
+  if (!report) return failed(finding_of(report.error()));
+  std::vector<ValidationFailure> findings = findings_before_values(*report);
+  outcome_.thread_instructions += report->thread_instructions;
+  if (!findings.empty()) return failed(std::move(findings.front()));
+  return ok_status();
+}
+
+Result<NamedTensors> FollowUps::outputs_of(const FollowUp& follow_up, const BuiltPlan& built) {
+  GPUEMU_TRY(machine_.arena.refresh());
+  NamedTensors outputs;
+  for (const CaseTensor& output : follow_up.plan.outputs) {
+    const auto planned = std::ranges::find(built.plan.tensors, output.name, &PlanTensor::name);
+    Tensor tensor = make_tensor(output.dtype, output.shape);
+    const auto from = GPUEMU_TRY(machine_.arena.range(planned->output_offset, tensor.data.size()));
+    std::ranges::copy(from, tensor.data.begin());
+    outputs.emplace(output.name, std::move(tensor));
+  }
+  return outputs;
+}
+
+Result<NamedTensors> FollowUps::run(const FollowUp& follow_up) {
+  const Target target = GPUEMU_TRY(target_of(follow_up.plan));
+  const BuiltPlan built = GPUEMU_TRY(build(follow_up, target));
+  GPUEMU_TRY(upload(follow_up, built));
+  GPUEMU_TRY(execute(target, built.plan));
+  return outputs_of(follow_up, built);
+}
+
+ValidationPolicy FollowUps::policy() const {
+  ValidationPolicy policy;
+  policy.accumulate_dtype = request_.op.accumulate_dtype;
+  policy.error_scale = request_.op.error_scale;
+  policy.ftz_ok = request_.op.subnormal_ftz_ok;
+  policy.nan_policy = request_.op.nan_policy;
+  const Scope scope = scope_of(request_.op, request_.plan);
+  if (!request_.op.accumulate) return policy;
+  if (const auto length = request_.op.accumulate->evaluate(scope)) {
+    policy.accumulate_length = *length;
+  }
+  return policy;
+}
+
+Status FollowUps::check_all() {
+  const NamedTensors inputs = make_inputs(request_.op, request_.plan);
+  const FollowUpRunner runner = [this](const FollowUp& follow_up) { return run(follow_up); };
+  RelationChecker checker(
+      {request_.op, request_.plan, inputs, outcome_.outputs, policy(),
+       [this](DType dtype) { return request_.config.tolerance_for(request_.op, dtype); }, runner,
+       [this](const std::string& name) { return request_.config.find_op(name); }});
+  for (const InvariantSpec& spec : relations_of(request_.op, request_.kernel)) {
+    relation_ = describe_relation(spec);
+    auto verdict = checker.check(spec);
+    if (!verdict && verdict.error().code != ErrorCode::Cancelled) return verdict.error();
+    if (verdict && !verdict->checked) continue;
+    outcome_.relations.push_back(spec.name);
+    if (verdict && verdict->finding) outcome_.result.failures.push_back(*verdict->finding);
+  }
+  outcome_.result.passed = outcome_.result.failures.empty();
+  return ok_status();
+}
+
+}  // namespace
+
+void describe_verdict(const Config& config, const OpConfig& op, OpTestReport& report) {
+  const KernelConfig* kernel = config.find_kernel(report.kernel);
+  if (kernel == nullptr || report.cases == 0) return;
+  std::set<std::string> judges;
+  for (const auto& [name, count] : report.relations) judges.insert(name);
+  std::set<std::string> idle;
+  for (const InvariantSpec& spec : relations_of(op, *kernel)) {
+    // Cases with a finding of another kind are not asked for their relations.
+    if (!judges.contains(spec.name) && report.failed < report.cases) idle.insert(spec.name);
+  }
+  report.no_reference = op.reference.empty();
+  if (report.no_reference) {
+    for (const InvariantSpec& spec : invariants_of(op, *kernel)) judges.insert(spec.name);
+    report.notes.push_back(
+        fmt::format("no reference was compared; judged by {}{}what the harness and the device see",
+                    fmt::join(judges, ", "), judges.empty() ? "" : " and "));
+  }
+  if (idle.empty()) return;
+  report.notes.push_back(
+      fmt::format("no case could tell anything about {}: the sizes or ranges of "
+                  "the op do not allow it",
+                  fmt::join(idle, ", ")));
+}
+
+Status check_relations(const CaseRequest& request, CaseMachine machine, CaseOutcome& outcome) {
+  return FollowUps(request, machine, outcome).check_all();
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,17 @@
+// The further runs of a case's kernel, and the verdict on its relations.
+#pragma once
+
+#include "common/protocol/replies.h"
+#include "daemon/engine/run_case.h"
+
+namespace gpuemu {
+
+/// Checks every relation of the op on a case whose outputs stand in `outcome`, and adds what was
+/// checked and what does not hold. The arena holds other tensors afterwards.
+Status check_relations(const CaseRequest& request, CaseMachine machine, CaseOutcome& outcome);
+
+/// Says in the report what its verdict rests on where no reference was compared, and which
+/// relations no case could tell anything about.
+void describe_verdict(const Config& config, const OpConfig& op, OpTestReport& report);
+
+}  // namespace gpuemu

@@ -1,0 +1,18 @@
+// Relations and invariants that nobody declared but that the op must have.
+#pragma once
+
+#include <vector>
+
+#include "common/config/config.h"
+
+namespace gpuemu {
+
+/// The relations of an op and its kernel, without repetitions: the declared ones, and for an op
+/// without a reference those that its kind implies (a name such as "softmax", or a built-in
+/// kernel) unless the configuration switches them off.
+std::vector<InvariantSpec> relations_of(const OpConfig& op, const KernelConfig& kernel);
+
+/// The same for the invariants.
+std::vector<InvariantSpec> invariants_of(const OpConfig& op, const KernelConfig& kernel);
+
+}  // namespace gpuemu
