@@ -1,5 +1,6 @@
-// How long a comparison with all statistics takes, beside numpy.allclose of the same values, the
-// two in turns so that the machine's load meets both.
+// How long a comparison with all statistics takes, beside numpy.allclose of the same values, and
+// how much longer it takes when trivial outputs are judged too, in turns so that the machine's load
+// meets all.
 //   gpuemu_bench_validate [elements in mebi = 16]        needs /usr/bin/python3 with numpy
 #include <algorithm>
 #include <array>
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #include "common/numeric/element.h"
+#include "daemon/validate/power.h"
 #include "daemon/validate/validate.h"
 
 namespace {
@@ -192,6 +194,13 @@ double milliseconds_of(const gpuemu::Comparison& comparison, bool& passed) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
+double milliseconds_of_power(const gpuemu::Comparison& comparison) {
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  if (gpuemu::power_of(comparison).passing != 0) return -1;
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
@@ -213,9 +222,10 @@ bool run(const Case& item, size_t count) {
   comparison.policy.tolerance = {item.automatic, 1e-6, 1e-5, {}};
   bool passed = false;
   milliseconds_of(comparison, passed);
-  std::vector<double> ours, theirs, ratios;
+  std::vector<double> ours, theirs, ratios, powers;
   for (size_t i = 0; i < kRuns; ++i) {
     ours.push_back(milliseconds_of(comparison, passed));
+    if (passed) powers.push_back(milliseconds_of_power(comparison) / ours.back());
     if (!loaded) continue;
     theirs.push_back(numpy.allclose());
     ratios.push_back(theirs.back() / ours.back());
@@ -223,6 +233,7 @@ bool run(const Case& item, size_t count) {
   const bool right = passed == (item.wrong_one_in == 0);
   std::printf("%-36s %9.1f ms", item.name, median(ours));
   if (loaded) std::printf(" %9.1f ms %8.1f", median(theirs), median(ratios));
+  if (!powers.empty()) std::printf(" %8.3f", median(powers));
   std::printf("%s\n", right ? "" : "   WRONG VERDICT");
   std::fflush(stdout);
   return right;
@@ -237,7 +248,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::printf("%lld mebi elements per tensor, medians of %zu runs\n", mebi, kRuns);
-  std::printf("%-36s %12s %12s %8s\n", "output / reference", "validate", "allclose", "ratio");
+  std::printf("%-36s %12s %12s %8s %8s\n", "output / reference", "validate", "allclose", "ratio",
+              "power");
   bool right = true;
   for (const Case& item : kCases) right = run(item, static_cast<size_t>(mebi) << 20) && right;
   return right ? 0 : 1;

@@ -82,6 +82,7 @@ void add_commands(CLI::App& app, Session& session) {
   add_ci(app, session);
   add_report(app, session);
   add_coverage(app, session);
+  add_calibrate(app, session);
   add_config(app, session);
   add_devices(app, session);
   add_kernels(app, session);

@@ -20,6 +20,7 @@ void add_devices(CLI::App& app, Session& session);
 void add_kernels(CLI::App& app, Session& session);
 void add_ci(CLI::App& app, Session& session);
 void add_report(CLI::App& app, Session& session);
+void add_calibrate(CLI::App& app, Session& session);
 void add_coverage(CLI::App& app, Session& session);
 void add_completion(CLI::App& app, Session& session);
 void add_lint(CLI::App& app, Session& session);

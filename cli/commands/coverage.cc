@@ -1,28 +1,71 @@
-// `gpuemu coverage`: which configured ops have a stored result.
+// `gpuemu coverage`: which configured ops have a stored result; with --kernel, what cases reach of
+// a kernel.
 #include <ostream>
-#include <set>
+
+#include <fmt/ranges.h>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/job.h"
 #include "cli/commands/options.h"
+#include "cli/report/kernel_coverage.h"
 #include "cli/report/op_coverage.h"
 #include "common/base/files.h"
+#include "common/base/limits.h"
+#include "common/config/nearest.h"
 
 namespace gpuemu::cli {
 namespace {
 
 struct Options {
-  std::string format = "codecov", output;
+  std::string format, output, kernel;
+  uint64_t cases = 0;
+  std::optional<uint64_t> seed;
 };
 
-void run(const Options& options, Session& session) {
-  const auto config = session.project();
-  if (!config) return;
-  if (const Status ready = session.ensure_daemon(); !ready) {
-    session.fail(ready.error());
+void write(const std::string& text, const Options& options, Session& session) {
+  if (options.output.empty()) {
+    session.out << text;
+  } else if (const Status written = write_file(options.output, text); !written) {
+    session.fail(written.error());
+  }
+}
+
+Error no_such_kernel(const std::string& name, const Config& config) {
+  std::vector<std::string> known;
+  for (const KernelConfig& kernel : config.kernels) known.push_back(kernel.name);
+  return {ErrorCode::InvalidArgument,
+          fmt::format("no kernel '{}' in {}; there are: {}{}", name, config.file,
+                      known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", ")),
+                      did_you_mean(name, known))};
+}
+
+void cover_kernel(const Options& options, const Config& config, Session& session) {
+  const auto result = run_job(
+      session,
+      Request(KernelCoverageRequest{
+          .kernel = options.kernel, .cases = options.cases, .seed = options.seed, .stream = true}),
+      "coverage " + options.kernel);
+  if (!result) {
+    session.fail(result.error());
     return;
   }
+  if (const auto* failure = std::get_if<ErrorReply>(&result->reply)) {
+    session.fail(*failure);
+    return;
+  }
+  const auto& reply = std::get<KernelCoverageReply>(result->reply);
+  const std::string format = options.format.empty() ? "text" : options.format;
+  write(kernel_coverage_text(reply, config, sources_of(reply), format), options, session);
+  if (reply.failed > 0) {
+    session.err << fmt::format("{} of {} cases do not pass; see `gpuemu failures`\n", reply.failed,
+                               reply.cases);
+  }
+  if (result->interrupted) session.exit_code = ExitCode::Interrupted;
+}
+
+void cover_ops(const Options& options, const Config& config, Session& session) {
   OpCoverage coverage;
-  for (const OpConfig& op : config->ops) {
+  for (const OpConfig& op : config.ops) {
     const auto reply = session.call(ListResultsRequest{1, op.name});
     if (!reply) {
       session.fail(reply.error());
@@ -35,12 +78,39 @@ void run(const Options& options, Session& session) {
     const bool covered = !std::get<ResultsReply>(*reply).results.empty();
     (covered ? coverage.covered : coverage.uncovered).push_back(op.name);
   }
-  const std::string text = op_coverage_text(coverage, options.format);
-  if (options.output.empty()) {
-    session.out << text;
-  } else if (const Status written = write_file(options.output, text); !written) {
-    session.fail(written.error());
+  const std::string format = options.format.empty() ? "codecov" : options.format;
+  write(op_coverage_text(coverage, format), options, session);
+}
+
+/// What is wrong with the options together, "" when nothing is.
+std::string misuse(const Options& options) {
+  const bool of_ops = options.kernel.empty();
+  if (of_ops && (options.format == "lcov" || options.format == "html")) {
+    return "--format " + options.format + " shows lines of a kernel: name it with --kernel";
   }
+  if (of_ops && (options.cases > 0 || options.seed)) {
+    return "--cases and --seed need --kernel: without it stored results are listed, nothing runs";
+  }
+  return "";
+}
+
+void run(const Options& options, Session& session) {
+  const auto config = session.project();
+  if (!config) return;
+  if (const std::string wrong = misuse(options); !wrong.empty()) {
+    session.fail(error(ErrorCode::InvalidArgument, "{}", wrong));
+    return;
+  }
+  if (!options.kernel.empty() && config->find_kernel(options.kernel) == nullptr) {
+    session.fail(no_such_kernel(options.kernel, *config));
+    return;
+  }
+  if (const Status ready = session.ensure_daemon(); !ready) {
+    session.fail(ready.error());
+    return;
+  }
+  options.kernel.empty() ? cover_ops(options, *config, session)
+                         : cover_kernel(options, *config, session);
 }
 
 }  // namespace
@@ -48,9 +118,20 @@ void run(const Options& options, Session& session) {
 void add_coverage(CLI::App& app, Session& session) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
-      app.add_subcommand("coverage", "Which ops have results; lines are in `gpuemu ci --coverage`");
-  CLI::Option* format = command->add_option("--format", options->format, "What is written");
-  check_one_of(*format, {"codecov", "json", "text"});
+      app.add_subcommand("coverage", "Which ops have results, or what cases reach of a kernel");
+  command
+      ->add_option("-k,--kernel", options->kernel,
+                   "Run cases of its ops and show which lines and branches none reaches")
+      ->type_name("NAME");
+  CLI::Option* format = command->add_option(
+      "--format", options->format, "What is written (default: codecov; with --kernel text)");
+  check_one_of(*format, {"codecov", "json", "text", "lcov", "html"});
+  command
+      ->add_option("--cases", options->cases,
+                   "Cases per op and dtype beside the corpus (default: validation.cases)")
+      ->type_name("N")
+      ->check(whole_number(1, kIterationsMax));
+  add_base_seed(*command, options->seed);
   command->add_option("-o,--output", options->output, "Write it to this file")->type_name("FILE");
   command->callback([options, &session] {
     session.format = options->format == "json" ? "json" : "text";

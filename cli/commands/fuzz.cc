@@ -14,7 +14,7 @@ struct Options {
   std::string op;
   uint64_t iterations = 100;
   std::optional<uint64_t> seed;
-  bool fail_fast = false;
+  bool fail_fast = false, unguided = false;
 };
 
 std::vector<std::string> ops_of(const Options& options, const Config& config) {
@@ -33,6 +33,11 @@ void print(const std::string& op, const FuzzResultsReply& results, Session& sess
   const std::string verdict = results.failed == 0 ? "[PASS]" : "[FAIL]";
   session.out << fmt::format("{} {} (seed: {}): {} cases, {} ok, {} bad\n", verdict, op,
                              results.seed, results.total, results.passed, results.failed);
+  for (const Proof& proof : results.proofs) {
+    if (results.proofs.size() > 1) session.out << fmt::format("    {}\n", name_of(proof.dtype));
+    session.out << proof_line(proof);
+  }
+  if (results.search) session.out << search_line(*results.search);
 }
 
 /// What was found over all ops.
@@ -50,7 +55,8 @@ FuzzOpRequest request_of(const std::string& op, const Options& options) {
           .config = fuzz,
           .iterations = options.iterations,
           .fail_fast = options.fail_fast,
-          .stream = true};
+          .stream = true,
+          .guided = !options.unguided};
 }
 
 /// An op that cannot be run is told and the others go on; only a lost daemon is an error.
@@ -119,6 +125,8 @@ void add_fuzz(CLI::App& app, Session& session) {
       ->capture_default_str();
   add_base_seed(*command, options->seed);
   command->add_flag("--fail-fast", options->fail_fast, "Stop after the first failing case");
+  command->add_flag("--unguided", options->unguided,
+                    "Generated cases alone: no corpus, none that follows another");
   add_format(*command, session);
   command->footer(
       "Every failure is stored: `gpuemu failures` lists them.\n"

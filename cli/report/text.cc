@@ -58,6 +58,7 @@ void print_op(const OpTestReport& op, std::ostream& out, std::ostream& err) {
     out << fmt::format("[PASS] {} {} {} cases, {}, {:.0f} cases/s\n", op.op_name, name_of(op.dtype),
                        op.cases, closeness, op.cases_per_second);
     print_basis(op, out);
+    if (op.proof) out << proof_line(*op.proof);
     return;
   }
   const ValidationResult& first = op.failures.front();
@@ -69,9 +70,37 @@ void print_op(const OpTestReport& op, std::ostream& out, std::ostream& err) {
   out << line;
   err << line;
   print_basis(op, out);
+  if (op.proof) out << proof_line(*op.proof);
 }
 
 }  // namespace
+
+std::string search_line(const SearchReport& search) {
+  return fmt::format(
+      "    coverage: {} of {} blocks, {} of {} edges; {} cases reached something new, corpus "
+      "{}{}\n",
+      search.blocks, search.blocks_total, search.edges, search.edges_total, search.grown,
+      search.corpus,
+      search.replayed > 0 ? fmt::format(" ({} run again first)", search.replayed) : "");
+}
+
+std::string proof_line(const Proof& proof) {
+  std::string text = fmt::format("    proof: {} of {} passing cases refuse every trivial output",
+                                 proof.telling, proof.judged);
+  std::string through;
+  for (const auto& [name, cases] : proof.trivial) {
+    through += fmt::format("{}{} {}", through.empty() ? " (" : ", ", name, cases);
+  }
+  if (!through.empty()) text += through + " would pass)";
+  if (proof.exact > 0) text += fmt::format("; {} allow no error", proof.exact);
+  if (proof.telling == 0) {
+    text += "; nothing is proved: see Proof in docs/validation.md";
+  } else if (proof.failure_limit) {
+    text += fmt::format("; at most {:.3g} % of such cases are wrong, with 95 % confidence",
+                        100 * *proof.failure_limit);
+  }
+  return text + "\n";
+}
 
 std::string one_line(const std::string& text) {
   std::string clean;
@@ -143,8 +172,10 @@ void print_case(const ValidationResult& result, std::ostream& out) {
                      result.passed ? "passes" : "fails");
   if (result.repro_info) {
     const ReproductionInfo& info = *result.repro_info;
-    out << fmt::format("  dtype {}, layout {}, shape {}", name_of(info.dtype),
-                       lower_name_of(info.layout), to_string(info.shape));
+    const std::string layout =
+        info.layout_name.empty() ? lower_name_of(info.layout) : info.layout_name;
+    out << fmt::format("  dtype {}, layout {}, shape {}", name_of(info.dtype), one_line(layout),
+                       to_string(info.shape));
     if (!info.value_strategy.empty()) out << ", values " << info.value_strategy;
     if (!info.kernel.empty()) out << ", kernel " << info.kernel;
     out << '\n';

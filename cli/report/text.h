@@ -8,14 +8,21 @@
 
 namespace gpuemu::cli {
 
-/// One [PASS], [FAIL], [SKIP] or [ERROR] line per op and dtype, then a summary that names no op.
-/// The [FAIL] and [ERROR] lines go to `err` as well.
+/// One [PASS], [FAIL], [SKIP] or [ERROR] line per op and dtype, below it what passing proves, then
+/// a summary that names no op. The [FAIL] and [ERROR] lines go to `err` as well.
 void print_test_report(const TestReportReply& report, std::ostream& out, std::ostream& err);
 
 /// An op whose kernel or reference could not be prepared: nothing of it ran.
 bool has_broken_op(const TestReportReply& report);
 /// The [ERROR] lines alone.
 void print_broken_ops(const TestReportReply& report, std::ostream& err);
+
+/// How much the passing cases prove, indented, in one line; names no op, and the words with which
+/// editors find failures stand nowhere in it.
+std::string proof_line(const Proof& proof);
+
+/// What a guided run reached, indented, in one line.
+std::string search_line(const SearchReport& search);
 
 /// "SEED OP [Kind] message dtype: D shape: [..] max_diff: X seed: SEED"
 std::string failure_line(const ValidationResult& result);

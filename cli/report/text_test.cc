@@ -45,6 +45,33 @@ Printed print(const TestReportReply& report) {
   return {out.str(), err.str()};
 }
 
+TEST(ProofLine, SaysWhatPassingProvesWithoutTheWordsOfFailures) {
+  Proof proof;
+  proof.judged = 64;
+  proof.telling = 60;
+  proof.exact = 5;
+  proof.trivial = {{"row_mean", 4}, {"zeros", 3}};
+  proof.failure_limit = 0.05;
+  EXPECT_EQ(
+      proof_line(proof),
+      "    proof: 60 of 64 passing cases refuse every trivial output (row_mean 4, zeros 3 would "
+      "pass); 5 allow no error; at most 5 % of such cases are wrong, with 95 % confidence\n");
+  proof.telling = 0;
+  EXPECT_TRUE(RE2::PartialMatch(proof_line(proof), "nothing is proved"));
+  EXPECT_FALSE(RE2::PartialMatch(proof_line(proof), "FAIL|failed|confidence"));
+}
+
+TEST(TestReport, TheProofFollowsTheLineOfItsOp) {
+  TestReportReply report;
+  report.ops = {op_report("gelu", 0), op_report("relu", 2)};
+  for (OpTestReport& op : report.ops) op.proof = Proof{.judged = 64, .telling = 64};
+  const Printed printed = print(report);
+  EXPECT_TRUE(
+      RE2::PartialMatch(printed.out, "PASS. gelu .*\n    proof: .*\n.FAIL. relu .*\n    proof: "))
+      << printed.out;
+  EXPECT_FALSE(RE2::PartialMatch(printed.err, "proof"));
+}
+
 TEST(FailureLine, GivesAnEditorSeedOpKindDtypeShapeAndDifference) {
   const std::string line = failure_line(failed_case("element 17 [0, 17]: expected 0.5, got 0"));
   std::string seed, op, rest;

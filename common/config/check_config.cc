@@ -86,6 +86,7 @@ void inherit(OpConfig& op, OpDraft& draft, const Config& config, const Drafts& d
     }
     op.subnormal_ftz_ok = op.subnormal_ftz_ok || data.subnormal_ftz_ok;
     op.deterministic = op.deterministic && data.deterministic;
+    if (!op.exact) op.exact = data.exact;
     if (!op.layouts_given && data.layouts_given) {
       op.layouts = data.layouts;
       op.layouts_given = true;

@@ -1,5 +1,6 @@
 // Which layouts a kernel can take: those whose strides it is given.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "common/config/nearest.h"
@@ -50,6 +51,10 @@ bool any_tensor(const OpConfig& op, bool (*takes)(const TensorSpec&)) {
   return std::ranges::any_of(op.inputs, takes) || std::ranges::any_of(op.outputs, takes);
 }
 
+bool is_updated(const OpConfig& op, const std::string& name) {
+  return std::ranges::find(op.outputs, name, &TensorSpec::name) != op.outputs.end();
+}
+
 bool takes_strided(const TensorSpec& tensor) {
   return tensor.outer_strides_passed || tensor.all_strides_passed;
 }
@@ -58,32 +63,47 @@ bool takes_transposed(const TensorSpec& tensor) {
   return tensor.all_strides_passed && tensor.shape.size() >= 2;
 }
 
+bool takes_reversed(const TensorSpec& tensor) {
+  return tensor.all_strides_passed && !tensor.shape.empty();
+}
+
+/// What is written cannot be one element for many.
+bool takes_broadcast(const OpConfig& op) {
+  return std::ranges::any_of(op.inputs, [&](const TensorSpec& input) {
+    return takes_reversed(input) && !is_updated(op, input.name);
+  });
+}
+
 }  // namespace
 
 void settle_layouts(ReadState& state, const Config& config, OpConfig& op, const OpDraft& draft) {
   for (auto* tensors : {&op.inputs, &op.outputs}) {
     for (TensorSpec& tensor : *tensors) find_strides(config, op, tensor);
   }
-  const bool strided = any_tensor(op, takes_strided), transposed = any_tensor(op, takes_transposed);
+  const std::map<std::string, bool> taken = {{"contiguous", true},
+                                             {"strided", any_tensor(op, takes_strided)},
+                                             {"transposed", any_tensor(op, takes_transposed)},
+                                             {"broadcast", takes_broadcast(op)},
+                                             {"reversed", any_tensor(op, takes_reversed)}};
   if (op.layouts.empty()) {
-    op.layouts = {"contiguous"};
-    if (strided) op.layouts.emplace_back("strided");
-    if (transposed) op.layouts.emplace_back("transposed");
+    // Not reversed: many a kernel takes strides as unsigned numbers, and says so nowhere.
+    for (const char* name : {"contiguous", "strided", "transposed", "broadcast"}) {
+      if (taken.at(name)) op.layouts.emplace_back(name);
+    }
     return;
   }
   if (op.mode != ExecutionMode::Kernel) return;
   const std::string own = draft.path + ".layouts";
   const std::string path = state.places.contains(own) ? own : draft.data_path + ".layouts";
   for (size_t i = 0; i < op.layouts.size(); ++i) {
-    const bool taken =
-        op.layouts[i] == "contiguous" || (op.layouts[i] == "strided" ? strided : transposed);
-    if (taken) continue;
-    state.problem_at(
-        fmt::format("{}[{}]", path, i),
-        fmt::format("no tensor of op '{}' can lie {} in memory: the kernel must be given its "
-                    "strides{}, such as \"i64:stride(x, 0)\" among the args of each launch that "
-                    "gets its address",
-                    op.name, op.layouts[i], op.layouts[i] == "transposed" ? " on every axis" : ""));
+    const std::string& name = op.layouts[i];
+    if (taken.at(name)) continue;
+    state.problem_at(fmt::format("{}[{}]", path, i),
+                     fmt::format("no {} of op '{}' can lie {} in memory: the kernel must be given "
+                                 "its strides{}, such as \"i64:stride(x, 0)\" among the args of "
+                                 "each launch that gets its address",
+                                 name == "broadcast" ? "input" : "tensor", op.name, name,
+                                 name == "strided" ? "" : " on every axis"));
   }
 }
 

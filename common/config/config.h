@@ -84,8 +84,12 @@ struct OpConfig {
   bool has_nan_policy = false;  ///< False for ops of existing clients.
   bool subnormal_ftz_ok = false;
   bool deterministic = true;
-  std::vector<std::string> layouts;  ///< contiguous, strided, transposed. Never empty. A tensor
-                                     ///< whose strides the kernel does not get stays contiguous.
+  /// Whether sums of small whole numbers come out exact, so that they are compared without a
+  /// tolerance. Absent: with error_scale matmul, dot or sum.
+  std::optional<bool> exact;
+  std::vector<std::string> layouts;  ///< contiguous, strided, transposed, broadcast, reversed.
+                                     ///< Never empty. A tensor whose strides the kernel does not
+                                     ///< get stays contiguous.
   bool layouts_given = false;
   ToleranceTable tolerances;                ///< The op's own; see Config::tolerance_for.
   std::vector<InvariantSpec> invariants;    ///< Relations too; see relation_names().

@@ -192,6 +192,8 @@ TEST(Config, ATensorTakesTheLayoutsWhoseStridesTheKernelIsGiven) {
   EXPECT_TRUE(op.inputs[0].outer_strides_passed);
   EXPECT_FALSE(op.inputs[0].all_strides_passed);
   EXPECT_TRUE(op.outputs[0].all_strides_passed);
+  const std::string reversed = std::string(kMatrixKernel) + "layouts = [\"reversed\"]\n";
+  EXPECT_EQ(good(reversed).ops[0].layouts, std::vector<std::string>{"reversed"});
   const std::string given = std::string(kMatrixKernel) + "layouts = [\"contiguous\"]\n";
   EXPECT_EQ(good(given).ops[0].layouts, std::vector<std::string>{"contiguous"});
   const OpConfig plain = good(with(kMatrixKernel, "stride(x, 0)", "n")).ops[0];
@@ -212,7 +214,9 @@ TEST(Config, EveryLaunchAndVariantMustBeGivenTheStrides) {
 
 TEST(Config, AVectorWithItsStrideMayBeStridedOnly) {
   const std::string toml = with(kKernel, "\"i32:n\"", "\"i64:stride(x, 0)\"");
-  EXPECT_EQ(good(toml).ops[0].layouts, (std::vector<std::string>{"contiguous", "strided"}));
+  // An input that may be one element for all, too.
+  EXPECT_EQ(good(toml).ops[0].layouts,
+            (std::vector<std::string>{"contiguous", "strided", "broadcast"}));
 }
 
 TEST(Config, ALargeSeedStandsInQuotes) {

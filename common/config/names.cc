@@ -48,18 +48,21 @@ constexpr InvariantName kRelations[] = {
 };
 
 constexpr std::string_view kStrategies[] = {
-    "default",     "regular",     "boundary",          "tile_cross", "degenerate", "distinct",
-    "long_reduce", "random",      "bits_uniform",      "normal",     "uniform10",  "small_int",
-    "offset",      "tiny",        "subnormal",         "all_neg",    "all_pos",    "impulse",
-    "ascend",      "descend",     "constant",          "zeros",      "large",      "duplicates",
-    "signed_zero", "sorted_ties", "int_extremes",      "one_nan",    "one_inf",    "one_ninf",
-    "special",     "near_max",    "mixed_adversarial",
+    "default",     "regular",    "boundary",    "tile_cross",  "degenerate",        "distinct",
+    "long_reduce", "waves",      "constants",   "random",      "bits_uniform",      "normal",
+    "uniform10",   "small_int",  "offset",      "tiny",        "subnormal",         "all_neg",
+    "all_pos",     "impulse",    "ascend",      "descend",     "constant",          "zeros",
+    "large",       "duplicates", "signed_zero", "sorted_ties", "int_extremes",      "one_nan",
+    "one_inf",     "one_ninf",   "special",     "near_max",    "mixed_adversarial",
 };
 
 constexpr std::string_view kErrorScales[] = {
     "auto", "dot",    "elementwise", "exp",     "gelu", "l2norm",  "layernorm", "matmul",
     "norm", "output", "rmsnorm",     "sigmoid", "silu", "softmax", "sum",       "tanh",
 };
+
+constexpr std::string_view kLayouts[] = {"contiguous", "strided", "transposed", "broadcast",
+                                         "reversed"};
 
 constexpr std::string_view kBuiltins[] = {
     "adam_step", "arithmetic", "bias_add",       "cast",      "copy",       "cross_entropy",
@@ -76,6 +79,7 @@ bool is_relation(std::string_view name) {
 }
 std::span<const std::string_view> strategy_names() { return kStrategies; }
 std::span<const std::string_view> error_scale_names() { return kErrorScales; }
+std::span<const std::string_view> layout_names() { return kLayouts; }
 std::span<const std::string_view> builtin_kernel_names() { return kBuiltins; }
 
 std::vector<std::string> words_of(std::string_view separated_by_blanks) {

@@ -24,6 +24,7 @@ bool is_relation(std::string_view name);
 std::span<const std::string_view> strategy_names();
 /// Of `error_scale`, "auto" among them.
 std::span<const std::string_view> error_scale_names();
+std::span<const std::string_view> layout_names();
 /// Behind "builtin:".
 std::span<const std::string_view> builtin_kernel_names();
 

@@ -138,7 +138,7 @@ void read_layouts(TableReader& table, OpConfig& op) {
   if (!value) return;
   op.layouts_given = true;
   for (const ValueReader& item : value->items(true)) {
-    if (const auto layout = item.one_of({"contiguous", "strided", "transposed"})) {
+    if (const auto layout = item.one_of(texts_of(layout_names()))) {
       op.layouts.push_back(*layout);
     }
   }
@@ -244,6 +244,7 @@ void read_test_data(TableReader& table, OpConfig& op) {
   table.read_one_of("subnormal", {"keep", "ftz_ok"}, subnormal);
   op.subnormal_ftz_ok = subnormal == "ftz_ok";
   table.read("deterministic", op.deterministic);
+  if (const auto exact = table.find("exact")) op.exact = exact->boolean();
   read_layouts(table, op);
 }
 

@@ -122,6 +122,8 @@ void fields(V& v, R& r) {
   v.extra("value_strategy", r.value_strategy);
   v.extra("kernel", r.kernel);
   v.extra("value_scale", r.value_scale);
+  v.extra("layout_name", r.layout_name);
+  v.extra("input_strides", r.input_strides);
 }
 
 template <typename V, Is<ValidationResult> R>

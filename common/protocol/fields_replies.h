@@ -4,6 +4,7 @@
 #include "common/protocol/fields.h"
 #include "common/protocol/fields_artifacts.h"
 #include "common/protocol/fields_ci.h"
+#include "common/protocol/fields_proof.h"
 #include "common/protocol/replies.h"
 
 namespace gpuemu {
@@ -69,6 +70,8 @@ void fields(V& v, R& r) {
   v.required("passed", r.passed);
   v.required("failed", r.failed);
   v.required("failures", r.failures);
+  v.extra("proofs", r.proofs);
+  v.extra("search", r.search);
 }
 
 template <typename V, Is<ReproduceResultReply> R>
@@ -160,6 +163,7 @@ void fields(V& v, R& r) {
   v.extra("relations", r.relations);
   v.extra("no_reference", r.no_reference);
   v.extra("notes", r.notes);
+  v.extra("proof", r.proof);
 }
 
 template <typename V, Is<TestReportReply> R>

@@ -88,6 +88,7 @@ void fields(V& v, R& r) {
     v.required("fail_fast", r.fail_fast);
   }
   v.extra("stream", r.stream);
+  v.extra("guided", r.guided);
 }
 
 template <typename V, Is<MinimizeRequest> R>
@@ -154,6 +155,23 @@ void fields(V& v, R& r) {
   v.optional("seed", r.seed);
   v.optional("strategies", r.strategies);
   v.optional("fail_fast", r.fail_fast);
+  v.extra("stream", r.stream);
+}
+
+template <typename V, Is<KernelCoverageRequest> R>
+void fields(V& v, R& r) {
+  v.required("kernel", r.kernel);
+  v.extra("cases", r.cases);
+  v.extra("seed", r.seed);
+  v.extra("stream", r.stream);
+}
+
+template <typename V, Is<CalibrateRequest> R>
+void fields(V& v, R& r) {
+  v.required("op_name", r.op_name);
+  v.extra("dtypes", r.dtypes);
+  v.extra("cases", r.cases);
+  v.extra("seed", r.seed);
   v.extra("stream", r.stream);
 }
 

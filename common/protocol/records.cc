@@ -90,7 +90,9 @@ constexpr std::array kRequestTypes = {"Ping",
                                       "Inspect",
                                       "ListBaselines",
                                       "GetBaseline",
-                                      "DeleteBaseline"};
+                                      "DeleteBaseline",
+                                      "KernelCoverage",
+                                      "Calibrate"};
 static_assert(kRequestTypes.size() == std::variant_size_v<Request>);
 
 constexpr std::array kReplyTypes = {"Pong",
@@ -118,7 +120,9 @@ constexpr std::array kReplyTypes = {"Pong",
                                     "DaemonStatus",
                                     "Case",
                                     "BaselineList",
-                                    "Baseline"};
+                                    "Baseline",
+                                    "KernelCoverage",
+                                    "Calibration"};
 static_assert(kReplyTypes.size() == std::variant_size_v<Reply>);
 
 template <typename Enum, size_t kCount>

@@ -122,6 +122,9 @@ struct ReproductionInfo {
   std::map<std::string, double> attrs;
   std::string value_strategy, kernel;
   std::optional<double> value_scale;  ///< Set by minimization of values.
+  /// "broadcast" or "reversed", which `layout` has no name for and calls Strided; else "".
+  std::string layout_name;
+  std::map<std::string, Strides> input_strides;  ///< Of such a layout, by input.
   bool operator==(const ReproductionInfo&) const = default;
 };
 

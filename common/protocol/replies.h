@@ -12,6 +12,7 @@
 #include "common/base/error.h"
 #include "common/protocol/artifacts.h"
 #include "common/protocol/ci.h"
+#include "common/protocol/proof.h"
 #include "common/protocol/records.h"
 
 namespace gpuemu {
@@ -68,6 +69,8 @@ struct FuzzResultsReply {
   uint64_t seed = 0;  ///< The master seed.
   uint64_t total = 0, passed = 0, failed = 0;
   std::vector<ValidationResult> failures;
+  std::vector<Proof> proofs;           ///< One per dtype with a passing case.
+  std::optional<SearchReport> search;  ///< Of a guided run.
   bool operator==(const FuzzResultsReply&) const = default;
 };
 struct ReproduceResultReply {
@@ -178,6 +181,7 @@ struct OpTestReport {
   std::map<std::string, uint64_t> relations;   ///< Cases in which each relation was checked.
   bool no_reference = false;                   ///< No value was compared with an expected one.
   std::vector<std::string> notes;              ///< What the verdict rests on, and what it does not.
+  std::optional<Proof> proof;                  ///< When a case passed.
   bool operator==(const OpTestReport&) const = default;
 };
 struct TestReportReply {
@@ -265,7 +269,7 @@ using Reply =
                  ArtifactListReply, ArtifactDiffsReply, CiRunCompleteReply, TestCaseReply,
                  TestBatchReply, ErrorReply, TestReportReply, JobStartedReply, JobStatusReply,
                  DevicesReply, ConfigShowReply, DaemonStatusReply, CaseReply, BaselineListReply,
-                 BaselineReply>;
+                 BaselineReply, KernelCoverageReply, CalibrationReply>;
 
 /// The wire's `type` of the reply: "Pong", "ValidationResult", ...
 const char* type_of(const Reply& reply);

@@ -84,6 +84,7 @@ struct FuzzOpRequest {
   uint64_t iterations = 100;  ///< Taken from config.iterations when that is set.
   bool fail_fast = false;
   bool stream = false;
+  bool guided = false;  ///< Follow coverage, where the device counts it; only with `config`.
   bool operator==(const FuzzOpRequest&) const = default;
 };
 
@@ -230,16 +231,34 @@ struct DeleteBaselineRequest {
   bool operator==(const DeleteBaselineRequest&) const = default;
 };
 
-using Request =
-    std::variant<PingRequest, ShutdownRequest, ValidateOpRequest, SubmitOutputRequest,
-                 GetResultRequest, ListResultsRequest, ListFailuresRequest, StoreBaselineRequest,
-                 CompareBaselineRequest, FuzzOpRequest, ReproduceRequest, MinimizeRequest,
-                 LintKernelRequest, StoreArtifactRequest, StoreArtifactBaselineRequest,
-                 DiffArtifactBaselineRequest, GetArtifactRequest, ListArtifactsRequest,
-                 RunCiRequest, GetCiSummaryRequest, GetTestCaseRequest, GetTestBatchRequest,
-                 RunTestsRequest, JobStatusRequest, JobCancelRequest, DevicesRequest,
-                 ConfigShowRequest, DaemonStatusRequest, GetCaseRequest, InspectRequest,
-                 ListBaselinesRequest, GetBaselineRequest, DeleteBaselineRequest>;
+/// `gpuemu coverage --kernel`: runs the corpus and generated cases of every op that uses the kernel
+/// and counts.
+struct KernelCoverageRequest {
+  std::string kernel;
+  uint64_t cases = 0;            ///< Per op and dtype; 0: validation.cases.
+  std::optional<uint64_t> seed;  ///< As in RunTestsRequest.
+  bool stream = false;
+  bool operator==(const KernelCoverageRequest&) const = default;
+};
+/// `gpuemu calibrate`: how large the kernel's errors are where it is right.
+struct CalibrateRequest {
+  std::string op_name;
+  std::vector<DType> dtypes;     ///< Empty means the op's own.
+  uint64_t cases = 0;            ///< Per dtype; 0: 256.
+  std::optional<uint64_t> seed;  ///< As in RunTestsRequest.
+  bool stream = false;
+  bool operator==(const CalibrateRequest&) const = default;
+};
+
+using Request = std::variant<
+    PingRequest, ShutdownRequest, ValidateOpRequest, SubmitOutputRequest, GetResultRequest,
+    ListResultsRequest, ListFailuresRequest, StoreBaselineRequest, CompareBaselineRequest,
+    FuzzOpRequest, ReproduceRequest, MinimizeRequest, LintKernelRequest, StoreArtifactRequest,
+    StoreArtifactBaselineRequest, DiffArtifactBaselineRequest, GetArtifactRequest,
+    ListArtifactsRequest, RunCiRequest, GetCiSummaryRequest, GetTestCaseRequest,
+    GetTestBatchRequest, RunTestsRequest, JobStatusRequest, JobCancelRequest, DevicesRequest,
+    ConfigShowRequest, DaemonStatusRequest, GetCaseRequest, InspectRequest, ListBaselinesRequest,
+    GetBaselineRequest, DeleteBaselineRequest, KernelCoverageRequest, CalibrateRequest>;
 
 /// The wire's `type` of the request: "Ping", "ValidateOp", ...
 const char* type_of(const Request& request);

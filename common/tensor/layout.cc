@@ -1,4 +1,5 @@
 // Strides of layouts, and the copies between packed elements and strided buffers.
+#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -16,7 +17,7 @@ class RowWalk {
       : shape_(shape), strides_(layout.strides), position_(layout.offset_elements) {
     GPUEMU_CHECK(strides_.size() == shape_.size() && shape_.size() <= kRankMax);
   }
-  size_t position() const { return static_cast<size_t>(position_); }
+  int64_t position() const { return position_; }
   void advance() {
     for (size_t axis = shape_.size(); axis-- > 1;) {
       const size_t outer = axis - 1;
@@ -35,12 +36,14 @@ class RowWalk {
 };
 
 template <size_t kBytes, bool kScatter, typename Packed, typename Buffer>
-void copy_row(Packed* packed, Buffer* buffer, size_t count, size_t stride) {
+void copy_row(Packed* packed, Buffer* buffer, size_t count, int64_t stride) {
+  const auto step = static_cast<ptrdiff_t>(stride) * static_cast<ptrdiff_t>(kBytes);
   for (size_t i = 0; i < count; ++i) {
+    Buffer* at = buffer + static_cast<ptrdiff_t>(i) * step;
     if constexpr (kScatter) {
-      std::memcpy(buffer + i * stride * kBytes, packed + i * kBytes, kBytes);
+      std::memcpy(at, packed + i * kBytes, kBytes);
     } else {
-      std::memcpy(packed + i * kBytes, buffer + i * stride * kBytes, kBytes);
+      std::memcpy(packed + i * kBytes, at, kBytes);
     }
   }
 }
@@ -53,13 +56,15 @@ void copy(DType dtype, const Shape& shape, const Layout& layout, Packed packed, 
   GPUEMU_CHECK(buffer.size() == static_cast<size_t>(layout.buffer_elements) * size);
   if (count == 0) return;
   const size_t row = shape.empty() ? 1 : static_cast<size_t>(shape.back());
-  const size_t stride = shape.empty() ? 1 : static_cast<size_t>(layout.strides.back());
+  const int64_t stride = shape.empty() ? 1 : layout.strides.back();
+  const int64_t reach = static_cast<int64_t>(row - 1) * stride;
   RowWalk walk(shape, layout);
   for (size_t done = 0; done < count; done += row, walk.advance()) {
     auto* near = packed.data() + done * size;
-    auto* far = buffer.data() + walk.position() * size;
-    GPUEMU_CHECK(walk.position() + (row - 1) * stride <
-                 static_cast<size_t>(layout.buffer_elements));
+    const int64_t first = walk.position();
+    GPUEMU_CHECK(first >= 0 && first + reach >= 0 &&
+                 std::max(first, first + reach) < layout.buffer_elements);
+    auto* far = buffer.data() + static_cast<size_t>(first) * size;
     if (stride == 1) {
       if constexpr (kScatter) {
         std::memcpy(far, near, row * size);
@@ -127,6 +132,24 @@ Layout transposed_layout(const Shape& shape) {
   std::swap(memory[last], memory[last - 1]);
   Layout layout{row_major_strides(memory), 0, element_count(shape)};
   std::swap(layout.strides[last], layout.strides[last - 1]);
+  return layout;
+}
+
+Layout broadcast_layout(const Shape& shape, size_t axis) {
+  GPUEMU_CHECK(axis < shape.size());
+  Shape memory = shape;
+  memory[axis] = std::min<int64_t>(memory[axis], 1);
+  Layout layout = contiguous_layout(memory);
+  layout.strides[axis] = 0;
+  return layout;
+}
+
+Layout reversed_layout(const Shape& shape, size_t axis) {
+  GPUEMU_CHECK(axis < shape.size());
+  Layout layout = contiguous_layout(shape);
+  if (layout.buffer_elements == 0) return layout;
+  layout.offset_elements = (shape[axis] - 1) * layout.strides[axis];
+  layout.strides[axis] = -layout.strides[axis];
   return layout;
 }
 

@@ -41,7 +41,7 @@ using NamedTensors = std::map<std::string, Tensor>;  // Ordered: equal inputs, e
 
 /// How the elements of a tensor lie in its device buffer.
 struct Layout {
-  Strides strides;              ///< In elements; may be padded, transposed; never negative here.
+  Strides strides;              ///< In elements; may be padded, transposed, 0 or negative.
   int64_t offset_elements = 0;  ///< Of element 0 from the start of the buffer.
   int64_t buffer_elements = 0;  ///< What the buffer must hold.
   bool operator==(const Layout&) const = default;
@@ -54,6 +54,11 @@ Layout padded_layout(const Shape& shape, int64_t pad);
 Layout stepped_layout(const Shape& shape, int64_t step);
 /// The last two dimensions lie exchanged in memory; contiguous below rank 2.
 Layout transposed_layout(const Shape& shape);
+
+/// All elements along the axis are one and the same. REQUIRES: axis < rank.
+Layout broadcast_layout(const Shape& shape, size_t axis);
+/// The elements along the axis lie backwards, so its stride is negative. REQUIRES: axis < rank.
+Layout reversed_layout(const Shape& shape, size_t axis);
 
 /// Copies packed elements into a buffer of layout.buffer_elements elements and back. The buffer's
 /// other bytes are left as they are. Element size is byte_size(dtype).

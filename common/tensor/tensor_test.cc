@@ -1,6 +1,7 @@
 // Shapes, layouts and snapshots.
 #include "common/tensor/tensor.h"
 
+#include <array>
 #include <numeric>
 
 #include <gtest/gtest.h>
@@ -55,6 +56,23 @@ TEST(Layout, GatherReadsBackWhatScatterWrote) {
       }
     }
   }
+}
+
+TEST(Layout, BroadcastMemoryHoldsOneElementForAllOfAnAxis) {
+  EXPECT_EQ(broadcast_layout({3, 4}, 0), (Layout{{0, 1}, 0, 4}));
+  EXPECT_EQ(broadcast_layout({3, 4}, 1), (Layout{{1, 0}, 0, 3}));
+  EXPECT_EQ(broadcast_layout({0, 4}, 0).buffer_elements, 0);
+}
+
+TEST(Layout, ReversedMemoryBeginsAtItsEnd) {
+  EXPECT_EQ(reversed_layout({3, 4}, 0), (Layout{{-4, 1}, 8, 12}));
+  EXPECT_EQ(reversed_layout({3, 4}, 1), (Layout{{4, -1}, 3, 12}));
+  const std::array<std::byte, 3> packed{std::byte{1}, std::byte{2}, std::byte{3}};
+  std::array<std::byte, 3> memory{}, back{};
+  scatter(DType::UInt8, {3}, reversed_layout({3}, 0), packed, memory);
+  EXPECT_EQ(memory, (std::array<std::byte, 3>{std::byte{3}, std::byte{2}, std::byte{1}}));
+  gather(DType::UInt8, {3}, reversed_layout({3}, 0), memory, back);
+  EXPECT_EQ(back, packed);
 }
 
 TEST(Layout, TransposedMemoryHoldsTheLastTwoAxesExchanged) {

@@ -12,6 +12,7 @@
 #include "common/base/limits.h"
 #include "daemon/engine/batch_queue.h"
 #include "daemon/engine/follow_ups.h"
+#include "daemon/engine/proof_tally.h"
 
 namespace gpuemu {
 namespace {
@@ -54,6 +55,7 @@ struct Campaign::Group {
 
   // All below: the keeping thread's while the campaign runs.
   OpTestReport report;
+  ProofTally proof;
   std::map<uint64_t, ValidationResult> bad;  ///< By iteration.
   std::optional<Clock::time_point> first;
   Clock::time_point last;
@@ -69,6 +71,7 @@ struct Campaign::Group {
 
   OpTestReport finish() {
     for (auto& [iteration, result] : bad) report.failures.push_back(std::move(result));
+    report.proof = proof.proof(report.dtype);
     if (broken) report.skipped_reason = fmt::format("error: {}", why_broken);
     if (first) {
       report.duration_ms = milliseconds_between(*first, last);
@@ -100,6 +103,7 @@ void Campaign::Group::record(Finished finished) {
   ++(result.passed ? report.passed : report.failed);
   ++report.strategies[finished.plan.value_strategy];
   for (const std::string& relation : finished.outcome.relations) ++report.relations[relation];
+  proof.add(finished.outcome, finished.plan.value_strategy);
   if (report.kernel.empty()) report.kernel = finished.outcome.kernel;
   report.max_diff = std::max(report.max_diff, result.max_diff);
   report.worst_error_use = std::max(report.worst_error_use, finished.outcome.worst_use);
@@ -213,6 +217,33 @@ Result<CaseOutcome> Campaign::run_one(const OpConfig& op, const CasePlan& plan, 
   return run_on_lane(op, plan, {lane.arena, lane.worker, lane.reference}, wishes);
 }
 
+std::vector<int64_t> Campaign::constants_of(const OpConfig& op, DType dtype) {
+  std::set<int64_t> all;
+  for (const std::string& name : op.kernels) {
+    const KernelConfig* kernel = config_.find_kernel(name);
+    if (op.mode != ExecutionMode::Kernel || kernel == nullptr) continue;
+    const auto prepared = kernels_.prepare(*kernel, dtype);
+    if (prepared) all.insert((*prepared)->constants.begin(), (*prepared)->constants.end());
+  }
+  return {all.begin(), all.end()};
+}
+
+std::vector<std::optional<Result<CaseOutcome>>> Campaign::run_batch(
+    const OpConfig& op, const std::vector<CasePlan>& plans, const CaseWishes& wishes,
+    const std::string& session, const std::atomic<bool>& cancel) {
+  std::vector<std::optional<Result<CaseOutcome>>> outcomes(plans.size());
+  std::atomic<size_t> next{0};
+  const auto work = [&] {
+    for (size_t i = next++; i < plans.size() && !cancel; i = next++)
+      outcomes[i] = run_one(op, plans[i], wishes, session);
+  };
+  std::vector<std::jthread> helpers;
+  for (size_t i = 1; i < std::min(lanes_.size(), plans.size()); ++i) helpers.emplace_back(work);
+  work();
+  helpers.clear();
+  return outcomes;
+}
+
 Result<std::shared_ptr<Campaign::Group>> Campaign::make_group(const OpConfig& op, DType dtype,
                                                               const CampaignOptions& options) {
   auto group = std::make_shared<Group>();
@@ -223,6 +254,7 @@ Result<std::shared_ptr<Campaign::Group>> Campaign::make_group(const OpConfig& op
   group->case_options.dtypes = {dtype};
   group->case_options.strategies =
       options.strategies.empty() ? config_.strategies : options.strategies;
+  group->case_options.constants = constants_of(op, dtype);
   group->report.op_name = op.name;
   group->report.dtype = dtype;
   if (op.mode != ExecutionMode::Kernel) {

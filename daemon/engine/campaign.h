@@ -67,6 +67,17 @@ class Campaign {
   Result<TestReportReply> run(const CampaignOptions& options, const CampaignEvents& events,
                               const std::atomic<bool>& cancel);
 
+  /// These cases side by side, as many at a time as there are lanes. What was not run when `cancel`
+  /// came is empty.
+  std::vector<std::optional<Result<CaseOutcome>>> run_batch(const OpConfig& op,
+                                                            const std::vector<CasePlan>& plans,
+                                                            const CaseWishes& wishes,
+                                                            const std::string& session,
+                                                            const std::atomic<bool>& cancel);
+
+  /// What the kernels of the op compare sizes with, in this dtype. Empty where they do not compile.
+  std::vector<int64_t> constants_of(const OpConfig& op, DType dtype);
+
   /// One case of one op, with its variant chosen by policy and priority.
   Result<CaseOutcome> run_one(const OpConfig& op, const CasePlan& plan, CaseWishes wishes,
                               const std::string& session);

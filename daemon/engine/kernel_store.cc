@@ -6,6 +6,7 @@
 #include "common/base/blake2.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
+#include "daemon/engine/harvest.h"
 #include "kernels/catalog.h"
 #include "runtime/compile/compile.h"
 #include "runtime/device/launch_check.h"
@@ -34,11 +35,12 @@ Result<PreparedKernel> from_builtin(const KernelConfig& kernel) {
 }
 
 /// Every entry of the text; what a device will say, said before a case is spent on it. Warnings of
-/// the text are kept.
+/// the text and the sizes that its launched entries speak of are kept.
 Result<std::vector<EntryInfo>> entries_of(PreparedKernel& prepared) {
   const ptx::Module module = GPUEMU_TRY(ptx::parse(prepared.ptx, prepared.name));
   for (const std::string& warning : module.warnings)
     prepared.warnings.push_back(prepared.name + ": " + warning);
+  prepared.constants = sizes_in(module, prepared.entries);
   std::vector<EntryInfo> entries;
   for (const ptx::Function& function : module.functions) {
     if (function.is_entry) entries.push_back({.name = function.name, .params = {}});

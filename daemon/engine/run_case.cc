@@ -8,6 +8,7 @@
 #include "common/base/limits.h"
 #include "common/numeric/element.h"
 #include "common/tensor/snapshot.h"
+#include "daemon/engine/exact_tier.h"
 #include "daemon/engine/findings.h"
 #include "daemon/engine/follow_ups.h"
 #include "daemon/relate/infer.h"
@@ -147,7 +148,10 @@ class OutputJudge {
     if (reply != nullptr && !GPUEMU_TRY(add_reference(*reply, comparison, outcome))) {
       return ok_status();
     }
+    const bool exact = comparison.has_reference && ask_exactly(comparison);
     Verdict verdict = validate(comparison);
+    if (exact) explain_exactness(verdict);
+    if (comparison.has_reference) measure(comparison, verdict, outcome);
     if (request_.wishes.error_map && comparison.has_reference &&
         (!outcome.error_map || !(verdict.max_diff <= outcome.result.max_diff))) {
       outcome.error_map = map_errors(comparison);
@@ -181,6 +185,41 @@ class OutputJudge {
     return true;
   }
 
+  /// Takes the tolerance away where no rounding can be the kernel's excuse.
+  bool ask_exactly(Comparison& comparison) {
+    const int64_t terms = comparison.policy.accumulate_length.value_or(1);
+    const bool exact = compares_exactly({request_.op, request_.plan, terms, inputs_},
+                                        comparison.reference, comparison.output.dtype);
+    if (exact) comparison.policy.tolerance = Tolerance();
+    const Tolerance& tolerance = comparison.policy.tolerance;
+    const bool whole = !is_float(comparison.output.dtype) &&
+                       (tolerance.automatic || (tolerance.atol < 1 && tolerance.rtol == 0));
+    all_exact_ = all_exact_ && (exact || whole);
+    return exact;
+  }
+
+  static void explain_exactness(Verdict& verdict) {
+    for (ValidationFailure& failure : verdict.failures) {
+      if (failure.kind == FindingKind::ToleranceExceeded)
+        failure.message += "; all inputs are small whole numbers, so any order of adding is exact";
+    }
+  }
+
+  /// What passing proves, and how large the errors are; as asked for.
+  void measure(const Comparison& comparison, const Verdict& verdict, CaseOutcome& outcome) const {
+    outcome.exact = all_exact_;
+    if (comparison.output.shape != comparison.reference.shape) return;
+    if (request_.wishes.envelope && is_float(comparison.output.dtype))
+      add_errors(comparison, outcome.envelope);
+    if (!request_.wishes.power || !verdict.failures.empty()) return;
+    const Power power = power_of(comparison);
+    if (outcome.power) {
+      outcome.power->join(power);
+    } else {
+      outcome.power = power;
+    }
+  }
+
   static void take(Verdict verdict, const std::string& name, CaseOutcome& outcome) {
     ValidationResult& result = outcome.result;
     for (ValidationFailure& failure : verdict.failures) {
@@ -199,6 +238,7 @@ class OutputJudge {
   const BuiltPlan& built_;
   Arena& arena_;
   std::map<std::string, TensorView> inputs_;
+  bool all_exact_ = true;
 };
 
 Status fill_arena(const CaseRequest& request, const BuiltPlan& built, Arena& arena) {
@@ -299,6 +339,7 @@ Status judge(const CaseRequest& request, const BuiltPlan& built, const SideBySid
     outcome.thread_instructions = both.executed->thread_instructions;
     outcome.printed = both.executed->printed;
     for (const LineCount& line : both.executed->lines) outcome.profile.push_back(words_of(line));
+    outcome.reached = both.executed->reached;
   } else {
     failures.push_back(finding_of(both.executed.error()));
   }
@@ -355,6 +396,12 @@ ReproductionInfo reproduction_of(const CasePlan& plan, const NamedTensors& input
   info.value_strategy = plan.value_strategy;
   info.kernel = plan.kernel;
   info.value_scale = plan.value_scale;
+  if (!layout_from_name(plan.layout)) {
+    info.layout = LayoutKind::Strided;
+    info.layout_name = plan.layout;
+    for (const CaseTensor& input : plan.inputs)
+      info.input_strides[input.name] = input.layout.strides;
+  }
   size_t bytes = 0;
   for (const auto& [name, tensor] : inputs) bytes += tensor.data.size();
   if (!inputs.empty() && bytes <= kSnapshotBytesMax) {
@@ -375,7 +422,7 @@ Result<CasePlan> plan_from(const OpConfig& op, const ReproductionInfo& info) {
   plan.case_seed = info.seed;
   plan.dtype = info.dtype;
   plan.attrs = info.attrs;
-  plan.layout = lower_name_of(info.layout);
+  plan.layout = info.layout_name.empty() ? lower_name_of(info.layout) : info.layout_name;
   plan.value_strategy = info.value_strategy;
   plan.value_scale = info.value_scale.value_or(1.0);
   plan.kernel = info.kernel;
@@ -393,6 +440,7 @@ Result<CaseOutcome> run_case(const CaseRequest& request, CaseMachine machine) {
   if (!built) return built.error();
   built->plan.profile = request.wishes.profile;
   if (wants_primer(request)) add_primer(*built);
+  built->plan.coverage = request.wishes.coverage;
   GPUEMU_TRY(fill_arena(request, *built, machine.arena));
   const SideBySide both = execute_both(request, *built, machine);
   if (both.expected && !*both.expected && both.expected->error().code == ErrorCode::Unavailable) {

@@ -15,6 +15,8 @@
 #include "daemon/engine/build_plan.h"
 #include "daemon/fuzz/case.h"
 #include "daemon/reference/reference_host.h"
+#include "daemon/validate/envelope.h"
+#include "daemon/validate/power.h"
 #include "daemon/worker/worker_process.h"
 
 namespace gpuemu {
@@ -37,6 +39,10 @@ struct CaseOutcome {
   std::vector<std::string> printed;
   std::vector<LineProfile> profile;   ///< When asked for, on a device that counts.
   std::optional<ErrorMap> error_map;  ///< When asked for, of the output with the largest error.
+  std::optional<Power> power;         ///< When asked for, of a case whose values were compared.
+  bool exact = false;                 ///< All its outputs were compared without a tolerance.
+  ErrorEnvelope envelope;             ///< When asked for, of all outputs of floats.
+  Reached reached;                    ///< When asked for, on a device that counts.
 };
 
 /// What a case gives beside its result.
@@ -44,6 +50,9 @@ struct CaseWishes {
   bool tensors = false;
   bool profile = false;
   bool error_map = false;
+  bool power = false;         ///< Whether a trivial output would have passed as well.
+  bool envelope = false;      ///< How large the errors are.
+  bool coverage = false;      ///< What was reached of the kernel.
   bool reproduction = false;  ///< repro_info of passing cases too, without their inputs.
 };
 

@@ -7,11 +7,15 @@
 
 #include "common/base/blake2.h"
 #include "common/rng/rng.h"
+#include "daemon/fuzz/covering.h"
 #include "daemon/fuzz/dims.h"
 #include "daemon/fuzz/strategies.h"
 
 namespace gpuemu {
 namespace {
+
+// Cases of one dtype before every other one is left to chance.
+constexpr uint64_t kCoveringFirst = 8;
 
 std::string_view bytes_of(const uint64_t& value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
@@ -66,11 +70,20 @@ Result<DType> dtype_of(const OpConfig& op, const TensorSpec& spec, DType case_dt
 }
 
 /// The case's layout where the kernel is given the tensor's strides, else contiguous.
-Layout layout_of(const CasePlan& plan, const TensorSpec& spec, const Shape& shape) {
+Layout layout_of(const OpConfig& op, const CasePlan& plan, const TensorSpec& spec,
+                 const Shape& shape) {
   if (plan.layout == "transposed" && spec.all_strides_passed) return transposed_layout(shape);
-  if (plan.layout != "strided") return contiguous_layout(shape);
+  if (plan.layout == "contiguous" || plan.layout == "transposed") return contiguous_layout(shape);
   // Not "layout/": its first output has chosen the layout of the case.
   Stream stream(plan.base_seed, plan.iteration, "strides/" + spec.name);
+  if (plan.layout != "strided") {
+    if (!spec.all_strides_passed || shape.empty()) return contiguous_layout(shape);
+    const size_t axis = stream.below(shape.size());
+    if (plan.layout == "reversed") return reversed_layout(shape, axis);
+    const bool written =
+        std::ranges::find(op.outputs, spec.name, &TensorSpec::name) != op.outputs.end();
+    return written ? contiguous_layout(shape) : broadcast_layout(shape, axis);
+  }
   const uint64_t kind = stream.below(3);
   if (spec.all_strides_passed && (kind == 2 || shape.size() < 2)) return stepped_layout(shape, 2);
   if (!spec.outer_strides_passed) return contiguous_layout(shape);
@@ -92,7 +105,7 @@ Result<CaseTensor> tensor_of(const OpConfig& op, const CasePlan& plan, const Ten
   tensor.name = spec.name;
   tensor.dtype = GPUEMU_TRY(dtype_of(op, spec, plan.dtype));
   tensor.shape = GPUEMU_TRY(shape_of(op, spec, scope));
-  tensor.layout = layout_of(plan, spec, tensor.shape);
+  tensor.layout = layout_of(op, plan, spec, tensor.shape);
   tensor.inout = spec.inout;
   tensor.base_offset_bytes = base_offset_of(plan, spec, tensor.dtype);
   scope.shapes[spec.name] = tensor.shape;
@@ -164,13 +177,102 @@ Status fit(const OpConfig& op, CasePlan& plan, int64_t elements_max) {
   return added;
 }
 
-std::string value_strategy_of(const CasePlan& plan, uint64_t row,
-                              const std::vector<std::string>& names) {
-  Stream rotation(plan.base_seed, 0, "strategy/value");
-  const uint64_t start = rotation.below(names.size());
-  // Each comes up twice before chance decides.
-  if (row < 2 * names.size()) return names[(start + row) % names.size()];
-  return choose(plan, "strategy/value", names);
+/// What a case chooses from beside its dtype.
+struct Choices {
+  std::vector<std::string> values;         ///< In the order in which they come up.
+  std::vector<std::vector<int64_t>> dims;  ///< Corners of each dim.
+};
+
+Choices choices_of(const OpConfig& op, uint64_t base_seed, std::vector<std::string> values) {
+  Choices choices{std::move(values), {}};
+  Stream rotation(base_seed, 0, "strategy/value");
+  const auto start = static_cast<ptrdiff_t>(rotation.below(choices.values.size()));
+  std::ranges::rotate(choices.values, choices.values.begin() + start);
+  for (const DimSpec& dim : op.dims) choices.dims.push_back(corner_sizes(dim, base_seed));
+  return choices;
+}
+
+/// Which row of the covering array the case is: the first ones, then every other one, so that a
+/// short run has both. Nothing for a case that is left to chance.
+std::optional<uint64_t> covering_row(uint64_t row) {
+  if (row < kCoveringFirst) return row;
+  if (row % 2 != 0) return std::nullopt;
+  return kCoveringFirst + (row - kCoveringFirst) / 2;
+}
+
+/// Sizes at corners, value strategy, layout and attrs as a row of the covering array has them.
+/// False where it has no such row.
+bool choose_covering(const OpConfig& op, const Choices& choices, uint64_t row, CasePlan& plan) {
+  std::vector<size_t> counts{choices.values.size(), std::max<size_t>(1, op.layouts.size())};
+  for (const AttrSpec& attr : op.attrs) counts.push_back(std::max<size_t>(1, attr.values.size()));
+  for (const std::vector<int64_t>& corners : choices.dims) counts.push_back(corners.size());
+  const CoveringArray array(counts);
+  if (row >= array.rows()) return false;
+  size_t factor = 0;
+  plan.value_strategy = choices.values[array.choice(row, factor++)];
+  const size_t layout = array.choice(row, factor++);
+  if (!op.layouts.empty()) plan.layout = op.layouts[layout];
+  for (const AttrSpec& attr : op.attrs) {
+    const size_t value = array.choice(row, factor++);
+    if (!attr.values.empty()) plan.attrs[attr.name] = attr.values[value];
+  }
+  for (size_t j = 0; j < op.dims.size(); ++j) {
+    plan.dims[op.dims[j].name] = choices.dims[j][array.choice(row, factor++)];
+  }
+  plan.shape_strategy = "boundary";
+  return true;
+}
+
+/// Cases left to chance go through the value strategies once, from the end, before chance decides
+/// that too: the covering array has begun at the front.
+std::string value_strategy_of(const CasePlan& plan, const Choices& choices, uint64_t row,
+                              bool covered) {
+  const size_t count = choices.values.size();
+  if (!covered) {
+    if (row < 2 * count) return choices.values[row % count];
+  } else if (row > kCoveringFirst && (row - kCoveringFirst) / 2 < count) {
+    return choices.values[count - 1 - (row - kCoveringFirst) / 2];
+  }
+  Stream stream(plan.base_seed, plan.iteration, "strategy/value");
+  return choices.values[stream.below(count)];
+}
+
+/// Sizes that some cases draw without being asked for: the kernel's own numbers in every eighth
+/// case, long grids in every thirty-second.
+std::optional<std::string> reserved_strategy(const OpConfig& op, uint64_t row,
+                                             const std::vector<int64_t>& constants) {
+  if (row < kCoveringFirst) return std::nullopt;
+  if (row % 8 == 7 && fits_constants(op, constants)) return "constants";
+  if (row % 32 == 13) return "waves";
+  return std::nullopt;
+}
+
+void change_one(const OpConfig& op, const std::vector<std::string>& values,
+                const std::vector<int64_t>& constants, Stream& stream, CasePlan& plan) {
+  const uint64_t what = stream.below(4);
+  if (what < 2 && !op.dims.empty()) {
+    const DimSpec& dim = op.dims[stream.below(op.dims.size())];
+    plan.dims[dim.name] = other_size(dim, plan.dims[dim.name], constants, stream);
+    return;
+  }
+  if (what == 2 && op.layouts.size() > 1) {
+    plan.layout = op.layouts[stream.below(op.layouts.size())];
+    return;
+  }
+  if (what == 2 && !op.attrs.empty()) {
+    const AttrSpec& attr = op.attrs[stream.below(op.attrs.size())];
+    if (!attr.values.empty()) plan.attrs[attr.name] = attr.values[stream.below(attr.values.size())];
+    return;
+  }
+  plan.value_strategy = values[stream.below(values.size())];
+}
+
+/// A name of its own for what does not follow from seed and number alone.
+std::string label_of(const CasePlan& plan) {
+  std::string label = plan.op + "?" + plan.layout + "," + plan.value_strategy;
+  for (const auto& [name, size] : plan.dims) label += fmt::format(",{}={}", name, size);
+  for (const auto& [name, value] : plan.attrs) label += fmt::format(",{}={}", name, value);
+  return label;
 }
 
 }  // namespace
@@ -200,16 +302,40 @@ Result<CasePlan> plan_case(const OpConfig& op, uint64_t base_seed, uint64_t iter
   if (!op.layouts.empty()) plan.layout = choose(plan, "layout/" + first, op.layouts);
   // Campaigns give every dtype of the op each n-th iteration; rows count within one of them.
   const uint64_t row = iteration / std::max<size_t>(1, op.dtypes.size());
-  DimRequest request{base_seed, iteration, row, true, {}};
+  DimRequest request{base_seed, iteration, {}, options.constants};
   request.strategies = GPUEMU_TRY(shape_strategies_for(op, options.strategies));
-  const auto usual = GPUEMU_TRY(shape_strategies_for(op, {}));
-  request.corners = request.strategies == usual;
-  const auto values = GPUEMU_TRY(value_strategies_for(op, plan.dtype, options.strategies));
-  plan.value_strategy = value_strategy_of(plan, row, values);
-  DimChoice choice = choose_dims(op, request);
-  plan.shape_strategy = choice.strategy;
-  plan.dims = std::move(choice.dims);
+  const bool usual = request.strategies == GPUEMU_TRY(shape_strategies_for(op, {}));
+  const Choices choices = choices_of(
+      op, base_seed, GPUEMU_TRY(value_strategies_for(op, plan.dtype, options.strategies)));
+  const auto covering = usual ? covering_row(row) : std::nullopt;
+  if (!covering || !choose_covering(op, choices, *covering, plan)) {
+    plan.value_strategy = value_strategy_of(plan, choices, row, usual);
+    const auto reserved = usual ? reserved_strategy(op, row, options.constants) : std::nullopt;
+    if (reserved) request.strategies = {*reserved};
+    DimChoice choice = choose_dims(op, request);
+    plan.shape_strategy = choice.strategy;
+    plan.dims = std::move(choice.dims);
+  }
   GPUEMU_TRY(fit(op, plan, options.elements_max));
+  return plan;
+}
+
+Result<CasePlan> mutated_case(const OpConfig& op, const CasePlan& from, uint64_t base_seed,
+                              uint64_t iteration, const CaseOptions& options) {
+  constexpr uint64_t kChangesMax = 3;
+  CasePlan plan = from;
+  plan.base_seed = base_seed;
+  plan.iteration = iteration;
+  plan.value_scale = 1;
+  plan.kernel.clear();
+  plan.shape_strategy = "mutated";
+  const auto values = GPUEMU_TRY(value_strategies_for(op, plan.dtype, options.strategies));
+  Stream stream(base_seed, iteration, "mutate");
+  for (uint64_t left = 1 + stream.below(kChangesMax); left > 0; --left) {
+    change_one(op, values, options.constants, stream, plan);
+  }
+  GPUEMU_TRY(fit(op, plan, options.elements_max));
+  plan.case_seed = case_seed_of(base_seed, iteration, label_of(plan));
   return plan;
 }
 

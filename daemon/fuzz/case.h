@@ -27,7 +27,7 @@ struct CasePlan {
   DType dtype = DType::Float32;
   std::map<std::string, int64_t> dims;
   std::map<std::string, double> attrs;
-  std::string layout = "contiguous";  ///< contiguous | strided | transposed
+  std::string layout = "contiguous";  ///< contiguous | strided | transposed | broadcast | reversed
   std::string shape_strategy, value_strategy;
   double value_scale = 1.0;                 ///< Narrowed by minimization; 1 as generated.
   std::string kernel;                       ///< The variant chosen, "" until the engine knows.
@@ -38,6 +38,8 @@ struct CaseOptions {
   std::vector<DType> dtypes;                ///< Restricts the op's; empty = the op's.
   std::vector<std::string> strategies;      ///< Value or shape strategies or "default".
   int64_t elements_max = int64_t{1} << 18;  ///< Largest tensor; dims are lowered until it fits.
+  /// Numbers that the kernel compares sizes with; strategy `constants` draws dims around them.
+  std::vector<int64_t> constants = {};
 };
 
 /// The case seed of rng.md section 5.
@@ -52,6 +54,11 @@ Result<CasePlan> plan_case(const OpConfig& op, uint64_t base_seed, uint64_t iter
 /// and layouts are derived anew.
 Result<CasePlan> with_dims(const OpConfig& op, const CasePlan& plan,
                            const std::map<std::string, int64_t>& dims);
+
+/// Another case made from this one: by the seed of `iteration` one to three of its dims, attrs,
+/// layout and value strategy become another legal one, and its values are drawn anew.
+Result<CasePlan> mutated_case(const OpConfig& op, const CasePlan& from, uint64_t base_seed,
+                              uint64_t iteration, const CaseOptions& options);
 
 /// Writes the packed elements of input number `index`. REQUIRES: `to` has exactly its bytes.
 void fill_input(const OpConfig& op, const CasePlan& plan, size_t index, std::span<std::byte> to);

@@ -86,7 +86,8 @@ TEST(PlanCase, EveryShapeAndValueStrategyComesUp) {
     shapes.insert(plan->shape_strategy);
     values.insert(plan->value_strategy);
   }
-  EXPECT_EQ(shapes.size(), 7u);
+  EXPECT_EQ(shapes.size(), 8u);
+  EXPECT_FALSE(shapes.contains("constants"));  // No kernel has told any.
   EXPECT_TRUE(values.contains("bits_uniform") && values.contains("duplicates"));
   EXPECT_FALSE(values.contains("one_nan"));  // No policy says what is right.
   EXPECT_FALSE(values.contains("large"));    // No domain says what is legal.
@@ -194,6 +195,144 @@ TEST(PlanCase, NamesOpTensorAndExpressionOfASchemaThatFails) {
   ASSERT_FALSE(plan);
   EXPECT_NE(plan.error().message.find("softmax"), std::string::npos);
   EXPECT_NE(plan.error().message.find("'y'"), std::string::npos);
+}
+
+TEST(PlanCase, EveryPairOfCornersValuesLayoutsAndAttrsMeets) {
+  OpConfig op = softmax();
+  op.dtypes = {DType::Float32};
+  op.layouts = {"contiguous", "strided", "transposed"};
+  using Pair = std::pair<std::string, std::string>;
+  std::set<Pair> met;
+  std::set<std::string> values, rows;
+  for (uint64_t i = 0; i < 8 + 2 * (23 * 23 - 8); ++i) {
+    const auto plan = plan_case(op, 5, i, {{}, {}, int64_t{1} << 40});
+    const std::string size = std::to_string(plan->dims.at("rows"));
+    const std::string scale = std::to_string(plan->attrs.at("scale"));
+    values.insert(plan->value_strategy);
+    if (i >= 8 && i % 2 != 0) continue;
+    rows.insert(size);
+    met.insert({"rows " + size, plan->value_strategy});
+    met.insert({"cols " + std::to_string(plan->dims.at("cols")), plan->value_strategy});
+    met.insert({plan->layout, plan->value_strategy});
+    met.insert({plan->layout, scale});
+    met.insert({"rows " + size, plan->layout});
+  }
+  EXPECT_GT(rows.size(), 9u);
+  for (const std::string& value : values) {
+    for (const std::string& size : rows) {
+      EXPECT_TRUE(met.contains({"rows " + size, value})) << size << " with " << value;
+    }
+    for (const std::string& layout : op.layouts) EXPECT_TRUE(met.contains({layout, value}));
+  }
+  for (const std::string& size : rows) {
+    for (const std::string& layout : op.layouts) {
+      EXPECT_TRUE(met.contains({"rows " + size, layout}));
+    }
+  }
+}
+
+TEST(PlanCase, ConstantsOfTheKernelHaveCasesOfTheirOwnAndChangeNoOthers) {
+  OpConfig op = softmax();
+  op.dtypes = {DType::Float32};
+  CaseOptions options;
+  options.constants = {48, 700};
+  size_t around = 0;
+  for (uint64_t i = 0; i < 80; ++i) {
+    const auto plain = plan_case(op, 3, i, {});
+    const auto plan = plan_case(op, 3, i, options);
+    if (plan->shape_strategy != "constants") {
+      EXPECT_EQ(plan->dims, plain->dims);
+      EXPECT_EQ(plan->value_strategy, plain->value_strategy);
+      continue;
+    }
+    ++around;
+    const std::set<int64_t> near = {47, 48, 49, 96, 97, 699, 700, 701, 1400, 1401};
+    EXPECT_TRUE(near.contains(plan->dims.at("cols"))) << plan->dims.at("cols");
+    EXPECT_TRUE(plan->dims.at("rows") >= 47 && plan->dims.at("rows") <= 49);
+  }
+  EXPECT_EQ(around, 9u);
+}
+
+TEST(PlanCase, ConstantsThatNoDimCanBeLeaveTheirCasesToChance) {
+  CaseOptions options;
+  options.constants = {60'000};
+  for (uint64_t i = 0; i < 80; ++i) {
+    EXPECT_NE(plan_case(softmax(), 3, i, options)->shape_strategy, "constants");
+  }
+}
+
+TEST(PlanCase, ABroadcastInputHasOneElementForManyInBytesToo) {
+  OpConfig op = softmax();
+  op.layouts = {"broadcast"};
+  for (TensorSpec* spec : {&op.inputs[0], &op.outputs[0]}) spec->all_strides_passed = true;
+  std::set<size_t> axes;
+  for (uint64_t i = 0; i < 40; ++i) {
+    const auto plan = plan_case(op, 1, i, {{DType::Float32}, {"uniform10"}, 1 << 12});
+    const CaseTensor& x = plan->inputs[0];
+    EXPECT_EQ(plan->outputs[0].layout, contiguous_layout(x.shape));
+    const size_t axis = x.layout.strides[0] == 0 ? 0 : 1;
+    ASSERT_EQ(x.layout.strides[axis], 0);
+    axes.insert(axis);
+    std::vector<float> values(static_cast<size_t>(element_count(x.shape)));
+    fill_input(op, *plan, 0, std::as_writable_bytes(std::span(values)));
+    const auto columns = static_cast<size_t>(x.shape[1]);
+    for (size_t at = 0; at < values.size(); ++at) {
+      const size_t first = axis == 0 ? at % columns : at - at % columns;
+      ASSERT_EQ(values[at], values[first]);
+    }
+    // What a kernel reads through the strides is what the reference is given.
+    std::vector<float> buffer(static_cast<size_t>(x.layout.buffer_elements)), back(values.size());
+    scatter(x.dtype, x.shape, x.layout, std::as_bytes(std::span(values)),
+            std::as_writable_bytes(std::span(buffer)));
+    gather(x.dtype, x.shape, x.layout, std::as_bytes(std::span(buffer)),
+           std::as_writable_bytes(std::span(back)));
+    EXPECT_EQ(back, values);
+  }
+  EXPECT_EQ(axes.size(), 2u);
+}
+
+TEST(PlanCase, AReversedLayoutHasANegativeStrideAndTheSameElements) {
+  OpConfig op = softmax();
+  op.layouts = {"reversed"};
+  op.inputs[0].all_strides_passed = true;
+  for (uint64_t i = 0; i < 20; ++i) {
+    const auto plan = plan_case(op, 1, i, {{DType::Float32}, {}, 1 << 12});
+    const CaseTensor& x = plan->inputs[0];
+    EXPECT_LT(std::min(x.layout.strides[0], x.layout.strides[1]), 0);
+    std::vector<float> values(static_cast<size_t>(element_count(x.shape))), buffer = values,
+                                                                            back = values;
+    for (size_t at = 0; at < values.size(); ++at) values[at] = static_cast<float>(at);
+    scatter(x.dtype, x.shape, x.layout, std::as_bytes(std::span(values)),
+            std::as_writable_bytes(std::span(buffer)));
+    gather(x.dtype, x.shape, x.layout, std::as_bytes(std::span(buffer)),
+           std::as_writable_bytes(std::span(back)));
+    EXPECT_EQ(back, values);
+  }
+}
+
+TEST(MutatedCase, StaysLegalFollowsFromItsSeedAndHasANameOfItsOwn) {
+  OpConfig op = softmax();
+  op.layouts = {"contiguous", "strided"};
+  const auto from = plan_case(op, 9, 3, {});
+  std::set<uint64_t> seeds;
+  size_t changed = 0;
+  for (uint64_t i = 0; i < 200; ++i) {
+    const auto one = mutated_case(op, *from, 9, 1000 + i, {});
+    const auto again = mutated_case(op, *from, 9, 1000 + i, {});
+    ASSERT_TRUE(one) << one.error().message;
+    EXPECT_EQ(one->dims, again->dims);
+    EXPECT_EQ(one->case_seed, again->case_seed);
+    EXPECT_EQ(one->dtype, from->dtype);
+    EXPECT_TRUE(one->dims.at("rows") >= 1 && one->dims.at("rows") <= 64);
+    EXPECT_TRUE(one->dims.at("cols") >= 1 && one->dims.at("cols") <= 4096);
+    seeds.insert(one->case_seed);
+    if (one->dims != from->dims || one->value_strategy != from->value_strategy ||
+        one->layout != from->layout || one->attrs != from->attrs) {
+      ++changed;
+    }
+  }
+  EXPECT_EQ(seeds.size(), 200u);
+  EXPECT_GT(changed, 180u);
 }
 
 TEST(WithDims, DerivesShapesAnewAndKeepsTheRest) {

@@ -1,4 +1,4 @@
-// Corner rows first, then sizes drawn by strategy.
+// Sizes drawn by strategy, and the corners that the covering array goes through.
 #include "daemon/fuzz/dims.h"
 
 #include <algorithm>
@@ -12,6 +12,8 @@ namespace {
 
 constexpr int64_t kPrimes[] = {2,  3,  5,  7,  11, 13, 17,  19,  23,  29,  31,  37,  41,
                                43, 47, 53, 61, 67, 97, 131, 197, 257, 389, 521, 769, 1031};
+// Corners of one dim: as many as any range has; a longer list of sizes is cut.
+constexpr size_t kCornersMax = 24;
 constexpr int64_t kTiles[] = {16, 32, 64, 128, 256};
 
 int64_t lowest(const DimSpec& dim) {
@@ -57,6 +59,14 @@ std::vector<int64_t> tile_sizes() {
   return sizes;
 }
 
+std::vector<int64_t> sizes_around(const std::vector<int64_t>& constants) {
+  std::vector<int64_t> sizes;
+  for (const int64_t c : constants) {
+    for (const int64_t size : {c - 1, c, c + 1, 2 * c, 2 * c + 1}) sizes.push_back(size);
+  }
+  return sizes;
+}
+
 /// Small sizes as often as large ones, by a random number of halvings of the range.
 int64_t random_size(const DimSpec& dim, Stream& stream) {
   if (dim.is_set) return dim.values[stream.below(dim.values.size())];
@@ -69,8 +79,10 @@ int64_t random_size(const DimSpec& dim, Stream& stream) {
 struct Draw {
   std::string strategy;
   uint64_t shared = 0;
-  std::vector<std::string> reduced;  ///< Dims that sums run over.
-  const DimSpec* zero = nullptr;     ///< The one that is 0.
+  std::vector<std::string> reduced;   ///< Dims that sums run over.
+  const DimSpec* zero = nullptr;      ///< The one that is 0.
+  const DimSpec* long_one = nullptr;  ///< The one at its largest.
+  std::vector<int64_t> constants = {};
 };
 
 int64_t size_of(const DimSpec& dim, size_t position, const Draw& draw, Stream stream) {
@@ -94,11 +106,17 @@ int64_t size_of(const DimSpec& dim, size_t position, const Draw& draw, Stream st
     }
     sizes = legal(dim, {4097, 65537, highest(dim)});
   }
+  if (draw.strategy == "waves") {
+    if (&dim == draw.long_one) return highest(dim);
+    sizes = legal(dim, {least, least + 1, least + 2});
+  }
+  if (draw.strategy == "constants") sizes = legal(dim, sizes_around(draw.constants));
   if (!sizes.empty()) return sizes[stream.below(sizes.size())];
   return random_size(dim, stream);
 }
 
-/// The corner values of a dim: both ends first, the others in an order of the seed.
+}  // namespace
+
 std::vector<int64_t> corner_sizes(const DimSpec& dim, uint64_t base_seed) {
   std::vector<int64_t> sizes = legal(dim, dim.is_set ? dim.values : boundary_sizes(dim));
   Stream stream(base_seed, 0, "corner/" + dim.name);
@@ -109,42 +127,40 @@ std::vector<int64_t> corner_sizes(const DimSpec& dim, uint64_t base_seed) {
   };
   first(lowest(dim), 0);
   if (highest(dim) != lowest(dim)) first(highest(dim), 1);
+  if (sizes.size() > kCornersMax) sizes.resize(kCornersMax);
   return sizes;
 }
 
-/// Corner cases so far: the first rows are all corners, then every other one.
-uint64_t corner_ordinal(uint64_t row) { return row < 8 ? row : 8 + (row - 8) / 2; }
-
-/// Row 0 is every dim's least size, row 1 every largest. Once each dim has met all its corners, the
-/// dims are shifted against each other, as the rows of a Latin square are, so that pairs meet.
-/// Empty when this row is left to chance.
-std::map<std::string, int64_t> corner_row(const OpConfig& op, const DimRequest& request) {
-  if (!request.corners || (request.row >= 8 && request.row % 2 != 0)) return {};
-  std::vector<std::vector<int64_t>> corners;
-  size_t widest = 1;
-  for (const DimSpec& dim : op.dims) {
-    corners.push_back(corner_sizes(dim, request.base_seed));
-    widest = std::max(widest, corners.back().size());
-  }
-  const uint64_t ordinal = corner_ordinal(request.row);
-  if (ordinal >= widest + 8) return {};
-  std::map<std::string, int64_t> dims;
-  for (size_t j = 0; j < op.dims.size(); ++j) {
-    const uint64_t place = (ordinal + j * (ordinal / widest)) % widest;
-    dims[op.dims[j].name] = corners[j][place % corners[j].size()];
-  }
-  return dims;
+bool fits_constants(const OpConfig& op, const std::vector<int64_t>& constants) {
+  return std::ranges::any_of(
+      op.dims, [&](const DimSpec& dim) { return !legal(dim, sizes_around(constants)).empty(); });
 }
 
-}  // namespace
+int64_t other_size(const DimSpec& dim, int64_t size, const std::vector<int64_t>& constants,
+                   Stream& stream) {
+  std::vector<int64_t> wanted{size - 1,       size + 1,    size * 2,    size * 2 + 1,
+                              (size + 1) / 2, lowest(dim), highest(dim)};
+  if (dim.is_set) wanted = dim.values;
+  const auto corners = dim.is_set ? std::vector<int64_t>() : boundary_sizes(dim);
+  // A few of the corners and constants, so that neighbours are as likely.
+  for (const auto& more : {sizes_around(constants), corners}) {
+    for (int i = 0; i < 4 && !more.empty(); ++i) wanted.push_back(more[stream.below(more.size())]);
+  }
+  std::vector<int64_t> sizes = legal(dim, wanted);
+  std::erase(sizes, size);
+  return sizes.empty() ? size : sizes[stream.below(sizes.size())];
+}
 
 DimChoice choose_dims(const OpConfig& op, const DimRequest& request) {
-  if (auto dims = corner_row(op, request); !dims.empty()) return {"boundary", std::move(dims)};
   Stream stream(request.base_seed, request.iteration, "strategy");
   Draw draw;
   draw.strategy = request.strategies[stream.below(request.strategies.size())];
   draw.shared = stream.below(std::size(kPrimes));
   if (op.accumulate) draw.reduced = op.accumulate->names();
+  draw.constants = request.constants;
+  if (draw.strategy == "waves" && !op.dims.empty()) {
+    draw.long_one = &op.dims[draw.shared % op.dims.size()];
+  }
   std::vector<const DimSpec*> may_vanish;
   for (const DimSpec& dim : op.dims) {
     if (!legal(dim, {0}).empty()) may_vanish.push_back(&dim);

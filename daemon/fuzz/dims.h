@@ -7,20 +7,32 @@
 #include <vector>
 
 #include "common/config/config.h"
+#include "common/rng/rng.h"
 
 namespace gpuemu {
 
 struct DimRequest {
   uint64_t base_seed = 0, iteration = 0;
-  uint64_t row = 0;  ///< Counts the cases of one dtype; the first ones walk the corners.
-  bool corners = true;
   std::vector<std::string> strategies;  ///< To draw from.
+  std::vector<int64_t> constants = {};  ///< Of the kernel, for strategy `constants`.
 };
 
 struct DimChoice {
   std::string strategy;
   std::map<std::string, int64_t> dims;
 };
+
+/// The sizes at which mistakes show: both ends first, the others in an order of the seed. Never
+/// empty, bounded however many sizes a dim may have.
+std::vector<int64_t> corner_sizes(const DimSpec& dim, uint64_t base_seed);
+
+/// Whether some dim may be one of the constants, or beside one.
+bool fits_constants(const OpConfig& op, const std::vector<int64_t>& constants);
+
+/// Another size of the dim, near `size` or near a constant or an end of its range; `size` itself
+/// when there is no other.
+int64_t other_size(const DimSpec& dim, int64_t size, const std::vector<int64_t>& constants,
+                   Stream& stream);
 
 /// Follows from the request alone; every dim draws from its own stream.
 DimChoice choose_dims(const OpConfig& op, const DimRequest& request);

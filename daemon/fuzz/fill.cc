@@ -268,6 +268,23 @@ void plant(const ValueRecipe& recipe, const Domain& domain, std::span<double> va
   }
 }
 
+/// Along axes whose stride is 0 every element is the first one.
+void share_elements(const CaseTensor& tensor, std::span<std::byte> to) {
+  size_t inner = byte_size(tensor.dtype);
+  for (size_t axis = tensor.shape.size(); axis-- > 0;) {
+    const auto size = static_cast<size_t>(tensor.shape[axis]);
+    if (tensor.layout.strides[axis] == 0 && size > 1) {
+      for (size_t at = 0; at < to.size(); at += size * inner) {
+        const auto first = to.subspan(at, inner);
+        for (size_t i = 1; i < size; ++i) {
+          std::ranges::copy(first, to.subspan(at + i * inner, inner).begin());
+        }
+      }
+    }
+    inner *= size;
+  }
+}
+
 }  // namespace
 
 void fill_values(const ValueRecipe& recipe, std::span<std::byte> to) {
@@ -292,6 +309,7 @@ void fill_input(const OpConfig& op, const CasePlan& plan, size_t index, std::spa
     if (spec != specs->end() && spec->range) recipe.range = spec->range;
   }
   fill_values(recipe, to);
+  share_elements(input, to);
 }
 
 }  // namespace gpuemu

@@ -18,7 +18,8 @@ enum class Gate : uint8_t {
   Both,          ///< Any dtype.
   RangedFloats,  ///< Floats when every input declares its domain: else a correct kernel overflows.
   NanPolicy,     ///< Floats when the op says what NaN and infinity must give.
-  ByName,        ///< Floats when somebody asks for it: correct kernels may overflow.
+  ByName,        ///< When somebody asks for it, values in floats only. The generator gives some of
+                 ///< the sizes rows of their own.
 };
 
 struct Row {
@@ -36,6 +37,10 @@ constexpr Row kRows[] = {
      Gate::Always},
     {"distinct", "shape", "1", "every dim another prime", Gate::Always},
     {"long_reduce", "shape", "1", "long sums, the other dims at their least", Gate::Reduction},
+    {"waves", "shape", "1",
+     "one dim at its largest, the others small: more blocks than run at once", Gate::ByName},
+    {"constants", "shape", "1", "c-1, c, c+1, 2c, 2c+1 for numbers c that the kernel compares with",
+     Gate::ByName},
     {"random", "shape", "1", "any size of the range, small ones more often", Gate::Always},
     {"bits_uniform", "value", "1", "magnitudes log-uniform from 2^-12 to 2^5, either sign",
      Gate::Floats},

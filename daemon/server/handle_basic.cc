@@ -18,8 +18,9 @@ Reply handle(const PingRequest&, Call& call) {
   PongReply pong;
   pong.version = kVersion;
   pong.uptime_secs = uptime_seconds(call.context);
-  pong.capabilities = {"kernels",   "jobs",      "run_tests", "op_name", "minimize_stream",
-                       "artifacts", "baselines", "inspect",   "ci"};
+  pong.capabilities = {
+      "kernels", "jobs", "run_tests", "op_name", "minimize_stream", "artifacts", "baselines",
+      "inspect", "ci",   "proof",     "guided",  "kernel_coverage", "calibrate"};
   pong.backend = call.context.backend;
   pong.devices = call.context.devices;
   return pong;

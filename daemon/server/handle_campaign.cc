@@ -2,30 +2,15 @@
 #include <algorithm>
 
 #include "common/base/limits.h"
+#include "daemon/engine/corpus.h"
+#include "daemon/engine/guided_search.h"
+#include "daemon/server/campaign_events.h"
 #include "daemon/server/client_ops.h"
 #include "daemon/server/handlers.h"
 #include "daemon/server/restrict_op.h"
 
 namespace gpuemu {
 namespace {
-
-/// Keeps every result before it counts and tells the job how far it is.
-CampaignEvents events_of(ServerContext& context, JobControl& control) {
-  CampaignEvents events;
-  events.on_total = [&control](uint64_t total) { control.total = total; };
-  events.on_warning = [&control](const std::string& text) { control.warn(text); };
-  events.on_cases = [&context, &control](const std::vector<const CaseOutcome*>& ended) -> Status {
-    std::vector<ResultToKeep> results;
-    for (const CaseOutcome* one : ended) results.push_back({one->result, !one->result.passed});
-    GPUEMU_TRY(context.store.put_results(results));
-    for (const ResultToKeep& kept : results) {
-      ++control.done;
-      if (kept.is_failure) control.failed(log_line(kept.result));
-    }
-    return ok_status();
-  };
-  return events;
-}
 
 Reply run_tests(const RunTestsRequest& request, Call& call, JobControl& control) {
   auto project = open_project(call);
@@ -42,8 +27,9 @@ Reply run_tests(const RunTestsRequest& request, Call& call, JobControl& control)
   options.strategies = request.strategies;
   options.fail_fast = request.fail_fast;
   options.session = call.key;
+  options.wishes.power = true;
   auto report =
-      (*project)->campaign().run(options, events_of(call.context, control), control.cancel);
+      (*project)->campaign().run(options, keeping_events(call.context, control), control.cancel);
   if (!report) return error_reply(report.error());
   for (OpTestReport& op : report->ops) bound_snapshots(op.failures);
   report->backend = call.context.backend;
@@ -56,6 +42,7 @@ CampaignOptions fuzz_options(const FuzzOpRequest& request, const Config& config)
   options.ops = {request.op_name};
   options.cases = request.iterations;
   options.fail_fast = request.fail_fast;
+  options.wishes.power = true;
   options.seed = config.seed.value_or(fresh_seed());
   if (request.config) {
     options.dtypes = request.config->dtypes;
@@ -76,12 +63,63 @@ FuzzResultsReply fuzz_results(const TestReportReply& report) {
   results.failed = report.failed;
   for (const OpTestReport& op : report.ops) {
     results.failures.insert(results.failures.end(), op.failures.begin(), op.failures.end());
+    if (op.proof) results.proofs.push_back(*op.proof);
   }
   // The report is in order of dtype.
   std::ranges::stable_sort(results.failures, {}, [](const ValidationResult& failure) {
     return failure.repro_info ? failure.repro_info->iteration.value_or(0) : 0;
   });
   if (results.failures.size() > kFailuresListedMax) results.failures.resize(kFailuresListedMax);
+  bound_snapshots(results.failures);
+  return results;
+}
+
+/// The search's corpus takes the place of the stored one, unless entries that did not run, or fail
+/// today, would be lost.
+Status keep_corpus(const OpConfig& op, const SearchOutcome& found, const JobControl& control,
+                   Store& store) {
+  if (!found.counted || control.cancel || found.replays_failed > 0) return ok_status();
+  std::vector<std::vector<std::byte>> entries;
+  for (const CorpusEntry& entry : found.corpus) entries.push_back(corpus_entry(entry.result));
+  return store.replace_corpus(op.name, entries);
+}
+
+Reply search(const OpConfig& op, const CampaignOptions& options, Call& call, Project& project,
+             JobControl& control) {
+  const Status known = check_strategies(options.strategies);
+  if (!known) return error_reply(known.error());
+  const auto entries = call.context.store.list_corpus(op.name);
+  if (!entries) return error_reply(entries.error());
+  const std::vector<CasePlan> corpus = corpus_plans(op, *entries);
+  const auto& strategies =
+      options.strategies.empty() ? project.config().strategies : options.strategies;
+  GuidedSearch guided(project.campaign(), op,
+                      {.dtypes = options.dtypes,
+                       .cases = *options.cases_total,
+                       .seed = options.seed,
+                       .strategies = strategies,
+                       .fail_fast = options.fail_fast,
+                       .session = options.session},
+                      keeping_events(call.context, control).on_cases);
+  control.total = corpus.size() + *options.cases_total;
+  auto found = guided.run(corpus, control.cancel);
+  if (!found) return error_reply(found.error());
+  if (found->total == 0 && !found->broken.empty()) {
+    return ErrorReply{WireErrorCode::PtxParseError, found->broken};
+  }
+  // A run of some dtypes has seen some entries only.
+  if (options.dtypes == op.dtypes) {
+    const Status kept = keep_corpus(op, *found, control, call.context.store);
+    if (!kept) return error_reply(kept.error());
+  }
+  FuzzResultsReply results;
+  results.seed = options.seed;
+  results.total = found->total;
+  results.passed = found->passed;
+  results.failed = found->failed;
+  results.failures = std::move(found->failures);
+  results.proofs = std::move(found->proofs);
+  if (found->counted) results.search = found->report;
   bound_snapshots(results.failures);
   return results;
 }
@@ -100,7 +138,9 @@ Reply fuzz_kernel_op(const OpConfig& op, const FuzzOpRequest& request, Call& cal
   if (dtypes.empty()) dtypes = op.dtypes;
   options.dtypes = dtypes;
   options.cases_total = request.iterations;
-  auto report = project.campaign().run(options, events_of(call.context, control), control.cancel);
+  if (request.guided) return search(op, options, call, project, control);
+  auto report =
+      project.campaign().run(options, keeping_events(call.context, control), control.cancel);
   if (!report) return error_reply(report.error());
   for (const OpTestReport& one : report->ops) {
     if (one.cases == 0 && one.skipped_reason.starts_with("error: ")) {

@@ -36,6 +36,10 @@ Reply handle(const CompareBaselineRequest& request, Call& call);
 // handle_campaign.cc
 Reply handle(const FuzzOpRequest& request, Call& call);
 Reply handle(const RunTestsRequest& request, Call& call);
+// handle_calibrate.cc
+Reply handle(const CalibrateRequest& request, Call& call);
+// handle_coverage.cc
+Reply handle(const KernelCoverageRequest& request, Call& call);
 // handle_stored_case.cc
 Reply handle(const ReproduceRequest& request, Call& call);
 Reply handle(const MinimizeRequest& request, Call& call);

@@ -121,6 +121,12 @@ class MemoryStore : public Store {
     const std::lock_guard lock(mutex_);
     return corpus_[op];
   }
+  Status replace_corpus(const std::string& op,
+                        const std::vector<std::vector<std::byte>>& entries) override {
+    const std::lock_guard lock(mutex_);
+    corpus_[op] = entries;
+    return ok_status();
+  }
 
   Status put_meta(const std::string& name, const std::string& value) override {
     const std::lock_guard lock(mutex_);

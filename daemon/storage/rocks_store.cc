@@ -76,6 +76,8 @@ class RocksStore : public Store {
 
   Status put_corpus(const std::string& op, std::span<const std::byte> entry) override;
   Result<std::vector<std::vector<std::byte>>> list_corpus(const std::string& op) override;
+  Status replace_corpus(const std::string& op,
+                        const std::vector<std::vector<std::byte>>& entries) override;
 
   Status put_meta(const std::string& name, const std::string& value) override;
   Result<std::optional<std::string>> meta(const std::string& name) override {
@@ -350,6 +352,18 @@ Result<std::vector<std::vector<std::byte>>> RocksStore::list_corpus(const std::s
                                return true;
                              }));
   return entries;
+}
+
+Status RocksStore::replace_corpus(const std::string& op,
+                                  const std::vector<std::vector<std::byte>>& entries) {
+  rocksdb::WriteBatch batch;
+  database_->erase_all(batch, Family::Corpus, storage::owner_prefix(op));
+  for (const std::vector<std::byte>& entry : entries) {
+    const std::string key = fmt::format("{}{:020}", storage::owner_prefix(op), next_stamp());
+    database_->put(batch, Family::Corpus, key,
+                   {reinterpret_cast<const char*>(entry.data()), entry.size()});
+  }
+  return database_->write(batch);
 }
 
 Status RocksStore::put_meta(const std::string& name, const std::string& value) {

@@ -184,6 +184,9 @@ TEST_F(Storage, BehavesAsTheStoreInMemoryUnderRandomOperations) {
     if (choice == 5) both([&](Store& s) { return s.put_baseline(tag, *s.list_results(5)); });
     if (choice == 6) both([&](Store& s) { return s.delete_baseline(tag); });
     if (choice == 7) both([&](Store& s) { return s.put_corpus(op, {&byte, 1}); });
+    if (choice == 9 && step % 4 == 1) {
+      both([&](Store& s) { return s.replace_corpus(op, {{byte}, {byte, byte}}); });
+    }
     if (choice == 8) {
       ArtifactMetrics metrics;
       metrics.kernel_name = op;

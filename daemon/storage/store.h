@@ -71,6 +71,9 @@ class Store {
   /// Interesting cases of an op, in order of storing; the bytes are the caller's.
   virtual Status put_corpus(const std::string& op, std::span<const std::byte> entry) = 0;
   virtual Result<std::vector<std::vector<std::byte>>> list_corpus(const std::string& op) = 0;
+  /// Puts these in place of all entries of the op, in one step.
+  virtual Status replace_corpus(const std::string& op,
+                                const std::vector<std::vector<std::byte>>& entries) = 0;
 
   /// Small named texts of the daemon itself.
   virtual Status put_meta(const std::string& name, const std::string& value) = 0;

@@ -56,6 +56,7 @@ class Execution {
   Result<LaunchConfig> configure(const PlanLaunch& launch,
                                  const std::vector<ExecuteBuffer>& buffers) const;
   void take(LaunchReport report, const std::vector<ExecuteBuffer>& buffers, uint32_t run);
+  Status find_others();
   void add(std::optional<HarnessFinding> finding);
   Status write_outputs(const Outputs& outputs);
   void compare(const std::vector<Outputs>& runs);
@@ -71,7 +72,8 @@ class Execution {
   uint64_t bytes_needed_ = 0;            ///< Of one run.
   std::vector<ExecuteBuffer> previous_;  ///< Keeps their addresses from the next run.
   std::optional<Outputs> primed_;        ///< What the primer wrote.
-  bool stopped_ = false;  ///< A finding of the device or of a launch: no further runs.
+  bool stopped_ = false;             ///< A finding of the device or of a launch: no further runs.
+  std::vector<std::string> others_;  ///< Entries of the module that the plan does not launch.
 };
 
 /// "; that is y[3, 17]" for a place inside the tensor that is an element.
@@ -149,7 +151,8 @@ void Execution::take(LaunchReport report, const std::vector<ExecuteBuffer>& buff
       if (report_.printed.size() < kPrintedLinesMax) report_.printed.push_back(std::move(line));
     }
   }
-  if (report.profile != nullptr) add_lines(report_.lines, by_line(*report.profile));
+  if (report.profile != nullptr && plan_.profile)
+    add_lines(report_.lines, by_line(*report.profile));
   for (DeviceFinding& finding : report.findings) {
     if (report_.device.size() >= kFindingsMax) break;
     for (size_t i = 0; i < buffers.size(); ++i) {
@@ -163,10 +166,20 @@ void Execution::take(LaunchReport report, const std::vector<ExecuteBuffer>& buff
   }
 }
 
+/// What they are is asked only for coverage: their code is none that a case could reach.
+Status Execution::find_others() {
+  if (!plan_.coverage) return ok_status();
+  for (const EntryInfo& entry : GPUEMU_TRY(device_.entries(module_))) {
+    if (std::ranges::find(plan_.launches, entry.name, &PlanLaunch::entry) == plan_.launches.end())
+      others_.push_back(entry.name);
+  }
+  return ok_status();
+}
+
 Result<bool> Execution::launch_all(const std::vector<ExecuteBuffer>& buffers, uint32_t run) {
   for (const PlanLaunch& launch : plan_.launches) {
     LaunchConfig config = GPUEMU_TRY(configure(launch, buffers));
-    config.profile = plan_.profile && run == 0;
+    config.profile = (plan_.profile || plan_.coverage) && run == 0;
     Result<LaunchReport> launched = device_.launch(module_, config);
     if (!launched) {
       const Error& why = launched.error();
@@ -177,6 +190,8 @@ Result<bool> Execution::launch_all(const std::vector<ExecuteBuffer>& buffers, ui
     }
     stopped_ = stopped_ || !std::ranges::all_of(launched->findings, is_note);
     const bool goes_on = std::ranges::none_of(launched->findings, is_fault);
+    if (launched->profile != nullptr && plan_.coverage)
+      add_reached(report_.reached, reached_by(*launched->profile, launch.entry, others_));
     take(*std::move(launched), buffers, run);
     if (!goes_on) return false;
   }
@@ -320,6 +335,7 @@ Result<ExecutionReport> Execution::run() {
                  kTensorsMax);
   }
   GPUEMU_TRY(check_memory());
+  GPUEMU_TRY(find_others());
   std::vector<Outputs> runs;
   for (uint32_t run = 0; run < std::max(plan_.runs, 1u) && !stopped_; ++run) {
     runs.push_back(GPUEMU_TRY(run_once(run)));

@@ -28,13 +28,13 @@ Result<Sizes> sizes_of(const PlanTensor& tensor, bool checks_bounds) {
     return error(ErrorCode::InvalidArgument, "tensor '{}': its layout does not fit its shape {}",
                  tensor.name, to_string(tensor.shape));
   }
-  // The last element's place, bounded at each step so that nothing wraps around.
+  // The places of the first and the last element, bounded so that nothing wraps around.
+  int64_t first = layout.offset_elements;
   int64_t last = layout.offset_elements;
   for (size_t i = 0; count > 0 && i < tensor.shape.size(); ++i) {
     int64_t reach = 0;
-    if (layout.strides[i] < 0 ||
-        __builtin_mul_overflow(layout.strides[i], tensor.shape[i] - 1, &reach) ||
-        __builtin_add_overflow(last, reach, &last)) {
+    if (__builtin_mul_overflow(layout.strides[i], tensor.shape[i] - 1, &reach) ||
+        __builtin_add_overflow(reach < 0 ? first : last, reach, reach < 0 ? &first : &last)) {
       return error(ErrorCode::InvalidArgument,
                    "tensor '{}': stride {} of dimension {} is not usable", tensor.name,
                    layout.strides[i], i);
@@ -42,10 +42,11 @@ Result<Sizes> sizes_of(const PlanTensor& tensor, bool checks_bounds) {
   }
   const uint64_t element = byte_size(tensor.dtype);
   const auto elements = static_cast<uint64_t>(layout.buffer_elements);
-  if ((count > 0 && last >= layout.buffer_elements) || elements > kTensorBytesMax / element) {
+  const bool outside = count > 0 && (first < 0 || last >= layout.buffer_elements);
+  if (outside || elements > kTensorBytesMax / element) {
     return error(ErrorCode::InvalidArgument,
                  "tensor '{}': element {} in a buffer of {} elements, the limit is {} bytes",
-                 tensor.name, last, layout.buffer_elements, kTensorBytesMax);
+                 tensor.name, first < 0 ? first : last, layout.buffer_elements, kTensorBytesMax);
   }
   const uint64_t guard = checks_bounds ? 0 : kGuardBytes;
   const uint64_t front = guard + tensor.base_offset_bytes;

@@ -9,6 +9,7 @@
 #include "common/tensor/tensor.h"
 #include "runtime/device/device.h"
 #include "runtime/device/profile.h"
+#include "runtime/device/reached.h"
 
 namespace gpuemu {
 
@@ -55,6 +56,7 @@ struct ExecutionPlan {
   /// keeps between launches, or remembers of an address or a shape, is wrong for the runs that
   /// count.
   bool primer = false;
+  bool coverage = false;  ///< Tell what they reach of their kernels.
 };
 
 /// What the harness around the kernel saw.
@@ -82,6 +84,7 @@ struct ExecutionReport {
   uint64_t elapsed_ns = 0;  ///< All launches of the first run.
   std::vector<std::string> printed;
   std::vector<LineCount> lines;  ///< When the plan asked for them and the device counts.
+  Reached reached;               ///< Likewise; empty when nobody asked or the device cannot.
 };
 
 }  // namespace gpuemu

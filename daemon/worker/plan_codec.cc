@@ -104,6 +104,7 @@ void fields(Wire& wire, ExecutionPlan& it) {
   wire.list(it.sanitize, kEach);
   wire.value(it.profile);
   wire.value(it.primer);
+  wire.value(it.coverage);
 }
 
 template <typename Wire>
@@ -153,6 +154,33 @@ void fields(Wire& wire, LineCount& it) {
 }
 
 template <typename Wire>
+void fields(Wire& wire, ReachedBlock& it) {
+  wire.value(it.id);
+  wire.value(it.threads);
+}
+
+template <typename Wire>
+void fields(Wire& wire, ReachedEdge& it) {
+  wire.value(it.id);
+  wire.value(it.file);
+  wire.value(it.line);
+  wire.value(it.is_branch);
+  wire.value(it.branch);
+  wire.value(it.way);
+  wire.value(it.to_line);
+  wire.value(it.warps);
+  wire.value(it.threads);
+}
+
+template <typename Wire>
+void fields(Wire& wire, Reached& it) {
+  wire.value(it.warps);
+  wire.list(it.lines, kEach);
+  wire.list(it.blocks, kEach);
+  wire.list(it.edges, kEach);
+}
+
+template <typename Wire>
 void fields(Wire& wire, ExecutionReport& it) {
   wire.list(it.harness, kEach);
   wire.list(it.device, kEach);
@@ -160,6 +188,7 @@ void fields(Wire& wire, ExecutionReport& it) {
   wire.value(it.elapsed_ns);
   wire.list(it.printed, kEach);
   wire.list(it.lines, kEach);
+  fields(wire, it.reached);
 }
 
 template <typename Wire>

@@ -18,6 +18,16 @@ ExecutionReport full_report() {
   report.elapsed_ns = 5;
   report.printed = {"a", ""};
   report.lines = {{"k.cu", 7, 2, {3, 96, 1, {1, 128, 4, 1, 2, 3, 1}}}};
+  report.reached.warps = 4;
+  report.reached.blocks = {{11, 32}};
+  report.reached.edges = {{.id = 12,
+                           .file = "k.cu",
+                           .line = 7,
+                           .is_branch = true,
+                           .way = 1,
+                           .to_line = 9,
+                           .warps = 2,
+                           .threads = 40}};
   return report;
 }
 
@@ -48,7 +58,7 @@ void expect_refused_when_cut(const std::vector<std::byte>& bytes, Decode decode)
 TEST(PlanCodec, PlansSurviveAndCutOnesAreRefused) {
   ExecutionPlan plan = add_plan("add");
   plan.sanitize = {"memory"};
-  plan.profile = plan.primer = true;
+  plan.profile = plan.primer = plan.coverage = true;
   plan.tensors[0].primer_offset = 4096;
   plan.tensors[1].role = PlanTensor::Role::Scratch;
   plan.tensors[1].dtype = DType::Bool;
@@ -60,7 +70,7 @@ TEST(PlanCodec, PlansSurviveAndCutOnesAreRefused) {
   ASSERT_TRUE(decode_kind(in));
   const auto decoded = decode_plan(in);
   EXPECT_EQ(decoded->tensors[1].dtype, DType::Bool);
-  EXPECT_TRUE(decoded->profile);
+  EXPECT_TRUE(decoded->profile && decoded->coverage);
 }
 
 TEST(PlanCodec, ReportsSurviveAndCutOnesAreRefused) {
@@ -71,7 +81,9 @@ TEST(PlanCodec, ReportsSurviveAndCutOnesAreRefused) {
   EXPECT_EQ(encode_report(full_report(), true)[0], std::byte{6});
   ByteReader in(bytes);
   ASSERT_TRUE(decode_kind(in));
-  EXPECT_EQ(decode_report(in)->lines[0].count.memory.bank_conflicts, 1u);
+  const auto decoded = decode_report(in);
+  EXPECT_EQ(decoded->lines[0].count.memory.bank_conflicts, 1u);
+  EXPECT_EQ(decoded->reached.edges[0].threads, 40u);
 }
 
 TEST(PlanCodec, HelloModuleAndEntriesSurvive) {

@@ -60,6 +60,8 @@ class ReproductionInfo:
     value_strategy: str = ""
     value_scale: float | None = None  # What minimization multiplied the values with.
     kernel: str = ""
+    layout_name: str = ""  # "broadcast" or "reversed", which `layout` calls Strided.
+    input_strides: dict[str, list[int]] = field(default_factory=dict)  # Of such a layout, by input.
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> ReproductionInfo:
@@ -120,6 +122,8 @@ class FuzzResults:
     passed: int = 0
     failed: int = 0
     failures: list[ValidationResult] = field(default_factory=list)
+    proofs: list[dict[str, Any]] = field(default_factory=list)  # One per dtype; docs/validation.md.
+    search: dict[str, Any] | None = None  # What a guided run reached.
 
     def _repr_html_(self) -> str:
         from gpuemu.display import fuzz_html
@@ -184,6 +188,7 @@ class OpReport:
     relations: dict[str, int] = field(default_factory=dict)  # Cases in which each relation was checked.
     no_reference: bool = False
     notes: list[str] = field(default_factory=list)  # What the verdict rests on.
+    proof: dict[str, Any] | None = None  # How much the passing cases prove; docs/validation.md.
 
 
 @dataclass

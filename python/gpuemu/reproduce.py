@@ -104,13 +104,15 @@ def case_of(answer: dict[str, Any], settings: Settings) -> dict[str, Any]:
         )
     ranges = ranges_of(settings, result["op_name"])
     scale = info.get("value_scale")
+    strides = info.get("input_strides") or {}
     return {
         "base_seed": info["base_seed"],
         "iteration": info["iteration"],
         "value_strategy": info["value_strategy"],
         "value_scale": 1.0 if scale is None else scale,
         "inputs": [
-            {"name": name, "dtype": tensor["dtype"], "shape": tensor["shape"], "range": ranges.get(name)}
+            {"name": name, "dtype": tensor["dtype"], "shape": tensor["shape"], "range": ranges.get(name),
+             "strides": strides.get(name)}
             for name, tensor in answer["inputs"].items()
         ],
     }

@@ -304,7 +304,7 @@ def _fill(case: dict[str, Any], tensor: dict[str, Any], count: int) -> Array:
 
 def fill_input(case: dict[str, Any], input_name: str) -> Array:
     """One input of a case with base_seed, iteration, value_strategy, value_scale and
-    inputs[{name, dtype, shape, range}]; bfloat16 comes as uint16 patterns."""
+    inputs[{name, dtype, shape, range, strides}] (strides only where one is 0); bfloat16 comes as uint16 patterns."""
     tensor = next((each for each in case["inputs"] if each["name"] == input_name), None)
     if tensor is None:
         names = ", ".join(each["name"] for each in case["inputs"])
@@ -315,4 +315,8 @@ def fill_input(case: dict[str, Any], input_name: str) -> Array:
         return rng.cast(np.zeros(0), tensor["dtype"]).reshape(shape)
     made = _fill(case, tensor, count)
     _plant_one(case, tensor, made)
-    return made.reshape(shape)
+    made = made.reshape(shape)
+    for axis, stride in enumerate(tensor.get("strides") or ()):
+        if stride == 0 and shape[axis] > 1:  # One element stands for all along the axis.
+            made = np.ascontiguousarray(np.broadcast_to(made.take([0], axis), shape))
+    return made

@@ -41,3 +41,15 @@ def test_values_keep_to_the_domain():
     case = {"base_seed": 1, "iteration": 2, "value_strategy": "uniform10", "inputs": [tensor]}
     made = values.fill_input(case, "x").astype(np.float64)
     assert made.min() >= 1e-10 and made.max() <= 1.0
+
+
+def test_a_broadcast_input_has_one_element_for_all_of_an_axis():
+    case = {"base_seed": 1, "iteration": 2, "value_strategy": "normal",
+            "inputs": [{"name": "x", "dtype": "float32", "shape": [3, 5], "range": None, "strides": [0, 1]},
+                       {"name": "y", "dtype": "float32", "shape": [3, 5], "range": None, "strides": [1, 0]},
+                       {"name": "z", "dtype": "float32", "shape": [3, 5], "range": None, "strides": None}]}
+    rows, columns = values.fill_input(case, "x"), values.fill_input(case, "y")
+    assert (rows == rows[:1]).all() and len(set(rows[0])) > 1
+    assert (columns == columns[:, :1]).all() and len(set(columns[:, 0])) > 1
+    plain = dict(case, inputs=[dict(one, name="x", strides=None) for one in case["inputs"][:1]])
+    assert (values.fill_input(plain, "x")[0] == rows[0]).all()

@@ -1,0 +1,103 @@
+// `gpuemu calibrate OP`: how large the errors of a kernel are, and the tolerance around them.
+#include <algorithm>
+#include <ostream>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/job.h"
+#include "cli/commands/options.h"
+#include "cli/report/calibration.h"
+#include "common/base/limits.h"
+
+namespace gpuemu::cli {
+namespace {
+
+struct Options {
+  std::string op;
+  std::vector<std::string> dtypes;
+  uint64_t cases = 256;
+  std::optional<uint64_t> seed;
+};
+
+Result<CalibrateRequest> request_of(const Options& options, const Config& config) {
+  if (config.find_op(options.op) == nullptr) return no_such_op(options.op, config);
+  CalibrateRequest request{.op_name = options.op,
+                           .dtypes = {},
+                           .cases = options.cases,
+                           .seed = options.seed,
+                           .stream = true};
+  for (const std::string& name : options.dtypes) {
+    const auto dtype = dtype_from_alias(name);
+    if (!dtype)
+      return error(ErrorCode::InvalidArgument, "no dtype '{}', expected such as float32", name);
+    request.dtypes.push_back(*dtype);
+  }
+  return request;
+}
+
+ExitCode exit_code_of(const CalibrationReply& reply) {
+  const auto broken = [](const CalibratedDType& one) {
+    return one.skipped_reason.starts_with("error: ");
+  };
+  if (std::ranges::any_of(reply.dtypes, broken)) return ExitCode::Broken;
+  const auto fails = [](const CalibratedDType& one) { return one.left_out > 0; };
+  return std::ranges::any_of(reply.dtypes, fails) ? ExitCode::Findings : ExitCode::Ok;
+}
+
+void run(const Options& options, Session& session) {
+  const auto config = session.project();
+  if (!config) return;
+  const auto request = request_of(options, *config);
+  if (!request) {
+    session.fail(request.error());
+    return;
+  }
+  if (const Status ready = session.ensure_daemon(); !ready) {
+    session.fail(ready.error());
+    return;
+  }
+  const auto result = run_job(session, Request(*request), "calibrate " + options.op);
+  if (!result) {
+    session.fail(result.error());
+    return;
+  }
+  if (const auto* failure = std::get_if<ErrorReply>(&result->reply)) {
+    session.fail(*failure);
+    return;
+  }
+  const auto& reply = std::get<CalibrationReply>(result->reply);
+  if (session.json()) {
+    session.out << result->json << '\n';
+  } else {
+    print_calibration(reply, session.out);
+  }
+  session.exit_code = result->interrupted ? ExitCode::Interrupted : exit_code_of(reply);
+}
+
+}  // namespace
+
+void add_calibrate(CLI::App& app, Session& session) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("calibrate", "Measure a kernel's errors and propose its tolerance");
+  command->add_option("OP", options->op, "The op, whose kernel is taken to be right")
+      ->type_name(" ")
+      ->required();
+  command->add_option("--cases", options->cases, "Cases per dtype")
+      ->type_name("N")
+      ->check(whole_number(1, kIterationsMax))
+      ->capture_default_str();
+  add_base_seed(*command, options->seed);
+  command->add_option("--dtype", options->dtypes, "Only these dtypes, as in float32,float16")
+      ->type_name("NAMES")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  add_format(*command, session);
+  command->footer(
+      "Exit code: 0 measured, 1 some cases do not pass and were left out, 2 wrong use,\n"
+      "3 could not run.\n"
+      "Example:\n"
+      "  gpuemu calibrate softmax --cases 1000");
+  command->callback([options, &session] { run(*options, session); });
+}
+
+}  // namespace gpuemu::cli

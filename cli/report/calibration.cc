@@ -1,0 +1,81 @@
+#include "cli/report/calibration.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "cli/report/text.h"
+
+namespace gpuemu::cli {
+namespace {
+
+/// A number as TOML: floats have a point or an exponent.
+std::string toml_number(double value) {
+  std::string text = fmt::format("{:.2g}", value);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
+std::string tolerance_text(const CalibratedDType& one) {
+  if (one.is_exact) return "0.0";
+  return fmt::format("{{ atol = {}, rtol = {} }}", toml_number(one.atol), toml_number(one.rtol));
+}
+
+const CalibrationRow& worst_row(const CalibratedDType& one) {
+  return *std::ranges::max_element(one.rows, {}, [](const CalibrationRow& row) {
+    return std::pair(row.bound_use, row.max_abs);
+  });
+}
+
+void print_rows(const CalibratedDType& one, std::ostream& out) {
+  out << fmt::format("  {:<18} {:>6} {:>11} {:>11} {:>9} {:>12}\n", "values", "cases", "largest",
+                     "relative", "ulp", "of its bound");
+  for (const CalibrationRow& row : one.rows) {
+    out << fmt::format("  {:<18} {:>6} {:>11.2e} {:>11.2e} {:>9} {:>12.3g}\n", row.value_strategy,
+                       row.cases, row.max_abs, row.max_rel, row.max_ulp, row.bound_use);
+  }
+}
+
+bool is_measured(const CalibratedDType& one) {
+  return one.cases > 0 && !one.rows.empty() && one.skipped_reason.empty();
+}
+
+}  // namespace
+
+std::string calibration_toml(const CalibrationReply& reply) {
+  std::string lines;
+  for (const CalibratedDType& one : reply.dtypes) {
+    if (!is_measured(one)) continue;
+    const CalibrationRow& worst = worst_row(one);
+    lines +=
+        fmt::format("{} = {}   # {} cases; worst with {}: {:.2e}, {} ulp, {:.3g} of its bound\n",
+                    name_of(one.dtype), tolerance_text(one), one.cases, worst.value_strategy,
+                    worst.max_abs, worst.max_ulp, worst.bound_use);
+  }
+  if (lines.empty()) return "";
+  return fmt::format(
+      "# gpuemu calibrate {} --seed {} on {}: twice the largest error of correct runs\n"
+      "[ops.tolerances]   # of op {}\n{}",
+      reply.op_name, reply.seed, one_line(reply.device), reply.op_name, lines);
+}
+
+void print_calibration(const CalibrationReply& reply, std::ostream& out) {
+  for (const CalibratedDType& one : reply.dtypes) {
+    if (!is_measured(one)) {
+      out << fmt::format("{} {}: nothing measured{}{}\n", reply.op_name, name_of(one.dtype),
+                         one.skipped_reason.empty() ? "" : ": ", one_line(one.skipped_reason));
+    } else {
+      out << fmt::format("{} {}: errors of {} correct cases of kernel {}\n", reply.op_name,
+                         name_of(one.dtype), one.cases, reply.kernel);
+      print_rows(one, out);
+    }
+    if (one.left_out > 0) {
+      out << fmt::format("  left out: {} cases that do not pass; see `gpuemu failures`\n",
+                         one.left_out);
+    }
+  }
+  const std::string toml = calibration_toml(reply);
+  if (!toml.empty()) out << '\n' << toml;
+}
+
+}  // namespace gpuemu::cli

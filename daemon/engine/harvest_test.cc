@@ -1,0 +1,67 @@
+// Numbers found in PTX.
+#include "daemon/engine/harvest.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/ptx/parse.h"
+
+namespace gpuemu {
+namespace {
+
+std::vector<int64_t> sizes_of(const std::string& body, const std::string& before = "") {
+  const std::string text = ".version 7.0\n.target sm_80\n.address_size 64\n" + before +
+                           ".visible .entry k(.param .u32 n, .param .u64 p)\n{\n"
+                           ".reg .pred %p<4>; .reg .b32 %r<8>; .reg .f32 %f<4>; .reg .b64 "
+                           "%d<4>;\n" +
+                           body + "\nret;\n}\n";
+  const auto module = ptx::parse(text, "test");
+  EXPECT_TRUE(module) << module.error().message;
+  return module ? sizes_in(*module, {"k"}) : std::vector<int64_t>();
+}
+using Sizes = std::vector<int64_t>;
+
+TEST(Harvest, TakesComparisonsOfThreadsAndParameters) {
+  EXPECT_EQ(sizes_of("mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 100;"), Sizes{100});
+  EXPECT_EQ(sizes_of("ld.param.u32 %r1, [n]; add.s32 %r2, %r1, 7; setp.ge.s32 %p1, %r2, 96;"),
+            Sizes{96});
+}
+
+TEST(Harvest, FollowsValuesAroundLoops) {
+  EXPECT_EQ(sizes_of("mov.u32 %r2, 0; mov.u32 %r1, %tid.x;\nL: setp.lt.u32 %p1, %r2, 48; "
+                     "add.s32 %r2, %r2, %r1; @%p1 bra L;"),
+            Sizes{48});
+}
+
+TEST(Harvest, LeavesWhatIsComparedWithData) {
+  EXPECT_EQ(sizes_of("ld.param.u64 %d1, [p]; ld.global.u32 %r1, [%d1]; setp.lt.u32 %p1, %r1, 77;"),
+            Sizes{});
+}
+
+TEST(Harvest, ReadsShiftsAndMasksAsTheirPowersOfTwo) {
+  EXPECT_EQ(sizes_of("mov.u32 %r1, %tid.x; shr.u32 %r2, %r1, 5; and.b32 %r3, %r1, 7; "
+                     "rem.u32 %r4, %r1, 12;"),
+            (Sizes{8, 12, 32}));
+}
+
+TEST(Harvest, TakesTheTilesOfSharedMemory) {
+  EXPECT_EQ(sizes_of(".shared .f32 tile[16][17]; .shared .align 4 .b8 raw[1024];"),
+            (Sizes{16, 17, 256}));
+}
+
+TEST(Harvest, LooksAtLaunchedEntriesOnly) {
+  const std::string other =
+      ".visible .entry other()\n{\n.reg .pred %p<2>; .reg .b32 %r<2>;\nmov.u32 %r1, %tid.x; "
+      "setp.lt.u32 %p1, %r1, 99;\nret;\n}\n";
+  EXPECT_EQ(sizes_of("", other), Sizes{});
+}
+
+TEST(Harvest, KeepsTheSmallerOnesOfMany) {
+  std::string body = "mov.u32 %r1, %tid.x;\n";
+  for (int i = 0; i < 40; ++i) body += "setp.lt.u32 %p1, %r1, " + std::to_string(100 + i) + ";\n";
+  const Sizes sizes = sizes_of(body);
+  EXPECT_EQ(sizes.size(), 24u);
+  EXPECT_EQ(sizes.front(), 100);
+}
+
+}  // namespace
+}  // namespace gpuemu

@@ -1,0 +1,22 @@
+#include "daemon/server/campaign_events.h"
+
+namespace gpuemu {
+
+CampaignEvents keeping_events(ServerContext& context, JobControl& control) {
+  CampaignEvents events;
+  events.on_total = [&control](uint64_t total) { control.total = total; };
+  events.on_warning = [&control](const std::string& text) { control.warn(text); };
+  events.on_cases = [&context, &control](const std::vector<const CaseOutcome*>& ended) -> Status {
+    std::vector<ResultToKeep> results;
+    for (const CaseOutcome* one : ended) results.push_back({one->result, !one->result.passed});
+    GPUEMU_TRY(context.store.put_results(results));
+    for (const ResultToKeep& kept : results) {
+      ++control.done;
+      if (kept.is_failure) control.failed(log_line(kept.result));
+    }
+    return ok_status();
+  };
+  return events;
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,118 @@
+// Calibrate: how large the errors of a kernel are where it is right, and the tolerance around them.
+#include <algorithm>
+#include <cmath>
+
+#include "common/base/limits.h"
+#include "daemon/server/campaign_events.h"
+#include "daemon/server/handlers.h"
+
+namespace gpuemu {
+namespace {
+
+constexpr uint64_t kCases = 256;
+/// What a correct kernel may do beyond what was seen of it: other inputs, another compiler.
+constexpr double kMargin = 2;
+
+/// What the passing cases of one dtype have shown.
+struct Measured {
+  ErrorEnvelope envelope;
+  std::map<std::string, CalibrationRow> rows;
+  uint64_t cases = 0, left_out = 0;
+};
+using MeasuredByDType = std::map<DType, Measured>;
+
+void measure(const CaseOutcome& outcome, MeasuredByDType& measured) {
+  const auto& info = outcome.result.repro_info;
+  if (!info) return;
+  Measured& of = measured[info->dtype];
+  if (!outcome.result.passed) {
+    ++of.left_out;
+    return;
+  }
+  ++of.cases;
+  of.envelope.merge(outcome.envelope);
+  CalibrationRow& row = of.rows[info->value_strategy];
+  row.value_strategy = info->value_strategy;
+  ++row.cases;
+  row.bound_use = std::max(row.bound_use, outcome.worst_use);
+  if (!outcome.result.error_stats) return;
+  const ErrorStats& stats = *outcome.result.error_stats;
+  // Equal infinities count as an infinite error in the statistics; they are none.
+  if (std::isfinite(stats.max_abs)) row.max_abs = std::max(row.max_abs, stats.max_abs);
+  if (std::isfinite(stats.max_rel)) row.max_rel = std::max(row.max_rel, stats.max_rel);
+  if (stats.max_ulp != UINT64_MAX) row.max_ulp = std::max(row.max_ulp, stats.max_ulp);
+}
+
+CalibratedDType summary_of(const OpTestReport& report, const MeasuredByDType& measured) {
+  CalibratedDType made;
+  made.dtype = report.dtype;
+  made.skipped_reason = report.skipped_reason;
+  const auto found = measured.find(report.dtype);
+  if (found == measured.end()) return made;
+  const Measured& of = found->second;
+  made.cases = of.cases;
+  made.left_out = of.left_out;
+  const EnclosingTolerance tolerance = enclose(of.envelope, kMargin);
+  made.atol = tolerance.atol;
+  made.rtol = tolerance.rtol;
+  made.is_exact = of.cases > 0 && tolerance.atol == 0 && tolerance.rtol == 0;
+  for (const auto& [name, row] : of.rows) made.rows.push_back(row);
+  if (of.cases > 0 && of.envelope.elements == 0 && made.skipped_reason.empty()) {
+    made.skipped_reason = "its outputs hold no finite floating-point numbers";
+  }
+  return made;
+}
+
+Reply calibrate(const CalibrateRequest& request, Call& call, JobControl& control) {
+  auto project = open_project(call);
+  if (!project) return config_error(project.error());
+  const Config& config = (*project)->config();
+  const OpConfig* op = config.find_op(request.op_name);
+  if (op == nullptr) return op_not_found(config, request.op_name);
+  if (op->mode != ExecutionMode::Kernel) {
+    return ErrorReply{
+        WireErrorCode::InvalidRequest,
+        fmt::format("op '{}' runs in the client: there is no kernel to measure", op->name)};
+  }
+  if (request.cases > kIterationsMax) {
+    return ErrorReply{WireErrorCode::InvalidRequest,
+                      fmt::format("cases is {}, the limit is {}", request.cases, kIterationsMax)};
+  }
+  CampaignOptions options;
+  options.ops = {op->name};
+  options.dtypes = request.dtypes;
+  options.cases = request.cases > 0 ? request.cases : kCases;
+  options.seed = request.seed ? *request.seed : config.seed.value_or(fresh_seed());
+  options.session = call.key;
+  options.wishes.envelope = options.wishes.reproduction = true;
+  MeasuredByDType measured;
+  CampaignEvents events = keeping_events(call.context, control);
+  const auto keep = events.on_cases;
+  events.on_cases = [&](const std::vector<const CaseOutcome*>& ended) {
+    for (const CaseOutcome* one : ended) measure(*one, measured);
+    return keep(ended);
+  };
+  const auto report = (*project)->campaign().run(options, events, control.cancel);
+  if (!report) return error_reply(report.error());
+  CalibrationReply reply;
+  reply.op_name = op->name;
+  reply.seed = options.seed;
+  reply.backend = call.context.backend;
+  if (!call.context.devices.empty()) reply.device = call.context.devices.front().name;
+  for (const OpTestReport& one : report->ops) {
+    if (!one.kernel.empty()) reply.kernel = one.kernel;
+    reply.dtypes.push_back(summary_of(one, measured));
+  }
+  return reply;
+}
+
+}  // namespace
+
+Reply handle(const CalibrateRequest& request, Call& call) {
+  Call kept = call;
+  return as_plain_or_job(request.stream, call, [request, kept](JobControl& control) mutable {
+    return calibrate(request, kept, control);
+  });
+}
+
+}  // namespace gpuemu

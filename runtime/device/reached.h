@@ -1,0 +1,45 @@
+// What launches reached of a kernel: source lines, basic blocks, and the ways out of its branches,
+// with those that nothing reached.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/device/profile.h"
+
+namespace gpuemu {
+
+struct ReachedBlock {
+  uint64_t id = 0;  ///< As BlockPlace has it.
+  uint64_t threads = 0;
+};
+
+/// An edge between two blocks. Where the first has several of them it is one way of a branch.
+struct ReachedEdge {
+  uint64_t id = 0;
+  std::string file;  ///< Of the branch, as in LineCount.
+  uint32_t line = 0;
+  bool is_branch = false;
+  uint32_t branch = 0;   ///< Among the branches of its line, from 0, in the order of the code.
+  uint32_t way = 0;      ///< Among those of its branch, from 0.
+  uint32_t to_line = 0;  ///< Where it goes on, of the same file; 0 where that is another one.
+  uint64_t warps = 0, threads = 0;
+};
+
+struct Reached {
+  uint64_t warps = 0;  ///< That were launched.
+  std::vector<LineCount> lines;
+  std::vector<ReachedBlock> blocks;
+  std::vector<ReachedEdge> edges;
+};
+
+/// Of one launch of `entry`, without the functions of `others`: entries of the same module that
+/// have nothing to do with it.
+Reached reached_by(const Profile& profile, const std::string& entry,
+                   std::span<const std::string> others);
+/// Adds those of another launch.
+void add_reached(Reached& to, const Reached& from);
+
+}  // namespace gpuemu
