@@ -75,6 +75,8 @@ void add_commands(CLI::App& app, Session& session) {
   add_failures(app, session);
   add_reproduce(app, session);
   add_minimize(app, session);
+  add_export(app, session);
+  add_mutate(app, session);
   add_lint(app, session);
   add_artifacts(app, session);
   add_baseline(app, session);

@@ -16,7 +16,7 @@ THIRD_PARTY = {
     r"<rocksdb/": {"daemon/storage"},
     r"<flatbuffers/": {"daemon/storage"},
     r"<nlohmann/": {"common/protocol", "cli/report", "daemon/reference", "runtime/dispatch", "runtime/host",
-                    "runtime/profile"},
+                    "runtime/profile", "cli/export"},
     r"<toml\+\+/": {"common/config"},
     r"<CLI/": {"cli", "cli/commands", "daemon", "tests/fidelity"},
     r"<blake2.h>": {"common/base"},

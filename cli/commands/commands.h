@@ -12,6 +12,8 @@ void add_test(CLI::App& app, Session& session);
 void add_fuzz(CLI::App& app, Session& session);
 void add_reproduce(CLI::App& app, Session& session);
 void add_minimize(CLI::App& app, Session& session);
+void add_mutate(CLI::App& app, Session& session);
+void add_export(CLI::App& app, Session& session);
 void add_failures(CLI::App& app, Session& session);
 void add_baseline(CLI::App& app, Session& session);
 void add_status(CLI::App& app, Session& session);

@@ -1,4 +1,4 @@
-// `gpuemu diff --baseline TAG`: what changed, better or worse.
+// `gpuemu diff --baseline TAG`: what changed, better or worse; `gpuemu diff A B`: two kernels.
 #include "cli/report/diff.h"
 
 #include <filesystem>
@@ -7,11 +7,14 @@
 #include "cli/commands/baselines.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
+#include "cli/report/kernel_diff.h"
 
 namespace gpuemu::cli {
 namespace {
 
 struct Options {
+  std::vector<std::string> kernels;
+  std::string arch;
   std::string tag, file;
   bool fail = false, no_fail = false, stored = false;
 };
@@ -43,10 +46,34 @@ std::optional<Comparison> compare(const BaselineReply& baseline, Session& sessio
   return comparison;
 }
 
-void run(const Options& options, Session& session) {
-  if (options.tag.empty() == options.file.empty()) {
+void compare_kernels(const Options& options, Session& session) {
+  if (options.kernels.size() != 2 || !options.tag.empty() || !options.file.empty()) {
     session.fail(error(ErrorCode::InvalidArgument,
-                       "diff needs the baseline to compare with: --baseline TAG, or --file FILE"));
+                       "diff compares two files, as in `gpuemu diff before.ptx after.ptx`, or the "
+                       "project with a baseline; {} given",
+                       options.kernels.size() == 2   ? "both were"
+                       : options.kernels.size() == 1 ? "one file was"
+                                                     : "too many files were"));
+    return;
+  }
+  const auto path = [&](const std::string& name) {
+    return (std::filesystem::path(session.working_folder) / name).lexically_normal().string();
+  };
+  const auto reply = session.answer(
+      CompareKernelsRequest{path(options.kernels[0]), path(options.kernels[1]), options.arch});
+  if (!reply) return;
+  const auto& comparison = std::get<KernelComparisonReply>(*reply);
+  if (!session.json()) print_kernel_comparison(comparison, session.out);
+  if (comparison.verdict != "none") session.exit_code = ExitCode::Findings;
+}
+
+void run(const Options& options, Session& session) {
+  if (!options.kernels.empty()) return compare_kernels(options, session);
+  if (options.tag.empty() == options.file.empty()) {
+    session.fail(
+        error(ErrorCode::InvalidArgument,
+              "diff needs something to compare: two files of PTX or CUDA, --baseline TAG, or "
+              "--file FILE"));
     return;
   }
   const auto config = session.config();
@@ -69,7 +96,16 @@ void run(const Options& options, Session& session) {
 
 void add_diff(CLI::App& app, Session& session) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("diff", "Compare kernels and results with a baseline");
+  CLI::App* command =
+      app.add_subcommand("diff", "Compare two kernels, or kernels and results with a baseline");
+  command
+      ->add_option("KERNELS", options->kernels,
+                   "Two files of PTX or CUDA C++: what the second does differently")
+      ->type_name(" ");
+  command
+      ->add_option("--arch", options->arch,
+                   "Architecture to compile .cu files for (default: runtime.arch)")
+      ->type_name("NAME");
   command->add_option("--baseline", options->tag, "Name of a stored baseline")->type_name("TAG");
   command->add_option("--file", options->file, "A baseline that lives in a file")
       ->type_name("FILE");
@@ -80,8 +116,10 @@ void add_diff(CLI::App& app, Session& session) {
                     "Compare the metrics of the last lint; measure nothing");
   add_format(*command, session);
   command->footer(
-      "Exit code: 0 no regression, 1 a regression, 2 no such baseline, 3 could not be measured.\n"
+      "Exit code: 0 no regression (of two files: no difference), 1 a regression (a difference),\n"
+      "2 no such baseline, 3 could not be measured.\n"
       "Examples:\n"
+      "  gpuemu diff before.ptx after.ptx\n"
       "  gpuemu diff --baseline main\n"
       "  gpuemu diff --file baseline.json --format json");
   command->callback([options, &session] { run(*options, session); });

@@ -53,6 +53,9 @@ void run(const Options& options, Session& session) {
     session.out << fmt::format("minimized in {} trial{}:{} ->{}\n", minimized.trials,
                                minimized.trials == 1 ? "" : "s", dims_text(minimized.original_dims),
                                dims_text(minimized.minimized_dims));
+    for (const std::string& change : minimized.simplified) session.out << "    " << change << '\n';
+    session.out << fmt::format("    {} of {} elements of the inputs matter\n",
+                               minimized.nonzero_elements, minimized.input_elements);
     print_case(minimized.result, session.out);
   }
   if (result->interrupted) session.exit_code = ExitCode::Interrupted;
@@ -65,8 +68,8 @@ void add_minimize(CLI::App& app, Session& session) {
   CLI::App* command =
       app.add_subcommand("minimize", "Find a smaller input that fails in the same way");
   add_failure_choice(*command, options->failure);
-  CLI::Option* strategy =
-      command->add_option("--strategy", options->strategy, "What is made smaller: sizes or values");
+  CLI::Option* strategy = command->add_option(
+      "--strategy", options->strategy, "What is made smaller: everything, or the values alone");
   check_one_of(*strategy, {"binary-search-dims", "binary-search-values"});
   strategy->capture_default_str();
   command->add_option("--max-iters,--max_iters", options->max_iters, "Trials at most")

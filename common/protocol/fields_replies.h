@@ -4,6 +4,7 @@
 #include "common/protocol/fields.h"
 #include "common/protocol/fields_artifacts.h"
 #include "common/protocol/fields_ci.h"
+#include "common/protocol/fields_kernels.h"
 #include "common/protocol/fields_proof.h"
 #include "common/protocol/replies.h"
 
@@ -92,6 +93,9 @@ void fields(V& v, R& r) {
   v.extra("original_dims", r.original_dims);
   v.extra("minimized_dims", r.minimized_dims);
   v.extra("trials", r.trials);
+  v.extra("simplified", r.simplified);
+  v.extra("input_elements", r.input_elements);
+  v.extra("nonzero_elements", r.nonzero_elements);
 }
 
 template <typename V, Is<LintResultsReply> R>
@@ -254,6 +258,50 @@ template <typename V, Is<CaseReply> R>
 void fields(V& v, R& r) {
   v.json_text("case", r.case_json);
   v.required("inputs", r.inputs);
+}
+
+template <typename V, Is<ExportedCaseReply> R>
+void fields(V& v, R& r) {
+  v.required("result", r.result);
+  v.required("version", r.version);
+  v.required("arch", r.arch);
+  v.required("kernel", r.kernel);
+  v.required("ptx", r.ptx);
+  v.required("sources", r.sources);
+  v.required("source", r.source);
+  v.required("tensors", r.tensors);
+  v.required("launches", r.launches);
+  v.required("inputs", r.inputs);
+  v.required("expected", r.expected);
+  v.required("bounds", r.bounds);
+  v.required("nan_policy", r.nan_policy);
+}
+
+template <typename V, Is<MutationReportReply> R>
+void fields(V& v, R& r) {
+  v.required("op_name", r.op_name);
+  v.required("kernel", r.kernel);
+  v.required("dtype", r.dtype);
+  v.required("seed", r.seed);
+  v.required("cases", r.cases);
+  v.required("found", r.found);
+  v.required("total", r.total);
+  v.required("killed", r.killed);
+  v.required("survived", r.survived);
+  v.required("equivalent", r.equivalent);
+  v.required("invalid", r.invalid);
+  v.required("not_run", r.not_run);
+  v.optional("score", r.score);
+  v.required("mutants", r.mutants);
+  v.required("duration_ms", r.duration_ms);
+}
+
+template <typename V, Is<KernelComparisonReply> R>
+void fields(V& v, R& r) {
+  v.required("before", r.before);
+  v.required("after", r.after);
+  v.required("verdict", r.verdict);
+  v.required("entries", r.entries);
 }
 
 }  // namespace gpuemu

@@ -20,7 +20,8 @@ concept TagRequest = Is<R, StoreBaselineRequest> || Is<R, CompareBaselineRequest
 template <typename R>
 concept ListRequest = Is<R, ListResultsRequest> || Is<R, ListFailuresRequest>;
 template <typename R>
-concept SeedRequest = Is<R, GetResultRequest> || Is<R, ReproduceRequest>;
+concept SeedRequest =
+    Is<R, GetResultRequest> || Is<R, ReproduceRequest> || Is<R, ExportCaseRequest>;
 
 template <typename V, EmptyRequest R>
 void fields(V&, R&) {}
@@ -201,6 +202,26 @@ template <typename V, Is<GetCaseRequest> R>
 void fields(V& v, R& r) {
   v.required("op_name", r.op_name);
   v.required("seed", r.seed);
+}
+
+template <typename V, Is<MutateRequest> R>
+void fields(V& v, R& r) {
+  v.required("op_name", r.op_name);
+  v.extra("kernel", r.kernel);
+  v.extra("dtype", r.dtype);
+  v.extra("cases", r.cases);
+  v.extra("seed", r.seed);
+  v.extra("mutants_max", r.mutants_max);
+  v.extra("budget_ms", r.budget_ms);
+  v.extra("mutations", r.mutations);
+  v.extra("stream", r.stream);
+}
+
+template <typename V, Is<CompareKernelsRequest> R>
+void fields(V& v, R& r) {
+  v.required("before", r.before);
+  v.required("after", r.after);
+  v.extra("arch", r.arch);
 }
 
 }  // namespace gpuemu

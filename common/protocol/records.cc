@@ -92,7 +92,11 @@ constexpr std::array kRequestTypes = {"Ping",
                                       "GetBaseline",
                                       "DeleteBaseline",
                                       "KernelCoverage",
-                                      "Calibrate"};
+                                      "Calibrate",
+
+                                      "ExportCase",
+                                      "Mutate",
+                                      "CompareKernels"};
 static_assert(kRequestTypes.size() == std::variant_size_v<Request>);
 
 constexpr std::array kReplyTypes = {"Pong",
@@ -122,7 +126,11 @@ constexpr std::array kReplyTypes = {"Pong",
                                     "BaselineList",
                                     "Baseline",
                                     "KernelCoverage",
-                                    "Calibration"};
+                                    "Calibration",
+
+                                    "ExportedCase",
+                                    "MutationReport",
+                                    "KernelComparison"};
 static_assert(kReplyTypes.size() == std::variant_size_v<Reply>);
 
 template <typename Enum, size_t kCount>

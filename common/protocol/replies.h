@@ -12,6 +12,7 @@
 #include "common/base/error.h"
 #include "common/protocol/artifacts.h"
 #include "common/protocol/ci.h"
+#include "common/protocol/kernel_records.h"
 #include "common/protocol/proof.h"
 #include "common/protocol/records.h"
 
@@ -89,6 +90,9 @@ struct MinimizeResultReply {
   Shape original_shape;
   std::map<std::string, int64_t> original_dims, minimized_dims;
   uint64_t trials = 0;
+  /// What was made simpler beside the dims, one line each: "layout strided -> contiguous".
+  std::vector<std::string> simplified;
+  uint64_t input_elements = 0, nonzero_elements = 0;  ///< Of the inputs of the smaller case.
   bool operator==(const MinimizeResultReply&) const = default;
 };
 struct LintResultsReply {
@@ -262,6 +266,42 @@ struct BaselineReply {
   bool operator==(const BaselineReply&) const = default;
 };
 
+/// A case with everything that running it takes.
+struct ExportedCaseReply {
+  ValidationResult result;  ///< The failure as it is stored.
+  std::string version, arch, kernel;
+  std::string ptx;
+  std::map<std::string, std::string> sources;  ///< File name to text; the kernel's own comes first
+                                               ///< in `source`.
+  std::string source;                          ///< Key of `sources`; "" when there is none.
+  std::vector<ExportedTensor> tensors;
+  std::vector<ExportedLaunch> launches;
+  NamedTensors inputs;     ///< Packed.
+  NamedTensors expected;   ///< What the reference says, unrounded.
+  NamedTensors bounds;     ///< How far each element may lie from it.
+  std::string nan_policy;  ///< "match", "class" or "any"
+  bool operator==(const ExportedCaseReply&) const = default;
+};
+
+struct MutationReportReply {
+  std::string op_name, kernel;
+  DType dtype = DType::Float32;
+  uint64_t seed = 0, cases = 0;  ///< Per mutant.
+  uint64_t found = 0;            ///< Mutants that the kernel has, of which `total` were chosen.
+  uint64_t total = 0, killed = 0, survived = 0, equivalent = 0, invalid = 0, not_run = 0;
+  std::optional<double> score;  ///< killed / (killed + survived); absent when both are 0.
+  std::vector<MutantReport> mutants;
+  uint64_t duration_ms = 0;
+  bool operator==(const MutationReportReply&) const = default;
+};
+
+struct KernelComparisonReply {
+  std::string before, after;
+  std::string verdict;  ///< The gravest of the entries'.
+  std::vector<EntryDifference> entries;
+  bool operator==(const KernelComparisonReply&) const = default;
+};
+
 using Reply =
     std::variant<PongReply, OkReply, ValidationResultReply, SubmitResultReply, ResultsReply,
                  BaselineComparisonReply, FuzzResultsReply, ReproduceResultReply,
@@ -269,7 +309,8 @@ using Reply =
                  ArtifactListReply, ArtifactDiffsReply, CiRunCompleteReply, TestCaseReply,
                  TestBatchReply, ErrorReply, TestReportReply, JobStartedReply, JobStatusReply,
                  DevicesReply, ConfigShowReply, DaemonStatusReply, CaseReply, BaselineListReply,
-                 BaselineReply, KernelCoverageReply, CalibrationReply>;
+                 BaselineReply, KernelCoverageReply, CalibrationReply, ExportedCaseReply,
+                 MutationReportReply, KernelComparisonReply>;
 
 /// The wire's `type` of the reply: "Pong", "ValidationResult", ...
 const char* type_of(const Reply& reply);

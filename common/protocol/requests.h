@@ -219,6 +219,34 @@ struct InspectRequest {
   bool operator==(const InspectRequest&) const = default;
 };
 
+/// `gpuemu export`: what a program without a daemon needs to run a stored failure.
+struct ExportCaseRequest {
+  uint64_t seed = 0;
+  std::string op_name;  ///< "" means the newest failure with that seed.
+  bool operator==(const ExportCaseRequest&) const = default;
+};
+
+/// `gpuemu mutate`: plants faults into an op's kernel and counts those that its cases find.
+struct MutateRequest {
+  std::string op_name;
+  std::string kernel;                  ///< A variant; "": the one that runs.
+  std::optional<DType> dtype;          ///< Absent: the op's first.
+  uint64_t cases = 0;                  ///< Per mutant; 0: from the configuration.
+  std::optional<uint64_t> seed;        ///< Absent: validation.seed, else a fresh one.
+  uint64_t mutants_max = 0;            ///< More are drawn from by the seed; 0: all of them.
+  uint64_t budget_ms = 0;              ///< No mutant begins later; 0: as long as it takes.
+  std::vector<std::string> mutations;  ///< Only these; empty: all.
+  bool stream = false;
+  bool operator==(const MutateRequest&) const = default;
+};
+
+/// `gpuemu diff A.ptx B.ptx`: what two kernels do differently.
+struct CompareKernelsRequest {
+  std::string before, after;  ///< Absolute paths of .ptx or .cu files.
+  std::string arch;           ///< To compile .cu for; "" means the project's.
+  bool operator==(const CompareKernelsRequest&) const = default;
+};
+
 struct ListBaselinesRequest {
   bool operator==(const ListBaselinesRequest&) const = default;
 };
@@ -258,7 +286,8 @@ using Request = std::variant<
     ListArtifactsRequest, RunCiRequest, GetCiSummaryRequest, GetTestCaseRequest,
     GetTestBatchRequest, RunTestsRequest, JobStatusRequest, JobCancelRequest, DevicesRequest,
     ConfigShowRequest, DaemonStatusRequest, GetCaseRequest, InspectRequest, ListBaselinesRequest,
-    GetBaselineRequest, DeleteBaselineRequest, KernelCoverageRequest, CalibrateRequest>;
+    GetBaselineRequest, DeleteBaselineRequest, KernelCoverageRequest, CalibrateRequest,
+    ExportCaseRequest, MutateRequest, CompareKernelsRequest>;
 
 /// The wire's `type` of the request: "Ping", "ValidateOp", ...
 const char* type_of(const Request& request);

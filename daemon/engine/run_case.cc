@@ -9,6 +9,7 @@
 #include "common/numeric/element.h"
 #include "common/tensor/snapshot.h"
 #include "daemon/engine/exact_tier.h"
+#include "daemon/engine/export_case.h"
 #include "daemon/engine/findings.h"
 #include "daemon/engine/follow_ups.h"
 #include "daemon/relate/infer.h"
@@ -147,6 +148,10 @@ class OutputJudge {
     comparison.has_reference = reply != nullptr;
     if (reply != nullptr && !GPUEMU_TRY(add_reference(*reply, comparison, outcome))) {
       return ok_status();
+    }
+    if (outcome.exported && comparison.has_reference &&
+        comparison.output.shape == comparison.reference.shape) {
+      add_expectation(comparison, *outcome.exported);
     }
     const bool exact = comparison.has_reference && ask_exactly(comparison);
     Verdict verdict = validate(comparison);
@@ -348,7 +353,8 @@ Status judge(const CaseRequest& request, const BuiltPlan& built, const SideBySid
     failures.push_back(
         {.kind = FindingKind::ReferenceError, .message = both.expected->error().message});
   }
-  if (!refused && !outputs_are_void(failures)) {
+  // What is expected can be told even where the outputs mean nothing.
+  if (!refused && (outcome.exported || !outputs_are_void(failures))) {
     const ReferenceReply* reply = both.expected ? &**both.expected : nullptr;
     GPUEMU_TRY(OutputJudge(request, built, arena).judge(reply, outcome));
   }
@@ -410,6 +416,25 @@ ReproductionInfo reproduction_of(const CasePlan& plan, const NamedTensors& input
   return info;
 }
 
+namespace {
+
+/// Stored inputs that do not fit the op as it is now.
+Status check_stored(const CasePlan& plan) {
+  for (const CaseTensor& input : plan.inputs) {
+    const auto kept = plan.stored->find(input.name);
+    if (kept != plan.stored->end() && kept->second.dtype == input.dtype &&
+        kept->second.shape == input.shape) {
+      continue;
+    }
+    return error(ErrorCode::InvalidArgument,
+                 "the stored inputs of case {} do not fit op '{}' any more: '{}' is {} of {} now",
+                 plan.case_seed, plan.op, input.name, name_of(input.dtype), to_string(input.shape));
+  }
+  return ok_status();
+}
+
+}  // namespace
+
 Result<CasePlan> plan_from(const OpConfig& op, const ReproductionInfo& info) {
   if (!info.base_seed || !info.iteration) {
     return error(ErrorCode::InvalidArgument, "case {} was submitted by a client, not generated",
@@ -426,6 +451,17 @@ Result<CasePlan> plan_from(const OpConfig& op, const ReproductionInfo& info) {
   plan.value_strategy = info.value_strategy;
   plan.value_scale = info.value_scale.value_or(1.0);
   plan.kernel = info.kernel;
+  if (plan.value_strategy == kStoredValues) {
+    if (!info.input_snapshot) {
+      return error(ErrorCode::Corruption, "case {} has lost the inputs that were stored with it",
+                   info.seed);
+    }
+    plan.stored = std::make_shared<const NamedTensors>(
+        GPUEMU_TRY(decode_legacy_snapshot(*info.input_snapshot)));
+    const CasePlan made = GPUEMU_TRY(with_dims(op, plan, info.dims));
+    GPUEMU_TRY(check_stored(made));
+    return made;
+  }
   return with_dims(op, plan, info.dims);
 }
 
@@ -441,6 +477,7 @@ Result<CaseOutcome> run_case(const CaseRequest& request, CaseMachine machine) {
   built->plan.profile = request.wishes.profile;
   if (wants_primer(request)) add_primer(*built);
   built->plan.coverage = request.wishes.coverage;
+  if (request.wishes.exported) outcome.exported = describe_case(request, *built);
   GPUEMU_TRY(fill_arena(request, *built, machine.arena));
   const SideBySide both = execute_both(request, *built, machine);
   if (both.expected && !*both.expected && both.expected->error().code == ErrorCode::Unavailable) {

@@ -12,6 +12,7 @@
 #include "common/config/config.h"
 #include "common/protocol/ci.h"
 #include "common/protocol/records.h"
+#include "common/protocol/replies.h"
 #include "daemon/engine/build_plan.h"
 #include "daemon/fuzz/case.h"
 #include "daemon/reference/reference_host.h"
@@ -43,6 +44,7 @@ struct CaseOutcome {
   bool exact = false;                 ///< All its outputs were compared without a tolerance.
   ErrorEnvelope envelope;             ///< When asked for, of all outputs of floats.
   Reached reached;                    ///< When asked for, on a device that counts.
+  std::optional<ExportedCaseReply> exported;  ///< When asked for; without inputs and result.
 };
 
 /// What a case gives beside its result.
@@ -50,9 +52,10 @@ struct CaseWishes {
   bool tensors = false;
   bool profile = false;
   bool error_map = false;
-  bool power = false;         ///< Whether a trivial output would have passed as well.
-  bool envelope = false;      ///< How large the errors are.
-  bool coverage = false;      ///< What was reached of the kernel.
+  bool power = false;     ///< Whether a trivial output would have passed as well.
+  bool envelope = false;  ///< How large the errors are.
+  bool coverage = false;  ///< What was reached of the kernel.
+  bool exported = false;
   bool reproduction = false;  ///< repro_info of passing cases too, without their inputs.
 };
 

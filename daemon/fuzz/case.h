@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,9 @@
 #include "common/tensor/tensor.h"
 
 namespace gpuemu {
+
+/// The value strategy of a case whose inputs are kept with it.
+inline constexpr const char* kStoredValues = "stored";
 
 struct CaseTensor {
   std::string name;
@@ -29,6 +33,9 @@ struct CasePlan {
   std::map<std::string, double> attrs;
   std::string layout = "contiguous";  ///< contiguous | strided | transposed | broadcast | reversed
   std::string shape_strategy, value_strategy;
+  /// The inputs' elements, where they do not follow from the seed: minimization has changed single
+  /// ones. `value_strategy` is then kStoredValues.
+  std::shared_ptr<const NamedTensors> stored;
   double value_scale = 1.0;                 ///< Narrowed by minimization; 1 as generated.
   std::string kernel;                       ///< The variant chosen, "" until the engine knows.
   std::vector<CaseTensor> inputs, outputs;  ///< An inout tensor stands in both.

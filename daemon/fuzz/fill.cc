@@ -302,6 +302,12 @@ void fill_values(const ValueRecipe& recipe, std::span<std::byte> to) {
 void fill_input(const OpConfig& op, const CasePlan& plan, size_t index, std::span<std::byte> to) {
   GPUEMU_CHECK(index < plan.inputs.size());
   const CaseTensor& input = plan.inputs[index];
+  if (plan.stored) {
+    const auto kept = plan.stored->find(input.name);
+    GPUEMU_CHECK(kept != plan.stored->end() && kept->second.data.size() == to.size());
+    std::ranges::copy(kept->second.data, to.begin());
+    return;
+  }
   ValueRecipe recipe{plan.base_seed,   plan.iteration, input.name,  plan.value_strategy,
                      plan.value_scale, input.dtype,    input.shape, std::nullopt};
   for (const auto* specs : {&op.outputs, &op.inputs}) {

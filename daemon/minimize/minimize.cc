@@ -1,4 +1,4 @@
-// The search over dims and the search over values.
+// The search over dims, the search over values, and the search over single elements.
 #include "daemon/minimize/minimize.h"
 
 #include <algorithm>
@@ -164,6 +164,35 @@ ValueMinimum minimize_values(const ValueChoice& start, const std::string& kind,
   while (passes - fails > 1) {
     const uint64_t middle = fails + (passes - fails) / 2;
     (adopt(narrowed(middle)) ? fails : passes) = middle;
+  }
+  return best;
+}
+
+ElementMinimum minimize_elements(const std::vector<size_t>& elements, const ElementTrial& trial,
+                                 uint64_t trials_max) {
+  ElementMinimum best{elements, 0};
+  const auto adopt = [&](std::vector<size_t> kept) {
+    if (best.trials >= trials_max) return false;
+    ++best.trials;
+    if (!trial(kept)) return false;
+    best.kept = std::move(kept);
+    return true;
+  };
+  if (elements.empty() || adopt({})) return best;
+  size_t block = (elements.size() + 1) / 2;
+  while (best.trials < trials_max) {
+    bool smaller = false;
+    for (size_t at = 0; at < best.kept.size() && best.trials < trials_max;) {
+      std::vector<size_t> kept = best.kept;
+      const auto first = kept.begin() + static_cast<ptrdiff_t>(at);
+      kept.erase(first, kept.begin() + static_cast<ptrdiff_t>(std::min(at + block, kept.size())));
+      // Nothing at all was tried already.
+      const bool adopted = !kept.empty() && adopt(std::move(kept));
+      smaller = smaller || adopted;
+      if (!adopted) at += block;
+    }
+    if (block == 1 && !smaller) break;
+    if (block > 1) block = std::min(block / 2, std::max<size_t>(1, (best.kept.size() + 1) / 2));
   }
   return best;
 }

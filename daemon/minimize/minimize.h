@@ -1,13 +1,16 @@
-// Makes a failing case smaller. Pure search over dims and values; what a case is and whether it
-// still fails is the caller's function.
+// Makes a failing case smaller. Pure search over dims, layout, attributes and values; what a case
+// is and whether it still fails is the caller's function.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "common/tensor/tensor.h"
 
 namespace gpuemu {
 
@@ -62,10 +65,34 @@ struct ValueMinimum {
 ValueMinimum minimize_values(const ValueChoice& start, const std::string& kind,
                              const ValueTrial& trial, const ValueOptions& options);
 
+/// Which elements of a case's inputs keep their value, ascending; the others take the simplest one.
+using ElementTrial = std::function<bool(const std::vector<size_t>& kept)>;
+
+struct ElementMinimum {
+  std::vector<size_t> kept;
+  uint64_t trials = 0;
+};
+
+/// Delta debugging: none at all, then without ever smaller blocks, down to single elements.
+/// REQUIRES: the case fails with all of `elements`.
+ElementMinimum minimize_elements(const std::vector<size_t>& elements, const ElementTrial& trial,
+                                 uint64_t trials_max);
+
+/// Elements of inputs, and how many of them are not as simple as they could be.
+struct ElementCount {
+  uint64_t all = 0, differing = 0;
+};
+ElementCount count_elements(const NamedTensors& inputs,
+                            const std::map<std::string, double>& simplest);
+
 /// A case by what minimization may change.
 struct CaseChoice {
   Dims dims;
   ValueChoice values;
+  std::string layout = {};
+  std::map<std::string, double> attrs = {};
+  /// The inputs' elements, when single ones were changed; `values` then says nothing.
+  std::shared_ptr<const NamedTensors> stored = {};
 };
 using CaseTrial = std::function<std::optional<std::string>(const CaseChoice& choice)>;
 
@@ -73,19 +100,26 @@ struct CaseSearch {
   Dims lower;  ///< As in DimsOptions.
   /// Dims that may have these sizes only, each list ascending; the search goes along the list.
   std::map<std::string, std::vector<int64_t>> sizes;
+  std::vector<std::string> layouts;                  ///< Simplest first.
+  std::map<std::string, std::vector<double>> attrs;  ///< The values that each may have.
+  /// Inputs of a choice, and the simplest value of each; empty where elements are not to be
+  /// changed.
+  std::function<NamedTensors(const CaseChoice& choice)> inputs_of;
+  std::map<std::string, double> simplest;  ///< By input; 0 where absent.
   bool change_dims = true, change_values = true;
-  uint64_t trials_max = 100;        ///< Calls of the trial function, of both searches together.
+  uint64_t trials_max = 100;        ///< Calls of the trial function, of all searches together.
   std::function<bool()> cancelled;  ///< May be empty.
 };
 
 struct CaseMinimum {
   CaseChoice choice;
   uint64_t trials = 0;
-  bool complete = false;  ///< Neither search finds anything smaller; false when trials ran out.
+  bool complete = false;  ///< No search finds anything smaller; false when trials ran out.
 };
 
-/// Dims, then values, then dims again with those values, until neither shrinks: simpler values
-/// often fail at smaller sizes. REQUIRES: the case fails with `kind` at `start`.
+/// Layout and attributes; then dims, then values, then dims again with those values, until nothing
+/// shrinks: simpler values often fail at smaller sizes. At last single elements, and the sizes that
+/// hold those left. REQUIRES: the case fails with `kind` at `start`.
 CaseMinimum minimize_case(const CaseChoice& start, const std::string& kind, const CaseTrial& trial,
                           const CaseSearch& search);
 

@@ -1,9 +1,8 @@
-// Both searches against made-up failures.
+// The searches over dims, values and elements against made-up failures.
 #include "daemon/minimize/minimize.h"
 
 #include <algorithm>
-#include <set>
-#include <tuple>
+#include <numeric>
 
 #include <gtest/gtest.h>
 
@@ -127,65 +126,47 @@ TEST(MinimizeValues, KeepsTheStrategyWhenOnlyItFails) {
   EXPECT_EQ(found.choice.scale, 1.0);
 }
 
-/// Fails with "wrong" where the predicate says so.
-CaseMinimum minimum_of(const CaseChoice& start, const CaseSearch& search,
-                       const std::function<bool(const CaseChoice&)>& fails) {
-  return minimize_case(
-      start, "wrong",
-      [&](const CaseChoice& choice) -> std::optional<std::string> {
-        return fails(choice) ? std::optional<std::string>("wrong") : std::nullopt;
+TEST(MinimizeElements, FindsTheOneThatMatters) {
+  std::vector<size_t> all(1000);
+  std::iota(all.begin(), all.end(), 0);
+  const ElementMinimum found = minimize_elements(
+      all, [](const std::vector<size_t>& kept) { return std::ranges::count(kept, 617) == 1; }, 200);
+  EXPECT_EQ(found.kept, std::vector<size_t>{617});
+  EXPECT_LE(found.trials, 25u);
+}
+
+TEST(MinimizeElements, FindsTwoThatMatterTogether) {
+  std::vector<size_t> all(256);
+  std::iota(all.begin(), all.end(), 0);
+  const ElementMinimum found = minimize_elements(
+      all,
+      [](const std::vector<size_t>& kept) {
+        return std::ranges::count(kept, 3) == 1 && std::ranges::count(kept, 200) == 1;
       },
-      search);
+      200);
+  EXPECT_EQ(found.kept, (std::vector<size_t>{3, 200}));
 }
 
-TEST(MinimizeCase, SimplerValuesLetTheDimsShrinkFurther) {
-  const CaseMinimum found =
-      minimum_of({{{"n", 1024}}, {"impulse", 1.0}}, {}, [](const CaseChoice& choice) {
-        return choice.dims.at("n") >= (choice.values.strategy == "constant" ? 97 : 175) &&
-               choice.values.strategy != "zeros";
-      });
-  EXPECT_EQ(found.choice.dims, (Dims{{"n", 97}}));
-  EXPECT_EQ(found.choice.values.strategy, "constant");
-  EXPECT_TRUE(found.complete);
-  EXPECT_LE(found.trials, 60u);
+TEST(MinimizeElements, NeedsOneTrialWhenNoneMatters) {
+  const ElementMinimum found =
+      minimize_elements({1, 2, 3}, [](const std::vector<size_t>&) { return true; }, 200);
+  EXPECT_TRUE(found.kept.empty());
+  EXPECT_EQ(found.trials, 1u);
 }
 
-TEST(MinimizeCase, TriesOnlySizesOfTheList) {
-  std::set<int64_t> tried;
-  CaseSearch search;
-  search.sizes["head"] = {16, 32, 64, 80, 128, 256};
-  const CaseMinimum found =
-      minimum_of({{{"head", 256}, {"n", 100}}, {"normal", 1.0}}, search, [&](const CaseChoice& c) {
-        tried.insert(c.dims.at("head"));
-        return c.dims.at("head") >= 70 && c.dims.at("n") >= 3;
-      });
-  EXPECT_EQ(found.choice.dims, (Dims{{"head", 80}, {"n", 3}}));
-  for (const int64_t size : tried) {
-    EXPECT_TRUE(std::ranges::count(search.sizes["head"], size)) << size;
-  }
-}
-
-TEST(MinimizeCase, TriesNothingTwiceAndKeepsToItsTrials) {
-  std::set<std::tuple<Dims, std::string, double>> seen;
-  CaseSearch search;
-  search.trials_max = 17;
-  const CaseMinimum found =
-      minimum_of({{{"m", 999}, {"n", 777}}, {"normal", 1.0}}, search, [&](const CaseChoice& c) {
-        EXPECT_TRUE(seen.insert({c.dims, c.values.strategy, c.values.scale}).second);
-        return c.dims.at("m") >= 31 && c.dims.at("n") >= 29 && c.values.scale > 0.1;
-      });
-  EXPECT_EQ(found.trials, 17u);
-  EXPECT_EQ(seen.size(), 17u);
-  EXPECT_FALSE(found.complete);
-}
-
-TEST(MinimizeCase, KeepsWhatItMayNotChange) {
-  CaseSearch search;
-  search.change_dims = false;
-  const CaseMinimum found = minimum_of({{{"n", 8}}, {"normal", 1.0}}, search,
-                                       [](const CaseChoice& c) { return c.dims.at("n") == 8; });
-  EXPECT_EQ(found.choice.dims, (Dims{{"n", 8}}));
-  EXPECT_EQ(found.choice.values.strategy, "zeros");
+TEST(MinimizeElements, KeepsToItsTrialsWhenAllMatter) {
+  std::vector<size_t> all(4096);
+  std::iota(all.begin(), all.end(), 0);
+  uint64_t trials = 0;
+  const ElementMinimum found = minimize_elements(
+      all,
+      [&](const std::vector<size_t>& kept) {
+        ++trials;
+        return kept.size() == all.size();
+      },
+      33);
+  EXPECT_EQ(found.kept, all);
+  EXPECT_EQ(trials, 33u);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Minimize: the smallest case of the same op that fails in the same way; every trial runs the
 // kernel.
 #include <algorithm>
+#include <cmath>
 
 #include "daemon/minimize/minimize.h"
 #include "daemon/server/client_ops.h"
@@ -10,65 +11,131 @@
 namespace gpuemu {
 namespace {
 
-/// Runs smaller cases of one failure and remembers the last that failed in the same way.
+/// NaN, an infinity or a number: a failure of one is not that of another.
+const char* class_of(const std::optional<double>& value) {
+  if (!value) return "-";
+  if (std::isnan(*value)) return "nan";
+  return std::isfinite(*value) ? "finite" : *value > 0 ? "+inf" : "-inf";
+}
+
+/// Whether the element that failed is the last of its row or column and not the first: the tail.
+bool is_at_tail(const CasePlan& plan, const ValidationFailure& failure) {
+  const auto output = std::ranges::find(plan.outputs, failure.output, &CaseTensor::name);
+  if (!failure.index || *failure.index <= 0 || output == plan.outputs.end()) return false;
+  if (output->shape.empty() || output->shape.back() <= 0) return false;
+  const int64_t columns = output->shape.back();
+  const int64_t rows = element_count(output->shape) / columns;
+  const int64_t row = *failure.index / columns, column = *failure.index % columns;
+  return (columns > 1 && column == columns - 1) || (rows > 1 && row == rows - 1);
+}
+
+/// What must stay the same while a case shrinks: the kind of the first finding, the output and line
+/// it is about, and the class of its element.
+struct FailureClass {
+  std::string text;  ///< All but the place of the element.
+  bool at_tail =
+      false;  ///< A small case has nothing but ends: only what began inside may go there.
+
+  static FailureClass of(const CasePlan& plan, const ValidationResult& result) {
+    const ValidationFailure& first = result.failures.front();
+    std::string text = fmt::format("{} {} {}:{}", name_of(first.kind), first.output,
+                                   first.source_file, first.source_line);
+    text += fmt::format(" {} for {}", class_of(first.actual), class_of(first.expected));
+    return {std::move(text), is_at_tail(plan, first)};
+  }
+  bool covers(const FailureClass& other) const {
+    return text == other.text && (at_tail || !other.at_tail);
+  }
+};
+
+/// Runs smaller cases of one failure.
 class Trials {
  public:
   Trials(const OpConfig& op, CasePlan plan, Project& project, Call& call, JobControl& control)
       : op_(op), plan_(std::move(plan)), project_(project), call_(call), control_(control) {}
 
-  /// The kind of the case's failure; nothing when it passes or cannot be made.
-  std::optional<std::string> run(const CasePlan& plan) {
+  /// What the case's failure is; nothing when it passes or cannot be made.
+  std::optional<FailureClass> run(const CasePlan& plan) {
     ++control_.done;
     auto outcome = project_.campaign().run_one(op_, plan, {}, call_.key);
     if (!outcome || outcome->result.passed) return std::nullopt;
     ++control_.failures;
-    return name_of(outcome->result.failures.front().kind);
+    return FailureClass::of(plan, outcome->result);
   }
-  std::optional<std::string> run_choice(const CaseChoice& choice) {
+  /// The wanted class's text where the choice fails in that way.
+  std::optional<std::string> run_choice(const CaseChoice& choice, const FailureClass& wanted) {
     const auto smaller = with_choice(choice);
-    return smaller ? run(*smaller) : std::nullopt;
+    if (!smaller) return std::nullopt;
+    const auto found = run(*smaller);
+    if (!found || !wanted.covers(*found)) return std::nullopt;
+    return wanted.text;
   }
   Result<CasePlan> with_choice(const CaseChoice& choice) const {
     CasePlan simpler = plan_;
-    simpler.value_strategy = choice.values.strategy;
-    simpler.value_scale = choice.values.scale;
+    simpler.value_strategy = choice.stored ? kStoredValues : choice.values.strategy;
+    simpler.value_scale = choice.stored ? 1.0 : choice.values.scale;
+    simpler.layout = choice.layout;
+    simpler.attrs = choice.attrs;
+    simpler.stored = choice.stored;
     return with_dims(op_, simpler, choice.dims);
   }
-  const CasePlan& plan() const { return plan_; }
-  void accept(CasePlan plan) { plan_ = std::move(plan); }
+  CaseChoice choice() const {
+    return {plan_.dims,
+            {plan_.value_strategy, plan_.value_scale},
+            plan_.layout,
+            plan_.attrs,
+            plan_.stored};
+  }
+  NamedTensors inputs_of(const CaseChoice& choice) const {
+    const auto plan = with_choice(choice);
+    return plan ? make_inputs(op_, *plan) : NamedTensors{};
+  }
 
  private:
   const OpConfig& op_;
-  CasePlan plan_;
+  const CasePlan plan_;
   Project& project_;
   Call& call_;
   JobControl& control_;
 };
 
-Dims lower_bounds(const OpConfig& op) {
-  Dims lower;
+/// What of the op's schema a smaller case must keep to.
+CaseSearch search_of(const OpConfig& op) {
+  CaseSearch search;
   for (const DimSpec& dim : op.dims) {
-    if (!dim.values.empty()) lower[dim.name] = *std::ranges::min_element(dim.values);
-  }
-  return lower;
-}
-
-/// The dims that may have listed sizes only.
-std::map<std::string, std::vector<int64_t>> listed_sizes(const OpConfig& op) {
-  std::map<std::string, std::vector<int64_t>> sizes;
-  for (const DimSpec& dim : op.dims) {
+    if (!dim.values.empty()) search.lower[dim.name] = *std::ranges::min_element(dim.values);
     if (!dim.is_set) continue;
-    sizes[dim.name] = dim.values;
-    std::ranges::sort(sizes[dim.name]);
+    search.sizes[dim.name] = dim.values;
+    std::ranges::sort(search.sizes[dim.name]);
   }
-  return sizes;
+  for (const char* layout : {"contiguous", "strided", "transposed"}) {
+    if (std::ranges::find(op.layouts, layout) != op.layouts.end()) search.layouts.push_back(layout);
+  }
+  for (const AttrSpec& attr : op.attrs) search.attrs[attr.name] = attr.values;
+  for (const auto* specs : {&op.inputs, &op.outputs}) {
+    for (const TensorSpec& spec : *specs) {
+      if (!spec.range) continue;
+      search.simplest[spec.name] = std::clamp(0.0, spec.range->first, spec.range->second);
+    }
+  }
+  return search;
 }
 
 /// Seeds of minimized cases are derived, so that they never stand for the original.
-uint64_t minimized_seed_of(uint64_t seed, const CasePlan& plan) {
+uint64_t minimized_seed_of(uint64_t seed, const CasePlan& start, const CasePlan& plan) {
   std::string label;
   for (const auto& [name, value] : plan.dims) label += fmt::format("{}={},", name, value);
   label += fmt::format("{}*{}", plan.value_strategy, plan.value_scale);
+  if (plan.layout != start.layout) label += fmt::format(",{}", plan.layout);
+  if (plan.attrs != start.attrs) {
+    for (const auto& [name, value] : plan.attrs) label += fmt::format(",{}={}", name, value);
+  }
+  if (plan.stored) {
+    for (const auto& [name, tensor] : *plan.stored) {
+      label += fmt::format(",{}:", name);
+      label.append(reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size());
+    }
+  }
   return case_seed_of(seed, 0, label);
 }
 
@@ -76,29 +143,52 @@ Shape representative(const CasePlan& plan) {
   return plan.outputs.empty() ? Shape{} : plan.outputs.front().shape;
 }
 
+bool same_inputs(const CasePlan& before, const CasePlan& after) {
+  return before.stored && *before.stored == *after.stored;
+}
+
+/// What was made simpler beside the dims, one line each.
+std::vector<std::string> changes_between(const CasePlan& before, const CasePlan& after) {
+  std::vector<std::string> lines;
+  const auto changed = [&lines](const std::string& what, const auto& from, const auto& to) {
+    if (from != to) lines.push_back(fmt::format("{} {} -> {}", what, from, to));
+  };
+  changed("layout", before.layout, after.layout);
+  for (const auto& [name, value] : after.attrs) changed(name, before.attrs.at(name), value);
+  changed("values", before.value_strategy, after.value_strategy);
+  if (!after.stored) changed("scale", before.value_scale, after.value_scale);
+  return lines;
+}
+
 struct Smallest {
   CasePlan plan;
   uint64_t trials = 0;
+  std::map<std::string, double> simplest;
 };
 
 /// Stores the smaller case as a failure of its own and fills the reply.
 Reply finish(const OpConfig& op, const ValidationResult& original, const Smallest& found,
              Project& project, Call& call) {
-  const CasePlan start = *plan_from(op, *original.repro_info);
+  const auto start = plan_from(op, *original.repro_info);
+  if (!start) return error_reply(start.error());
   const CasePlan& smallest = found.plan;
-  const bool smaller = smallest.dims != start.dims ||
-                       smallest.value_strategy != start.value_strategy ||
-                       smallest.value_scale != start.value_scale;
+  MinimizeResultReply reply;
+  reply.simplified = changes_between(*start, smallest);
+  const bool smaller = !reply.simplified.empty() || smallest.dims != start->dims ||
+                       (smallest.stored && !same_inputs(*start, smallest));
   auto outcome = project.campaign().run_one(op, smallest, {}, call.key);
   if (!outcome) return error_reply(outcome.error());
-  MinimizeResultReply reply;
   reply.original_seed = original.seed;
-  reply.minimized_seed = smaller ? minimized_seed_of(original.seed, smallest) : original.seed;
-  reply.original_shape = representative(start);
+  reply.minimized_seed =
+      smaller ? minimized_seed_of(original.seed, *start, smallest) : original.seed;
+  reply.original_shape = representative(*start);
   reply.minimized_shape = representative(smallest);
-  reply.original_dims = start.dims;
+  reply.original_dims = start->dims;
   reply.minimized_dims = smallest.dims;
   reply.trials = found.trials;
+  const ElementCount count = count_elements(make_inputs(op, smallest), found.simplest);
+  reply.input_elements = count.all;
+  reply.nonzero_elements = count.differing;
   reply.result = std::move(outcome->result);
   reply.result.seed = reply.minimized_seed;
   if (reply.result.repro_info) reply.result.repro_info->seed = reply.minimized_seed;
@@ -134,23 +224,24 @@ Reply minimize(const MinimizeRequest& request, Call& call, JobControl& control) 
   if (!plan) return error_reply(plan.error());
   Trials trials(*op, *plan, **project, call, control);
   control.total = request.max_iters;
-  const auto kind = trials.run(*plan);
-  if (!kind) {
+  const auto wanted = trials.run(*plan);
+  if (!wanted) {
     return ErrorReply{WireErrorCode::InvalidRequest,
                       fmt::format("the case {} of '{}' passes now; there is nothing to minimize",
                                   failure->seed, failure->op_name)};
   }
-  CaseSearch search{.lower = lower_bounds(*op), .sizes = listed_sizes(*op)};
+  CaseSearch search = search_of(*op);
+  search.inputs_of = [&trials](const CaseChoice& choice) { return trials.inputs_of(choice); };
   search.change_dims = request.strategy == MinimizeStrategy::BinarySearchDims;
   search.trials_max = request.max_iters;
   search.cancelled = [&control] { return control.cancel.load(); };
   const CaseMinimum minimum = minimize_case(
-      {plan->dims, {plan->value_strategy, plan->value_scale}}, *kind,
-      [&](const CaseChoice& choice) { return trials.run_choice(choice); }, search);
+      trials.choice(), wanted->text,
+      [&](const CaseChoice& choice) { return trials.run_choice(choice, *wanted); }, search);
   auto smallest = trials.with_choice(minimum.choice);
   if (!smallest) return error_reply(smallest.error());
-  trials.accept(*std::move(smallest));
-  return finish(*op, *failure, {trials.plan(), minimum.trials}, **project, call);
+  return finish(*op, *failure, {*std::move(smallest), minimum.trials, search.simplest}, **project,
+                call);
 }
 
 }  // namespace

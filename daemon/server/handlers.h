@@ -44,6 +44,12 @@ Reply handle(const KernelCoverageRequest& request, Call& call);
 Reply handle(const ReproduceRequest& request, Call& call);
 Reply handle(const MinimizeRequest& request, Call& call);
 Reply handle(const GetCaseRequest& request, Call& call);
+// handle_export.cc
+Reply handle(const ExportCaseRequest& request, Call& call);
+// handle_compare_kernels.cc
+Reply handle(const CompareKernelsRequest& request, Call& call);
+// handle_mutate.cc
+Reply handle(const MutateRequest& request, Call& call);
 // handle_client_cases.cc
 Reply handle(const GetTestCaseRequest& request, Call& call);
 Reply handle(const GetTestBatchRequest& request, Call& call);

@@ -162,6 +162,9 @@ class MinimizeResult:
     original_dims: dict[str, int] = field(default_factory=dict)
     minimized_dims: dict[str, int] = field(default_factory=dict)
     trials: int | None = None
+    simplified: list[str] = field(default_factory=list)
+    input_elements: int = 0
+    nonzero_elements: int = 0
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> MinimizeResult:

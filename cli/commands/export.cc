@@ -1,0 +1,105 @@
+// `gpuemu export SEED`: a stored failure as a folder that runs without gpuemu.
+#include <filesystem>
+#include <ostream>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/options.h"
+#include "cli/export/export_folder.h"
+#include "cli/report/text.h"
+#include "cli/scaffold/file_plan.h"
+
+namespace gpuemu::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  FailureChoice failure;
+  std::string output;
+  bool force = false;
+};
+
+/// A folder that is there is left alone unless `force`; then nothing in it may lead elsewhere.
+Status check_folder(const fs::path& folder, bool force) {
+  std::error_code failed;
+  const fs::file_status status = fs::symlink_status(folder, failed);
+  if (!fs::exists(status)) return ok_status();
+  if (!force) {
+    return error(ErrorCode::InvalidArgument,
+                 "{} exists; nothing was written. Choose another folder with --output, or --force "
+                 "to write into it (files that are replaced keep a backup)",
+                 folder.string());
+  }
+  if (!fs::is_directory(folder, failed)) {
+    return error(ErrorCode::InvalidArgument, "{} is no folder; choose another with --output",
+                 folder.string());
+  }
+  for (const char* name : {"inputs", "expected", "bounds", "kernel"}) {
+    if (!fs::is_symlink(fs::symlink_status(folder / name, failed))) continue;
+    return error(ErrorCode::InvalidArgument,
+                 "{} is a link, and files would be written where it leads; remove it",
+                 (folder / name).string());
+  }
+  return ok_status();
+}
+
+void run(const Options& options, Session& session) {
+  if (!has_seed(options.failure, "export", session)) return;
+  const uint64_t seed = *options.failure.seed;
+  const std::string name =
+      options.output.empty() ? fmt::format("gpuemu-export-{}", seed) : options.output;
+  const fs::path folder = (fs::path(session.working_folder) / name).lexically_normal();
+  if (const Status free = check_folder(folder, options.force); !free) {
+    session.fail(free.error());
+    return;
+  }
+  if (const Status ready = session.ensure_daemon(); !ready) {
+    session.fail(ready.error());
+    return;
+  }
+  const auto reply = session.call(ExportCaseRequest{seed, options.failure.op});
+  if (!reply) {
+    session.fail(reply.error());
+    return;
+  }
+  if (const auto* failure = std::get_if<ErrorReply>(&*reply)) {
+    session.fail(*failure);
+    return;
+  }
+  const auto& exported = std::get<ExportedCaseReply>(*reply);
+  const auto written = write_files({folder, export_files(exported)}, options.force);
+  if (!written) {
+    session.fail(written.error());
+    return;
+  }
+  if (session.json()) {
+    session.out << exported_json(exported, folder.string(), written->written) << '\n';
+    return;
+  }
+  session.out << fmt::format("{} files of {} in {}\n", written->written.size(),
+                             one_line(exported.result.op_name), one_line(folder.string()));
+  session.out << "run there: python3 run.py, or make check on a machine with a GPU\n";
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, Session& session) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("export", "Write a failing case as a folder that runs without gpuemu");
+  add_failure_choice(*command, options->failure);
+  command
+      ->add_option("-o,--output", options->output,
+                   "The folder to make (default: gpuemu-export-SEED)")
+      ->type_name("DIR");
+  command->add_flag("--force", options->force, "Write into a folder that is there already");
+  add_format(*command, session);
+  command->footer(
+      "The folder has the kernel, its inputs, what is expected, and a C++ and a Python program\n"
+      "that run them on a GPU; the Python one also on gpuemu's emulator.\n"
+      "Example:\n"
+      "  gpuemu export 6610381852238677408 --output bug && python3 bug/run.py");
+  command->callback([options, &session] { run(*options, session); });
+}
+
+}  // namespace gpuemu::cli

@@ -1,0 +1,119 @@
+// `gpuemu mutate OP`: plants mistakes into the op's kernel and tells which the cases do not find.
+#include <ostream>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/job.h"
+#include "cli/commands/options.h"
+#include "cli/report/mutation.h"
+#include "common/base/limits.h"
+
+namespace gpuemu::cli {
+namespace {
+
+constexpr uint64_t kMutantsMax = 1'000'000;
+
+struct Options {
+  std::string op, kernel, dtype, budget;
+  uint64_t cases = 0;
+  std::optional<uint64_t> seed;
+  uint64_t mutants = 200;
+  std::vector<std::string> mutations;
+  std::optional<double> score_min;
+  bool all = false;
+};
+
+Result<MutateRequest> request_of(const Options& options) {
+  MutateRequest request{.op_name = options.op, .kernel = options.kernel, .dtype = {}};
+  request.cases = options.cases;
+  request.seed = options.seed;
+  request.mutants_max = options.mutants;
+  request.mutations = options.mutations;
+  request.stream = true;
+  if (!options.dtype.empty()) {
+    request.dtype = dtype_from_alias(options.dtype);
+    if (!request.dtype) {
+      return error(ErrorCode::InvalidArgument,
+                   "--dtype '{}' is unknown, expected a name such as float32", options.dtype);
+    }
+  }
+  if (!options.budget.empty()) {
+    request.budget_ms = GPUEMU_TRY(parse_duration("--budget", options.budget));
+  }
+  return request;
+}
+
+void run(const Options& options, Session& session) {
+  const auto config = session.project();
+  if (!config) return;
+  if (config->find_op(options.op) == nullptr) {
+    session.fail(no_such_op(options.op, *config));
+    return;
+  }
+  const auto request = request_of(options);
+  if (!request) {
+    session.fail(request.error());
+    return;
+  }
+  if (const Status ready = session.ensure_daemon(); !ready) {
+    session.fail(ready.error());
+    return;
+  }
+  const auto result = run_job(session, *request, "mutate " + options.op);
+  if (!result) {
+    session.fail(result.error());
+    return;
+  }
+  if (const auto* failure = std::get_if<ErrorReply>(&result->reply)) {
+    session.fail(*failure);
+    return;
+  }
+  const auto& report = std::get<MutationReportReply>(result->reply);
+  if (session.json()) {
+    session.out << result->json << '\n';
+  } else {
+    print_mutation(report, options.all, session.out);
+  }
+  const bool low = options.score_min && !(report.score.value_or(0) >= *options.score_min / 100);
+  if (low) session.exit_code = ExitCode::Findings;
+  if (result->interrupted) session.exit_code = ExitCode::Interrupted;
+}
+
+}  // namespace
+
+void add_mutate(CLI::App& app, Session& session) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "mutate", "Plant mistakes into a kernel and count those that its cases find");
+  command->add_option("OP", options->op, "The op")->required()->type_name(" ");
+  command->add_option("-k,--kernel", options->kernel, "A variant (default: the one that runs)")
+      ->type_name("NAME");
+  command->add_option("--dtype", options->dtype, "Default: the op's first")->type_name("NAME");
+  command
+      ->add_option("--cases", options->cases, "Cases for each mutant (default: validation.cases)")
+      ->type_name("N")
+      ->check(whole_number(1, kIterationsMax));
+  add_base_seed(*command, options->seed);
+  command->add_option("--mutants", options->mutants, "Mutants at most, chosen by the seed; 0: all")
+      ->type_name("N")
+      ->check(whole_number(0, kMutantsMax))
+      ->capture_default_str();
+  command
+      ->add_option("--mutation", options->mutations,
+                   "Only this kind of mistake, as in drop_barrier;\nmay be repeated")
+      ->type_name("KIND")
+      ->allow_extra_args(false);
+  command->add_option("--budget", options->budget, "Begin no mutant later: 90s, 10m, 2h")
+      ->type_name("TIME");
+  command->add_option("--score-min", options->score_min, "Exit with 1 below this score")
+      ->type_name("PERCENT")
+      ->check(CLI::Range(0.0, 100.0));
+  command->add_flag("--all", options->all, "List the mutants that were killed too");
+  add_format(*command, session);
+  command->footer(
+      "Exit code: 0 done, 1 the score is below --score-min, 2 wrong use, 3 could not run.\n"
+      "Example:\n"
+      "  gpuemu mutate softmax --seed 1 --budget 5m --score-min 95");
+  command->callback([options, &session] { run(*options, session); });
+}
+
+}  // namespace gpuemu::cli

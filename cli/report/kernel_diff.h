@@ -1,0 +1,12 @@
+// What two kernels do differently, for people.
+#pragma once
+
+#include <ostream>
+
+#include "common/protocol/replies.h"
+
+namespace gpuemu::cli {
+
+void print_kernel_comparison(const KernelComparisonReply& comparison, std::ostream& out);
+
+}  // namespace gpuemu::cli

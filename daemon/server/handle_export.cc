@@ -1,0 +1,40 @@
+// ExportCase: a stored failure with everything that a program without a daemon needs to run it.
+#include "daemon/server/handlers.h"
+#include "daemon/server/stored_failure.h"
+
+namespace gpuemu {
+
+Reply handle(const ExportCaseRequest& request, Call& call) {
+  auto failure = find_failure(call.context.store, request.seed, request.op_name);
+  if (!failure) return error_reply(failure.error());
+  auto project = open_project(call);
+  if (!project) return config_error(project.error());
+  const OpConfig* op = (*project)->config().find_op(failure->op_name);
+  if (op == nullptr) return op_not_found((*project)->config(), failure->op_name);
+  if (op->mode != ExecutionMode::Kernel || !failure->repro_info ||
+      !failure->repro_info->base_seed) {
+    return ErrorReply{WireErrorCode::InvalidRequest,
+                      fmt::format("the failure {} of '{}' has no kernel that the daemon runs; only "
+                                  "cases of ops with a kernel can be exported",
+                                  failure->seed, failure->op_name)};
+  }
+  const auto plan = plan_from(*op, *failure->repro_info);
+  if (!plan) return error_reply(plan.error());
+  auto outcome =
+      (*project)->campaign().run_one(*op, *plan, {.tensors = true, .exported = true}, call.key);
+  if (!outcome) return error_reply(outcome.error());
+  ExportedCaseReply reply = *std::move(outcome->exported);
+  if (reply.expected.empty()) {
+    const auto& failures = outcome->result.failures;
+    return ErrorReply{WireErrorCode::ReferenceScriptFailed,
+                      fmt::format("the reference of '{}' gives nothing to compare with: {}",
+                                  op->name, failures.empty() ? "" : failures.front().message)};
+  }
+  reply.result = *std::move(failure);
+  reply.version = GPUEMU_VERSION;
+  reply.arch = call.context.arch;
+  reply.inputs = std::move(outcome->inputs);
+  return reply;
+}
+
+}  // namespace gpuemu
