@@ -8,24 +8,13 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/usage.h"
-
-extern char** environ;
+#include "common/base/environment.h"
 
 namespace gpuemu::cli {
 namespace {
 
 // Set by the handler of SIGINT, which may do nothing else.
 std::atomic<bool> interrupted{false};  // NOLINT: a signal handler reaches nothing but globals.
-
-std::map<std::string, std::string> environment() {
-  std::map<std::string, std::string> all;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    const size_t equals = text.find('=');
-    if (equals != std::string::npos) all[text.substr(0, equals)] = text.substr(equals + 1);
-  }
-  return all;
-}
 
 /// `gpuemu test 2>&1 | tee log` and a terminal: what is said on both would be seen twice.
 bool same_place(int one, int other) {
@@ -110,7 +99,7 @@ int run(int argc, char** argv) {
 
   std::error_code ignored;
   Session session(std::cout, std::cerr, interrupted);
-  session.environment = environment();
+  session.environment = environment_of_process();
   session.working_folder = std::filesystem::current_path(ignored).string();
   session.program_folder =
       std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path().string();

@@ -14,13 +14,13 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "common/base/environment.h"
+#include "common/config/start_settings.h"
 #include "common/transport/server.h"
 #include "daemon/reference/find_python.h"
 #include "daemon/server/folder_lock.h"
 #include "daemon/server/server.h"
 #include "runtime/backends/backends.h"
-
-extern char** environ;
 
 namespace gpuemu {
 namespace {
@@ -30,16 +30,6 @@ constexpr size_t kLogBytesMax = size_t{8} << 20;
 // Requests at the same time: those that may take long and plenty of short ones. A thread that
 // waits costs a few KiB.
 constexpr size_t kRequestsMax = kLongRequestsMax + 64;
-
-std::map<std::string, std::string> environment() {
-  std::map<std::string, std::string> all;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    const size_t equals = text.find('=');
-    if (equals != std::string::npos) all[text.substr(0, equals)] = text.substr(equals + 1);
-  }
-  return all;
-}
 
 std::filesystem::path own_folder() {
   std::error_code ignored;
@@ -174,6 +164,7 @@ int serve(const ConfigSources& sources, Config config) {
   std::erase_if(devices, [&](const DeviceProperties& one) { return one.backend != backend; });
 
   const std::string socket_path = config.socket_path, db_path = config.db_path;
+  const auto settings = start_settings(config);
   const LanePoolOptions lanes_wanted = lane_options(config, devices);
   auto pool = LanePool::create(lanes_wanted);
   if (!pool) return fail(pool.error(), kExitBroken);
@@ -191,6 +182,7 @@ int serve(const ConfigSources& sources, Config config) {
                         .db_path = db_path,
                         .config_file = file,
                         .devices = {},
+                        .start_settings = settings,
                         .backend = backend,
                         .request_stop = [&stop] { stop.request(); }};
   for (const DeviceProperties& device : devices) context.devices.push_back(info_of(device));
@@ -228,7 +220,7 @@ int run(int argc, char** argv) {
   }
   ConfigSources sources;
   sources.working_folder = std::filesystem::current_path().string();
-  sources.environment = environment();
+  sources.environment = environment_of_process();
   if (!config_file.empty()) sources.file = config_file;
   ConfigResult loaded = load_config(sources);
   if (!loaded.config) {

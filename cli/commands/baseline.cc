@@ -48,9 +48,11 @@ void save(const Options& options, Session& session) {
     session.fail(ready.error());
     return;
   }
-  if (!options.stored && !measure_project(*config, session)) return;
+  const auto kernels =
+      options.stored ? measured_before(*config, session) : measure_project(*config, session);
+  if (!kernels) return;
   if (!done(StoreBaselineRequest{options.tag}, session)) return;
-  if (!done(StoreArtifactBaselineRequest{options.tag}, session)) return;
+  if (!done(StoreArtifactBaselineRequest{options.tag, *kernels}, session)) return;
   const auto baseline = find_baseline(options.tag, "", session);
   if (!baseline) return;
   if (!options.file.empty()) {
@@ -72,7 +74,7 @@ void save(const Options& options, Session& session) {
 
 void compare(const Options& options, Session& session) {
   if (!has_tag(options, "compare", session)) return;
-  const auto reply = session.answer(CompareBaselineRequest{options.tag, {}});
+  const auto reply = session.answer(CompareBaselineRequest{options.tag, {}, true});
   if (!reply || session.json()) return;
   print_comparison({options.tag, std::nullopt, std::get<BaselineComparisonReply>(*reply)},
                    session.out);

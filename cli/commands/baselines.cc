@@ -27,18 +27,39 @@ std::optional<LintResultsReply> inspect(const InspectRequest& request, Session& 
   return std::get<LintResultsReply>(result->reply);
 }
 
-bool measure_project(const Config& config, Session& session) {
-  if (config.kernels.empty()) return true;
+std::optional<KernelNames> measure_project(const Config& config, Session& session) {
+  KernelNames names;
+  if (config.kernels.empty()) return names;
   InspectRequest request;
   request.stream = true;
   const auto reply = inspect(request, session);
-  if (!reply || session.exit_code == ExitCode::Interrupted) return false;
+  if (!reply || session.exit_code == ExitCode::Interrupted) return std::nullopt;
   for (const LintResult& result : reply->results) {
+    names.push_back(result.metrics.kernel_name);
     if (result.error.empty()) continue;
     session.fail(error(ErrorCode::Compile, "{}: {}", result.kernel_name, result.error));
-    return false;
+    return std::nullopt;
   }
-  return true;
+  return names;
+}
+
+std::optional<KernelNames> measured_before(const Config& config, Session& session) {
+  const auto reply = session.call(ListArtifactsRequest{});
+  if (!reply) return session.fail(reply.error()), std::nullopt;
+  if (const auto* failure = std::get_if<ErrorReply>(&*reply)) {
+    return session.fail(*failure), std::nullopt;
+  }
+  KernelNames names;
+  for (const KernelConfig& kernel : config.kernels) names.push_back(kernel.name);
+  for (const ArtifactMetrics& one : std::get<ArtifactListReply>(*reply).artifacts) {
+    // "softmax:entry<float>" is one of the entries of kernel softmax.
+    const size_t colon = one.kernel_name.find(':');
+    if (colon == std::string::npos) continue;
+    if (config.find_kernel(one.kernel_name.substr(0, colon)) != nullptr) {
+      names.push_back(one.kernel_name);
+    }
+  }
+  return config.kernels.empty() ? KernelNames{} : names;
 }
 
 std::optional<BaselineReply> find_baseline(const std::string& tag, const std::string& file,

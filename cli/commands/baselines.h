@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/commands/session.h"
 
@@ -12,9 +13,15 @@ namespace gpuemu::cli {
 /// After Ctrl-C what was measured until then; the exit code is set.
 std::optional<LintResultsReply> inspect(const InspectRequest& request, Session& session);
 
-/// Measures every kernel of the project, so that what is stored is what the sources are now. False
-/// when one could not be measured, which has been told. A project without kernels is fine.
-bool measure_project(const Config& config, Session& session);
+/// The names under which the metrics of the project's kernels are stored: nothing else in the
+/// database concerns it. None for a project without kernels, which is compared as a whole.
+using KernelNames = std::vector<std::string>;
+
+/// Measures every kernel of the project, so that what is stored is what the sources are now.
+/// Nothing when one could not be measured, which has been told.
+std::optional<KernelNames> measure_project(const Config& config, Session& session);
+/// Those that have been measured before. Nothing when they cannot be listed, which has been told.
+std::optional<KernelNames> measured_before(const Config& config, Session& session);
 
 /// The stored baseline `tag`, or the one in `file` where that is given. Nothing when there is none,
 /// which has been told.

@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include "cli/report/ci.h"
 #include "cli/report/ci_formats.h"
@@ -49,11 +48,9 @@ Status check_place(const std::string& file, const Session& session) {
     return error(ErrorCode::Io, "cannot write {}: there is no folder {}; create it first", file,
                  folder.string());
   }
-  if (::access(folder.c_str(), W_OK) != 0) {
-    return error(ErrorCode::Io, "cannot write {}: no permission to write to {}", file,
-                 folder.string());
-  }
-  return ok_status();
+  if (can_write_file(path)) return ok_status();
+  return error(ErrorCode::Io, "cannot write {}: no permission to write to {}", file,
+               fs::exists(path, failed) ? "it" : folder.string());
 }
 
 void write(const std::string& file, const std::string& text, Session& session) {

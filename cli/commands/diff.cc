@@ -30,17 +30,18 @@ std::optional<Wanted> ask(const Request& request, Session& session) {
   return std::get<Wanted>(*reply);
 }
 
-std::optional<Comparison> compare(const BaselineReply& baseline, Session& session) {
+std::optional<Comparison> compare(const BaselineReply& baseline, const KernelNames& kernels,
+                                  Session& session) {
   Comparison comparison{baseline.tag, std::nullopt, std::nullopt};
   if (!baseline.artifacts.empty()) {
     const auto reply = ask<ArtifactDiffsReply>(
-        DiffArtifactBaselineRequest{baseline.tag, baseline.artifacts}, session);
+        DiffArtifactBaselineRequest{baseline.tag, baseline.artifacts, kernels}, session);
     if (!reply) return std::nullopt;
     comparison.artifacts = reply->summary;
   }
   if (!baseline.results.empty()) {
     comparison.results = ask<BaselineComparisonReply>(
-        CompareBaselineRequest{baseline.tag, baseline.results}, session);
+        CompareBaselineRequest{baseline.tag, baseline.results, true}, session);
     if (!comparison.results) return std::nullopt;
   }
   return comparison;
@@ -80,8 +81,13 @@ void run(const Options& options, Session& session) {
   if (!config) return;
   const auto baseline = find_baseline(options.tag, options.file, session);
   if (!baseline) return;
-  if (!options.stored && !baseline->artifacts.empty() && !measure_project(*config, session)) return;
-  const auto comparison = compare(*baseline, session);
+  std::optional<KernelNames> kernels = KernelNames();
+  if (!baseline->artifacts.empty()) {
+    kernels =
+        options.stored ? measured_before(*config, session) : measure_project(*config, session);
+  }
+  if (!kernels) return;
+  const auto comparison = compare(*baseline, *kernels, session);
   if (!comparison) return;
   if (session.json()) {
     session.out << comparison_json(*comparison) << '\n';

@@ -1,22 +1,40 @@
 // `gpuemu failures`: what is stored, newest first.
+#include <limits>
 #include <ostream>
 
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
 #include "cli/report/text.h"
+#include "common/base/service_limits.h"
 
 namespace gpuemu::cli {
 namespace {
 
-// The daemon lists no more in one answer.
-constexpr uint64_t kListedMax = 10'000;
-
 struct Options {
   uint64_t limit = 20;
   std::string op;
+  bool deletes = false, all = false;
+  std::optional<uint64_t> seed;
 };
 
+void delete_failures(const Options& options, Session& session) {
+  if (!options.seed && options.op.empty() && !options.all) {
+    session.fail(error(ErrorCode::InvalidArgument,
+                       "--delete needs to know which failures: a SEED, --op NAME, or --all"));
+    return;
+  }
+  const auto reply = session.answer(DeleteFailuresRequest{options.seed, options.op, options.all});
+  if (!reply || session.json()) return;
+  const uint64_t count = std::get<FailuresDeletedReply>(*reply).count;
+  session.out << fmt::format("deleted {} failure{}\n", count, count == 1 ? "" : "s");
+}
+
 void run(const Options& options, Session& session) {
+  if (options.deletes) return delete_failures(options, session);
+  if (options.seed || options.all) {
+    session.fail(error(ErrorCode::InvalidArgument, "a SEED and --all belong to --delete"));
+    return;
+  }
   const auto reply = session.answer(ListFailuresRequest{options.limit, options.op});
   if (!reply || session.json()) return;
   const auto& results = std::get<ResultsReply>(*reply).results;
@@ -34,9 +52,15 @@ void add_failures(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("failures", "List stored failures, newest first");
   command->add_option("-l,--limit", options->limit, "At most this many")
       ->type_name("N")
-      ->check(whole_number(1, kListedMax))
+      ->check(whole_number(1, kResultsListedMax))
       ->capture_default_str();
   command->add_option("--op", options->op, "Only of this op")->type_name("NAME");
+  command->add_flag("--delete", options->deletes,
+                    "Forget failures and their inputs: of SEED, of --op, or --all");
+  command->add_flag("--all", options->all, "With --delete: every one of every project");
+  command->add_option("SEED", options->seed, "With --delete: this one")
+      ->type_name(" ")
+      ->check(whole_number(0, std::numeric_limits<uint64_t>::max()));
   add_format(*command, session);
   command->footer(
       "A line begins with the seed that `gpuemu reproduce` and `gpuemu minimize` take.");

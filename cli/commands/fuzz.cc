@@ -30,7 +30,9 @@ void print(const std::string& op, const FuzzResultsReply& results, Session& sess
   for (const ValidationResult& failure : results.failures) {
     session.out << failure_line(failure) << '\n';
   }
-  const std::string verdict = results.failed == 0 ? "[PASS]" : "[FAIL]";
+  const std::string verdict = results.failed > 0       ? "[FAIL]"
+                              : !results.error.empty() ? "[ERROR]"
+                                                       : "[PASS]";
   session.out << fmt::format("{} {} (seed: {}): {} cases, {} ok, {} bad\n", verdict, op,
                              results.seed, results.total, results.passed, results.failed);
   for (const Proof& proof : results.proofs) {
@@ -72,6 +74,10 @@ Status fuzz_one(const std::string& op, const Options& options, Session& session,
   }
   const auto& results = std::get<FuzzResultsReply>(result.reply);
   if (!session.json()) print(op, results, session);
+  if (!results.error.empty()) {
+    session.err << fmt::format("[ERROR] {}: not all cases could be run: {}\n", op, results.error);
+    totals.broken = true;
+  }
   totals.found = totals.found || results.failed > 0;
   return ok_status();
 }

@@ -28,7 +28,8 @@ void clear(Session& session) {
 
 }  // namespace
 
-Result<JobResult> run_job(Session& session, const Request& request, const std::string& what) {
+Result<JobResult> run_job(Session& session, const Request& request, const std::string& what,
+                          AfterCancel after_cancel) {
   const Reply started = GPUEMU_TRY(session.call(request));
   const auto* job = std::get_if<JobStartedReply>(&started);
   if (job == nullptr) return JobResult{started, encode_reply(started), false};
@@ -37,6 +38,10 @@ Result<JobResult> run_job(Session& session, const Request& request, const std::s
     if (session.interrupted && !cancelled) {
       GPUEMU_TRY(session.call(JobCancelRequest{job->job_id}));
       cancelled = true;
+      if (after_cancel == AfterCancel::Leave) {
+        clear(session);
+        return JobResult{OkReply{}, encode_reply(OkReply{}), true};
+      }
     }
     const Reply reply = GPUEMU_TRY(session.call(JobStatusRequest{job->job_id, 0, kPollMs}));
     const auto* status = std::get_if<JobStatusReply>(&reply);

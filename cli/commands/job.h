@@ -14,7 +14,11 @@ struct JobResult {
   bool interrupted = false;
 };
 
+/// Whether a job that Ctrl-C has cancelled is waited for, for what it found until then.
+enum class AfterCancel { Wait, Leave };
+
 /// `request` has stream set. `what` names the work in the progress line.
-Result<JobResult> run_job(Session& session, const Request& request, const std::string& what);
+Result<JobResult> run_job(Session& session, const Request& request, const std::string& what,
+                          AfterCancel after_cancel = AfterCancel::Wait);
 
 }  // namespace gpuemu::cli

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,7 +42,7 @@ std::string start_file(const std::string& socket_path) { return socket_path + ".
 
 }  // namespace
 
-Status launch_daemon(const DaemonLaunch& launch) {
+Result<pid_t> launch_daemon(const DaemonLaunch& launch) {
   std::error_code failed;
   const std::filesystem::path folder = std::filesystem::path(launch.socket_path).parent_path();
   if (!std::filesystem::exists(folder)) {
@@ -54,17 +55,31 @@ Status launch_daemon(const DaemonLaunch& launch) {
   const std::string words = start_file(launch.socket_path);
   UniqueFd log(::open(words.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!log) return error(ErrorCode::Io, "cannot write {}: {}", words, std::strerror(errno));
+  int ends[2] = {};
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    return error(ErrorCode::ResourceExhausted, "pipe: {}", std::strerror(errno));
+  }
+  const UniqueFd from_child(ends[0]), to_parent(ends[1]);
   const pid_t child = ::fork();
   if (child < 0) return error(ErrorCode::ResourceExhausted, "fork: {}", std::strerror(errno));
   if (child > 0) {
     int status = 0;
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
-    return ok_status();
+    pid_t daemon = -1;
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 ||
+        ::read(from_child.get(), &daemon, sizeof daemon) != sizeof daemon || daemon < 0) {
+      return error(ErrorCode::ResourceExhausted, "cannot start a process for the daemon");
+    }
+    return daemon;
   }
   // In the child, and in its child: nothing but system calls until exec.
   ::setsid();
-  if (::fork() != 0) ::_exit(0);
+  const pid_t daemon = ::fork();
+  if (daemon != 0) {
+    const bool told = ::write(to_parent.get(), &daemon, sizeof daemon) == sizeof daemon;
+    ::_exit(told ? 0 : 3);
+  }
   const int null = ::open("/dev/null", O_RDWR);
   ::dup2(null, STDIN_FILENO);
   ::dup2(null, STDOUT_FILENO);
@@ -73,12 +88,23 @@ Status launch_daemon(const DaemonLaunch& launch) {
   exec_daemon(launch);
 }
 
-std::optional<std::string> daemon_start_error(const std::string& socket_path) {
+std::optional<std::string> daemon_start_words(const std::string& socket_path) {
   const auto words = read_file(start_file(socket_path), kStartWordsMax);
   if (!words || words->empty()) return std::nullopt;
   std::string text = *words;
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
+}
+
+bool process_runs(pid_t process) {
+  if (::kill(process, 0) != 0 && errno == ESRCH) return false;
+  const auto text = read_file(fmt::format("/proc/{}/stat", process), kStartWordsMax);
+  if (!text) return text.error().code != ErrorCode::NotFound;
+  // The name stands in parentheses and may hold any; the state is behind the last.
+  const size_t name_end = text->rfind(')');
+  if (name_end == std::string::npos || name_end + 2 >= text->size()) return true;
+  const char state = (*text)[name_end + 2];
+  return state != 'Z' && state != 'X';
 }
 
 Status become_daemon(const DaemonLaunch& launch) { exec_daemon(launch); }

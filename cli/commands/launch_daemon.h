@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include <sys/types.h>
+
 #include "common/base/result.h"
 
 namespace gpuemu::cli {
@@ -15,11 +17,15 @@ struct DaemonLaunch {
   std::string socket_path;  ///< What it says while it starts goes to a file beside it.
 };
 
-/// Returns at once; whether it serves is for the caller to ask.
-Status launch_daemon(const DaemonLaunch& launch);
+/// Returns at once with its process; whether it serves is for the caller to ask.
+Result<pid_t> launch_daemon(const DaemonLaunch& launch);
 
-/// What a daemon that ended at once wrote to its standard error.
-std::optional<std::string> daemon_start_error(const std::string& socket_path);
+/// What the daemon that was started last wrote to its standard error; nothing when that is empty.
+std::optional<std::string> daemon_start_words(const std::string& socket_path);
+
+/// Whether there is such a process and it has not ended. One that nobody has waited for yet, as in
+/// containers whose first process waits for none, has ended.
+bool process_runs(pid_t process);
 
 /// Replaces this process by a daemon in the foreground. Returns only when that fails.
 Status become_daemon(const DaemonLaunch& launch);

@@ -1,6 +1,5 @@
 // `gpuemu report`: the last CI run, or what is stored, as a document; `gpuemu report verify`.
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <map>
 #include <ostream>
@@ -12,13 +11,13 @@
 #include "cli/commands/own_daemon.h"
 #include "cli/report/ci.h"
 #include "cli/sign/sign.h"
+#include "common/base/clock.h"
 #include "common/base/files.h"
+#include "common/base/service_limits.h"
 
 namespace gpuemu::cli {
 namespace {
 
-// The newest results that one report is about.
-constexpr uint64_t kResultsMax = 10'000;
 constexpr uint64_t kHoursMax = 24 * 366 * 100;
 // A page with thousands of failures has a few MiB.
 constexpr size_t kPageBytesMax = size_t{1} << 28;
@@ -33,12 +32,6 @@ struct Options {
 struct VerifyOptions {
   std::string file, key;
 };
-
-int64_t now_seconds() {
-  return std::chrono::duration_cast<std::chrono::seconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
 
 /// Ops with what is stored of them.
 void count_ops(const Config& config, CiRunSummary& summary) {
@@ -69,7 +62,7 @@ void count_ops(const Config& config, CiRunSummary& summary) {
 /// The newest result of each op and seed; nothing when that failed, which has been told.
 std::optional<CiRunSummary> stored_results(const Options& options, const Config& config,
                                            Session& session) {
-  const auto reply = session.call(ListResultsRequest{kResultsMax, ""});
+  const auto reply = session.call(ListResultsRequest{kResultsListedMax, ""});
   if (!reply) return session.fail(reply.error()), std::nullopt;
   if (const auto* failure = std::get_if<ErrorReply>(&*reply)) {
     return session.fail(*failure), std::nullopt;
@@ -123,9 +116,12 @@ bool add_lint(const Options& options, CiRunSummary& summary, Session& session) {
   return true;
 }
 
-bool add_artifacts(const Options& options, CiRunSummary& summary, Session& session) {
+bool add_artifacts(const Options& options, const Config& config, CiRunSummary& summary,
+                   Session& session) {
   if (options.tag.empty()) return true;
-  const auto reply = session.call(DiffArtifactBaselineRequest{options.tag, {}});
+  const auto kernels = measured_before(config, session);
+  if (!kernels) return false;
+  const auto reply = session.call(DiffArtifactBaselineRequest{options.tag, {}, *kernels});
   if (!reply) return session.fail(reply.error()), false;
   if (const auto* failure = std::get_if<ErrorReply>(&*reply)) return session.fail(*failure), false;
   summary.artifact_diffs = std::get<ArtifactDiffsReply>(*reply).summary;
@@ -146,7 +142,7 @@ void run(const Options& options, Session& session) {
   }
   auto summary = summary_for(options, *config, session);
   if (!summary || !add_lint(options, *summary, session) ||
-      !add_artifacts(options, *summary, session)) {
+      !add_artifacts(options, *config, *summary, session)) {
     return;
   }
   options.reports.show(*summary, *config, session);

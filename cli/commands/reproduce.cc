@@ -2,6 +2,7 @@
 #include <ostream>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/job.h"
 #include "cli/commands/options.h"
 #include "cli/report/text.h"
 
@@ -13,12 +14,31 @@ struct Options {
   bool verbose = false, exit_code = false, profile = false;
 };
 
+/// Nothing when that failed or was given up, which has been told.
+std::optional<JobResult> run_again(const Options& options, Session& session) {
+  const Status ready = session.ensure_daemon();
+  if (!ready) return session.fail(ready.error()), std::nullopt;
+  const ReproduceRequest request{.seed = *options.failure.seed,
+                                 .op_name = options.failure.op,
+                                 .profile = options.profile,
+                                 .stream = true};
+  // Of one case there is nothing to keep: Ctrl-C leaves it to the daemon to end.
+  auto done = run_job(session, request, "reproduce", AfterCancel::Leave);
+  if (!done) return session.fail(done.error()), std::nullopt;
+  if (done->interrupted) return session.exit_code = ExitCode::Interrupted, std::nullopt;
+  if (const auto* failure = std::get_if<ErrorReply>(&done->reply)) {
+    return session.fail(*failure), std::nullopt;
+  }
+  return *std::move(done);
+}
+
 void run(const Options& options, Session& session) {
   if (!has_seed(options.failure, "reproduce", session)) return;
   const uint64_t seed = *options.failure.seed;
-  const auto reply = session.answer(ReproduceRequest{seed, options.failure.op, options.profile});
-  if (!reply) return;
-  const auto& again = std::get<ReproduceResultReply>(*reply);
+  const auto done = run_again(options, session);
+  if (!done) return;
+  const auto& again = std::get<ReproduceResultReply>(done->reply);
+  if (session.json()) session.out << done->json << '\n';
   if (again.result.seed != seed) {
     session.err << "note: no failure has seed " << seed << "; " << again.result.seed
                 << " is the one that rounds to it\n";
@@ -28,6 +48,15 @@ void run(const Options& options, Session& session) {
     if (options.verbose || session.verbose) print_inputs(again.inputs, session.out);
     print_printed(again.printed, session.out);
     if (!again.profile.empty()) print_profile(again.profile, session.out);
+  }
+  if (!again.rerun) {
+    session.err << "note: nothing was run, this is the stored verdict: the output came from a "
+                   "client, or the op is no longer in gpuemu.toml\n";
+    if (options.exit_code) {
+      session.err << "gpuemu: --exit-code needs a case that the daemon can run\n";
+      session.exit_code = ExitCode::Broken;
+    }
+    return;
   }
   if (options.profile && again.profile.empty()) {
     session.err
@@ -47,7 +76,8 @@ void add_reproduce(CLI::App& app, Session& session) {
   command->add_flag("-v,--verbose", options->verbose, "Show the inputs too");
   command->add_flag("--profile", options->profile,
                     "Show instructions, memory traffic and divergence per source line");
-  command->add_flag("--exit-code", options->exit_code, "Exit with 1 when it still fails");
+  command->add_flag("--exit-code", options->exit_code,
+                    "Exit with 1 when it still fails, with 3 when it cannot be run");
   add_format(*command, session);
   command->footer(
       "Examples:\n"

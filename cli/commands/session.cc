@@ -5,10 +5,10 @@
 #include <ostream>
 #include <thread>
 
-#include <signal.h>
-
 #include "cli/commands/launch_daemon.h"
 #include "common/base/limits.h"
+#include "common/base/service_limits.h"
+#include "common/config/start_settings.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -19,6 +19,20 @@ constexpr std::chrono::milliseconds kRequestTimeout{120'000};
 // A daemon answers a ping in well under a millisecond; one that is just ending never does.
 constexpr std::chrono::milliseconds kPingTimeout{3'000};
 constexpr std::chrono::milliseconds kStartPoll{20};
+
+/// What a daemon would have to be started again for; "" when it will do as it is.
+std::string why_unfit(const DaemonStatusReply& served, const Config& wanted) {
+  // Outside of a project whatever is being served will do.
+  if (!wanted.file.empty() && served.config_path != wanted.file) {
+    return fmt::format("served {}, wanted {}",
+                       served.config_path.empty() ? "no project" : served.config_path, wanted.file);
+  }
+  if (served.version != GPUEMU_VERSION) {
+    return fmt::format("is gpuemu {}, this is {}", served.version, GPUEMU_VERSION);
+  }
+  const std::string unlike = unlike_setting(wanted, served.start_settings);
+  return unlike.empty() ? "" : "was started with " + unlike;
+}
 
 }  // namespace
 
@@ -112,7 +126,7 @@ Status Session::stop_daemon() {
   const auto* status = std::get_if<DaemonStatusReply>(&before);
   const auto pid = status != nullptr ? static_cast<pid_t>(status->pid) : 0;
   const auto deadline = std::chrono::steady_clock::now() + kStopTimeout;
-  while (pid > 0 && ::kill(pid, 0) == 0) {
+  while (pid > 0 && process_runs(pid)) {
     if (std::chrono::steady_clock::now() > deadline) {
       return error(ErrorCode::Timeout,
                    "the daemon (process {}) is still finishing its running requests", pid);
@@ -125,19 +139,33 @@ Status Session::stop_daemon() {
 Status Session::start_daemon() {
   client_.reset();
   const std::string path = GPUEMU_TRY(socket_path());
-  GPUEMU_TRY(launch_daemon({program_folder, working_folder, config_file, path}));
-  const auto deadline = std::chrono::steady_clock::now() + kDaemonStartTimeout;
-  while (std::chrono::steady_clock::now() < deadline) {
-    if (daemon_answers()) return ok_status();
+  const pid_t daemon =
+      GPUEMU_TRY(launch_daemon({program_folder, working_folder, config_file, path}));
+  const auto start = std::chrono::steady_clock::now();
+  bool told = false;
+  while (std::chrono::steady_clock::now() < start + kDaemonStartMax && !interrupted) {
+    const bool runs = process_runs(daemon);  // Before it is asked, so that it had its chance.
+    const bool answers = daemon_answers();
+    const auto words = answers || !runs ? daemon_start_words(path) : std::nullopt;
+    if (answers) {
+      if (words) err << "note: the daemon says: " << *words << '\n';
+      return ok_status();
+    }
     client_.reset();
-    if (auto said = daemon_start_error(path)) {
-      return error(ErrorCode::Unavailable, "the daemon did not start: {}", *said);
+    if (!runs) {
+      return error(ErrorCode::Unavailable, "the daemon did not start: {}",
+                   words.value_or("it ended without a word; `gpuemu daemon logs` may show why"));
+    }
+    if (!told && std::chrono::steady_clock::now() > start + kDaemonStartTimeout) {
+      err << "note: the daemon (process " << daemon << ") is still starting\n";
+      told = true;
     }
     std::this_thread::sleep_for(kStartPoll);
   }
+  if (interrupted) return error(ErrorCode::Cancelled, "interrupted while the daemon was starting");
   return error(ErrorCode::Unavailable,
                "the daemon did not answer within {} s; `gpuemu daemon logs` shows why",
-               kDaemonStartTimeout.count() / 1000);
+               kDaemonStartMax.count() / 1000);
 }
 
 Status Session::ensure_daemon() {
@@ -145,20 +173,17 @@ Status Session::ensure_daemon() {
   const Reply reply = GPUEMU_TRY(call(DaemonStatusRequest{}));
   const auto* status = std::get_if<DaemonStatusReply>(&reply);
   const ConfigResult wanted = load_config(sources());
-  // Outside of a project, and with a wrong file, whatever is being served will do.
-  if (status == nullptr || !wanted.config || wanted.config->file.empty() ||
-      status->config_path == wanted.config->file) {
-    return ok_status();
-  }
+  // With a wrong file, whatever is being served will do.
+  if (status == nullptr || !wanted.config) return ok_status();
+  const std::string unfit = why_unfit(*status, *wanted.config);
+  if (unfit.empty()) return ok_status();
   if (status->jobs_running > 0) {
     return error(ErrorCode::Unavailable,
-                 "the daemon is busy with {}; wait, or set GPUEMU_SOCKET and GPUEMU_DB to run a "
-                 "second one for this project",
-                 status->config_path);
+                 "the daemon is busy with {}, and it {}; wait, or set GPUEMU_SOCKET and GPUEMU_DB "
+                 "to run a second one",
+                 status->config_path.empty() ? "a job" : status->config_path, unfit);
   }
-  err << "note: the daemon served "
-      << (status->config_path.empty() ? "no project" : status->config_path)
-      << "; it is restarted for this one\n";
+  err << "note: the daemon " << unfit << "; it is restarted\n";
   GPUEMU_TRY(stop_daemon());
   return start_daemon();
 }

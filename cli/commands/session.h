@@ -51,7 +51,8 @@ class Session {
   /// Where the daemon listens; the user's own place when the project's file is wrong.
   Result<std::string> socket_path();
 
-  /// Starts a daemon when none runs, or when an idle one serves another project.
+  /// Starts a daemon when none runs, or when an idle one serves another project, is another version
+  /// or was started with other settings. Unavailable when such a one is busy.
   Status ensure_daemon();
   /// Ends a daemon that answers and waits until its process is gone.
   Status stop_daemon();

@@ -54,6 +54,10 @@ void print_results(const BaselineComparisonReply& reply, std::ostream& out) {
   out << fmt::format("{} results compared with baseline {}: {}\n", reply.comparisons.size(),
                      one_line(reply.baseline_tag),
                      reply.has_regressions ? "regressions" : "no regression");
+  if (reply.unmatched + reply.baseline_unmatched == 0) return;
+  out << fmt::format(
+      "not compared, for want of the same op and seed: {} results of now, {} of the baseline\n",
+      reply.unmatched, reply.baseline_unmatched);
 }
 
 /// A reply as JSON that can be taken apart; what our own codec wrote always parses.
@@ -78,7 +82,10 @@ std::string comparison_json(const Comparison& comparison) {
     if (artifacts.contains("missing")) document["missing"] = artifacts["missing"];
   }
   if (comparison.results) {
-    document["comparisons"] = document_of(*comparison.results)["comparisons"];
+    const Json results = document_of(*comparison.results);
+    for (const char* member : {"comparisons", "unmatched", "baseline_unmatched"}) {
+      if (results.contains(member)) document[member] = results[member];
+    }
   }
   return document.dump();
 }

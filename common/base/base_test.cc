@@ -1,5 +1,5 @@
-// Results, bounded bytes, hashes and files.
-#include <filesystem>
+// Results, bounded bytes, hashes and threads.
+#include <atomic>
 #include <future>
 #include <thread>
 
@@ -9,9 +9,9 @@
 
 #include "common/base/blake2.h"
 #include "common/base/bytes.h"
-#include "common/base/files.h"
 #include "common/base/processors.h"
 #include "common/base/result.h"
+#include "common/base/threads.h"
 
 namespace gpuemu {
 namespace {
@@ -55,14 +55,14 @@ TEST(Blake2, DigestLengthTakesPartInTheHash) {
   EXPECT_EQ(content_hash({"abc"}), "cf4ab791c62b8d2b2109c90275287816");
 }
 
-TEST(Files, ReplaceAndReadBack) {
-  const std::filesystem::path path = std::filesystem::temp_directory_path() / "gpuemu_files_test";
-  ASSERT_TRUE(write_file(path, "one"));
-  ASSERT_TRUE(write_file(path, "two"));
-  EXPECT_EQ(*read_file(path, 10), "two");
-  EXPECT_EQ(read_file(path, 2).error().code, ErrorCode::ResourceExhausted);
-  std::filesystem::remove(path);
-  EXPECT_EQ(read_file(path, 2).error().code, ErrorCode::NotFound);
+TEST(Threads, TakeEveryTaskOnceHoweverManyThereAre) {
+  for (const size_t count : {0, 1, 7}) {
+    std::atomic<int> next{0}, done{0};
+    run_on_threads(count, [&] {
+      while (next++ < 100) ++done;
+    });
+    EXPECT_EQ(done, 100) << count << " threads";
+  }
 }
 
 TEST(Processors, AHelperStaysOffItsMakersProcessor) {

@@ -2,6 +2,8 @@
 #include "common/base/files.h"
 
 #include <cerrno>
+#include <climits>
+#include <cstdlib>
 #include <cstring>
 
 #include <fcntl.h>
@@ -13,7 +15,16 @@
 namespace gpuemu {
 namespace {
 
-Error system_error(const char* verb, const std::filesystem::path& path) {
+namespace fs = std::filesystem;
+
+// As many links as the system itself follows.
+constexpr int kLinksMax = 40;
+// Names that others, or a killed process of this number, may have taken.
+constexpr int kTemporaryNamesMax = 1000;
+constexpr mode_t kNewFileMode = 0644;
+constexpr mode_t kPermissions = 07777;
+
+Error system_error(const char* verb, const fs::path& path) {
   const int reason = errno;
   const ErrorCode code = reason == ENOENT                       ? ErrorCode::NotFound
                          : reason == ENOSPC || reason == EDQUOT ? ErrorCode::ResourceExhausted
@@ -21,9 +32,82 @@ Error system_error(const char* verb, const std::filesystem::path& path) {
   return error(code, "cannot {} {}: {}", verb, path.string(), std::strerror(reason));
 }
 
+Status write_all(int file, std::string_view content, const fs::path& path) {
+  while (!content.empty()) {
+    const ssize_t put = ::write(file, content.data(), content.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return system_error("write", path);
+    content.remove_prefix(static_cast<size_t>(put));
+  }
+  return ok_status();
+}
+
+/// The number of an own descriptor that `path` names, as /dev/stdout does in the end; else -1.
+int own_descriptor(const fs::path& path) {
+  std::error_code failed;
+  const fs::path folder = fs::canonical(path.parent_path(), failed);
+  if (failed || folder != fs::path("/proc") / std::to_string(::getpid()) / "fd") return -1;
+  const std::string name = path.filename().string();
+  if (name.empty() || name.find_first_not_of("0123456789") != std::string::npos) return -1;
+  return std::atoi(name.c_str());
+}
+
+/// Where the links that `path` ends in lead, whether something is there or not; stops at an own
+/// descriptor, whose link is no path.
+fs::path without_links(fs::path path) {
+  for (int links = 0; links < kLinksMax && own_descriptor(path) < 0; ++links) {
+    std::error_code failed;
+    const fs::path next = fs::read_symlink(path, failed);
+    if (failed) break;
+    path = next.is_absolute() ? next : path.parent_path() / next;
+  }
+  return path;
+}
+
+/// What is there takes the content as it comes: a pipe, a terminal, a file in a folder that takes
+/// no new ones.
+Status write_into(const fs::path& path, std::string_view content, int flags) {
+  const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | flags));
+  if (!file) return system_error("write", path);
+  return write_all(file.get(), content, path);
+}
+
+struct Temporary {
+  fs::path path;
+  UniqueFd file;
+};
+
+/// An empty file of its own beside `path`, also when several threads write the same path.
+Result<Temporary> temporary_beside(const fs::path& path) {
+  for (int number = 0; number < kTemporaryNamesMax; ++number) {
+    const fs::path name = fmt::format("{}.tmp{}-{}", path.string(), ::getpid(), number);
+    UniqueFd file(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kNewFileMode));
+    if (file) return Temporary{name, std::move(file)};
+    if (errno != EEXIST) break;
+  }
+  return system_error("write", path);
+}
+
+/// `mode` of the file that is replaced; 0: there is none.
+Status replace(const fs::path& path, Temporary temporary, std::string_view content, mode_t mode) {
+  const int file = temporary.file.get();
+  Status done = write_all(file, content, path);
+  if (done && mode != 0 && ::fchmod(file, mode & kPermissions) != 0) {
+    done = system_error("write", path);
+  }
+  // Before the new name: after a power cut the old content is there, or all of the new.
+  if (done && ::fsync(file) != 0) done = system_error("write", path);
+  temporary.file.reset();
+  if (done && ::rename(temporary.path.c_str(), path.c_str()) != 0) {
+    done = system_error("replace", path);
+  }
+  if (!done) ::unlink(temporary.path.c_str());
+  return done;
+}
+
 }  // namespace
 
-Result<std::string> read_file(const std::filesystem::path& path, size_t bytes_max) {
+Result<std::string> read_file(const fs::path& path, size_t bytes_max) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return system_error("open", path);
   std::string content;
@@ -41,23 +125,34 @@ Result<std::string> read_file(const std::filesystem::path& path, size_t bytes_ma
   }
 }
 
-Status write_file(const std::filesystem::path& path, std::string_view content) {
-  const std::filesystem::path beside = path.string() + ".tmp" + std::to_string(::getpid());
-  UniqueFd fd(::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (!fd) return system_error("write", path);
-  while (!content.empty()) {
-    const ssize_t put = ::write(fd.get(), content.data(), content.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) {
-      const Error failure = system_error("write", path);
-      ::unlink(beside.c_str());
-      return failure;
-    }
-    content.remove_prefix(static_cast<size_t>(put));
+Status write_file(const fs::path& path, std::string_view content) {
+  const fs::path target = without_links(path);
+  if (const int descriptor = own_descriptor(target); descriptor >= 0) {
+    return write_all(descriptor, content, path);
   }
-  fd.reset();
-  if (::rename(beside.c_str(), path.c_str()) != 0) return system_error("replace", path);
-  return ok_status();
+  struct stat there{};
+  const bool exists = ::stat(target.c_str(), &there) == 0;
+  if (!exists && errno == ELOOP) return system_error("write", path);
+  if (exists && !S_ISREG(there.st_mode)) return write_into(target, content, 0);
+  auto temporary = temporary_beside(target);
+  if (!temporary) {
+    if (!exists || temporary.error().code == ErrorCode::ResourceExhausted) {
+      return temporary.error();
+    }
+    return write_into(target, content, O_TRUNC);
+  }
+  const Status done = replace(target, *std::move(temporary), content, exists ? there.st_mode : 0);
+  // A file that is mounted by itself, as containers have them, cannot be replaced.
+  if (!done && exists && errno == EBUSY) return write_into(target, content, O_TRUNC);
+  return done;
+}
+
+bool can_write_file(const fs::path& path) {
+  const fs::path target = without_links(path);
+  if (own_descriptor(target) >= 0) return true;
+  if (::access(target.c_str(), F_OK) == 0) return ::access(target.c_str(), W_OK) == 0;
+  const fs::path folder = target.parent_path();
+  return ::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0;
 }
 
 }  // namespace gpuemu

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "common/config/config.h"
+#include "common/config/names.h"
 #include "common/config/pattern.h"
 
 namespace gpuemu {
@@ -55,6 +56,31 @@ TEST(ArtifactChecks, TheNarrowerPlaceWinsKeyByKey) {
   EXPECT_EQ(config.limits_for(b, "sm_80").min_occupancy, 0.5);
   EXPECT_EQ(config.limits_for(b, "sm_90").forbidden_patterns, std::vector<std::string>{"^div\\."});
   EXPECT_EQ(config.limits_for(a, "sm_90").forbidden_patterns, std::vector<std::string>{});
+}
+
+TEST(ArtifactChecks, AreListedAmongTheSettingsWithTheirPlaces) {
+  const Config config = good(kLayers);
+  const auto listed = [&](const std::string& key) -> std::string {
+    for (const Config::Setting& one : config.settings) {
+      if (one.key == "policies.artifact_checks." + key) return one.value + " " + one.origin;
+    }
+    return "missing";
+  };
+  EXPECT_EQ(listed("max_registers"), "100 gpuemu.toml:3");
+  EXPECT_EQ(listed("max_spills"), "0 default");
+  EXPECT_EQ(listed("forbidden_patterns"), "[\"^div\\.\"] gpuemu.toml:5");
+  EXPECT_EQ(listed("sm_90.max_registers"), "110 gpuemu.toml:7");
+  EXPECT_EQ(listed("min_occupancy"), "missing");
+}
+
+TEST(Architectures, HaveTwoOrThreeDigitsAndAtMostOneLetter) {
+  for (const char* name : {"sm_75", "sm_80", "sm_90a", "sm_100", "sm_120f"}) {
+    EXPECT_TRUE(is_architecture(name)) << name;
+  }
+  for (const char* name : {"", "sm_", "sm_9", "sm_1000", "sm_90b", "sm_90aa", "sm_09", "sm_a0",
+                           "sm_9a0", "compute_80", "auto"}) {
+    EXPECT_FALSE(is_architecture(name)) << name;
+  }
 }
 
 TEST(ArtifactChecks, AWrongKeyIsNamedWithItsPlace) {

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "common/base/files.h"
+#include "common/config/start_settings.h"
 
 namespace gpuemu {
 namespace {
@@ -351,6 +352,28 @@ class Layers : public testing::Test {
   fs::path root_;
   ConfigSources sources_;
 };
+
+TEST_F(Layers, WhatADaemonReadsOnlyWhenItStartsIsCompared) {
+  write("project/gpuemu.toml", "[runtime]\nworkers = 3\n");
+  const std::map<std::string, std::string> served = start_settings(load());
+  EXPECT_EQ(served.at("runtime.workers"), "3");
+  EXPECT_EQ(unlike_setting(load(), served), "");
+  write("project/gpuemu.toml", "[runtime]\nworkers = 4\n[validation]\ncases = 7\n");
+  EXPECT_EQ(unlike_setting(load(), served), "runtime.workers = 3, wanted 4");
+  EXPECT_EQ(unlike_setting(load(), {}), "") << "a daemon that tells none";
+  write("project/gpuemu.toml", "[runtime]\nworkers = 3\n");
+  sources_.environment["GPUEMU_BACKEND"] = "emulator";
+  EXPECT_EQ(unlike_setting(load(), served), "runtime.backend = \"auto\", wanted \"emulator\"");
+}
+
+TEST_F(Layers, WithoutAProjectOnlyWhatTheEnvironmentSaysIsWanted) {
+  write("project/gpuemu.toml", "[runtime]\nworkers = 3\nbackend = \"emulator\"\n");
+  const std::map<std::string, std::string> served = start_settings(load());
+  sources_.working_folder = root_ / "home";
+  EXPECT_EQ(unlike_setting(load(), served), "");
+  sources_.environment["GPUEMU_DB"] = "/elsewhere";
+  EXPECT_NE(unlike_setting(load(), served).find("wanted \"/elsewhere\""), std::string::npos);
+}
 
 TEST_F(Layers, LaterWinsKeyByKeyAndSaysWhereItCameFrom) {
   write("home/.config/gpuemu/config.toml", "[runtime]\nbackend = \"cuda\"\nworkers = 2\n");

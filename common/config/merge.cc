@@ -5,6 +5,7 @@
 
 #include "common/base/files.h"
 #include "common/base/limits.h"
+#include "common/base/service_limits.h"
 #include "common/config/nearest.h"
 #include "common/config/readers.h"
 
@@ -14,7 +15,6 @@ namespace {
 namespace fs = std::filesystem;
 
 // A configuration is written by hand; more is not one.
-constexpr size_t kConfigBytesMax = size_t{16} << 20;
 constexpr int kFoldersUpMax = 256;
 
 struct VariableRow {

@@ -82,6 +82,15 @@ std::span<const std::string_view> error_scale_names() { return kErrorScales; }
 std::span<const std::string_view> layout_names() { return kLayouts; }
 std::span<const std::string_view> builtin_kernel_names() { return kBuiltins; }
 
+bool is_architecture(std::string_view name) {
+  if (!name.starts_with("sm_")) return false;
+  name.remove_prefix(3);
+  const size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
+  const std::string_view rest = name.substr(digits);
+  return (digits == 2 || digits == 3) && name.front() != '0' &&
+         (rest.empty() || rest == "a" || rest == "f");
+}
+
 std::vector<std::string> words_of(std::string_view separated_by_blanks) {
   std::vector<std::string> words;
   while (!separated_by_blanks.empty()) {

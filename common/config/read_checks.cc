@@ -1,6 +1,7 @@
 // artifact_checks: limits for compiled code, of a kernel or of the project, and per architecture.
 #include <algorithm>
 
+#include "common/config/names.h"
 #include "common/config/pattern.h"
 #include "common/config/readers.h"
 
@@ -48,11 +49,6 @@ void read_limits(TableReader& table, ArtifactLimits& limits) {
   if (const auto occupancy = table.find("min_occupancy")) {
     limits.min_occupancy = occupancy->number(0, 1);
   }
-}
-
-bool is_architecture(std::string_view key) {
-  if (!key.starts_with("sm_") || key.size() < 5) return false;
-  return key.find_first_not_of("0123456789af", 3) == std::string_view::npos;
 }
 
 template <typename T>

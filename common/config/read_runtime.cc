@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "common/base/limits.h"
+#include "common/config/names.h"
 #include "common/config/nearest.h"
 #include "common/config/readers.h"
 
@@ -13,15 +14,6 @@ constexpr int64_t kDayMs = 86'400'000;
 constexpr int64_t kDaySeconds = 86'400;
 constexpr int64_t kWorkersMax = 1024;
 constexpr int64_t kMemoryLimitMbMax = 1 << 20;
-
-bool is_arch(const std::string& arch) {
-  if (arch == "auto") return true;
-  if (!arch.starts_with("sm_")) return false;
-  size_t digits = 3;
-  while (digits < arch.size() && arch[digits] >= '0' && arch[digits] <= '9') ++digits;
-  const std::string rest = arch.substr(digits);
-  return (digits == 5 || digits == 6) && (rest.empty() || rest == "a" || rest == "f");
-}
 
 void read_workers(TableReader& runtime, Config& config) {
   const auto value = runtime.find("workers");
@@ -117,7 +109,7 @@ void read_runtime(TableReader& root, Config& config) {
   runtime.read_one_of("backend", {"auto", "cuda", "emulator"}, config.backend);
   if (const auto arch = runtime.find("arch")) {
     const auto text = arch->text();
-    if (text && !is_arch(*text)) {
+    if (text && *text != "auto" && !is_architecture(*text)) {
       arch->problem("'" + *text + "', expected \"auto\" or an architecture such as \"sm_80\"");
     } else if (text) {
       config.arch = *text;

@@ -33,8 +33,10 @@ class Lister {
  public:
   Lister(const ReadState& state, std::vector<Config::Setting>& out) : state_(state), out_(out) {}
 
-  void add(const std::string& key, const std::string& value) {
-    const auto place = state_.places.find(key);
+  /// `alias` is another spelling of the key, where there is one.
+  void add(const std::string& key, const std::string& value, const std::string& alias = "") {
+    auto place = state_.places.find(key);
+    if (place == state_.places.end() && !alias.empty()) place = state_.places.find(alias);
     std::string origin = "default";
     if (place != state_.places.end()) {
       origin = place->second.file;
@@ -87,6 +89,38 @@ void list_runtime(const Config& config, Lister& out) {
   }
 }
 
+/// Those of `limits` that are set; `path` is their table.
+void list_limits(const std::string& path, const ArtifactLimits& limits, Lister& out) {
+  const auto number = [&](const char* key, const auto& value) {
+    if (value) out.add(path + key, fmt::format("{}", *value));
+  };
+  const auto patterns = [&](const char* key, const char* alias,
+                            const std::optional<std::vector<std::string>>& value) {
+    if (value) out.add(path + key, list_of(*value), path + alias);
+  };
+  number("max_registers", limits.max_registers);
+  number("max_spills", limits.max_spills);
+  if (limits.max_local_memory) {
+    out.add(path + "max_local_memory", std::to_string(*limits.max_local_memory),
+            path + "max_local_memory_bytes");
+  }
+  number("max_shared_memory", limits.max_shared_memory);
+  number("max_instructions", limits.max_instructions);
+  number("min_occupancy", limits.min_occupancy);
+  patterns("required_patterns", "required_patterns", limits.required_patterns);
+  patterns("forbidden_patterns", "forbidden_instructions", limits.forbidden_patterns);
+}
+
+void list_policies(const Config& config, Lister& out) {
+  out.add("policies.fail_on_regression", text_of(config.fail_on_regression));
+  out.add("policies.warn_threshold", fmt::format("{}", config.warn_threshold));
+  const std::string path = "policies.artifact_checks.";
+  list_limits(path, config.limits_for(nullptr, ""), out);
+  for (const auto& [arch, limits] : config.artifact_checks.archs) {
+    list_limits(path + arch + ".", limits, out);
+  }
+}
+
 void list_validation(const Config& config, Lister& out) {
   out.add("validation.dtypes", list_of(config.dtypes));
   out.add("validation.check_nan", text_of(config.check_nan));
@@ -110,8 +144,7 @@ std::vector<Config::Setting> list_settings(const Config& config, const ReadState
   Lister out(state, settings);
   list_runtime(config, out);
   list_validation(config, out);
-  out.add("policies.fail_on_regression", text_of(config.fail_on_regression));
-  out.add("policies.warn_threshold", fmt::format("{}", config.warn_threshold));
+  list_policies(config, out);
   out.add("ci.quick_dtypes", list_of(config.ci_quick_dtypes));
   out.add("ci.thorough_timeout", std::to_string(config.ci_thorough_timeout_s));
   out.add("ci.parallel_jobs", std::to_string(config.ci_parallel_jobs));

@@ -62,6 +62,8 @@ void fields(V& v, R& r) {
   v.required("baseline_tag", r.baseline_tag);
   v.required("comparisons", r.comparisons);
   v.required("has_regressions", r.has_regressions);
+  v.extra("unmatched", r.unmatched);
+  v.extra("baseline_unmatched", r.baseline_unmatched);
 }
 
 template <typename V, Is<FuzzResultsReply> R>
@@ -73,6 +75,7 @@ void fields(V& v, R& r) {
   v.required("failures", r.failures);
   v.extra("proofs", r.proofs);
   v.extra("search", r.search);
+  v.extra("error", r.error);
 }
 
 template <typename V, Is<ReproduceResultReply> R>
@@ -81,6 +84,7 @@ void fields(V& v, R& r) {
   v.required("inputs", r.inputs);
   v.extra("profile", r.profile);
   v.extra("printed", r.printed);
+  v.optional("rerun", r.rerun);
 }
 
 template <typename V, Is<MinimizeResultReply> R>
@@ -232,6 +236,7 @@ void fields(V& v, R& r) {
   v.optional("jobs_running", r.jobs_running);
   v.optional("requests_served", r.requests_served);
   v.optional("devices", r.devices);
+  v.extra("start_settings", r.start_settings);
 }
 
 template <typename V, Is<BaselineInfo> R>
@@ -252,6 +257,11 @@ void fields(V& v, R& r) {
   v.required("tag", r.tag);
   v.required("results", r.results);
   v.required("artifacts", r.artifacts);
+}
+
+template <typename V, Is<FailuresDeletedReply> R>
+void fields(V& v, R& r) {
+  v.required("count", r.count);
 }
 
 template <typename V, Is<CaseReply> R>

@@ -32,6 +32,10 @@ void fields(V& v, R& r) {
   if constexpr (Is<R, CompareBaselineRequest> || Is<R, DiffArtifactBaselineRequest>) {
     v.extra("baseline", r.baseline);
   }
+  if constexpr (Is<R, CompareBaselineRequest>) v.extra("same_cases", r.same_cases);
+  if constexpr (Is<R, StoreArtifactBaselineRequest> || Is<R, DiffArtifactBaselineRequest>) {
+    v.extra("kernels", r.kernels);
+  }
 }
 
 template <typename V, ListRequest R>
@@ -44,7 +48,10 @@ template <typename V, SeedRequest R>
 void fields(V& v, R& r) {
   v.required("seed", r.seed);
   v.extra("op_name", r.op_name);
-  if constexpr (Is<R, ReproduceRequest>) v.extra("profile", r.profile);
+  if constexpr (Is<R, ReproduceRequest>) {
+    v.extra("profile", r.profile);
+    v.extra("stream", r.stream);
+  }
 }
 
 template <typename V, Is<ValidateOpRequest> R>
@@ -196,6 +203,13 @@ void fields(V& v, R& r) {
 template <typename V, Is<JobCancelRequest> R>
 void fields(V& v, R& r) {
   v.required("job_id", r.job_id);
+}
+
+template <typename V, Is<DeleteFailuresRequest> R>
+void fields(V& v, R& r) {
+  v.extra("seed", r.seed);
+  v.extra("op_name", r.op_name);
+  v.extra("all", r.all);
 }
 
 template <typename V, Is<GetCaseRequest> R>

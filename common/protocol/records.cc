@@ -93,10 +93,10 @@ constexpr std::array kRequestTypes = {"Ping",
                                       "DeleteBaseline",
                                       "KernelCoverage",
                                       "Calibrate",
-
                                       "ExportCase",
                                       "Mutate",
-                                      "CompareKernels"};
+                                      "CompareKernels",
+                                      "DeleteFailures"};
 static_assert(kRequestTypes.size() == std::variant_size_v<Request>);
 
 constexpr std::array kReplyTypes = {"Pong",
@@ -127,10 +127,10 @@ constexpr std::array kReplyTypes = {"Pong",
                                     "Baseline",
                                     "KernelCoverage",
                                     "Calibration",
-
                                     "ExportedCase",
                                     "MutationReport",
-                                    "KernelComparison"};
+                                    "KernelComparison",
+                                    "FailuresDeleted"};
 static_assert(kReplyTypes.size() == std::variant_size_v<Reply>);
 
 template <typename Enum, size_t kCount>

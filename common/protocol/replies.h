@@ -64,6 +64,8 @@ struct BaselineComparisonReply {
   std::string baseline_tag;
   std::vector<BaselineComparison> comparisons;
   bool has_regressions = false;
+  // With same_cases: results of now and of the baseline without their counterpart.
+  uint64_t unmatched = 0, baseline_unmatched = 0;
   bool operator==(const BaselineComparisonReply&) const = default;
 };
 struct FuzzResultsReply {
@@ -72,6 +74,7 @@ struct FuzzResultsReply {
   std::vector<ValidationResult> failures;
   std::vector<Proof> proofs;           ///< One per dtype with a passing case.
   std::optional<SearchReport> search;  ///< Of a guided run.
+  std::string error;  ///< An addition of ours: why not all cases could be run, "" when they could.
   bool operator==(const FuzzResultsReply&) const = default;
 };
 struct ReproduceResultReply {
@@ -80,6 +83,8 @@ struct ReproduceResultReply {
   // Additions of ours; empty ones are not sent.
   std::vector<LineProfile> profile;  ///< When it was asked for.
   std::vector<std::string> printed;  ///< Lines of the kernel's printf, where the device keeps them.
+  /// False: nothing was run and `result` is the stored one. Always sent.
+  bool rerun = true;
   bool operator==(const ReproduceResultReply&) const = default;
 };
 struct MinimizeResultReply {
@@ -237,6 +242,7 @@ struct DaemonStatusReply {
   std::string version, backend, socket_path, config_path, storage_path;
   uint64_t pid = 0, uptime_secs = 0, workers = 0, jobs_running = 0, requests_served = 0;
   std::vector<DeviceInfo> devices;
+  std::map<std::string, std::string> start_settings;  ///< Read when it started and not again.
   bool operator==(const DaemonStatusReply&) const = default;
 };
 struct CaseReply {
@@ -302,6 +308,11 @@ struct KernelComparisonReply {
   bool operator==(const KernelComparisonReply&) const = default;
 };
 
+struct FailuresDeletedReply {
+  uint64_t count = 0;
+  bool operator==(const FailuresDeletedReply&) const = default;
+};
+
 using Reply =
     std::variant<PongReply, OkReply, ValidationResultReply, SubmitResultReply, ResultsReply,
                  BaselineComparisonReply, FuzzResultsReply, ReproduceResultReply,
@@ -310,7 +321,7 @@ using Reply =
                  TestBatchReply, ErrorReply, TestReportReply, JobStartedReply, JobStatusReply,
                  DevicesReply, ConfigShowReply, DaemonStatusReply, CaseReply, BaselineListReply,
                  BaselineReply, KernelCoverageReply, CalibrationReply, ExportedCaseReply,
-                 MutationReportReply, KernelComparisonReply>;
+                 MutationReportReply, KernelComparisonReply, FailuresDeletedReply>;
 
 /// The wire's `type` of the reply: "Pong", "ValidationResult", ...
 const char* type_of(const Reply& reply);

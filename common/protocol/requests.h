@@ -63,6 +63,7 @@ struct StoreBaselineRequest {
 struct CompareBaselineRequest {
   std::string tag;
   std::vector<ValidationResult> baseline;  ///< Not empty: compare with these, `tag` is their name.
+  bool same_cases = false;  ///< All results of now, each with the one of its own op and seed alone.
   bool operator==(const CompareBaselineRequest&) const = default;
 };
 
@@ -92,6 +93,7 @@ struct ReproduceRequest {
   uint64_t seed = 0;
   std::string op_name;   ///< "" means the newest failure with that seed.
   bool profile = false;  ///< Count what every line does.
+  bool stream = false;
   bool operator==(const ReproduceRequest&) const = default;
 };
 
@@ -120,11 +122,13 @@ struct StoreArtifactRequest {
 };
 struct StoreArtifactBaselineRequest {
   std::string tag;
+  std::vector<std::string> kernels;  ///< Not empty: only metrics under these names.
   bool operator==(const StoreArtifactBaselineRequest&) const = default;
 };
 struct DiffArtifactBaselineRequest {
   std::string tag;
   std::vector<ArtifactMetrics> baseline;  ///< Not empty: compare with these, `tag` is their name.
+  std::vector<std::string> kernels;       ///< Not empty: only metrics of now under these names.
   bool operator==(const DiffArtifactBaselineRequest&) const = default;
 };
 struct GetArtifactRequest {
@@ -278,6 +282,14 @@ struct CalibrateRequest {
   bool operator==(const CalibrateRequest&) const = default;
 };
 
+/// `gpuemu failures --delete`. REQUIRES: seed, op_name or all.
+struct DeleteFailuresRequest {
+  std::optional<uint64_t> seed;
+  std::string op_name;  ///< "" means any.
+  bool all = false;
+  bool operator==(const DeleteFailuresRequest&) const = default;
+};
+
 using Request = std::variant<
     PingRequest, ShutdownRequest, ValidateOpRequest, SubmitOutputRequest, GetResultRequest,
     ListResultsRequest, ListFailuresRequest, StoreBaselineRequest, CompareBaselineRequest,
@@ -287,7 +299,7 @@ using Request = std::variant<
     GetTestBatchRequest, RunTestsRequest, JobStatusRequest, JobCancelRequest, DevicesRequest,
     ConfigShowRequest, DaemonStatusRequest, GetCaseRequest, InspectRequest, ListBaselinesRequest,
     GetBaselineRequest, DeleteBaselineRequest, KernelCoverageRequest, CalibrateRequest,
-    ExportCaseRequest, MutateRequest, CompareKernelsRequest>;
+    ExportCaseRequest, MutateRequest, CompareKernelsRequest, DeleteFailuresRequest>;
 
 /// The wire's `type` of the request: "Ping", "ValidateOp", ...
 const char* type_of(const Request& request);

@@ -8,6 +8,7 @@
 #include <deque>
 #include <list>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -84,6 +85,7 @@ struct Server::State {
   Status open();
   Status open_slots();
   Status listen_on_path();
+  Status start_threads();
   bool accepts();
   void watch();
   void receive(Slot& slot);
@@ -91,6 +93,7 @@ struct Server::State {
   void enqueue(Slot& slot, nng_msg* message);
   void send(Slot& slot, const std::string& reply);
   void end(Slot& slot);
+  bool start_thread();
   void run_jobs();
   void run(Job& job);
   void wait_for_slots();
@@ -145,10 +148,19 @@ void Server::State::enqueue(Slot& slot, nng_msg* message) {
     return;
   }
   waiting.push_back(&jobs.emplace_back(std::move(arrived)));
-  if (idle < waiting.size() && pool.size() < options.threads_max) {
-    pool.emplace_back([this] { run_jobs(); });
-  }
+  if (idle < waiting.size() && pool.size() < options.threads_max) start_thread();
   work.notify_one();
+}
+
+/// One more for the pool, where the system has one: else those that there are take longer.
+/// REQUIRES: mutex is held.
+bool Server::State::start_thread() {
+  try {
+    pool.emplace_back([this] { run_jobs(); });
+    return true;
+  } catch (const std::system_error&) {
+    return false;
+  }
 }
 
 void Server::State::send(Slot& slot, const std::string& reply) {
@@ -225,7 +237,23 @@ Status Server::State::open() {
     return error(ErrorCode::Io, "cannot listen on {}: {}", options.extra_address,
                  nng_strerror(failure));
   }
-  watcher = std::thread([this] { watch(); });
+  return start_threads();
+}
+
+/// The first of the pool, without which nobody would be answered, and the one that watches.
+Status Server::State::start_threads() {
+  {
+    const std::lock_guard lock(mutex);
+    if (pool.empty() && !start_thread()) {
+      ::unlink(path.c_str());
+      return error(ErrorCode::ResourceExhausted, "the system has no thread to serve {}",
+                   path.native());
+    }
+  }
+  try {
+    watcher = std::thread([this] { watch(); });
+  } catch (const std::system_error&) {  // Served all the same.
+  }
   return ok_status();
 }
 
@@ -239,15 +267,20 @@ Status Server::State::listen_on_path() {
   return error(ErrorCode::Io, "cannot listen on {}: {}", path.native(), nng_strerror(failure));
 }
 
-/// Whether a connection of our own becomes a pipe. True as well when the path is another daemon's
-/// by now: it is not ours to take back.
+/// Whether the path is another daemon's by now.
+bool is_anothers(const Result<std::string>& holder) {
+  return holder && !holder->starts_with(fmt::format("process {} ", ::getpid()));
+}
+
+/// Whether a connection of our own becomes a pipe. True as well when the path is another daemon's:
+/// it is not ours to take back.
 bool Server::State::accepts() {
   std::unique_lock lock(mutex);
   const size_t before = pipes_added;
   lock.unlock();
   const auto holder = holder_of(path);
   if (!holder) return holder.error().code != ErrorCode::NotFound;
-  if (!holder->starts_with(fmt::format("process {} ", ::getpid()))) return true;
+  if (is_anothers(holder)) return true;
   lock.lock();
   return ended.wait_for(lock, kAcceptPatience, [&] { return stopping || pipes_added != before; });
 }
@@ -339,8 +372,12 @@ void Server::stop() {
   state.work.notify_all();
   // Before the socket closes: a reply's callback may come while nng_ctx_send still returns here.
   for (std::thread& thread : state.pool) thread.join();
-  // Only while it is ours: after nng_close another daemon may have taken the path.
-  ::unlink(state.path.c_str());
+  std::error_code failed;
+  if (std::filesystem::exists(state.path, failed)) {
+    // Before nng_close, and nobody takes the path meanwhile.
+    const auto folder_lock = lock_socket_folder(state.path);
+    if (!is_anothers(holder_of(state.path))) ::unlink(state.path.c_str());
+  }
   nng_close(state.socket);
 }
 

@@ -8,9 +8,11 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 
 #include "common/base/unique_fd.h"
 #include "common/transport/client.h"
@@ -218,6 +220,28 @@ TEST_F(Transport, ARepeatedRequestIsNotRunTwice) {
   ASSERT_TRUE(reply) << reply.error().message;
   EXPECT_EQ(*reply, "done");
   EXPECT_EQ(runs, 1);
+}
+
+TEST_F(Transport, StopLeavesTheSocketOfAnotherDaemonAlone) {
+  auto server = serve(echo);
+  std::filesystem::remove(path_);
+  const UniqueFd taken = raw(true);
+  int ends[2] = {};
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const UniqueFd from(ends[0]), to(ends[1]);
+  const pid_t other = ::fork();
+  if (other == 0) {  // Nothing but system calls: the threads are not here.
+    char told = ::listen(taken.get(), 8) == 0 ? 1 : 0;
+    static_cast<void>(::write(to.get(), &told, 1));
+    for (;;) ::pause();
+  }
+  char told = 0;
+  ASSERT_EQ(::read(from.get(), &told, 1), 1);
+  EXPECT_EQ(told, 1);
+  server->stop();
+  EXPECT_TRUE(std::filesystem::exists(path_));
+  ::kill(other, SIGKILL);
+  ::waitpid(other, nullptr, 0);
 }
 
 TEST_F(Transport, StopDeliversTheRepliesOfRunningRequests) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "common/base/clock.h"
+#include "common/base/threads.h"
 #include "daemon/ci/ci_tests.h"
 #include "daemon/ci/compare_results.h"
 #include "daemon/inspect/compare.h"
@@ -35,9 +37,7 @@ class Measurer {
     };
     const size_t cores = std::max(1U, std::thread::hardware_concurrency());
     const size_t threads = options_.threads_max > 0 ? options_.threads_max : cores;
-    std::vector<std::jthread> helpers;
-    for (size_t i = 1; i < std::min(threads, mine_.size()); ++i) helpers.emplace_back(work);
-    work();
+    run_on_threads(std::min(threads, mine_.size()), work);
   }
 
   /// Ends with an error when one cannot be kept for `gpuemu artifacts`.
@@ -140,9 +140,7 @@ Result<CiRunSummary> run_ci(const CiMachine& machine, const CiOptions& options,
   summary.shard = options.shard;
   summary.shards = options.shards;
   summary.regressions_pass = !machine.config.fail_on_regression;
-  summary.timestamp = std::chrono::duration_cast<std::chrono::seconds>(
-                          std::chrono::system_clock::now().time_since_epoch())
-                          .count();
+  summary.timestamp = now_seconds();
   CiTests tests(machine, options, events, cancel);
   Measurer measurer(machine, options, events, cancel);
   Status tested;

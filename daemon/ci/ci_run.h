@@ -43,14 +43,22 @@ struct CiMachine {
   std::string identity;  ///< Version, backend and device.
 };
 
+/// What is to be run of an op whose output an op script makes.
+struct CiScriptCases {
+  const OpConfig& op;
+  uint64_t cases = 0;
+  std::vector<DType> dtypes;                                      ///< Empty: the generator's own.
+  std::optional<std::chrono::steady_clock::time_point> deadline;  ///< No case begins later.
+};
+
 /// Called by several threads.
 struct CiEvents {
   std::function<void(uint64_t)> more;  ///< So many steps more to do.
   std::function<void()> step;          ///< One of them is done.
   std::function<void(const ValidationResult&)> failed;
   std::function<void(const std::string&)> warn;
-  /// Cases of an op whose output an op script makes. It keeps its results itself.
-  std::function<Result<FuzzResultsReply>(const OpConfig&, uint64_t cases)> run_script_op;
+  /// Keeps its results itself, and ends between cases when the run is cancelled.
+  std::function<Result<FuzzResultsReply>(const CiScriptCases&)> run_script_op;
 };
 
 /// What cannot be run or measured stands in the summary (CiRunSummary::is_broken); an error means

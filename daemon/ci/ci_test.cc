@@ -178,6 +178,17 @@ TEST_F(FingerprintTest, ChangesWithEverythingThatTheVerdictDependsOn) {
   EXPECT_NE(key(), kernel);
 }
 
+TEST_F(FingerprintTest, ChangesWithTheProjectsLimitsForCompiledCode) {
+  const auto first = key();
+  ASSERT_TRUE(first);
+  write("gpuemu.toml", text_ + "[policies.artifact_checks]\nmax_registers = 63\n");
+  const auto limited = key();
+  EXPECT_NE(limited, first);
+  write("gpuemu.toml", text_ + "[policies.artifact_checks.sm_90]\nmax_registers = 63\n");
+  EXPECT_NE(key(), limited);
+  EXPECT_NE(key(), first);
+}
+
 TEST_F(FingerprintTest, StaysWhenOnlyOtherThingsChange) {
   const auto first = key();
   ASSERT_TRUE(first);

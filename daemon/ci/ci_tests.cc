@@ -4,8 +4,11 @@
 #include <set>
 #include <thread>
 
+#include "common/base/blake2.h"
 #include "common/base/limits.h"
+#include "common/base/threads.h"
 #include "common/protocol/json_codec.h"
+#include "daemon/ci/compare_results.h"
 
 namespace gpuemu {
 namespace {
@@ -22,6 +25,8 @@ constexpr size_t kPassingMax = 20'000;
 constexpr uint64_t kTurnCases = 16;
 
 constexpr std::string_view kBroken = "error: ";
+// Of an op that the gate did not look at, which is no success.
+constexpr const char* kNoTime = "no time was left for any of its cases";
 
 std::vector<DType> dtypes_of(const OpConfig& op, const std::vector<DType>& wanted) {
   std::vector<DType> dtypes;
@@ -43,7 +48,12 @@ struct CiTests::Kept {
 
 CiTests::CiTests(const CiMachine& machine, const CiOptions& options, const CiEvents& events,
                  const std::atomic<bool>& cancel)
-    : machine_(machine), options_(options), events_(events), cancel_(cancel) {
+    : machine_(machine),
+      options_(options),
+      events_(events),
+      cancel_(cancel),
+      baseline_(options.baseline_results) {
+  sort_baseline(baseline_);
   const auto longest = options.budget.count() > 0 ? options.budget : options.limit;
   if (longest.count() > 0) deadline_ = Clock::now() + longest;
 }
@@ -66,22 +76,34 @@ void CiTests::take_cached(CiUnit& unit, VerdictCache& cache) {
   }
 }
 
+/// What the verdict is compared with: kept under one baseline, it says nothing under another.
+std::string CiTests::baseline_text(const OpConfig& op) const {
+  std::string text;
+  for (const ValidationResult& one : baseline_) {
+    if (one.op_name == op.name)
+      text += fmt::format("{} {} {};", one.seed, one.passed, one.max_diff);
+  }
+  return text.empty() ? text : " baseline " + content_hash({text});
+}
+
+/// Nothing when no kept verdict may be used: then none is kept either.
+std::optional<std::string> CiTests::key_of(const OpConfig& op) const {
+  if (!options_.cached || op.mode != ExecutionMode::Kernel) return std::nullopt;
+  std::string text = fmt::format("{} seed {} cases {} shard {}/{}", machine_.identity,
+                                 options_.seed, options_.cases, options_.shard, options_.shards);
+  // Failures that were found meanwhile are to be run again.
+  const auto stored = machine_.store.list_failures(kReplaysMax, op.name);
+  if (!stored) return std::nullopt;
+  for (const ValidationResult& one : *stored) text += fmt::format(" {}", one.seed);
+  return fingerprint_of(machine_.config, op, machine_.inspect, {text + baseline_text(op)});
+}
+
 void CiTests::make_units() {
   VerdictCache cache(machine_.store);
   const Config& config = machine_.config;
   for (size_t index = 0; index < config.ops.size(); ++index) {
     const OpConfig& op = config.ops[index];
-    std::optional<std::string> key;
-    if (options_.cached && op.mode == ExecutionMode::Kernel) {
-      std::string text =
-          fmt::format("{} seed {} cases {} shard {}/{}", machine_.identity, options_.seed,
-                      options_.cases, options_.shard, options_.shards);
-      // Failures that were found meanwhile are to be run again.
-      if (const auto stored = machine_.store.list_failures(kReplaysMax, op.name)) {
-        for (const ValidationResult& one : *stored) text += fmt::format(" {}", one.seed);
-      }
-      key = fingerprint_of(config, op, machine_.inspect, {text});
-    }
+    const std::optional<std::string> key = key_of(op);
     for (const DType dtype : dtypes_of(op, options_.dtypes)) {
       auto unit = std::make_unique<CiUnit>();
       unit->op = &op;
@@ -103,19 +125,22 @@ void CiTests::run_scripts() {
     if (unit->op->mode == ExecutionMode::Kernel) continue;
     const bool scripted =
         unit->op->mode == ExecutionMode::ScriptBased && !unit->op->op_script.empty();
-    if (!scripted || is_over() || !is_in_shard(unit->op_index, options_.shard, options_.shards)) {
+    const bool mine = is_in_shard(unit->op_index, options_.shard, options_.shards);
+    if (!scripted || !mine || cancel_) {
       unit->report.skipped_reason = !scripted
                                         ? "runs in the client: no kernel for the daemon to execute"
-                                    : is_over() ? "stopped before its first case"
-                                                : "belongs to another shard";
+                                    : mine ? "stopped before its first case"
+                                           : "belongs to another shard";
       continue;
     }
     events_.more(options_.cases);
-    const auto results = events_.run_script_op(*unit->op, options_.cases);
+    const auto results =
+        events_.run_script_op({*unit->op, options_.cases, options_.dtypes, deadline_});
     if (!results) {
       unit->report.error = results.error().message;
       continue;
     }
+    if (results->total == 0 && !cancel_) unit->report.error = kNoTime;
     unit->report.cases = results->total;
     unit->report.passed = results->passed;
     unit->report.failed = results->failed;
@@ -166,25 +191,46 @@ void CiTests::add_replays(const OpConfig& op, const std::vector<ValidationResult
   }
 }
 
+void CiTests::break_units(const OpConfig& op, const std::string& why) {
+  for (const auto& unit : units_) {
+    if (unit->op == &op) unit->report.error = why;
+  }
+}
+
+/// Failures and corpus of the op: what a run must look at again.
+Result<std::vector<ValidationResult>> CiTests::stored_cases(const OpConfig& op) {
+  auto stored = GPUEMU_TRY(machine_.store.list_failures(kReplaysMax, op.name));
+  const auto corpus = GPUEMU_TRY(machine_.store.list_corpus(op.name));
+  corpus_[op.name] = corpus.size();
+  size_t unreadable = 0;
+  for (const std::vector<std::byte>& entry : corpus) {
+    const auto reply = decode_reply({reinterpret_cast<const char*>(entry.data()), entry.size()});
+    const auto* record = reply ? std::get_if<ValidationResultReply>(&*reply) : nullptr;
+    if (record != nullptr) stored.push_back(record->result);
+    unreadable += record == nullptr ? 1 : 0;
+  }
+  if (unreadable == 0) return stored;
+  notes_.push_back(fmt::format("{}: {} cases of its corpus cannot be read and were left out",
+                               op.name, unreadable));
+  for (const auto& unit : units_) {
+    if (unit->op == &op) unit->key.reset();
+  }
+  return stored;
+}
+
 void CiTests::collect_replays() {
   std::set<const OpConfig*> ops;
   for (const auto& unit : units_) {
     if (unit->op->mode == ExecutionMode::Kernel) ops.insert(unit->op);
   }
   for (const OpConfig* op : ops) {
-    std::vector<ValidationResult> stored;
-    if (auto failures = machine_.store.list_failures(kReplaysMax, op->name)) {
-      stored = *std::move(failures);
+    corpus_[op->name] = kCorpusMax;
+    const auto stored = stored_cases(*op);
+    if (stored) {
+      add_replays(*op, *stored);
+    } else {
+      break_units(*op, stored.error().with_context("its stored cases cannot be read").message);
     }
-    const auto corpus = machine_.store.list_corpus(op->name);
-    corpus_[op->name] = corpus ? corpus->size() : kCorpusMax;
-    for (size_t i = 0; corpus && i < corpus->size(); ++i) {
-      const std::vector<std::byte>& entry = (*corpus)[i];
-      const auto reply = decode_reply({reinterpret_cast<const char*>(entry.data()), entry.size()});
-      const auto* record = reply ? std::get_if<ValidationResultReply>(&*reply) : nullptr;
-      if (record != nullptr) stored.push_back(record->result);
-    }
-    add_replays(*op, stored);
   }
 }
 
@@ -235,10 +281,7 @@ Status CiTests::run_replays() {
   const size_t threads = options_.threads_max > 0
                              ? options_.threads_max
                              : std::max(1U, std::thread::hardware_concurrency());
-  std::vector<std::jthread> helpers;
-  for (size_t i = 1; i < std::min(threads, all.size()); ++i) helpers.emplace_back(work);
-  work();
-  helpers.clear();
+  run_on_threads(std::min(threads, all.size()), work);
   return status;
 }
 
@@ -302,7 +345,10 @@ void CiTests::note(const CaseOutcome& outcome) {
     const bool is_text = kernel != nullptr && kernel->source.ends_with(".ptx");
     if (options_.coverage) coverage_.add(outcome.profile, is_text ? kernel->source : "");
   }
-  if (result.passed && ++passing_kept_ > kPassingMax) return;
+  const ValidationResult* old = same_case(baseline_, result);
+  const bool regressed = old != nullptr && compare_result(result, old).is_regression;
+  if (unit != nullptr) unit->regressed = unit->regressed || regressed;
+  if (result.passed && !regressed && ++passing_kept_ > kPassingMax) return;
   Kept kept{unit == nullptr ? 0 : unit->op_index,
             result.repro_info ? result.repro_info->iteration.value_or(0) : 0, result};
   if (result.passed) kept.result.repro_info.reset();
@@ -324,7 +370,7 @@ void CiTests::merge(const TestReportReply& report) {
     if (one.skipped_reason.starts_with(kBroken)) {
       op.error = one.skipped_reason.substr(kBroken.size());
     } else if (op.cases == 0 && deadline_ && is_over()) {
-      op.error = "no time was left for any of its cases";  // A gate that did not look at it.
+      op.error = kNoTime;
     } else if (op.cases == 0 && options_.shards > options_.cases) {
       op.skipped_reason = "all its cases belong to other shards";
     } else if (op.cases == 0) {
@@ -381,7 +427,8 @@ void CiTests::keep_verdicts() {
   VerdictCache cache(machine_.store);
   for (const auto& unit : units_) {
     const CiOp& op = unit->report;
-    const bool success = op.error.empty() && op.failed == 0 && op.skipped_reason.empty();
+    const bool success =
+        op.error.empty() && op.failed == 0 && op.skipped_reason.empty() && !unit->regressed;
     const bool whole = !cancel_ && !is_over();
     if (!unit->key || op.cached || !success || !whole) continue;
     // A verdict that is not kept is made again.

@@ -21,6 +21,7 @@ struct CiUnit {
   std::vector<CasePlan> replays;
   Growth growth;
   uint64_t next_number = 0;  ///< Of the cases that were generated.
+  bool regressed = false;    ///< Against the baseline: worse than it was, though it may pass.
 };
 
 class CiTests {
@@ -35,9 +36,13 @@ class CiTests {
  private:
   struct Kept;
   void make_units();
+  std::optional<std::string> key_of(const OpConfig& op) const;
+  std::string baseline_text(const OpConfig& op) const;
   void take_cached(CiUnit& unit, VerdictCache& cache);
   void run_scripts();
   void collect_replays();
+  Result<std::vector<ValidationResult>> stored_cases(const OpConfig& op);
+  void break_units(const OpConfig& op, const std::string& why);
   bool will_be_generated(const OpConfig& op, const ReproductionInfo& info) const;
   void add_replays(const OpConfig& op, const std::vector<ValidationResult>& stored);
   Status run_replays();
@@ -59,6 +64,7 @@ class CiTests {
   const CiOptions& options_;
   const CiEvents& events_;
   const std::atomic<bool>& cancel_;
+  std::vector<ValidationResult> baseline_;  ///< In the order of sort_baseline.
   std::optional<std::chrono::steady_clock::time_point> deadline_;
   std::vector<std::unique_ptr<CiUnit>> units_;
   std::map<std::string, size_t> corpus_;  ///< Entries per op.

@@ -6,10 +6,13 @@
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
+#include <system_error>
 #include <thread>
 
 #include "common/base/limits.h"
+#include "common/base/threads.h"
 #include "daemon/engine/batch_queue.h"
 #include "daemon/engine/follow_ups.h"
 #include "daemon/engine/proof_tally.h"
@@ -87,6 +90,41 @@ struct Campaign::Item {
   uint64_t number = 0;
 };
 
+/// All cases of a run by their place in it: there may be more than memory would hold as a list.
+class Campaign::Items {
+ public:
+  Items(const std::vector<std::shared_ptr<Group>>& groups, const CampaignOptions& options)
+      : first_(options.first_number),
+        // The dtypes in turn is the order of the iterations.
+        in_turns_(options.cases_total || options.deadline) {
+    for (const auto& group : groups) {
+      if (group->cases > 0) groups_.push_back(group.get());
+    }
+    step_ = std::max<uint64_t>(1, options.shards);
+    while (first_ < options.first_number + step_ &&
+           !is_in_shard(first_, options.shard, options.shards)) {
+      ++first_;
+    }
+    const uint64_t skipped = first_ - options.first_number;
+    each_ = options.cases > skipped ? (options.cases - skipped + step_ - 1) / step_ : 0;
+    count_ = each_ * groups_.size();
+    if (options.cases_total) count_ = std::min(count_, *options.cases_total);
+  }
+  uint64_t count() const { return count_; }
+  /// REQUIRES: index < count().
+  Item at(uint64_t index) const {
+    const uint64_t groups = groups_.size();
+    const uint64_t group = in_turns_ ? index % groups : index / each_;
+    const uint64_t number = in_turns_ ? index / groups : index % each_;
+    return {groups_[group], first_ + number * step_};
+  }
+
+ private:
+  std::vector<Group*> groups_;  ///< Each has options.cases cases.
+  uint64_t first_ = 0, step_ = 1, each_ = 0, count_ = 0;
+  bool in_turns_ = false;
+};
+
 /// A case that was judged and is to be kept.
 struct Campaign::Finished {
   Group* group = nullptr;
@@ -115,18 +153,18 @@ void Campaign::Group::record(Finished finished) {
 /// What the threads of one run share.
 class Campaign::Progress {
  public:
-  Progress(std::vector<Item> items, const CampaignOptions& options, const CampaignEvents& events,
+  Progress(Items items, const CampaignOptions& options, const CampaignEvents& events,
            const std::atomic<bool>& cancel)
       : items_(std::move(items)), deadline_(options.deadline), events_(events), cancel_(cancel) {}
 
-  size_t size() const { return items_.size(); }
+  uint64_t size() const { return items_.count(); }
   bool stopped() const { return stop_; }
   bool is_late() const { return deadline_ && Clock::now() >= *deadline_; }
   void stop() { stop_ = true; }
-  /// The next case to run; null when there is none or the run ends early.
-  const Item* next() {
-    const size_t index = stop_ || cancel_ || is_late() ? items_.size() : next_++;
-    return index < items_.size() ? &items_[index] : nullptr;
+  /// The next case to run; nothing when there is none or the run ends early.
+  std::optional<Item> next() {
+    const uint64_t index = stop_ || cancel_ || is_late() ? items_.count() : next_++;
+    return index < items_.count() ? std::optional(items_.at(index)) : std::nullopt;
   }
   void finished(Finished one) {
     const size_t bytes =
@@ -161,11 +199,11 @@ class Campaign::Progress {
   void nothing_more() { unkept_.close(); }
 
  private:
-  const std::vector<Item> items_;
+  const Items items_;
   const std::optional<Clock::time_point> deadline_;
   const CampaignEvents& events_;
   const std::atomic<bool>& cancel_;
-  std::atomic<size_t> next_{0};
+  std::atomic<uint64_t> next_{0};
   std::atomic<bool> stop_{false};
   BatchQueue<Finished> unkept_{kUnkeptCasesMax, kUnkeptBytesMax};
   mutable std::mutex mutex_;
@@ -277,24 +315,8 @@ Result<std::shared_ptr<Campaign::Group>> Campaign::make_group(const OpConfig& op
   return group;
 }
 
-std::vector<Campaign::Item> Campaign::items_of(const std::vector<std::shared_ptr<Group>>& groups,
-                                               const CampaignOptions& options) {
-  std::vector<Item> items;
-  for (const auto& group : groups) {
-    for (uint64_t number = options.first_number; number < options.first_number + group->cases;
-         ++number) {
-      if (is_in_shard(number, options.shard, options.shards))
-        items.push_back({group.get(), number});
-    }
-  }
-  // Round robin over the dtypes, which is the order of the iterations.
-  if (options.cases_total || options.deadline) std::ranges::stable_sort(items, {}, &Item::number);
-  if (options.cases_total) items.resize(std::min<size_t>(items.size(), *options.cases_total));
-  return items;
-}
-
 void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
-  while (const Item* item = progress.next()) {
+  while (const auto item = progress.next()) {
     Finished one{
         .group = item->group, .plan = {}, .outcome = {}, .started = Clock::now(), .ended = {}};
     Group& group = *item->group;
@@ -323,6 +345,26 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
   }
 }
 
+/// Returns when every case has run and is kept.
+Status Campaign::run_and_keep(Progress& progress, const CampaignOptions& options) {
+  std::jthread keeper;
+  try {
+    keeper = std::jthread([&] { progress.keep(); });
+  } catch (const std::system_error& refused) {  // The standard library says so without a thread.
+    return error(ErrorCode::ResourceExhausted, "the system has no thread to keep results: {}",
+                 refused.what());
+  }
+  const struct End {
+    Progress& of;
+    ~End() { of.nothing_more(); }  // Lets the keeper end, whatever way this function is left.
+  } end{progress};
+  const size_t lanes = options.threads_max == 0
+                           ? lanes_.size()
+                           : std::min<size_t>(options.threads_max, lanes_.size());
+  run_on_threads(std::min<uint64_t>(lanes, progress.size()), [&] { run_items(progress, options); });
+  return ok_status();
+}
+
 Result<TestReportReply> Campaign::run(const CampaignOptions& options, const CampaignEvents& events,
                                       const std::atomic<bool>& cancel) {
   const auto start = Clock::now();
@@ -337,25 +379,14 @@ Result<TestReportReply> Campaign::run(const CampaignOptions& options, const Camp
       groups.push_back(GPUEMU_TRY(make_group(op, dtype, options)));
     }
   }
-  Progress progress(items_of(groups, options), options, events, cancel);
+  Progress progress(Items(groups, options), options, events, cancel);
   events.on_total(progress.size());
   std::set<std::string> warnings;
   for (const auto& group : groups) warnings.insert(group->warnings.begin(), group->warnings.end());
   for (const std::string& warning : warnings)
     if (events.on_warning) events.on_warning(warning);
 
-  std::thread keeper([&] { progress.keep(); });
-  std::vector<std::thread> threads;
-  const size_t lanes = options.threads_max == 0
-                           ? lanes_.size()
-                           : std::min<size_t>(options.threads_max, lanes_.size());
-  const size_t count = std::min<size_t>(lanes, std::max<size_t>(1, progress.size()));
-  for (size_t index = 0; index < count; ++index) {
-    threads.emplace_back([&] { run_items(progress, options); });
-  }
-  for (std::thread& thread : threads) thread.join();
-  progress.nothing_more();
-  keeper.join();
+  GPUEMU_TRY(run_and_keep(progress, options));
   if (const auto broken = progress.broken()) return *broken;
 
   TestReportReply report;

@@ -1,6 +1,6 @@
 // Many cases of many ops over the lanes: what `gpuemu test` and `gpuemu fuzz` run. Cases are made,
 // executed and judged on as many threads as there are lanes, and kept by one more, so that no lane
-// waits for the disk; results arrive in order of iteration.
+// waits for the disk; the report has failures in order of iteration.
 #pragma once
 
 #include <atomic>
@@ -46,12 +46,12 @@ inline bool is_in_shard(uint64_t index, uint64_t shard, uint64_t shards) {
   return shards == 0 || index % shards == shard - 1;
 }
 
-/// What the campaign tells while it runs.
+/// What the campaign tells while it runs. All but on_warning must be set.
 struct CampaignEvents {
   /// Every case, in no particular order, those that ended meanwhile together; returns when their
   /// results are kept. Called by one thread at a time.
   std::function<Status(const std::vector<const CaseOutcome*>&)> on_cases;
-  /// Cases to come, once they are known, and whenever cases were left out.
+  /// Cases to come, before the first one; fewer are run when the campaign is cancelled or late.
   std::function<void(uint64_t total)> on_total;
   /// What the person who wrote the kernels should know, each once, before the first case.
   std::function<void(const std::string& text)> on_warning;
@@ -63,7 +63,8 @@ class Campaign {
   Campaign(const Config& config, KernelStore& kernels, LanePool& lanes)
       : config_(config), kernels_(kernels), lanes_(lanes) {}
 
-  /// NotFound for an unknown op. `cancel` ends it between cases; what was found is reported.
+  /// Names in options.ops that are no op are passed over: whoever asks has looked them up. `cancel`
+  /// ends it between cases; what was found is reported.
   Result<TestReportReply> run(const CampaignOptions& options, const CampaignEvents& events,
                               const std::atomic<bool>& cancel);
 
@@ -85,6 +86,7 @@ class Campaign {
  private:
   struct Group;
   struct Item;
+  class Items;
   struct Finished;
   class Progress;
   Result<std::shared_ptr<Group>> make_group(const OpConfig& op, DType dtype,
@@ -93,8 +95,7 @@ class Campaign {
   Result<CaseOutcome> run_on_lane(const OpConfig& op, const CasePlan& plan, CaseMachine machine,
                                   CaseWishes wishes);
   void run_items(Progress& progress, const CampaignOptions& options);
-  static std::vector<Item> items_of(const std::vector<std::shared_ptr<Group>>& groups,
-                                    const CampaignOptions& options);
+  Status run_and_keep(Progress& progress, const CampaignOptions& options);
 
   const Config& config_;
   KernelStore& kernels_;

@@ -1,9 +1,9 @@
 #include "daemon/engine/inspect_entry.h"
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 
+#include "common/base/clock.h"
 #include "daemon/inspect/occupancy.h"
 #include "daemon/inspect/plain_metrics.h"
 #include "daemon/inspect/ptx_metrics.h"
@@ -97,12 +97,6 @@ std::vector<SassKernel> kernels_of(const Disassembled& object) {
     }
   }
   return kernels;
-}
-
-int64_t now_seconds() {
-  return std::chrono::duration_cast<std::chrono::seconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
 }
 
 /// The numbers that existing clients know, as far as machine code has them.

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "common/base/clock.h"
 #include "common/base/limits.h"
 #include "common/numeric/element.h"
 #include "common/tensor/snapshot.h"
@@ -83,7 +84,8 @@ Result<TensorView> arena_view(Arena& arena, DType dtype, const Shape& shape, uin
   return TensorView{dtype, shape, GPUEMU_TRY(arena.range(offset, bytes))};
 }
 
-ValidationPolicy policy_of(const CaseRequest& request, const Scope& scope, double magnitude) {
+Result<ValidationPolicy> policy_of(const CaseRequest& request, const Scope& scope,
+                                   double magnitude) {
   ValidationPolicy policy;
   policy.accumulate_dtype = request.op.accumulate_dtype;
   policy.error_scale = request.op.error_scale;
@@ -94,9 +96,10 @@ ValidationPolicy policy_of(const CaseRequest& request, const Scope& scope, doubl
   policy.check_inf = request.config.check_inf;
   policy.invariants = invariants_of(request.op, request.kernel);
   if (request.op.accumulate) {
-    if (const auto length = request.op.accumulate->evaluate(scope)) {
-      policy.accumulate_length = *length;
-    }
+    // Without it the bound would be another one than the project asks for.
+    const auto length = request.op.accumulate->evaluate(scope);
+    if (!length) return length.error().with_context(request.op.name + ": accumulate");
+    policy.accumulate_length = *length;
   }
   return policy;
 }
@@ -111,7 +114,7 @@ class OutputJudge {
   Status judge(const ReferenceReply* reply, CaseOutcome& outcome) {
     GPUEMU_TRY(collect_inputs());
     const Scope scope = scope_of(request_.op, request_.plan);
-    ValidationPolicy policy = policy_of(request_, scope, largest_magnitude(inputs_));
+    ValidationPolicy policy = GPUEMU_TRY(policy_of(request_, scope, largest_magnitude(inputs_)));
     for (size_t index = 0; index < request_.plan.outputs.size(); ++index) {
       const CaseTensor& output = request_.plan.outputs[index];
       policy.tolerance = request_.config.tolerance_for(request_.op, output.dtype);
@@ -502,9 +505,7 @@ Result<CaseOutcome> run_case(const CaseRequest& request, CaseMachine machine) {
         reproduction_of(named, outcome.result.passed ? none : outcome.inputs);
   }
   outcome.result.duration_ms = milliseconds_since(start);
-  outcome.result.timestamp = std::chrono::duration_cast<std::chrono::seconds>(
-                                 std::chrono::system_clock::now().time_since_epoch())
-                                 .count();
+  outcome.result.timestamp = now_seconds();
   return outcome;
 }
 

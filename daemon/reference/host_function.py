@@ -1,8 +1,10 @@
 """The function form: reference(**inputs) in this interpreter, on NumPy arrays."""
 import ast
+import importlib
 import inspect
 import os
 import sys
+import sysconfig
 import traceback
 import types
 
@@ -12,6 +14,8 @@ from host_arena import Writer, packed_bytes
 from host_common import HOST_PID, RESULT_BYTES_MAX, Failure, Tail, script_error, with_output
 
 WIDE_BYTES = 8  # float64 and int64, what results become.
+# Compiled modules are matched to their sources by whole seconds, which is too coarse for files that are being edited.
+sys.dont_write_bytecode = True
 CONSTANTS = {"True": True, "False": False, "None": None}
 
 
@@ -32,37 +36,117 @@ def bound_names(body):
                 yield from bound_names(handler.body)
 
 
+def stamp_of(path):
+    status = os.stat(path)
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def stamp_or_none(path):
+    try:
+        return stamp_of(path)
+    except OSError:
+        return None
+
+
+PROJECT = os.path.join(os.getcwd(), "")
+# Where packages live; not what merely contains the project, as /usr may.
+INSTALLED = tuple(folder for path in {*sysconfig.get_paths().values(), sys.prefix} if path
+                  for folder in [os.path.join(path, "")] if not PROJECT.startswith(folder))
+
+
+def is_local(module, folder):
+    """Whether it belongs to the project or lies beside a script. Extension modules do not count: they cannot be loaded
+    a second time."""
+    file = getattr(module, "__file__", None)
+    if file and not file.endswith(".py"):
+        return False
+    places = [file] if file else list(getattr(module, "__path__", []))
+    return any(isinstance(place, str) and place.startswith((folder, PROJECT)) and not place.startswith(INSTALLED)
+               and "-packages" + os.sep not in place for place in places)
+
+
+MODULE_NAME = "gpuemu_reference_"  # Of a script itself, with its number.
+not_helpers = set(sys.modules)
+
+
+class Script:
+    """A loaded script and the modules of its own that it has imported. They are in sys.modules only while it runs:
+    another folder's `common` is another module, and a changed file is loaded anew with all that import it."""
+
+    def __init__(self, path, number):
+        self.path, self.folder = path, os.path.join(os.path.dirname(path), "")
+        self.name = f"{MODULE_NAME}{number}"
+        self.module, self.helpers, self.stamps = None, {}, {path: stamp_of(path)}
+
+    def is_current(self):
+        return all(stamp is not None and stamp_or_none(file) == stamp for file, stamp in self.stamps.items())
+
+    def __enter__(self):
+        sys.modules.update(self.helpers)
+        self.count = len(sys.modules)
+
+    def __exit__(self, *ignored):
+        if len(sys.modules) != self.count:
+            self.find_helpers()
+        for name in self.helpers:
+            sys.modules.pop(name, None)
+
+    def find_helpers(self):
+        for name in sys.modules.keys() - not_helpers:
+            module = sys.modules[name]
+            if name.startswith(MODULE_NAME) or not is_local(module, self.folder):
+                not_helpers.add(name)
+                continue
+            self.helpers[name] = module
+            if getattr(module, "__file__", None):
+                self.stamps[module.__file__] = stamp_or_none(module.__file__)
+
+    def load(self):
+        """Without a `reference` there is no module: the script must run as a process."""
+        with open(self.path, "rb") as file:
+            source = file.read()
+        try:
+            tree = ast.parse(source, self.path)
+        except (SyntaxError, ValueError, RecursionError) as failure:
+            raise script_error(f"reference script {self.path} does not parse: {failure}")
+        if "reference" not in bound_names(tree.body):
+            return
+        module = types.ModuleType(self.name)
+        module.__file__ = self.path
+        sys.modules[self.name] = module
+        importlib.invalidate_caches()  # A helper may have been written a moment ago.
+        try:
+            with self:
+                exec(compile(tree, self.path, "exec"), module.__dict__)
+        except BaseException:
+            del sys.modules[self.name]
+            raise
+        if not callable(getattr(module, "reference", None)):
+            raise script_error(f"reference script {self.path}: `reference` is not a function")
+        self.module = module
+
+
 class Scripts:
-    """Loaded scripts by path; a changed file is loaded anew."""
+    """Loaded scripts by path."""
 
     def __init__(self):
-        self.loaded = {}
+        self.loaded, self.loads = {}, 0
 
-    def function_module(self, path):
-        """The module, loaded; None when the script has no `reference` and must run as a process."""
-        try:
-            status = os.stat(path)
-            stamp = (status.st_mtime_ns, status.st_size, status.st_ino)
-            if self.loaded.get(path, (None,))[0] == stamp:
-                return self.loaded[path][1]
-            with open(path, "rb") as file:
-                source = file.read()
-        except OSError as failure:
-            raise script_error(f"reference script {path}: {failure.strerror}")
-        try:
-            tree = ast.parse(source, path)
-        except (SyntaxError, ValueError, RecursionError) as failure:
-            raise script_error(f"reference script {path} does not parse: {failure}")
-        module = None
-        if "reference" in bound_names(tree.body):
-            module = types.ModuleType(f"gpuemu_reference_{len(self.loaded)}")
-            module.__file__ = path
-            sys.modules[module.__name__] = module
-            exec(compile(tree, path, "exec"), module.__dict__)
-            if not callable(getattr(module, "reference", None)):
-                raise script_error(f"reference script {path}: `reference` is not a function")
-        self.loaded[path] = (stamp, module)
-        return module
+    def current(self, path):
+        script = self.loaded.get(path)
+        if script is None or not script.is_current():
+            self.loads += 1
+            try:
+                script = Script(path, self.loads)
+                script.load()
+            except OSError as failure:
+                if failure.filename != path:
+                    raise
+                raise script_error(f"reference script {path}: {failure.strerror}")
+            if path in self.loaded:
+                sys.modules.pop(self.loaded[path].name, None)
+            self.loaded[path] = script
+        return script
 
 
 scripts = Scripts()
@@ -212,8 +296,11 @@ def try_function(request):
     sys.path.insert(0, os.path.dirname(path))
     try:
         with numpy.errstate(all="ignore"):
-            module = scripts.function_module(path)
-            return None if module is None else run_function(module, request)
+            script = scripts.current(path)
+            if script.module is None:
+                return None
+            with script:
+                return run_function(script.module, request)
     except Failure as failure:
         raise Failure(failure.code, with_output(f"{path}: {failure}", printed.text()))
     except SystemExit as end:

@@ -132,6 +132,49 @@ TEST_F(ReferenceTest, AScriptIsLoadedOnceAndAgainWhenItChanges) {
   EXPECT_EQ(values<int64_t>(changed->outputs.at(0)).at(0), 40);
 }
 
+TEST_F(ReferenceTest, AChangedHelperModuleIsLoadedAnew) {
+  std::filesystem::create_directories(folder_ + "/parts");
+  write_script("parts/inner.py", "FACTOR = 2\n");
+  write_script("outer.py", "from parts.inner import FACTOR\n");
+  // Imports at the top and when it is called.
+  auto first = ask("import outer\ndef reference(x):\n  import lazy\n  return [outer.FACTOR]\n");
+  EXPECT_FALSE(first);
+  write_script("lazy.py", "");
+  for (const int factor : {3, 4, 5}) {
+    write_script("parts/inner.py", "FACTOR = " + std::to_string(factor) + "\n");
+    auto reply = again();
+    ASSERT_TRUE(reply) << reply.error().message;
+    EXPECT_EQ(values<int64_t>(reply->outputs.at(0)).at(0), factor);
+  }
+}
+
+TEST_F(ReferenceTest, AHelperOfTheSameNameInAnotherFolderIsAnotherModule) {
+  const std::string script = "import common\ndef reference(x):\n  return [common.VALUE]\n";
+  for (const std::string folder : {"a", "b"}) {
+    std::filesystem::create_directories(folder_ + "/" + folder);
+    write_script(folder + "/common.py", "VALUE = '" + folder + "' == 'b'\n");
+    write_script(folder + "/script.py", script);
+  }
+  for (int round = 0; round < 2; ++round) {
+    for (const std::string folder : {"a", "b"}) {
+      request_.script = folder_ + "/" + folder + "/script.py";
+      auto reply = again();
+      ASSERT_TRUE(reply) << reply.error().message;
+      EXPECT_EQ(values<uint8_t>(reply->outputs.at(0)).at(0), folder == "b" ? 1 : 0);
+    }
+  }
+}
+
+TEST_F(ReferenceTest, AHelperKeepsItsStateBetweenCases) {
+  write_script("counter.py", "calls = 0\n");
+  const std::string script =
+      "import counter\ndef reference(x):\n  counter.calls += 1\n  return [counter.calls]\n";
+  ASSERT_TRUE(ask(script));
+  auto second = again();
+  ASSERT_TRUE(second);
+  EXPECT_EQ(values<int64_t>(second->outputs.at(0)).at(0), 2);
+}
+
 TEST_F(ReferenceTest, TheInterpreterStaysWarm) {
   expect_alive();
   const int pid = host_->pid();

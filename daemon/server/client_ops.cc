@@ -182,8 +182,9 @@ Result<FuzzConfig> drawn_from(const FuzzOpRequest& request, const Config& config
 
 }  // namespace
 
-Reply fuzz_script_op(const OpConfig& op, const FuzzOpRequest& request, Call& call,
-                     const Config& config, JobControl& control) {
+Reply fuzz_script_op(const ScriptFuzz& given, Call& call, JobControl& control) {
+  const OpConfig& op = given.op;
+  const FuzzOpRequest& request = given.request;
   if (op.mode != ExecutionMode::ScriptBased || op.op_script.empty()) {
     return ErrorReply{
         WireErrorCode::InvalidRequest,
@@ -192,18 +193,18 @@ Reply fuzz_script_op(const OpConfig& op, const FuzzOpRequest& request, Call& cal
                     "op_script with execution_mode = \"script_based\", or a kernel",
                     op.name)};
   }
-  const Result<FuzzConfig> drawn = drawn_from(request, config);
+  const Result<FuzzConfig> drawn = drawn_from(request, given.config);
   if (!drawn) return error_reply(drawn.error());
   const FuzzConfig& fuzz = *drawn;
   FuzzResultsReply reply;
   reply.seed = fuzz.seed;
   control.total = request.iterations;
-  for (uint64_t number = 0; number < request.iterations && !control.cancel; ++number) {
+  for (uint64_t number = 0; number < request.iterations && !given.stopped(); ++number) {
     auto made = make_legacy_case(fuzz, op.input_names, number);
     if (!made) return error_reply(made.error());
     auto lease = call.context.lanes.acquire(call.key);
     if (!lease) return error_reply(lease.error());
-    ValidationResult result = judge_script(config, op, made->inputs, {}, **lease);
+    ValidationResult result = judge_script(given.config, op, made->inputs, {}, **lease);
     result.seed = made->case_seed;
     if (!result.passed) result.repro_info = client_case_info(*made, fuzz);
     const Status kept = call.context.store.put_result(result, !result.passed);

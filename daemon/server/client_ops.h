@@ -2,6 +2,8 @@
 // kernel of ours.
 #pragma once
 
+#include <functional>
+
 #include "common/config/config.h"
 #include "common/protocol/replies.h"
 #include "common/protocol/requests.h"
@@ -20,10 +22,16 @@ Result<ValidationResult> judge_submitted(const Config& config, const OpConfig& o
                                          const ScriptInputs& inputs, const Tensor& output,
                                          Lane& lane);
 
+/// References outlive the run.
+struct ScriptFuzz {
+  const OpConfig& op;
+  const FuzzOpRequest& request;
+  const Config& config;
+  std::function<bool()> stopped;  ///< Asked before each case.
+};
 /// FuzzOp for an op with an op script: cases of the clients' generator. Ops that run in the client
 /// get an honest error: there is nothing here to test.
-Reply fuzz_script_op(const OpConfig& op, const FuzzOpRequest& request, Call& call,
-                     const Config& config, JobControl& control);
+Reply fuzz_script_op(const ScriptFuzz& fuzz, Call& call, JobControl& control);
 
 /// Runs reference and op script on given inputs; a script's failure is a finding.
 ValidationResult judge_script(const Config& config, const OpConfig& op, const NamedTensors& inputs,

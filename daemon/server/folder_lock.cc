@@ -10,7 +10,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "common/base/limits.h"
+#include "common/base/service_limits.h"
 
 namespace gpuemu {
 namespace {
@@ -50,7 +50,7 @@ Result<FolderLock> FolderLock::take(const std::filesystem::path& folder) {
   if (!file) {
     return error(ErrorCode::Io, "cannot open {}: {}", path.string(), std::strerror(errno));
   }
-  const auto deadline = std::chrono::steady_clock::now() + kDaemonStartTimeout / 2;
+  const auto deadline = std::chrono::steady_clock::now() + kDaemonStartMax / 2;
   while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     const std::string holder = read_all(file.get());
     const bool serves = holder.find(kServes) != std::string::npos;

@@ -1,4 +1,6 @@
 // Metrics of compiled kernels and their baselines, as existing clients know them.
+#include <algorithm>
+
 #include "daemon/inspect/compare.h"
 #include "daemon/inspect/plain_metrics.h"
 #include "daemon/inspect/policy.h"
@@ -33,6 +35,17 @@ std::vector<std::string> names_for(const LintKernelRequest& request, const Confi
   for (const KernelConfig& kernel : config.kernels) names.push_back(kernel.name);
   if (names.empty()) names.push_back(detected);
   return names;
+}
+
+/// What is stored, of the kernels with these names; of all when there are none.
+Result<std::vector<ArtifactMetrics>> stored_artifacts(Store& store,
+                                                      const std::vector<std::string>& kernels) {
+  auto artifacts = GPUEMU_TRY(store.list_artifacts());
+  if (kernels.empty()) return artifacts;
+  std::erase_if(artifacts, [&](const ArtifactMetrics& one) {
+    return std::ranges::find(kernels, one.kernel_name) == kernels.end();
+  });
+  return artifacts;
 }
 
 /// An empty tag would be stored and could never be told from a forgotten one.
@@ -75,7 +88,7 @@ Reply handle(const StoreArtifactRequest& request, Call& call) {
 
 Reply handle(const StoreArtifactBaselineRequest& request, Call& call) {
   if (auto refused = refused_tag(request.tag)) return *std::move(refused);
-  const auto artifacts = call.context.store.list_artifacts();
+  const auto artifacts = stored_artifacts(call.context.store, request.kernels);
   if (!artifacts) return error_reply(artifacts.error());
   const Status stored = call.context.store.put_artifact_baseline(request.tag, *artifacts);
   if (!stored) return error_reply(stored.error());
@@ -91,7 +104,7 @@ Reply handle(const DiffArtifactBaselineRequest& request, Call& call) {
     if (!stored) return reply_of(stored.error(), WireErrorCode::BaselineNotFound);
     before = *std::move(stored);
   }
-  const auto now = call.context.store.list_artifacts();
+  const auto now = stored_artifacts(call.context.store, request.kernels);
   if (!now) return error_reply(now.error());
   ArtifactDiffsReply reply{compare_all(before, *now, (*config)->warn_threshold)};
   reply.summary.baseline_tag = request.tag;

@@ -57,6 +57,7 @@ Reply handle(const DaemonStatusRequest&, Call& call) {
   status.jobs_running = context.jobs.running();
   status.requests_served = context.requests;
   status.devices = context.devices;
+  status.start_settings = context.start_settings;
   return status;
 }
 

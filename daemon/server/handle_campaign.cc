@@ -1,6 +1,8 @@
 // FuzzOp and RunTests: many cases, as a plain answer or as a job.
 #include <algorithm>
 
+#include <fmt/ranges.h>
+
 #include "common/base/limits.h"
 #include "daemon/engine/corpus.h"
 #include "daemon/engine/guided_search.h"
@@ -12,6 +14,45 @@
 namespace gpuemu {
 namespace {
 
+// How a campaign says that an op could not be run.
+constexpr std::string_view kBroken = "error: ";
+
+bool has_one_of(const OpConfig& op, const std::vector<DType>& wanted) {
+  return std::ranges::any_of(
+      op.dtypes, [&](DType dtype) { return std::ranges::find(wanted, dtype) != wanted.end(); });
+}
+
+std::string names_of(const std::vector<DType>& dtypes) {
+  std::vector<std::string> names;
+  for (const DType dtype : dtypes) names.emplace_back(name_of(dtype));
+  return fmt::format("{}", fmt::join(names, " "));
+}
+
+Error no_such_dtype(const OpConfig& op, const std::vector<DType>& wanted) {
+  return error(ErrorCode::InvalidArgument, "op '{}' has none of the dtypes {}; it has: {}", op.name,
+               names_of(wanted), names_of(op.dtypes));
+}
+
+/// A filter that leaves nothing of what is named would look like success.
+Status check(const RunTestsRequest& request, const Config& config) {
+  if (request.cases > kIterationsMax) {
+    return error(ErrorCode::InvalidArgument, "cases is {}, the limit is {}", request.cases,
+                 kIterationsMax);
+  }
+  if (request.dtypes.empty()) return ok_status();
+  bool any = false;
+  for (const OpConfig& op : config.ops) {
+    const bool named = std::ranges::find(request.ops, op.name) != request.ops.end();
+    const bool has = has_one_of(op, request.dtypes);
+    if (named && !has) return no_such_dtype(op, request.dtypes);
+    any = any || has;
+  }
+  if (any || config.ops.empty()) return ok_status();
+  return error(ErrorCode::InvalidArgument, "no op has one of the dtypes {}; '{}' has: {}",
+               names_of(request.dtypes), config.ops.front().name,
+               names_of(config.ops.front().dtypes));
+}
+
 Reply run_tests(const RunTestsRequest& request, Call& call, JobControl& control) {
   auto project = open_project(call);
   if (!project) return config_error(project.error());
@@ -19,6 +60,8 @@ Reply run_tests(const RunTestsRequest& request, Call& call, JobControl& control)
   for (const std::string& name : request.ops) {
     if (config.find_op(name) == nullptr) return op_not_found(config, name);
   }
+  const Status sound = check(request, config);
+  if (!sound) return error_reply(sound.error());
   CampaignOptions options;
   options.ops = request.ops;
   options.dtypes = request.dtypes;
@@ -55,12 +98,24 @@ CampaignOptions fuzz_options(const FuzzOpRequest& request, const Config& config)
   return options;
 }
 
+/// What could not be run, in which dtypes; "" when everything could.
+std::string broken_dtypes(const TestReportReply& report) {
+  std::string broken;
+  for (const OpTestReport& one : report.ops) {
+    if (!one.skipped_reason.starts_with(kBroken)) continue;
+    broken += fmt::format("{}{}: {}", broken.empty() ? "" : "\n", name_of(one.dtype),
+                          one.skipped_reason.substr(kBroken.size()));
+  }
+  return broken;
+}
+
 FuzzResultsReply fuzz_results(const TestReportReply& report) {
   FuzzResultsReply results;
   results.seed = report.seed;
   results.total = report.total;
   results.passed = report.passed;
   results.failed = report.failed;
+  results.error = broken_dtypes(report);
   for (const OpTestReport& op : report.ops) {
     results.failures.insert(results.failures.end(), op.failures.begin(), op.failures.end());
     if (op.proof) results.proofs.push_back(*op.proof);
@@ -119,6 +174,7 @@ Reply search(const OpConfig& op, const CampaignOptions& options, Call& call, Pro
   results.failed = found->failed;
   results.failures = std::move(found->failures);
   results.proofs = std::move(found->proofs);
+  results.error = found->broken;
   if (found->counted) results.search = found->report;
   bound_snapshots(results.failures);
   return results;
@@ -135,7 +191,15 @@ Reply fuzz_kernel_op(const OpConfig& op, const FuzzOpRequest& request, Call& cal
   };
   std::vector<DType> dtypes;
   std::ranges::copy_if(op.dtypes, std::back_inserter(dtypes), tested);
+  if (dtypes.empty() && request.config) return error_reply(no_such_dtype(op, options.dtypes));
+  // The lists of fuzz_config are made for ops without kernels; its clients always send some.
   if (dtypes.empty()) dtypes = op.dtypes;
+  if (request.fuzz_config) {
+    control.warn(
+        fmt::format("'{}' has kernels: its sizes and layouts come from gpuemu.toml, not "
+                    "from fuzz_config.shape_options and layouts",
+                    op.name));
+  }
   options.dtypes = dtypes;
   options.cases_total = request.iterations;
   if (request.guided) return search(op, options, call, project, control);
@@ -143,8 +207,10 @@ Reply fuzz_kernel_op(const OpConfig& op, const FuzzOpRequest& request, Call& cal
       project.campaign().run(options, keeping_events(call.context, control), control.cancel);
   if (!report) return error_reply(report.error());
   for (const OpTestReport& one : report->ops) {
-    if (one.cases == 0 && one.skipped_reason.starts_with("error: ")) {
-      return ErrorReply{WireErrorCode::PtxParseError, one.skipped_reason.substr(7)};
+    if (!one.skipped_reason.starts_with(kBroken)) continue;
+    // Clients of the other form know no results with an error beside them.
+    if (report->total == 0 || (one.cases == 0 && request.fuzz_config)) {
+      return ErrorReply{WireErrorCode::PtxParseError, one.skipped_reason.substr(kBroken.size())};
     }
   }
   return fuzz_results(*report);
@@ -168,7 +234,8 @@ Reply fuzz_op(const FuzzOpRequest& request, Call& call, JobControl& control) {
                    call.context.cache_folder, call.context.arch);
     return fuzz_kernel_op(*narrow.config().find_op(op->name), request, call, narrow, control);
   }
-  return fuzz_script_op(*op, request, call, (*project)->config(), control);
+  const auto stopped = [&control] { return control.cancel.load(); };
+  return fuzz_script_op({*op, request, (*project)->config(), stopped}, call, control);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // RunCi and GetCiSummary: a project's tests, limits and baseline in one request.
+#include "common/base/service_limits.h"
 #include "common/protocol/json_codec.h"
 #include "daemon/ci/ci_run.h"
 #include "daemon/server/client_ops.h"
@@ -10,8 +11,6 @@ namespace {
 
 constexpr const char* kSummary = "ci:summary";
 constexpr uint64_t kQuickCases = 10, kCases = 50, kThoroughCases = 256;
-// More machines than any project has; below it numbers of shards multiply without overflow.
-constexpr uint64_t kShardsMax = 10'000;
 constexpr uint64_t kBudgetMsMax = uint64_t{7} * 24 * 3600 * 1000;
 
 Status check(const RunCiRequest& request) {
@@ -48,6 +47,12 @@ Status add_baseline(const RunCiRequest& request, Store& store, CiOptions& option
   if (!options.baseline_artifacts.empty() || !options.baseline_results.empty()) return ok_status();
   auto artifacts = store.artifact_baseline(*request.baseline);
   auto results = store.baseline(*request.baseline);
+  const auto is_broken = [](const auto& part) {
+    return !part && part.error().code != ErrorCode::NotFound;
+  };
+  // A gate that compares with half of what it should says nothing.
+  if (is_broken(artifacts)) return artifacts.error();
+  if (is_broken(results)) return results.error();
   if (!artifacts && !results) return artifacts.error();
   if (artifacts) options.baseline_artifacts = *std::move(artifacts);
   if (results) options.baseline_results = *std::move(results);
@@ -82,14 +87,19 @@ CiEvents events_of(Call& call, const Config& config, uint64_t seed, JobControl& 
   events.step = [&control] { ++control.done; };
   events.failed = [&control](const ValidationResult& one) { control.failed(log_line(one)); };
   events.warn = [&control](const std::string& text) { control.warn(text); };
-  events.run_script_op = [&call, &config, &control, seed](
-                             const OpConfig& op, uint64_t cases) -> Result<FuzzResultsReply> {
+  events.run_script_op = [&call, &config, &control,
+                          seed](const CiScriptCases& wanted) -> Result<FuzzResultsReply> {
     FuzzOpRequest request;
-    request.op_name = op.name;
+    request.op_name = wanted.op.name;
     request.fuzz_config = FuzzConfig{.seed = seed, .op_schema = std::nullopt};
-    request.iterations = cases;
+    if (!wanted.dtypes.empty()) request.fuzz_config->dtypes = wanted.dtypes;
+    request.iterations = wanted.cases;
+    const auto stopped = [&] {
+      return control.cancel ||
+             (wanted.deadline && std::chrono::steady_clock::now() >= *wanted.deadline);
+    };
     JobControl own;  // Its totals replace those of a job; these are part of one.
-    const Reply reply = fuzz_script_op(op, request, call, config, own);
+    const Reply reply = fuzz_script_op({wanted.op, request, config, stopped}, call, own);
     control.done += own.done;
     for (const std::string& line : own.log(0)) control.failed(line);
     if (const auto* failure = std::get_if<ErrorReply>(&reply)) {

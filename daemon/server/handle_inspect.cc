@@ -6,6 +6,8 @@
 #include <set>
 #include <thread>
 
+#include "common/base/service_limits.h"
+#include "common/config/names.h"
 #include "daemon/engine/inspect.h"
 #include "daemon/server/handlers.h"
 #include "runtime/compile/machine_code.h"
@@ -13,20 +15,11 @@
 namespace gpuemu {
 namespace {
 
-constexpr size_t kFilesMax = 10'000;
-constexpr size_t kArchsMax = 16;
-
-bool is_architecture(const std::string& name) {
-  return name.size() >= 5 && name.starts_with("sm_") &&
-         name.find_first_not_of("0123456789af", 3) == std::string::npos && name[3] >= '1' &&
-         name[3] <= '9';
-}
-
 Status check(const InspectRequest& request, const Config& config) {
-  if (request.files.size() > kFilesMax || request.archs.size() > kArchsMax) {
+  if (request.files.size() > kInspectFilesMax || request.archs.size() > kInspectArchsMax) {
     return error(ErrorCode::InvalidArgument,
                  "{} files for {} architectures, the limits are {} and {}", request.files.size(),
-                 request.archs.size(), kFilesMax, kArchsMax);
+                 request.archs.size(), kInspectFilesMax, kInspectArchsMax);
   }
   for (const std::string& file : request.files) {
     std::error_code ignored;

@@ -1,7 +1,9 @@
 // Stored results, failures and baselines of results.
 #include <algorithm>
 #include <limits>
+#include <set>
 
+#include "common/base/service_limits.h"
 #include "daemon/ci/compare_results.h"
 #include "daemon/server/handlers.h"
 
@@ -10,16 +12,13 @@ namespace {
 
 // What one comparison looks at, as the protocol says.
 constexpr size_t kComparedMax = 1000;
-// What one listing may return: a reply must stay below what clients read.
-constexpr size_t kListedMax = 10'000;
 
 size_t bounded(uint64_t limit) {
-  return static_cast<size_t>(std::min<uint64_t>(limit, kListedMax));
+  return static_cast<size_t>(std::min<uint64_t>(limit, kResultsListedMax));
 }
 
 Reply results_reply(Result<std::vector<ValidationResult>> listed) {
   if (!listed) return error_reply(listed.error());
-  bound_snapshots(*listed);
   return ResultsReply{*std::move(listed)};
 }
 
@@ -36,7 +35,25 @@ Reply handle(const ListResultsRequest& request, Call& call) {
 }
 
 Reply handle(const ListFailuresRequest& request, Call& call) {
-  return results_reply(call.context.store.list_failures(bounded(request.limit), request.op_name));
+  return results_reply(call.context.store.list_failures(bounded(request.limit), request.op_name,
+                                                        kSnapshotReplyBytesMax));
+}
+
+Reply handle(const DeleteFailuresRequest& request, Call& call) {
+  if (!request.seed && request.op_name.empty() && !request.all) {
+    return ErrorReply{WireErrorCode::InvalidRequest,
+                      "which failures? expected one of the members 'seed', 'op_name' and 'all'"};
+  }
+  const auto deleted = call.context.store.delete_failures(request.seed, request.op_name);
+  if (!deleted) return error_reply(deleted.error());
+  if (*deleted == 0 && !request.all) {
+    return ErrorReply{
+        WireErrorCode::NotFound,
+        fmt::format("no failure{}{}; `gpuemu failures` lists them",
+                    request.seed ? fmt::format(" with seed {}", *request.seed) : "",
+                    request.op_name.empty() ? "" : fmt::format(" of op '{}'", request.op_name))};
+  }
+  return FailuresDeletedReply{*deleted};
 }
 
 Reply handle(const StoreBaselineRequest& request, Call& call) {
@@ -58,14 +75,25 @@ Reply handle(const CompareBaselineRequest& request, Call& call) {
   const auto baseline = given.empty() ? call.context.store.baseline(request.tag)
                                       : Result<std::vector<ValidationResult>>(std::move(given));
   if (!baseline) return error_reply(baseline.error());
-  const auto results = call.context.store.list_results(kComparedMax);
+  const size_t limit = request.same_cases ? std::numeric_limits<size_t>::max() : kComparedMax;
+  const auto results = call.context.store.list_results(limit);
   if (!results) return error_reply(results.error());
   BaselineComparisonReply reply;
   reply.baseline_tag = request.tag;
+  std::set<const ValidationResult*> met;
   for (const ValidationResult& current : *results) {
-    reply.comparisons.push_back(compare_result(current, matching_result(*baseline, current)));
+    const ValidationResult* old =
+        request.same_cases ? same_case(*baseline, current) : matching_result(*baseline, current);
+    met.insert(old);
+    if (request.same_cases && old == nullptr) {
+      ++reply.unmatched;
+      continue;
+    }
+    reply.comparisons.push_back(compare_result(current, old));
     reply.has_regressions = reply.has_regressions || reply.comparisons.back().is_regression;
   }
+  met.erase(nullptr);
+  if (request.same_cases) reply.baseline_unmatched = baseline->size() - met.size();
   return reply;
 }
 

@@ -16,12 +16,11 @@ Reply rerun_kernel_case(const ValidationResult& failure, const OpConfig& op, Pro
   if (!outcome) return error_reply(outcome.error());
   outcome->result.seed = failure.seed;
   return ReproduceResultReply{std::move(outcome->result), std::move(outcome->inputs),
-                              std::move(outcome->profile), std::move(outcome->printed)};
+                              std::move(outcome->profile), std::move(outcome->printed), true};
 }
 
-}  // namespace
-
-Reply handle(const ReproduceRequest& request, Call& call) {
+Reply reproduce(const ReproduceRequest& request, Call& call, JobControl& control) {
+  control.total = 1;
   auto failure = find_failure(call.context.store, request.seed, request.op_name);
   if (!failure) return error_reply(failure.error());
   auto project = open_project(call);
@@ -39,9 +38,18 @@ Reply handle(const ReproduceRequest& request, Call& call) {
     ValidationResult again = judge_script((*project)->config(), *op, *inputs, {}, **lease);
     again.seed = failure->seed;
     again.repro_info = failure->repro_info;
-    return ReproduceResultReply{std::move(again), *std::move(inputs), {}, {}};
+    return ReproduceResultReply{std::move(again), *std::move(inputs), {}, {}, true};
   }
-  return ReproduceResultReply{*std::move(failure), *std::move(inputs), {}, {}};
+  // A client ran it, or its op is gone from gpuemu.toml: there is nothing to run it with.
+  return ReproduceResultReply{*std::move(failure), *std::move(inputs), {}, {}, false};
+}
+
+}  // namespace
+
+Reply handle(const ReproduceRequest& request, Call& call) {
+  return as_plain_or_job(request.stream, call, [request, call](JobControl& control) mutable {
+    return reproduce(request, call, control);
+  });
 }
 
 Reply handle(const GetCaseRequest& request, Call& call) {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "common/base/clock.h"
 #include "daemon/server/server.h"
 
 namespace gpuemu {
@@ -31,6 +32,7 @@ Reply handle(const SubmitOutputRequest& request, Call& call);
 Reply handle(const GetResultRequest& request, Call& call);
 Reply handle(const ListResultsRequest& request, Call& call);
 Reply handle(const ListFailuresRequest& request, Call& call);
+Reply handle(const DeleteFailuresRequest& request, Call& call);
 Reply handle(const StoreBaselineRequest& request, Call& call);
 Reply handle(const CompareBaselineRequest& request, Call& call);
 // handle_campaign.cc
@@ -70,6 +72,35 @@ Reply handle(const GetCiSummaryRequest& request, Call& call);
 // handle_inspect.cc
 Reply handle(const InspectRequest& request, Call& call);
 
+/// Requests that wait for a lane, a compiler, the end of a job or large tensors, and may do so for
+/// a minute and more. One that is missing here could keep Ping and Shutdown waiting.
+template <typename R>
+inline constexpr bool kMayTakeLong = false;
+template <>
+inline constexpr bool kMayTakeLong<ValidateOpRequest> = true;
+template <>
+inline constexpr bool kMayTakeLong<SubmitOutputRequest> = true;
+template <>
+inline constexpr bool kMayTakeLong<FuzzOpRequest> = true;
+template <>
+inline constexpr bool kMayTakeLong<RunTestsRequest> = true;
+template <>
+inline constexpr bool kMayTakeLong<ReproduceRequest> = true;
+template <>
+inline constexpr bool kMayTakeLong<MinimizeRequest> = true;
+template <>
+inline constexpr bool kMayTakeLong<InspectRequest> = true;
+template <>
+inline constexpr bool kMayTakeLong<RunCiRequest> = true;
+template <>
+inline constexpr bool kMayTakeLong<GetTestBatchRequest> = true;
+template <>
+inline constexpr bool kMayTakeLong<GetCaseRequest> = true;
+template <>
+inline constexpr bool kMayTakeLong<DeleteFailuresRequest> = true;
+template <>
+inline constexpr bool kMayTakeLong<JobStatusRequest> = true;
+
 /// The project as it is now. ConfigError's text when gpuemu.toml is wrong.
 Result<std::unique_ptr<Project>> open_project(Call& call);
 /// An error of open_project as a reply.
@@ -85,7 +116,5 @@ std::string log_line(const ValidationResult& failure);
 void bound_snapshots(std::vector<ValidationResult>& results);
 /// A fresh seed from the operating system.
 uint64_t fresh_seed();
-/// Whole seconds since 1970 UTC.
-int64_t now_seconds();
 
 }  // namespace gpuemu

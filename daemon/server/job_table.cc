@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <exception>
+#include <system_error>
 #include <vector>
 
+#include "common/base/service_limits.h"
 #include "common/protocol/json_codec.h"
 
 namespace gpuemu {
@@ -13,8 +15,6 @@ namespace {
 // Finished jobs whose result a slow client may still fetch.
 constexpr size_t kFinishedJobsKept = 64;
 constexpr uint64_t kStatusWaitMillisecondsMax = 10'000;
-// Each has threads of its own and waits for the same lanes.
-constexpr size_t kJobsRunningMax = 64;
 // Lines of a job's log: the first failures tell the story, all of them are in storage.
 constexpr size_t kLogLinesMax = 1000;
 
@@ -93,6 +93,8 @@ void JobTable::forget_old() {
 
 Result<uint64_t> JobTable::start(Work work) {
   const std::lock_guard lock(mutex_);
+  // What a job works with is about to go.
+  if (stopping_) return error(ErrorCode::Unavailable, "the daemon is stopping; ask the next one");
   forget_old();
   if (running_jobs() >= kJobsRunningMax) {
     return error(ErrorCode::ResourceExhausted,
@@ -100,10 +102,15 @@ Result<uint64_t> JobTable::start(Work work) {
                  kJobsRunningMax);
   }
   auto job = std::make_shared<Job>();
-  job->control.cancel = stopping_;
+  try {
+    job->thread = std::thread([raw = job.get(), work = std::move(work)] { raw->perform(work); });
+  } catch (const std::system_error& refused) {  // The standard library says so without a thread.
+    return error(ErrorCode::ResourceExhausted,
+                 "the system has no thread for another job: {}; wait for a job to end",
+                 refused.what());
+  }
   const uint64_t id = next_id_++;
   jobs_[id] = job;
-  job->thread = std::thread([raw = job.get(), work = std::move(work)] { raw->perform(work); });
   return id;
 }
 
@@ -162,7 +169,8 @@ Result<JobStatusReply> JobTable::status(const JobStatusRequest& request) {
 Status JobTable::cancel(uint64_t job_id) {
   const std::shared_ptr<Job> job = find(job_id);
   if (job == nullptr) return error(ErrorCode::NotFound, "no job {}", job_id);
-  job->control.cancel = true;
+  const std::lock_guard lock(job->mutex);
+  if (!job->finished) job->control.cancel = true;
   return ok_status();
 }
 
@@ -175,7 +183,10 @@ void JobTable::stop() {
     jobs.swap(jobs_);
   }
   for (auto& [id, job] : jobs) {
-    job->control.cancel = true;
+    {
+      const std::lock_guard lock(job->mutex);
+      if (!job->finished) job->control.cancel = true;
+    }
     if (job->thread.joinable()) job->thread.join();
   }
 }

@@ -44,7 +44,8 @@ class JobTable {
   JobTable(const JobTable&) = delete;
   JobTable& operator=(const JobTable&) = delete;
 
-  /// Runs `work` on a thread of its own. ResourceExhausted when too many run already.
+  /// Runs `work` on a thread of its own. ResourceExhausted when too many run already or the system
+  /// has no thread for it, Unavailable after stop().
   Result<uint64_t> start(Work work);
   /// Runs `work` here; a second call with the same `key` while it runs waits for the same answer.
   /// That is what a client's resend after 60 s needs.
@@ -52,6 +53,7 @@ class JobTable {
 
   /// NotFound for an unknown job. Waits up to wait_ms, bounded, for its end.
   Result<JobStatusReply> status(const JobStatusRequest& request);
+  /// Asks the job to end; one that has ended stays as it is.
   Status cancel(uint64_t job_id);
   /// Cancels everything and waits for it.
   void stop();

@@ -1,8 +1,11 @@
 #include "daemon/server/job_table.h"
 
+#include <cstdlib>
 #include <future>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 namespace gpuemu {
 namespace {
@@ -98,6 +101,44 @@ TEST(JobTable, UnknownJobsAreNotFound) {
   EXPECT_EQ(jobs.status({.job_id = 5, .log_from = 0, .wait_ms = 0}).error().code,
             ErrorCode::NotFound);
   EXPECT_EQ(jobs.cancel(5).error().code, ErrorCode::NotFound);
+}
+
+TEST(JobTable, CancellingAJobThatHasEndedChangesNothing) {
+  JobTable jobs;
+  const auto id = jobs.start([](JobControl&) -> Reply { return OkReply{}; });
+  ASSERT_TRUE(id);
+  EXPECT_EQ(end_of(jobs, *id).state, JobState::Done);
+  EXPECT_TRUE(jobs.cancel(*id));
+  EXPECT_EQ(end_of(jobs, *id).state, JobState::Done);
+}
+
+TEST(JobTable, TakesNoJobOnceItStops) {
+  JobTable jobs;
+  jobs.stop();
+  std::atomic<bool> ran{false};
+  const auto id = jobs.start([&](JobControl&) -> Reply {
+    ran = true;
+    return OkReply{};
+  });
+  ASSERT_FALSE(id);
+  EXPECT_EQ(id.error().code, ErrorCode::Unavailable);
+  EXPECT_FALSE(ran);
+}
+
+/// In a process of its own: the limit holds for the user's processes everywhere.
+void start_a_job_without_threads() {
+  JobTable jobs;
+  const rlimit none{0, 0};
+  if (::setgid(65534) != 0 || ::setuid(65534) != 0 || ::setrlimit(RLIMIT_NPROC, &none) != 0) {
+    std::_Exit(2);
+  }
+  const auto id = jobs.start([](JobControl&) -> Reply { return OkReply{}; });
+  std::_Exit(!id && id.error().code == ErrorCode::ResourceExhausted && jobs.running() == 0 ? 0 : 1);
+}
+
+TEST(JobTable, WithoutAThreadItSaysSo) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root, to become a user whose processes are counted";
+  EXPECT_EXIT(start_a_job_without_threads(), testing::ExitedWithCode(0), "");
 }
 
 TEST(JobTable, StopCancelsAndWaits) {

@@ -3,25 +3,11 @@
 
 #include <random>
 
+#include "common/base/service_limits.h"
 #include "daemon/server/handlers.h"
 
 namespace gpuemu {
 namespace {
-
-// Snapshots of one reply; base64 makes them a third larger.
-constexpr size_t kSnapshotReplyBytesMax = size_t{64} << 20;
-
-/// Requests that wait for a lane or for a compiler, and may do so for a minute and more.
-bool may_take_long(const Request& request) {
-  return std::holds_alternative<ValidateOpRequest>(request) ||
-         std::holds_alternative<SubmitOutputRequest>(request) ||
-         std::holds_alternative<FuzzOpRequest>(request) ||
-         std::holds_alternative<RunTestsRequest>(request) ||
-         std::holds_alternative<ReproduceRequest>(request) ||
-         std::holds_alternative<MinimizeRequest>(request) ||
-         std::holds_alternative<InspectRequest>(request) ||
-         std::holds_alternative<JobStatusRequest>(request);
-}
 
 /// Keeps count of the long requests under way.
 class LongRequest {
@@ -36,6 +22,10 @@ class LongRequest {
   std::atomic<size_t>& count_;
   const size_t number_;
 };
+
+bool may_take_long(const Request& request) {
+  return std::visit([]<typename R>(const R&) { return kMayTakeLong<R>; }, request);
+}
 
 Reply dispatch(const Request& request, Call& call) {
   return std::visit([&](const auto& one) -> Reply { return handle(one, call); }, request);
@@ -97,12 +87,6 @@ void bound_snapshots(std::vector<ValidationResult>& results) {
 uint64_t fresh_seed() {
   std::random_device device;
   return (uint64_t{device()} << 32) | device();
-}
-
-int64_t now_seconds() {
-  return std::chrono::duration_cast<std::chrono::seconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
 }
 
 std::string handle_message(std::string_view message, ServerContext& context) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -24,8 +25,9 @@ struct ServerContext {
   std::string cache_folder, arch;  ///< Of compiled kernels.
   std::string socket_path, db_path, config_file;
   std::vector<DeviceInfo> devices;
-  std::string backend;                 ///< What "auto" became.
-  std::function<void()> request_stop;  ///< Called by Shutdown; must not block.
+  std::map<std::string, std::string> start_settings;  ///< What the daemon was started with.
+  std::string backend;                                ///< What "auto" became.
+  std::function<void()> request_stop;                 ///< Called by Shutdown; must not block.
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
   std::atomic<uint64_t> requests{0};
   std::atomic<size_t> long_requests{0};  ///< Of those under way.

@@ -29,7 +29,7 @@ Result<ValidationResult> find_failure(Store& store, uint64_t seed, const std::st
     if (seeds.insert(failure.seed).second && found == nullptr) found = &failure;
   }
   if (found == nullptr) return exact;
-  if (seeds.size() == 1) return *found;
+  if (seeds.size() == 1) return store.failure(found->seed, found->op_name);  // With its inputs.
   std::string all;
   for (const uint64_t one : seeds) all += (all.empty() ? "" : ", ") + std::to_string(one);
   return error(ErrorCode::InvalidArgument,

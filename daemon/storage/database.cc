@@ -146,6 +146,15 @@ Status Database::scan(
   return at->status().ok() ? ok_status() : Status(error_of(at->status(), folder_));
 }
 
+Status Database::give_back(const std::vector<Family>& families) {
+  for (const Family family : families) {
+    const auto status =
+        db_->CompactRange(rocksdb::CompactRangeOptions(), handle(family), nullptr, nullptr);
+    if (!status.ok()) return error_of(status, folder_);
+  }
+  return ok_status();
+}
+
 void Database::put(rocksdb::WriteBatch& batch, Family family, std::string_view key,
                    std::string_view value) {
   batch.Put(handle(family), slice_of(key), slice_of(value));

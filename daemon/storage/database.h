@@ -45,6 +45,9 @@ class Database {
       Family family, std::string_view prefix,
       const std::function<Result<bool>(std::string_view key, std::string_view value)>& visit);
 
+  /// Returns to the disk what was erased from these families.
+  Status give_back(const std::vector<Family>& families);
+
   void put(rocksdb::WriteBatch& batch, Family family, std::string_view key, std::string_view value);
   void erase(rocksdb::WriteBatch& batch, Family family, std::string_view key);
   /// Every key that starts with `prefix`.

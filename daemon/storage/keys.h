@@ -20,6 +20,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -36,6 +37,12 @@ inline std::string result_key(std::string_view op, uint64_t seed) {
 inline std::string failure_key(std::string_view op, uint64_t seed, uint64_t stamp) {
   return fmt::format("{}:{:020}:{:020}", op, seed, stamp);
 }
+/// The parts of a failure's key; nothing for a text that is none.
+struct FailureKey {
+  std::string_view op;
+  uint64_t seed = 0, stamp = 0;
+};
+std::optional<FailureKey> parse_failure_key(std::string_view key);
 /// "{length}:{name}:", what stands in front of everything that belongs to the name.
 inline std::string owner_prefix(std::string_view name) {
   return fmt::format("{:06}:{}:", name.size(), name);

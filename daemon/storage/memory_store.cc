@@ -3,6 +3,7 @@
 #include <map>
 #include <mutex>
 
+#include "daemon/storage/snapshot_budget.h"
 #include "daemon/storage/store.h"
 
 namespace gpuemu {
@@ -28,11 +29,24 @@ class MemoryStore : public Store {
     return newest(failures_, seed, op, "failure");
   }
   Result<std::vector<ValidationResult>> list_results(size_t limit, const std::string& op) override {
-    return list(results_, limit, op);
+    return list(results_, limit, op, 0);
   }
-  Result<std::vector<ValidationResult>> list_failures(size_t limit,
-                                                      const std::string& op) override {
-    return list(failures_, limit, op);
+  Result<std::vector<ValidationResult>> list_failures(size_t limit, const std::string& op,
+                                                      size_t snapshot_bytes_max) override {
+    return list(failures_, limit, op, snapshot_bytes_max);
+  }
+  Result<uint64_t> delete_failures(std::optional<uint64_t> seed, const std::string& op) override {
+    const std::lock_guard lock(mutex_);
+    const auto meant = [&](const ValidationResult& one) {
+      return (!seed || one.seed == *seed) && (op.empty() || one.op_name == op);
+    };
+    for (const ValidationResult& failure : failures_) {
+      if (!meant(failure)) continue;
+      std::erase_if(results_, [&](const ValidationResult& one) {
+        return one.op_name == failure.op_name && one.seed == failure.seed && !one.passed;
+      });
+    }
+    return std::erase_if(failures_, meant);
   }
   Result<uint64_t> count_results() override {
     const std::lock_guard lock(mutex_);
@@ -163,11 +177,15 @@ class MemoryStore : public Store {
                  op.empty() ? "" : " of op '" + op + "'");
   }
   Result<std::vector<ValidationResult>> list(const std::vector<ValidationResult>& kept,
-                                             size_t limit, const std::string& op) {
+                                             size_t limit, const std::string& op,
+                                             size_t snapshot_bytes_max) {
     const std::lock_guard lock(mutex_);
     std::vector<ValidationResult> listed;
+    SnapshotBudget budget(snapshot_bytes_max);
     for (auto entry = kept.rbegin(); entry != kept.rend() && listed.size() < limit; ++entry) {
-      if (op.empty() || entry->op_name == op) listed.push_back(*entry);
+      if (!op.empty() && entry->op_name != op) continue;
+      listed.push_back(*entry);
+      budget.apply(listed.back());
     }
     return listed;
   }

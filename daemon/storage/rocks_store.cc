@@ -6,6 +6,7 @@
 
 #include "daemon/storage/database.h"
 #include "daemon/storage/keys.h"
+#include "daemon/storage/snapshot_budget.h"
 #include "daemon/storage/store.h"
 #include "daemon/storage/values.h"
 
@@ -27,6 +28,14 @@ Result<uint64_t> parse_number(std::string_view text) {
   return error(ErrorCode::Corruption, "a stored key holds '{}', expected a number", text);
 }
 
+ValidationResult without_snapshot(ValidationResult result) {
+  if (result.repro_info) result.repro_info->input_snapshot.reset();
+  return result;
+}
+
+// Keys of what is being deleted, written together.
+constexpr size_t kDeletedBatchBytes = size_t{1} << 20;
+
 class RocksStore : public Store {
  public:
   explicit RocksStore(std::unique_ptr<Database> database) : database_(std::move(database)) {}
@@ -35,19 +44,18 @@ class RocksStore : public Store {
   Status start();
 
   Status put_results(std::span<const ResultToKeep> results) override;
-  Result<ValidationResult> result(uint64_t seed, const std::string& op) override {
-    return newest({'r', Family::Results, "result"}, seed, op);
-  }
+  Result<ValidationResult> result(uint64_t seed, const std::string& op) override;
   Result<ValidationResult> failure(uint64_t seed, const std::string& op) override {
     return newest({'f', Family::Failures, "failure"}, seed, op);
   }
   Result<std::vector<ValidationResult>> list_results(size_t limit, const std::string& op) override {
-    return list({'r', Family::Results, "result"}, limit, op);
+    return list({'r', Family::Results, "result"}, limit, op, 0);
   }
-  Result<std::vector<ValidationResult>> list_failures(size_t limit,
-                                                      const std::string& op) override {
-    return list({'f', Family::Failures, "failure"}, limit, op);
+  Result<std::vector<ValidationResult>> list_failures(size_t limit, const std::string& op,
+                                                      size_t snapshot_bytes_max) override {
+    return list({'f', Family::Failures, "failure"}, limit, op, snapshot_bytes_max);
   }
+  Result<uint64_t> delete_failures(std::optional<uint64_t> seed, const std::string& op) override;
   Result<uint64_t> count_results() override { return count(Family::Results); }
   Result<uint64_t> count_failures() override { return count(Family::Failures); }
 
@@ -97,7 +105,10 @@ class RocksStore : public Store {
   Status walk(const Kind& kind, const std::string& index_prefix,
               const std::function<bool(ValidationResult)>& visit);
   Result<ValidationResult> newest(const Kind& kind, uint64_t seed, const std::string& op);
-  Result<std::vector<ValidationResult>> list(const Kind& kind, size_t limit, const std::string& op);
+  Result<std::vector<ValidationResult>> list(const Kind& kind, size_t limit, const std::string& op,
+                                             size_t snapshot_bytes_max);
+  Status erase_failure(rocksdb::WriteBatch& batch, std::string_view key,
+                       const storage::FailureKey& parts);
   Result<uint64_t> count(Family family);
   Result<std::vector<std::string>> list_tags(Family family);
   Status delete_tag(Family family, const std::string& tag);
@@ -167,7 +178,8 @@ Status RocksStore::add_result(rocksdb::WriteBatch& batch, const ResultToKeep& ke
       database_->erase(batch, Family::Index, storage::seed_key('r', result.seed, *old));
     }
   }
-  database_->put(batch, Family::Results, key, value);
+  database_->put(batch, Family::Results, key,
+                 kept.is_failure ? storage::encode_result(without_snapshot(result), stamp) : value);
   database_->put(batch, Family::Index, storage::time_key('r', stamp), key);
   database_->put(batch, Family::Index, storage::seed_key('r', result.seed, stamp), key);
   if (kept.is_failure) {
@@ -208,15 +220,66 @@ Result<ValidationResult> RocksStore::newest(const Kind& kind, uint64_t seed,
                op.empty() ? "" : " of op '" + op + "'");
 }
 
+/// A result that failed has its snapshot in the failure, where it is kept once.
+Result<ValidationResult> RocksStore::result(uint64_t seed, const std::string& op) {
+  auto found = GPUEMU_TRY(newest({'r', Family::Results, "result"}, seed, op));
+  if (found.passed || !found.repro_info || found.repro_info->input_snapshot) return found;
+  const auto failed = failure(seed, found.op_name);
+  if (failed && failed->timestamp == found.timestamp && failed->failures == found.failures) {
+    found.repro_info = failed->repro_info;
+  }
+  return found;
+}
+
 Result<std::vector<ValidationResult>> RocksStore::list(const Kind& kind, size_t limit,
-                                                       const std::string& op) {
+                                                       const std::string& op,
+                                                       size_t snapshot_bytes_max) {
   std::vector<ValidationResult> listed;
   if (limit == 0) return listed;
+  SnapshotBudget budget(snapshot_bytes_max);
   GPUEMU_TRY(walk(kind, std::string(1, kind.letter) + "t:", [&](ValidationResult result) {
-    if (op.empty() || result.op_name == op) listed.push_back(std::move(result));
+    if (!op.empty() && result.op_name != op) return true;
+    budget.apply(result);
+    listed.push_back(std::move(result));
     return listed.size() < limit;
   }));
   return listed;
+}
+
+Status RocksStore::erase_failure(rocksdb::WriteBatch& batch, std::string_view key,
+                                 const storage::FailureKey& parts) {
+  database_->erase(batch, Family::Failures, key);
+  database_->erase(batch, Family::Index, storage::time_key('f', parts.stamp));
+  database_->erase(batch, Family::Index, storage::seed_key('f', parts.seed, parts.stamp));
+  const std::string result = storage::result_key(parts.op, parts.seed);
+  const auto value = GPUEMU_TRY(database_->get(Family::Results, result));
+  if (!value) return ok_status();
+  const auto record = storage::decode_result(*value);
+  if (record && record->result.passed) return ok_status();
+  database_->erase(batch, Family::Results, result);
+  if (!record) return ok_status();  // Of a damaged one the index entries are void.
+  database_->erase(batch, Family::Index, storage::time_key('r', record->stamp));
+  database_->erase(batch, Family::Index, storage::seed_key('r', parts.seed, record->stamp));
+  return ok_status();
+}
+
+Result<uint64_t> RocksStore::delete_failures(std::optional<uint64_t> seed, const std::string& op) {
+  uint64_t deleted = 0;
+  rocksdb::WriteBatch batch;
+  const auto visit = [&](std::string_view key, std::string_view) -> Result<bool> {
+    const auto parts = storage::parse_failure_key(key);
+    if (!parts || (seed && parts->seed != *seed) || (!op.empty() && parts->op != op)) return true;
+    GPUEMU_TRY(erase_failure(batch, key, *parts));
+    ++deleted;
+    if (batch.GetDataSize() < kDeletedBatchBytes) return true;
+    GPUEMU_TRY(database_->write(batch));
+    batch.Clear();
+    return true;
+  };
+  GPUEMU_TRY(database_->scan(Family::Failures, "", visit));
+  GPUEMU_TRY(database_->write(batch));
+  if (deleted > 0) GPUEMU_TRY(database_->give_back({Family::Failures, Family::Results}));
+  return deleted;
 }
 
 Result<uint64_t> RocksStore::count(Family family) {

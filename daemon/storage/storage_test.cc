@@ -1,4 +1,5 @@
 // Both stores against each other, and the database against crashes and damage.
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -128,7 +129,7 @@ class Storage : public testing::Test {
 void expect_equal(Store& store, Store& model, const std::vector<std::string>& ops) {
   for (const std::string& op : ops) {
     EXPECT_EQ(*store.list_results(1000, op), *model.list_results(1000, op)) << op;
-    EXPECT_EQ(*store.list_failures(3, op), *model.list_failures(3, op)) << op;
+    EXPECT_EQ(*store.list_failures(3, op, 100), *model.list_failures(3, op, 100)) << op;
     for (uint64_t seed = 0; seed < 6; ++seed) {
       const auto got = store.failure(seed, op);
       const auto expected = model.failure(seed, op);
@@ -172,10 +173,15 @@ TEST_F(Storage, BehavesAsTheStoreInMemoryUnderRandomOperations) {
   for (int step = 0; step < 100; ++step) {
     const std::string op = ops[random() % ops.size()];
     const std::string tag = tags[random() % tags.size()];
-    const ValidationResult result = result_of(op, random() % 6, static_cast<double>(step));
-    const auto choice = random() % 12;
+    ValidationResult result =
+        result_of(op, random() % 6, step % 5 == 0 ? 0 : static_cast<double>(step));
+    result.timestamp = step;
+    result.repro_info.emplace().input_snapshot.emplace(random() % 64);
+    const auto choice = random() % 13;
     const std::byte byte{static_cast<uint8_t>(step)};
-    if (choice < 4) both([&](Store& s) { return s.put_result(result, choice < 2); });
+    const bool fails = choice < 2 && !result.passed;
+    if (!fails) result.repro_info.reset();  // As those who make results do.
+    if (choice < 4) both([&](Store& s) { return s.put_result(result, fails); });
     if (choice == 4) {
       const ValidationResult other = result_of("b", random() % 6, static_cast<double>(step));
       const ResultToKeep kept[] = {{result, true}, {other, false}, {result, false}};
@@ -195,6 +201,11 @@ TEST_F(Storage, BehavesAsTheStoreInMemoryUnderRandomOperations) {
     }
     if (choice == 10) {
       both([&](Store& s) { return s.put_artifact_baseline(tag, *s.list_artifacts()); });
+    }
+    if (choice == 12) {
+      const auto seed = random() % 2 == 0 ? std::optional<uint64_t>(random() % 6) : std::nullopt;
+      const std::string meant = seed || random() % 2 == 0 ? op : "";
+      EXPECT_EQ(*store->delete_failures(seed, meant), *model->delete_failures(seed, meant));
     }
     if (choice == 11) both([&](Store& s) { return s.delete_artifact_baseline(tag); });
     if (choice == 9 && step % 4 == 0) {
@@ -222,6 +233,60 @@ TEST_F(Storage, KeepsEveryMemberOverAReopen) {
   EXPECT_EQ(store->artifact_baseline("main")->at(0), metrics);
   EXPECT_EQ(*store->meta("name"), "value");
   EXPECT_EQ(*store->meta("schema_version"), std::nullopt);
+}
+
+TEST_F(Storage, DeletedFailuresAreGoneAndTheDiskHasTheirSpaceBack) {
+  const auto disk_bytes = [&] {
+    uintmax_t bytes = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_)) {
+      // Logs and files set aside for them are not what failures take.
+      if (entry.path().extension() == ".sst") bytes += entry.file_size();
+    }
+    return bytes;
+  };
+  auto store = open();
+  ValidationResult failure = result_of("a", 1, 0.5);
+  failure.repro_info.emplace();
+  std::mt19937_64 random(1);
+  std::vector<std::byte>& snapshot = failure.repro_info->input_snapshot.emplace(size_t{1} << 20);
+  for (std::byte& byte : snapshot) byte = static_cast<std::byte>(random());
+  for (failure.seed = 1; failure.seed <= 8; ++failure.seed) {
+    ASSERT_TRUE(store->put_result(failure, true));
+  }
+  ASSERT_TRUE(store->put_result(result_of("b", 1), false));
+  EXPECT_EQ(*store->delete_failures(3, "b"), 0u);
+  EXPECT_EQ(*store->delete_failures(3), 1u);
+  EXPECT_FALSE(store->failure(3));
+  EXPECT_FALSE(store->result(3));
+  EXPECT_TRUE(store->failure(4));
+  const uintmax_t before = disk_bytes();
+  EXPECT_GT(before, size_t{7} << 20);
+  EXPECT_EQ(*store->delete_failures(std::nullopt), 7u);
+  EXPECT_EQ(*store->count_failures(), 0u);
+  EXPECT_EQ(*store->count_results(), 1u);
+  EXPECT_LT(disk_bytes(), before / 4);
+  store.reset();
+  store = open();
+  EXPECT_TRUE(store->list_failures(10)->empty());
+  EXPECT_EQ(store->list_results(10)->size(), 1u);
+}
+
+TEST_F(Storage, ListingsCarrySnapshotsUpToTheirBudgetAndSingleRecordsAlways) {
+  auto store = open();
+  ValidationResult failure = full_result();
+  failure.repro_info->input_snapshot.emplace(1000, std::byte{7});
+  for (failure.seed = 1; failure.seed <= 5; ++failure.seed) {
+    ASSERT_TRUE(store->put_result(failure, true));
+  }
+  const auto with_snapshots = [](const std::vector<ValidationResult>& listed) {
+    return std::ranges::count_if(
+        listed, [](const auto& one) { return one.repro_info->input_snapshot.has_value(); });
+  };
+  EXPECT_EQ(with_snapshots(*store->list_failures(10)), 0);
+  EXPECT_EQ(with_snapshots(*store->list_failures(10, "", 2500)), 2);
+  EXPECT_EQ(with_snapshots(*store->list_results(10)), 0);
+  EXPECT_EQ(store->result(3)->repro_info->input_snapshot->size(), 1000u);
+  EXPECT_EQ(store->failure(3)->repro_info->input_snapshot->size(), 1000u);
 }
 
 TEST_F(Storage, SaysWhatIsNotThere) {

@@ -36,14 +36,20 @@ class Store {
     const ResultToKeep one{result, is_failure};
     return put_results({&one, 1});
   }
-  /// The newest with that seed, of any op when `op` is "". NotFound says which.
+  /// The newest with that seed, of any op when `op` is "", with its snapshot. NotFound says which.
   virtual Result<ValidationResult> result(uint64_t seed, const std::string& op = "") = 0;
   virtual Result<ValidationResult> failure(uint64_t seed, const std::string& op = "") = 0;
-  /// Newest stored first, at most `limit`, of any op when `op` is "".
+  /// Newest stored first, at most `limit`, of any op when `op` is "". Their input snapshots may be
+  /// far more than memory holds: only failures have them, and only until `snapshot_bytes_max`.
   virtual Result<std::vector<ValidationResult>> list_results(size_t limit,
                                                              const std::string& op = "") = 0;
   virtual Result<std::vector<ValidationResult>> list_failures(size_t limit,
-                                                              const std::string& op = "") = 0;
+                                                              const std::string& op = "",
+                                                              size_t snapshot_bytes_max = 0) = 0;
+  /// Forgets failures with their inputs, of any seed or op where none is given, and the results of
+  /// the same cases unless they pass by now; says how many failures.
+  virtual Result<uint64_t> delete_failures(std::optional<uint64_t> seed,
+                                           const std::string& op = "") = 0;
   virtual Result<uint64_t> count_results() = 0;
   virtual Result<uint64_t> count_failures() = 0;
 

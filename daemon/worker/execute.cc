@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "common/base/limits.h"
+#include "common/base/service_limits.h"
 #include "daemon/worker/execute_buffer.h"
 #include "runtime/device/fault.h"
 
@@ -26,7 +27,6 @@ constexpr size_t kTellingBytes = 4;
 /// Larger runs may use the addresses of the one before: two of them need not fit the device.
 constexpr uint64_t kHeldBytesMax = uint64_t{256} << 20;
 /// Lines of device printf kept of one case.
-constexpr size_t kPrintedLinesMax = 1'000;
 
 bool is_output(Role role) { return role == Role::Output || role == Role::InOut; }
 
@@ -148,7 +148,7 @@ void Execution::take(LaunchReport report, const std::vector<ExecuteBuffer>& buff
     report_.elapsed_ns += report.elapsed_ns;
     report_.thread_instructions += report.thread_instructions;
     for (std::string& line : report.printed) {
-      if (report_.printed.size() < kPrintedLinesMax) report_.printed.push_back(std::move(line));
+      if (report_.printed.size() < kPrintedLinesKept) report_.printed.push_back(std::move(line));
     }
   }
   if (report.profile != nullptr && plan_.profile)

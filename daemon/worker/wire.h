@@ -7,11 +7,9 @@
 #include <vector>
 
 #include "common/base/bytes.h"
+#include "common/base/service_limits.h"
 
 namespace gpuemu::wire {
-
-/// Elements of any list of a message: far above what plans and reports hold.
-inline constexpr uint32_t kListMax = 1 << 20;
 
 class Writer {
  public:
@@ -70,7 +68,7 @@ class Reader {
     value(count);
     // Each element takes at least one byte: a count beyond the rest is a lie, found before
     // allocating.
-    if (status_ && (count > kListMax || count > in_.remaining())) {
+    if (status_ && (count > kWireListMax || count > in_.remaining())) {
       status_ = error(ErrorCode::Corruption, "message: a list of {} elements in {} bytes", count,
                       in_.remaining());
     }

@@ -1,5 +1,5 @@
-// Frames over the child's socket; what was loaded is remembered, so that a fresh worker is like the
-// old one.
+// Frames over the child's socket; what was loaded is remembered, so that a fresh worker gets what
+// its next plan needs.
 #include "daemon/worker/worker_process.h"
 
 #include <cstring>
@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "common/base/limits.h"
+#include "common/base/service_limits.h"
 #include "daemon/process/child_process.h"
 #include "daemon/worker/plan_codec.h"
 
@@ -25,6 +26,7 @@ constexpr size_t kReceiveBytes = size_t{256} << 10;
 struct Loaded {
   ModuleText module;
   std::vector<EntryInfo> entries;
+  uint64_t start = 0;  ///< Of the process that has it; another one has to load it first.
 };
 
 /// A message and its kind; `in` reads behind the kind.
@@ -51,8 +53,12 @@ struct WorkerProcess::State {
 
   State(WorkerOptions given, Arena& shared) : options(std::move(given)), arena(shared) {}
 
-  /// Running, greeted, with every module loaded.
+  /// Running and greeted.
   Status ensure();
+  /// The process has the module, where it was ever loaded.
+  Status have(const std::string& key);
+  /// A worker keeps what it has loaded: one that holds as many as it may is replaced.
+  Status make_room();
   Status spawn();
   Status greet();
   Status send(const std::vector<std::byte>& message);
@@ -105,11 +111,24 @@ Status WorkerProcess::State::ensure() {
     child.kill();
     return why;
   }
-  for (const auto& [key, module] : loaded) {
-    const Result<std::vector<EntryInfo>> again = load(module.module);
-    if (!again) return again.error().with_context(fmt::format("module '{}'", module.module.name));
-  }
   return ok_status();
+}
+
+Status WorkerProcess::State::have(const std::string& key) {
+  const auto known = loaded.find(key);
+  if (known == loaded.end() || known->second.start == starts) return ok_status();
+  const ModuleText& module = known->second.module;
+  const Result<std::vector<EntryInfo>> again = load(module);
+  if (!again) return again.error().with_context(fmt::format("module '{}'", module.name));
+  known->second.start = starts;
+  return ok_status();
+}
+
+Status WorkerProcess::State::make_room() {
+  if (loaded.size() < kWorkerModulesMax) return ok_status();
+  child.stop(deadline_after(kEndingMilliseconds));
+  loaded.clear();
+  return ensure();
 }
 
 Status WorkerProcess::State::send(const std::vector<std::byte>& message) {
@@ -208,21 +227,24 @@ Result<std::vector<EntryInfo>> WorkerProcess::load(const std::string& key, const
   if (known != state_->loaded.end()) return known->second.entries;
   GPUEMU_TRY(state_->ensure());
   ModuleText module{key, name, ptx};
+  GPUEMU_TRY(state_->make_room());
   state_->timeout_ms = kLoadMilliseconds;
   std::vector<EntryInfo> entries = GPUEMU_TRY(state_->load(module));
-  state_->loaded.emplace(key, Loaded{std::move(module), entries});
+  state_->loaded.emplace(key, Loaded{std::move(module), entries, state_->starts});
   return entries;
 }
 
 Status WorkerProcess::begin(const ExecutionPlan& plan) {
   GPUEMU_CHECK(!state_->in_flight);
   GPUEMU_TRY(state_->ensure());
+  GPUEMU_TRY(state_->have(plan.module_key));
   const std::vector<std::byte> message = encode_plan(plan);
   Status sent = state_->send(message);
   if (!sent && sent.error().code == ErrorCode::Unavailable) {
     // It has died since its last answer; the plan has not reached it.
     state_->child.kill();
     GPUEMU_TRY(state_->ensure());
+    GPUEMU_TRY(state_->have(plan.module_key));
     sent = state_->send(message);
   }
   if (!sent) return state_->judge(sent.error());

@@ -37,8 +37,8 @@ class WorkerProcess {
   /// Sends the plan and returns at once; REQUIRES: no plan in flight, module loaded with load().
   Status begin(const ExecutionPlan& plan);
   /// Waits for the answer of begin(). Unavailable when the process died (it is reaped; the next
-  /// call starts a fresh one and loads the modules again by itself), Timeout when it did not answer
-  /// within the plan's time-out plus a grace (it is killed).
+  /// call starts a fresh one and loads its plan's module again by itself), Timeout when it did not
+  /// answer within the plan's time-out plus a grace (it is killed).
   Result<ExecutionReport> finish();
   /// -1 when it does not run now.
   int pid() const;

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "common/base/service_limits.h"
 #include "daemon/worker/plan_fixture.h"
 
 namespace gpuemu {
@@ -58,6 +59,29 @@ TEST_F(Worker, ACrashIsUnavailableAndTheNextPlanRunsWithItsModule) {
   EXPECT_EQ(report.error().code, ErrorCode::Unavailable);
   EXPECT_NE(report.error().message.find("signal 11"), std::string::npos) << report.error().message;
   EXPECT_EQ(worker_.pid(), -1);
+  expect_alive();
+  EXPECT_EQ(worker_.restarts(), 1u);
+}
+
+TEST_F(Worker, AFreshWorkerLoadsWhatItsPlanNeeds) {
+  ASSERT_TRUE(worker_.load("other", "other.ptx", "add_changes_b"));
+  ASSERT_FALSE(run(add_plan("crash")));
+  ExecutionPlan plan = add_plan("add_changes_b");
+  plan.module_key = "other";
+  const auto report = run(plan);
+  ASSERT_TRUE(report) << report.error().message;
+  expect_alive();
+  EXPECT_EQ(worker_.restarts(), 1u);
+}
+
+TEST_F(Worker, IsReplacedBeforeItHoldsTooManyModules) {
+  for (size_t number = 1; number < kWorkerModulesMax; ++number) {
+    ASSERT_TRUE(worker_.load(std::to_string(number), "add.ptx", "add"));
+  }
+  EXPECT_EQ(worker_.restarts(), 0u);
+  ASSERT_TRUE(worker_.load("one too many", "add.ptx", "add"));
+  EXPECT_EQ(worker_.restarts(), 1u);
+  ASSERT_TRUE(worker_.load("key", "add.ptx", "add"));
   expect_alive();
   EXPECT_EQ(worker_.restarts(), 1u);
 }

@@ -132,6 +132,9 @@ class AsyncClient:
     async def list_failures(self, limit: int = 20, op_name: str | None = None) -> list[records.ValidationResult]:
         return await self._ask(calls.listing("ListFailures", limit, op_name))
 
+    async def delete_failures(self, seed: int | None = None, op_name: str | None = None, *, everything: bool = False) -> int:
+        return await self._ask(calls.delete_failures(seed, op_name, everything))
+
     async def store_baseline(self, tag: str) -> None:
         await self._ask(calls.store_baseline(tag))
 

@@ -142,6 +142,11 @@ def fuzz(op: str, seed: int | None, iterations: int, fail_fast: bool, shapes: Ma
     return _call("FuzzResults", records.FuzzResults.from_dict, "FuzzOp", stream=True, **members)
 
 
+def delete_failures(seed: int | None, op: str | None, everything: bool) -> Call[int]:
+    return _call("FailuresDeleted", lambda r: int(r["count"]), "DeleteFailures", seed=seed, op_name=op,
+                 all=everything or None)  # fmt: skip
+
+
 def reproduce(seed: int, op: str | None, profile: bool) -> Call[records.ReproduceResult]:
     return _call("ReproduceResult", records.ReproduceResult.from_dict, "Reproduce", seed=seed, op_name=op,
                  profile=profile or None)  # fmt: skip

@@ -203,6 +203,10 @@ class Client:
         """The newest first."""
         return self._ask(calls.listing("ListFailures", limit, op_name))
 
+    def delete_failures(self, seed: int | None = None, op_name: str | None = None, *, everything: bool = False) -> int:
+        """Forgets stored failures and their inputs: of a seed, of an op, or everything. Says how many."""
+        return self._ask(calls.delete_failures(seed, op_name, everything))
+
     def store_baseline(self, tag: str) -> None:
         """Keeps all stored results under a tag."""
         self._ask(calls.store_baseline(tag))

@@ -124,6 +124,7 @@ class FuzzResults:
     failures: list[ValidationResult] = field(default_factory=list)
     proofs: list[dict[str, Any]] = field(default_factory=list)  # One per dtype; docs/validation.md.
     search: dict[str, Any] | None = None  # What a guided run reached.
+    error: str = ""  # why not all cases could be run
 
     def _repr_html_(self) -> str:
         from gpuemu.display import fuzz_html
@@ -137,17 +138,20 @@ class FuzzResults:
 
 @dataclass
 class ReproduceResult:
-    """A failure run again: the new verdict, the exact inputs, and with profile=True what each source line did."""
+    """A failure run again: the new verdict, the exact inputs, and with profile=True what each source line did. `rerun` is
+    False where nothing could be run and the result is the stored one."""
 
     result: ValidationResult
     inputs: dict[str, Array]
     profile: list[dict[str, Any]] | None = None
     printed: list[str] = field(default_factory=list)
+    rerun: bool = True
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], decode_tensor_fn: Callable[[dict[str, Any]], Array] = tensors.decode) -> ReproduceResult:
         inputs = {name: decode_tensor_fn(one) for name, one in (data.get("inputs") or {}).items()}
-        return cls(ValidationResult.from_dict(data.get("result") or {}), inputs, data.get("profile"), data.get("printed") or [])
+        return cls(ValidationResult.from_dict(data.get("result") or {}), inputs, data.get("profile"), data.get("printed") or [],
+                   data.get("rerun", True))  # fmt: skip
 
 
 @dataclass
@@ -279,6 +283,7 @@ class DaemonStatus:
     jobs_running: int = 0
     requests_served: int = 0
     devices: list[DeviceInfo] = field(default_factory=list)
+    start_settings: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> DaemonStatus:

@@ -1,0 +1,16 @@
+// The time of day.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace gpuemu {
+
+/// Whole seconds since 1970 UTC.
+inline int64_t now_seconds() {
+  return std::chrono::duration_cast<std::chrono::seconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,35 @@
+// Limits of the daemon's service: requests, jobs, programs. Those of kernels and data stand in
+// limits.h.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace gpuemu {
+
+/// Results or failures of one listing: a reply must stay below what clients read.
+inline constexpr size_t kResultsListedMax = 10'000;
+/// Input snapshots of one reply; base64 makes them a third larger.
+inline constexpr size_t kSnapshotReplyBytesMax = size_t{64} << 20;
+/// Parts that one CI run is cut into: more machines than any project has; below it numbers of
+/// shards multiply without overflow.
+inline constexpr uint64_t kShardsMax = 10'000;
+/// Files and architectures of one Inspect: each pair is one run of a compiler.
+inline constexpr size_t kInspectFilesMax = 10'000;
+inline constexpr size_t kInspectArchsMax = 16;
+/// Jobs under way: each has threads of its own and waits for the same lanes.
+inline constexpr size_t kJobsRunningMax = 64;
+/// One gpuemu.toml: thousands of ops.
+inline constexpr size_t kConfigBytesMax = size_t{16} << 20;
+/// Entries of one list between daemon and worker.
+inline constexpr uint32_t kWireListMax = 1 << 20;
+/// Modules that one worker holds, current and outdated: kernels and dtypes of a project.
+inline constexpr size_t kWorkerModulesMax = 256;
+/// Lines of a kernel's printf that a case keeps, for people; the device may keep more.
+inline constexpr size_t kPrintedLinesKept = 1000;
+/// How long a daemon that still runs may take until it answers: on a cold disk it looks for a
+/// Python with NumPy and waits for the lock of its database.
+inline constexpr std::chrono::milliseconds kDaemonStartMax{60'000};
+
+}  // namespace gpuemu

@@ -1,0 +1,49 @@
+#include "common/config/start_settings.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+namespace gpuemu {
+namespace {
+
+constexpr std::array<std::string_view, 7> kStartKeys = {"runtime.backend",
+                                                        "runtime.arch",
+                                                        "runtime.contraction",
+                                                        "runtime.workers",
+                                                        "runtime.memory_limit_mb",
+                                                        "runtime.python",
+                                                        "daemon.db"};
+
+bool is_start_key(const std::string& key) {
+  return std::ranges::find(kStartKeys, key) != kStartKeys.end();
+}
+
+/// Said for this command alone, so that it holds without a project too.
+bool is_said_now(const std::string& origin) {
+  return origin.starts_with("environment ") || origin.starts_with("flag ");
+}
+
+}  // namespace
+
+std::map<std::string, std::string> start_settings(const Config& config) {
+  std::map<std::string, std::string> settings;
+  for (const Config::Setting& one : config.settings) {
+    if (is_start_key(one.key)) settings[one.key] = one.value;
+  }
+  return settings;
+}
+
+std::string unlike_setting(const Config& wanted, const std::map<std::string, std::string>& served) {
+  for (const Config::Setting& one : wanted.settings) {
+    if (!is_start_key(one.key)) continue;
+    if (wanted.file.empty() && !is_said_now(one.origin)) continue;
+    const auto has = served.find(one.key);
+    if (has == served.end() || has->second == one.value) continue;
+    return fmt::format("{} = {}, wanted {}", one.key, has->second, one.value);
+  }
+  return "";
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,19 @@
+// What a daemon reads when it starts and not again.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "common/config/config.h"
+
+namespace gpuemu {
+
+/// Keys and values, as `config show` lists them.
+std::map<std::string, std::string> start_settings(const Config& config);
+
+/// "runtime.backend = "auto", wanted "emulator"" for the first setting of `wanted` that a daemon
+/// does not have that told `served`; "" when there is none. What it did not tell is not compared.
+/// Without a project only what the environment or a flag says is wanted.
+std::string unlike_setting(const Config& wanted, const std::map<std::string, std::string>& served);
+
+}  // namespace gpuemu

@@ -1,0 +1,238 @@
+"""What must not look like success, and commands that must not get stuck: with the real programs."""
+import ctypes
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import threading
+import time
+
+import pytest
+
+from conftest import BIN
+from projects import SCALE_PTX, TWO, kernel_op, process_script
+
+PR_SET_CHILD_SUBREAPER = 36
+RUNTIME = "[runtime]\nbackend = \"emulator\"\nworkers = {workers}\ncase_timeout_ms = {timeout}\n"
+# Never ends, whatever the emulator's own limits are: the time-out of the case ends it.
+SPIN_PTX = """.version 7.0
+.target sm_75
+.address_size 64
+
+.visible .entry scale(.param .u64 x, .param .u64 y, .param .u32 n)
+{
+AGAIN:
+	bra AGAIN;
+}
+"""
+
+
+def project(cases=6, workers=1, timeout=30_000, factor=TWO, extra=""):
+    return {
+        "gpuemu.toml": f"[validation]\nseed = 7\ncases = {cases}\n" +
+        RUNTIME.format(workers=workers, timeout=timeout) + kernel_op("twice", "twice.ptx", extra=extra),
+        "twice.ptx": SCALE_PTX.replace("FACTOR", factor),
+        "ref_twice.py": "def reference(x):\n    return 2.0 * x\n",
+    }
+
+
+def write(home, name, text):
+    (home.project / name).write_text(text)
+
+
+def test_a_regression_against_a_baseline_stays_one_when_it_is_asked_again(new_home):
+    # A little too large, within the tolerance: every case passes and has a difference.
+    home = new_home(project(factor="0f40000010", extra='tolerances = { float32 = { atol = 1.0, rtol = 1.0 } }'))
+    assert home.run("ci").returncode == 0
+    saved = home.run("baseline", "save", "main", "--file", "baseline.json")
+    assert saved.returncode == 0, saved.stderr
+    baseline = json.loads((home.project / "baseline.json").read_text())
+    worse = [one for one in baseline["results"] if one["max_diff"] > 0]
+    assert worse, baseline["results"]
+    for one in worse:
+        one["max_diff"] = 0.0
+    write(home, "strict.json", json.dumps(baseline))
+    for _ in range(2):
+        run = home.run("ci", "--file", "strict.json", "--format", "json")
+        assert run.returncode == 1, run.stdout
+        assert any(one["is_regression"] for one in json.loads(run.stdout)["result_diffs"])
+    for cached in (False, True):
+        run = home.run("ci", "--file", "baseline.json", "--format", "json")
+        assert run.returncode == 0, run.stdout
+        assert bool(json.loads(run.stdout)["ops"][0].get("cached")) is cached
+
+
+def test_an_op_that_breaks_in_the_middle_is_no_success(new_home):
+    # For n = 5 the length of the sum divides by zero.
+    files = project(extra='accumulate = "120 / (n - 5)"')
+    files["gpuemu.toml"] = files["gpuemu.toml"].replace("n = [1, 300]", "n = [6, 5, 7]")
+    home = new_home(files)
+    run = home.run("fuzz", "--op", "twice", "-i", "60", "--seed", "3")
+    assert run.returncode == 3, run.stdout + run.stderr
+    assert "accumulate" in run.stderr and "[ERROR]" in run.stdout + run.stderr, run.stderr
+    reply = home.ask("FuzzOp", op_name="twice", config={"iterations": 60, "seed": 3})
+    assert "accumulate" in reply.get("error", reply.get("message", "")), reply
+
+
+def test_dtypes_that_no_op_has_are_wrong_use(new_home):
+    home = new_home(project())
+    for words in (["test", "twice"], ["test"]):
+        run = home.run(*words, "--dtype", "float64")
+        assert run.returncode == 2 and "float32" in run.stderr, run.stdout + run.stderr
+
+
+def test_a_failure_of_an_op_that_is_gone_is_shown_and_not_called_run(new_home):
+    home = new_home(project(factor="0f40400000"))
+    assert home.run("fuzz", "-i", "2").returncode == 1
+    seed = home.run("failures").stdout.split()[0]
+    assert home.run("reproduce", seed, "--exit-code").returncode == 1
+    text = (home.project / "gpuemu.toml").read_text()
+    write(home, "gpuemu.toml", text.replace('name = "twice"', 'name = "renamed"', 1))
+    run = home.run("reproduce", seed)
+    assert run.returncode == 0 and "nothing was run" in run.stderr, run.stderr
+    assert home.run("reproduce", seed, "--exit-code").returncode == 3
+    assert json.loads(home.run("reproduce", seed, "--format", "json").stdout)["rerun"] is False
+
+
+def test_failures_can_be_deleted(new_home):
+    home = new_home(project(factor="0f40400000"))
+    assert home.run("fuzz", "-i", "3").returncode == 1
+    seeds = [line.split()[0] for line in home.run("failures").stdout.splitlines()]
+    assert home.run("failures", "--delete").returncode == 2
+    assert home.run("failures", "--all").returncode == 2
+    assert "deleted 1 failure\n" == home.run("failures", "--delete", seeds[0]).stdout
+    assert home.run("failures", "--delete", seeds[0]).returncode == 2
+    reply = json.loads(home.run("failures", "--delete", "--all", "--format", "json").stdout)
+    assert reply == {"type": "FailuresDeleted", "count": len(seeds) - 1}
+    assert home.run("failures").stdout == ""
+
+
+def test_settings_that_a_daemon_reads_when_it_starts_take_effect(new_home):
+    home = new_home(project(workers=1))
+    assert home.run("failures").returncode == 0
+    assert home.ask("DaemonStatus")["workers"] == 1
+    write(home, "gpuemu.toml", project(workers=2)["gpuemu.toml"])
+    run = home.run("failures")
+    assert run.returncode == 0 and "it is restarted" in run.stderr, run.stderr
+    assert home.ask("DaemonStatus")["workers"] == 2
+    pid = home.daemon_pid()
+    assert home.run("failures").stderr.count("restarted") == 0 and home.daemon_pid() == pid
+    other = {"GPUEMU_DB": str(home.home / "db2")}
+    assert "GPUEMU_DB" not in home.run("failures", env=other).stderr
+    assert home.ask("DaemonStatus")["storage_path"] == other["GPUEMU_DB"]
+    home.run("daemon", "stop", env=other)
+
+
+def test_a_busy_daemon_is_not_restarted_for_another_setting(new_home):
+    home = new_home({**project(workers=1), "ref_twice.py": "import time\ndef reference(x):\n    time.sleep(0.2)\n    return 2.0 * x\n"})
+    home.start()
+    started = home.ask("RunTests", cases=10_000, stream=True)
+    write(home, "gpuemu.toml", project(workers=2)["gpuemu.toml"])
+    run = home.run("failures")
+    assert run.returncode == 3 and "busy" in run.stderr and "runtime.workers" in run.stderr, run.stderr
+    home.ask("JobCancel", job_id=started["job_id"])
+
+
+def test_a_report_goes_through_links_and_into_pipes(new_home):
+    home = new_home(project())
+    write(home, "target.json", "old")
+    (home.project / "link.json").symlink_to("target.json")
+    os.mkfifo(home.project / "pipe")
+    read = []
+    reader = threading.Thread(target=lambda: read.append((home.project / "pipe").read_text()))
+    reader.start()
+    assert home.run("coverage", "--output", "pipe").returncode == 0
+    reader.join(60)
+    assert home.run("coverage", "--output", "link.json").returncode == 0
+    assert (home.project / "link.json").is_symlink() and (home.project / "pipe").is_fifo()
+    assert read == [(home.project / "target.json").read_text()] and "twice" in read[0]
+    run = home.run("ci", "--format", "json", "--output", "/proc/self/fd/1")
+    assert run.returncode == 0 and json.loads(run.stdout)["failed"] == 0, run.stderr
+
+
+def test_a_daemon_that_nobody_waits_for_counts_as_ended(new_home):
+    home = new_home(project())
+    # As process 1 of a container that reaps nobody: what is orphaned becomes ours and stays a zombie.
+    prctl = ctypes.CDLL(None).prctl
+    assert prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
+    try:
+        pid = home.start()
+        run = home.run("daemon", "stop")
+        assert run.returncode == 0, run.stderr
+        assert pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+        os.waitpid(pid, 0)
+    finally:
+        prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+
+
+@pytest.fixture
+def wrapped(new_home, tmp_path):
+    """An installation whose gpuemu-daemon is a script around the real one."""
+    home = new_home(project())
+
+    def make(script):
+        folder = tmp_path / "bin"
+        folder.mkdir(exist_ok=True)
+        shutil.copy(BIN / "gpuemu", folder / "gpuemu")
+        (folder / "gpuemu-daemon").write_text(f"#!/bin/sh\n{script}\nexec {BIN / 'gpuemu-daemon'} \"$@\"\n")
+        (folder / "gpuemu-daemon").chmod(0o755)
+        return subprocess.run([folder / "gpuemu", "failures"], cwd=home.project, env=home.env, text=True,
+                              capture_output=True, timeout=120)
+
+    return make
+
+
+def test_a_daemon_that_warns_while_it_starts_has_started(wrapped):
+    run = wrapped("echo 'ld.so: object cannot be preloaded' >&2")
+    assert run.returncode == 0, run.stderr
+    assert "note: the daemon says: ld.so: object cannot be preloaded" in run.stderr
+
+
+def test_a_daemon_that_starts_slowly_is_waited_for_and_one_that_ends_is_not(wrapped):
+    started = time.monotonic()
+    run = wrapped("echo no disk >&2; exit 3")
+    assert run.returncode == 3 and "did not start: no disk" in run.stderr, run.stderr
+    run = wrapped("exit 3")
+    assert run.returncode == 3 and "did not start: it ended without a word" in run.stderr, run.stderr
+    assert time.monotonic() - started < 50, "nobody waits for what has ended"
+    run = wrapped("sleep 11")
+    assert run.returncode == 0 and "is still starting" in run.stderr, run.stderr
+
+
+def interrupted(home, *words, after):
+    """The exit code of a command that gets SIGINT after some seconds, and how long it then took."""
+    process = subprocess.Popen([BIN / "gpuemu", *words], cwd=home.project, env=home.env, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(after)
+    assert process.poll() is None, process.communicate()
+    process.send_signal(signal.SIGINT)
+    started = time.monotonic()
+    process.communicate(timeout=120)
+    return process.returncode, time.monotonic() - started
+
+
+def test_reproduce_can_be_interrupted(new_home):
+    home = new_home({**project(timeout=300), "twice.ptx": SPIN_PTX})
+    assert home.run("fuzz", "-i", "1").returncode == 1
+    seed = home.run("failures").stdout.split()[0]
+    write(home, "gpuemu.toml", project(timeout=100_000)["gpuemu.toml"])
+    code, took = interrupted(home, "reproduce", seed, after=2)
+    assert code == 130 and took < 60
+    os.kill(home.daemon_pid(), signal.SIGKILL)  # Its worker would spin on for a minute.
+
+
+def test_op_scripts_in_ci_can_be_interrupted_and_run_in_the_quick_dtypes(new_home):
+    files = {"gpuemu.toml": f"[validation]\nseed = 7\n{RUNTIME.format(workers=1, timeout=30_000)}"
+                            "[ci]\nquick_dtypes = [\"float16\"]\n"
+                            "[[ops]]\nname = \"slow\"\nreference = \"ref.py\"\nop_script = \"op.py\"\n"
+                            "execution_mode = \"script_based\"\ninput_names = [\"x\"]\n",
+             "ref.py": process_script("x"), "op.py": process_script("x + 1")}
+    home = new_home(files)
+    quick = json.loads(home.run("ci", "--quick", "--format", "json").stdout)
+    dtypes = {one["repro_info"]["dtype"] for one in quick["validation_results"]}
+    assert quick["failed"] > 0 and dtypes == {"float16"}, dtypes
+    write(home, "op.py", "import time\ntime.sleep(2)\n" + files["op.py"])
+    code, took = interrupted(home, "ci", after=5)
+    assert code == 130 and took < 60
