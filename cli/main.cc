@@ -66,6 +66,7 @@ void add_commands(CLI::App& app, Session& session) {
   add_minimize(app, session);
   add_export(app, session);
   add_mutate(app, session);
+  add_explain(app, session);
   add_lint(app, session);
   add_artifacts(app, session);
   add_baseline(app, session);
@@ -88,7 +89,8 @@ void add_commands(CLI::App& app, Session& session) {
       "  gpuemu test                   every op of gpuemu.toml\n"
       "  gpuemu failures --limit 5     what failed, with its seed\n"
       "  gpuemu reproduce SEED         the same inputs again\n"
-      "  gpuemu minimize SEED          the smallest that still fails");
+      "  gpuemu minimize SEED          the smallest that still fails\n"
+      "  gpuemu explain SEED           where its wrong value comes from");
 }
 
 int run(int argc, char** argv) {

@@ -11,6 +11,7 @@ void add_daemon(CLI::App& app, Session& session);
 void add_test(CLI::App& app, Session& session);
 void add_fuzz(CLI::App& app, Session& session);
 void add_reproduce(CLI::App& app, Session& session);
+void add_explain(CLI::App& app, Session& session);
 void add_minimize(CLI::App& app, Session& session);
 void add_mutate(CLI::App& app, Session& session);
 void add_export(CLI::App& app, Session& session);

@@ -160,7 +160,7 @@ struct Config {
   std::optional<uint64_t> seed;
   uint64_t cases = 64;
   std::vector<std::string> strategies = {"default"};
-  std::vector<std::string> sanitize = {"memory", "init", "race", "sync"};
+  std::vector<std::string> sanitize = {"memory", "init", "race", "sync", "schedule"};
   uint32_t determinism_runs = 2;
   double reference_timeout_s = 60;
   ToleranceTable tolerances;  ///< Of [validation.tolerances] alone.

@@ -46,7 +46,7 @@ void read_sanitize(TableReader& validation, Config& config) {
   config.sanitize.clear();
   for (const ValueReader& item : value->items(value->layer().from_text)) {
     if (const auto check = item.one_of({"memory", "init", "race", "sync", "race_shared",
-                                        "race_global", "division", "nonfinite"})) {
+                                        "race_global", "division", "nonfinite", "schedule"})) {
       config.sanitize.push_back(*check);
     }
   }

@@ -4,6 +4,7 @@
 #include "common/protocol/fields.h"
 #include "common/protocol/fields_artifacts.h"
 #include "common/protocol/fields_ci.h"
+#include "common/protocol/fields_explain.h"
 #include "common/protocol/fields_kernels.h"
 #include "common/protocol/fields_proof.h"
 #include "common/protocol/replies.h"

@@ -3,6 +3,7 @@
 
 #include "common/protocol/fields.h"
 #include "common/protocol/fields_artifacts.h"
+#include "common/protocol/fields_explain.h"
 #include "common/protocol/requests.h"
 
 namespace gpuemu {

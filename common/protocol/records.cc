@@ -96,7 +96,9 @@ constexpr std::array kRequestTypes = {"Ping",
                                       "ExportCase",
                                       "Mutate",
                                       "CompareKernels",
-                                      "DeleteFailures"};
+                                      "DeleteFailures",
+
+                                      "Explain"};
 static_assert(kRequestTypes.size() == std::variant_size_v<Request>);
 
 constexpr std::array kReplyTypes = {"Pong",
@@ -130,7 +132,9 @@ constexpr std::array kReplyTypes = {"Pong",
                                     "ExportedCase",
                                     "MutationReport",
                                     "KernelComparison",
-                                    "FailuresDeleted"};
+                                    "FailuresDeleted",
+
+                                    "ExplainResult"};
 static_assert(kReplyTypes.size() == std::variant_size_v<Reply>);
 
 template <typename Enum, size_t kCount>

@@ -12,6 +12,7 @@
 #include "common/base/error.h"
 #include "common/protocol/artifacts.h"
 #include "common/protocol/ci.h"
+#include "common/protocol/explain.h"
 #include "common/protocol/kernel_records.h"
 #include "common/protocol/proof.h"
 #include "common/protocol/records.h"
@@ -313,15 +314,14 @@ struct FailuresDeletedReply {
   bool operator==(const FailuresDeletedReply&) const = default;
 };
 
-using Reply =
-    std::variant<PongReply, OkReply, ValidationResultReply, SubmitResultReply, ResultsReply,
-                 BaselineComparisonReply, FuzzResultsReply, ReproduceResultReply,
-                 MinimizeResultReply, LintResultsReply, ArtifactMetricsResultReply,
-                 ArtifactListReply, ArtifactDiffsReply, CiRunCompleteReply, TestCaseReply,
-                 TestBatchReply, ErrorReply, TestReportReply, JobStartedReply, JobStatusReply,
-                 DevicesReply, ConfigShowReply, DaemonStatusReply, CaseReply, BaselineListReply,
-                 BaselineReply, KernelCoverageReply, CalibrationReply, ExportedCaseReply,
-                 MutationReportReply, KernelComparisonReply, FailuresDeletedReply>;
+using Reply = std::variant<
+    PongReply, OkReply, ValidationResultReply, SubmitResultReply, ResultsReply,
+    BaselineComparisonReply, FuzzResultsReply, ReproduceResultReply, MinimizeResultReply,
+    LintResultsReply, ArtifactMetricsResultReply, ArtifactListReply, ArtifactDiffsReply,
+    CiRunCompleteReply, TestCaseReply, TestBatchReply, ErrorReply, TestReportReply, JobStartedReply,
+    JobStatusReply, DevicesReply, ConfigShowReply, DaemonStatusReply, CaseReply, BaselineListReply,
+    BaselineReply, KernelCoverageReply, CalibrationReply, ExportedCaseReply, MutationReportReply,
+    KernelComparisonReply, FailuresDeletedReply, ExplainResultReply>;
 
 /// The wire's `type` of the reply: "Pong", "ValidationResult", ...
 const char* type_of(const Reply& reply);

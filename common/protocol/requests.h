@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/protocol/artifacts.h"
+#include "common/protocol/explain.h"
 #include "common/protocol/records.h"
 
 namespace gpuemu {
@@ -299,7 +300,7 @@ using Request = std::variant<
     GetTestBatchRequest, RunTestsRequest, JobStatusRequest, JobCancelRequest, DevicesRequest,
     ConfigShowRequest, DaemonStatusRequest, GetCaseRequest, InspectRequest, ListBaselinesRequest,
     GetBaselineRequest, DeleteBaselineRequest, KernelCoverageRequest, CalibrateRequest,
-    ExportCaseRequest, MutateRequest, CompareKernelsRequest, DeleteFailuresRequest>;
+    ExportCaseRequest, MutateRequest, CompareKernelsRequest, DeleteFailuresRequest, ExplainRequest>;
 
 /// The wire's `type` of the request: "Ping", "ValidateOp", ...
 const char* type_of(const Request& request);

@@ -237,6 +237,7 @@ Result<BuiltPlan> build_plan(const Config& config, const KernelConfig& kernel,
   out.module_name = prepared.name;
   out.runs = std::max<uint32_t>(1, config.determinism_runs);
   out.deterministic = op.deterministic;
+  out.order_seed = plan.case_seed;
   out.timeout_ms = config.case_timeout_ms;
   out.memory_limit_bytes = config.memory_limit_mb << 20;
   out.sanitize = config.sanitize;

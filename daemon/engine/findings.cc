@@ -69,8 +69,8 @@ std::string words_of(const HarnessFinding& finding) {
     case HarnessFinding::Kind::NonDeterministic:
       return fmt::format(
           "{} elements of output '{}' differ between two runs of the same inputs, the first is "
-          "element {}; set deterministic = false when that is meant",
-          finding.count, finding.tensor, finding.first_index);
+          "element {}; set deterministic = false when that is meant{}",
+          finding.count, finding.tensor, finding.first_index, finding.message);
     case HarnessFinding::Kind::Launch:
       return finding.message;
     case HarnessFinding::Kind::SameAsPrimer:

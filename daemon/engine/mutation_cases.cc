@@ -61,7 +61,8 @@ Status add_small_cases(const CaseSource& source, std::vector<CasePlan>& to) {
     if (!extended.empty() && extended.size() <= kSmallCasesMax) all = std::move(extended);
   }
   for (const auto& dims : all) {
-    GPUEMU_TRY(add_supported(source, GPUEMU_TRY(with_dims(source.op, first, dims)), to));
+    CasePlan plan = GPUEMU_TRY(with_dims(source.op, first, dims));
+    GPUEMU_TRY(add_supported(source, std::move(plan), to));
   }
   return ok_status();
 }

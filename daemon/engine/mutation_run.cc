@@ -73,12 +73,13 @@ class MutationRun {
     events.on_total(mutants_.size());
     GPUEMU_TRY(run_baseline());
     std::mutex mutex;
-    GPUEMU_TRY(on_all_lanes(machinery_.lanes, mutants_.size(), [&](size_t index) -> Status {
+    const auto judge_one = [&](size_t index) -> Status {
       GPUEMU_TRY(judge(index));
       const std::lock_guard lock(mutex);
       events.on_mutant(reports_[index]);
       return ok_status();
-    }));
+    };
+    GPUEMU_TRY(on_all_lanes(machinery_.lanes, mutants_.size(), judge_one));
     GPUEMU_TRY(examine_survivors());
     MutationReportReply reply = summary();
     reply.duration_ms = static_cast<uint64_t>(
@@ -125,11 +126,12 @@ class MutationRun {
   /// The kernel itself must pass; what its slowest case takes bounds the mutants.
   Status run_baseline() {
     std::vector<std::optional<CaseOutcome>> outcomes(plans_.size());
-    GPUEMU_TRY(on_all_lanes(machinery_.lanes, plans_.size(), [&](size_t index) -> Status {
+    const auto run_plan = [&](size_t index) -> Status {
       if (is_over()) return ok_status();
       outcomes[index] = GPUEMU_TRY(run_one(*original_, plans_[index], false));
       return ok_status();
-    }));
+    };
+    GPUEMU_TRY(on_all_lanes(machinery_.lanes, plans_.size(), run_plan));
     uint64_t slowest = 0;
     for (size_t i = 0; i < outcomes.size(); ++i) {
       if (!outcomes[i]) continue;
@@ -202,12 +204,13 @@ class MutationRun {
     if (survivors.empty() || is_over()) return ok_status();
     const auto all = GPUEMU_TRY(every_kind_of_case({op_, *kernel_, dtype_, options_.seed}));
     std::vector<std::optional<CaseOutcome>> expected(all.size());
-    GPUEMU_TRY(on_all_lanes(machinery_.lanes, all.size(), [&](size_t index) -> Status {
+    const auto run_other = [&](size_t index) -> Status {
       if (is_over()) return ok_status();
       CaseOutcome outcome = GPUEMU_TRY(run_one(*original_, all[index], true));
       if (outcome.result.passed) expected[index] = std::move(outcome);
       return ok_status();
-    }));
+    };
+    GPUEMU_TRY(on_all_lanes(machinery_.lanes, all.size(), run_other));
     return on_all_lanes(machinery_.lanes, survivors.size(),
                         [&](size_t index) { return examine(survivors[index], all, expected); });
   }

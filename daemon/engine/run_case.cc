@@ -13,6 +13,7 @@
 #include "daemon/engine/export_case.h"
 #include "daemon/engine/findings.h"
 #include "daemon/engine/follow_ups.h"
+#include "daemon/relate/follow_up.h"
 #include "daemon/relate/infer.h"
 #include "daemon/validate/error_map.h"
 #include "daemon/validate/validate.h"
@@ -160,6 +161,9 @@ class OutputJudge {
     Verdict verdict = validate(comparison);
     if (exact) explain_exactness(verdict);
     if (comparison.has_reference) measure(comparison, verdict, outcome);
+    if (request_.wishes.shadow.wanted && comparison.has_reference) {
+      GPUEMU_TRY(compare_exact(comparison, outcome));
+    }
     if (request_.wishes.error_map && comparison.has_reference &&
         (!outcome.error_map || !(verdict.max_diff <= outcome.result.max_diff))) {
       outcome.error_map = map_errors(comparison);
@@ -226,6 +230,19 @@ class OutputJudge {
     } else {
       outcome.power = power;
     }
+  }
+
+  Status compare_exact(const Comparison& comparison, CaseOutcome& outcome) {
+    const TensorView &output = comparison.output, &reference = comparison.reference;
+    if (!is_float(output.dtype) || output.shape != reference.shape) return ok_status();
+    const auto index =
+        static_cast<size_t>(&planned(comparison.output_name) - built_.plan.tensors.data());
+    const auto count = static_cast<uint64_t>(element_count(output.shape));
+    const auto bytes =
+        GPUEMU_TRY(arena_.range(built_.plan.shadow.offsets[index], count * sizeof(ElementShadow)));
+    const std::span shadows(reinterpret_cast<const ElementShadow*>(bytes.data()), count);
+    outcome.shadows.push_back(compare_shadow(comparison, shadows, request_.wishes.shadow));
+    return ok_status();
   }
 
   static void take(Verdict verdict, const std::string& name, CaseOutcome& outcome) {
@@ -346,6 +363,7 @@ Status judge(const CaseRequest& request, const BuiltPlan& built, const SideBySid
     failures = findings_before_values(*both.executed);
     outcome.thread_instructions = both.executed->thread_instructions;
     outcome.printed = both.executed->printed;
+    outcome.shadow = both.executed->shadow;
     for (const LineCount& line : both.executed->lines) outcome.profile.push_back(words_of(line));
     outcome.reached = both.executed->reached;
   } else {
@@ -481,6 +499,7 @@ Result<CaseOutcome> run_case(const CaseRequest& request, CaseMachine machine) {
   if (wants_primer(request)) add_primer(*built);
   built->plan.coverage = request.wishes.coverage;
   if (request.wishes.exported) outcome.exported = describe_case(request, *built);
+  if (request.wishes.shadow.wanted) plan_shadow(request.wishes.shadow, *built);
   GPUEMU_TRY(fill_arena(request, *built, machine.arena));
   const SideBySide both = execute_both(request, *built, machine);
   if (both.expected && !*both.expected && both.expected->error().code == ErrorCode::Unavailable) {

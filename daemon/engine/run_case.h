@@ -14,6 +14,7 @@
 #include "common/protocol/records.h"
 #include "common/protocol/replies.h"
 #include "daemon/engine/build_plan.h"
+#include "daemon/engine/explain.h"
 #include "daemon/fuzz/case.h"
 #include "daemon/reference/reference_host.h"
 #include "daemon/validate/envelope.h"
@@ -45,6 +46,10 @@ struct CaseOutcome {
   ErrorEnvelope envelope;             ///< When asked for, of all outputs of floats.
   Reached reached;                    ///< When asked for, on a device that counts.
   std::optional<ExportedCaseReply> exported;  ///< When asked for; without inputs and result.
+  std::vector<LineProfile> profile;           ///< When asked for, on a device that counts.
+  std::optional<ErrorMap> error_map;    ///< When asked for, of the output with the largest error.
+  std::vector<ComparedShadow> shadows;  ///< When asked for, per output that has them.
+  ExecutionShadow shadow;
 };
 
 /// What a case gives beside its result.
@@ -57,6 +62,7 @@ struct CaseWishes {
   bool coverage = false;  ///< What was reached of the kernel.
   bool exported = false;
   bool reproduction = false;  ///< repro_info of passing cases too, without their inputs.
+  ShadowWish shadow = {};
 };
 
 /// A kernel of another op, for a relation between two ops.

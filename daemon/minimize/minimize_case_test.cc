@@ -76,7 +76,11 @@ TEST(MinimizeCase, SimplifiesLayoutAndAttributes) {
   CaseSearch search;
   search.layouts = {"contiguous", "strided", "transposed"};
   search.attrs = {{"alpha", {0.37, 1.0, 0.0}}, {"eps", {1e-5, 1e-3}}};
-  CaseChoice start{{{"n", 4}}, {"zeros", 1.0}, "transposed", {{"alpha", 0.37}, {"eps", 1e-3}}};
+  CaseChoice start;
+  start.dims = {{"n", 4}};
+  start.values = {"zeros", 1.0};
+  start.layout = "transposed";
+  start.attrs = {{"alpha", 0.37}, {"eps", 1e-3}};
   const CaseMinimum found = minimum_of(start, search, [](const CaseChoice& choice) {
     return choice.layout != "contiguous" && choice.attrs.at("alpha") != 0;
   });

@@ -52,6 +52,8 @@ Reply handle(const ExportCaseRequest& request, Call& call);
 Reply handle(const CompareKernelsRequest& request, Call& call);
 // handle_mutate.cc
 Reply handle(const MutateRequest& request, Call& call);
+// handle_explain.cc
+Reply handle(const ExplainRequest& request, Call& call);
 // handle_client_cases.cc
 Reply handle(const GetTestCaseRequest& request, Call& call);
 Reply handle(const GetTestBatchRequest& request, Call& call);
@@ -76,6 +78,18 @@ Reply handle(const InspectRequest& request, Call& call);
 /// a minute and more. One that is missing here could keep Ping and Shutdown waiting.
 template <typename R>
 inline constexpr bool kMayTakeLong = false;
+template <>
+inline constexpr bool kMayTakeLong<KernelCoverageRequest> = true;
+template <>
+inline constexpr bool kMayTakeLong<CalibrateRequest> = true;
+template <>
+inline constexpr bool kMayTakeLong<ExportCaseRequest> = true;
+template <>
+inline constexpr bool kMayTakeLong<MutateRequest> = true;
+template <>
+inline constexpr bool kMayTakeLong<CompareKernelsRequest> = true;
+template <>
+inline constexpr bool kMayTakeLong<ExplainRequest> = true;
 template <>
 inline constexpr bool kMayTakeLong<ValidateOpRequest> = true;
 template <>

@@ -203,9 +203,9 @@ TEST_F(Storage, BehavesAsTheStoreInMemoryUnderRandomOperations) {
       both([&](Store& s) { return s.put_artifact_baseline(tag, *s.list_artifacts()); });
     }
     if (choice == 12) {
-      const auto seed = random() % 2 == 0 ? std::optional<uint64_t>(random() % 6) : std::nullopt;
-      const std::string meant = seed || random() % 2 == 0 ? op : "";
-      EXPECT_EQ(*store->delete_failures(seed, meant), *model->delete_failures(seed, meant));
+      const auto one = random() % 2 == 0 ? std::optional<uint64_t>(random() % 6) : std::nullopt;
+      const std::string meant = one || random() % 2 == 0 ? op : "";
+      EXPECT_EQ(*store->delete_failures(one, meant), *model->delete_failures(one, meant));
     }
     if (choice == 11) both([&](Store& s) { return s.delete_artifact_baseline(tag); });
     if (choice == 9 && step % 4 == 0) {

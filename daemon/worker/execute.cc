@@ -12,7 +12,9 @@
 
 #include "common/base/limits.h"
 #include "common/base/service_limits.h"
+#include "common/rng/rng.h"
 #include "daemon/worker/execute_buffer.h"
+#include "daemon/worker/execute_shadow.h"
 #include "runtime/device/fault.h"
 
 namespace gpuemu {
@@ -58,6 +60,10 @@ class Execution {
   void take(LaunchReport report, const std::vector<ExecuteBuffer>& buffers, uint32_t run);
   Status find_others();
   void add(std::optional<HarnessFinding> finding);
+  /// In order in the first run, and where nobody asks for another one.
+  Interleaving order_of(uint32_t run) const;
+  /// "; the threads proceeded in another order ('reverse') ..."; "" where they did not.
+  std::string order_text(uint32_t run) const;
   Status write_outputs(const Outputs& outputs);
   void compare(const std::vector<Outputs>& runs);
   void compare_tensor(size_t index, const std::vector<Outputs>& runs);
@@ -116,6 +122,23 @@ void Execution::add(std::optional<HarnessFinding> finding) {
   if (!known) report_.harness.push_back(*std::move(finding));
 }
 
+Interleaving Execution::order_of(uint32_t run) const {
+  const bool wanted = std::ranges::find(plan_.sanitize, "schedule") != plan_.sanitize.end();
+  if (run == 0 || !wanted || device_.properties().backend != "emulator")
+    return Interleaving::InOrder;
+  Stream draws(plan_.order_seed, run, "interleaving");
+  return static_cast<Interleaving>(1 + draws.below(kInterleavings - 1));
+}
+
+std::string Execution::order_text(uint32_t run) const {
+  const Interleaving order = order_of(run);
+  if (order == Interleaving::InOrder) return "";
+  return fmt::format(
+      "; the threads of run {} proceeded in another order ('{}'), as CUDA allows: what depends on "
+      "it needs a barrier, an atomic or a launch of its own",
+      run + 1, name_of(order));
+}
+
 Result<LaunchConfig> Execution::configure(const PlanLaunch& launch,
                                           const std::vector<ExecuteBuffer>& buffers) const {
   LaunchConfig config;
@@ -162,6 +185,7 @@ void Execution::take(LaunchReport report, const std::vector<ExecuteBuffer>& buff
       finding.message += element_text(plan_.tensors[i], finding.byte_offset);
       break;
     }
+    finding.message += order_text(run);
     report_.device.push_back(std::move(finding));
   }
 }
@@ -180,6 +204,9 @@ Result<bool> Execution::launch_all(const std::vector<ExecuteBuffer>& buffers, ui
   for (const PlanLaunch& launch : plan_.launches) {
     LaunchConfig config = GPUEMU_TRY(configure(launch, buffers));
     config.profile = (plan_.profile || plan_.coverage) && run == 0;
+    config.interleaving = order_of(run);
+    config.interleaving_seed = plan_.order_seed;
+    if (plan_.shadow.wanted) config.shadow = shadow_config(plan_, buffers);
     Result<LaunchReport> launched = device_.launch(module_, config);
     if (!launched) {
       const Error& why = launched.error();
@@ -192,6 +219,8 @@ Result<bool> Execution::launch_all(const std::vector<ExecuteBuffer>& buffers, ui
     const bool goes_on = std::ranges::none_of(launched->findings, is_fault);
     if (launched->profile != nullptr && plan_.coverage)
       add_reached(report_.reached, reached_by(*launched->profile, launch.entry, others_));
+    if (plan_.shadow.wanted)
+      GPUEMU_TRY(keep_shadow(launched->shadow.get(), device_.properties(), plan_, arena_, report_));
     take(*std::move(launched), buffers, run);
     if (!goes_on) return false;
   }
@@ -296,7 +325,9 @@ void Execution::compare_tensor(size_t index, const std::vector<Outputs>& runs) {
     for (uint32_t run = 0; run < runs.size(); ++run) {
       const auto value = std::span(runs[run][index]).subspan(byte, element);
       untouched = untouched && is_poison(value, run);
-      differs = differs || std::memcmp(value.data(), &first[byte], element) != 0;
+      if (std::memcmp(value.data(), &first[byte], element) == 0) continue;
+      differs = true;
+      if (unstable.message.empty()) unstable.message = order_text(run);
     }
     if (untouched) {
       note(unwritten, byte);

@@ -10,8 +10,17 @@
 #include "runtime/device/device.h"
 #include "runtime/device/profile.h"
 #include "runtime/device/reached.h"
+#include "runtime/device/shadow.h"
 
 namespace gpuemu {
+
+/// What shadow execution knows of one element of an output; in the arena.
+struct ElementShadow {
+  double high = 0, low = 0;  ///< Their sum is the value without rounding.
+  double bound = 0;
+  uint64_t block = 0;  ///< That stored it last.
+  uint64_t known = 0;  ///< 0: no float instruction made it.
+};
 
 struct PlanTensor {
   enum class Role : uint8_t { Input, Output, InOut, Scratch };
@@ -25,6 +34,15 @@ struct PlanTensor {
   uint64_t primer_offset = 0;  ///< Packed elements: what Input and InOut hold in the primer.
   uint32_t base_offset_bytes =
       0;  ///< Added to the (256-aligned) buffer's start; layouts with less alignment.
+};
+
+/// Shadow execution of the plan; on the emulator alone.
+struct PlanShadow {
+  bool wanted = false;
+  std::vector<uint64_t> offsets;  ///< Per tensor: where its ElementShadows go; unused for inputs.
+  int32_t tensor = -1;            ///< Whose element's history is wanted; -1: of none.
+  int64_t element = 0;            ///< Flat row-major.
+  uint64_t block = 0;             ///< ElementShadow::block of it.
 };
 
 struct PlanArg {
@@ -57,6 +75,10 @@ struct ExecutionPlan {
   /// count.
   bool primer = false;
   bool coverage = false;  ///< Tell what they reach of their kernels.
+  PlanShadow shadow;
+  /// Runs after the first have their threads in an order that follows from it, with the check
+  /// "schedule" on a device that can.
+  uint64_t order_seed = 0;
 };
 
 /// What the harness around the kernel saw.
@@ -77,6 +99,14 @@ struct HarnessFinding {
   std::string message;  ///< Kind::Launch: the error text (wrong arguments, no entry, compile).
 };
 
+/// ShadowReport without the elements. Of the last launch.
+struct ExecutionShadow {
+  std::vector<ShadowStep> divergence, origin, other_decision;  ///< One or none each.
+  std::vector<ShadowStep> slice;
+  uint64_t other_decisions = 0;  ///< Of all launches.
+  bool complete = true;
+};
+
 struct ExecutionReport {
   std::vector<HarnessFinding> harness;
   std::vector<DeviceFinding> device;
@@ -85,6 +115,7 @@ struct ExecutionReport {
   std::vector<std::string> printed;
   std::vector<LineCount> lines;  ///< When the plan asked for them and the device counts.
   Reached reached;               ///< Likewise; empty when nobody asked or the device cannot.
+  ExecutionShadow shadow;        ///< When the plan asked for it.
 };
 
 }  // namespace gpuemu

@@ -9,6 +9,7 @@ namespace wire {
 constexpr int kMessageKinds = 7;
 constexpr int kRoles = 4;
 constexpr int kFindingKinds = 6;
+constexpr int kShadowKinds = static_cast<int>(ShadowStep::Kind::Grows) + 1;
 constexpr int kErrorCodes = static_cast<int>(ErrorCode::Internal) + 1;
 
 constexpr auto kEach = [](auto& wire, auto& item) {
@@ -92,6 +93,48 @@ void fields(Wire& wire, PlanLaunch& it) {
 }
 
 template <typename Wire>
+void fields(Wire& wire, PlanShadow& it) {
+  wire.value(it.wanted);
+  wire.list(it.offsets, kEach);
+  wire.value(it.tensor);
+  wire.value(it.element);
+  wire.value(it.block);
+}
+
+template <typename Wire>
+void fields(Wire& wire, ShadowValue& it) {
+  wire.value(it.name);
+  wire.value(it.computed);
+  wire.value(it.exact);
+  wire.value(it.bound);
+}
+
+template <typename Wire>
+void fields(Wire& wire, ShadowStep& it) {
+  wire.choice(it.kind, kShadowKinds);
+  wire.value(it.instruction);
+  wire.value(it.file);
+  wire.value(it.line);
+  wire.value(it.ptx_line);
+  fields(wire, it.block);
+  fields(wire, it.thread);
+  wire.value(it.visit);
+  wire.value(it.count);
+  fields(wire, it.result);
+  wire.list(it.operands, kEach);
+}
+
+template <typename Wire>
+void fields(Wire& wire, ExecutionShadow& it) {
+  wire.list(it.divergence, kEach);
+  wire.list(it.origin, kEach);
+  wire.list(it.other_decision, kEach);
+  wire.list(it.slice, kEach);
+  wire.value(it.other_decisions);
+  wire.value(it.complete);
+}
+
+template <typename Wire>
 void fields(Wire& wire, ExecutionPlan& it) {
   wire.value(it.module_key);
   wire.value(it.module_name);
@@ -105,6 +148,8 @@ void fields(Wire& wire, ExecutionPlan& it) {
   wire.value(it.profile);
   wire.value(it.primer);
   wire.value(it.coverage);
+  fields(wire, it.shadow);
+  wire.value(it.order_seed);
 }
 
 template <typename Wire>
@@ -189,6 +234,7 @@ void fields(Wire& wire, ExecutionReport& it) {
   wire.list(it.printed, kEach);
   wire.list(it.lines, kEach);
   fields(wire, it.reached);
+  fields(wire, it.shadow);
 }
 
 template <typename Wire>

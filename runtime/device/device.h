@@ -21,6 +21,8 @@
 
 #include "common/base/limits.h"
 #include "common/base/result.h"
+#include "runtime/device/interleaving.h"
+#include "runtime/device/launch_shape.h"
 #include "runtime/device/texture.h"
 
 namespace gpuemu {
@@ -52,11 +54,6 @@ std::vector<std::string> dtypes_of(int sm);
 struct MemoryInfo {
   uint64_t total_bytes = 0;
   uint64_t free_bytes = 0;
-};
-
-struct Dim3 {
-  uint32_t x = 1, y = 1, z = 1;
-  bool operator==(const Dim3&) const = default;
 };
 
 /// One .param of an entry, as the PTX declares it.
@@ -103,11 +100,9 @@ struct DeviceFinding {
   uint64_t count = 1;       ///< Occurrences folded into this one (same pair of instructions).
 };
 
-struct LaunchShape {
-  Dim3 grid, block;
-  Dim3 cluster{0, 0, 0};  ///< In blocks; zeros: what the entry declares, else one block.
-  uint32_t dynamic_shared_bytes = 0;
-};
+struct Profile;       // profile.h
+struct ShadowConfig;  // shadow.h
+struct ShadowReport;
 
 struct LaunchConfig : LaunchShape {
   std::string entry;
@@ -116,10 +111,12 @@ struct LaunchConfig : LaunchShape {
   /// Per block; beyond it the kernel counts as a runaway. The emulator counts.
   uint64_t warp_instructions_max = kWarpInstructionsMax;
   bool profile = false;  ///< Count what it does (LaunchReport::profile); slower.
+  /// Follow the values without rounding (LaunchReport::shadow), on one thread; not with a profile.
+  std::shared_ptr<const ShadowConfig> shadow;
+  Interleaving interleaving = Interleaving::InOrder;  ///< Of the emulator.
+  uint64_t interleaving_seed = 0;                     ///< For what an interleaving draws.
   std::vector<std::string> sanitize = {"memory", "init", "race", "sync"};  ///< Emulator checks.
 };
-
-struct Profile;  // profile.h
 
 struct LaunchReport {
   std::vector<DeviceFinding> findings;  ///< Empty when nothing went wrong. At most kFindingsMax.
@@ -128,6 +125,8 @@ struct LaunchReport {
   std::vector<std::string> printed;  ///< Lines of device printf.
   /// Of a launch that asked for it, on a device that counts; else nullptr.
   std::shared_ptr<const Profile> profile;
+  /// Of a launch that asked for it, on the emulator; else nullptr.
+  std::shared_ptr<const ShadowReport> shadow;
 };
 
 using ModuleId = uint64_t;

@@ -95,6 +95,7 @@ Status Emulator::free(uint64_t address) {
   GPUEMU_TRY(queues_.settle(true));
   const std::lock_guard running(running_);
   const std::lock_guard layout(layout_);
+  shadows_.clear();
   return memory_.free(address);
 }
 
@@ -121,6 +122,7 @@ Status Emulator::fill(uint64_t address, std::byte value, uint64_t bytes) {
 
 Status Emulator::upload_now(uint64_t address, std::span<const std::byte> from) {
   const std::lock_guard running(running_);
+  shadows_.forget(address, from.size());
   return memory_.upload(address, from);
 }
 
@@ -131,11 +133,13 @@ Status Emulator::download_now(std::span<std::byte> to, uint64_t address) {
 
 Status Emulator::copy_now(uint64_t to, uint64_t from, uint64_t bytes) {
   const std::lock_guard running(running_);
+  shadows_.forget(to, bytes);
   return memory_.copy(to, from, bytes);
 }
 
 Status Emulator::fill_now(uint64_t address, std::byte value, uint64_t bytes) {
   const std::lock_guard running(running_);
+  shadows_.forget(address, bytes);
   return memory_.fill(address, value, bytes);
 }
 

@@ -16,6 +16,7 @@
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/texture.h"
 #include "runtime/emulator/queues/queues.h"
+#include "runtime/emulator/shadow/values.h"
 
 namespace gpuemu::emulator {
 
@@ -64,6 +65,7 @@ class Emulator final : public Device {
   std::shared_mutex layout_;
   Memory memory_;
   Textures textures_;
+  ShadowMemory shadows_;  ///< What launches with shadows stored, for those that follow.
   Helpers helpers_;
   std::map<ModuleId, std::unique_ptr<Program>> modules_;
   ModuleId next_module_ = 1;

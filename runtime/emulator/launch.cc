@@ -13,6 +13,7 @@
 #include "runtime/emulator/machine/counters.h"
 #include "runtime/emulator/machine/global_races.h"
 #include "runtime/emulator/schedule.h"
+#include "runtime/emulator/shadow/shadow.h"
 
 namespace gpuemu::emulator {
 namespace {
@@ -66,7 +67,14 @@ Result<LaunchReport> Emulator::launch_now(ModuleId module, const LaunchConfig& c
   Program* loaded = GPUEMU_TRY(program(module));
   const EntryInfo entry = GPUEMU_TRY(this->entry(module, config.entry));
   GPUEMU_TRY(check_launch(entry, config, properties_));
-  return run(config.profile ? counting_program(*loaded) : *loaded, entry, config);
+  if (config.profile && config.shadow != nullptr)
+    return error(ErrorCode::InvalidArgument,
+                 "a launch of '{}' asks for a profile and for shadows; ask for one after the other",
+                 config.entry);
+  const Program& form = config.profile             ? counting_program(*loaded)
+                        : config.shadow != nullptr ? plain_program(*loaded)
+                                                   : *loaded;
+  return run(form, entry, config);
 }
 
 Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
@@ -112,8 +120,13 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
     GPUEMU_TRY(memory_.fill(run.workspace, std::byte{0}, kWorkspaceBytes));
   }
   memory_.settle();
-  const auto threads = static_cast<uint32_t>(std::min<uint64_t>(most.threads, cluster_count(run)));
+  // Shadows are told in the order of execution, and an order that is wanted is one: of one thread.
+  const bool ordered = config.shadow != nullptr || config.interleaving != Interleaving::InOrder;
+  const uint64_t wanted = ordered ? 1 : cluster_count(run);
+  const auto threads = static_cast<uint32_t>(std::min<uint64_t>(most.threads, wanted));
   const size_t resident = std::max<size_t>(1, most.blocks / blocks_of_cluster(run));
+  std::optional<Shadow> shadow;
+  if (config.shadow != nullptr) run.follower = &shadow.emplace(run, *config.shadow, shadows_);
   Schedule schedule(run, threads, resident);
   helpers_.run(threads - 1, [&] { schedule.work(); });
   if (run.workspace != 0) {
@@ -128,6 +141,7 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
   report.thread_instructions = run.executed.load();
   if (config.profile)
     report.profile = std::make_shared<Profile>(Profile{found.places, run.counters->counts});
+  if (shadow) report.shadow = std::make_shared<ShadowReport>(shadow->report());
   report.elapsed_ns = static_cast<uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin)
           .count());

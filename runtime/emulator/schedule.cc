@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/machine/turns.h"
 
 namespace gpuemu::emulator {
 namespace {
@@ -14,6 +15,8 @@ constexpr uint32_t kRoundsAlone = 128, kRoundsTogether = 4;
 constexpr size_t kLonelyPasses = 32;
 /// Turns without an end before the first look whether there can be one. Every look doubles them.
 constexpr size_t kTurnsBeforeLook = 1024;
+/// Blocks in progress at once where blocks are to be mixed.
+constexpr size_t kMixed = 4;
 constexpr auto kBetweenLooks = std::chrono::microseconds(200);
 }  // namespace
 
@@ -25,13 +28,16 @@ void Schedule::join(Clusters& resident, Clusters& spare, size_t wanted) {
     if (spare.empty()) spare.push_back(std::make_unique<Cluster>(launch_));
     resident.push_back(std::move(spare.back()));
     spare.pop_back();
-    resident.back()->start(next);
+    const LaunchConfig& config = *launch_.config;
+    resident.back()->start(
+        block_in_turn(config.interleaving, config.interleaving_seed, next, clusters_));
   }
 }
 
 bool Schedule::pass(Clusters& resident, Clusters& spare) {
   bool ended = false;
-  const uint32_t rounds = resident.size() == 1 ? kRoundsAlone : kRoundsTogether;
+  const bool mixed = launch_.config->interleaving == Interleaving::Random;
+  const uint32_t rounds = mixed ? 1 : resident.size() == 1 ? kRoundsAlone : kRoundsTogether;
   for (size_t i = 0; i < resident.size();) {
     if (!resident[i]->advance(rounds)) {
       ++i;
@@ -73,6 +79,16 @@ void Schedule::look(uint32_t thread, const Clusters& resident) {
   stalls_.goes_on(thread);
 }
 
+size_t Schedule::joining(size_t resident, bool ended, size_t passes) const {
+  const bool mixes = launch_.config->interleaving == Interleaving::Random;
+  if (mixes && resident < kMixed) return kMixed - resident;
+  // Blocks that wait for each other have to meet, however the others are mixed.
+  if (mixes && !launch_.program->may_spin) return 0;
+  if (resident == 0) return 1;
+  if (ended) return 0;
+  return passes > kLonelyPasses ? resident : 1;
+}
+
 void Schedule::work() {
   const uint32_t thread = next_thread_.fetch_add(1);
   Clusters resident, spare;
@@ -80,11 +96,7 @@ void Schedule::work() {
   size_t passes = 0, before_look = kTurnsBeforeLook;
   while (!launch_.stop.load(std::memory_order_relaxed)) {
     passes = ended ? 0 : passes + 1;
-    join(resident, spare,
-         resident.empty()         ? 1
-         : ended                  ? 0
-         : passes > kLonelyPasses ? resident.size()
-                                  : 1);
+    join(resident, spare, joining(resident.size(), ended, passes));
     if (resident.empty()) break;
     ended = pass(resident, spare);
     if (ended) before_look = kTurnsBeforeLook;

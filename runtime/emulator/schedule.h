@@ -28,6 +28,8 @@ class Schedule {
   using Clusters = std::vector<std::unique_ptr<Cluster>>;
 
   void join(Clusters& resident, Clusters& spare, size_t wanted);
+  /// How many clusters join `resident` ones, of which one `ended` or none did in `passes` passes.
+  size_t joining(size_t resident, bool ended, size_t passes) const;
   /// One turn for each; whether one ended.
   bool pass(Clusters& resident, Clusters& spare);
   /// Whether no further cluster of the thread can join.

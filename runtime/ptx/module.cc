@@ -99,6 +99,8 @@ std::string call_text(const Instruction& call) {
 
 }  // namespace
 
+std::string text(const Operand& operand) { return text_of(operand); }
+
 uint32_t byte_size(Type type) { return kTypes[static_cast<size_t>(type)].bytes; }
 
 std::string_view name_of(Type type) { return kTypes[static_cast<size_t>(type)].name; }

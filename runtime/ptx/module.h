@@ -89,6 +89,9 @@ struct Operand {
   std::vector<Operand> elements;
 };
 
+/// As the PTX has it.
+std::string text(const Operand& operand);
+
 struct Instruction {
   std::string family;                  ///< "ld", "fma", "bra", "call" ...
   std::vector<std::string> modifiers;  ///< Without dots, as written: {"global", "nc", "v4", "f32"}.

@@ -6,8 +6,8 @@
 
 Runs the kernels of faulty/ (24 cases of each, with every seed), their corrected twins, the kernels of correct/ and those of tests/kernels,
 each project with a daemon of its own. Prints what was found of each class of faults; exit code 1 when a fault is missed that is no known gap, when a known gap
-is none any more, when a finding names another line than the marked one, when a case run again by its seed gives something else or Python makes
-other inputs of it, or when a correct kernel is flagged. GPUEMU_BIN says where the
+is none any more, when a finding names another line than the marked one, when a case run again by its seed gives something else, Python makes
+other inputs of it or it does not shrink, or when a correct kernel is flagged. GPUEMU_BIN says where the
 programs are, else build/release/bin.
 """
 import argparse
@@ -22,7 +22,8 @@ import suite
 
 PARTS = ("faults", "twins", "correct", "kernels")
 QUICK_CASES = 10
-QUICK_REPLAYS = 6  # one class of so many is replayed
+QUICK_SHARE = 6  # one class of so many is replayed and shrunk
+TRIALS_MAX = 200
 LUCKY_RUNS = 5  # fewer say nothing about what is found now and then
 
 
@@ -35,6 +36,7 @@ class Found:
     number: int = 0  # the latest of the first cases that found it
     kinds: collections.Counter = dataclasses.field(default_factory=collections.Counter)
     case: suite.Failure | None = None  # the first that found it
+    trials: int = 0  # that it took to shrink a case of it
     problems: list[str] = dataclasses.field(default_factory=list)
 
     @property
@@ -65,7 +67,8 @@ def judge_run(found, outcome, backend, marked):
     if hit is None or hit.number > fault.cases:
         return
     found.hits += 1
-    found.case = found.case or hit
+    # A later one has more to shrink.
+    found.case = max(found.case or hit, *(f for f in outcome.failures if set(f.kinds) & set(hit.kinds)), key=lambda f: f.number)
     found.number = max(found.number, hit.number)
     found.kinds.update(hit.kinds)
     places = set().union(*(failure.places for failure in outcome.failures))
@@ -90,6 +93,20 @@ def close(found, backend):
                               f"expected {'/'.join(fault.kinds)} in each")
 
 
+def again(installation, found):
+    """Runs the found cases again by their seeds, and shrinks those whose smallest size is known."""
+    settings = installation.settings_shown()
+    for one in found:
+        if not one.fault.memory:
+            one.problems += filter(None, [installation.replay(one.fault.name, one.case, settings)])
+        if one.fault.smallest is None:
+            continue
+        size, one.trials, kinds = installation.minimize(one.fault.name, one.case.seed)
+        if size > one.fault.smallest or one.trials > TRIALS_MAX or not kinds & set(one.case.kinds):
+            one.problems.append(f"{one.fault.name}: case {one.case.seed} was shrunk to sizes whose product is {size} in {one.trials} trials, with {kinds}; "
+                                f"expected {one.fault.smallest} in at most {TRIALS_MAX}, with one of {one.case.kinds}")
+
+
 def run_faults(options):
     folder = suite.HERE / "faulty"
     faults = [f for f in suite.read_faults(folder) if not (options.quick and f.slow) and (not options.ops or f.name in options.ops)]
@@ -102,13 +119,11 @@ def run_faults(options):
             outcomes, device = installation.test(names, suite.CASES, seed)
             for outcome in outcomes:
                 judge_run(found[outcome.op], outcome, options.backend, marked)
-        settings = installation.settings_shown()
-        for one in found.values():
-            if one.case and not one.fault.memory and options.backend == "emulator" and (not options.quick or one.fault.number % QUICK_REPLAYS == 0):
-                one.problems += filter(None, [installation.replay(one.fault.name, one.case, settings)])
         for fault in faults:
             if fault.lint:
                 judge_lint(found[fault.name], installation.lint(fault.name))
+        if options.backend == "emulator":
+            again(installation, [one for one in found.values() if one.case and not (options.quick and one.fault.number % QUICK_SHARE)])
     for one in found.values():
         close(one, options.backend)
     return list(found.values()), device
@@ -175,6 +190,12 @@ def markdown(options, found, device, alarms):
         weak = [one for one in found if one.fault.weak]
         lines += ["", "## Not in every run", ""] + [f"- `{one.fault.name}` ({one.hits} of {one.runs} runs): {one.fault.weak}." for one in weak]
         lines += ["", "## Known gaps", ""] + [f"- `{fault.name}` (class {fault.number}): {fault.missed}." for fault in gaps]
+        shrunk = [one for one in found if one.trials]
+        if shrunk:
+            lines += ["", "## Replayed and shrunk", "",
+                      "A case of every fault whose answers do not depend on earlier calls was run again by its seed: it had the same findings, and Python made the same bytes "
+                      f"of its inputs. `gpuemu minimize` shrank {len(shrunk)} of them, whose smallest failing sizes are known, to these sizes with at most "
+                      f"{max(one.trials for one in shrunk)} trials each."]
     if alarms:
         lines += ["", "## False alarms", "", "| kernels | | cases | false alarms | 95 % limit of the rate per case |", "| --- | --- | --- | --- | --- |"]
         for name, one in alarms.items():

@@ -32,6 +32,7 @@ class Fault:
     missed: str = ""  # why nothing finds it
     luck: bool = False  # a gap that chance closes now and then
     memory: bool = False  # what it answers depends on the calls before, so that a case by itself need not fail again
+    smallest: int | None = None  # product of the sizes of the smallest case that fails
     lint: bool = False  # found in the compiled code, not by running it
 
 
@@ -117,6 +118,12 @@ class Installation:
     def lint(self, kernel):
         """What the limits on compiled code say of a kernel."""
         return self.run("lint", "--kernel", kernel, "--format", "json").stderr
+
+    def minimize(self, op, seed):
+        """(product of the sizes of the smallest case that was found, trials, its kinds)"""
+        done = self.run("minimize", seed, "--op", op, "--format", "json")
+        answer = json.loads(done.stdout.splitlines()[-1])
+        return math.prod(answer["minimized_dims"].values()), answer["trials"], {f["kind"] for f in answer["result"]["failures"]}
 
     def settings_shown(self):
         """Every setting by its key, as gpuemu.reproduce takes them."""

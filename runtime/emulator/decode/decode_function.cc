@@ -26,7 +26,7 @@ void Decoder::run() {
   guard_xor_ = 0;
   emit(steps::ret);
   // Passes that move or join instructions would hide them from the counters.
-  if (!program_.counting) hoist_invariants();
+  if (!program_.counting && !program_.plain) hoist_invariants();
   code_.used_early = used_early(function(), flow_);
   // What the prologue computes is there before anything runs.
   const Prologue& prologue = code_.prologue;

@@ -164,13 +164,31 @@ void instrument(Program& program, Code& code, const ptx::ControlFlow& flow) {
   Instrumenter(program, code, flow).run();
 }
 
-const Program& counting_program(Program& program) {
-  if (program.counting_form != nullptr) return *program.counting_form;
+namespace {
+/// Another form of the same module, with its variables, yet to be decoded.
+std::unique_ptr<Program> form_of(const Program& program) {
   auto made = std::make_unique<Program>();
   made->module = program.module;
   made->addresses = program.addresses;
   made->shared = program.shared;
   made->shared_bytes = program.shared_bytes;
+  return made;
+}
+}  // namespace
+
+const Program& plain_program(Program& program) {
+  if (program.plain_form != nullptr) return *program.plain_form;
+  auto made = form_of(program);
+  made->plain = true;
+  list_functions(*made);
+  decode(*made);
+  program.plain_form = std::move(made);
+  return *program.plain_form;
+}
+
+const Program& counting_program(Program& program) {
+  if (program.counting_form != nullptr) return *program.counting_form;
+  auto made = form_of(program);
   made->counting = true;
   made->places = std::make_shared<ProfilePlaces>();
   list_functions(*made);

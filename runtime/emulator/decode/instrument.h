@@ -10,6 +10,9 @@ namespace gpuemu::emulator {
 /// which owns it.
 const Program& counting_program(Program& program);
 
+/// The form of `program` in which every instruction stays where it is: for who follows all of them.
+const Program& plain_program(Program& program);
+
 /// Puts counters around all of `code`, whose targets are final, and adds its places to those of the
 /// program.
 void instrument(Program& program, Code& code, const ptx::ControlFlow& flow);

@@ -7,6 +7,7 @@
 #include "runtime/emulator/machine/counters.h"
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/spinning.h"
+#include "runtime/emulator/machine/turns.h"
 #include "runtime/emulator/machine/warp.h"
 
 namespace gpuemu::emulator {
@@ -33,6 +34,8 @@ Block::Block(Launch& of) : launch(&of) {
   shared.resize(of.shared_bytes + 64);
   if (of.checks.init) shared_defined.resize(of.shared_bytes + 64);
   if (of.checks.race) race.resize(of.shared_bytes / 4 + 1);
+  if (of.config->interleaving != Interleaving::InOrder)
+    turns = std::make_shared<Turns>(of.config->interleaving, of.config->interleaving_seed);
   if (of.counters != nullptr) {
     counters = std::make_shared<Counters>(*of.counters);
     counters->counts.clear();
@@ -47,6 +50,7 @@ void Block::start(Dim3 at) {
   next_epoch();
   const Dim3 grid = launch->config->grid;
   linear = index.x + uint64_t{grid.x} * (index.y + uint64_t{grid.y} * index.z);
+  if (turns != nullptr) turns->start(linear, static_cast<uint32_t>(warps.size()));
   acquired = 0;
   fences = published = sync_ops = 0;
   barriers = {};
@@ -66,7 +70,50 @@ void Block::start(Dim3 at) {
   }
 }
 
+bool Block::run_warp(Warp& warp, uint64_t slice) {
+  if (unchecked_ >= kClockSlices) {
+    unchecked_ = 0;
+    if (launch->stop.load(std::memory_order_relaxed) || over_budget()) return false;
+  }
+  const uint64_t before = warp.executed;
+  if (!warp.spins) warp.run(slice);
+  if (launch->program->may_spin) take_turns(warp);
+  warp_instructions += (warp.executed - before) / kLanes + 1;
+  unchecked_ += warp.state == WarpState::Running ? kClockSlices : 1;
+  settle(warp);
+  return true;
+}
+
+bool Block::advance_in_turns(uint32_t rounds) {
+  const bool may_spin = launch->program->may_spin;
+  const bool in_parts = may_spin || turns->mixes_blocks();
+  // Who waits in a loop must not keep the one that it waits for from its turn.
+  const bool one_per_pass = turns->one_per_pass() && !may_spin;
+  bool progress = true;
+  while (progress && !launch->stop.load(std::memory_order_relaxed)) {
+    if (in_parts && rounds-- == 0) return false;
+    progress = false;
+    for (const uint32_t at : turns->next_pass()) {
+      Warp& warp = warps[at];
+      if (warp.state != WarpState::Running) continue;
+      progress = true;
+      if (!run_warp(warp, turns->slice(at, may_spin ? kShortSlice : kSlice)) || one_per_pass) break;
+    }
+  }
+  return end_unless_waiting();
+}
+
+/// False when the block goes on once the other blocks of its cluster have come to a barrier.
+bool Block::end_unless_waiting() {
+  const bool waits =
+      std::ranges::any_of(warps, [](const Warp& w) { return w.state == WarpState::AtCluster; });
+  if (waits && !launch->stop.load(std::memory_order_relaxed)) return false;
+  finish();
+  return true;
+}
+
 bool Block::advance(uint32_t rounds) {
+  if (turns != nullptr) return advance_in_turns(rounds);
   const bool may_spin = launch->program->may_spin;
   const uint64_t slice = may_spin ? kShortSlice : kSlice;
   bool progress = true;
@@ -77,28 +124,15 @@ bool Block::advance(uint32_t rounds) {
     for (Warp& warp : warps) {
       if (warp.state != WarpState::Running) continue;
       progress = true;
-      if (unchecked_ >= kClockSlices) {
-        unchecked_ = 0;
-        if (launch->stop.load(std::memory_order_relaxed) || over_budget()) break;
-      }
-      const uint64_t before = warp.executed;
-      if (!warp.spins) warp.run(slice);
-      if (may_spin) take_turns(warp);
+      if (!run_warp(warp, slice)) break;
       all_spin = all_spin && warp.spins;
-      warp_instructions += (warp.executed - before) / kLanes + 1;
-      unchecked_ += warp.state == WarpState::Running ? kClockSlices : 1;
-      settle(warp);
     }
     // What they wait for may be up to a thread of the host that has no processor. On a busy machine
     // a yield costs milliseconds.
     idle_rounds_ = all_spin && progress ? idle_rounds_ + 1 : 0;
     if (idle_rounds_ % kRoundsBeforeYield == kRoundsBeforeYield - 1) std::this_thread::yield();
   }
-  const bool waits =
-      std::ranges::any_of(warps, [](const Warp& w) { return w.state == WarpState::AtCluster; });
-  if (waits && !launch->stop.load(std::memory_order_relaxed)) return false;
-  finish();
-  return true;
+  return end_unless_waiting();
 }
 
 void Block::settle(Warp& warp) {

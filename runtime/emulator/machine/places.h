@@ -1,12 +1,22 @@
-// How messages name an element of a tensor.
+// How messages name an element of a tensor, and the source line of an instruction.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
+#include "runtime/ptx/module.h"
+
 namespace gpuemu::emulator {
 
 /// " (element 3)" for a byte offset into a tensor; "" for elements of unknown size (0).
 std::string element_text(uint64_t offset, uint32_t element);
+
+/// A line of a source text; 0 and "" where the PTX does not say.
+struct SourcePlace {
+  std::string file;
+  uint32_t line = 0;
+};
+/// The innermost line that a person wrote; the outermost where all are a toolkit's.
+SourcePlace source_place(const ptx::Module& module, const ptx::Instruction& instruction);
 
 }  // namespace gpuemu::emulator

@@ -28,7 +28,10 @@ struct Program {
   /// The form of it that counts, once somebody asked for a profile; and what that form counts.
   std::unique_ptr<Program> counting_form;
   std::shared_ptr<ProfilePlaces> places;
-  bool counting = false;              ///< decode() inserts the counters.
+  bool counting = false;  ///< decode() inserts the counters.
+  /// The form in which every instruction stays where it is, once somebody asked for shadows.
+  std::unique_ptr<Program> plain_form;
+  bool plain = false;                 ///< decode() moves and joins no instructions.
   bool grid_barrier = false;          ///< Reads where the barrier of the grid lies.
   bool may_spin = false;              ///< Has instructions that threads wait for each other with.
   uint32_t cached = 1;                ///< The next Ins::cache; 0 is of no access.

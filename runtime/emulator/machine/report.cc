@@ -12,11 +12,6 @@
 namespace gpuemu::emulator {
 namespace {
 
-struct Place {
-  std::string file;
-  uint32_t line = 0;
-};
-
 std::string file_of(const ptx::Module& module, const ptx::SourceLine& line) {
   const auto file = module.files.find(line.file);
   return file == module.files.end() ? "" : file->second;
@@ -31,8 +26,9 @@ bool is_toolkit(std::string_view file) {
       kParts, [&](const char* part) { return file.find(part) != std::string_view::npos; });
 }
 
-/// The innermost line that a person wrote; the outermost where all are a toolkit's.
-Place place_of(const ptx::Module& module, const ptx::Instruction& instruction) {
+}  // namespace
+
+SourcePlace source_place(const ptx::Module& module, const ptx::Instruction& instruction) {
   ptx::SourceLine at = instruction.source;
   std::string file = file_of(module, at);
   while (at.site != 0 && is_toolkit(file)) {
@@ -42,7 +38,8 @@ Place place_of(const ptx::Module& module, const ptx::Instruction& instruction) {
   return {file, at.line};
 }
 
-std::string text_of(const Place& place, const ptx::Instruction& instruction) {
+namespace {
+std::string text_of(const SourcePlace& place, const ptx::Instruction& instruction) {
   return place.line != 0 ? fmt::format("{}:{}", place.file, place.line)
                          : fmt::format("PTX line {}", instruction.where.line);
 }
@@ -96,14 +93,14 @@ void complete(DeviceFinding& finding, Warp& warp, const Code& code, const Ins& i
   std::string place = "PTX line 0";
   if (incident.at != nullptr || ins.origin < body.size()) {
     const ptx::Instruction& instruction = incident.at != nullptr ? *incident.at : body[ins.origin];
-    const Place at = place_of(module, instruction);
+    const SourcePlace at = source_place(module, instruction);
     finding.file = at.file;
     finding.line = at.line;
     finding.instruction = instruction.text();
     place = text_of(at, instruction);
   }
   if (incident.other != nullptr) {
-    const Place at = place_of(module, *incident.other);
+    const SourcePlace at = source_place(module, *incident.other);
     finding.other_file = at.file;
     finding.other_line = at.line;
   }
@@ -116,7 +113,7 @@ void complete(DeviceFinding& finding, Warp& warp, const Code& code, const Ins& i
 }  // namespace
 
 std::string describe(const ptx::Module& module, const ptx::Instruction& instruction) {
-  return instruction.text() + " at " + text_of(place_of(module, instruction), instruction);
+  return instruction.text() + " at " + text_of(source_place(module, instruction), instruction);
 }
 
 const ptx::Instruction& instruction_of(Warp& warp, const Ins& ins) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/limits.h"
+#include "runtime/emulator/machine/turns.h"
 
 namespace gpuemu::emulator {
 namespace {
@@ -33,7 +34,7 @@ void Warp::start(uint32_t warp_index, uint32_t lanes) {
   carry = 0;
   ++syncs;
   segment = 0;
-  watched = launch->checks.nonfinite;
+  watched = launch->checks.nonfinite || launch->follower != nullptr;
   definedness.clear();
   nonfinite.clear();
   local_stride = 0;
@@ -213,8 +214,10 @@ void Warp::diverge(uint32_t taken, uint32_t target, uint32_t meet) {
   } else {
     stack.pop_back();
   }
-  if (next != meet) stack.push_back({next, rest, meet});
-  if (target != meet) stack.push_back({target, taken, meet});
+  const StackEntry stays{next, rest, meet}, jumps{target, taken, meet};
+  const bool swaps = block->turns != nullptr && block->turns->swaps_paths();
+  for (const StackEntry& path : {swaps ? jumps : stays, swaps ? stays : jumps})
+    if (path.pc != meet) stack.push_back(path);
   settle_top();
 }
 
@@ -284,9 +287,11 @@ bool Warp::has_undefined() const {
 /// The same as run(), one instruction at a time.
 void Warp::run_watched() {
   constexpr uint64_t kLookEvery = 64;
+  Follower* const follower = launch->follower;
+  const bool always = launch->checks.nonfinite || follower != nullptr;
   definedness.catch_up(*this);
   while (remaining != 0) {
-    if (--remaining % kLookEvery == 0 && !launch->checks.nonfinite && !has_undefined()) {
+    if (--remaining % kLookEvery == 0 && !always && !has_undefined()) {
       watched = false;
       return;
     }
@@ -303,6 +308,7 @@ void Warp::run_watched() {
       if (launch->checks.nonfinite) nonfinite.before(*this, next);
     }
     if (mask == 0) continue;
+    if (follower != nullptr) follower->before(*this, next);
     const uint32_t entered = depth;
     next.run(*this, next);
     if (depth == entered) definedness.after(*this, next);

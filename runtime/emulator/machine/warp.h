@@ -16,6 +16,7 @@
 #include "runtime/device/device.h"
 #include "runtime/emulator/machine/async.h"
 #include "runtime/emulator/machine/definedness.h"
+#include "runtime/emulator/machine/follower.h"
 #include "runtime/emulator/machine/ins.h"
 #include "runtime/emulator/machine/memory.h"
 #include "runtime/emulator/machine/nonfinite.h"
@@ -26,6 +27,7 @@ struct Counters;
 struct Program;
 class GlobalRaces;
 class Textures;
+class Turns;
 
 struct Checks {
   bool init = false, race = false, sync = false, division = false, nonfinite = false;
@@ -39,6 +41,7 @@ struct Launch {
   Memory* memory = nullptr;
   const Textures* textures = nullptr;
   GlobalRaces* races = nullptr;  ///< Absent when nobody asks for them.
+  Follower* follower = nullptr;  ///< The same.
   std::vector<std::byte> params;
   Dim3 cluster;            ///< Blocks of one cluster.
   uint64_t workspace = 0;  ///< Of the grid's barrier; 0 where the program has none.
@@ -82,6 +85,7 @@ struct Frame {
   std::unique_ptr<std::array<uint32_t, kLanes>> stack_ends;
   const CallSite* site = nullptr;
   UndefinedRegisters undefined;
+  std::unique_ptr<FollowedRegisters> followed;
 };
 
 /// Lanes that run together, and where they meet those they parted from.
@@ -263,7 +267,8 @@ struct Block {
   uint64_t warp_instructions = 0;
   uint64_t clock = 0;
   std::shared_ptr<Counters> counters;  ///< Since its start; nullptr: nobody asked.
-  uint64_t linear = 0;                 ///< Index in the grid, in the order that blocks start.
+  std::shared_ptr<Turns> turns;        ///< Of a launch that does not go in order; else nullptr.
+  uint64_t linear = 0;                 ///< Index in the grid.
   // What the race detector of global memory knows of its order with other blocks.
   uint64_t acquired = 0;
   uint32_t fences = 0, published = 0;
@@ -295,6 +300,11 @@ struct Block {
   bool over_budget();
   void take_turns(Warp& warp);
   bool only_waits(Warp& warp);
+  /// One turn of the warp; false when the launch has to end.
+  bool run_warp(Warp& warp, uint64_t slice);
+  /// advance() in the order of `turns`.
+  bool advance_in_turns(uint32_t rounds);
+  bool end_unless_waiting();
   /// After a slice of the warp: what its end means for the others.
   void settle(Warp& warp);
   void report_unfinished_copy();

@@ -171,6 +171,14 @@ Place place_of_wmma(const TensorOperand& operand, uint32_t per_register, uint32_
   return {at / operand.columns, at % operand.columns};
 }
 
+std::vector<ElementPlace> elements_of(const TensorOperand& operand, uint32_t quad) {
+  std::vector<ElementPlace> all;
+  each_element(operand, quad, [&](Place place, uint32_t reg, uint32_t lane, uint32_t shift) {
+    all.push_back({place, reg, lane, shift});
+  });
+  return all;
+}
+
 Matrix gather(Warp& warp, const TensorOperand& operand, uint32_t quad) {
   Matrix out(operand.rows, operand.columns);
   const uint32_t bits = element_bits(operand.type);

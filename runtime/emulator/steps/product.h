@@ -31,6 +31,14 @@ struct Place {
 Place place_of_wmma(const TensorOperand& operand, uint32_t per_register, uint32_t reg,
                     uint32_t lane, uint32_t part);
 
+/// One element of a matrix in the registers of a warp.
+struct ElementPlace {
+  Place place;
+  uint32_t reg = 0, lane = 0, shift = 0;  ///< Its register's offset; its first bit there.
+};
+/// All of them, some more than once for wmma.
+std::vector<ElementPlace> elements_of(const TensorOperand& operand, uint32_t quad = 0);
+
 /// Products of one mma.m8n8k4 with f16; `quad` is one of them, and of no meaning for others.
 inline constexpr uint32_t kQuads = 4;
 Matrix gather(Warp& warp, const TensorOperand& operand, uint32_t quad = 0);

@@ -1,0 +1,82 @@
+// `gpuemu explain SEED`: where the wrong value of a stored failure comes from.
+#include <ostream>
+
+#include <fmt/ranges.h>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/options.h"
+#include "cli/report/text.h"
+
+namespace gpuemu::cli {
+namespace {
+
+struct Options {
+  FailureChoice failure;
+  std::string output;
+  std::optional<int64_t> index;
+  bool exit_code = false;
+};
+
+std::string place_text(const ExplainedStep& step) {
+  return step.line != 0 ? fmt::format("{}:{}", step.file, step.line)
+                        : fmt::format("PTX line {}", step.ptx_line);
+}
+
+void print_step(const ExplainedStep& step, std::ostream& out) {
+  const std::string times = step.count > 1 ? fmt::format(" (x{})", step.count) : "";
+  out << one_line(fmt::format("  {}  {}{}", place_text(step), step.instruction, times)) << '\n'
+      << fmt::format("      computed {:.9g}  exact {:.9g}\n", step.result.computed,
+                     step.result.exact);
+}
+
+void print_explanation(const ExplainResultReply& reply, std::ostream& out) {
+  out << fmt::format("{} {}: {}\n", reply.seed, reply.op_name, reply.verdict);
+  for (const std::string& sentence : reply.sentences) out << "  " << one_line(sentence) << '\n';
+  for (const ExplainedOutput& output : reply.outputs) {
+    out << fmt::format("{}: {} of {} elements wrong: {} logic, {} numerical, {} rounding\n",
+                       one_line(output.name), output.wrong, output.elements, output.logic,
+                       output.numerical, output.rounding);
+  }
+  if (!reply.slice.empty())
+    out << fmt::format("What {}[{}] is made of, the last instruction first:\n",
+                       one_line(reply.output), reply.index);
+  for (const ExplainedStep& step : reply.slice) print_step(step, out);
+}
+
+void run(const Options& options, Session& session) {
+  if (!has_seed(options.failure, "explain", session)) return;
+  const auto reply = session.answer(
+      ExplainRequest{*options.failure.seed, options.failure.op, options.output, options.index});
+  if (!reply) return;
+  const auto& explained = std::get<ExplainResultReply>(*reply);
+  if (!session.json()) print_explanation(explained, session.out);
+  if (options.exit_code && explained.verdict != "passes") session.exit_code = ExitCode::Findings;
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, Session& session) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("explain", "Say whether a failure is a wrong formula or lost precision");
+  add_failure_choice(*command, options->failure);
+  command
+      ->add_option("--output", options->output, "The output tensor\n(default: the first wrong one)")
+      ->type_name("NAME");
+  command
+      ->add_option("--index", options->index,
+                   "Flat index of the element\n(default: the worst; needs --output)")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
+  command->add_flag("--exit-code", options->exit_code, "Exit with 1 when it still fails");
+  add_format(*command, session);
+  command->footer(
+      "The case runs on the emulator, each value also without rounding. Verdicts: logic (the\n"
+      "formula differs from the reference), numerical (right formula, its precision is lost),\n"
+      "rounding (as exact as the type allows).\n"
+      "Example:\n"
+      "  gpuemu explain 6610381852238677408");
+  command->callback([options, &session] { run(*options, session); });
+}
+
+}  // namespace gpuemu::cli

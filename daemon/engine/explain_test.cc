@@ -1,0 +1,120 @@
+#include "daemon/engine/explain.h"
+
+#include <cmath>
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+namespace gpuemu {
+namespace {
+
+/// One float32 output compared with a float64 reference, absolute tolerance 0.001.
+struct Case {
+  std::vector<float> computed;
+  std::vector<double> reference;
+  std::vector<ElementShadow> shadows;
+
+  ComparedShadow compare(const ShadowWish& wish = {}) const {
+    Comparison comparison;
+    comparison.output_name = "y";
+    const auto count = static_cast<int64_t>(computed.size());
+    comparison.output = {DType::Float32, {count}, std::as_bytes(std::span(computed))};
+    comparison.reference = {DType::Float64, {count}, std::as_bytes(std::span(reference))};
+    comparison.reference_is_wide = true;
+    comparison.policy.tolerance = {.atol = 1e-3, .rtol = 0};
+    return compare_shadow(comparison, shadows, wish);
+  }
+  ShadowVerdict verdict() const { return compare().worst.value_or(WrongElement{}).verdict; }
+};
+
+ElementShadow exactly(double value, double bound = 0) { return {value, 0, bound, 0, 1}; }
+
+TEST(Explain, CallsAFormulaThatGivesSomethingElseLogic) {
+  EXPECT_EQ((Case{{2.0F}, {1.0}, {exactly(2.0)}}).verdict(), ShadowVerdict::Logic);
+}
+
+TEST(Explain, CallsARightFormulaWithWrongDigitsNumerical) {
+  EXPECT_EQ((Case{{2.0F}, {1.0}, {exactly(1.0, 2.0)}}).verdict(), ShadowVerdict::Numerical);
+}
+
+TEST(Explain, CallsAValueAsExactAsItsTypeAllowsRounding) {
+  EXPECT_EQ((Case{{100000.007812F}, {100000.005}, {exactly(100000.005)}}).verdict(),
+            ShadowVerdict::Rounding);
+}
+
+TEST(Explain, CallsAValueThatNoFloatInstructionMadeLogic) {
+  EXPECT_EQ((Case{{2.0F}, {1.0}, {ElementShadow{}}}).verdict(), ShadowVerdict::Logic);
+}
+
+TEST(Explain, CallsAnOverflowOfAFiniteValueNumerical) {
+  EXPECT_EQ((Case{{INFINITY}, {1.0}, {exactly(1.0)}}).verdict(), ShadowVerdict::Numerical);
+}
+
+TEST(Explain, AsksTheHistoryWhereTheExactValueOverflowsToo) {
+  WrongElement element = *(Case{{NAN}, {0.25}, {exactly(NAN)}}).compare().worst;
+  EXPECT_EQ(element.verdict, ShadowVerdict::Unknown);
+  ExecutionShadow history;
+  EXPECT_EQ(with_history(element, history), ShadowVerdict::Unknown);
+  history.origin.push_back({.kind = ShadowStep::Kind::Overflows});
+  history.origin.front().operands = {{"%f1", 1000, 1000, 0}};
+  EXPECT_EQ(with_history(element, history), ShadowVerdict::Numerical);
+  history.origin.front().operands.push_back({"%f2", 0, 0, 0});
+  EXPECT_EQ(with_history(element, history), ShadowVerdict::Logic);
+}
+
+TEST(Explain, TakesTheWorstElementAndCountsAll) {
+  const Case all{{1.0F, 1.5F, 4.0F, NAN},
+                 {1.0, 1.0, 1.0, NAN},
+                 {exactly(1), exactly(1), exactly(4), exactly(NAN)}};
+  const ComparedShadow compared = all.compare();
+  EXPECT_EQ(compared.counts.elements, 4u);
+  EXPECT_EQ(compared.counts.wrong, 2u);
+  EXPECT_EQ(compared.counts.logic, 1u);
+  EXPECT_EQ(compared.counts.numerical, 1u);
+  ASSERT_TRUE(compared.worst);
+  EXPECT_EQ(compared.worst->index, 2);
+}
+
+TEST(Explain, LooksAtAChosenElementThoughItIsRight) {
+  const Case all{{1.0F, 4.0F}, {1.0, 1.0}, {exactly(1), exactly(4)}};
+  const ComparedShadow compared = all.compare({true, "y", 0, 0});
+  ASSERT_TRUE(compared.chosen);
+  EXPECT_EQ(compared.chosen->verdict, ShadowVerdict::Right);
+  EXPECT_FALSE(all.compare({true, "y", 2, 0}).chosen);
+}
+
+TEST(Explain, SaysWhereTheErrorBeginsAndWhatToDo) {
+  WrongElement element{
+      .index = 3, .computed = 0.5, .exact = 0.25, .reference = 0.25, .known = true};
+  element.verdict = ShadowVerdict::Numerical;
+  ExecutionShadow history;
+  ShadowStep origin{.kind = ShadowStep::Kind::Cancels, .instruction = "sub.rn.f32 %f3, %f1, %f2"};
+  origin.file = "var.cu";
+  origin.line = 12;
+  history.origin.push_back(origin);
+  const auto sentences = sentences_of(element, "y", DType::Float32, history);
+  ASSERT_GE(sentences.size(), 3u);
+  EXPECT_NE(sentences[0].find("y[3] is 0.5"), std::string::npos) << sentences[0];
+  EXPECT_NE(sentences[1].find("var.cu:12"), std::string::npos) << sentences[1];
+  EXPECT_NE(sentences.back().find("subtract the mean"), std::string::npos) << sentences.back();
+}
+
+TEST(Explain, PutsTheShadowsBehindAllTensors) {
+  BuiltPlan built;
+  built.result_offset = 100;
+  for (const auto role : {PlanTensor::Role::Input, PlanTensor::Role::Output}) {
+    PlanTensor& tensor = built.plan.tensors.emplace_back();
+    tensor.name = role == PlanTensor::Role::Input ? "x" : "y";
+    tensor.role = role;
+    tensor.shape = {3};
+  }
+  plan_shadow({true, "y", 2, 5}, built);
+  EXPECT_EQ(built.plan.shadow.offsets, (std::vector<uint64_t>{128, 128}));
+  EXPECT_EQ(built.result_offset, 128 + 3 * sizeof(ElementShadow));
+  EXPECT_EQ(built.plan.shadow.tensor, 1);
+  EXPECT_EQ(built.plan.shadow.block, 5u);
+  EXPECT_EQ(built.plan.runs, 1u);
+}
+
+}  // namespace
+}  // namespace gpuemu

@@ -1,0 +1,21 @@
+// Who watches every instruction of a launch. The machine knows no more of it; shadow execution is
+// one (runtime/emulator/shadow).
+#pragma once
+
+#include "runtime/emulator/machine/ins.h"
+
+namespace gpuemu::emulator {
+
+class Follower {
+ public:
+  virtual ~Follower() = default;
+  /// Before a step, for warp.mask; not for steps without a lane.
+  virtual void before(Warp& warp, const Ins& ins) = 0;
+};
+
+/// What a follower keeps with the registers of a frame.
+struct FollowedRegisters {
+  virtual ~FollowedRegisters() = default;
+};
+
+}  // namespace gpuemu::emulator

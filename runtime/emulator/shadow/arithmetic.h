@@ -1,0 +1,25 @@
+// What an operation does to exact values, lane by lane: the result without rounding, and the first
+// order of what the operands' errors and its own rounding may add up to.
+#pragma once
+
+#include "runtime/emulator/shadow/plan.h"
+#include "runtime/emulator/shadow/values.h"
+
+namespace gpuemu::emulator {
+
+/// How much a result moves with each operand, for the history.
+using Slopes = std::array<std::array<double, kLanes>, 3>;
+
+/// The exact result of `operation` and its bound. `operands` as many as it has, up to three.
+void compute(const Operation& operation, const std::array<Lanes, 3>& operands, Lanes& result);
+/// The derivatives at the exact operands.
+void differentiate(const Operation& operation, const std::array<Lanes, 3>& operands,
+                   const Lanes& result, Slopes& slopes);
+
+/// Reads a register whose plane says what it holds; void lanes stand for themselves.
+void fetch_floats(const uint32_t* bits, const Plane* plane, Lanes& to);
+void fetch_doubles(const uint64_t* bits, const Plane* plane, Lanes& to);
+/// Lanes of `mask` whose result is so much less exact than `least` allows.
+uint32_t far_off(const Lanes& result, double least, uint32_t mask);
+
+}  // namespace gpuemu::emulator

@@ -1,0 +1,236 @@
+// Instructions that compute floats from floats or integers, and those that decide by them.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/shadow/shadow.h"
+
+namespace gpuemu::emulator {
+namespace {
+/// A result is looked at when it lost all but its first eight bits, and more than its operands had.
+constexpr double kFar = 0x1p-8;
+constexpr double kCoarseUnits = 16;
+constexpr double kLossOverOperands = 64;
+
+Held held_as(Format format) {
+  return format == Format::F64 ? Held::Eight : format == Format::F32 ? Held::Four : Held::Two;
+}
+
+uint64_t part_bits(uint64_t bits, Format format, uint32_t part) {
+  return format == Format::F16 || format == Format::BF16 ? bits >> (16 * part) & 0xffff : bits;
+}
+
+bool decided(const ptx::Instruction& in, Exact a, Exact b) {
+  if (in.has("eq") || in.has("equ")) return equal(a, b);
+  if (in.has("ne") || in.has("neu")) return !equal(a, b);
+  if (in.has("lt") || in.has("ltu")) return less(a, b);
+  if (in.has("le") || in.has("leu")) return !less(b, a);
+  if (in.has("gt") || in.has("gtu")) return less(b, a);
+  if (in.has("ge") || in.has("geu")) return !less(a, b);
+  return false;
+}
+
+double whole(const ptx::Instruction& in, double value) {
+  if (in.has("rni")) return std::nearbyint(value);
+  if (in.has("rmi")) return std::floor(value);
+  if (in.has("rpi")) return std::ceil(value);
+  return std::trunc(value);
+}
+
+ShadowValue value_in(const Lanes& of, uint32_t lane, std::string name) {
+  return {std::move(name), of.computed[lane], of.high[lane] + of.low[lane], of.bound[lane]};
+}
+
+std::string name_of_operand(const ptx::Instruction& in, size_t index) {
+  return index < in.operands.size() ? ptx::text(in.operands[index]) : "";
+}
+}  // namespace
+
+void Shadow::fetch(const Warp& warp, const ShadowedWarp& at, const Source& from, uint32_t part,
+                   Format format, Lanes& to) const {
+  const Plane* plane = from.plane == kNone ? nullptr : &at.registers->planes[from.plane];
+  if (from.reg != kNone && from.bytes == 4 && format == Format::F32)
+    return fetch_floats(reinterpret_cast<const uint32_t*>(warp.regs + from.offset), plane, to);
+  if (from.reg != kNone && from.bytes == 8 && format == Format::F64)
+    return fetch_doubles(reinterpret_cast<const uint64_t*>(warp.regs + from.offset), plane, to);
+  const Held wanted = held_as(format);
+  if (plane != nullptr) plane += std::min(part, at.plan->planes_each - 1);
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    const uint64_t bits = bits_of(warp, from, lane);
+    to.computed[lane] = value_of(part_bits(bits, format, part), format);
+    const bool live =
+        plane != nullptr && plane->held[lane] == wanted && is_live(*plane, lane, part, bits);
+    to.high[lane] = live ? plane->high[lane] : to.computed[lane];
+    to.low[lane] = live ? plane->low[lane] : 0;
+    to.bound[lane] = live ? plane->bound[lane] : 0;
+    to.node[lane] = live ? plane->node[lane] : 0;
+  }
+}
+
+void Shadow::begin_arithmetic(Warp& warp, ShadowedWarp& at) {
+  const Operation& does = *at.pending;
+  for (uint32_t part = 0; part < does.pairs; ++part) {
+    std::array<Lanes, 3>& operands = at.operands[part];
+    if (does.picks_last) {  // cvt of two floats: the first becomes the upper half.
+      fetch(warp, at, does.operands[does.operands.size() > 1 ? 1 - part : 0], 0, does.from,
+            operands[0]);
+    } else {
+      for (size_t i = 0; i < std::min<size_t>(does.operands.size(), 3); ++i)
+        fetch(warp, at, does.operands[i], part, does.from, operands[i]);
+    }
+    if (does.meaning != Meaning::Discretise) compute(does, operands, at.results[part]);
+  }
+  if (does.meaning == Meaning::Discretise) decide(warp, at);
+}
+
+void Shadow::begin_from_integer(Warp& warp, ShadowedWarp& at) {
+  const Operation& does = *at.pending;
+  Lanes& out = at.results[0];
+  const uint32_t unused = 64 - 8 * does.element;
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    const uint64_t bits = bits_of(warp, does.operands[0], lane) << unused;
+    Exact value;
+    if (does.is_unsigned) {
+      const uint64_t whole = bits >> unused;
+      value = two_sum(static_cast<double>(whole >> 32) * 0x1p32,
+                      static_cast<double>(whole & 0xffffffff));
+    } else {
+      const int64_t whole = static_cast<int64_t>(bits) >> unused;
+      value = two_sum(static_cast<double>(whole >> 32) * 0x1p32,
+                      static_cast<double>(whole & 0xffffffff));
+    }
+    out.high[lane] = value.high;
+    out.low[lane] = value.low;
+    out.bound[lane] = does.unit * std::fabs(value.high);
+  }
+}
+
+void Shadow::keep(Warp& warp, ShadowedWarp& at, uint32_t part) {
+  const Operation& does = *at.pending;
+  const Source& to = does.results[0];
+  Plane& plane = at.registers->planes[to.plane + part];
+  const Lanes& from = at.results[part];
+  const Held held = held_as(does.to);
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    if ((at.mask >> lane & 1) == 0) continue;
+    plane.high[lane] = from.high[lane];
+    plane.low[lane] = from.low[lane];
+    plane.bound[lane] = from.bound[lane];
+    plane.held[lane] = held;
+    plane.node[lane] = from.node[lane];
+    const uint64_t bits = bits_of(warp, to, lane);
+    plane.bits[lane] = part_of(bits, held, part);
+    plane.bits_high[lane] = static_cast<uint32_t>(bits >> 32);
+  }
+}
+
+void Shadow::finish_arithmetic(Warp& warp, ShadowedWarp& at) {
+  const Operation& does = *at.pending;
+  if (does.results.empty()) return;
+  const bool trace = traces(warp);
+  for (uint32_t part = 0; part < does.pairs; ++part) {
+    Lanes& out = at.results[part];
+    const Source& to = does.results[0];
+    if (does.to == Format::F32 && to.bytes == 4) {
+      const auto* bits = reinterpret_cast<const float*>(warp.regs + to.offset);
+      for (uint32_t lane = 0; lane < kLanes; ++lane) out.computed[lane] = bits[lane];
+    } else {
+      for (uint32_t lane = 0; lane < kLanes; ++lane)
+        out.computed[lane] = value_of(part_bits(bits_of(warp, to, lane), does.to, part), does.to);
+    }
+    out.node.fill(0);
+    uint32_t discrete = does.meaning == Meaning::Discretise ? kNone : 0;
+    for (uint32_t lane = 0; does.magic && lane < kLanes; ++lane)
+      discrete |= static_cast<uint32_t>(is_magic(out.computed[lane], does.to)) << lane;
+    for (uint32_t left = discrete; left != 0; left &= left - 1) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+      out.high[lane] = out.computed[lane];
+      out.low[lane] = out.bound[lane] = 0;
+    }
+    const double least = std::max(kFar, kCoarseUnits * unit_of(does.to));
+    const uint32_t far = far_off(out, least, at.mask);
+    if (far != 0 && !report_.divergence) look(warp, at, part, far);
+    if (trace && to.plane != kNone) {
+      Slopes slopes{};
+      if (does.meaning != Meaning::FromInteger) differentiate(does, at.operands[part], out, slopes);
+      for (uint32_t left = at.mask; left != 0; left &= left - 1) {
+        const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+        std::array<Edge, 3> edges;
+        size_t count = 0;
+        for (size_t i = 0; i < std::min<size_t>(does.operands.size(), 3); ++i) {
+          const uint32_t node = at.operands[part][i].node[lane];
+          if (does.meaning != Meaning::FromInteger && node != 0 && (discrete >> lane & 1) == 0)
+            edges[count++] = {node, slopes[i][lane]};
+        }
+        Node node;
+        node.computed = out.computed[lane];
+        node.exact = out.high[lane];
+        node.bound = out.bound[lane];
+        node.gap = (node.computed - out.high[lane]) - out.low[lane];
+        out.node[lane] = add_node(warp, at, lane, node, edges.data(), count);
+      }
+    }
+    if (to.plane != kNone) keep(warp, at, part);
+  }
+}
+
+/// Whether one of `lanes` lost more than its operands had: the first such result of the launch.
+void Shadow::look(Warp& warp, ShadowedWarp& at, uint32_t part, uint32_t lanes) {
+  const Operation& does = *at.pending;
+  if (does.meaning == Meaning::FromInteger) return;
+  const ptx::Instruction& in = at.plan->code->source->body[does.index];
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    const ShadowValue result = value_in(at.results[part], lane, name_of_operand(in, 0));
+    std::vector<ShadowValue> operands;
+    double before = does.unit;
+    const size_t count = does.picks_last ? 1 : std::min<size_t>(does.operands.size(), 3);
+    for (size_t i = 0; i < count; ++i) {
+      operands.push_back(value_in(at.operands[part][i], lane, name_of_operand(in, i + 1)));
+      before = std::max(before, relative_gap(operands.back()));
+    }
+    if (!(relative_gap(result) > kLossOverOperands * before)) continue;
+    ShadowStep step = step_at(warp, at, lane);
+    step.kind = kind_of_loss(does, result, operands);
+    step.result = result;
+    step.operands = operands;
+    report_.divergence = std::move(step);
+    return;
+  }
+}
+
+void Shadow::decide(Warp& warp, ShadowedWarp& at) {
+  const Operation& does = *at.pending;
+  const ptx::Instruction& in = at.plan->code->source->body[does.index];
+  const bool compares = does.meaning == Meaning::Compare;
+  std::array<Lanes, 3>& operands = at.operands[0];
+  if (does.operands.empty()) return;
+  fetch(warp, at, does.operands[0], 0, does.from, operands[0]);
+  if (compares) fetch(warp, at, does.operands[1], 0, does.from, operands[1]);
+  for (uint32_t left = at.mask; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    const Lanes &a = operands[0], &b = operands[1];
+    if (a.bound[lane] == 0 && (!compares || b.bound[lane] == 0)) continue;
+    const Exact exact{a.high[lane], a.low[lane]};
+    if (!std::isfinite(a.computed[lane]) || !std::isfinite(exact.high)) continue;
+    bool differs;
+    if (compares) {
+      if (!std::isfinite(b.computed[lane]) || !std::isfinite(b.high[lane])) continue;
+      differs = decided(in, exact, {b.high[lane], b.low[lane]}) !=
+                decided(in, {a.computed[lane], 0}, {b.computed[lane], 0});
+    } else {
+      differs = whole(in, a.computed[lane]) != whole(in, exact.high);
+    }
+    if (!differs) continue;
+    ++report_.other_decisions;
+    if (report_.first_other_decision) continue;
+    ShadowStep step = step_at(warp, at, lane);
+    step.result = value_in(a, lane, name_of_operand(in, 1));
+    step.operands.push_back(step.result);
+    if (compares) step.operands.push_back(value_in(b, lane, name_of_operand(in, 2)));
+    report_.first_other_decision = std::move(step);
+  }
+}
+
+}  // namespace gpuemu::emulator

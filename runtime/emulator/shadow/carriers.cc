@@ -1,0 +1,100 @@
+#include "runtime/emulator/shadow/carriers.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace gpuemu::emulator {
+namespace {
+using ptx::Instruction;
+using ptx::Operand;
+using ptx::Type;
+
+bool is_one_of(std::string_view family, std::initializer_list<std::string_view> names) {
+  return std::ranges::find(names, family) != names.end();
+}
+
+bool names_float(const Instruction& in) {
+  return std::ranges::any_of(in.modifiers, [](const std::string& modifier) {
+    const auto type = ptx::type_from_name(modifier);
+    if (!type) return false;
+    return *type == Type::F16 || *type == Type::F16x2 || *type == Type::BF16 ||
+           *type == Type::BF16x2 || *type == Type::F32 || *type == Type::F64 || *type == Type::TF32;
+  });
+}
+
+bool is_copy(const Instruction& in) {
+  return is_one_of(in.family, {"mov", "selp", "slct", "shfl"}) || is_bitwise(in);
+}
+bool is_matrix(const Instruction& in) { return is_one_of(in.family, {"mma", "wmma"}); }
+
+/// Calls `visit` with every register that the instruction reads as a value.
+template <typename Visit>
+void each_value(const Instruction& in, const Visit& visit) {
+  const bool no_result = is_one_of(in.family, {"st", "red"});
+  for (size_t i = no_result ? 0 : 1; i < in.operands.size(); ++i) {
+    const Operand& operand = in.operands[i];
+    if (operand.kind == Operand::Kind::Register) visit(operand);
+    if (operand.kind != Operand::Kind::Vector) continue;
+    for (const Operand& part : operand.elements)
+      if (part.kind == Operand::Kind::Register) visit(part);
+  }
+}
+
+bool uses_pairs(const ptx::Function& function) {
+  return std::ranges::any_of(function.body, [](const Instruction& in) {
+    const bool packs = in.family == "mov" && in.operands.size() == 2 &&
+                       (in.operands[0].kind == Operand::Kind::Vector ||
+                        in.operands[1].kind == Operand::Kind::Vector);
+    return packs || is_matrix(in) ||
+           std::ranges::any_of(in.modifiers, [](const std::string& modifier) {
+             const auto type = ptx::type_from_name(modifier);
+             return type && (*type == Type::F16 || *type == Type::F16x2 || *type == Type::BF16 ||
+                             *type == Type::BF16x2);
+           });
+  });
+}
+}  // namespace
+
+bool is_bitwise(const Instruction& in) {
+  if (!is_one_of(in.family, {"add", "sub", "and", "or", "xor", "not", "lop3", "shl", "shr", "prmt",
+                             "bfi", "bfe", "mad", "cvt", "slct", "min", "max"}))
+    return false;
+  return !names_float(in);
+}
+
+Carriers find_carriers(const ptx::Function& function) {
+  const size_t count = function.registers.size();
+  std::vector<bool> made(count), used(count);
+  const auto mark = [](std::vector<bool>& set, uint32_t reg, bool& changed) {
+    if (!set[reg]) changed = set[reg] = true;
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Instruction& in : function.body) {
+      const bool source =
+          names_float(in) || is_matrix(in) || is_one_of(in.family, {"ld", "ldu", "atom"});
+      bool from = source && !in.has("param");
+      if (!from && is_copy(in))
+        each_value(in, [&](const Operand& operand) { from = from || made[operand.reg]; });
+      if (from) each_result(in, [&](const Operand& to) { mark(made, to.reg, changed); });
+    }
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto in = function.body.rbegin(); in != function.body.rend(); ++in) {
+      bool to = names_float(*in) || is_matrix(*in) || is_one_of(in->family, {"st", "red", "atom"});
+      if (!to && is_copy(*in))
+        each_result(*in, [&](const Operand& operand) { to = to || used[operand.reg]; });
+      if (to) each_value(*in, [&](const Operand& operand) { mark(used, operand.reg, changed); });
+    }
+  }
+  Carriers found;
+  found.holds.resize(count);
+  for (size_t reg = 0; reg < count; ++reg)
+    found.holds[reg] = made[reg] && used[reg] && function.registers[reg].type != Type::Pred;
+  found.pairs = uses_pairs(function);
+  return found;
+}
+
+}  // namespace gpuemu::emulator

@@ -1,0 +1,38 @@
+// Which registers of a function may hold floats whose way from one instruction to the next matters.
+#pragma once
+
+#include <vector>
+
+#include "runtime/ptx/module.h"
+
+namespace gpuemu::emulator {
+
+struct Carriers {
+  std::vector<bool> holds;  ///< Per register: made by something that may give floats, and used by
+                            ///< something that may take them.
+  bool pairs = false;       ///< Registers may hold two of them.
+};
+Carriers find_carriers(const ptx::Function& function);
+
+/// Integer instructions whose result may be an operand with another sign or exponent.
+bool is_bitwise(const ptx::Instruction& in);
+
+/// Calls `visit` with every register that the instruction writes.
+template <typename Visit>
+void each_result(const ptx::Instruction& in, const Visit& visit) {
+  using Kind = ptx::Operand::Kind;
+  const auto writes = [&](const ptx::Operand& to) {
+    if (to.kind == Kind::Register) visit(to);
+    if (to.kind != Kind::Vector && to.kind != Kind::PredPair) return;
+    for (const ptx::Operand& part : to.elements)
+      if (part.kind == Kind::Register) visit(part);
+  };
+  // What is no register or vector in the first place is no result: addresses, labels.
+  const bool none = in.family == "st" || in.family == "red" || in.family == "bra" ||
+                    in.family == "brx" || in.family == "call" || in.family == "bar" ||
+                    in.family == "barrier" || in.family == "nanosleep";
+  const bool has_result = !none || in.has("red");
+  if (has_result && !in.operands.empty()) writes(in.operands[0]);
+}
+
+}  // namespace gpuemu::emulator

@@ -1,0 +1,409 @@
+#include "runtime/emulator/shadow/plan.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <string_view>
+
+#include "runtime/emulator/math/narrow.h"
+#include "runtime/emulator/shadow/carriers.h"
+
+namespace gpuemu::emulator {
+namespace {
+using ptx::Instruction;
+using ptx::Operand;
+using ptx::Type;
+
+/// Frames lay registers out in steps of 32 lanes of 4 bytes, at least.
+constexpr uint32_t kOffsetStep = 64;
+
+struct Family {
+  std::string_view name;
+  Meaning meaning;
+};
+constexpr Family kArithmetic[] = {
+    {"add", Meaning::Add},     {"sub", Meaning::Sub},           {"mul", Meaning::Mul},
+    {"fma", Meaning::Fma},     {"mad", Meaning::Fma},           {"div", Meaning::Div},
+    {"min", Meaning::Min},     {"max", Meaning::Max},           {"neg", Meaning::Neg},
+    {"abs", Meaning::Abs},     {"copysign", Meaning::CopySign}, {"sqrt", Meaning::Sqrt},
+    {"rsqrt", Meaning::Rsqrt}, {"rcp", Meaning::Rcp},           {"ex2", Meaning::Ex2},
+    {"lg2", Meaning::Lg2},     {"sin", Meaning::Sin},           {"cos", Meaning::Cos},
+    {"tanh", Meaning::Tanh}};
+
+/// Errors that the PTX ISA allows the approximations: relative to the result, and in any case.
+struct Approximation {
+  std::string_view family;
+  Format format;
+  double unit, absolute;
+};
+const std::array kApproximations = {
+    Approximation{"ex2", Format::F32, 0x1p-22, 0},
+    Approximation{"ex2", Format::F16, std::exp2(-9.9), 0},
+    Approximation{"ex2", Format::BF16, 0x1p-7, 0},
+    Approximation{"lg2", Format::F32, 0x1p-22, 0x1p-22},
+    Approximation{"sin", Format::F32, 0x1p-23, std::exp2(-20.5)},
+    Approximation{"cos", Format::F32, 0x1p-23, std::exp2(-20.5)},
+    Approximation{"tanh", Format::F32, 0x1p-11, 0},
+    Approximation{"tanh", Format::F16, 0x1p-11, std::exp2(-10.987)},
+    Approximation{"tanh", Format::BF16, 0x1p-8, 0x1p-8},
+    Approximation{"rcp", Format::F32, 0x1p-23, 0},
+    Approximation{"rcp", Format::F64, 0x1p-20, 0},
+    Approximation{"rsqrt", Format::F32, std::exp2(-22.9), 0},
+    Approximation{"rsqrt", Format::F64, 0x1p-20, 0},
+    Approximation{"sqrt", Format::F32, 0x1p-23, 0},
+    Approximation{"div", Format::F32, 0x1p-22, 0},
+};
+
+std::vector<Type> types_of(const Instruction& in) {
+  std::vector<Type> all;
+  for (const std::string& modifier : in.modifiers)
+    if (const auto type = ptx::type_from_name(modifier)) all.push_back(*type);
+  return all;
+}
+
+bool is_pair(Type type) { return type == Type::F16x2 || type == Type::BF16x2; }
+
+class Planner {
+ public:
+  explicit Planner(const Code& code) : code_(code), body_(code.source->body) {}
+
+  Plan make() {
+    const Carriers carriers = find_carriers(*code_.source);
+    plan_.code = &code_;
+    plan_.planes_each = carriers.pairs ? 2 : 1;
+    planes_.assign(code_.registers.size(), kNone);
+    plan_.plane_of_offset.assign(code_.frame_bytes / kOffsetStep + 1, kNone);
+    for (size_t reg = 0; reg < planes_.size(); ++reg) {
+      if (!carriers.holds[reg] || code_.registers[reg].bytes == 0) continue;
+      planes_[reg] = plan_.planes;
+      plan_.plane_of_offset[code_.registers[reg].offset / kOffsetStep] = plan_.planes;
+      plan_.planes += plan_.planes_each;
+    }
+    find_fixed();
+    plan_.operations.resize(body_.size());
+    for (uint32_t i = 0; i < body_.size(); ++i) {
+      Operation& made = plan_.operations[i];
+      made.index = i;
+      plan_one(body_[i], made);
+      if (made.meaning == Meaning::None) forget(body_[i], made);
+    }
+    find_steps();
+    return std::move(plan_);
+  }
+
+ private:
+  /// Registers that one mov of a constant writes and nothing else.
+  void find_fixed() {
+    std::vector<uint32_t> writes(planes_.size());
+    fixed_.assign(planes_.size(), nullptr);
+    for (const Instruction& in : body_) {
+      each_result(in, [&](const Operand& to) { ++writes[to.reg]; });
+      if (in.family != "mov" || in.guard || in.operands.size() != 2 ||
+          in.operands[0].kind != Operand::Kind::Register)
+        continue;
+      const auto kind = in.operands[1].kind;
+      if (kind == Operand::Kind::Float || kind == Operand::Kind::Integer)
+        fixed_[in.operands[0].reg] = &in.operands[1];
+    }
+    for (size_t reg = 0; reg < writes.size(); ++reg)
+      if (writes[reg] != 1) fixed_[reg] = nullptr;
+  }
+
+  Source source(const Operand& operand) const {
+    Source made;
+    made.bits = operand.bits;
+    made.fixed = operand.kind != Operand::Kind::Register;
+    if (operand.kind != Operand::Kind::Register) return made;
+    const RegisterPlace& place = code_.registers[operand.reg];
+    made.reg = operand.reg;
+    made.offset = place.offset;
+    made.bytes = place.bytes;
+    made.plane = planes_[operand.reg];
+    made.negated = operand.negated;
+    made.fixed = fixed_[operand.reg] != nullptr;
+    if (made.fixed) made.bits = fixed_[operand.reg]->bits;
+    return made;
+  }
+
+  void take_operands(const Instruction& in, Operation& made, size_t first = 1) const {
+    for (size_t i = first; i < in.operands.size(); ++i)
+      made.operands.push_back(source(in.operands[i]));
+  }
+  void take_results(const Operand& to, Operation& made) const {
+    if (to.kind == Operand::Kind::Register) made.results.push_back(source(to));
+    for (const Operand& element : to.elements)
+      if (to.kind == Operand::Kind::Vector) made.results.push_back(source(element));
+  }
+
+  void forget(const Instruction& in, Operation& made) const {
+    made.results.clear();
+    each_result(in, [&](const Operand& to) {
+      if (planes_[to.reg] != kNone) made.results.push_back(source(to));
+    });
+    if (!made.results.empty()) made.meaning = Meaning::Forget;
+  }
+
+  void plan_one(const Instruction& in, Operation& made) const {
+    if (in.operands.empty()) return;
+    if (plan_arithmetic(in, made) || plan_conversion(in, made) || plan_move(in, made)) return;
+    plan_memory(in, made);
+  }
+
+  bool plan_arithmetic(const Instruction& in, Operation& made) const {
+    const auto family = std::ranges::find(kArithmetic, in.family, &Family::name);
+    const std::vector<Type> types = types_of(in);
+    if (family == std::end(kArithmetic) || types.empty()) return false;
+    const Type type = types.back();
+    const Format format = format_of(type);
+    if (format == Format::None || in.operands[0].kind != Operand::Kind::Register) return false;
+    if (in.operands.size() > 4 || in.has("xorsign")) return false;
+    made.meaning = family->meaning;
+    made.from = made.to = format;
+    made.pairs = is_pair(type) ? 2 : 1;
+    made.saturates = in.has("sat");
+    set_errors(in, made);
+    take_results(in.operands[0], made);
+    take_operands(in, made);
+    made.magic = adds_magic(made);
+    return true;
+  }
+
+  /// Sums with such a constant round to a whole number, which is meant.
+  static bool adds_magic(const Operation& made) {
+    if (made.to != Format::F32 && made.to != Format::F64) return false;
+    const auto fixed = [&](size_t i) {
+      return i < made.operands.size() && made.operands[i].fixed &&
+             is_magic(value_of(made.operands[i].bits, made.to), made.to);
+    };
+    if (made.meaning == Meaning::Fma) return fixed(2);
+    return (made.meaning == Meaning::Add || made.meaning == Meaning::Sub) && (fixed(0) || fixed(1));
+  }
+
+  static void set_errors(const Instruction& in, Operation& made) {
+    static constexpr std::array kDirected = {"rz", "rm", "rp"};
+    made.unit = unit_of(made.to);
+    for (const char* mode : kDirected)
+      if (in.has(mode)) made.unit *= 2;
+    const bool exact = made.meaning == Meaning::Min || made.meaning == Meaning::Max ||
+                       made.meaning == Meaning::Neg || made.meaning == Meaning::Abs ||
+                       made.meaning == Meaning::CopySign;
+    if (exact) made.unit = 0;
+    // Results below the smallest normal value keep fewer digits, or none.
+    if (!exact && made.to == Format::F32) made.absolute = in.has("ftz") ? 0x1p-126 : 0x1p-150;
+    if (!exact && made.to == Format::F16) made.absolute = 0x1p-25;
+    if (!exact && made.to == Format::BF16) made.absolute = 0x1p-134;
+    const bool approximate = in.has("approx") || in.has("full") || in.family == "tanh";
+    for (const Approximation& row : kApproximations)
+      if (approximate && row.family == in.family && row.format == made.to) {
+        made.unit = row.unit;
+        made.absolute += row.absolute;
+      }
+  }
+
+  bool plan_conversion(const Instruction& in, Operation& made) const {
+    const std::vector<Type> types = types_of(in);
+    if (in.family == "setp" || in.family == "set") {
+      if (types.empty() || format_of(types.back()) == Format::None || is_pair(types.back()) ||
+          in.operands.size() < 3 || in.family == "set")
+        return false;
+      made.meaning = Meaning::Compare;
+      made.from = format_of(types.back());
+      take_operands(in, made);
+      return true;
+    }
+    if (in.family != "cvt" || types.size() < 2) return false;
+    made.to = format_of(types[0]);
+    made.from = format_of(types[1]);
+    if (types[0] == Type::TF32) made.to = Format::F32;
+    if (made.to == Format::None && made.from == Format::None) return false;
+    if (made.to == Format::None) return plan_to_integer(in, types, made);
+    take_results(in.operands[0], made);
+    take_operands(in, made);
+    if (made.from == Format::None) {
+      if (ptx::byte_size(types[1]) < 4 && ptx::name_of(types[1])[0] == 'e') return false;
+      made.meaning = Meaning::FromInteger;
+      made.is_unsigned = ptx::name_of(types[1])[0] == 'u';
+      made.element = ptx::byte_size(types[1]);
+      made.unit = unit_of(made.to);
+      return true;
+    }
+    static constexpr std::array kWhole = {"rni", "rzi", "rmi", "rpi"};
+    const bool whole = std::ranges::any_of(kWhole, [&](const char* m) { return in.has(m); });
+    made.meaning = whole ? Meaning::Discretise : Meaning::Convert;
+    made.pairs = is_pair(types[0]) ? 2 : 1;
+    made.picks_last = made.pairs == 2;
+    made.saturates = in.has("sat");
+    const bool narrows = unit_of(made.to) > unit_of(made.from) || types[0] == Type::TF32;
+    made.unit = types[0] == Type::TF32 ? 0x1p-11 : narrows ? unit_of(made.to) : 0;
+    if (narrows && in.has("rz")) made.unit *= 2;
+    if (narrows && made.to == Format::F16) made.absolute = 0x1p-25;
+    if (narrows && made.to == Format::F32) made.absolute = 0x1p-150;
+    return true;
+  }
+
+  bool plan_to_integer(const Instruction& in, const std::vector<Type>& types,
+                       Operation& made) const {
+    if (ptx::byte_size(types[0]) < 4) return false;  // Eight-bit floats, and packed ones.
+    made.meaning = Meaning::ToInteger;
+    take_operands(in, made);
+    each_result(in, [&](const Operand& to) {
+      if (planes_[to.reg] != kNone) made.results.push_back(source(to));
+    });
+    return true;
+  }
+
+  bool plan_move(const Instruction& in, Operation& made) const {
+    const Operand& to = in.operands[0];
+    const bool wanted = [&] {
+      bool any = false;
+      each_result(in, [&](const Operand& one) { any = any || planes_[one.reg] != kNone; });
+      return any;
+    }();
+    if (!wanted) return false;
+    if (in.family == "mov" && in.operands.size() == 2) {
+      const Operand& from = in.operands[1];
+      made.meaning = to.kind == Operand::Kind::Vector     ? Meaning::Unpack
+                     : from.kind == Operand::Kind::Vector ? Meaning::Pack
+                                                          : Meaning::Copy;
+      take_results(to, made);
+      for (const Operand& part : from.elements) made.operands.push_back(source(part));
+      if (from.kind != Operand::Kind::Vector) made.operands.push_back(source(from));
+      return true;
+    }
+    if (in.family == "selp" && in.operands.size() == 4) made.meaning = Meaning::Copy;
+    if (in.family == "shfl") made.meaning = Meaning::Shuffle;
+    if (is_bitwise(in)) made.meaning = Meaning::Bits;
+    if (made.meaning == Meaning::None) return false;
+    if (to.kind == Operand::Kind::PredPair)
+      made.results.push_back(source(to.elements[0]));
+    else
+      take_results(to, made);
+    take_operands(in, made);
+    return true;
+  }
+
+  void plan_memory(const Instruction& in, Operation& made) const {
+    const std::vector<Type> types = types_of(in);
+    if (in.family == "mma" || in.family == "wmma") return plan_matrix(in, made);
+    if (types.empty() || in.has("param") || types.back() == Type::B128) return;
+    const bool load = in.family == "ld" || in.family == "ldu";
+    const bool atomic = in.family == "atom" || in.family == "red";
+    if (!load && !atomic && in.family != "st") return;
+    made.element = ptx::byte_size(types.back());
+    if (made.element != 2 && made.element != 4 && made.element != 8) return;
+    if (load) {
+      made.meaning = Meaning::Load;
+      take_results(in.operands[0], made);
+      if (std::ranges::all_of(made.results, [](const Source& s) { return s.plane == kNone; }))
+        made.meaning = Meaning::None;
+    } else if (in.family == "st") {
+      made.meaning = Meaning::Store;
+      const Operand& value = in.operands.back();
+      if (value.elements.empty()) made.operands.push_back(source(value));
+      for (const Operand& part : value.elements) made.operands.push_back(source(part));
+    } else {
+      made.meaning = Meaning::Atomic;
+      made.from = made.to = format_of(types.back());
+      made.pairs = is_pair(types.back()) ? 2 : 1;
+      made.unit = unit_of(made.to);
+      if (in.family == "atom") take_results(in.operands[0], made);
+      take_operands(in, made, in.family == "atom" ? 2 : 1);
+    }
+  }
+
+  void plan_matrix(const Instruction& in, Operation& made) const {
+    const auto step = std::ranges::find_if(code_.ins, [&](const Ins& ins) {
+      return &body_[std::min<size_t>(ins.origin, body_.size() - 1)] == &in &&
+             ins.list < code_.tensors.size();
+    });
+    if (!in.has("mma") && in.family != "mma") return;
+    if (step == code_.ins.end() || code_.tensors.empty()) return;
+    const TensorStep& tensor = code_.tensors[step->list];
+    made.from = format_of(tensor.a.type == Type::TF32 ? Type::F32 : tensor.a.type);
+    made.to = format_of(tensor.d.type);
+    if (made.from == Format::None || made.to == Format::None) return;
+    made.meaning = Meaning::Matrix;
+    made.tensor = &tensor;
+    made.unit = 2 * unit_of(made.to);
+  }
+
+  void find_steps() {
+    plan_.roles.assign(code_.ins.size(), 0);
+    for (size_t i = 0; i < code_.ins.size(); ++i) {
+      const Ins& ins = code_.ins[i];
+      if (ins.origin >= plan_.operations.size()) continue;
+      Operation& made = plan_.operations[ins.origin];
+      if (ins.counted != 0) plan_.roles[i] |= 1;
+      const bool memory = made.meaning == Meaning::Load || made.meaning == Meaning::Store ||
+                          made.meaning == Meaning::Atomic;
+      if (!memory || ins.cache == 0) continue;
+      made.access = &ins;
+      plan_.roles[i] |= 2;
+    }
+  }
+
+  const Code& code_;
+  const std::vector<Instruction>& body_;
+  Plan plan_;
+  std::vector<uint32_t> planes_;
+  std::vector<const Operand*> fixed_;
+};
+}  // namespace
+
+Format format_of(Type type) {
+  switch (type) {
+    case Type::F16:
+    case Type::F16x2:
+      return Format::F16;
+    case Type::BF16:
+    case Type::BF16x2:
+      return Format::BF16;
+    case Type::F32:
+      return Format::F32;
+    case Type::F64:
+      return Format::F64;
+    default:
+      return Format::None;
+  }
+}
+
+uint32_t bytes_of(Format format) {
+  return format == Format::F64 ? 8 : format == Format::F32 ? 4 : 2;
+}
+
+double unit_of(Format format) {
+  switch (format) {
+    case Format::F16:
+      return 0x1p-11;
+    case Format::BF16:
+      return 0x1p-8;
+    case Format::F64:
+      return 0x1p-53;
+    default:
+      return 0x1p-24;
+  }
+}
+
+double value_of(uint64_t bits, Format format) {
+  const auto low = static_cast<uint32_t>(bits);
+  switch (format) {
+    case Format::F16:
+      return std::bit_cast<float>(float_from_half(low & 0xffff));
+    case Format::BF16:
+      return std::bit_cast<float>(low << 16);
+    case Format::F64:
+      return std::bit_cast<double>(bits);
+    default:
+      return std::bit_cast<float>(low);
+  }
+}
+
+bool is_magic(double value, Format format) {
+  const double least = format == Format::F32 ? 0x1p23 : 0x1p52;
+  return std::fabs(value) >= least && std::fabs(value) < 2 * least;
+}
+
+Plan make_plan(const Code& code) { return Planner(code).make(); }
+
+}  // namespace gpuemu::emulator

@@ -1,0 +1,223 @@
+#include "runtime/emulator/shadow/shadow.h"
+
+#include <cstring>
+#include <utility>
+
+#include "runtime/emulator/machine/program.h"
+
+namespace gpuemu::emulator {
+
+uint64_t bits_of(const Warp& warp, const Source& source, uint32_t lane) {
+  if (source.reg == kNone) return source.bits;
+  const std::byte* at = warp.regs + source.offset;
+  if (source.bytes == 0) return *reinterpret_cast<const uint32_t*>(at) >> lane & 1;
+  return source.bytes == 8 ? reinterpret_cast<const uint64_t*>(at)[lane]
+                           : reinterpret_cast<const uint32_t*>(at)[lane];
+}
+
+void assign(Plane& to, uint32_t lane, const Plane& from, uint32_t from_lane) {
+  to.high[lane] = from.high[from_lane];
+  to.low[lane] = from.low[from_lane];
+  to.bound[lane] = from.bound[from_lane];
+  to.bits[lane] = from.bits[from_lane];
+  to.bits_high[lane] = from.bits_high[from_lane];
+  to.held[lane] = from.held[from_lane];
+  to.node[lane] = from.node[from_lane];
+}
+
+Shadow::Shadow(Launch& launch, const ShadowConfig& config, ShadowMemory& global)
+    : launch_(launch), config_(config), global_(global) {}
+
+Shadow::~Shadow() = default;
+
+const Plan& Shadow::plan_of(const Code& code) {
+  const auto [found, fresh] = plans_.try_emplace(&code);
+  if (fresh) found->second = make_plan(code);
+  return found->second;
+}
+
+ShadowedWarp& Shadow::state_of(Warp& warp) {
+  std::unique_ptr<ShadowedWarp>& state = warps_[&warp];
+  if (state == nullptr) state = std::make_unique<ShadowedWarp>();
+  if (state->block != warp.block->linear) {
+    state->block = warp.block->linear;
+    state->pending = nullptr;
+    state->local.clear();
+    state->visits.clear();
+  }
+  return *state;
+}
+
+ShadowRegisters& Shadow::registers_of(Warp& warp, const Plan& plan) {
+  Frame& frame = warp.frame();
+  if (frame.followed == nullptr) frame.followed = std::make_unique<ShadowRegisters>();
+  auto& registers = static_cast<ShadowRegisters&>(*frame.followed);
+  if (registers.code == plan.code && registers.block == warp.block->linear &&
+      registers.warp == warp.index && registers.planes.size() == plan.planes)
+    return registers;
+  registers.planes.resize(plan.planes);
+  for (Plane& plane : registers.planes) plane.held.fill(Held::Nothing);
+  registers.code = plan.code;
+  registers.block = warp.block->linear;
+  registers.warp = warp.index;
+  return registers;
+}
+
+void Shadow::before(Warp& warp, const Ins& ins) {
+  ShadowedWarp& at = state_of(warp);
+  const Code& code = warp.code();
+  if (at.plan == nullptr || at.plan->code != &code) {
+    finish(warp, at);
+    at.plan = &plan_of(code);
+  }
+  const uint8_t role = at.plan->roles[static_cast<size_t>(&ins - code.ins.data())];
+  if ((role & 1) != 0) {
+    finish(warp, at);
+    const Operation& next = at.plan->operations[ins.origin];
+    if (next.meaning == Meaning::None) return;
+    at.pending = &next;
+    at.mask = warp.mask;
+    at.frame = warp.regs;
+    at.registers = &registers_of(warp, *at.plan);
+    at.has_address = false;
+    std::vector<uint32_t>& visits = at.visits[at.plan];
+    visits.resize(at.plan->operations.size());
+    ++visits[next.index];
+    begin(warp, at);
+  }
+  if ((role & 2) == 0 || at.pending != &at.plan->operations[ins.origin]) return;
+  take_addresses(warp, ins, at);
+  if (at.pending->meaning == Meaning::Store) store(warp, at);
+  if (at.pending->meaning == Meaning::Atomic) begin_atomic(warp, at);
+}
+
+void Shadow::begin(Warp& warp, ShadowedWarp& at) {
+  switch (at.pending->meaning) {
+    case Meaning::Copy:
+      return copy(warp, at);
+    case Meaning::Shuffle:
+      return shuffle(warp, at);
+    case Meaning::Pack:
+      return pack(warp, at);
+    case Meaning::Unpack:
+      return unpack(warp, at);
+    case Meaning::Bits:
+      return begin_bits(warp, at);
+    case Meaning::Matrix:
+      return begin_matrix(warp, at);
+    case Meaning::FromInteger:
+      return begin_from_integer(warp, at);
+    case Meaning::Compare:
+    case Meaning::ToInteger:
+      return decide(warp, at);
+    case Meaning::Load:
+    case Meaning::Store:
+    case Meaning::Atomic:
+    case Meaning::Forget:
+    case Meaning::None:
+      return;
+    default:
+      return begin_arithmetic(warp, at);
+  }
+}
+
+void Shadow::finish(Warp& warp, ShadowedWarp& at) {
+  const Operation* done = std::exchange(at.pending, nullptr);
+  if (done == nullptr) return;
+  at.pending = done;
+  std::byte* const regs = warp.regs;
+  // The function may have changed in between; the frame of the pending one is still there.
+  warp.regs = const_cast<std::byte*>(at.frame);
+  switch (done->meaning) {
+    case Meaning::Copy:
+    case Meaning::Shuffle:
+    case Meaning::Pack:
+    case Meaning::Unpack:
+    case Meaning::Compare:
+    case Meaning::Store:
+    case Meaning::None:
+      break;
+    case Meaning::Load:
+      load(warp, at);
+      break;
+    case Meaning::Atomic:
+      finish_atomic(warp, at);
+      break;
+    case Meaning::Bits:
+      finish_bits(warp, at);
+      break;
+    case Meaning::Matrix:
+      finish_matrix(warp, at);
+      break;
+    case Meaning::ToInteger:
+    case Meaning::Forget:
+      for (const Source& to : done->results)
+        for (uint32_t part = 0; to.plane != kNone && part < at.plan->planes_each; ++part)
+          at.registers->planes[to.plane + part].held.fill(Held::Nothing);
+      break;
+    default:
+      finish_arithmetic(warp, at);
+  }
+  at.pending = nullptr;
+  warp.regs = regs;
+}
+
+bool Shadow::traces(const Warp& warp) const {
+  return config_.target && config_.target->block == warp.block->linear;
+}
+
+uint32_t Shadow::visit_of(const ShadowedWarp& at) const {
+  return at.visits.at(at.plan)[at.pending->index];
+}
+
+uint32_t Shadow::add_node(const Warp& warp, const ShadowedWarp& at, uint32_t lane,
+                          const Node& values, const Edge* edges, size_t count) {
+  Node node = values;
+  node.plan = at.plan;
+  node.operation = at.pending->index;
+  node.lane = lane;
+  node.warp = warp.index;
+  node.visit = visit_of(at);
+  return history_.add(node, edges, count);
+}
+
+ShadowStep Shadow::step_at(const Warp& warp, const ShadowedWarp& at, uint32_t lane) const {
+  ShadowStep step = step_of(launch_.program->module, *at.plan, at.pending->index);
+  step.block = warp.block->index;
+  step.thread = thread_of(warp, lane);
+  step.visit = visit_of(at);
+  return step;
+}
+
+ShadowReport Shadow::report() {
+  for (const ShadowRegion& region : config_.regions) {
+    std::vector<ShadowElement>& elements = report_.regions.emplace_back(region.count);
+    for (uint64_t i = 0; i < region.count; ++i) {
+      const uint64_t address = region.address + i * region.element_bytes;
+      const Cell* cell = global_.find(address);
+      uint64_t bits = 0;
+      const Allocation* in = launch_.memory->find(address, region.element_bytes);
+      if (cell == nullptr || in == nullptr ||
+          static_cast<uint32_t>(cell->held) != region.element_bytes)
+        continue;
+      std::memcpy(&bits, reinterpret_cast<const std::byte*>(address), region.element_bytes);
+      if (bits != cell->bits) continue;
+      elements[i] = {true, cell->high, cell->low, cell->bound, cell->block};
+    }
+  }
+  if (config_.target) {
+    const Cell* cell = global_.find(config_.target->address);
+    const Dim3 size = launch_.config->block, grid = launch_.config->grid;
+    const uint64_t linear = config_.target->block;
+    const std::array<uint32_t, 3> block = {
+        static_cast<uint32_t>(linear % grid.x), static_cast<uint32_t>(linear / grid.x % grid.y),
+        static_cast<uint32_t>(linear / (uint64_t{grid.x} * grid.y))};
+    if (cell != nullptr && cell->node != 0)
+      history_.explain(cell->node, launch_.program->module, block, {size.x, size.y, size.z},
+                       report_);
+  }
+  report_.complete = !global_.full() && !history_.full();
+  return std::move(report_);
+}
+
+}  // namespace gpuemu::emulator

@@ -1,0 +1,137 @@
+// Shadow execution: follows every step of a launch and computes beside it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/device/shadow.h"
+#include "runtime/emulator/machine/warp.h"
+#include "runtime/emulator/shadow/arithmetic.h"
+#include "runtime/emulator/shadow/history.h"
+
+namespace gpuemu::emulator {
+
+/// One element of a product of matrices.
+struct MatrixResult {
+  uint32_t plane = kNone, offset = 0, lane = 0, shift = 0;
+  Exact value;
+  double bound = 0;
+  std::vector<Edge> edges;
+};
+
+/// What is under way in one warp between two of its instructions.
+struct ShadowedWarp {
+  const Operation* pending = nullptr;
+  const Plan* plan = nullptr;
+  ShadowRegisters* registers = nullptr;
+  const std::byte* frame = nullptr;  ///< Of the pending operation.
+  uint32_t mask = 0;
+  uint64_t block = ~uint64_t{0};
+  std::array<std::array<Lanes, 3>, 2> operands;  ///< Per float of a register.
+  std::array<Lanes, 2> results;
+  std::array<uint64_t, kLanes> address{};
+  bool has_address = false;
+  std::vector<Plane> saved;  ///< Of operands that the instruction may overwrite.
+  std::vector<MatrixResult> matrix;
+  std::unordered_map<const Plan*, std::vector<uint32_t>> visits;
+  ShadowMemory local;
+};
+
+struct ShadowedBlock {
+  uint64_t linear = ~uint64_t{0};
+  ShadowMemory shared;
+};
+
+class Shadow final : public Follower {
+ public:
+  /// `global` outlives the launch: later launches find there what this one stored.
+  Shadow(Launch& launch, const ShadowConfig& config, ShadowMemory& global);
+  ~Shadow() override;
+  void before(Warp& warp, const Ins& ins) override;
+  /// When the launch has ended.
+  ShadowReport report();
+
+ private:
+  struct Places {
+    ShadowMemory* memory;
+    uint64_t key;
+  };
+
+  const Plan& plan_of(const Code& code);
+  ShadowedWarp& state_of(Warp& warp);
+  ShadowRegisters& registers_of(Warp& warp, const Plan& plan);
+  void begin(Warp& warp, ShadowedWarp& at);
+  void finish(Warp& warp, ShadowedWarp& at);
+
+  // arithmetic_steps.cc
+  void begin_arithmetic(Warp& warp, ShadowedWarp& at);
+  void finish_arithmetic(Warp& warp, ShadowedWarp& at);
+  void begin_from_integer(Warp& warp, ShadowedWarp& at);
+  void decide(Warp& warp, ShadowedWarp& at);
+  void fetch(const Warp& warp, const ShadowedWarp& at, const Source& from, uint32_t part,
+             Format format, Lanes& to) const;
+  void keep(Warp& warp, ShadowedWarp& at, uint32_t part);
+  void look(Warp& warp, ShadowedWarp& at, uint32_t part, uint32_t lanes);
+
+  // move_steps.cc
+  void copy(Warp& warp, ShadowedWarp& at);
+  void shuffle(Warp& warp, ShadowedWarp& at);
+  void pack(Warp& warp, ShadowedWarp& at);
+  void unpack(Warp& warp, ShadowedWarp& at);
+  void begin_bits(Warp& warp, ShadowedWarp& at);
+  void finish_bits(Warp& warp, ShadowedWarp& at);
+
+  // memory_steps.cc
+  void take_addresses(Warp& warp, const Ins& ins, ShadowedWarp& at);
+  Places place_of(Warp& warp, const ShadowedWarp& at, uint32_t lane, uint32_t offset);
+  uint64_t read_bits(Warp& warp, const ShadowedWarp& at, uint32_t lane, uint32_t bytes);
+  void store(Warp& warp, ShadowedWarp& at);
+  void load(Warp& warp, ShadowedWarp& at);
+  void begin_atomic(Warp& warp, ShadowedWarp& at);
+  void finish_atomic(Warp& warp, ShadowedWarp& at);
+  void load_float(Warp& warp, ShadowedWarp& at, uint32_t lane, const Source& to, uint32_t part,
+                  uint32_t offset);
+
+  // matrix_steps.cc
+  void begin_matrix(Warp& warp, ShadowedWarp& at);
+  void finish_matrix(Warp& warp, ShadowedWarp& at);
+
+  bool traces(const Warp& warp) const;
+  uint32_t visit_of(const ShadowedWarp& at) const;
+  uint32_t add_node(const Warp& warp, const ShadowedWarp& at, uint32_t lane, const Node& values,
+                    const Edge* edges, size_t count);
+  ShadowStep step_at(const Warp& warp, const ShadowedWarp& at, uint32_t lane) const;
+
+  Launch& launch_;
+  const ShadowConfig& config_;
+  ShadowMemory& global_;
+  std::map<const Code*, Plan> plans_;
+  std::unordered_map<const Warp*, std::unique_ptr<ShadowedWarp>> warps_;
+  std::unordered_map<const Block*, std::unique_ptr<ShadowedBlock>> blocks_;
+  std::unordered_map<uint64_t, std::pair<Exact, double>> sums_;  ///< Of the pending atomic.
+  History history_;
+  ShadowReport report_;
+};
+
+/// The part of a register that a plane holds.
+inline uint32_t part_of(uint64_t bits, Held held, uint32_t part) {
+  if (held == Held::Two) return static_cast<uint32_t>(bits >> (16 * part) & 0xffff);
+  return static_cast<uint32_t>(bits >> (32 * part));
+}
+/// Whether the plane speaks of what the register holds now.
+inline bool is_live(const Plane& plane, uint32_t lane, uint32_t part, uint64_t bits) {
+  const Held held = plane.held[lane];
+  if (held == Held::Nothing) return false;
+  if (held == Held::Eight)
+    return bits == (plane.bits[lane] | uint64_t{plane.bits_high[lane]} << 32);
+  return plane.bits[lane] == part_of(bits, held, part);
+}
+/// The bits of a register in a lane, or of a constant.
+uint64_t bits_of(const Warp& warp, const Source& source, uint32_t lane);
+/// Copies a lane of a plane with all that belongs to it.
+void assign(Plane& to, uint32_t lane, const Plane& from, uint32_t from_lane);
+
+}  // namespace gpuemu::emulator
