@@ -58,7 +58,8 @@ struct KernelVariant {
   std::vector<TypeRule> types;  ///< One per letter of the operands.
   int priority = 0;             ///< Higher is tried first; equal ones in order of declaration.
   bool strided = false;         ///< Takes any strides; else every tensor must be contiguous.
-  bool wide = false;            ///< Counts elements with 64 bits; else each tensor has below 2^31.
+  bool wide = false;            ///< Counts elements with 64 bits; else each tensor has up to
+                                ///< 2^31 - 1025, so that loops may step past the end.
   int sm_min = 0;               ///< Lowest compute capability, as in 80.
   /// Why it cannot compute this case, as in "cols is 5, expected a multiple of 4"; "" when it can.
   /// Called only when everything above holds. Null: it can.

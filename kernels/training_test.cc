@@ -55,6 +55,43 @@ TEST_P(Gemm, MultipliesInEveryOrientationAtSizesThatNoTileDivides) {
   }
 }
 
+/// Of dy with m rows of n columns that all hold `value`, by the entry alone: the products of so
+/// many rows would take the emulator minutes.
+Numbers bias_gradient(int32_t m, int32_t n, float value) {
+  const auto device = *open_device({.backend = "emulator", .threads = 1});
+  const std::vector<float> dy(static_cast<size_t>(m) * static_cast<size_t>(n), value);
+  std::vector<float> dbias(static_cast<size_t>(n));
+  const uint64_t from = *device->allocate(dy.size() * 4, "dy");
+  const uint64_t to = *device->allocate(dbias.size() * 4, "dbias");
+  EXPECT_TRUE(device->upload(from, std::as_bytes(std::span(dy))));
+  LaunchConfig config;
+  config.entry = "linear_bwd_dbias_float32";
+  config.grid = {blocks_for(n, 32), 1, 1};
+  config.block = {256, 1, 1};
+  LaunchStep step;
+  step.arg(from).arg(to).arg(m).arg(n);
+  for (size_t i = 0; i < step.arg_count(); ++i) {
+    config.args.emplace_back(step.argument(i).begin(), step.argument(i).end());
+  }
+  const std::string ptx(find_builtin("linear_bwd")->ptx);
+  const auto report = device->launch(*device->load_module(ptx, "linear_bwd"), config);
+  EXPECT_TRUE(report) << report.error().message;
+  for (const DeviceFinding& finding : report->findings) ADD_FAILURE() << finding.message;
+  EXPECT_TRUE(device->download(std::as_writable_bytes(std::span(dbias)), to));
+  return {dbias.begin(), dbias.end()};
+}
+
+TEST(LinearBackward, SumsManyRowsAsExactlyAsFew) {
+  for (const int32_t n : {1, 3}) {
+    const int32_t m = 1 << 16;
+    const double expected = m * static_cast<double>(0.1F);  // One sum in float is 0.1 % off.
+    for (const double one : bias_gradient(m, n, 0.1F)) EXPECT_NEAR(one, expected, 1e-6 * expected);
+  }
+  for (const int32_t n : {2, 31, 32, 33, 100}) {
+    for (const double one : bias_gradient(77, n, 2)) EXPECT_EQ(one, 154) << n << " columns";
+  }
+}
+
 TEST(LinearBackward, GivesTheGradientsOfInputWeightAndBias) {
   const int64_t m = 5, n = 7, k = 66;
   OpRun op("linear_bwd");

@@ -23,43 +23,41 @@ constexpr bool kIsSame<A, A> = true;
 template <typename T>
 constexpr bool kIsSigned = static_cast<T>(-1) < static_cast<T>(0);
 
-/// Rounds once, whatever the source.
-template <typename From>
-__device__ __forceinline__ __half to_half(From value) {
-  if constexpr (sizeof(From) < 4) {
-    return __float2half_rn(static_cast<float>(value));
-  } else if constexpr (kIsSigned<From>) {
-    return __ll2half_rn(static_cast<long long>(value));
-  } else {
-    return __ull2half_rn(static_cast<unsigned long long>(value));
+/// How a 16-bit float is made of the types that others fit into; each rounds once.
+struct ToHalf {
+  static __device__ __forceinline__ __half of(float value) { return __float2half_rn(value); }
+  static __device__ __forceinline__ __half of(double value) { return __double2half(value); }
+  static __device__ __forceinline__ __half of(long long value) { return __ll2half_rn(value); }
+  static __device__ __forceinline__ __half of(unsigned long long value) {
+    return __ull2half_rn(value);
   }
-}
-template <>
-__device__ __forceinline__ __half to_half<float>(float value) {
-  return __float2half_rn(value);
-}
-template <>
-__device__ __forceinline__ __half to_half<double>(double value) {
-  return __double2half(value);
-}
+};
+struct ToBfloat {
+  static __device__ __forceinline__ __nv_bfloat16 of(float value) {
+    return __float2bfloat16_rn(value);
+  }
+  static __device__ __forceinline__ __nv_bfloat16 of(double value) {
+    return __double2bfloat16(value);
+  }
+  static __device__ __forceinline__ __nv_bfloat16 of(long long value) {
+    return __ll2bfloat16_rn(value);
+  }
+  static __device__ __forceinline__ __nv_bfloat16 of(unsigned long long value) {
+    return __ull2bfloat16_rn(value);
+  }
+};
 
-template <typename From>
-__device__ __forceinline__ __nv_bfloat16 to_bfloat(From value) {
-  if constexpr (sizeof(From) < 4) {
-    return __float2bfloat16_rn(static_cast<float>(value));
+template <typename Rounding, typename From>
+__device__ __forceinline__ auto round_once(From value) {
+  if constexpr (kIsFloat<From>) {
+    return Rounding::of(value);
+  } else if constexpr (sizeof(From) < 4) {
+    return Rounding::of(static_cast<float>(value));
   } else if constexpr (kIsSigned<From>) {
-    return __ll2bfloat16_rn(static_cast<long long>(value));
+    return Rounding::of(static_cast<long long>(value));
   } else {
-    return __ull2bfloat16_rn(static_cast<unsigned long long>(value));
+    return Rounding::of(static_cast<unsigned long long>(value));
   }
-}
-template <>
-__device__ __forceinline__ __nv_bfloat16 to_bfloat<float>(float value) {
-  return __float2bfloat16_rn(value);
-}
-template <>
-__device__ __forceinline__ __nv_bfloat16 to_bfloat<double>(double value) {
-  return __double2bfloat16(value);
 }
 
 template <typename To, typename C>
@@ -80,9 +78,9 @@ __device__ __forceinline__ To convert(From value) {
   if constexpr (kIsFloat<From> && sizeof(From) == 2) {
     return convert<To>(widen(value));
   } else if constexpr (kIsSame<To, __half>) {
-    return to_half(value);
+    return round_once<ToHalf>(value);
   } else if constexpr (kIsSame<To, __nv_bfloat16>) {
-    return to_bfloat(value);
+    return round_once<ToBfloat>(value);
   } else if constexpr (kIsSame<To, bool>) {
     return value != From(0);
   } else if constexpr (kIsFloat<From> && !kIsFloat<To>) {

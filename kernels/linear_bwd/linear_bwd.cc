@@ -40,7 +40,7 @@ void plan(const OpCase& c, Plan& plan) {
       .arg(m)
       .arg(n)
       .arg(k);
-  plan.launch({blocks_for(n, 128), 1, 1}, {128, 1, 1}, 2).arg(c.in(2)).arg(c.out(2)).arg(m).arg(n);
+  plan.launch({blocks_for(n, 32), 1, 1}, {256, 1, 1}, 2).arg(c.in(2)).arg(c.out(2)).arg(m).arg(n);
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
 // Gradients of y = x * w^T + bias, with x m x k, w n x k and dy m x n: dx = dy * w, dw = dy^T * x,
 // dbias = the column sums of dy. dx and dw: block 256, grid cdiv(k, side) x cdiv(m or n, side) with
-// a side of 64. dbias: any one-dimensional grid and block.
+// a side of 64. dbias: block 256, grid cdiv(n, 32).
 #include "kernels/gemm_tile.cuh"
 
 namespace gpuemu_kernels {
 
 constexpr int kSide = 64;
+constexpr int kSumThreads = 256;
+constexpr int kSumColumns = 32;
 
 template <typename T>
 __device__ void linear_bwd_dx_body(const T* dy, const T* w, T* dx, int m, int n, int k) {
@@ -17,14 +19,29 @@ __device__ void linear_bwd_dw_body(const T* dy, const T* x, T* dw, int m, int n,
   gemm_tile<T, kSide>(dy, x, dw, GemmShape{n, k, m, true, false});
 }
 
-/// A thread per column: neighbouring threads read neighbouring elements.
+/// A block has up to 32 columns side by side, fewer where there are no more, so that neighbouring
+/// threads read neighbouring elements and none is idle; the rows are dealt to the rest of them. Sums
+/// are double, as millions of rows make small steps on a large sum, and come in a fixed order.
 template <typename T>
 __device__ void linear_bwd_dbias_body(const T* dy, T* dbias, int m, int n) {
-  for (long long col = thread_index(); col < n; col += thread_count()) {
-    Compute<T> total = 0;
-    for (long long row = 0; row < m; ++row) total += widen(dy[row * n + col]);
-    dbias[col] = narrow<T>(total);
+  __shared__ double sums[kSumThreads];
+  int width = kSumColumns;
+  while (width / 2 >= n) width /= 2;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int at = thread % width;
+  const long long col = static_cast<long long>(blockIdx.x) * kSumColumns + at;
+  double total = 0;
+  if (col < n) {
+    for (long long row = thread / width; row < m; row += kSumThreads / width) {
+      total += static_cast<double>(widen(dy[row * n + col]));
+    }
   }
+  sums[thread] = total;
+  for (int step = kSumThreads / 2; step >= width; step /= 2) {
+    __syncthreads();
+    if (thread < step) sums[thread] += sums[thread + step];
+  }
+  if (thread < width && col < n) dbias[col] = narrow<T>(static_cast<Compute<T>>(sums[thread]));
 }
 
 GPUEMU_ENTRIES(linear_bwd_dx, (const T* dy, const T* w, T* dx, int m, int n, int k),

@@ -16,6 +16,7 @@ import struct
 import subprocess
 import threading
 import weakref
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -127,6 +128,9 @@ class Device:
         self.generation = 0
         self._properties: dict[str, Any] = {}
         self._end: weakref.finalize[Any, Device] | None = None
+        # Modules that nobody has any more. The garbage collector comes at any moment, the middle of a request too: it only
+        # notes them here.
+        self._dropped: deque[dict[str, Any]] = deque()
 
     @property
     def properties(self) -> dict[str, Any]:
@@ -194,9 +198,17 @@ class Device:
 
     def _ask(self, request: str, data: Any = b"", **members: Any) -> tuple[dict[str, Any], bytes]:
         with self._lock:
+            self._unload_dropped()
             self._insist([members.get("address", 0)])
             self._start()
             return self._exchange({"request": request, **members}, data)
+
+    def _unload_dropped(self) -> None:
+        while self._dropped:
+            module = self._dropped.popleft()
+            if self._process is not None and self._owner == os.getpid() and module["generation"] == self.generation:
+                with contextlib.suppress(DeviceError):  # A program that is older than this request keeps the module.
+                    self._exchange({"request": "unload", "module": module["number"]})
 
     def _insist(self, addresses: Iterable[int]) -> None:
         """On buffers of the process that runs."""
@@ -234,14 +246,21 @@ class Device:
         return self.arch if self.properties["backend"] != "cuda" else f"sm_{self.properties['sm']}"
 
     def load(self, ptx: str, name: str = "module") -> Module:
+        """The module is unloaded when nobody has it any more."""
         with self._lock:
-            made, _ = self._ask("load", ptx.encode(), name=name)
+            made = self._load(ptx, name)
             entries = {
                 key: Entry(key, [Parameter(**one) for one in entry["params"]], entry["static_shared_bytes"],
                            tuple(entry["required_block"]), tuple(entry["max_block"]))
                 for key, entry in made["entries"].items()
             }  # fmt: skip
-            return Module(ptx, name, made["module"], entries, self.generation)
+            module = Module(ptx, name, made["module"], entries, self.generation)
+            # Its members outlive it, with the number that it had last.
+            weakref.finalize(module, self._dropped.append, vars(module)).atexit = False
+            return module
+
+    def _load(self, ptx: str, name: str) -> dict[str, Any]:
+        return self._ask("load", ptx.encode(), name=name)[0]
 
     def launch(self, module: Module, entry: str, grid: Sequence[int], block: Sequence[int], args: Sequence[bytes], *,
                shared_bytes: int = 0, timeout_ms: int = 30000, sanitize: Sequence[str] | None = None,
@@ -249,11 +268,11 @@ class Device:
         """`args`: the bytes of every parameter; `buffers`: the addresses among them. DeviceLostError when the process that
         had one of these has ended. A kernel that goes wrong is a report with findings."""
         with self._lock:
+            self._unload_dropped()
             self._insist(buffers)
             self._start()
             if module.generation != self.generation:
-                fresh = self.load(module.ptx, module.name)
-                module.number, module.generation = fresh.number, fresh.generation
+                module.number, module.generation = self._load(module.ptx, module.name)["module"], self.generation
             reply, _ = self._exchange(
                 {"request": "launch", "module": module.number, "entry": entry, "grid": list(grid), "block": list(block),
                  "shared_bytes": shared_bytes, "timeout_ms": timeout_ms, "profile": profile,

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <unistd.h>
+
 #include "runtime/backends/emulated_devices.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/emulator/emulator.h"
@@ -19,6 +21,12 @@ Result<std::unique_ptr<Device>> open_cuda(const DeviceRequest& request) {
       {static_cast<uint32_t>(request.index), request.memory_limit_bytes, request.contraction});
 }
 
+uint64_t host_memory_bytes() {
+  const long pages = ::sysconf(_SC_PHYS_PAGES), bytes = ::sysconf(_SC_PAGE_SIZE);
+  return pages <= 0 || bytes <= 0 ? kNoMemoryLimit
+                                  : static_cast<uint64_t>(pages) * static_cast<uint64_t>(bytes);
+}
+
 Result<std::unique_ptr<Device>> open_emulator(const DeviceRequest& request) {
   const std::vector<EmulatedDevice> devices = GPUEMU_TRY(emulated_devices());
   if (request.index < 0 || static_cast<size_t>(request.index) >= devices.size())
@@ -30,9 +38,11 @@ Result<std::unique_ptr<Device>> open_emulator(const DeviceRequest& request) {
   options.index = request.index;
   options.sm = request.sm != 0 ? request.sm : device.sm;
   options.threads = request.threads;
-  options.memory_limit_bytes = device.memory_bytes == 0
-                                   ? request.memory_limit_bytes
-                                   : std::min(request.memory_limit_bytes, device.memory_bytes);
+  const bool limited = request.memory_limit_bytes != kNoMemoryLimit;
+  options.memory_limit_bytes = limited ? request.memory_limit_bytes : host_memory_bytes();
+  if (device.memory_bytes != 0) {
+    options.memory_limit_bytes = std::min(options.memory_limit_bytes, device.memory_bytes);
+  }
   options.contraction = request.contraction;
   options.schedule_seed = request.schedule_seed;
   return make_emulator(options);

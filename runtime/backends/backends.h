@@ -11,6 +11,9 @@
 
 namespace gpuemu {
 
+/// As much as there is: of the GPU, or of the host's memory for the emulator.
+inline constexpr uint64_t kNoMemoryLimit = UINT64_MAX;
+
 struct DeviceRequest {
   std::string backend =
       "auto";     ///< "auto", "cuda", "emulator" or "null". auto: cuda where a device answers.

@@ -70,12 +70,13 @@ class Streams {
 
   virtual PriorityRange priorities() const = 0;
   virtual Result<StreamId> make_stream(const StreamOptions& options) = 0;
-  /// Does not wait: what was issued is still done. InvalidArgument for the two that always exist.
+  /// Does not wait: what was issued is still done, and a fault that nobody was told becomes the
+  /// default stream's. InvalidArgument for the two that always exist.
   virtual Status free_stream(StreamId stream) = 0;
   /// Waits for what was issued before. Launch when a kernel of the stream has faulted since the
   /// last call, Unavailable when the device is lost.
   virtual Status synchronize(StreamId stream) = 0;
-  /// The same for all streams.
+  /// The same for all streams; faults of several streams are told by as many calls.
   virtual Status synchronize_all() = 0;
   /// Whether everything issued is done.
   virtual Result<bool> query(StreamId stream) = 0;

@@ -8,6 +8,8 @@
 namespace gpuemu {
 namespace {
 
+using Sizes = std::vector<int64_t>;
+
 struct Operand {
   uint64_t address = 0x1000;
   DType dtype = DType::Float32;
@@ -122,9 +124,44 @@ TEST(CheckCase, RefusesAnOutputWhoseElementsShareAPlace) {
   Call call = add_call();
   call.outputs[0].strides = {0, 1};
   EXPECT_NE(call.problem().find("y has stride 0 along axis 0 of 4 elements"), std::string::npos);
+  for (const std::vector<int64_t>& strides :
+       {std::vector<int64_t>{5, 1}, {1, 1}, {1, 3}, {6, 2}, {3, 3}}) {
+    call.outputs[0].strides = strides;
+    EXPECT_NE(call.problem().find("an output needs a place for each element"), std::string::npos)
+        << strides[0] << ", " << strides[1];
+  }
+  for (const std::vector<int64_t>& strides : {std::vector<int64_t>{6, 1}, {1, 4}, {100, 3}}) {
+    call.outputs[0].strides = strides;
+    EXPECT_EQ(call.problem(), "");
+  }
   call = add_call();
   call.inputs[0].strides = {0, 1};
   EXPECT_EQ(call.problem(), "");
+}
+
+TEST(CheckCase, AsksNoPlacesOfAxesWithOneElementOrOfATensorWithNone) {
+  for (const auto& [shape, strides] : {std::pair<Sizes, Sizes>{{3, 0}, {0, 1}},
+                                       {{0, 3}, {0, 0}},
+                                       {{1, 6}, {0, 1}},
+                                       {{1, 1}, {0, 0}}}) {
+    Call call = add_call();
+    for (auto* list : {&call.inputs, &call.outputs}) {
+      for (Operand& one : *list) one.shape = shape, one.strides = strides;
+    }
+    EXPECT_EQ(call.problem(), "");
+  }
+}
+
+Call of_length(int64_t count) {
+  Call call = add_call();
+  uint64_t at = uint64_t{1} << 40;
+  for (auto* list : {&call.inputs, &call.outputs}) {
+    for (Operand& one : *list) {
+      one = {.address = at, .shape = {count}, .strides = {1}};
+      at *= 2;
+    }
+  }
+  return call;
 }
 
 TEST(Refusal, NamesWhatAVariantDoesNotCompute) {
@@ -137,15 +174,10 @@ TEST(Refusal, NamesWhatAVariantDoesNotCompute) {
     for (Operand& one : *list) one.dtype = DType::Int8;
   }
   EXPECT_EQ(call.refused(), "T is int8, it computes float32, float16, bfloat16, float64");
-  call = add_call();
-  uint64_t at = uint64_t{1} << 40;
-  for (auto* list : {&call.inputs, &call.outputs}) {
-    for (Operand& one : *list) {
-      one = {.address = at, .shape = {int64_t{1} << 31}, .strides = {1}};
-      at *= 2;
-    }
-  }
-  EXPECT_EQ(call.refused(), "a has 2147483648 elements, it counts with 32 bits");
+  EXPECT_EQ(of_length((int64_t{1} << 31) - 1025).refused(), "");
+  // `i += blockDim.x` would run past 2^31 behind the last element of a row of this length.
+  EXPECT_EQ(of_length((int64_t{1} << 31) - 1024).refused(),
+            "a has 2147482624 elements, it counts with 32 bits and takes up to 2147482623");
 }
 
 TEST(Refusal, AsksForTheDeviceThatAVariantNeeds) {

@@ -6,6 +6,7 @@
 
 #include "kernels/catalog.h"
 #include "runtime/dispatch/scratch_case.h"
+#include "runtime/dispatch/stopwatch.h"
 
 namespace gpuemu {
 namespace {
@@ -29,7 +30,7 @@ bool has_work(const OpCase& c) {
 }  // namespace
 
 Dispatcher::Dispatcher(Device& device, Streams& streams, const OpRegistry& registry)
-    : device_(device), streams_(streams), registry_(registry) {}
+    : device_(device), streams_(streams), registry_(registry), workspaces_(device) {}
 
 Result<std::unique_ptr<Dispatcher>> Dispatcher::create(Device& device, const OpRegistry& registry,
                                                        DispatchOptions options) {
@@ -38,15 +39,9 @@ Result<std::unique_ptr<Dispatcher>> Dispatcher::create(Device& device, const OpR
   made->modules_ = GPUEMU_TRY(ModuleCache::create(device, options.folder));
   made->timings_ = std::make_unique<Timings>(options.folder);
   made->warn_ = std::move(options.warn);
-  made->log_ = std::move(options.log);
+  made->set_log(std::move(options.log));
   made->policy_ = std::move(options.policy);
   return made;
-}
-
-Dispatcher::~Dispatcher() {
-  // A lost device frees nothing, and its process ends soon.
-  for (const auto& [stream, space] : workspaces_) (void)device_.free(space.address).ok();
-  for (const uint64_t address : outgrown_) (void)device_.free(address).ok();
 }
 
 void Dispatcher::set_policy(DispatchPolicy policy) {
@@ -54,9 +49,10 @@ void Dispatcher::set_policy(DispatchPolicy policy) {
   policy_ = std::move(policy);
 }
 
-void Dispatcher::set_log(std::function<void(const DispatchRecord&)> log) {
+void Dispatcher::set_log(Log log) {
+  auto made = log ? std::make_shared<const Log>(std::move(log)) : nullptr;
   const std::lock_guard lock(mutex_);
-  log_ = std::move(log);
+  log_ = std::move(made);
 }
 
 Status Dispatcher::call(const OpCall& call) {
@@ -72,15 +68,21 @@ Status Dispatcher::call(const OpCall& call) {
 
 Status Dispatcher::launch_profiled(const OpCase& c, const Choice& choice, const TypeBinding& types,
                                    const OpCall& call) {
-  bool logged = false;
+  std::shared_ptr<const Log> log;
   {
     const std::lock_guard lock(mutex_);
-    logged = log_ != nullptr;
+    log = log_;
   }
   Profiler* profiler = profiler_;
   if (profiler != nullptr) GPUEMU_TRY(profiler->begin_op(c.op.name, call.stream));
-  const Status launched = logged ? launch_logged(c, choice, types, call.stream)
-                                 : launch(c, *choice.variant, types, call.stream);
+  Status launched;
+  if (log == nullptr) {
+    launched = launch(c, *choice.variant, types, call.stream);
+  } else {
+    const auto record = launch_timed(c, choice, types, call.stream);
+    if (record) (*log)(*record);  // It may call the dispatcher: no lock is held.
+    launched = record ? ok_status() : Status(record.error());
+  }
   if (profiler != nullptr) GPUEMU_TRY(profiler->end_op(call.stream));
   return launched;
 }
@@ -92,8 +94,11 @@ Dispatcher::OpState& Dispatcher::state_of(const OpKind& op) {
 }
 
 void Dispatcher::warn_once(const std::string& warning) {
-  const std::lock_guard lock(mutex_);
-  if (warned_.insert(warning).second && warn_) warn_(warning);
+  {
+    const std::lock_guard lock(mutex_);
+    if (!warned_.insert(warning).second) return;
+  }
+  if (warn_) warn_(warning);
 }
 
 Result<Dispatcher::Choice> Dispatcher::choose(const OpCase& c, const TypeBinding& types,
@@ -134,11 +139,12 @@ Result<Dispatcher::Choice> Dispatcher::choose(const OpCase& c, const TypeBinding
   if (GPUEMU_TRY(streams_.is_capturing(stream))) {
     return Choice{able[0], "first supported: nothing is timed while a graph is captured"};
   }
-  return fastest(c, types, able);
+  return fastest(c, types, able, stream);
 }
 
 Result<Dispatcher::Choice> Dispatcher::fastest(const OpCase& c, const TypeBinding& types,
-                                               const std::vector<const KernelVariant*>& able) {
+                                               const std::vector<const KernelVariant*>& able,
+                                               StreamId stream) {
   const std::string question = timing_question(c, types);
   VariantTimes times = timings_->find(question);
   std::unique_ptr<ScratchCase> scratch;
@@ -149,7 +155,10 @@ Result<Dispatcher::Choice> Dispatcher::fastest(const OpCase& c, const TypeBindin
     VariantTime& time = times[variant->name];
     if (time.module_hash != entry->module_hash) {
       if (!scratch) {
-        auto made = ScratchCase::create(device_, streams_, c);
+        auto made = ScratchCase::create(device_, streams_, c, stream);
+        if (!made && made.error().code != ErrorCode::ResourceExhausted) {
+          return made.error().with_context(c.op.name + ", timing its variants");
+        }
         if (!made) {
           warn_once(
               fmt::format("{}: its variants are not timed: {}", c.op.name, made.error().message));
@@ -157,34 +166,32 @@ Result<Dispatcher::Choice> Dispatcher::fastest(const OpCase& c, const TypeBindin
         }
         scratch = *std::move(made);
       }
-      time = {entry->module_hash, GPUEMU_TRY(time_variant(scratch->view(), *variant, types))};
+      time = {entry->module_hash, GPUEMU_TRY(time_variant(*scratch, *variant, types))};
       changed = true;
     }
     if (best == nullptr || time.microseconds < times[best->name].microseconds) best = variant;
   }
+  if (scratch) GPUEMU_TRY(workspaces_.forget(scratch->stream()));
   if (changed) timings_->keep(question, times);
   return Choice{
       best, fmt::format("fastest of {}: {:.1f} us", able.size(), times[best->name].microseconds)};
 }
 
-Result<double> Dispatcher::time_variant(const OpCase& scratch, const KernelVariant& variant,
+Result<double> Dispatcher::time_variant(const ScratchCase& scratch, const KernelVariant& variant,
                                         const TypeBinding& types) {
   constexpr int kRuns = 3;
-  const StreamId stream = kDefaultStream;
-  const EventId begin = GPUEMU_TRY(streams_.make_event());
-  const EventId end = GPUEMU_TRY(streams_.make_event());
+  const OpCase c = scratch.view();
+  Stopwatch stopwatch(streams_);
   double best = 0;
   // The first run pays for what is lazy and is not counted.
   for (int run = 0; run <= kRuns; ++run) {
-    GPUEMU_TRY(streams_.record(begin, stream));
-    GPUEMU_TRY(launch(scratch, variant, types, stream));
-    GPUEMU_TRY(streams_.record(end, stream));
-    GPUEMU_TRY(streams_.synchronize_event(end));
-    const double us = 1000.0 * GPUEMU_TRY(streams_.elapsed_ms(begin, end));
+    GPUEMU_TRY(stopwatch.begin(scratch.stream()));
+    GPUEMU_TRY(launch(c, variant, types, scratch.stream()));
+    const double us = GPUEMU_TRY(stopwatch.end(scratch.stream()));
     if (run == 1 || (run > 1 && us < best)) best = us;
   }
-  GPUEMU_TRY(streams_.free_event(begin));
-  GPUEMU_TRY(streams_.free_event(end));
+  const Status done = streams_.synchronize(scratch.stream());
+  if (!done) return done.error().with_context(c.op.name + ", timing " + variant.name);
   // Two that are faster than the clock are equal; nothing takes no time.
   return std::max(best, 1e-3);
 }
@@ -217,21 +224,16 @@ Result<const LoadedEntry*> Dispatcher::entry_of(const OpKind& op, const KernelVa
   return loaded;
 }
 
-Result<uint64_t> Dispatcher::workspace(uint64_t bytes, StreamId stream) {
-  const std::lock_guard lock(mutex_);
-  Workspace& space = workspaces_[stream];
-  if (space.bytes >= bytes) return space.address;
-  const uint64_t address = GPUEMU_TRY(device_.allocate(bytes, "workspace"));
-  if (space.bytes > 0) outgrown_.push_back(space.address);
-  space = {address, bytes};
-  return address;
-}
-
 Status Dispatcher::launch(const OpCase& c, const KernelVariant& variant, const TypeBinding& types,
                           StreamId stream) {
   OpCase planned = c;
   const uint64_t bytes = variant.workspace_bytes == nullptr ? 0 : variant.workspace_bytes(c);
-  if (bytes > 0) planned.workspace = GPUEMU_TRY(workspace(bytes, stream));
+  Workspaces::Turn turn;  // Until every launch that uses the workspace is issued.
+  if (bytes > 0) {
+    turn = GPUEMU_TRY(streams_.is_capturing(stream)) ? GPUEMU_TRY(workspaces_.keep(bytes))
+                                                     : GPUEMU_TRY(workspaces_.take(bytes, stream));
+    planned.workspace = turn.address;
+  }
   Plan plan;
   variant.plan(planned, plan);
   for (const LaunchStep& step : plan.steps()) {
@@ -253,25 +255,18 @@ Status Dispatcher::launch(const OpCase& c, const KernelVariant& variant, const T
   return ok_status();
 }
 
-Status Dispatcher::launch_logged(const OpCase& c, const Choice& choice, const TypeBinding& types,
-                                 StreamId stream) {
+Result<DispatchRecord> Dispatcher::launch_timed(const OpCase& c, const Choice& choice,
+                                                const TypeBinding& types, StreamId stream) {
   DispatchRecord record{c.op.name, choice.variant->name, choice.why, shapes_of(c), types.text()};
   if (GPUEMU_TRY(streams_.is_capturing(stream))) {
     GPUEMU_TRY(launch(c, *choice.variant, types, stream));
   } else {
-    const EventId begin = GPUEMU_TRY(streams_.make_event());
-    const EventId end = GPUEMU_TRY(streams_.make_event());
-    GPUEMU_TRY(streams_.record(begin, stream));
+    Stopwatch stopwatch(streams_);
+    GPUEMU_TRY(stopwatch.begin(stream));
     GPUEMU_TRY(launch(c, *choice.variant, types, stream));
-    GPUEMU_TRY(streams_.record(end, stream));
-    GPUEMU_TRY(streams_.synchronize_event(end));
-    record.microseconds = 1000.0 * GPUEMU_TRY(streams_.elapsed_ms(begin, end));
-    GPUEMU_TRY(streams_.free_event(begin));
-    GPUEMU_TRY(streams_.free_event(end));
+    record.microseconds = GPUEMU_TRY(stopwatch.end(stream));
   }
-  const std::lock_guard lock(mutex_);
-  if (log_) log_(record);
-  return ok_status();
+  return record;
 }
 
 }  // namespace gpuemu

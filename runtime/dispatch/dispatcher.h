@@ -14,6 +14,7 @@
 #include "runtime/dispatch/check_case.h"
 #include "runtime/dispatch/policy.h"
 #include "runtime/dispatch/timings.h"
+#include "runtime/dispatch/workspaces.h"
 #include "runtime/modules/module_cache.h"
 #include "runtime/profile/profiler.h"
 
@@ -41,9 +42,11 @@ struct DispatchOptions {
   std::string folder = {};  ///< Compiled modules and timings between processes; "": none.
   /// Told once for each preference and reason that it cannot be followed.
   std::function<void(const std::string& warning)> warn = {};
-  /// When set, every call is waited for and told.
+  /// When set, every call is waited for and told, by the thread that called and with no lock held.
   std::function<void(const DispatchRecord& record)> log = {};
 };
+
+class ScratchCase;
 
 /// Any thread.
 class Dispatcher {
@@ -51,14 +54,15 @@ class Dispatcher {
   /// `device` and `registry` outlive the dispatcher.
   static Result<std::unique_ptr<Dispatcher>> create(Device& device, const OpRegistry& registry,
                                                     DispatchOptions options);
-  ~Dispatcher();
 
   /// InvalidArgument: the call is wrong, and the message says which operand. Unsupported: no
   /// variant computes it; the message has each one's reason. Then what launching says.
   Status call(const OpCall& call);
 
   void set_policy(DispatchPolicy policy);
-  void set_log(std::function<void(const DispatchRecord& record)> log);
+  using Log = std::function<void(const DispatchRecord& record)>;
+  /// A call that has begun in another thread may still tell the one before.
+  void set_log(Log log);
   /// Each call becomes an op of the profile. Null: none, which costs one comparison. It must stay
   /// until another is set and every call that began before has returned.
   void set_profiler(Profiler* profiler) { profiler_ = profiler; }
@@ -82,16 +86,15 @@ class Dispatcher {
                                       uint32_t entry, const TypeBinding& types);
   Result<Choice> choose(const OpCase& c, const TypeBinding& types, StreamId stream);
   Result<Choice> fastest(const OpCase& c, const TypeBinding& types,
-                         const std::vector<const KernelVariant*>& able);
-  Result<double> time_variant(const OpCase& scratch, const KernelVariant& variant,
+                         const std::vector<const KernelVariant*>& able, StreamId stream);
+  Result<double> time_variant(const ScratchCase& scratch, const KernelVariant& variant,
                               const TypeBinding& types);
   Status launch(const OpCase& c, const KernelVariant& variant, const TypeBinding& types,
                 StreamId stream);
   Status launch_profiled(const OpCase& c, const Choice& choice, const TypeBinding& types,
                          const OpCall& call);
-  Status launch_logged(const OpCase& c, const Choice& choice, const TypeBinding& types,
-                       StreamId stream);
-  Result<uint64_t> workspace(uint64_t bytes, StreamId stream);
+  Result<DispatchRecord> launch_timed(const OpCase& c, const Choice& choice,
+                                      const TypeBinding& types, StreamId stream);
   void warn_once(const std::string& warning);
 
   Device& device_;
@@ -101,18 +104,12 @@ class Dispatcher {
   std::unique_ptr<Timings> timings_;
   std::function<void(const std::string&)> warn_;
   std::atomic<Profiler*> profiler_ = nullptr;
+  Workspaces workspaces_;
   std::mutex mutex_;  ///< Of everything below.
-  std::function<void(const DispatchRecord&)> log_;
+  std::shared_ptr<const Log> log_;
   DispatchPolicy policy_;
   std::unordered_map<const OpKind*, OpState> states_;
   std::set<std::string> warned_;
-  /// One for each stream, as large as its largest call; a graph keeps its addresses, so that one
-  /// that became too small stays.
-  struct Workspace {
-    uint64_t address = 0, bytes = 0;
-  };
-  std::unordered_map<StreamId, Workspace> workspaces_;
-  std::vector<uint64_t> outgrown_;
 };
 
 }  // namespace gpuemu

@@ -3,6 +3,8 @@
 
 #include <cstring>
 #include <filesystem>
+#include <set>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -36,6 +38,26 @@ KernelVariant variant(const std::string& name, int priority, void (*plan)(const 
           .plan = plan};
 }
 
+/// Workspaces that plan() was given. A plan is a plain function and has nowhere else to tell.
+std::vector<uint64_t>& planned_workspaces() {
+  static std::vector<uint64_t> seen;
+  return seen;
+}
+
+/// As gelu, with a workspace that it does not use.
+OpKind roomy_gelu() {
+  KernelVariant one = variant("roomy", 0, [](const OpCase& c, Plan& plan) {
+    planned_workspaces().push_back(c.workspace);
+    plan_gelu<1>(c, plan);
+  });
+  one.workspace_bytes = [](const OpCase&) { return uint64_t{64}; };
+  return {.name = "roomy_gelu",
+          .summary = "y = gelu(x)",
+          .inputs = {{"x"}},
+          .outputs = {{"y"}},
+          .variants = {one}};
+}
+
 OpKind twice_gelu() {
   return {.name = "twice_gelu",
           .summary = "y = gelu(x), by a slow and a fast way",
@@ -52,6 +74,8 @@ class Dispatching : public testing::Test {
     device_ = *std::move(device);
     registry_ = OpRegistry::with_builtins();
     ASSERT_TRUE(registry_.add(op_));
+    ASSERT_TRUE(registry_.add(roomy_));
+    planned_workspaces().clear();
     renew({});
   }
   void TearDown() override {
@@ -84,7 +108,7 @@ class Dispatching : public testing::Test {
   const std::string folder_ =
       (std::filesystem::temp_directory_path() / fmt::format("gpuemu-dispatch-{}", ::getpid()))
           .string();
-  OpKind op_ = twice_gelu();
+  OpKind op_ = twice_gelu(), roomy_ = roomy_gelu();
   OpRegistry registry_;
   std::unique_ptr<Device> device_;
   std::unique_ptr<Dispatcher> dispatcher_;
@@ -193,6 +217,114 @@ TEST_F(Dispatching, OfACaptureTimesNothingAndReplaysWithTheContentsOfThen) {
     ASSERT_TRUE(device_->download(std::as_writable_bytes(std::span(&out, 1)), y));
     EXPECT_NEAR(out, value == 1 ? 0.841345F : 1.9545F, 1e-5);
   }
+}
+
+TEST_F(Dispatching, GivesWorkThatMayRunSideBySideWorkspacesOfTheirOwn) {
+  Streams& streams = **device_->streams();
+  const StreamId a = *streams.make_stream({}), b = *streams.make_stream({});
+  const uint64_t x = tensor({0}), y = tensor({9});
+  const auto& seen = planned_workspaces();
+  for (const StreamId stream : {a, a, b}) ASSERT_TRUE(call("roomy_gelu", x, y, 1, stream));
+  EXPECT_EQ(seen[0], seen[1]);  // One stream does one after the other.
+  EXPECT_NE(seen[0], seen[2]);
+  // Graphs can be launched on any stream, beside each other and beside the one they come from.
+  for (int graph = 0; graph < 2; ++graph) {
+    ASSERT_TRUE(streams.begin_capture(a));
+    ASSERT_TRUE(call("roomy_gelu", x, y, 1, a));
+    ASSERT_TRUE(streams.end_capture(a));
+  }
+  // In each thread this is another stream.
+  ASSERT_TRUE(call("roomy_gelu", x, y, 1, kPerThreadStream));
+  ASSERT_TRUE(call("roomy_gelu", x, y, 1, kPerThreadStream));
+  std::thread([&] { EXPECT_TRUE(call("roomy_gelu", x, y, 1, kPerThreadStream)); }).join();
+  EXPECT_EQ(seen[5], seen[6]);
+  EXPECT_EQ(std::set<uint64_t>(seen.begin(), seen.end()).size(), 6U);
+}
+
+TEST_F(Dispatching, KeepsTheLaunchesOfACallTogetherWhenThreadsShareAStream) {
+  renew({});
+  dispatcher_->set_log({});
+  constexpr int kThreads = 4, kCalls = 60, kCount = 40;
+  const StreamId stream = *(*device_->streams())->make_stream({});
+  const uint64_t zeros = tensor(std::vector<float>(kCount, 0));
+  std::vector<uint64_t> inputs, losses;
+  for (int i = 0; i < kThreads; ++i) {
+    inputs.push_back(tensor(std::vector<float>(kCount, static_cast<float>(i + 1))));
+    losses.push_back(tensor(std::vector<float>(kCalls)));
+  }
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&, i] {
+      const std::vector<int64_t> shape = {kCount}, strides = {1}, none;
+      const TensorView x[] = {{inputs[i], DType::Float32, shape, strides},
+                              {zeros, DType::Float32, shape, strides}};
+      for (uint64_t n = 0; n < kCalls; ++n) {
+        const TensorView loss{losses[i] + 4 * n, DType::Float32, none, none};
+        EXPECT_TRUE(dispatcher_->call(
+            {.op = *registry_.find("mse"), .inputs = x, .outputs = {&loss, 1}, .stream = stream}));
+      }
+    });
+  }
+  for (std::thread& one : threads) one.join();
+  for (int i = 0; i < kThreads; ++i) {
+    std::vector<float> out(kCalls);
+    ASSERT_TRUE(device_->download(std::as_writable_bytes(std::span(out)), losses[i]));
+    const auto expected = static_cast<float>((i + 1) * (i + 1));
+    EXPECT_EQ(out, std::vector<float>(kCalls, expected));
+  }
+}
+
+TEST_F(Dispatching, TimesBesideACaptureOfAnotherStreamAndLeavesItsFaultsAlone) {
+  renew({.strategy = Strategy::BestPerformance});
+  Streams& streams = **device_->streams();
+  const StreamId captured = *streams.make_stream({}), faulty = *streams.make_stream({}),
+                 mine = *streams.make_stream({});
+  const uint64_t x = tensor({0, 1}), y = tensor({9, 9});
+  const ModuleId module = *device_->load_module(
+      ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry trap() { trap; }\n", "trap");
+  StreamLaunch trap;
+  trap.function = *streams.function(module, "trap");
+  ASSERT_TRUE(streams.launch(faulty, trap));
+  ASSERT_TRUE(streams.begin_capture(captured));
+  ASSERT_TRUE(call("roomy_gelu", x, y, 2, captured));
+  const Status done = call("twice_gelu", x, y, 2, mine);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_NE(log_.back().why.find("fastest of 2"), std::string::npos) << log_.back().why;
+  const auto graph = streams.end_capture(captured);
+  EXPECT_TRUE(graph) << graph.error().message;
+  const Status told = streams.synchronize(faulty);
+  ASSERT_FALSE(told);
+  EXPECT_EQ(told.error().code, ErrorCode::Launch);
+}
+
+TEST_F(Dispatching, TellsOfAVariantThatFaultsWhileItIsTimed) {
+  // It reads one element past the end.
+  op_.variants[1].plan = [](const OpCase& c, Plan& plan) {
+    const auto count = static_cast<int32_t>(c.in(0).count()) + 1;
+    plan.launch({1, 1, 1}, {64, 1, 1}).arg(c.in(0)).arg(c.out(0)).arg(count);
+  };
+  renew({.strategy = Strategy::BestPerformance});
+  const uint64_t x = tensor({0, 1}), y = tensor({9, 9});
+  const Status told = call("twice_gelu", x, y, 2);
+  ASSERT_FALSE(told);
+  EXPECT_EQ(told.error().code, ErrorCode::Launch);
+  EXPECT_EQ(told.error().message.find("twice_gelu, timing fast: "), 0U) << told.error().message;
+  EXPECT_TRUE((*device_->streams())->synchronize_all());
+}
+
+TEST_F(Dispatching, LetsALogCallTheDispatcher) {
+  int depth = 0;
+  const uint64_t x = tensor({0, 1}), y = tensor({9, 9});
+  dispatcher_->set_log([&](const DispatchRecord& record) {
+    log_.push_back(record);
+    if (depth++ == 0) {
+      EXPECT_TRUE(call("roomy_gelu", x, y, 2));
+    }
+    dispatcher_->set_log({});
+  });
+  ASSERT_TRUE(call("twice_gelu", x, y, 2));
+  ASSERT_EQ(log_.size(), 2U);
+  EXPECT_EQ(log_[1].op, "roomy_gelu");
 }
 
 TEST_F(Dispatching, NamesEachVariantsReasonWhenNoneSupportsTheCall) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "common/base/files.h"
+
 namespace gpuemu {
 namespace {
 
@@ -34,6 +36,19 @@ TEST(Policy, IsTheSameInBothLanguages) {
     EXPECT_EQ((*policy)->preferred, (std::map<std::string, std::string>{{"matmul", wish}}));
   }
   EXPECT_EQ(policy_from_toml("", "p", registry())->strategy, Strategy::FirstSupported);
+}
+
+TEST(Policy, OfTheDocumentationIsOne) {
+  const auto page = read_file(GPUEMU_SOURCE_DIR "/docs/op-call.md", size_t{1} << 20);
+  ASSERT_TRUE(page) << page.error().message;
+  const std::string mark = "```toml\n";
+  size_t blocks = 0;
+  for (size_t at = page->find(mark); at != std::string::npos; at = page->find(mark, at)) {
+    at += mark.size();
+    EXPECT_EQ(toml_problem(page->substr(at, page->find("```", at) - at)), "");
+    ++blocks;
+  }
+  EXPECT_GT(blocks, 0U);
 }
 
 TEST(Policy, ThatIsWrongSaysWhereAndWhatWasExpected) {

@@ -12,14 +12,17 @@ namespace gpuemu {
 
 class ScratchCase {
  public:
-  /// Inputs are copied, so that data-dependent kernels do what they will do. ResourceExhausted when
-  /// the device has no memory for the copies.
+  /// Inputs are copied, so that data-dependent kernels do what they will do: with the contents that
+  /// they have after what `stream` was given so far. Other streams are neither waited for nor
+  /// asked. ResourceExhausted when the device has no memory for the copies.
   static Result<std::unique_ptr<ScratchCase>> create(Device& device, Streams& streams,
-                                                     const OpCase& original);
+                                                     const OpCase& original, StreamId stream);
   ~ScratchCase();
   ScratchCase(const ScratchCase&) = delete;
   ScratchCase& operator=(const ScratchCase&) = delete;
 
+  /// Where the copies can be used; what it does is ordered after nothing but `stream` at the time.
+  StreamId stream() const { return own_; }
   OpCase view() const {
     OpCase copy = original_;
     copy.inputs = inputs_;
@@ -28,13 +31,17 @@ class ScratchCase {
   }
 
  private:
-  ScratchCase(Device& device, const OpCase& original) : device_(device), original_(original) {}
-  Result<TensorView> copy_of(Streams& streams, const TensorView& tensor, bool content);
+  ScratchCase(Device& device, Streams& streams, const OpCase& original)
+      : device_(device), streams_(streams), original_(original) {}
+  Status follow(StreamId stream);
+  Result<TensorView> copy_of(const TensorView& tensor, bool content);
 
   Device& device_;
+  Streams& streams_;
   const OpCase original_;
   std::vector<TensorView> inputs_, outputs_;
   std::vector<uint64_t> owned_;
+  StreamId own_ = kDefaultStream;
 };
 
 }  // namespace gpuemu

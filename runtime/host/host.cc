@@ -69,6 +69,7 @@ class Host {
   Result<Json> upload(const Message& request);
   Result<Message> download(const Json& request);
   Result<Json> load(const Message& request);
+  Result<Json> unload(const Json& request);
   Result<Json> launch(const Message& request);
   Result<LaunchConfig> configure(const Message& request) const;
 
@@ -158,6 +159,12 @@ Result<Json> Host::load(const Message& request) {
   return Json{{"module", module}, {"entries", entries}};
 }
 
+Result<Json> Host::unload(const Json& request) {
+  const auto module = GPUEMU_TRY(required<uint64_t>(request, "module"));
+  GPUEMU_TRY(device_->unload_module(module));
+  return Json::object();
+}
+
 /// `arg_bytes` cuts the request's data into the arguments.
 Result<LaunchConfig> Host::configure(const Message& request) const {
   LaunchConfig config;
@@ -203,7 +210,11 @@ Result<Json> Host::launch(const Message& request) {
   for (const DeviceFinding& finding : report.findings) findings.push_back(json_of(finding));
   if (report.profile != nullptr)
     for (const LineCount& line : by_line(*report.profile)) lines.push_back(json_of(line));
+  // A fault leaves a GPU of no use to this process: who asked needs another one.
+  const Result<MemoryInfo> after = device_->memory();
+  const bool lost = !after && after.error().code == ErrorCode::Unavailable;
   return Json{{"findings", findings},
+              {"lost", lost},
               {"printed", report.printed},
               {"thread_instructions", report.thread_instructions},
               {"elapsed_ns", report.elapsed_ns},
@@ -225,10 +236,11 @@ Result<Message> Host::answer(const Message& request) {
   if (name == "upload") return wrap(upload(request));
   if (name == "download") return download(request.json);
   if (name == "load") return wrap(load(request));
+  if (name == "unload") return wrap(unload(request.json));
   if (name == "launch") return wrap(launch(request));
   return error(ErrorCode::InvalidArgument,
                "unknown request '{}', expected open, compile, allocate, free, upload, download, "
-               "load or launch",
+               "load, unload or launch",
                name);
 }
 

@@ -32,6 +32,7 @@ Result<std::unique_ptr<gpuemu_context>> create(const gpuemu_options& options) {
   request.index = options.device;
   if (options.sm != 0) request.sm = options.sm;
   request.threads = options.threads;
+  request.memory_limit_bytes = kNoMemoryLimit;
   auto context = std::make_unique<gpuemu_context>();
   context->device = GPUEMU_TRY(open_device(request));
   context->streams = GPUEMU_TRY(context->device->streams());
@@ -90,6 +91,15 @@ gpuemu::Status gpuemu_context::check_range(const char* what, uint64_t address, u
 using gpuemu::opcall::answer;
 using gpuemu::opcall::missing;
 
+namespace {
+
+/// Up to the last member of the first version.
+constexpr size_t kOptionsFirst = offsetof(gpuemu_options, folder);
+constexpr size_t kDeviceInfoFirst =
+    offsetof(gpuemu_device_info, name) + sizeof(gpuemu_device_info::name);
+
+}  // namespace
+
 extern "C" {
 
 uint32_t gpuemu_abi_version(void) { return GPUEMU_ABI_VERSION; }
@@ -106,12 +116,9 @@ gpuemu_code gpuemu_context_create(const gpuemu_options* options, gpuemu_context*
   *context = nullptr;
   gpuemu_options known{};
   if (options != nullptr) {
-    if (options->struct_bytes < offsetof(gpuemu_options, folder)) {
-      return answer(gpuemu::error(gpuemu::ErrorCode::InvalidArgument,
-                                  "options.struct_bytes is {}, expected {}: sizeof(gpuemu_options)",
-                                  options->struct_bytes, sizeof(gpuemu_options)));
-    }
-    std::memcpy(&known, options, std::min<size_t>(options->struct_bytes, sizeof(known)));
+    const auto members = gpuemu::opcall::known_members(*options, kOptionsFirst, "options");
+    if (!members) return answer(members.error());
+    known = *members;
   }
   auto made = gpuemu::opcall::create(known);
   if (!made) return answer(made.error());
@@ -130,10 +137,11 @@ void gpuemu_context_destroy(gpuemu_context* context) {
 gpuemu_code gpuemu_context_device(gpuemu_context* context, gpuemu_device_info* info) {
   if (context == nullptr) return missing("context");
   if (info == nullptr) return missing("info");
-  if (info->struct_bytes != sizeof(gpuemu_device_info)) {
+  // Of a newer header's members, which lie behind these, nothing is written.
+  if (info->struct_bytes < kDeviceInfoFirst) {
     return answer(gpuemu::error(gpuemu::ErrorCode::InvalidArgument,
-                                "info.struct_bytes is {}, expected {}", info->struct_bytes,
-                                sizeof(gpuemu_device_info)));
+                                "info.struct_bytes is {}, expected {}: its sizeof",
+                                info->struct_bytes, sizeof(gpuemu_device_info)));
   }
   const gpuemu::DeviceProperties& device = context->device->properties();
   info->sm = device.sm;

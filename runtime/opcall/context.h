@@ -1,6 +1,8 @@
 // What a gpuemu_context is, and how errors cross into C.
 #pragma once
 
+#include <atomic>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -19,9 +21,10 @@ struct gpuemu_context {
   gpuemu::Streams* streams = nullptr;
   gpuemu::OpRegistry registry;
   std::unique_ptr<gpuemu::Dispatcher> dispatcher;
-  std::unique_ptr<gpuemu::Profiler> profiler = nullptr;
-  std::shared_mutex mutex;                        ///< Of `allocations`.
-  std::map<uint64_t, uint64_t> allocations = {};  ///< Address to bytes.
+  std::atomic<bool> is_profiling = false;                ///< Spares ranges the lock.
+  std::shared_mutex mutex;                               ///< Of what follows.
+  std::shared_ptr<gpuemu::Profiler> profiler = nullptr;  ///< A range may outlive its being here.
+  std::map<uint64_t, uint64_t> allocations = {};         ///< Address to bytes.
 
   gpuemu::StreamId stream_of(gpuemu_stream stream) const {
     return stream == 0 ? gpuemu::current_stream(*device) : stream;
@@ -46,6 +49,29 @@ gpuemu_code answer(const Result<T>& result, U* to) {
   return GPUEMU_OK;
 }
 const char* last_error();
+
+/// What a caller gave in a struct that begins with struct_bytes: `first_bytes`, the size of its
+/// first version, at least. Members that the caller does not know yet are 0; InvalidArgument when
+/// it has set ones that this library does not know.
+template <typename T>
+Result<T> known_members(const T& given, size_t first_bytes, const char* what) {
+  const size_t bytes = given.struct_bytes;
+  if (bytes < first_bytes) {
+    return error(ErrorCode::InvalidArgument, "{}.struct_bytes is {}, expected {}: its sizeof", what,
+                 bytes, sizeof(T));
+  }
+  const auto* raw = reinterpret_cast<const unsigned char*>(&given);
+  for (size_t i = sizeof(T); i < bytes; ++i) {
+    if (raw[i] == 0) continue;
+    return error(ErrorCode::InvalidArgument,
+                 "{} has members behind byte {} that this library does not know; leave them 0, or "
+                 "use the library of your header",
+                 what, sizeof(T));
+  }
+  T known{};
+  std::memcpy(&known, &given, std::min(bytes, sizeof(T)));
+  return known;
+}
 
 /// GPUEMU_INVALID_ARGUMENT naming the argument that is NULL.
 gpuemu_code missing(const char* argument);

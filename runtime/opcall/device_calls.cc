@@ -26,11 +26,18 @@ gpuemu_code gpuemu_memory_allocate(gpuemu_context* context, size_t bytes, void**
 gpuemu_code gpuemu_memory_free(gpuemu_context* context, void* address) {
   if (context == nullptr) return missing("context");
   if (address == nullptr) return GPUEMU_OK;
+  // The record goes first: once the memory is free another thread may get, and record, its address.
+  std::map<uint64_t, uint64_t>::node_type record;
+  {
+    const std::unique_lock lock(context->mutex);
+    record = context->allocations.extract(address_of(address));
+  }
   const gpuemu::Status freed = context->device->free(address_of(address));
-  if (!freed) return answer(freed);
-  const std::unique_lock lock(context->mutex);
-  context->allocations.erase(address_of(address));
-  return GPUEMU_OK;
+  if (!freed && !record.empty()) {
+    const std::unique_lock lock(context->mutex);
+    context->allocations.insert(std::move(record));
+  }
+  return answer(freed);
 }
 
 gpuemu_code gpuemu_memory_upload(gpuemu_context* context, void* to, const void* from, size_t bytes,

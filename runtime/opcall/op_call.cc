@@ -152,12 +152,10 @@ const char* gpuemu_op_name(gpuemu_context* context, uint32_t op) {
 gpuemu_code gpuemu_op_call(gpuemu_context* context, const gpuemu_call* call) {
   if (context == nullptr) return missing("context");
   if (call == nullptr) return missing("call");
-  if (call->struct_bytes < sizeof(gpuemu_call)) {
-    return answer(gpuemu::error(gpuemu::ErrorCode::InvalidArgument,
-                                "call.struct_bytes is {}, expected {}: sizeof(gpuemu_call)",
-                                call->struct_bytes, sizeof(gpuemu_call)));
-  }
-  return answer(gpuemu::opcall::call_op(*context, *call));
+  constexpr size_t kFirst = offsetof(gpuemu_call, stream) + sizeof(gpuemu_call::stream);
+  const auto known = gpuemu::opcall::known_members(*call, kFirst, "call");
+  if (!known) return answer(known.error());
+  return answer(gpuemu::opcall::call_op(*context, *known));
 }
 
 }  // extern "C"

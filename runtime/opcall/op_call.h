@@ -6,7 +6,8 @@
 // an object must not be destroyed while another thread uses it.
 //
 // The interface only grows: new functions, and new members at the end of structs that begin with
-// struct_bytes, which callers set to the sizeof that they were compiled with.
+// struct_bytes, which callers set to the sizeof that they were compiled with. What a caller does
+// not know is 0; members that the library does not know have to be 0.
 #pragma once
 
 #include <stddef.h>
@@ -112,7 +113,8 @@ gpuemu_code gpuemu_context_create(const gpuemu_options* options, gpuemu_context*
 void gpuemu_context_destroy(gpuemu_context* context);
 gpuemu_code gpuemu_context_device(gpuemu_context* context, gpuemu_device_info* info);
 /* Called for each op: "matmul: tiled, first supported; a [2, 3], ...; T = float32; 12.5 us". Every
- * call is then waited for. NULL ends it. */
+ * call is then waited for. NULL ends it, after which only calls that other threads are in may still
+ * be told. It may call anything of this context, and is called by the thread that called the op. */
 gpuemu_code gpuemu_context_set_log(gpuemu_context* context,
                                    void (*log)(void* user, const char* line), void* user);
 

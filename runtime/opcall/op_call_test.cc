@@ -3,13 +3,16 @@
 #include "runtime/opcall/op_call.h"
 
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 namespace {
 
@@ -137,6 +140,82 @@ TEST_F(OpCall, RefusesNumbersThatAreNone) {
   call_.struct_bytes = sizeof(call_);
   call_.stream = 12345;
   EXPECT_NE(problem(), "");
+}
+
+TEST_F(OpCall, TakesTheStructsOfOlderAndNewerHeaders) {
+  struct Newer {
+    gpuemu_call call;
+    uint64_t later = 0;
+  } newer{call_};
+  newer.call.struct_bytes = sizeof(newer);
+  EXPECT_EQ(gpuemu_op_call(context_, &newer.call), GPUEMU_OK) << gpuemu_last_error();
+  newer.later = 1;
+  EXPECT_EQ(gpuemu_op_call(context_, &newer.call), GPUEMU_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(gpuemu_last_error()).find("that this library does not know"),
+            std::string::npos);
+
+  struct NewerInfo {
+    gpuemu_device_info info;
+    uint64_t later = 7;
+  } info{};
+  info.info.struct_bytes = sizeof(info);
+  ASSERT_EQ(gpuemu_context_device(context_, &info.info), GPUEMU_OK) << gpuemu_last_error();
+  EXPECT_EQ(info.info.sm, 80);
+  EXPECT_EQ(info.later, 7U);
+  info.info.struct_bytes = 8;
+  EXPECT_EQ(gpuemu_context_device(context_, &info.info), GPUEMU_INVALID_ARGUMENT);
+}
+
+TEST_F(OpCall, TakesTensorsWithoutElements) {
+  const std::array<int64_t, 2> empty = {3, 0};
+  for (gpuemu_tensor* one : {&inputs_[0], &inputs_[1], &output_}) {
+    one->shape = empty.data();
+    one->data = nullptr;
+  }
+  EXPECT_EQ(problem(GPUEMU_OK), "");
+}
+
+TEST_F(OpCall, HasTheMemoryThatThereIs) {
+  gpuemu_device_info info{};
+  info.struct_bytes = sizeof(info);
+  ASSERT_EQ(gpuemu_context_device(context_, &info), GPUEMU_OK);
+  const auto pages = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES));
+  EXPECT_EQ(info.memory_bytes, pages * static_cast<uint64_t>(::sysconf(_SC_PAGE_SIZE)));
+}
+
+TEST_F(OpCall, KnowsMemoryThatOtherThreadsFreeAndGet) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] {
+      for (int n = 0; n < 50; ++n) {
+        void* mine = nullptr;
+        ASSERT_EQ(gpuemu_memory_allocate(context_, 24, &mine), GPUEMU_OK);
+        gpuemu_call call = call_;
+        gpuemu_tensor to = tensor(mine);
+        call.outputs = &to;
+        ASSERT_EQ(gpuemu_op_call(context_, &call), GPUEMU_OK) << gpuemu_last_error();
+        ASSERT_EQ(gpuemu_memory_free(context_, mine), GPUEMU_OK) << gpuemu_last_error();
+      }
+    });
+  }
+  for (std::thread& one : threads) one.join();
+  EXPECT_NE(gpuemu_memory_free(context_, &threads), GPUEMU_OK);
+}
+
+TEST_F(OpCall, EndsAProfileWhileOtherThreadsAreInRanges) {
+  std::atomic<bool> done = false;
+  std::thread ranges([&] {
+    while (!done) {
+      gpuemu_range_begin(context_, "a range");
+      gpuemu_range_end(context_);
+    }
+  });
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_EQ(gpuemu_profile_start(context_, 0), GPUEMU_OK) << gpuemu_last_error();
+    ASSERT_EQ(gpuemu_profile_stop(context_, nullptr, nullptr), GPUEMU_OK) << gpuemu_last_error();
+  }
+  done = true;
+  ranges.join();
 }
 
 TEST_F(OpCall, NamesTheOpsThatThereAre) {

@@ -5,31 +5,50 @@
 using gpuemu::opcall::answer;
 using gpuemu::opcall::missing;
 
+namespace {
+
+/// Stays as long as the caller holds it, whoever ends the profile meanwhile.
+std::shared_ptr<gpuemu::Profiler> running(gpuemu_context* context) {
+  if (context == nullptr || !context->is_profiling) return nullptr;
+  const std::shared_lock lock(context->mutex);
+  return context->profiler;
+}
+
+std::shared_ptr<gpuemu::Profiler> replace(gpuemu_context& context,
+                                          std::shared_ptr<gpuemu::Profiler> profiler) {
+  const std::unique_lock lock(context.mutex);
+  context.is_profiling = profiler != nullptr;
+  context.profiler.swap(profiler);
+  return profiler;
+}
+
+}  // namespace
+
 extern "C" {
 
 gpuemu_code gpuemu_profile_start(gpuemu_context* context, uint32_t counters) {
   if (context == nullptr) return missing("context");
-  if (context->profiler != nullptr) {
+  if (running(context) != nullptr) {
     return answer(gpuemu::error(gpuemu::ErrorCode::InvalidArgument,
                                 "a profile is running already; gpuemu_profile_stop() ends it"));
   }
   auto made = gpuemu::Profiler::create(*context->device, {.counters = counters != 0});
   if (!made) return answer(made.error());
-  context->profiler = *std::move(made);
-  context->dispatcher->set_profiler(context->profiler.get());
+  context->dispatcher->set_profiler(made->get());
+  replace(*context, *std::move(made));
   return GPUEMU_OK;
 }
 
 gpuemu_code gpuemu_profile_stop(gpuemu_context* context, const char* trace_file,
                                 const char* statistics_file) {
   if (context == nullptr) return missing("context");
-  if (context->profiler == nullptr) {
+  const std::shared_ptr<gpuemu::Profiler> profiler = replace(*context, nullptr);
+  if (profiler == nullptr) {
     return answer(gpuemu::error(gpuemu::ErrorCode::InvalidArgument,
                                 "no profile is running; gpuemu_profile_start() begins one"));
   }
   context->dispatcher->set_profiler(nullptr);
-  const auto result = context->profiler->stop();
-  context->profiler.reset();
+  const auto result = profiler->stop();
   if (!result) return answer(result.error());
   if (trace_file != nullptr) {
     const gpuemu::Status written = gpuemu::write_file(trace_file, result->chrome_trace());
@@ -40,13 +59,13 @@ gpuemu_code gpuemu_profile_stop(gpuemu_context* context, const char* trace_file,
 }
 
 void gpuemu_range_begin(gpuemu_context* context, const char* name) {
-  if (context == nullptr || context->profiler == nullptr || name == nullptr) return;
-  context->profiler->begin_range(name);
+  if (const auto profiler = running(context); profiler != nullptr && name != nullptr) {
+    profiler->begin_range(name);
+  }
 }
 
 void gpuemu_range_end(gpuemu_context* context) {
-  if (context == nullptr || context->profiler == nullptr) return;
-  context->profiler->end_range();
+  if (const auto profiler = running(context)) profiler->end_range();
 }
 
 }  // extern "C"

@@ -269,6 +269,27 @@ def test_a_gpu_that_a_kernel_took_down_is_had_again_in_another_process(tmp_path,
         assert device.generation == 3 and device.allocate(4) == 256
 
 
+def test_a_kernel_that_nobody_has_is_unloaded():
+    def answers(number):
+        with pytest.raises(gpuemu.DeviceError) as caught:
+            device._ask("launch", module=number, entry="none", grid=[1], block=[1], arg_bytes=[])
+        return str(caught.value)
+
+    with gpuemu.Device() as device:
+        kept, dropped = gpuemu.Kernel(ADD, "add", device=device), gpuemu.Kernel(ADD, "add", device=device)
+        numbers = [kept.module.number, dropped.module.number]
+        assert "no entry 'none'" in answers(numbers[1]) or "none" in answers(numbers[1])
+        before = answers(numbers[1])
+        del dropped
+        assert answers(numbers[1]) != before and answers(numbers[0]).replace(str(numbers[0]), "") == before.replace(str(numbers[1]), "")
+        x, y = arrays()
+        kept[4, 256](x, y, 1000, 1.0)
+        device.close()
+        kept[4, 256](x, y, 1000, 1.0)  # Loaded again in another process, and not unloaded there.
+        kept[4, 256](x, y, 1000, 1.0)
+        assert np.array_equal(y, 1 + 3 * x)
+
+
 def test_a_device_ends_with_its_last_user_and_there_is_one_for_all():
     device = gpuemu.Device()
     device.allocate(4)

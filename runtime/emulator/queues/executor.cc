@@ -85,7 +85,7 @@ void Queues::finish_first(Stream& stream) {
   stream.items.pop_front();
   busy_.fetch_sub(1, std::memory_order_release);
   if (stream.closing && stream.items.empty())
-    std::erase_if(streams_, [&](const auto& pair) { return &pair.second == &stream; });
+    remove(std::ranges::find_if(streams_, [&](auto& pair) { return &pair.second == &stream; }));
   finished_.notify_all();
 }
 

@@ -107,8 +107,14 @@ Status Queues::free_stream(StreamId stream) {
     return error(ErrorCode::InvalidArgument, "stream {} is captured; end the capture first",
                  stream);
   found->closing = true;
-  if (found->items.empty()) streams_.erase(stream);
+  if (found->items.empty()) remove(streams_.find(stream));
   return ok_status();
+}
+
+void Queues::remove(std::map<StreamId, Stream>::iterator stream) {
+  Stream& always = streams_.at(kDefaultStream);
+  if (!always.failure) always.failure = std::move(stream->second.failure);
+  streams_.erase(stream);
 }
 
 Status Queues::submit(StreamId stream, Work work) {
@@ -156,13 +162,12 @@ Status Queues::synchronize_all() {
   }
   GPUEMU_TRY(settle(true));
   const Lock lock(mutex_);
-  std::optional<Error> first;
-  for (auto& [id, stream] : streams_) {
-    if (stream.failure && !first) first = std::move(stream.failure);
-    stream.failure.reset();
-  }
-  if (first) return *first;
-  return ok_status();
+  // One error at a time: those of other streams are theirs to tell.
+  const auto failed =
+      std::ranges::find_if(streams_, [](const auto& pair) { return !!pair.second.failure; });
+  if (failed == streams_.end()) return ok_status();
+  const Error failure = *std::exchange(failed->second.failure, std::nullopt);
+  return failure;
 }
 
 Status Queues::settle(bool all_streams) {

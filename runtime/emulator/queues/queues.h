@@ -112,6 +112,8 @@ class Queues {
   void wait(Lock& lock, const Condition& is_met);
   void grant_one();
 
+  /// What went wrong in it and nobody was told is told by the default stream.
+  void remove(std::map<StreamId, Stream>::iterator stream);
   Result<Stream*> find(StreamId stream);
   Result<Event*> find_event(EventId event);
   Status refuse_implicit(const char* what);

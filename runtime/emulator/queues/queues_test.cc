@@ -48,6 +48,35 @@ TEST_F(QueuesTest, DoesTheWorkOfAStreamInOrder) {
   EXPECT_TRUE(*queues_.query(a));
 }
 
+TEST_F(QueuesTest, KeepsTheFailureOfAStreamThatIsFreed) {
+  const auto fails = [] { return Status(error(ErrorCode::Launch, "a fault")); };
+  const StreamId idle = stream(), busy = stream();
+  ASSERT_TRUE(queues_.submit(idle, fails));
+  while (!*queues_.query(idle)) std::this_thread::yield();
+  ASSERT_TRUE(queues_.free_stream(idle));
+  EXPECT_EQ(queues_.synchronize(kDefaultStream).error().message, "a fault");
+  EXPECT_TRUE(queues_.synchronize(kDefaultStream));
+  block(busy);
+  ASSERT_TRUE(queues_.submit(busy, fails));
+  ASSERT_TRUE(queues_.free_stream(busy));  // With work that is still to be done.
+  open();
+  EXPECT_EQ(queues_.synchronize_all().error().message, "a fault");
+  EXPECT_TRUE(queues_.synchronize_all());
+}
+
+TEST_F(QueuesTest, LeavesTheFailuresOfOtherStreamsToThem) {
+  const StreamId a = stream(), b = stream();
+  for (const StreamId one : {a, b}) {
+    ASSERT_TRUE(queues_.submit(one, [one] { return Status(error(ErrorCode::Launch, "{}", one)); }));
+  }
+  const Status first = queues_.synchronize_all();
+  ASSERT_FALSE(first);
+  const StreamId other = first.error().message == std::to_string(a) ? b : a;
+  EXPECT_TRUE(queues_.synchronize(other == a ? b : a));
+  EXPECT_EQ(queues_.synchronize(other).error().message, std::to_string(other));
+  EXPECT_TRUE(queues_.synchronize_all());
+}
+
 TEST_F(QueuesTest, DoesNotWaitForTheWorkItTakes) {
   const StreamId a = stream();
   block(a);
