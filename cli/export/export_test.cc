@@ -14,7 +14,7 @@ ExportedCaseReply hostile_case() {
   ExportedCaseReply exported;
   exported.result.op_name = "../../../etc/passwd";
   exported.result.seed = 18446744073709551615u;
-  exported.result.failures.push_back({.kind = FindingKind::OutOfBounds, .message = "a \"b\"\n??/"});
+  exported.result.failures.push_back({.kind = FindingKind::OutOfBounds, .message = "a \"b\"\n"});
   exported.nan_policy = "match";
   for (const char* name : {"../../x", "/etc/passwd", "..", "", "a\nb", "very/long"}) {
     ExportedTensor tensor{.name = name, .role = "input", .shape = {2}};

@@ -225,24 +225,6 @@ TEST(Config, ALargeSeedStandsInQuotes) {
   EXPECT_EQ(good("[validation]\nseed = 42\n").seed, 42u);
 }
 
-TEST(Config, RelationsStandAmongTheInvariantsAndMayBeGivenSeveralTimes) {
-  const Config config = good(std::string(kKernel) + R"toml([ops.invariants]
-finite = true
-odd = false
-scale_equivariant = [{ factor = 2 }, { factor = 0.25, exact = false }]
-pad_invariant = { dim = "n", fill = -inf }
-config_invariant = { block = 64, grid = "min(n, 8)" }
-)toml");
-  const OpConfig& op = config.ops[0];
-  ASSERT_EQ(op.invariants.size(), 5u);
-  EXPECT_EQ(op.invariants_off, std::vector<std::string>{"odd"});
-  EXPECT_EQ(op.invariants[1].numbers.at("factor"), 2);
-  EXPECT_EQ(op.invariants[2].numbers.at("exact"), 0);
-  EXPECT_LT(op.invariants[3].numbers.at("fill"), -1e308);
-  EXPECT_EQ(op.invariants[4].strings.at("block"), "64");
-  EXPECT_EQ(op.invariants[4].strings.at("grid"), "min(n, 8)");
-}
-
 TEST(Config, WrongRelationsAreReportedWithWhatWasExpected) {
   const auto message_of = [](const std::string& relation) {
     const ConfigResult result =

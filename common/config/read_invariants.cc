@@ -1,7 +1,6 @@
 // Tables of invariants: names and parameters are checked here, tensors and axes by check_op.cc.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "common/config/names.h"
 #include "common/config/nearest.h"
@@ -39,9 +38,7 @@ std::optional<double> number_of(const ValueReader& value, const std::string& nam
   }
   int exponent = 0;
   const bool magnitude = name == "tolerance" || name == "ulps";
-  const double limit = name == "axis"   ? kAxisMax
-                       : name == "fill" ? std::numeric_limits<double>::infinity()
-                                        : kParameterMax;
+  const double limit = name == "axis" ? kAxisMax : kParameterMax;
   const auto number = value.number(magnitude ? 0 : -limit, limit);
   if (!number) return std::nullopt;
   if (name == "axis" && *number != std::floor(*number)) {

@@ -85,6 +85,7 @@ struct Server::State {
   Status open();
   Status open_slots();
   Status listen_on_path();
+  void close_socket();
   Status start_threads();
   bool accepts();
   void watch();
@@ -372,13 +373,21 @@ void Server::stop() {
   state.work.notify_all();
   // Before the socket closes: a reply's callback may come while nng_ctx_send still returns here.
   for (std::thread& thread : state.pool) thread.join();
-  std::error_code failed;
-  if (std::filesystem::exists(state.path, failed)) {
-    // Before nng_close, and nobody takes the path meanwhile.
-    const auto folder_lock = lock_socket_folder(state.path);
-    if (!is_anothers(holder_of(state.path))) ::unlink(state.path.c_str());
+  state.close_socket();
+}
+
+/// nng_close removes whatever lies at the path: another daemon's socket steps aside meanwhile.
+void Server::State::close_socket() {
+  std::error_code missing;
+  if (!std::filesystem::exists(path, missing)) {
+    nng_close(socket);
+    return;
   }
-  nng_close(state.socket);
+  const auto folder_lock = lock_socket_folder(path);  // Nobody takes the path meanwhile.
+  const std::string aside = fmt::format("{}.{}", path.native(), ::getpid());
+  const bool keeps = is_anothers(holder_of(path)) && ::rename(path.c_str(), aside.c_str()) == 0;
+  nng_close(socket);
+  if (keeps) ::rename(aside.c_str(), path.c_str());
 }
 
 }  // namespace gpuemu

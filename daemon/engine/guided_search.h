@@ -42,7 +42,7 @@ struct SearchOutcome {
   std::vector<Proof> proofs;
   SearchReport report;
   uint64_t replays_failed = 0;  ///< Of the corpus.
-  bool counted = false;  ///< The device counts; else no case followed another.
+  bool counted = false;         ///< The device counts; else no case followed another.
   std::vector<CorpusEntry> corpus;
   std::string broken;  ///< Why no case could run; "" when one did.
 };

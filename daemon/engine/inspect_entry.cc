@@ -54,8 +54,8 @@ Scope largest_case(const OpConfig* op, DType dtype) {
   return scope;
 }
 
-Result<LaunchShape> shape_of(const EntryLaunch& launch, const ptx::Function& function) {
-  LaunchShape shape{launch.threads, launch.dynamic_shared_bytes};
+Result<LaunchFootprint> shape_of(const EntryLaunch& launch, const ptx::Function& function) {
+  LaunchFootprint shape{launch.threads, launch.dynamic_shared_bytes};
   if (shape.threads > 0) return shape;
   if (launch.spec != nullptr) {
     const Scope scope = largest_case(launch.op, launch.dtype);

@@ -92,7 +92,7 @@ TEST(ExactTier, SumsOfSmallWholeNumbersAreExact) {
 TEST(ExactTier, NotWhereAPartialSumOrTheResultNeedsMoreBits) {
   EXPECT_TRUE(Sum({1024, 1024}).exact());
   EXPECT_FALSE(Sum({8192, 8192}).exact());
-  EXPECT_FALSE(Sum({2048, 1, 1}).exact(DType::Float16));  // 2050 is none of its numbers' steps.
+  EXPECT_FALSE(Sum({2048, 1, 1}).exact(DType::Float16));
   Sum half({30, 30, 30});
   EXPECT_TRUE(half.exact(DType::Float16));
   half.op.accumulate_dtype = DType::Float16;

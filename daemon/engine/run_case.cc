@@ -3,20 +3,16 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 
 #include "common/base/clock.h"
 #include "common/base/limits.h"
-#include "common/numeric/element.h"
 #include "common/tensor/snapshot.h"
-#include "daemon/engine/exact_tier.h"
 #include "daemon/engine/export_case.h"
 #include "daemon/engine/findings.h"
 #include "daemon/engine/follow_ups.h"
+#include "daemon/engine/output_judge.h"
 #include "daemon/relate/follow_up.h"
 #include "daemon/relate/infer.h"
-#include "daemon/validate/error_map.h"
-#include "daemon/validate/validate.h"
 
 namespace gpuemu {
 namespace {
@@ -65,206 +61,6 @@ ReferenceRequest reference_request(const CaseRequest& request, const BuiltPlan& 
   out.timeout_ms = static_cast<uint64_t>(request.config.reference_timeout_s * 1000);
   return out;
 }
-
-double largest_magnitude(const std::map<std::string, TensorView>& inputs) {
-  double largest = 0;
-  std::vector<double> wide;
-  for (const auto& [name, view] : inputs) {
-    if (!is_float(view.dtype)) continue;
-    wide.resize(view.data.size() / byte_size(view.dtype));
-    widen_to_double(view.dtype, view.data, wide);
-    for (const double value : wide) {
-      if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
-    }
-  }
-  return largest;
-}
-
-Result<TensorView> arena_view(Arena& arena, DType dtype, const Shape& shape, uint64_t offset) {
-  const uint64_t bytes = static_cast<uint64_t>(element_count(shape)) * byte_size(dtype);
-  return TensorView{dtype, shape, GPUEMU_TRY(arena.range(offset, bytes))};
-}
-
-Result<ValidationPolicy> policy_of(const CaseRequest& request, const Scope& scope,
-                                   double magnitude) {
-  ValidationPolicy policy;
-  policy.accumulate_dtype = request.op.accumulate_dtype;
-  policy.error_scale = request.op.error_scale;
-  policy.input_magnitude = magnitude;
-  policy.ftz_ok = request.op.subnormal_ftz_ok;
-  if (request.op.has_nan_policy) policy.nan_policy = request.op.nan_policy;
-  policy.check_nan = request.config.check_nan;
-  policy.check_inf = request.config.check_inf;
-  policy.invariants = invariants_of(request.op, request.kernel);
-  if (request.op.accumulate) {
-    // Without it the bound would be another one than the project asks for.
-    const auto length = request.op.accumulate->evaluate(scope);
-    if (!length) return length.error().with_context(request.op.name + ": accumulate");
-    policy.accumulate_length = *length;
-  }
-  return policy;
-}
-
-/// Compares every output with what the reference said and adds to the outcome.
-class OutputJudge {
- public:
-  OutputJudge(const CaseRequest& request, const BuiltPlan& built, Arena& arena)
-      : request_(request), built_(built), arena_(arena) {}
-
-  /// `reply` is null without a reference.
-  Status judge(const ReferenceReply* reply, CaseOutcome& outcome) {
-    GPUEMU_TRY(collect_inputs());
-    const Scope scope = scope_of(request_.op, request_.plan);
-    ValidationPolicy policy = GPUEMU_TRY(policy_of(request_, scope, largest_magnitude(inputs_)));
-    for (size_t index = 0; index < request_.plan.outputs.size(); ++index) {
-      const CaseTensor& output = request_.plan.outputs[index];
-      policy.tolerance = request_.config.tolerance_for(request_.op, output.dtype);
-      GPUEMU_TRY(judge_one(output, reply, policy, outcome));
-    }
-    return ok_status();
-  }
-
- private:
-  Status collect_inputs() {
-    for (const PlanTensor& tensor : built_.plan.tensors) {
-      if (tensor.role != PlanTensor::Role::Input && tensor.role != PlanTensor::Role::InOut) {
-        continue;
-      }
-      inputs_[tensor.name] =
-          GPUEMU_TRY(arena_view(arena_, tensor.dtype, tensor.shape, tensor.arena_offset));
-    }
-    return ok_status();
-  }
-
-  const PlanTensor& planned(const std::string& name) const {
-    return *std::ranges::find(built_.plan.tensors, name, &PlanTensor::name);
-  }
-
-  Status judge_one(const CaseTensor& output, const ReferenceReply* reply,
-                   const ValidationPolicy& policy, CaseOutcome& outcome) {
-    Comparison comparison;
-    comparison.output_name = output.name;
-    comparison.output = GPUEMU_TRY(
-        arena_view(arena_, output.dtype, output.shape, planned(output.name).output_offset));
-    comparison.inputs = inputs_;
-    if (!request_.plan.inputs.empty()) comparison.first_input = request_.plan.inputs.front().name;
-    comparison.policy = policy;
-    comparison.has_reference = reply != nullptr;
-    if (reply != nullptr && !GPUEMU_TRY(add_reference(*reply, comparison, outcome))) {
-      return ok_status();
-    }
-    if (outcome.exported && comparison.has_reference &&
-        comparison.output.shape == comparison.reference.shape) {
-      add_expectation(comparison, *outcome.exported);
-    }
-    const bool exact = comparison.has_reference && ask_exactly(comparison);
-    Verdict verdict = validate(comparison);
-    if (exact) explain_exactness(verdict);
-    if (comparison.has_reference) measure(comparison, verdict, outcome);
-    if (request_.wishes.shadow.wanted && comparison.has_reference) {
-      GPUEMU_TRY(compare_exact(comparison, outcome));
-    }
-    if (request_.wishes.error_map && comparison.has_reference &&
-        (!outcome.error_map || !(verdict.max_diff <= outcome.result.max_diff))) {
-      outcome.error_map = map_errors(comparison);
-    }
-    take(std::move(verdict), output.name, outcome);
-    return ok_status();
-  }
-
-  /// False when the reference does not have this output.
-  Result<bool> add_reference(const ReferenceReply& reply, Comparison& comparison,
-                             CaseOutcome& outcome) {
-    const std::string& name = comparison.output_name;
-    const auto expected = std::ranges::find(reply.outputs, name, &ReferenceTensor::name);
-    if (expected == reply.outputs.end()) {
-      outcome.result.failures.push_back(
-          {.kind = FindingKind::ReferenceError,
-           .message = fmt::format("{} returned no output '{}'", request_.op.reference, name),
-           .output = name});
-      return false;
-    }
-    comparison.reference =
-        GPUEMU_TRY(arena_view(arena_, expected->dtype, expected->shape, expected->arena_offset));
-    comparison.reference_is_wide = reply.function_form;
-    const auto scale = std::ranges::find(reply.scales, name, &ReferenceTensor::name);
-    if (scale != reply.scales.end() && scale->shape == comparison.output.shape) {
-      const TensorView view =
-          GPUEMU_TRY(arena_view(arena_, DType::Float64, scale->shape, scale->arena_offset));
-      comparison.scale = {reinterpret_cast<const double*>(view.data.data()),
-                          view.data.size() / sizeof(double)};
-    }
-    return true;
-  }
-
-  /// Takes the tolerance away where no rounding can be the kernel's excuse.
-  bool ask_exactly(Comparison& comparison) {
-    const int64_t terms = comparison.policy.accumulate_length.value_or(1);
-    const bool exact = compares_exactly({request_.op, request_.plan, terms, inputs_},
-                                        comparison.reference, comparison.output.dtype);
-    if (exact) comparison.policy.tolerance = Tolerance();
-    const Tolerance& tolerance = comparison.policy.tolerance;
-    const bool whole = !is_float(comparison.output.dtype) &&
-                       (tolerance.automatic || (tolerance.atol < 1 && tolerance.rtol == 0));
-    all_exact_ = all_exact_ && (exact || whole);
-    return exact;
-  }
-
-  static void explain_exactness(Verdict& verdict) {
-    for (ValidationFailure& failure : verdict.failures) {
-      if (failure.kind == FindingKind::ToleranceExceeded)
-        failure.message += "; all inputs are small whole numbers, so any order of adding is exact";
-    }
-  }
-
-  /// What passing proves, and how large the errors are; as asked for.
-  void measure(const Comparison& comparison, const Verdict& verdict, CaseOutcome& outcome) const {
-    outcome.exact = all_exact_;
-    if (comparison.output.shape != comparison.reference.shape) return;
-    if (request_.wishes.envelope && is_float(comparison.output.dtype))
-      add_errors(comparison, outcome.envelope);
-    if (!request_.wishes.power || !verdict.failures.empty()) return;
-    const Power power = power_of(comparison);
-    if (outcome.power) {
-      outcome.power->join(power);
-    } else {
-      outcome.power = power;
-    }
-  }
-
-  Status compare_exact(const Comparison& comparison, CaseOutcome& outcome) {
-    const TensorView &output = comparison.output, &reference = comparison.reference;
-    if (!is_float(output.dtype) || output.shape != reference.shape) return ok_status();
-    const auto index =
-        static_cast<size_t>(&planned(comparison.output_name) - built_.plan.tensors.data());
-    const auto count = static_cast<uint64_t>(element_count(output.shape));
-    const auto bytes =
-        GPUEMU_TRY(arena_.range(built_.plan.shadow.offsets[index], count * sizeof(ElementShadow)));
-    const std::span shadows(reinterpret_cast<const ElementShadow*>(bytes.data()), count);
-    outcome.shadows.push_back(compare_shadow(comparison, shadows, request_.wishes.shadow));
-    return ok_status();
-  }
-
-  static void take(Verdict verdict, const std::string& name, CaseOutcome& outcome) {
-    ValidationResult& result = outcome.result;
-    for (ValidationFailure& failure : verdict.failures) {
-      failure.output = name;
-      result.failures.push_back(std::move(failure));
-    }
-    if (!(verdict.max_diff <= result.max_diff)) result.max_diff = verdict.max_diff;
-    if (!(verdict.max_rel_diff <= result.max_rel_diff)) result.max_rel_diff = verdict.max_rel_diff;
-    if (!(verdict.worst_use <= outcome.worst_use) || !result.error_stats) {
-      outcome.worst_use = std::max(outcome.worst_use, verdict.worst_use);
-      if (verdict.stats) result.error_stats = verdict.stats;
-    }
-  }
-
-  const CaseRequest& request_;
-  const BuiltPlan& built_;
-  Arena& arena_;
-  std::map<std::string, TensorView> inputs_;
-  bool all_exact_ = true;
-};
 
 Status fill_arena(const CaseRequest& request, const BuiltPlan& built, Arena& arena) {
   GPUEMU_TRY(arena.grow(built.result_offset + 1));
@@ -377,7 +173,7 @@ Status judge(const CaseRequest& request, const BuiltPlan& built, const SideBySid
   // What is expected can be told even where the outputs mean nothing.
   if (!refused && (outcome.exported || !outputs_are_void(failures))) {
     const ReferenceReply* reply = both.expected ? &**both.expected : nullptr;
-    GPUEMU_TRY(OutputJudge(request, built, arena).judge(reply, outcome));
+    GPUEMU_TRY(judge_outputs(request, built, arena, reply, outcome));
   }
   if (both.executed) name_stale_outputs(*both.executed, failures);
   if (both.executed) explain_values(failures, *both.executed);

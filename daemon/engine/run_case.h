@@ -46,9 +46,7 @@ struct CaseOutcome {
   ErrorEnvelope envelope;             ///< When asked for, of all outputs of floats.
   Reached reached;                    ///< When asked for, on a device that counts.
   std::optional<ExportedCaseReply> exported;  ///< When asked for; without inputs and result.
-  std::vector<LineProfile> profile;           ///< When asked for, on a device that counts.
-  std::optional<ErrorMap> error_map;    ///< When asked for, of the output with the largest error.
-  std::vector<ComparedShadow> shadows;  ///< When asked for, per output that has them.
+  std::vector<ComparedShadow> shadows;        ///< When asked for, per output that has them.
   ExecutionShadow shadow;
 };
 

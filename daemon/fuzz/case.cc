@@ -237,13 +237,13 @@ std::string value_strategy_of(const CasePlan& plan, const Choices& choices, uint
   return choices.values[stream.below(count)];
 }
 
-/// Sizes that some cases draw without being asked for: the kernel's own numbers in every eighth
+/// Sizes that some cases draw without being asked for: the kernel's own numbers in every fourth
 /// case, long grids in every thirty-second.
 std::optional<std::string> reserved_strategy(const OpConfig& op, uint64_t row,
                                              const std::vector<int64_t>& constants) {
   if (row < kCoveringFirst) return std::nullopt;
-  if (row % 8 == 7 && fits_constants(op, constants)) return "constants";
-  if (row % 32 == 13) return "waves";
+  if (row % 4 == 1 && fits_constants(op, constants)) return "constants";
+  if (row % 32 == 15) return "waves";
   return std::nullopt;
 }
 
@@ -302,7 +302,7 @@ Result<CasePlan> plan_case(const OpConfig& op, uint64_t base_seed, uint64_t iter
   if (!op.layouts.empty()) plan.layout = choose(plan, "layout/" + first, op.layouts);
   // Campaigns give every dtype of the op each n-th iteration; rows count within one of them.
   const uint64_t row = iteration / std::max<size_t>(1, op.dtypes.size());
-  DimRequest request{base_seed, iteration, {}, options.constants};
+  DimRequest request{base_seed, iteration, {}, options.constants, {}};
   request.strategies = GPUEMU_TRY(shape_strategies_for(op, options.strategies));
   const bool usual = request.strategies == GPUEMU_TRY(shape_strategies_for(op, {}));
   const Choices choices = choices_of(
@@ -311,7 +311,10 @@ Result<CasePlan> plan_case(const OpConfig& op, uint64_t base_seed, uint64_t iter
   if (!covering || !choose_covering(op, choices, *covering, plan)) {
     plan.value_strategy = value_strategy_of(plan, choices, row, usual);
     const auto reserved = usual ? reserved_strategy(op, row, options.constants) : std::nullopt;
-    if (reserved) request.strategies = {*reserved};
+    if (reserved) {
+      request.strategies = {*reserved};
+      request.turn = (row - kCoveringFirst) / 4;
+    }
     DimChoice choice = choose_dims(op, request);
     plan.shape_strategy = choice.strategy;
     plan.dims = std::move(choice.dims);

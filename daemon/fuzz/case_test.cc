@@ -250,7 +250,19 @@ TEST(PlanCase, ConstantsOfTheKernelHaveCasesOfTheirOwnAndChangeNoOthers) {
     EXPECT_TRUE(near.contains(plan->dims.at("cols"))) << plan->dims.at("cols");
     EXPECT_TRUE(plan->dims.at("rows") >= 47 && plan->dims.at("rows") <= 49);
   }
-  EXPECT_EQ(around, 9u);
+  EXPECT_EQ(around, 18u);
+}
+
+TEST(PlanCase, TheFirstCasesOfConstantsTakeEachOfThemAsItIs) {
+  OpConfig op = softmax();
+  op.dtypes = {DType::Float32};
+  CaseOptions options;
+  options.constants = {48, 700, 1999};
+  std::set<int64_t> first;
+  for (const uint64_t i : {9, 13, 17}) {
+    first.insert(plan_case(op, 3, i, options)->dims.at("cols"));
+  }
+  EXPECT_EQ(first, (std::set<int64_t>{48, 700, 1999}));
 }
 
 TEST(PlanCase, ConstantsThatNoDimCanBeLeaveTheirCasesToChance) {
@@ -332,7 +344,7 @@ TEST(MutatedCase, StaysLegalFollowsFromItsSeedAndHasANameOfItsOwn) {
     }
   }
   EXPECT_EQ(seeds.size(), 200u);
-  EXPECT_GT(changed, 180u);
+  EXPECT_GT(changed, 160u);
 }
 
 TEST(WithDims, DerivesShapesAnewAndKeepsTheRest) {

@@ -83,7 +83,19 @@ struct Draw {
   const DimSpec* zero = nullptr;      ///< The one that is 0.
   const DimSpec* long_one = nullptr;  ///< The one at its largest.
   std::vector<int64_t> constants = {};
+  std::optional<uint64_t> turn = {};
 };
+
+/// First every constant itself, then what lies around them. Once a dim has had all, the dims are
+/// shifted against each other, so that pairs of constants meet.
+int64_t size_of_turn(const DimSpec& dim, size_t position, const Draw& draw) {
+  std::vector<int64_t> order = legal(dim, draw.constants);
+  for (const int64_t size : legal(dim, sizes_around(draw.constants))) {
+    if (std::ranges::find(draw.constants, size) == draw.constants.end()) order.push_back(size);
+  }
+  const uint64_t turn = *draw.turn;
+  return order[(turn + position * (turn / order.size())) % order.size()];
+}
 
 int64_t size_of(const DimSpec& dim, size_t position, const Draw& draw, Stream stream) {
   const int64_t least = std::min(std::max<int64_t>(1, lowest(dim)), highest(dim));
@@ -110,7 +122,10 @@ int64_t size_of(const DimSpec& dim, size_t position, const Draw& draw, Stream st
     if (&dim == draw.long_one) return highest(dim);
     sizes = legal(dim, {least, least + 1, least + 2});
   }
-  if (draw.strategy == "constants") sizes = legal(dim, sizes_around(draw.constants));
+  if (draw.strategy == "constants") {
+    sizes = legal(dim, sizes_around(draw.constants));
+    if (draw.turn && !sizes.empty()) return size_of_turn(dim, position, draw);
+  }
   if (!sizes.empty()) return sizes[stream.below(sizes.size())];
   return random_size(dim, stream);
 }
@@ -158,6 +173,7 @@ DimChoice choose_dims(const OpConfig& op, const DimRequest& request) {
   draw.shared = stream.below(std::size(kPrimes));
   if (op.accumulate) draw.reduced = op.accumulate->names();
   draw.constants = request.constants;
+  draw.turn = request.turn;
   if (draw.strategy == "waves" && !op.dims.empty()) {
     draw.long_one = &op.dims[draw.shared % op.dims.size()];
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,8 @@ struct DimRequest {
   uint64_t base_seed = 0, iteration = 0;
   std::vector<std::string> strategies;  ///< To draw from.
   std::vector<int64_t> constants = {};  ///< Of the kernel, for strategy `constants`.
+  /// Goes through them in order, this being the case's turn; absent: by chance.
+  std::optional<uint64_t> turn = {};
 };
 
 struct DimChoice {

@@ -51,7 +51,7 @@ uint32_t blocks_by_registers(uint32_t registers, uint32_t warps) {
 
 }  // namespace
 
-Result<Occupancy> occupancy_of(const CompiledMetrics& kernel, const LaunchShape& launch) {
+Result<Occupancy> occupancy_of(const CompiledMetrics& kernel, const LaunchFootprint& launch) {
   const auto limits = std::ranges::find(kArchs, base_of(kernel.arch), &ArchLimits::arch);
   if (limits == kArchs.end()) {
     return error(ErrorCode::Unsupported,

@@ -10,13 +10,13 @@
 
 namespace gpuemu {
 
-struct LaunchShape {
+struct LaunchFootprint {
   uint32_t threads = 0;  ///< Per block.
   uint64_t dynamic_shared_bytes = 0;
 };
 
 /// Unsupported for an architecture whose limits are not known here; InvalidArgument for a launch
 /// that the architecture refuses.
-Result<Occupancy> occupancy_of(const CompiledMetrics& kernel, const LaunchShape& launch);
+Result<Occupancy> occupancy_of(const CompiledMetrics& kernel, const LaunchFootprint& launch);
 
 }  // namespace gpuemu

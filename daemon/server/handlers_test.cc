@@ -96,6 +96,10 @@ class DamagedStore : public Store {
   Result<std::vector<std::vector<std::byte>>> list_corpus(const std::string& op) override {
     return good_->list_corpus(op);
   }
+  Status replace_corpus(const std::string& op,
+                        const std::vector<std::vector<std::byte>>& entries) override {
+    return good_->replace_corpus(op, entries);
+  }
   Status put_meta(const std::string& name, const std::string& value) override {
     return good_->put_meta(name, value);
   }

@@ -59,6 +59,8 @@ ValidationResult full_result() {
   info.value_strategy = "normal";
   info.kernel = "softmax";
   info.value_scale = 0.25;
+  info.layout_name = "reversed";
+  info.input_strides = {{"x", {-1}}};
   result.repro_info = info;
   result.error_stats = ErrorStats{4, 1, 2, 3, 4, 5, 6, 7, 8, ~uint64_t{0}, 9.5, -0.25};
   return result;

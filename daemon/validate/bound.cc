@@ -173,9 +173,10 @@ Bound::Bound(const Comparison& comparison) {
   terms_.value_factor = policy.widen * kSafety * unit;
   terms_.sum_factor = terms_.value_factor * std::sqrt(terms);
   const double magnitude = std::isfinite(policy.input_magnitude) ? policy.input_magnitude : 0;
-  terms_.floor = policy.widen *
-                 (policy.ftz_ok ? terms_.format.min_normal : terms_.format.min_subnormal) *
-                 (1 + magnitude);
+  // Each product of a sum may be flushed, always towards zero, or rounded among the subnormals.
+  const double smallest = policy.ftz_ok ? terms * terms_.format.min_normal
+                                        : std::sqrt(terms) * terms_.format.min_subnormal;
+  terms_.floor = policy.widen * smallest * (1 + magnitude);
 
   given_ = comparison.scale;
   if (!given_.empty()) {

@@ -43,7 +43,8 @@ TEST(Validate, GivesEveryMemberOfTheProtocolsFailingScaleExample) {
             "element)");
   EXPECT_EQ(verdict.max_diff, 4.0);
   EXPECT_EQ(verdict.max_rel_diff, 0.5);
-  const ErrorStats expected{4, 4, 4.0, 2.5, 3.0, 4.0, 4.0, 0.5, 0.5, 8388608, 8388608.0, -8388608.0};
+  const ErrorStats expected{4,   4,   4.0, 2.5,     3.0,       4.0,
+                            4.0, 0.5, 0.5, 8388608, 8388608.0, -8388608.0};
   EXPECT_EQ(verdict.stats, expected);
 }
 
@@ -233,7 +234,7 @@ TEST(Validate, AcceptsInfinityOnlyAtTheEdgeOfTheFormat) {
 TEST(Validate, FollowsTheFormulaOfTheScaleAwareBound) {
   const double reference = 3.0;
   const double unit = 0x1p-24, scale = 10, terms = 256, magnitude = 5;
-  const double bound = 0x1p-22 + 8 * unit * (16 * scale + 3) + 0x1p-149 * (1 + magnitude);
+  const double bound = 0x1p-22 + 8 * unit * (16 * scale + 3) + 16 * 0x1p-149 * (1 + magnitude);
   const Tensor wide = doubles({1}, {reference});
   const double scales[] = {scale};
   for (const bool inside : {true, false}) {
@@ -248,6 +249,19 @@ TEST(Validate, FollowsTheFormulaOfTheScaleAwareBound) {
     EXPECT_NEAR(verdict.worst_use, inside ? 0.99 : 1.01, 0.01);
     EXPECT_EQ(verdict.worst_index, 0);
   }
+}
+
+TEST(Validate, LetsEachTermOfASumLoseASmallestNumber) {
+  const Tensor output = floats({1}, {0}), wide = doubles({1}, {9.7e-38});
+  const double scales[] = {1e-40};
+  Comparison comparison = automatic(output, wide);
+  comparison.scale = scales;
+  comparison.policy.accumulate_length = 896;
+  EXPECT_EQ(kinds(validate(comparison)), Kinds{ToleranceExceeded});
+  comparison.policy.ftz_ok = true;
+  EXPECT_EQ(kinds(validate(comparison)), Kinds{});
+  comparison.policy.accumulate_length = 1;
+  EXPECT_EQ(kinds(validate(comparison)), Kinds{ToleranceExceeded});
 }
 
 TEST(Validate, LeavesElementsOfInfiniteScaleToTheOtherStages) {

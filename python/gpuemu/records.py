@@ -244,6 +244,8 @@ class BaselineComparison:
     baseline_tag: str = ""
     comparisons: list[Comparison] = field(default_factory=list)
     has_regressions: bool = False
+    unmatched: int = 0  # Results of now without a counterpart, when the same cases are compared.
+    baseline_unmatched: int = 0
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> BaselineComparison:

@@ -244,7 +244,7 @@ TEST_F(Dispatching, GivesWorkThatMayRunSideBySideWorkspacesOfTheirOwn) {
 TEST_F(Dispatching, KeepsTheLaunchesOfACallTogetherWhenThreadsShareAStream) {
   renew({});
   dispatcher_->set_log({});
-  constexpr int kThreads = 4, kCalls = 60, kCount = 40;
+  constexpr int kThreads = 4, kCalls = 200, kCount = 40;
   const StreamId stream = *(*device_->streams())->make_stream({});
   const uint64_t zeros = tensor(std::vector<float>(kCount, 0));
   std::vector<uint64_t> inputs, losses;

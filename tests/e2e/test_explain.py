@@ -38,9 +38,9 @@ extern "C" __global__ void edges(const float* x, float* y, int n) {
 """
 
 ROWS = ('dims = {{ rows = [3, 3], n = [64, 64] }}\ninputs = [{{ name = "x", shape = ["rows", "n"], dtype = "float32", '
-        'values = {{ min = {low}, max = {high} }} }}]\noutputs = [{{ name = "y", shape = [{out}], dtype = "float32" }}]\n')
+        'range = [{low}, {high}] }}]\noutputs = [{{ name = "y", shape = [{out}], dtype = "float32" }}]\n')
 FLAT = ('dims = {{ n = [40, 40] }}\ninputs = [{{ name = "x", shape = ["n"], dtype = "float32", '
-        'values = {{ min = {low}, max = {high} }} }}]\noutputs = [{{ name = "y", shape = ["n"], dtype = "float32" }}]\n')
+        'range = [{low}, {high}] }}]\noutputs = [{{ name = "y", shape = ["n"], dtype = "float32" }}]\n')
 OPS = {
     "variance": (ROWS.format(low=1000, high=1001, out='"rows"'), "x.var(axis=1)", "rows, n", "1e-4"),
     "softmax": (ROWS.format(low=95, high=110, out='"rows", "n"'),
@@ -55,11 +55,11 @@ OPS = {
 def failing(new_home):
     """A project of which every op fails, and the seed of one failure of each."""
     files = {"kernels.cu": KERNELS}
-    config = '[runtime]\nbackend = "emulator"\n[validation]\nstrategies = ["uniform"]\ncases = 2\nseed = 5\n'
+    config = '[runtime]\nbackend = "emulator"\n[validation]\nstrategies = ["uniform10"]\ncases = 2\nseed = 5\n'
     for name, (schema, formula, sizes, tolerance) in OPS.items():
         files[f"ref_{name}.py"] = f"import numpy as np\n\n\ndef reference(x, **kwargs):\n    return {formula}\n"
         count = "rows" if "rows" in sizes else "n"
-        args = ", ".join(f'"{size}"' for size in sizes.split(", "))
+        args = ", ".join(f'"i32:{size}"' for size in sizes.split(", "))
         config += (f'[[ops]]\nname = "{name}"\nkernel = "{name}"\nreference = "ref_{name}.py"\n{schema}'
                    f'tolerances = {{ float32 = {{ atol = {tolerance}, rtol = 0.0 }} }}\n'
                    f'[[kernels]]\nname = "{name}"\nsource = "kernels.cu"\n[[kernels.launches]]\nentry = "{name}"\n'

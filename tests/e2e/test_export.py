@@ -37,7 +37,7 @@ def run_python(gpuemu, folder, *more):
 
 
 @pytest.mark.parametrize("op, said", [
-    ("scale_missing_tail_mask", "out_of_bounds"), ("reduce_missing_sync", "race_shared"), ("rowmax_wrong_identity", "FAIL: y[")])
+    ("scale_missing_tail_mask", "out_of_bounds"), ("reduce_missing_sync", "FAIL: race_"), ("rowmax_wrong_identity", "FAIL: y[")])
 def test_the_python_program_shows_the_fault_and_passes_with_the_right_kernel(gpuemu, op, said):
     folder = export(gpuemu, failure_of(gpuemu, op)["seed"], "bug")
     gpuemu.stop()  # No daemon is needed from here on.

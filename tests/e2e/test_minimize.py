@@ -1,7 +1,13 @@
 """Minimization: as small as the fault allows, the same kind of failure, only legal sizes."""
+import base64
 import json
+import subprocess
+import sys
 
+import numpy as np
 import pytest
+
+from conftest import ROOT
 
 FEW = 4
 
@@ -44,9 +50,48 @@ def test_planted_faults_shrink_to_the_least_that_fails(gpuemu, op, smallest):
         small = minimize(gpuemu, seed)
         assert smallest(small["minimized_dims"]), small["minimized_dims"]
         assert small["trials"] <= 100
+        assert small["input_elements"] <= 32 and small.get("nonzero_elements", 0) <= 2
         assert small["result"]["failures"][0]["kind"] == before["result"]["failures"][0]["kind"]
         again = gpuemu.run("reproduce", small["minimized_seed"], "--op", op, "--exit-code")
         assert again.returncode == 1
+
+
+def test_single_elements_are_simplified_and_kept_with_the_case(gpuemu):
+    gpuemu.run("test", "rowmax_wrong_identity", "--seed", "3", "--cases", "40")
+    kept = []
+    for seed in seeds_of(gpuemu, "rowmax_wrong_identity", 6):
+        small = minimize(gpuemu, seed, "--max-iters", "200")
+        if small["result"]["repro_info"]["value_strategy"] == "stored":
+            kept.append(small)
+    assert kept, "no case needed single elements; choose another seed"
+    small = kept[0]
+    assert "values" in " ".join(small["simplified"])
+    again = json.loads(gpuemu.run("reproduce", small["minimized_seed"], "--format", "json").stdout)
+    x = np.frombuffer(base64.b64decode(again["inputs"]["x"]["data"]), np.float32)
+    # Those that do not matter are the number of the range that is nearest to 0.
+    assert (x == -100).sum() == x.size - small["nonzero_elements"]
+    assert again["result"]["failures"] == small["result"]["failures"]
+    told = subprocess.run([sys.executable, "-m", "gpuemu.reproduce", str(small["minimized_seed"])], cwd=gpuemu.project, text=True,
+                          env={**gpuemu.env, "PYTHONPATH": str(ROOT / "python")}, capture_output=True, timeout=120)
+    assert told.returncode == 0 and "the daemon's bytes" in told.stdout, told.stdout + told.stderr
+    # A second time there is nothing left to do.
+    smaller = minimize(gpuemu, small["minimized_seed"], "--max-iters", "200")
+    assert smaller["input_elements"] <= small["input_elements"]
+
+
+def test_a_layout_that_does_not_matter_goes(gpuemu):
+    kernel = gpuemu.project / "kernels" / "transpose.cu"
+    source = kernel.read_text()
+    broken = source.replace("__syncthreads();", "", 1)
+    assert broken != source
+    kernel.write_text(broken)
+    gpuemu.run("test", "transpose", "--seed", "3", "--cases", "24")
+    shown = json.loads(gpuemu.run("failures", "--limit", "100", "--op", "transpose", "--format", "json").stdout)
+    strided = [one["seed"] for one in shown["results"] if one["repro_info"]["layout"] == "Strided"]
+    assert strided
+    small = minimize(gpuemu, strided[0])
+    assert small["result"]["repro_info"]["layout"] == "Contiguous"
+    assert "layout strided -> contiguous" in small["simplified"]
 
 
 def test_only_listed_sizes_are_tried(gpuemu):

@@ -217,6 +217,8 @@ void Block::take_turns(Warp& warp) {
 /// Whether the path goes round in a loop and changes nothing. A warp that is found at work is left
 /// alone for longer and longer.
 bool Block::only_waits(Warp& warp) {
+  // A follower would miss the steps of a look, an order of turns is broken by them.
+  if (launch->follower != nullptr || turns != nullptr) return false;
   if (!warp.spins && warp.unwatched != 0) {
     --warp.unwatched;
     return false;

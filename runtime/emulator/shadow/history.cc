@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include "runtime/emulator/machine/places.h"
 #include "runtime/emulator/machine/warp.h"
@@ -16,6 +17,7 @@ constexpr size_t kNodesMax = 4'000'000, kEdgesMax = 12'000'000;
 constexpr size_t kStepsMax = 16;
 /// The origin of an error has so much of it.
 constexpr double kGoodPart = 0.25;
+constexpr size_t kOperandsShown = 3;
 
 bool is_finite(const ShadowValue& value) {
   return std::isfinite(value.computed) && std::isfinite(value.exact);
@@ -86,107 +88,139 @@ uint32_t History::add(const Node& node, const Edge* edges, size_t count) {
 }
 
 namespace {
-/// What the walk knows of the nodes that the target comes from.
-struct Reached {
-  std::vector<double> weight;  ///< How much the target moves with the node.
-  std::vector<bool> seen;
+
+/// What one instruction gave to a value.
+struct Group {
+  uint32_t best = 0, last = 0;  ///< Nodes: whose error weighs most, and the latest.
+  double weight = -1;
+  uint64_t count = 0;
 };
 }  // namespace
 
-void History::explain(uint32_t target, const ptx::Module& module,
-                      const std::array<uint32_t, 3>& block, const std::array<uint32_t, 3>& size,
-                      ShadowReport& report) const {
-  Reached reached{std::vector<double>(target + 1), std::vector<bool>(target + 1)};
-  reached.weight[target] = 1;
-  reached.seen[target] = true;
-  // Every node comes after those it was made from.
-  for (uint32_t at = target; at > 0; --at) {
-    if (!reached.seen[at]) continue;
-    for (uint32_t i = nodes_[at].edges_begin; i < nodes_[at].edges_end; ++i) {
-      reached.seen[edges_[i].node] = true;
-      const double moved = reached.weight[at] * edges_[i].slope;
-      if (std::isfinite(moved)) reached.weight[edges_[i].node] += moved;
+/// The walk from one node back to all that it comes from.
+class History::Walk {
+ public:
+  Walk(const History& history, uint32_t target, const HistoryPlace& place)
+      : nodes_(history.nodes_), place_(place), weight_(target + 1), seen_(target + 1) {
+    weight_[target] = 1;
+    seen_[target] = true;
+    // Every node comes after those it was made from.
+    for (uint32_t at = target; at > 0; --at) {
+      if (!seen_[at]) continue;
+      edges_of(history, at, [&](const Edge& edge) {
+        seen_[edge.node] = true;
+        const double moved = weight_[at] * edge.slope;
+        if (std::isfinite(moved)) weight_[edge.node] += moved;
+      });
     }
   }
-  const auto value_at = [&](uint32_t at) {
+
+  /// The first value whose gap, carried on to the target, is a good part of the target's.
+  std::optional<ShadowStep> origin(const History& history) const {
+    const auto target = static_cast<uint32_t>(seen_.size() - 1);
+    const double whole = std::fabs(nodes_[target].gap), rest = relative_gap(value_at(target));
+    const bool finite =
+        std::isfinite(nodes_[target].computed) && std::isfinite(nodes_[target].exact);
+    for (uint32_t at = 1; at <= target; ++at) {
+      if (!seen_[at]) continue;
+      const bool here = finite ? whole > 0 && relative_gap(value_at(at)) >= kGoodPart * rest &&
+                                     carried_gap(at) >= kGoodPart * whole
+                               : !std::isfinite(nodes_[at].computed);
+      if (!here) continue;
+      ShadowStep step = step_at(history, at);
+      double before = 0;
+      for (const ShadowValue& operand : step.operands)
+        before = std::max(before, relative_gap(operand));
+      const Operation& does = nodes_[at].plan->operations[nodes_[at].operation];
+      step.kind = kind_of_loss(does, step.result, step.operands);
+      if (step.kind == ShadowStep::Kind::Amplifies && before > relative_gap(step.result) / 16)
+        step.kind = ShadowStep::Kind::Grows;
+      return step;
+    }
+    return std::nullopt;
+  }
+
+  /// One step per instruction, the latest first; the value that weighs most stands for the others.
+  std::vector<ShadowStep> slice(const History& history) const {
+    std::vector<Group> groups = grouped();
+    const auto later = [](const Group& a, const Group& b) { return a.last > b.last; };
+    if (groups.size() > kStepsMax) {
+      std::ranges::stable_sort(groups,
+                               [&](const Group& a, const Group& b) { return rank(a) > rank(b); });
+      groups.resize(kStepsMax);
+    }
+    std::ranges::sort(groups, later);
+    std::vector<ShadowStep> steps;
+    for (const Group& group : groups) {
+      steps.push_back(step_at(history, group.best));
+      steps.back().count = group.count;
+    }
+    return steps;
+  }
+
+ private:
+  template <typename Visit>
+  static void edges_of(const History& history, uint32_t at, const Visit& visit) {
+    const Node& node = history.nodes_[at];
+    for (uint32_t i = node.edges_begin; i < node.edges_end; ++i) visit(history.edges_[i]);
+  }
+
+  ShadowValue value_at(uint32_t at) const {
+    return {"", nodes_[at].computed, nodes_[at].exact, nodes_[at].bound};
+  }
+  double carried_gap(uint32_t at) const { return std::fabs(nodes_[at].gap * weight_[at]); }
+  bool is_load(uint32_t at) const {
+    return nodes_[at].plan->operations[nodes_[at].operation].meaning == Meaning::Load;
+  }
+  /// What stays in a slice that is too long: the loads, and what weighs most.
+  double rank(const Group& group) const {
+    return is_load(group.best) ? std::numeric_limits<double>::infinity() : group.weight;
+  }
+
+  std::vector<Group> grouped() const {
+    std::map<std::pair<const Plan*, uint32_t>, Group> groups;
+    for (uint32_t at = 1; at < seen_.size(); ++at) {
+      if (!seen_[at]) continue;
+      Group& group = groups[{nodes_[at].plan, nodes_[at].operation}];
+      ++group.count;
+      group.last = at;
+      if (group.best != 0 && carried_gap(at) <= group.weight) continue;
+      group.best = at;
+      group.weight = carried_gap(at);
+    }
+    std::vector<Group> all;
+    for (const auto& [key, group] : groups) all.push_back(group);
+    return all;
+  }
+
+  ShadowStep step_at(const History& history, uint32_t at) const {
     const Node& node = nodes_[at];
-    return ShadowValue{"", node.computed, node.exact, node.bound};
-  };
-  const auto make_step = [&](uint32_t at) {
-    const Node& node = nodes_[at];
-    ShadowStep step = step_of(module, *node.plan, node.operation);
-    const Operation& does = node.plan->operations[node.operation];
+    ShadowStep step = step_of(place_.module, *node.plan, node.operation);
     const ptx::Instruction& in = node.plan->code->source->body[node.operation];
-    step.block = {block[0], block[1], block[2]};
+    const Dim3 size = place_.block_size;
+    step.block = place_.block;
     const uint32_t linear = node.warp * kLanes + node.lane;
-    step.thread = {linear % size[0], linear / size[0] % size[1], linear / (size[0] * size[1])};
+    step.thread = {linear % size.x, linear / size.x % size.y, linear / (size.x * size.y)};
     step.visit = node.visit;
     step.result = value_at(at);
     if (!in.operands.empty()) step.result.name = ptx::text(in.operands[0]);
-    if (does.meaning == Meaning::Load) step.kind = ShadowStep::Kind::Load;
-    for (uint32_t i = node.edges_begin; i < node.edges_end && step.operands.size() < 3; ++i)
-      step.operands.push_back(value_at(edges_[i].node));
-    return step;
-  };
-  // The origin: the first value whose gap, carried on to the target, is a good part of the
-  // target's.
-  const double whole = std::fabs(nodes_[target].gap);
-  const double rest = relative_gap(value_at(target));
-  const bool finite = std::isfinite(nodes_[target].computed) && std::isfinite(nodes_[target].exact);
-  for (uint32_t at = 1; at <= target; ++at) {
-    if (!reached.seen[at]) continue;
-    const ShadowValue value = value_at(at);
-    const bool here = finite
-                          ? whole > 0 && relative_gap(value) >= kGoodPart * rest &&
-                                std::fabs(nodes_[at].gap * reached.weight[at]) >= kGoodPart * whole
-                          : !std::isfinite(value.computed);
-    if (!here) continue;
-    report.origin = make_step(at);
-    ShadowStep& origin = *report.origin;
-    double before = 0;
-    for (const ShadowValue& operand : origin.operands)
-      before = std::max(before, relative_gap(operand));
-    const Operation& does = nodes_[at].plan->operations[nodes_[at].operation];
-    origin.kind = kind_of_loss(does, origin.result, origin.operands);
-    if (origin.kind == ShadowStep::Kind::Amplifies && before > relative_gap(origin.result) / 16)
-      origin.kind = ShadowStep::Kind::Grows;
-    break;
-  }
-  // One step per instruction, the latest first; the value that matters most stands for the others.
-  struct Group {
-    uint32_t best = 0, last = 0;
-    double weight = -1;
-    uint64_t count = 0;
-  };
-  std::map<std::pair<const Plan*, uint32_t>, Group> groups;
-  for (uint32_t at = 1; at <= target; ++at) {
-    if (!reached.seen[at]) continue;
-    Group& group = groups[{nodes_[at].plan, nodes_[at].operation}];
-    ++group.count;
-    group.last = at;
-    const double weight = std::fabs(nodes_[at].gap * reached.weight[at]);
-    if (weight > group.weight || group.best == 0) group = {at, at, weight, group.count};
-  }
-  std::vector<Group> order;
-  for (const auto& [key, group] : groups) order.push_back(group);
-  std::ranges::sort(order, [](const Group& a, const Group& b) { return a.last > b.last; });
-  if (order.size() > kStepsMax) {
-    // The loads and what weighs most.
-    std::ranges::stable_sort(order, [&](const Group& a, const Group& b) {
-      const auto rank = [&](const Group& group) {
-        const Node& node = nodes_[group.best];
-        const bool load = node.plan->operations[node.operation].meaning == Meaning::Load;
-        return load ? std::numeric_limits<double>::infinity() : group.weight;
-      };
-      return rank(a) > rank(b);
+    if (is_load(at)) step.kind = ShadowStep::Kind::Load;
+    edges_of(history, at, [&](const Edge& edge) {
+      if (step.operands.size() < kOperandsShown) step.operands.push_back(value_at(edge.node));
     });
-    order.resize(kStepsMax);
-    std::ranges::sort(order, [](const Group& a, const Group& b) { return a.last > b.last; });
+    return step;
   }
-  for (const Group& group : order) {
-    report.slice.push_back(make_step(group.best));
-    report.slice.back().count = group.count;
-  }
+
+  const std::vector<Node>& nodes_;
+  HistoryPlace place_;
+  std::vector<double> weight_;  ///< How much the target moves with each node.
+  std::vector<bool> seen_;
+};
+
+void History::explain(uint32_t target, const HistoryPlace& place, ShadowReport& report) const {
+  const Walk walk(*this, target, place);
+  report.origin = walk.origin(*this);
+  report.slice = walk.slice(*this);
 }
 
 }  // namespace gpuemu::emulator

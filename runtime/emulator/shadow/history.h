@@ -27,6 +27,12 @@ struct Node {
   uint32_t edges_begin = 0, edges_end = 0;
 };
 
+/// Where the history's block lies.
+struct HistoryPlace {
+  const ptx::Module& module;
+  Dim3 block, block_size;
+};
+
 class History {
  public:
   History() { nodes_.emplace_back(); }
@@ -35,10 +41,11 @@ class History {
   bool full() const { return full_; }
   const Node& node(uint32_t at) const { return nodes_[at]; }
   /// What the value of `target` comes from, into the report: slice and origin.
-  void explain(uint32_t target, const ptx::Module& module, const std::array<uint32_t, 3>& block,
-               const std::array<uint32_t, 3>& block_size, ShadowReport& report) const;
+  void explain(uint32_t target, const HistoryPlace& place, ShadowReport& report) const;
 
  private:
+  class Walk;
+
   std::vector<Node> nodes_;  ///< The first is none.
   std::vector<Edge> edges_;
   bool full_ = false;

@@ -103,7 +103,7 @@ void Shadow::store(Warp& warp, ShadowedWarp& at) {
 
 /// One register of a load, in one lane: a float of its size, or two of half of it.
 void Shadow::load_float(Warp& warp, ShadowedWarp& at, uint32_t lane, const Source& to,
-                        uint32_t part, uint32_t offset) {
+                        uint32_t offset) {
   const Operation& does = *at.pending;
   Plane* planes = &at.registers->planes[to.plane];
   const uint64_t bits = bits_of(warp, to, lane) & ones(does.element);
@@ -136,7 +136,6 @@ void Shadow::load_float(Warp& warp, ShadowedWarp& at, uint32_t lane, const Sourc
   plane.low[lane] = plane.bound[lane] = 0;
   plane.bits[lane] = static_cast<uint32_t>(bits);
   plane.bits_high[lane] = static_cast<uint32_t>(bits >> 32);
-  static_cast<void>(part);
   if (does.element == 2) return;  // Nothing says which format it has.
   plane.held[lane] = held_of(does.element);
   plane.node[lane] = add_node(warp, at, lane, node, nullptr, 0);
@@ -149,7 +148,7 @@ void Shadow::load(Warp& warp, ShadowedWarp& at) {
     if (to.plane == kNone) continue;
     const auto offset = static_cast<uint32_t>(i) * does.element;
     for (uint32_t left = at.has_address ? at.mask : 0; left != 0; left &= left - 1)
-      load_float(warp, at, static_cast<uint32_t>(std::countr_zero(left)), to, 0, offset);
+      load_float(warp, at, static_cast<uint32_t>(std::countr_zero(left)), to, offset);
   }
 }
 

@@ -207,13 +207,13 @@ ShadowReport Shadow::report() {
   }
   if (config_.target) {
     const Cell* cell = global_.find(config_.target->address);
-    const Dim3 size = launch_.config->block, grid = launch_.config->grid;
+    const Dim3 grid = launch_.config->grid;
     const uint64_t linear = config_.target->block;
-    const std::array<uint32_t, 3> block = {
-        static_cast<uint32_t>(linear % grid.x), static_cast<uint32_t>(linear / grid.x % grid.y),
-        static_cast<uint32_t>(linear / (uint64_t{grid.x} * grid.y))};
+    const Dim3 block = {static_cast<uint32_t>(linear % grid.x),
+                        static_cast<uint32_t>(linear / grid.x % grid.y),
+                        static_cast<uint32_t>(linear / (uint64_t{grid.x} * grid.y))};
     if (cell != nullptr && cell->node != 0)
-      history_.explain(cell->node, launch_.program->module, block, {size.x, size.y, size.z},
+      history_.explain(cell->node, {launch_.program->module, block, launch_.config->block},
                        report_);
   }
   report_.complete = !global_.full() && !history_.full();

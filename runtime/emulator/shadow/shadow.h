@@ -92,8 +92,7 @@ class Shadow final : public Follower {
   void load(Warp& warp, ShadowedWarp& at);
   void begin_atomic(Warp& warp, ShadowedWarp& at);
   void finish_atomic(Warp& warp, ShadowedWarp& at);
-  void load_float(Warp& warp, ShadowedWarp& at, uint32_t lane, const Source& to, uint32_t part,
-                  uint32_t offset);
+  void load_float(Warp& warp, ShadowedWarp& at, uint32_t lane, const Source& to, uint32_t offset);
 
   // matrix_steps.cc
   void begin_matrix(Warp& warp, ShadowedWarp& at);

@@ -1,4 +1,5 @@
-// What the faulty kernels share: a fault and its correction, sums over a warp, numbers of 16 bits without a toolkit's header.
+// What the faulty kernels share: a fault and its correction, sums over a warp, numbers of 16 bits
+// without a toolkit's header.
 #pragma once
 #ifdef FIXED
 #define WRONG(bad, good) (good)
