@@ -7,8 +7,8 @@ namespace {
 
 /// Its address stands for the thread, and for no later one while somebody holds it.
 std::shared_ptr<const char> this_thread() {
-  thread_local const auto mark = std::make_shared<const char>();
-  return mark;
+  thread_local const auto kMark = std::make_shared<const char>();
+  return kMark;
 }
 
 }  // namespace

@@ -214,7 +214,7 @@ void Shadow::decide(Warp& warp, ShadowedWarp& at) {
     if (a.bound[lane] == 0 && (!compares || b.bound[lane] == 0)) continue;
     const Exact exact{a.high[lane], a.low[lane]};
     if (!std::isfinite(a.computed[lane]) || !std::isfinite(exact.high)) continue;
-    bool differs;
+    bool differs = false;
     if (compares) {
       if (!std::isfinite(b.computed[lane]) || !std::isfinite(b.high[lane])) continue;
       differs = decided(in, exact, {b.high[lane], b.low[lane]}) !=
