@@ -27,8 +27,8 @@ def least(run, rounds=ROUNDS):
     return min(found)
 
 
-def importing(what):
-    """Seconds of processor time of a fresh python3 that imports it, less those of one that imports nothing."""
+def importing(code):
+    """Seconds of processor time of a fresh python3 that does this, less those of one that does nothing."""
     def spent(code):
         found = []
         for _ in range(ROUNDS):
@@ -38,7 +38,7 @@ def importing(what):
             found.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
         return min(found)
 
-    return spent(f"import {what}") - spent("pass")
+    return spent(code) - spent("pass")
 
 
 def fill(strategy, dtype):
@@ -58,8 +58,10 @@ def plain_loop(cases):
 
 
 def main():
-    numpy, ours = importing("numpy"), importing("gpuemu")
-    print(f"import numpy {1000 * numpy:.0f} ms, import gpuemu (and with it numpy) {1000 * ours:.0f} ms: {ours / numpy:.2f} times")
+    numpy = importing("import numpy")
+    for what in ("import gpuemu", "import gpuemu; gpuemu.Client"):
+        ours = importing(what)
+        print(f"{what}: {1000 * ours:.0f} ms, {ours / numpy:.2f} times import numpy ({1000 * numpy:.0f} ms)")
     drawn = np.random.default_rng(1)
     uniform = ELEMENTS * 4 / least(lambda: drawn.random(ELEMENTS, np.float32)) / 1e6
     normal = ELEMENTS * 4 / least(lambda: drawn.standard_normal(ELEMENTS, np.float32)) / 1e6

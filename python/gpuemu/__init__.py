@@ -4,69 +4,69 @@
     with gpuemu.Client() as client:
         print(client.run_tests(["softmax"]).failed)
 
-NumPy is needed, and pynng where a client connects; other packages are used when they are there.
+NumPy is needed, and pynng where a client connects; other packages are used when they are there. Importing the package loads
+none of them: each name is loaded at its first use.
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
-
-from gpuemu.client import Client, connect
-from gpuemu.errors import (
-    ArtifactNotFoundError,
-    BaselineNotFoundError,
-    ClientError,
-    ConfigError,
-    ConnectionError,
-    DeviceError,
-    DeviceLostError,
-    InternalError,
-    InvalidRequestError,
-    KernelError,
-    LaunchError,
-    NotFoundError,
-    OpNotFoundError,
-    ProtocolError,
-    PtxParseError,
-    ReferenceScriptError,
-    TimeoutError,
-    ValidationError,
-)
-from gpuemu.records import (
-    BaselineComparison,
-    DaemonStatus,
-    DeviceInfo,
-    Finding,
-    FuzzResults,
-    JobStatus,
-    MinimizeResult,
-    OpReport,
-    ReproduceResult,
-    ReproductionInfo,
-    TestReport,
-    ValidationResult,
-)
-from gpuemu.rng import SeededRng, derive_seed, generate_seed
-from gpuemu.tolerances import ToleranceConfig, ToleranceProfile, calibrate_tolerance, get_recommended_tolerance
-from gpuemu.validate import (
-    FuzzConfig,
-    SeededFuzzer,
-    fuzz_dtypes,
-    fuzz_dtypes_seeded,
-    fuzz_layouts,
-    fuzz_layouts_seeded,
-    fuzz_shapes,
-    fuzz_shapes_seeded,
-    generate_random_tensor,
-    validate,
-    validate_op,
-)
 
 if TYPE_CHECKING:
     from gpuemu.aio import AsyncClient
+    from gpuemu.blocks import (
+        SeededFuzzer,
+        fuzz_dtypes,
+        fuzz_dtypes_seeded,
+        fuzz_layouts,
+        fuzz_layouts_seeded,
+        fuzz_shapes,
+        fuzz_shapes_seeded,
+        generate_random_tensor,
+        validate,
+        validate_op,
+    )
     from gpuemu.checking import CheckError, CheckResult, Op, check, op
+    from gpuemu.client import Client, connect
     from gpuemu.device import Device
+    from gpuemu.errors import (
+        ArtifactNotFoundError,
+        BaselineNotFoundError,
+        ClientError,
+        ConfigError,
+        ConnectionError,
+        DeviceError,
+        DeviceLostError,
+        InternalError,
+        InvalidRequestError,
+        KernelError,
+        LaunchError,
+        NotFoundError,
+        OpNotFoundError,
+        ProtocolError,
+        PtxParseError,
+        ReferenceScriptError,
+        TimeoutError,
+        ValidationError,
+    )
     from gpuemu.kernel import Kernel
+    from gpuemu.legacy import FuzzConfig, SeededRng, derive_seed, generate_seed
     from gpuemu.numba_kernel import NumbaKernel, numba
+    from gpuemu.records import (
+        BaselineComparison,
+        DaemonStatus,
+        DeviceInfo,
+        Finding,
+        FuzzResults,
+        JobStatus,
+        MinimizeResult,
+        OpReport,
+        ReproduceResult,
+        ReproductionInfo,
+        TestReport,
+        ValidationResult,
+    )
     from gpuemu.schema import Scalar, Tensor
+    from gpuemu.tolerances import ToleranceConfig, ToleranceProfile, calibrate_tolerance, get_recommended_tolerance
     from gpuemu.triton_kernel import TritonKernel, triton
 
 __version__ = "1.0.0"
@@ -83,22 +83,35 @@ __all__ = [
     "fuzz_shapes_seeded", "generate_random_tensor", "generate_seed", "get_jax_adapter", "get_pytorch_adapter",
     "get_recommended_tolerance", "get_tensorflow_adapter", "numba", "op", "triton", "validate", "validate_op",
 ]  # fmt: skip
-_LAZY = {
-    "AsyncClient": "gpuemu.aio",
-    "Device": "gpuemu.device",
-    "Kernel": "gpuemu.kernel",
-    "NumbaKernel": "gpuemu.numba_kernel",
-    "TritonKernel": "gpuemu.triton_kernel",
-    "CheckError": "gpuemu.checking",
-    "CheckResult": "gpuemu.checking",
-    "Op": "gpuemu.checking",
-    "Scalar": "gpuemu.schema",
-    "Tensor": "gpuemu.schema",
-    "check": "gpuemu.checking",
-    "numba": "gpuemu.numba_kernel",
-    "op": "gpuemu.checking",
-    "triton": "gpuemu.triton_kernel",
-}
+
+# Where each public name is.
+_NAMES = {
+    "aio": "AsyncClient",
+    "blocks": "SeededFuzzer fuzz_dtypes fuzz_dtypes_seeded fuzz_layouts fuzz_layouts_seeded fuzz_shapes fuzz_shapes_seeded "
+              "generate_random_tensor validate validate_op",
+    "checking": "CheckError CheckResult Op check op",
+    "client": "Client connect",
+    "device": "Device",
+    "errors": "ArtifactNotFoundError BaselineNotFoundError ClientError ConfigError ConnectionError DeviceError DeviceLostError "
+              "InternalError InvalidRequestError KernelError LaunchError NotFoundError OpNotFoundError ProtocolError "
+              "PtxParseError ReferenceScriptError TimeoutError ValidationError",
+    "kernel": "Kernel",
+    "legacy": "FuzzConfig SeededRng derive_seed generate_seed",
+    "numba_kernel": "NumbaKernel numba",
+    "records": "BaselineComparison DaemonStatus DeviceInfo Finding FuzzResults JobStatus MinimizeResult OpReport "
+               "ReproduceResult ReproductionInfo TestReport ValidationResult",
+    "schema": "Scalar Tensor",
+    "tolerances": "ToleranceConfig ToleranceProfile calibrate_tolerance get_recommended_tolerance",
+    "triton_kernel": "TritonKernel triton",
+}  # fmt: skip
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
+# Modules that programs use as attributes of the package without importing them.
+_MODULES = {*_NAMES, "calls", "frameworks", "judge", "reproduce", "rng", "strategies", "tensors", "values"}
+
+# gpuemu.validate is the function. A module of that name would take its place when it is loaded: it is loaded here, and left
+# in sys.modules for `from gpuemu.validate import ...`.
+importlib.import_module("gpuemu.validate")
+globals().pop("validate", None)
 
 
 def get_pytorch_adapter() -> tuple[Any, ...]:
@@ -123,11 +136,14 @@ def get_tensorflow_adapter() -> tuple[Any, ...]:
 
 
 def __getattr__(name: str) -> Any:
-    """Imported at their first use: what they need is a third of the import's time."""
-    import importlib
-
-    if name == "strategies":
-        return importlib.import_module("gpuemu.strategies")
-    if name in _LAZY:
-        return getattr(importlib.import_module(_LAZY[name]), name)
+    if name in _HOMES:
+        found = getattr(importlib.import_module(f"gpuemu.{_HOMES[name]}"), name)
+        globals()[name] = found
+        return found
+    if name in _MODULES:
+        return importlib.import_module(f"gpuemu.{name}")
     raise AttributeError(f"module 'gpuemu' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_MODULES})

@@ -1,0 +1,87 @@
+"""What importing the package costs, and that every name is there nevertheless."""
+
+import importlib
+import inspect
+import json
+import os
+import pathlib
+import pickle
+import resource
+import subprocess
+import sys
+
+import gpuemu
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ENV = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
+LOADED = "; import sys, json; print(json.dumps(sorted({one.split('.')[0] for one in sys.modules})))"
+HEAVY = {"torch", "jax", "jaxlib", "tensorflow", "scipy", "matplotlib", "pynng", "ml_dtypes", "tqdm", "pytest", "hypothesis",
+         "tomlkit", "triton", "numba", "asyncio"}  # fmt: skip
+
+
+def loaded(code):
+    """The packages that are loaded after it, less those that a bare interpreter has."""
+    found = [set(json.loads(subprocess.run([sys.executable, "-c", text + LOADED], env=ENV, capture_output=True, text=True, check=True).stdout))
+             for text in (code, "pass")]
+    return found[0] - found[1]
+
+
+def spent(code, rounds=5):
+    """Seconds of processor time of a fresh interpreter, the least of several."""
+    found = []
+    for _ in range(rounds):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-c", code], env=ENV, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        found.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    return min(found)
+
+
+def test_importing_loads_no_other_package_and_a_client_only_numpy():
+    assert not loaded("import gpuemu") & (HEAVY | {"numpy"})
+    used = loaded("import gpuemu; gpuemu.Client, gpuemu.check, gpuemu.Kernel, gpuemu.calibrate_tolerance, gpuemu.values")
+    assert "numpy" in used and not used & HEAVY
+
+
+def test_importing_costs_a_fraction_of_numpy_and_a_client_not_much_more_than_numpy():
+    nothing, numpy = spent("pass"), spent("import numpy")
+    assert spent("import gpuemu") - nothing < 0.5 * (numpy - nothing)
+    assert spent("import gpuemu; gpuemu.Client") - nothing < 2 * (numpy - nothing)
+
+
+def test_every_public_name_is_in_the_table_and_where_it_says():
+    own = {"get_jax_adapter", "get_pytorch_adapter", "get_tensorflow_adapter"}
+    assert set(gpuemu.__all__) == set(gpuemu._HOMES) | own and len(gpuemu.__all__) == len(set(gpuemu.__all__))
+    for name, home in gpuemu._HOMES.items():
+        assert getattr(gpuemu, name) is getattr(importlib.import_module(f"gpuemu.{home}"), name)
+    assert set(gpuemu.__all__) <= set(dir(gpuemu))
+
+
+def test_modules_are_attributes_of_the_package():
+    code = "import gpuemu; print(*(getattr(gpuemu, one).__name__ for one in sorted(gpuemu._MODULES - {'strategies'})))"
+    said = subprocess.run([sys.executable, "-c", code], env=ENV, capture_output=True, text=True, check=True).stdout.split()
+    assert said == sorted(f"gpuemu.{one}" for one in gpuemu._MODULES - {"strategies"})
+
+
+def test_validate_is_the_function_whatever_is_imported_first():
+    for first in ("import gpuemu.validate", "from gpuemu.validate import validate_op", "import gpuemu.blocks",
+                  "from gpuemu import rng", "import gpuemu; gpuemu.validate_op", "from gpuemu.validate import *"):
+        code = f"{first}; import gpuemu; print(gpuemu.validate.__name__, callable(gpuemu.validate))"
+        done = subprocess.run([sys.executable, "-c", code], env=ENV, capture_output=True, text=True)
+        assert done.stdout.split() == ["validate", "True"], first + done.stderr
+    module = sys.modules["gpuemu.validate"]
+    from gpuemu import blocks
+
+    assert module.__all__ == blocks.__all__ and all(getattr(module, one) is getattr(blocks, one) for one in module.__all__)
+    assert inspect.ismodule(module) and not hasattr(module, "no_such_name")
+
+
+def test_names_survive_pickling_and_wrong_ones_are_told():
+    config = gpuemu.FuzzConfig(7)
+    assert pickle.loads(pickle.dumps(config)) == config
+    try:
+        gpuemu.no_such_name
+    except AttributeError as problem:
+        assert "no attribute 'no_such_name'" in str(problem)
+    else:
+        raise AssertionError("there is no such name")
