@@ -66,7 +66,8 @@ def main():
     uniform = ELEMENTS * 4 / least(lambda: drawn.random(ELEMENTS, np.float32)) / 1e6
     normal = ELEMENTS * 4 / least(lambda: drawn.standard_normal(ELEMENTS, np.float32)) / 1e6
     print(f"NumPy's generator, float32: uniform {uniform:.0f} MB/s, normal {normal:.0f} MB/s")
-    for strategy, baseline in (("uniform10", uniform), ("normal", normal), ("bits_uniform", uniform), ("special", uniform)):
+    for strategy, baseline in (("uniform10", uniform), ("normal", normal), ("bits_uniform", uniform), ("duplicates", uniform), ("ascend", uniform),
+                               ("special", uniform)):
         for dtype in ("float32", "float64", "float16", "bfloat16", "int32"):
             rate = ELEMENTS * fill(strategy, dtype).itemsize / least(lambda: fill(strategy, dtype), 3) / 1e6
             print(f"fill {strategy} {dtype}: {rate:.0f} MB/s, {rate / baseline:.2f} of NumPy's float32")

@@ -18,7 +18,7 @@ State = tuple[int, int]
 Step = Callable[[State], tuple[int, State]]
 # Moves the words x and y of all lanes, in place; the third array is scratch. What was y is then x's successor.
 LaneStep = Callable[[Array, Array, Array], None]
-LANES_MAX = 8192  # More would not fit into the second-level cache, fewer cost a call for too few of them.
+LANES_MAX = 16384  # More would not fit into the second-level cache; at less than half of them the calls cost more than the work.
 TILE = 32  # Outputs of each lane in one tile.
 
 
@@ -63,20 +63,21 @@ class Linear:
 
     def tiles(self, state: State, count: int, each_log2: int, wanted: tuple[bool, bool]) -> Iterator[tuple[Array, Array]]:
         """The outputs of `count` lanes in pairs, TILE at a time: arrays [TILE / 2, lanes] of the first and of the second
-        of each pair. Those not wanted are not computed; the arrays are used again."""
+        of each pair. Those not wanted are not computed. Whoever takes the arrays may write into them; the next tile does."""
         x, y = self.lanes(state, count, each_log2)
         scratch = np.empty_like(x)
         tile = min(TILE, 1 << each_log2)
         pair = np.empty((2, tile // 2, count), dtype=np.uint64)
+        places = [pair[i & 1, i >> 1] if wanted[i & 1] else None for i in range(tile)]
         for _ in range((1 << each_log2) // tile):
-            for i in range(tile):
-                which = i & 1
-                if wanted[which] and not self.sum_after:
-                    np.add(x, y, out=pair[which, i >> 1])
+            for place in places:
+                if place is not None and not self.sum_after:
+                    np.add(x, y, place)
                 self.lane_step(x, y, scratch)
-                if wanted[which] and self.sum_after:
-                    np.add(x, y, out=pair[which, i >> 1])
-                    np.bitwise_xor(x, y, out=x)
+                if self.sum_after:
+                    if place is not None:
+                        np.add(x, y, place)
+                    np.bitwise_xor(x, y, x)
                 x, y = y, x
             yield pair[0], pair[1]
 

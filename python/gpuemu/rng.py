@@ -6,6 +6,7 @@ A stream is named by (base seed, iteration, label). Element i of a tensor uses o
 from __future__ import annotations
 
 import hashlib
+import math
 import struct
 from collections.abc import Sequence
 
@@ -14,6 +15,7 @@ import numpy as np
 from gpuemu import linear
 from gpuemu.legacy import SeededRng, derive_seed, generate_seed
 from gpuemu.linear import MASK, State
+from gpuemu.rounding import bfloat16_bits, bfloat16_values, cast
 from gpuemu.tensors import Array
 
 __all__ = ["MASK", "SeededRng", "State", "Stream", "bfloat16_bits", "bfloat16_values", "case_seed", "cast", "derive_seed",
@@ -73,17 +75,20 @@ class Stream:
         return self.unit64() < probability
 
 
+# As arrays without axes: a call takes them as they are.
+_B23, _B18, _B5 = (np.array(by, dtype=np.uint64) for by in (23, 18, 5))
+
+
 def _lane_step(x: Array, y: Array, scratch: Array) -> None:
-    np.left_shift(x, _B23, out=scratch)
-    np.bitwise_xor(x, scratch, out=x)
-    np.right_shift(x, _B18, out=scratch)
-    np.bitwise_xor(x, scratch, out=x)
-    np.right_shift(y, _B5, out=scratch)
-    np.bitwise_xor(x, scratch, out=x)
-    np.bitwise_xor(x, y, out=x)
+    np.left_shift(x, _B23, scratch)
+    np.bitwise_xor(x, scratch, x)
+    np.right_shift(x, _B18, scratch)
+    np.bitwise_xor(x, scratch, x)
+    np.right_shift(y, _B5, scratch)
+    np.bitwise_xor(x, scratch, x)
+    np.bitwise_xor(x, y, x)
 
 
-_B23, _B18, _B5 = np.uint64(23), np.uint64(18), np.uint64(5)
 GENERATOR = linear.Linear(step, _lane_step)
 
 
@@ -97,36 +102,75 @@ def outputs(state: State, count: int) -> Array:
     return GENERATOR.outputs(state, count)
 
 
-def _high_product(x: Array, n: int) -> Array:
-    """High 64 bits of x * n, for n up to 2**64 - 1, in 32-bit halves."""
-    low, half = np.uint64(0xFFFFFFFF), np.uint64(32)
+class Work:
+    """Arrays that the arithmetic of one tile after another uses: making new ones would cost as much as the arithmetic."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[str, str], Array] = {}
+
+    def __call__(self, like: Array, dtype: str, name: str = "") -> Array:
+        """An array of the shape of `like`, the same one at each call of that name; its content is whatever is in it."""
+        found = self._made.get((dtype, name))
+        if found is None or found.shape != like.shape:
+            found = self._made[dtype, name] = np.empty(like.shape, dtype=dtype)
+        return found
+
+
+_LOW, _32 = np.array(0xFFFFFFFF, dtype=np.uint64), np.array(32, dtype=np.uint64)
+
+
+def high_product(x: Array, n: int, work: Work) -> Array:
+    """High 64 bits of x * n, for n from 1 to 2**64 - 1, in 32-bit halves; they take the place of x."""
+    if n & (n - 1) == 0:
+        if n == 1:
+            x.fill(0)
+        else:
+            np.right_shift(x, np.uint64(65 - n.bit_length()), x)
+        return x
+    high = np.right_shift(x, _32, work(x, "uint64", "high"))
+    x &= _LOW
     n_low, n_high = np.uint64(n & 0xFFFFFFFF), np.uint64(n >> 32)
-    x_low, x_high = x & low, x >> half
     if n_high == 0:
-        small: Array = (x_high * n_low + (x_low * n_low >> half)) >> half
-        return small
-    low_low, high_low, low_high = x_low * n_low, x_high * n_low, x_low * n_high
-    middle = (low_low >> half) + (high_low & low) + low_high
-    high: Array = x_high * n_high + (high_low >> half) + (middle >> half)
-    return high
+        x *= n_low
+        x >>= _32
+        high *= n_low
+        x += high
+        x >>= _32
+        return x
+    middle = (x * n_low >> _32) + (high * n_low & _LOW) + x * n_high
+    x[...] = high * n_high + (high * n_low >> _32) + (middle >> _32)
+    return x
 
 
-def _bit_count(x: Array) -> Array:
+def _bit_count(x: Array, work: Work) -> Array:
+    counts = work(x, "float64", "count")
     if hasattr(np, "bitwise_count"):
-        count: Array = np.bitwise_count(x).astype(np.float64)
-        return count
+        np.copyto(counts, np.bitwise_count(x, work(x, "uint8")))
+        return counts
     two, four, eight = np.uint64(0x5555555555555555), np.uint64(0x3333333333333333), np.uint64(0x0F0F0F0F0F0F0F0F)
     x = x - ((x >> np.uint64(1)) & two)
     x = (x & four) + ((x >> np.uint64(2)) & four)
     x = (x + (x >> np.uint64(4))) & eight
-    counts: Array = ((x * np.uint64(0x0101010101010101)) >> np.uint64(56)).view(np.int64).astype(np.float64)
+    np.copyto(counts, ((x * np.uint64(0x0101010101010101)) >> np.uint64(56)).view(np.int64))
     return counts
 
 
-def _unit(x: Array) -> Array:
-    unit: Array = (x >> np.uint64(11)).view(np.int64).astype(np.float64)
-    unit *= 2.0**-53
-    return unit
+def _numerators(x: Array, work: Work) -> Array:
+    """unit64 of outputs times 2**53, which is exact."""
+    x >>= np.uint64(11)
+    values = work(x, "float64", "unit")
+    np.copyto(values, x.view(np.int64))
+    return values
+
+
+def less(x: Array, probability: float, work: Work) -> Array:
+    """Whether unit64 of each output is below a probability."""
+    below = min(max(math.ceil(probability * 2.0**53), 0), 1 << 53) << 11
+    if below > MASK:
+        found = work(x, "bool")
+        found.fill(True)
+        return found
+    return np.less(x, np.uint64(below), work(x, "bool"))
 
 
 def wanted(distribution: str) -> tuple[bool, bool]:
@@ -140,126 +184,79 @@ _WANTED = {"uniform": (True, False), "normal": (True, True), "log_uniform": (Tru
            "special": (True, True)}  # fmt: skip
 
 
-def shape_draws(distribution: str, params: Sequence[float], a: Array, b: Array) -> Array:
-    """The elements that two outputs each give: float64, of "integer" int64."""
-    if distribution == "uniform":
-        lo, hi = float(params[0]), float(params[1])
-        values = _unit(a)
+def _uniform(lo: float, hi: float, a: Array, work: Work) -> Array:
+    values = _numerators(a, work)
+    if (hi - lo) * 2.0**-53 >= 2.0**-1022:
+        values *= (hi - lo) * 2.0**-53  # A power of two moves out of a product unless that makes it subnormal.
+    else:
+        values *= 2.0**-53
         values *= hi - lo
-        values += lo
-        return values
-    if distribution == "normal":
-        mean, sd = float(params[0]), float(params[1])
-        values = _bit_count(a)
-        values -= 32.0
-        values += _unit(b)
-        values -= 0.5
-        values /= 4.0
+    values += lo
+    return values
+
+
+def _normal(mean: float, sd: float, a: Array, b: Array, work: Work) -> Array:
+    counts, values = _bit_count(a, work), _numerators(b, work)
+    counts -= 32.0
+    values *= 2.0**-53
+    values += counts
+    values -= 0.5
+    values *= 0.25
+    if sd != 1.0:
         values *= sd
+    if mean != 0.0:
         values += mean
-        return values
+    return values
+
+
+def _log_uniform(lo: int, hi: int, a: Array, b: Array, work: Work) -> Array:
+    exponent = np.left_shift(b, np.uint64(1), work(b, "uint64", "exponent"))
+    exponent = high_product(exponent, hi - lo + 1, work)
+    b &= np.uint64(1 << 63)
+    a >>= np.uint64(12)
+    a |= b
+    if -1022 <= lo and hi <= 1023:
+        exponent += np.uint64(1023 + lo)
+        exponent <<= np.uint64(52)
+        a |= exponent
+        return a.view(np.float64)
+    a |= np.uint64(1023 << 52)
+    made: Array = np.ldexp(a.view(np.float64), exponent.astype(np.int64) + lo)
+    return made
+
+
+def shape_draws(distribution: str, params: Sequence[float], a: Array, b: Array, work: Work) -> Array:
+    """The elements that two outputs each give: float64, of "integer" int64. They are in the memory of `a`, `b` or `work`."""
+    first, second = params
+    if distribution == "uniform":
+        return _uniform(float(first), float(second), a, work)
+    if distribution == "normal":
+        return _normal(float(first), float(second), a, b, work)
     if distribution == "log_uniform":
-        lo, hi = int(params[0]), int(params[1])
-        exponent = _high_product(b << np.uint64(1), hi - lo + 1)
-        bits = (b & np.uint64(1 << 63)) | (a >> np.uint64(12))
-        if -1022 <= lo and hi <= 1023:
-            bits |= (exponent + np.uint64(1023 + lo)) << np.uint64(52)
-            return bits.view(np.float64)
-        bits |= np.uint64(1023 << 52)
-        return np.ldexp(bits.view(np.float64), exponent.astype(np.int64) + lo)
+        return _log_uniform(int(first), int(second), a, b, work)
     if distribution == "integer":
-        lo, hi = int(params[0]), int(params[1])
-        offset = a if hi - lo == MASK else _high_product(a, hi - lo + 1)
-        return (np.uint64(lo & MASK) + offset).view(np.int64)
+        lo, hi = int(first), int(second)
+        offset = a if hi - lo == MASK else high_product(a, hi - lo + 1, work)
+        offset += np.uint64(lo & MASK)
+        return offset.view(np.int64)
     # special: a row of a table, -1 where another value is to be kept.
-    rows, probability = int(params[0]), float(params[1])
-    picked = _high_product(a, rows).view(np.int64).astype(np.float64)
-    return np.where(_unit(b) < probability, picked, -1.0)
+    picked = high_product(a, int(first), work).view(np.int64).astype(np.float64)
+    return np.where(less(b, float(second), work), picked, -1.0)
 
 
 def draw(
     state: State, distribution: str, params: Sequence[float], count: int
 ) -> Array:
     """The elements in float64 (int64 for "integer"), before they are rounded to a dtype."""
-    used = wanted(distribution)
+    used, work = wanted(distribution), Work()
     if count < 128:
         pairs = outputs(state, 2 * count)
-        return shape_draws(distribution, params, pairs[0::2].copy(), pairs[1::2].copy())
+        return shape_draws(distribution, params, pairs[0::2].copy(), pairs[1::2].copy(), work)
     lanes, each_log2 = linear.plan(2 * count)
     tiles = GENERATOR.tiles(state, lanes, each_log2, used)
-    made = (shape_draws(distribution, params, a, b) for a, b in tiles)
+    made = (shape_draws(distribution, params, a, b, work) for a, b in tiles)
     dtype = np.int64 if distribution == "integer" else np.float64
     return linear.elementwise(count, dtype, made, lanes, 1 << each_log2 >> 1)
-
-
-def _narrow(values: Array, fraction: int, exponent: int) -> Array:
-    """float64 rounded once, to nearest even, to the patterns (uint16) of a format with so many bits of fraction and of
-    exponent."""
-    values = np.ascontiguousarray(values, dtype=np.float64)
-    bias = (1 << (exponent - 1)) - 1
-    infinity = ((1 << exponent) - 1) << fraction
-    shift = np.uint64(52 - fraction)
-    bits = values.view(np.uint64)
-    whole = bits & np.uint64(MASK >> 1)
-    result = (whole >> shift) & np.uint64(1)
-    result += whole
-    result += np.uint64((1 << (51 - fraction)) - 1)
-    result >>= shift
-    result -= np.uint64((1023 - bias) << fraction)
-    least = np.uint64((1024 - bias) << 52)  # The pattern of the smallest normal number.
-    small = whole < least
-    if small.any():
-        # Adding a power of two rounds to the distance of subnormal numbers: what is left in the low bits is their count.
-        magic = 2.0 ** (52 + 1 - bias - fraction)
-        count = (np.abs(values) + magic).view(np.uint64) - np.uint64((1023 + 53 - bias - fraction) << 52)
-        result = np.where(small, count, result)
-    largest = whole.max(initial=0)
-    if largest >= np.uint64((1023 + bias) << 52):
-        over = (whole >= np.uint64((1024 + bias) << 52)) | ((result >= np.uint64(infinity)) & ~small)
-        result = np.where(over, np.uint64(infinity), result)
-        result = np.where(whole > np.uint64(2047 << 52), np.uint64(infinity | 1 << (fraction - 1)), result)
-    bits = bits >> np.uint64(48)
-    bits &= np.uint64(0x8000)
-    result |= bits
-    return result.astype(np.uint16)
-
-
-def bfloat16_bits(values: Array) -> Array:
-    """float64 rounded once, to nearest even, to bfloat16 patterns (uint16)."""
-    return _narrow(values, 7, 8)
-
-
-def bfloat16_values(patterns: Array) -> Array:
-    """bfloat16 patterns as float64."""
-    wide = np.asarray(patterns, dtype=np.uint16).astype(np.uint32) << np.uint32(16)
-    return wide.view(np.float32).astype(np.float64)
-
-
-def cast(values: Array, dtype: str) -> Array:
-    """Rounded as the daemon does; bfloat16 gives uint16 patterns."""
-    if dtype == "bfloat16":
-        return bfloat16_bits(values)
-    if dtype == "bool":
-        return np.not_equal(values, 0)
-    target = np.dtype(dtype)
-    if dtype == "float16":
-        return _narrow(values, 10, 5).view(np.float16)
-    if target.kind == "f":
-        with np.errstate(over="ignore"):
-            return values.astype(target)
-    limits = np.iinfo(target)
-    if values.dtype.kind in "iu":
-        return np.clip(values, max(limits.min, -(1 << 63)), min(limits.max, MASK >> 1)).astype(target)
-    whole = np.rint(values)
-    least, most = whole.min(initial=0.0), whole.max(initial=0.0)
-    if least > float(limits.min) and most < float(limits.max):  # False where there is a NaN.
-        return (whole if target == np.uint64 else whole.astype(np.int64)).astype(target)
-    whole = np.where(np.isnan(whole), 0.0, whole)
-    inside = (whole > float(limits.min)) & (whole < float(limits.max))
-    result = np.where(inside, whole, 0.0).astype(target)
-    result[whole >= float(limits.max)] = limits.max
-    result[whole <= float(limits.min)] = limits.min
-    return result
 
 
 def generate(

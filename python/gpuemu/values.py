@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gpuemu import linear, rng
+from gpuemu.linear import MASK
 from gpuemu.tensors import Array
 
 FLOATS = {  # max, smallest normal, smallest subnormal, ulp of one
@@ -150,71 +151,97 @@ def _recipe(dtype: str, strategy: str, domain: Domain) -> Recipe:
     return _uniform(dtype, domain) if hi < domain.lo or lo > domain.hi else recipe
 
 
-Source = tuple[str, tuple[float, float], "Callable[[Array], Array]"]  # A distribution, and what its draws become.
+class Source(NamedTuple):
+    """A distribution, what becomes of its draws, and between which numbers that lies."""
+
+    distribution: str
+    params: tuple[float, float]
+    become: Callable[[Array], Array]
+    reach: tuple[float, float]
+
+
+def _reach(recipe: Recipe) -> tuple[float, float]:
+    """Between which numbers the draws of a recipe lie."""
+    first, second = recipe.params
+    if recipe.distribution == "integer":
+        lo, hi = first, second
+    elif recipe.distribution == "log_uniform":
+        hi = math.ldexp(1.0, int(second) + 1) if second < 1023 else math.inf
+        lo = -hi
+    elif recipe.distribution == "normal":
+        lo, hi = first - 9 * second, first + 9 * second
+    else:
+        slack = 1e-15 * (abs(first) + abs(second))  # The sum that a draw ends with is rounded.
+        lo, hi = first - slack, second + slack
+    return lo * recipe.factor, hi * recipe.factor
 
 
 def _source(recipe: Recipe, domain: Domain) -> Source:
-    def values(drawn: Array) -> Array:
+    folded = domain.lo >= 0 or domain.hi <= 0 if recipe.symmetric else False
+    lo, hi = _reach(recipe)
+    if folded:
+        most = max(abs(lo), abs(hi))
+        lo, hi = (0.0, most) if domain.hi > 0 else (-most, 0.0)
+
+    def become(drawn: Array) -> Array:
         made = drawn if drawn.dtype == np.float64 else drawn.astype(np.float64)
         if recipe.factor != 1.0:
-            made = made * recipe.factor
-        if recipe.symmetric and domain.lo >= 0:
-            made = np.abs(made)
-        if recipe.symmetric and domain.hi <= 0:
-            made = -np.abs(made)
+            made *= recipe.factor
+        if folded:
+            np.abs(made, made)
+        if folded and domain.hi <= 0:
+            np.negative(made, made)
         return made
 
-    return recipe.distribution, recipe.params, values
+    return Source(recipe.distribution, recipe.params, become, (lo, hi))
 
 
 def _choices(values: list[float]) -> Source:
     table = np.array(values, dtype=np.float64)
-    return "integer", (0, len(values) - 1), lambda drawn: table[drawn]
+    return Source("integer", (0, len(values) - 1), lambda drawn: table[drawn], (min(values), max(values)))
 
 
-def _ramp(shape: list[int], strategy: str, usual: tuple[float, float], count: int) -> Array:
+def _ramp(row: int, strategy: str, usual: tuple[float, float]) -> Array:
     lo, hi = usual
-    row = shape[-1] if shape else 1
-    part = (np.arange(count) % row) / (float(row - 1) if row > 1 else 1.0)
-    rise = part * (hi - lo)
-    return lo + rise if strategy == "ascend" else hi - rise
+    values = np.arange(row, dtype=np.float64)
+    values /= float(row - 1) if row > 1 else 1.0
+    values *= hi - lo
+    return np.add(lo, values, values) if strategy == "ascend" else np.subtract(hi, values, values)
 
 
-def _ties(case: dict[str, Any], tensor: dict[str, Any], usual: tuple[float, float], count: int) -> Array:
+def _ties(case: dict[str, Any], name: str, row: int, usual: tuple[float, float]) -> Array:
     lo, hi = usual
-    row = tensor["shape"][-1] if tensor["shape"] else 1
     levels = min(max(row // 2, 1), 8)
-    part = (np.arange(count) % row * levels // row) / (float(levels - 1) if levels > 1 else 1.0)
+    part = (np.arange(row) * levels // row) / (float(levels - 1) if levels > 1 else 1.0)
     rise = part * (hi - lo)
-    stream = rng.Stream(int(case["base_seed"]), int(case["iteration"]), "ties/" + tensor["name"])
+    stream = rng.Stream(int(case["base_seed"]), int(case["iteration"]), "ties/" + name)
     return hi - rise if stream.negative() else lo + rise
 
 
-def _impulse(case: dict[str, Any], name: str, count: int) -> Array:
-    values = np.zeros(count)
+def _impulse(case: dict[str, Any], name: str, count: int) -> dict[int, float]:
+    """The values that are not 0 by their places."""
+    found: dict[int, float] = {}
     stream = rng.Stream(int(case["base_seed"]), int(case["iteration"]), "impulse/" + name)
     for _ in range(2):
         place = stream.below(count)
         size = 1.0 + 9.0 * stream.unit64()
-        values[place] = -size if stream.negative() else size
-    return values
+        found[place] = -size if stream.negative() else size
+    return found
 
 
-def _placed(case: dict[str, Any], tensor: dict[str, Any], domain: Domain, count: int) -> Array | None:
-    """The values of a strategy by which they follow from their places; None of the others."""
+def _repeated(case: dict[str, Any], tensor: dict[str, Any], domain: Domain) -> Array | None:
+    """Of a strategy by which every row is the same: what is repeated, one value or a row; None of the others."""
     strategy, dtype, name = case["value_strategy"], tensor["dtype"], tensor["name"]
-    usual = _usual(dtype, domain)
-    if strategy == "zeros":
-        return np.zeros(count)
+    usual, row = _usual(dtype, domain), tensor["shape"][-1] if tensor["shape"] else 1
+    if strategy in ("zeros", "impulse"):
+        return np.zeros(1)
     if strategy in ("ascend", "descend"):
-        return _ramp(tensor["shape"], strategy, usual, count)
-    if strategy == "impulse":
-        return _impulse(case, name, count)
+        return _ramp(row, strategy, usual)
     if strategy == "constant":
-        distribution, params, values = _source(_recipe(dtype, strategy, domain), domain)
-        return np.full(count, values(rng.draw(_state(case, "input/" + name), distribution, params, 1))[0])
+        source = _source(_recipe(dtype, strategy, domain), domain)
+        return source.become(rng.draw(_state(case, "input/" + name), source.distribution, source.params, 1))
     if strategy == "sorted_ties":
-        return _ties(case, tensor, usual, count)
+        return _ties(case, name, row, usual)
     return None
 
 
@@ -255,10 +282,53 @@ def _table(case: dict[str, Any], tensor: dict[str, Any], domain: Domain) -> tupl
     return np.array(kept, dtype=np.float64), 0.125 if strategy == "special" else 0.5
 
 
-def _inside(values: Array, domain: Domain, scale: float) -> Array:
+def _inside(values: Array, domain: Domain, scale: float, reach: tuple[float, float]) -> Array:
+    """Scaled and clamped to the domain, in place. `reach`: between which numbers they lie before."""
     if scale != 1.0:
-        values = values * scale
-    return np.where(values < domain.lo, domain.lo, np.where(values > domain.hi, domain.hi, values))
+        values *= scale
+    lo, hi = sorted((reach[0] * scale, reach[1] * scale))
+    if domain.lo <= lo and hi <= domain.hi:
+        return values
+    if domain.lo != 0 and domain.hi != 0:
+        np.maximum(values, domain.lo, out=values)
+        np.minimum(values, domain.hi, out=values)
+        return values
+    # Of zeros with different signs maximum and minimum may take either; a comparison keeps the value.
+    np.copyto(values, domain.lo, where=values < domain.lo)
+    np.copyto(values, domain.hi, where=values > domain.hi)
+    return values
+
+
+class Filler:
+    """Makes the values of a tensor from tiles of draws. `dtype` is NumPy's; bfloat16 comes as uint16."""
+
+    TABLE_MAX = 4096  # Draws that have so few values look theirs up, already rounded.
+
+    def __init__(self, source: Source, domain: Domain, scale: float, dtype: str, special: Array) -> None:
+        self.source, self.domain, self.scale, self.name = source, domain, scale, dtype
+        self.dtype = np.dtype(np.uint16) if dtype == "bfloat16" else np.dtype(dtype)
+        self.special = rng.cast(special, dtype)
+        self.work, self.other = rng.Work(), rng.Work()
+        lo, hi = (int(one) for one in source.params) if source.distribution == "integer" else (0, MASK)
+        self.table = self._rounded(np.arange(lo, hi + 1)) if hi - lo < self.TABLE_MAX else None
+
+    def _rounded(self, drawn: Array) -> Array:
+        values = self.source.become(drawn)
+        return rng.cast(_inside(values, self.domain, self.scale, self.source.reach), self.name)
+
+    def values(self, a: Array, b: Array) -> Array:
+        """Of the two outputs of each element."""
+        if self.table is None:
+            return self._rounded(rng.shape_draws(self.source.distribution, self.source.params, a, b, self.work))
+        rows = rng.high_product(a, len(self.table), self.work)
+        return np.take(self.table, rows.view(np.int64), out=self.work(a, self.dtype.str, "values"), mode="clip")
+
+    def plant(self, made: Array, probability: float, a: Array, b: Array) -> Array:
+        """Puts special values over some of those in `made`."""
+        places = np.flatnonzero(rng.less(b, probability, self.other))
+        rows = rng.high_product(a.reshape(-1)[places], len(self.special), self.other)
+        made.reshape(-1)[places] = self.special[rows.view(np.int64)]
+        return made
 
 
 def _plant_one(case: dict[str, Any], tensor: dict[str, Any], made: Array) -> None:
@@ -269,37 +339,43 @@ def _plant_one(case: dict[str, Any], tensor: dict[str, Any], made: Array) -> Non
         made[stream.below(made.size)] = rng.cast(np.array([one[strategy]]), dtype)[0]
 
 
+def _fill_repeated(case: dict[str, Any], tensor: dict[str, Any], domain: Domain, repeated: Array, count: int) -> Array:
+    scale, dtype = float(case.get("value_scale", 1.0)), tensor["dtype"]
+    everything = (-math.inf, math.inf)
+    row = rng.cast(_inside(repeated, domain, scale, everything), dtype)
+    made = np.empty((count // row.size, row.size), dtype=row.dtype)
+    made[...] = row
+    flat = made.reshape(-1)
+    if case["value_strategy"] == "impulse":
+        for place, value in _impulse(case, tensor["name"], count).items():
+            flat[place] = rng.cast(_inside(np.array([value]), domain, scale, everything), dtype)[0]
+    return flat
+
+
 def _fill(case: dict[str, Any], tensor: dict[str, Any], count: int) -> Array:
     dtype, strategy, name = tensor["dtype"], case["value_strategy"], tensor["name"]
-    domain, scale = _domain(dtype, strategy, tensor.get("range")), float(case.get("value_scale", 1.0))
-    placed = _placed(case, tensor, domain, count)
-    if placed is not None:
-        return rng.cast(_inside(placed, domain, scale), dtype)
-    distribution, params, values = _drawn(case, tensor, domain)
-    table, probability = _table(case, tensor, domain)
-
-    def made(drawn: Array, rows: Array | None) -> Array:
-        found = _inside(values(drawn), domain, scale)
-        if rows is not None:
-            kept = rows < 0
-            found = np.where(kept, found, table[np.where(kept, 0.0, rows).astype(np.int64)])
-        return rng.cast(found, dtype)
-
-    planting: tuple[str, tuple[float, float]] = ("special", (len(table), probability))
+    domain = _domain(dtype, strategy, tensor.get("range"))
+    repeated = _repeated(case, tensor, domain)
+    if repeated is not None:
+        return _fill_repeated(case, tensor, domain, repeated, count)
+    source = _drawn(case, tensor, domain)
+    special, probability = _table(case, tensor, domain)
+    filler = Filler(source, domain, float(case.get("value_scale", 1.0)), dtype, special)
     state, other = _state(case, "input/" + name), _state(case, "special/" + name)
     if count < 128:
-        rows = rng.draw(other, *planting, count) if len(table) else None
-        return made(rng.draw(state, distribution, params, count), rows)
+        pairs = rng.outputs(state, 2 * count)
+        made = filler.values(pairs[0::2].copy(), pairs[1::2].copy())
+        if len(special):
+            pairs = rng.outputs(other, 2 * count)
+            made = filler.plant(made, probability, pairs[0::2].copy(), pairs[1::2].copy())
+        return made
     lanes, each_log2 = linear.plan(2 * count)
-    tiles = rng.GENERATOR.tiles(state, lanes, each_log2, rng.wanted(distribution))
-    draws = (rng.shape_draws(distribution, params, a, b) for a, b in tiles)
-    if len(table):
+    wanted = rng.wanted(source.distribution)
+    parts = (filler.values(a, b) for a, b in rng.GENERATOR.tiles(state, lanes, each_log2, wanted))
+    if len(special):
         over = rng.GENERATOR.tiles(other, lanes, each_log2, (True, True))
-        parts = (made(drawn, rng.shape_draws(*planting, a, b)) for drawn, (a, b) in zip(draws, over))
-    else:
-        parts = (made(drawn, None) for drawn in draws)
-    kind = np.dtype(np.uint16) if dtype == "bfloat16" else np.dtype(dtype)
-    return linear.elementwise(count, kind, parts, lanes, 1 << each_log2 >> 1)
+        parts = (filler.plant(made, probability, a, b) for made, (a, b) in zip(parts, over))
+    return linear.elementwise(count, filler.dtype, parts, lanes, 1 << each_log2 >> 1)
 
 
 def fill_input(case: dict[str, Any], input_name: str) -> Array:
@@ -313,7 +389,8 @@ def fill_input(case: dict[str, Any], input_name: str) -> Array:
     count = math.prod(shape)
     if count == 0:
         return rng.cast(np.zeros(0), tensor["dtype"]).reshape(shape)
-    made = _fill(case, tensor, count)
+    with np.errstate(over="ignore"):  # A scale may take a value beyond the domain, which clamps it.
+        made = _fill(case, tensor, count)
     _plant_one(case, tensor, made)
     made = made.reshape(shape)
     for axis, stride in enumerate(tensor.get("strides") or ()):

@@ -7,7 +7,7 @@ import pathlib
 import numpy as np
 import pytest
 
-from gpuemu import values
+from gpuemu import linear, rng, values
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CASES = json.loads((ROOT / "tests/crosslang/value_vectors.json").read_text())["cases"]
@@ -53,3 +53,22 @@ def test_a_broadcast_input_has_one_element_for_all_of_an_axis():
     assert (columns == columns[:, :1]).all() and len(set(columns[:, 0])) > 1
     plain = dict(case, inputs=[dict(one, name="x", strides=None) for one in case["inputs"][:1]])
     assert (values.fill_input(plain, "x")[0] == rows[0]).all()
+
+
+@pytest.mark.parametrize("strategy", values.STRATEGIES)
+def test_an_element_of_a_large_tensor_is_that_of_its_two_outputs_alone(strategy, monkeypatch):
+    """Lanes and tiles do not show: the same tensor made from outputs in order has the same bytes."""
+    plain = linear.Linear(rng.step, rng._lane_step)
+
+    def in_order(state, lanes, each_log2, wanted):
+        whole = plain.outputs(state, lanes << each_log2).reshape(lanes, -1)
+        yield whole[:, 0::2].T.copy(), whole[:, 1::2].T.copy()
+
+    for dtype, bounds, scale in (("float32", None, 1.0), ("float16", [0.0, 3.0], 0.5), ("bfloat16", [-1e30, 2.5], 1.0), ("uint8", None, 1.0),
+                                 ("int64", [-1e12, 5e9], 1.0), ("float64", [1e-3, 1e300], 2.0)):  # fmt: skip
+        tensor = {"name": "x", "dtype": dtype, "shape": [3, 20011], "range": bounds}
+        case = {"base_seed": 8, "iteration": 3, "value_strategy": strategy, "value_scale": scale, "inputs": [tensor]}
+        made = values.fill_input(case, "x")
+        with monkeypatch.context() as patch:
+            patch.setattr(rng.GENERATOR, "tiles", in_order)
+            assert values.fill_input(case, "x").tobytes() == made.tobytes(), dtype
