@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstring>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,20 +24,44 @@ namespace gpuemu {
 using Numbers = std::vector<double>;
 using Sizes = std::vector<int64_t>;
 
-/// Tensors are contiguous. Any finding of the emulator fails the test.
-class OpRun {
+/// One emulator for all calls of a test, so that a module is read once.
+class TestDevice {
  public:
-  /// The variant of the highest priority unless one is named.
-  explicit OpRun(const std::string& op, std::string variant = "") {
+  static TestDevice& shared() {
+    static TestDevice device;
+    return device;
+  }
+  Device& operator*() { return *device_; }
+  Device* operator->() { return device_.get(); }
+  ModuleId module(const std::string& name) {
+    const auto found = modules_.find(name);
+    if (found != modules_.end()) return found->second;
+    const BuiltinKernel* kernel = find_builtin(name);
+    EXPECT_NE(kernel, nullptr) << name;
+    const auto loaded = device_->load_module(std::string(kernel->ptx), name);
+    EXPECT_TRUE(loaded) << loaded.error().message;
+    return modules_.emplace(name, *loaded).first->second;
+  }
+
+ private:
+  TestDevice() {
     auto device = open_device({.backend = "emulator", .threads = 1});
     EXPECT_TRUE(device) << device.error().message;
     device_ = *std::move(device);
+  }
+
+  std::unique_ptr<Device> device_;
+  std::map<std::string, ModuleId> modules_;
+};
+
+/// Tensors are contiguous. Any finding of the emulator fails the test.
+class OpRun {
+ public:
+  /// The first variant that supports the call unless one is named.
+  explicit OpRun(const std::string& op, std::string variant = "")
+      : device_(TestDevice::shared()), variant_(std::move(variant)) {
     for (const OpKind* one : builtin_ops()) op_ = one->name == op ? one : op_;
     EXPECT_NE(op_, nullptr) << op;
-    for (const KernelVariant* one : by_priority(*op_)) {
-      if (variant_ == nullptr && (variant.empty() || one->name == variant)) variant_ = one;
-    }
-    EXPECT_NE(variant_, nullptr) << variant;
   }
 
   /// Uniform in [-3, 3]; returned as the kernel sees them, rounded to the dtype.
@@ -69,13 +94,14 @@ class OpRun {
     OpCase c{*op_, inputs, outputs, Attributes(op_->schema, attributes_), device_->properties()};
     const auto types = check_case(c);
     EXPECT_TRUE(types) << types.error().message;
-    EXPECT_EQ(refusal(c, *variant_, *types), "");
-    if (variant_->workspace_bytes != nullptr) {
-      c.workspace = *device_->allocate(variant_->workspace_bytes(c), "workspace");
+    const KernelVariant* variant = chosen(c, *types);
+    EXPECT_NE(variant, nullptr) << variant_;
+    if (variant->workspace_bytes != nullptr) {
+      c.workspace = *device_->allocate(variant->workspace_bytes(c), "workspace");
     }
     auto plan = std::make_unique<Plan>();
-    variant_->plan(c, *plan);
-    for (const LaunchStep& step : plan->steps()) launch(step, *types);
+    variant->plan(c, *plan);
+    for (const LaunchStep& step : plan->steps()) launch(*variant, step, *types);
     return result(0);
   }
   Numbers result(size_t output) {
@@ -116,13 +142,18 @@ class OpRun {
                                         fmt::format("tensor {}", tensors_++));
     return tensor;
   }
-  void launch(const LaunchStep& step, const TypeBinding& types) {
-    const BuiltinKernel* module = find_builtin(variant_->module);
-    ASSERT_NE(module, nullptr) << variant_->module;
-    const auto loaded = device_->load_module(std::string(module->ptx), variant_->module);
-    ASSERT_TRUE(loaded) << loaded.error().message;
+  const KernelVariant* chosen(const OpCase& c, const TypeBinding& types) const {
+    for (const KernelVariant* one : by_priority(*op_)) {
+      if (!variant_.empty() && one->name != variant_) continue;
+      const std::string reason = refusal(c, *one, types);
+      if (reason.empty()) return one;
+      EXPECT_TRUE(variant_.empty()) << reason;
+    }
+    return nullptr;
+  }
+  void launch(const KernelVariant& variant, const LaunchStep& step, const TypeBinding& types) {
     LaunchConfig config;
-    config.entry = *entry_name(variant_->entries[step.entry], types);
+    config.entry = *entry_name(variant.entries[step.entry], types);
     config.grid = step.grid;
     config.block = step.block;
     config.dynamic_shared_bytes = step.shared_bytes;
@@ -130,14 +161,14 @@ class OpRun {
       const auto bytes = step.argument(i);
       config.args.emplace_back(bytes.begin(), bytes.end());
     }
-    const auto report = device_->launch(*loaded, config);
+    const auto report = device_->launch(device_.module(variant.module), config);
     ASSERT_TRUE(report) << report.error().message;
     for (const DeviceFinding& finding : report->findings) ADD_FAILURE() << finding.message;
   }
 
-  std::unique_ptr<Device> device_;
+  TestDevice& device_;
   const OpKind* op_ = nullptr;
-  const KernelVariant* variant_ = nullptr;
+  std::string variant_;
   std::vector<Owned> inputs_, outputs_;
   std::vector<std::byte> attributes_;
   size_t tensors_ = 0;

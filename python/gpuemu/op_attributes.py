@@ -33,6 +33,38 @@ def layernorm(eps: float = 1e-05) -> tuple[int, bytes]:
     return 257, struct.pack("<f", eps)
 
 
+def layernorm_bwd(eps: float = 1e-05) -> tuple[int, bytes]:
+    """gradients of layernorm; statistics of x are computed again
+
+    eps: float64, added to the variance
+    """
+    return 4097, struct.pack("<d", eps)
+
+
+def reduce_max(axis: int = -1) -> tuple[int, bytes]:
+    """y = maximum of x along an axis; NaN where one is, -inf of none
+
+    axis: int32, from 0, or from the end below 0
+    """
+    return 3329, struct.pack("<i", axis)
+
+
+def reduce_mean(axis: int = -1) -> tuple[int, bytes]:
+    """y = mean of x along an axis; NaN of none
+
+    axis: int32, from 0, or from the end below 0
+    """
+    return 3585, struct.pack("<i", axis)
+
+
+def reduce_sum(axis: int = -1) -> tuple[int, bytes]:
+    """y = sum of x along an axis; 0 of none
+
+    axis: int32, from 0, or from the end below 0
+    """
+    return 3841, struct.pack("<i", axis)
+
+
 def rmsnorm(eps: float = 1e-05) -> tuple[int, bytes]:
     """y = x / sqrt(mean(x * x) + eps) * weight over the last axis
 

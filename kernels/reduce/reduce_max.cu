@@ -1,0 +1,8 @@
+// Maxima along one axis; kernels/reduce.cuh says how.
+#include "kernels/reduce.cuh"
+
+namespace gpuemu_kernels {
+
+GPUEMU_REDUCE(reduce_max, ReduceMax)
+
+}  // namespace gpuemu_kernels

@@ -1,0 +1,8 @@
+// Sums along one axis; kernels/reduce.cuh says how.
+#include "kernels/reduce.cuh"
+
+namespace gpuemu_kernels {
+
+GPUEMU_REDUCE(reduce_sum, ReduceSum)
+
+}  // namespace gpuemu_kernels
