@@ -16,15 +16,10 @@ constexpr size_t kBaselineBytesMax = size_t{256} << 20;
 }  // namespace
 
 std::optional<LintResultsReply> inspect(const InspectRequest& request, Session& session) {
-  const Status ready = session.ensure_daemon();
-  if (!ready) return session.fail(ready.error()), std::nullopt;
-  const auto result = run_job(session, request, "lint");
-  if (!result) return session.fail(result.error()), std::nullopt;
-  if (const auto* failure = std::get_if<ErrorReply>(&result->reply)) {
-    return session.fail(*failure), std::nullopt;
-  }
+  auto result = finish_job<LintResultsReply>(session, request, "lint");
+  if (!result) return std::nullopt;
   if (result->interrupted) session.exit_code = ExitCode::Interrupted;
-  return std::get<LintResultsReply>(result->reply);
+  return std::move(result->reply);
 }
 
 std::optional<KernelNames> measure_project(const Config& config, Session& session) {

@@ -51,26 +51,14 @@ void run(const Options& options, Session& session) {
     session.fail(request.error());
     return;
   }
-  if (const Status ready = session.ensure_daemon(); !ready) {
-    session.fail(ready.error());
-    return;
-  }
-  const auto result = run_job(session, Request(*request), "calibrate " + options.op);
-  if (!result) {
-    session.fail(result.error());
-    return;
-  }
-  if (const auto* failure = std::get_if<ErrorReply>(&result->reply)) {
-    session.fail(*failure);
-    return;
-  }
-  const auto& reply = std::get<CalibrationReply>(result->reply);
+  const auto result = finish_job<CalibrationReply>(session, *request, "calibrate " + options.op);
+  if (!result) return;
   if (session.json()) {
     session.out << result->json << '\n';
   } else {
-    print_calibration(reply, session.out);
+    print_calibration(result->reply, session.out);
   }
-  session.exit_code = result->interrupted ? ExitCode::Interrupted : exit_code_of(reply);
+  session.exit_code = result->interrupted ? ExitCode::Interrupted : exit_code_of(result->reply);
 }
 
 }  // namespace

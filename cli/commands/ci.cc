@@ -82,18 +82,13 @@ bool add_baseline(const Options& options, RunCiRequest& request, Session& sessio
   return true;
 }
 
-std::optional<JobResult> run_on_daemon(const Options& options, RunCiRequest& request,
-                                       Session& session) {
+std::optional<Finished<CiRunCompleteReply>> run_on_daemon(const Options& options,
+                                                          RunCiRequest& request, Session& session) {
   const OwnDaemon daemon(session);
   const Status ready = session.ensure_daemon();
   if (!ready) return session.fail(ready.error()), std::nullopt;
   if (!add_baseline(options, request, session)) return std::nullopt;
-  auto result = run_job(session, request, "ci");
-  if (!result) return session.fail(result.error()), std::nullopt;
-  if (const auto* failure = std::get_if<ErrorReply>(&result->reply)) {
-    return session.fail(*failure), std::nullopt;
-  }
-  return *std::move(result);
+  return finish_job<CiRunCompleteReply>(session, request, "ci");
 }
 
 void run(const Options& options, Session& session) {
@@ -110,7 +105,7 @@ void run(const Options& options, Session& session) {
   }
   const auto result = run_on_daemon(options, *request, session);
   if (!result) return;
-  const CiRunSummary& summary = std::get<CiRunCompleteReply>(result->reply).summary;
+  const CiRunSummary& summary = result->reply.summary;
   const CiVerdict verdict = verdict_of(summary);
   session.exit_code = result->interrupted              ? ExitCode::Interrupted
                       : verdict == CiVerdict::Broken   ? ExitCode::Broken

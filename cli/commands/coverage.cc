@@ -40,20 +40,13 @@ Error no_such_kernel(const std::string& name, const Config& config) {
 }
 
 void cover_kernel(const Options& options, const Config& config, Session& session) {
-  const auto result = run_job(
+  const auto result = finish_job<KernelCoverageReply>(
       session,
       Request(KernelCoverageRequest{
           .kernel = options.kernel, .cases = options.cases, .seed = options.seed, .stream = true}),
       "coverage " + options.kernel);
-  if (!result) {
-    session.fail(result.error());
-    return;
-  }
-  if (const auto* failure = std::get_if<ErrorReply>(&result->reply)) {
-    session.fail(*failure);
-    return;
-  }
-  const auto& reply = std::get<KernelCoverageReply>(result->reply);
+  if (!result) return;
+  const KernelCoverageReply& reply = result->reply;
   const std::string format = options.format.empty() ? "text" : options.format;
   write(kernel_coverage_text(reply, config, sources_of(reply), format), options, session);
   if (reply.failed > 0) {

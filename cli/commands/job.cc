@@ -55,4 +55,17 @@ Result<JobResult> run_job(Session& session, const Request& request, const std::s
   }
 }
 
+std::optional<JobResult> finish_any(Session& session, const Request& request,
+                                    const std::string& what, AfterCancel after_cancel) {
+  if (const Status ready = session.ensure_daemon(); !ready)
+    return session.fail(ready.error()), std::nullopt;
+  auto done = run_job(session, request, what, after_cancel);
+  if (!done) return session.fail(done.error()), std::nullopt;
+  if (done->interrupted && after_cancel == AfterCancel::Leave)
+    return session.exit_code = ExitCode::Interrupted, std::nullopt;
+  if (const auto* failure = std::get_if<ErrorReply>(&done->reply))
+    return session.fail(*failure), std::nullopt;
+  return *std::move(done);
+}
+
 }  // namespace gpuemu::cli

@@ -21,4 +21,35 @@ enum class AfterCancel { Wait, Leave };
 Result<JobResult> run_job(Session& session, const Request& request, const std::string& what,
                           AfterCancel after_cancel = AfterCancel::Wait);
 
+/// What a job ended with.
+template <class R>
+struct Finished {
+  R reply;
+  std::string json;
+  bool interrupted = false;
+};
+
+/// For commands that are one job: starts a daemon if need be and runs `request` to its end. Nothing
+/// when it failed, which has been told. With AfterCancel::Leave an interrupted job is nothing too,
+/// and the exit code says so.
+std::optional<JobResult> finish_any(Session& session, const Request& request,
+                                    const std::string& what,
+                                    AfterCancel after_cancel = AfterCancel::Wait);
+
+/// The same for a job whose reply is an R.
+template <class R>
+std::optional<Finished<R>> finish_job(Session& session, const Request& request,
+                                      const std::string& what,
+                                      AfterCancel after_cancel = AfterCancel::Wait) {
+  auto done = finish_any(session, request, what, after_cancel);
+  if (!done) return std::nullopt;
+  auto* reply = std::get_if<R>(&done->reply);
+  if (reply == nullptr) {
+    session.fail(error(ErrorCode::Unavailable, "the daemon answered '{}' with something else: {}",
+                       what, done->json));
+    return std::nullopt;
+  }
+  return Finished<R>{std::move(*reply), std::move(done->json), done->interrupted};
+}
+
 }  // namespace gpuemu::cli

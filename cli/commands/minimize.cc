@@ -25,11 +25,6 @@ std::string dims_text(const std::map<std::string, int64_t>& dims) {
 
 void run(const Options& options, Session& session) {
   if (!has_seed(options.failure, "minimize", session)) return;
-  const Status ready = session.ensure_daemon();
-  if (!ready) {
-    session.fail(ready.error());
-    return;
-  }
   MinimizeRequest request{.seed = *options.failure.seed,
                           .max_iters = options.max_iters,
                           .op_name = options.failure.op,
@@ -37,19 +32,12 @@ void run(const Options& options, Session& session) {
   if (options.strategy == "binary-search-values") {
     request.strategy = MinimizeStrategy::BinarySearchValues;
   }
-  const auto result = run_job(session, request, "minimize");
-  if (!result) {
-    session.fail(result.error());
-    return;
-  }
-  if (const auto* failure = std::get_if<ErrorReply>(&result->reply)) {
-    session.fail(*failure);
-    return;
-  }
+  const auto result = finish_job<MinimizeResultReply>(session, request, "minimize");
+  if (!result) return;
   if (session.json()) {
     session.out << result->json << '\n';
   } else {
-    const auto& minimized = std::get<MinimizeResultReply>(result->reply);
+    const MinimizeResultReply& minimized = result->reply;
     session.out << fmt::format("minimized in {} trial{}:{} ->{}\n", minimized.trials,
                                minimized.trials == 1 ? "" : "s", dims_text(minimized.original_dims),
                                dims_text(minimized.minimized_dims));

@@ -54,20 +54,9 @@ void run(const Options& options, Session& session) {
     session.fail(request.error());
     return;
   }
-  if (const Status ready = session.ensure_daemon(); !ready) {
-    session.fail(ready.error());
-    return;
-  }
-  const auto result = run_job(session, *request, "mutate " + options.op);
-  if (!result) {
-    session.fail(result.error());
-    return;
-  }
-  if (const auto* failure = std::get_if<ErrorReply>(&result->reply)) {
-    session.fail(*failure);
-    return;
-  }
-  const auto& report = std::get<MutationReportReply>(result->reply);
+  const auto result = finish_job<MutationReportReply>(session, *request, "mutate " + options.op);
+  if (!result) return;
+  const MutationReportReply& report = result->reply;
   if (session.json()) {
     session.out << result->json << '\n';
   } else {

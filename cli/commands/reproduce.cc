@@ -15,21 +15,13 @@ struct Options {
 };
 
 /// Nothing when that failed or was given up, which has been told.
-std::optional<JobResult> run_again(const Options& options, Session& session) {
-  const Status ready = session.ensure_daemon();
-  if (!ready) return session.fail(ready.error()), std::nullopt;
+std::optional<Finished<ReproduceResultReply>> run_again(const Options& options, Session& session) {
   const ReproduceRequest request{.seed = *options.failure.seed,
                                  .op_name = options.failure.op,
                                  .profile = options.profile,
                                  .stream = true};
   // Of one case there is nothing to keep: Ctrl-C leaves it to the daemon to end.
-  auto done = run_job(session, request, "reproduce", AfterCancel::Leave);
-  if (!done) return session.fail(done.error()), std::nullopt;
-  if (done->interrupted) return session.exit_code = ExitCode::Interrupted, std::nullopt;
-  if (const auto* failure = std::get_if<ErrorReply>(&done->reply)) {
-    return session.fail(*failure), std::nullopt;
-  }
-  return *std::move(done);
+  return finish_job<ReproduceResultReply>(session, request, "reproduce", AfterCancel::Leave);
 }
 
 void run(const Options& options, Session& session) {
@@ -37,7 +29,7 @@ void run(const Options& options, Session& session) {
   const uint64_t seed = *options.failure.seed;
   const auto done = run_again(options, session);
   if (!done) return;
-  const auto& again = std::get<ReproduceResultReply>(done->reply);
+  const ReproduceResultReply& again = done->reply;
   if (session.json()) session.out << done->json << '\n';
   if (again.result.seed != seed) {
     session.err << "note: no failure has seed " << seed << "; " << again.result.seed

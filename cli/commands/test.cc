@@ -91,21 +91,9 @@ void run(const Options& given, Session& session) {
     session.fail(request.error());
     return;
   }
-  const Status ready = session.ensure_daemon();
-  if (!ready) {
-    session.fail(ready.error());
-    return;
-  }
-  const auto result = run_job(session, *request, "test");
-  if (!result) {
-    session.fail(result.error());
-    return;
-  }
-  if (const auto* failure = std::get_if<ErrorReply>(&result->reply)) {
-    session.fail(*failure);
-    return;
-  }
-  const auto& report = std::get<TestReportReply>(result->reply);
+  const auto result = finish_job<TestReportReply>(session, *request, "test");
+  if (!result) return;
+  const TestReportReply& report = result->reply;
   show(report, result->json, session);
   session.exit_code = result->interrupted     ? ExitCode::Interrupted
                       : has_broken_op(report) ? ExitCode::Broken

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Does gpuemu find the faults that it should, and nothing where there is none?
 
-    tests/quality/run.py [--backend emulator|cuda] [--part faults,twins,correct,kernels] [--seeds N] [--cases N]
-                         [--first-seed N] [--quick] [--report FILE] [OPS...]
+    tests/quality/run.py [--backend emulator|cuda] [--part faults,twins,correct,kernels] [--seeds N] [--fault-seeds N] [--cases N]
+                         [--first-seed N] [--jobs N] [--quick] [--report FILE] [OPS...]
 
-Runs the kernels of faulty/ (24 cases of each, with every seed), their corrected twins, the kernels of correct/ and, when named, those of
+Runs the kernels of faulty/ (24 cases of each, with every seed or the first of them: those that hang
+keep a GPU for seconds in each case), their corrected twins, the kernels of correct/ and, when named, those of
 tests/kernels, each project with a daemon of its own. Prints what was found of each class of faults; exit code 1 when a fault is missed that is no known gap, when a known gap
 is none any more, when a finding names another line than the marked one, when a case run again by its seed gives something else, Python makes
 other inputs of it or it does not shrink, or when a correct kernel is flagged. GPUEMU_BIN says where the
@@ -12,6 +13,7 @@ programs are, else build/release/bin.
 """
 import argparse
 import collections
+import concurrent.futures
 import dataclasses
 import pathlib
 import sys
@@ -20,10 +22,12 @@ import tomllib
 sys.dont_write_bytecode = True
 import suite
 
+OTHER_PAGE = {"emulator": "On a GPU: [quality-cuda.md](quality-cuda.md).", "cuda": "On the emulator: [quality.md](quality.md)."}
 PARTS = ("faults", "twins", "correct", "kernels")
 QUICK_CASES = 10
 QUICK_SHARE = 6  # one class of so many is replayed and shrunk
 TRIALS_MAX = 200
+PARTS_OF_A_JOB = 8  # Kernels that hang take many times as long as others.
 LUCKY_RUNS = 5  # fewer say nothing about what is found now and then
 
 
@@ -107,15 +111,29 @@ def again(installation, found):
                                 f"expected {one.fault.smallest} in at most {TRIALS_MAX}, with one of {one.case.kinds}")
 
 
+def in_parts(options, work, things):
+    """`work` on parts of `things`, as many at a time as there are jobs: what each gave, in order."""
+    if options.jobs == 1:
+        return [work(things)]
+    size = max(1, len(things) // (PARTS_OF_A_JOB * options.jobs))
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        return list(pool.map(work, [things[first:first + size] for first in range(0, len(things), size)]))
+
+
 def run_faults(options):
     folder = suite.HERE / "faulty"
     faults = [f for f in suite.read_faults(folder) if not (options.quick and f.slow) and (not options.ops or f.name in options.ops)]
     marked = suite.marked_lines(folder)
+    parts = in_parts(options, lambda part: run_some_faults(options, folder, part, marked), faults)
+    return [one for found, _ in parts for one in found], next((device for _, device in parts if device), "")
+
+
+def run_some_faults(options, folder, faults, marked):
     found = {fault.name: Found(fault) for fault in faults}
     device = ""
     with suite.Installation(folder, options.backend) as installation:
         names = [fault.name for fault in faults if not fault.lint]
-        for seed in range(options.first_seed, options.first_seed + options.seeds) if names else ():
+        for seed in range(options.first_seed, options.first_seed + options.fault_seeds) if names else ():
             outcomes, device = installation.test(names, suite.CASES, seed)
             for outcome in outcomes:
                 judge_run(found[outcome.op], outcome, options.backend, marked)
@@ -131,6 +149,12 @@ def run_faults(options):
 
 def run_correct(options, project, names, flags=(), tree=None):
     """False alarms of kernels that are right."""
+    parts = in_parts(options, lambda part: run_some_correct(options, project, part, flags, tree), names)
+    return Alarms(sum(a.kernels for a in parts), sum(a.cases for a in parts), [text for a in parts for text in a.false],
+                  [text for a in parts for text in a.problems])
+
+
+def run_some_correct(options, project, names, flags, tree):
     alarms = Alarms(kernels=len(names))
     with suite.Installation(project, options.backend, flags, tree) as installation:
         for seed in range(options.first_seed, options.first_seed + options.seeds) if names else ():
@@ -153,15 +177,17 @@ def run_project(options, folder, tree=None):
     return run_correct(options, folder, names, tree=tree)
 
 
-def how_often(one):
+def how_often(one, backend):
     if one.fault.missed:
         return "missed"
+    if one.fault.only == "emulator" and backend == "cuda" and not one.hits:
+        return "no GPU shows it"
     if one.always:
         return f"case {one.number}" if one.number else "compiled code"
     return f"{one.hits} of {one.runs} runs"
 
 
-def class_rows(found):
+def class_rows(found, backend):
     """Rows of the table: number, name, found / total, kernels, kinds."""
     names = suite.read_classes()
     by_class = collections.defaultdict(list)
@@ -169,23 +195,26 @@ def class_rows(found):
         by_class[one.fault.number].append(one)
     for number, members in sorted(by_class.items()):
         kinds = sum((one.kinds for one in members), collections.Counter())
-        kernels = ", ".join(f"`{one.fault.name}` ({how_often(one)})" for one in members)
+        kernels = ", ".join(f"`{one.fault.name}` ({how_often(one, backend)})" for one in members)
         yield (number, names.get(number, "?"), f"{sum(one.always for one in members)} / {len(members)}", kernels,
                ", ".join(kind for kind, _ in kinds.most_common(3)))
 
 
 def markdown(options, found, device, alarms):
     """The page docs/quality.md from one run."""
+    fewer = f" --fault-seeds {options.fault_seeds}" if options.fault_seeds != options.seeds else ""
+    last = options.first_seed - 1
     lines = ["# What is found, and what is not", "", "Measured by", "",
-             f"    tests/quality/run.py --backend {options.backend} --seeds {options.seeds} --cases {options.cases} --report FILE", "",
-             f"on {device}, base seeds {options.first_seed} to {options.first_seed + options.seeds - 1}. `tests/quality/README.md` says what the kernels are.", ""]
+             f"    tests/quality/run.py --backend {options.backend} --seeds {options.seeds}{fewer} --cases {options.cases} --report FILE", "",
+             f"on {device}, base seeds {options.first_seed} to {last + options.seeds}{f' (faulty kernels: to {last + options.fault_seeds})' if fewer else ''}. `tests/quality/README.md` says what the kernels are.",
+             f"{OTHER_PAGE[options.backend]}", ""]
     if found:
         always = sum(one.always for one in found)
         lines += ["## Planted faults", "",
                   f"{always} of {len(found)} faulty kernels are found in every run of at most {suite.CASES} cases with the default configuration. In brackets: "
                   "the case that showed it first, in the worst of the runs.", "",
                   "| class | fault | found | kernels | found as |", "| --- | --- | --- | --- | --- |"]
-        lines += ["| " + " | ".join(map(str, row)) + " |" for row in class_rows(found)]
+        lines += ["| " + " | ".join(map(str, row)) + " |" for row in class_rows(found, options.backend)]
         gaps = [one.fault for one in found if one.fault.missed]
         weak = [one for one in found if one.fault.weak]
         lines += ["", "## Not in every run", ""] + [f"- `{one.fault.name}` ({one.hits} of {one.runs} runs): {one.fault.weak}." for one in weak]
@@ -233,16 +262,22 @@ def parse(arguments=None):
     parser.add_argument("--backend", choices=["emulator", "cuda"], default="emulator")
     parser.add_argument("--part", default="", type=lambda text: text.split(","), help="of faults, twins, correct and kernels; without kernels when left out")
     parser.add_argument("--seeds", type=int, default=10, help="base seeds, one run each (10)")
+    parser.add_argument("--fault-seeds", type=int, help="the same of the faulty ones (as many)")
     parser.add_argument("--first-seed", type=int, default=1, help="the first of the base seeds (1)")
     parser.add_argument("--cases", type=int, default=64, help="cases of each correct kernel and seed (64)")
+    parser.add_argument("--jobs", type=int, default=1, help="daemons at a time, each with a part of the kernels (1)")
     parser.add_argument("--quick", action="store_true", help=f"one seed, {QUICK_CASES} cases of correct kernels, no slow ones")
     parser.add_argument("--report", type=pathlib.Path, help="write the tables there as Markdown")
     parser.add_argument("ops", nargs="*", help="only these")
     options = parser.parse_args(arguments)
     if options.quick:
-        options.seeds = 1
+        options.seeds = options.fault_seeds = 1
+    if options.fault_seeds is None:
+        options.fault_seeds = options.seeds
     if options.part == [""]:
         options.part = [part for part in PARTS if part != "kernels"]
+    if min(options.seeds, options.fault_seeds, options.cases, options.jobs) < 1:
+        parser.error("--seeds, --cases and --jobs are at least 1")
     unknown = set(options.part) - set(PARTS)
     if unknown:
         parser.error(f"--part: {', '.join(sorted(unknown))} is none of {', '.join(PARTS)}")
