@@ -14,7 +14,11 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/python-api.md"
 sys.path.insert(0, str(ROOT / "python"))
 # The modules in the order of the page; None: what the package itself exports.
-MODULES = [("gpuemu", None), ("gpuemu.judge", ["compare", "error_stats"]), ("gpuemu.legacy", ["case"]),
+MODULES = [("gpuemu", None),
+           ("gpuemu.replies", ["ExplainResult", "ExplainedStep", "ExplainedValue", "StoredCase", "ExportedCase", "KernelCoverage", "Calibration",
+                               "MutationReport", "Mutant", "KernelComparison"]),
+           ("gpuemu.artifacts", ["ArtifactMetrics", "LintResult", "LintViolation", "ArtifactDiffs", "ArtifactDiff", "Baseline", "BaselineInfo"]),
+           ("gpuemu.ci", ["CiSummary", "CiOp", "ErrorMap"]), ("gpuemu.judge", ["compare", "error_stats"]), ("gpuemu.legacy", ["case"]),
            ("gpuemu.values", ["fill_input"]), ("gpuemu.rng", ["Stream", "generate", "draw", "case_seed", "derive_state"]),
            ("gpuemu.tolerances", ["CalibratedTolerance", "Evidence", "compare_tolerances", "write_tolerance"]),
            ("gpuemu.frameworks.base", ["FrameworkAdapter", "GradientChecker", "GradientReport"])]

@@ -34,11 +34,13 @@ if TYPE_CHECKING:
         ClientError,
         ConfigError,
         ConnectionError,
+        CuobjdumpNotAvailableError,
         DeviceError,
         DeviceLostError,
         InternalError,
         InvalidRequestError,
         KernelError,
+        KernelNotFoundError,
         LaunchError,
         NotFoundError,
         OpNotFoundError,
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
         ReferenceScriptError,
         TimeoutError,
         ValidationError,
+        VersionMismatchError,
     )
     from gpuemu.kernel import Kernel
     from gpuemu.legacy import FuzzConfig, SeededRng, derive_seed, generate_seed
@@ -73,15 +76,16 @@ __version__ = "1.0.0"
 
 __all__ = [
     "ArtifactNotFoundError", "AsyncClient", "BaselineComparison", "BaselineNotFoundError", "CheckError", "CheckResult",
-    "Client", "ClientError", "ConfigError", "ConnectionError", "DaemonStatus", "Device", "DeviceError", "DeviceInfo",
-    "DeviceLostError", "Finding", "FuzzConfig", "FuzzResults", "InternalError", "InvalidRequestError", "JobStatus",
-    "Kernel", "KernelError", "LaunchError", "MinimizeResult", "NotFoundError", "NumbaKernel", "Op", "OpNotFoundError",
-    "OpReport", "ProtocolError", "PtxParseError", "ReferenceScriptError", "ReproduceResult", "ReproductionInfo",
-    "Scalar", "SeededFuzzer", "SeededRng", "Tensor", "TestReport", "TimeoutError", "ToleranceConfig",
-    "ToleranceProfile", "TritonKernel", "ValidationError", "ValidationResult", "calibrate_tolerance", "check",
-    "connect", "derive_seed", "fuzz_dtypes", "fuzz_dtypes_seeded", "fuzz_layouts", "fuzz_layouts_seeded", "fuzz_shapes",
-    "fuzz_shapes_seeded", "generate_random_tensor", "generate_seed", "get_jax_adapter", "get_pytorch_adapter",
-    "get_recommended_tolerance", "get_tensorflow_adapter", "numba", "op", "triton", "validate", "validate_op",
+    "Client", "ClientError", "ConfigError", "ConnectionError", "CuobjdumpNotAvailableError", "DaemonStatus", "Device",
+    "DeviceError", "DeviceInfo", "DeviceLostError", "Finding", "FuzzConfig", "FuzzResults", "InternalError",
+    "InvalidRequestError", "JobStatus", "Kernel", "KernelError", "KernelNotFoundError", "LaunchError", "MinimizeResult",
+    "NotFoundError", "NumbaKernel", "Op", "OpNotFoundError", "OpReport", "ProtocolError", "PtxParseError",
+    "ReferenceScriptError", "ReproduceResult", "ReproductionInfo", "Scalar", "SeededFuzzer", "SeededRng", "Tensor",
+    "TestReport", "TimeoutError", "ToleranceConfig", "ToleranceProfile", "TritonKernel", "ValidationError",
+    "ValidationResult", "VersionMismatchError", "calibrate_tolerance", "check", "connect", "derive_seed", "fuzz_dtypes",
+    "fuzz_dtypes_seeded", "fuzz_layouts", "fuzz_layouts_seeded", "fuzz_shapes", "fuzz_shapes_seeded",
+    "generate_random_tensor", "generate_seed", "get_jax_adapter", "get_pytorch_adapter", "get_recommended_tolerance",
+    "get_tensorflow_adapter", "numba", "op", "triton", "validate", "validate_op",
 ]  # fmt: skip
 
 # Where each public name is.
@@ -92,9 +96,10 @@ _NAMES = {
     "checking": "CheckError CheckResult Op check op",
     "client": "Client connect",
     "device": "Device",
-    "errors": "ArtifactNotFoundError BaselineNotFoundError ClientError ConfigError ConnectionError DeviceError DeviceLostError "
-              "InternalError InvalidRequestError KernelError LaunchError NotFoundError OpNotFoundError ProtocolError "
-              "PtxParseError ReferenceScriptError TimeoutError ValidationError",
+    "errors": "ArtifactNotFoundError BaselineNotFoundError ClientError ConfigError ConnectionError CuobjdumpNotAvailableError "
+              "DeviceError DeviceLostError InternalError InvalidRequestError KernelError KernelNotFoundError LaunchError "
+              "NotFoundError OpNotFoundError ProtocolError PtxParseError ReferenceScriptError TimeoutError ValidationError "
+              "VersionMismatchError",
     "kernel": "Kernel",
     "legacy": "FuzzConfig SeededRng derive_seed generate_seed",
     "numba_kernel": "NumbaKernel numba",
@@ -106,7 +111,7 @@ _NAMES = {
 }  # fmt: skip
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 # Modules that programs use as attributes of the package without importing them.
-_MODULES = {*_NAMES, "calls", "frameworks", "judge", "reproduce", "rng", "strategies", "tensors", "values"}
+_MODULES = {*_NAMES, "artifacts", "calls", "ci", "frameworks", "judge", "replies", "reproduce", "rng", "strategies", "tensors", "values"}
 
 # gpuemu.validate is the function. A module of that name would take its place when it is loaded: it is loaded here, and left
 # in sys.modules for `from gpuemu.validate import ...`.

@@ -11,8 +11,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import inspect
+import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpuemu import calls, records
 from gpuemu.calls import Call, Json
@@ -20,6 +21,9 @@ from gpuemu.client import WAIT_MS, Progress, job_reply, listener, raised
 from gpuemu.connection import Connection, default_socket
 from gpuemu.errors import ClientError, NotFoundError
 from gpuemu.tensors import Array
+
+if TYPE_CHECKING:
+    from gpuemu import artifacts, ci, replies
 
 T = TypeVar("T")
 
@@ -94,6 +98,9 @@ class AsyncClient:
         with contextlib.suppress(ClientError, asyncio.CancelledError):
             await self._ask(calls.job_cancel(job))
 
+    async def job_status(self, job_id: int, wait_ms: int = 0, log_from: int = 0) -> records.JobStatus:
+        return await self._ask(calls.job_status(job_id, wait_ms, log_from))
+
     async def cancel_job(self, job_id: int) -> None:
         await self._ask(calls.job_cancel(job_id))
 
@@ -138,8 +145,8 @@ class AsyncClient:
     async def store_baseline(self, tag: str) -> None:
         await self._ask(calls.store_baseline(tag))
 
-    async def compare_baseline(self, tag: str) -> records.BaselineComparison:
-        return await self._ask(calls.compare_baseline(tag))
+    async def compare_baseline(self, tag: str, *, same_cases: bool = False) -> records.BaselineComparison:
+        return await self._ask(calls.compare_baseline(tag, same_cases))
 
     async def run_tests(self, ops: Sequence[str] = (), *, cases: int = 0, seed: int | None = None,
                         dtypes: Sequence[str] = (), strategies: Sequence[str] = (), fail_fast: bool = False,
@@ -150,12 +157,12 @@ class AsyncClient:
                       batch_sizes: Sequence[int] | None = None, seq_lengths: Sequence[int] | None = None,
                       hidden_dims: Sequence[int] | None = None, dtypes: Sequence[str] | None = None,
                       layouts: Sequence[str] | None = None, *, strategies: Sequence[str] | None = None,
-                      min_shape: Sequence[int] | None = None, max_shape: Sequence[int] | None = None,
+                      min_shape: Sequence[int] | None = None, max_shape: Sequence[int] | None = None, guided: bool = False,
                       progress: bool | Progress | None = None) -> records.FuzzResults:  # fmt: skip
         shapes = {"batch_sizes": batch_sizes, "seq_lengths": seq_lengths, "hidden_dims": hidden_dims}
         own = {"strategies": strategies and list(strategies), "min_shape": min_shape and list(min_shape),
                "max_shape": max_shape and list(max_shape)}  # fmt: skip
-        return await self._run(calls.fuzz(op_name, seed, iterations, fail_fast, shapes, dtypes, layouts, own), progress)
+        return await self._run(calls.fuzz(op_name, seed, iterations, fail_fast, shapes, dtypes, layouts, own, guided), progress)
 
     async def reproduce(self, seed: int, op_name: str | None = None, *, profile: bool = False) -> records.ReproduceResult:
         return await self._ask(calls.reproduce(seed, op_name, profile))
@@ -164,6 +171,71 @@ class AsyncClient:
                        op_name: str | None = None, *, progress: bool | Progress | None = None,
                        ) -> records.MinimizeResult:  # fmt: skip
         return await self._run(calls.minimize(seed, op_name, strategy, max_iters), progress)
+
+    async def explain(self, seed: int, op_name: str | None = None, *, output: str | None = None,
+                      index: int | None = None) -> replies.ExplainResult:  # fmt: skip
+        return await self._ask(calls.explain(seed, op_name, output, index))
+
+    async def get_case(self, op_name: str, seed: int) -> replies.StoredCase:
+        return await self._ask(calls.get_case(op_name, seed))
+
+    async def export_case(self, seed: int, op_name: str | None = None) -> replies.ExportedCase:
+        return await self._ask(calls.export_case(seed, op_name))
+
+    async def compare_kernels(self, before: str, after: str, arch: str | None = None) -> replies.KernelComparison:
+        return await self._ask(calls.compare_kernels(os.path.abspath(before), os.path.abspath(after), arch))
+
+    async def kernel_coverage(self, kernel: str, *, cases: int = 0, seed: int | None = None,
+                              progress: bool | Progress | None = None) -> replies.KernelCoverage:  # fmt: skip
+        return await self._run(calls.kernel_coverage(kernel, cases, seed), progress)
+
+    async def calibrate(self, op_name: str, *, dtypes: Sequence[str] = (), cases: int = 0, seed: int | None = None,
+                        progress: bool | Progress | None = None) -> replies.Calibration:  # fmt: skip
+        return await self._run(calls.calibrate(op_name, dtypes, cases, seed), progress)
+
+    async def mutate(self, op_name: str, *, kernel: str | None = None, dtype: str | None = None, cases: int = 0,
+                     seed: int | None = None, mutants_max: int = 0, budget_ms: int = 0, mutations: Sequence[str] = (),
+                     progress: bool | Progress | None = None) -> replies.MutationReport:  # fmt: skip
+        limits = {"cases": cases, "seed": seed, "mutants_max": mutants_max, "budget_ms": budget_ms}
+        return await self._run(calls.mutate(op_name, kernel, dtype, limits, mutations), progress)
+
+    async def inspect_kernels(self, kernels: Sequence[str] = (), *, files: Sequence[str] = (),
+                              archs: Sequence[str] = (), threads: int = 0, dynamic_shared_bytes: int = 0,
+                              progress: bool | Progress | None = None) -> list[artifacts.LintResult]:  # fmt: skip
+        return await self._run(calls.inspect(kernels, [os.path.abspath(one) for one in files], archs, threads, dynamic_shared_bytes), progress)
+
+    async def store_artifact(self, metrics: artifacts.ArtifactMetrics) -> None:
+        await self._ask(calls.store_artifact(metrics))
+
+    async def get_artifact(self, kernel_name: str) -> artifacts.ArtifactMetrics:
+        return await self._ask(calls.get_artifact(kernel_name))
+
+    async def list_artifacts(self) -> list[artifacts.ArtifactMetrics]:
+        return await self._ask(calls.list_artifacts())
+
+    async def store_artifact_baseline(self, tag: str, kernels: Sequence[str] = ()) -> None:
+        await self._ask(calls.store_artifact_baseline(tag, kernels))
+
+    async def diff_artifact_baseline(self, tag: str, kernels: Sequence[str] = ()) -> artifacts.ArtifactDiffs:
+        return await self._ask(calls.diff_artifact_baseline(tag, kernels))
+
+    async def list_baselines(self) -> list[artifacts.BaselineInfo]:
+        return await self._ask(calls.list_baselines())
+
+    async def get_baseline(self, tag: str) -> artifacts.Baseline:
+        return await self._ask(calls.get_baseline(tag))
+
+    async def delete_baseline(self, tag: str) -> None:
+        await self._ask(calls.delete_baseline(tag))
+
+    async def run_ci(self, profile: str = "quick", *, baseline: str | None = None, seed: int | None = None,
+                     shard: int = 0, shards: int = 0, budget_ms: int = 0, parallel_jobs: int = 0,
+                     cached: bool = False, coverage: bool = False, progress: bool | Progress | None = None) -> ci.CiSummary:  # fmt: skip
+        options = {"shard": shard, "shards": shards, "budget_ms": budget_ms, "parallel_jobs": parallel_jobs, "cached": cached, "coverage": coverage}
+        return await self._run(calls.run_ci(profile, baseline, seed, options), progress)
+
+    async def get_ci_summary(self) -> ci.CiSummary:
+        return await self._ask(calls.get_ci_summary())
 
     async def lint_kernel(self, ptx_content: str, kernel_name: str | None = None) -> list[Json]:
         return await self._ask(calls.lint(ptx_content, kernel_name))

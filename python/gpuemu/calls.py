@@ -3,17 +3,22 @@ blocking and the asyncio client share it."""
 
 from __future__ import annotations
 
+import importlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from gpuemu import records, tensors
 from gpuemu.errors import ProtocolError, of_reply
 
+if TYPE_CHECKING:
+    from gpuemu import artifacts, ci, replies
+
 T = TypeVar("T")
 Json = dict[str, Any]
 
+PROFILES = ("quick", "default", "thorough")
 STRATEGIES = {"binary-search-dims": "BinarySearchDims", "binary-search-values": "BinarySearchValues"}
 
 
@@ -96,8 +101,9 @@ def store_baseline(tag: str) -> Call[None]:
     return _call("Ok", _nothing, "StoreBaseline", tag=tag)
 
 
-def compare_baseline(tag: str) -> Call[records.BaselineComparison]:
-    return _call("BaselineComparison", records.BaselineComparison.from_dict, "CompareBaseline", tag=tag)
+def compare_baseline(tag: str, same_cases: bool) -> Call[records.BaselineComparison]:
+    return _call("BaselineComparison", records.BaselineComparison.from_dict, "CompareBaseline", tag=tag,
+                 same_cases=same_cases or None)  # fmt: skip
 
 
 def run_tests(ops: Sequence[str], cases: int, seed: int | None, dtypes: Sequence[str], strategies: Sequence[str],
@@ -118,19 +124,19 @@ def shape_options(small: bool, **lists: Sequence[int] | None) -> Json:
 
 
 def fuzz(op: str, seed: int | None, iterations: int, fail_fast: bool, shapes: Mapping[str, Sequence[int] | None],
-         dtypes: Sequence[str] | None, layouts: Sequence[str] | None, own: Mapping[str, Any],
+         dtypes: Sequence[str] | None, layouts: Sequence[str] | None, own: Mapping[str, Any], guided: bool,
          ) -> Call[records.FuzzResults]:  # fmt: skip
     """With lists of sizes, or for ops with an op script, the clients' generator draws; `own` (strategies, min_shape,
-    max_shape) is for kernels and gpuemu's generator."""
+    max_shape) and `guided` are for kernels and gpuemu's generator."""
     seed = fresh_seed() if seed is None else seed
     common = {"op_name": op, "iterations": iterations, "fail_fast": fail_fast}
     given = {name: value for name, value in own.items() if value}
-    if given:
+    if given or guided:
         if any(shapes.values()):
-            raise ValueError(f"sizes ({', '.join(n for n, v in shapes.items() if v)}) and {', '.join(given)} exclude each "
+            raise ValueError(f"sizes ({', '.join(n for n, v in shapes.items() if v)}) and {', '.join(given) or 'guided'} exclude each "
                              "other: the former are of ops with an op script, the latter of kernels")  # fmt: skip
         config = {"iterations": iterations, "seed": seed, "dtypes": list(dtypes or []), "layouts": list(layouts or []), **given}
-        members = {**common, "config": config}
+        members = {**common, "config": config, **({"guided": True} if guided else {})}
     else:
         config = {
             "seed": seed,
@@ -180,6 +186,108 @@ def test_batch(op: str, config: Json, count: int) -> Call[list[records.TestCase]
 
 def lint(ptx: str, kernel: str | None) -> Call[list[Json]]:
     return _call("LintResults", lambda r: list(r["results"]), "LintKernel", kernel_name=kernel, ptx_content=ptx)
+
+
+def _reader(module: str, name: str) -> Callable[[Json], Any]:
+    """Of a dataclass whose module is loaded when the first such reply comes: most programs never see one."""
+
+    def parse(reply: Json) -> Any:
+        from gpuemu.reading import read
+
+        return read(getattr(importlib.import_module(f"gpuemu.{module}"), name), reply)
+
+    return parse
+
+
+def _list_reader(module: str, name: str, member: str) -> Callable[[Json], list[Any]]:
+    return lambda reply: [_reader(module, name)(one) for one in reply[member]]
+
+
+def explain(seed: int, op: str | None, output: str | None, index: int | None) -> Call[replies.ExplainResult]:
+    return _call("ExplainResult", _reader("replies", "ExplainResult"), "Explain", seed=seed, op_name=op, output=output, index=index)
+
+
+def get_case(op: str, seed: int) -> Call[replies.StoredCase]:
+    return _call("Case", _reader("replies", "StoredCase"), "GetCase", op_name=op, seed=seed)
+
+
+def export_case(seed: int, op: str | None) -> Call[replies.ExportedCase]:
+    return _call("ExportedCase", _reader("replies", "ExportedCase"), "ExportCase", seed=seed, op_name=op)
+
+
+def kernel_coverage(kernel: str, cases: int, seed: int | None) -> Call[replies.KernelCoverage]:
+    return _call("KernelCoverage", _reader("replies", "KernelCoverage"), "KernelCoverage", stream=True, kernel=kernel,
+                 cases=cases, seed=seed)  # fmt: skip
+
+
+def calibrate(op: str, dtypes: Sequence[str], cases: int, seed: int | None) -> Call[replies.Calibration]:
+    return _call("Calibration", _reader("replies", "Calibration"), "Calibrate", stream=True, op_name=op, dtypes=list(dtypes),
+                 cases=cases, seed=seed)  # fmt: skip
+
+
+def mutate(op: str, kernel: str | None, dtype: str | None, limits: Mapping[str, int | None], mutations: Sequence[str],
+           ) -> Call[replies.MutationReport]:  # fmt: skip
+    """`limits`: cases, seed, mutants_max, budget_ms."""
+    return _call("MutationReport", _reader("replies", "MutationReport"), "Mutate", stream=True, op_name=op, kernel=kernel,
+                 dtype=dtype, mutations=list(mutations), **limits)  # fmt: skip
+
+
+def compare_kernels(before: str, after: str, arch: str | None) -> Call[replies.KernelComparison]:
+    return _call("KernelComparison", _reader("replies", "KernelComparison"), "CompareKernels", before=before, after=after, arch=arch)
+
+
+def inspect(kernels: Sequence[str], files: Sequence[str], archs: Sequence[str], threads: int, shared_bytes: int,
+            ) -> Call[list[artifacts.LintResult]]:  # fmt: skip
+    return _call("LintResults", _list_reader("artifacts", "LintResult", "results"), "Inspect", stream=True, kernels=list(kernels),
+                 files=list(files), archs=list(archs), threads=threads, dynamic_shared_bytes=shared_bytes)  # fmt: skip
+
+
+def store_artifact(metrics: artifacts.ArtifactMetrics) -> Call[None]:
+    """Only what was measured: the protocol's optional records are left out where they are None."""
+    from gpuemu.reading import plain
+
+    return _call("Ok", _nothing, "StoreArtifact", kernel_name=metrics.kernel_name, metrics=plain(metrics))
+
+
+def get_artifact(kernel: str) -> Call[artifacts.ArtifactMetrics]:
+    return _call("ArtifactMetricsResult", _reader("artifacts", "ArtifactMetrics"), "GetArtifact", kernel_name=kernel)
+
+
+def list_artifacts() -> Call[list[artifacts.ArtifactMetrics]]:
+    return _call("ArtifactList", _list_reader("artifacts", "ArtifactMetrics", "artifacts"), "ListArtifacts")
+
+
+def store_artifact_baseline(tag: str, kernels: Sequence[str]) -> Call[None]:
+    return _call("Ok", _nothing, "StoreArtifactBaseline", tag=tag, kernels=list(kernels) or None)
+
+
+def diff_artifact_baseline(tag: str, kernels: Sequence[str]) -> Call[artifacts.ArtifactDiffs]:
+    return _call("ArtifactDiffs", _reader("artifacts", "ArtifactDiffs"), "DiffArtifactBaseline", tag=tag,
+                 kernels=list(kernels) or None)  # fmt: skip
+
+
+def list_baselines() -> Call[list[artifacts.BaselineInfo]]:
+    return _call("BaselineList", _list_reader("artifacts", "BaselineInfo", "baselines"), "ListBaselines")
+
+
+def get_baseline(tag: str) -> Call[artifacts.Baseline]:
+    return _call("Baseline", _reader("artifacts", "Baseline"), "GetBaseline", tag=tag)
+
+
+def delete_baseline(tag: str) -> Call[None]:
+    return _call("Ok", _nothing, "DeleteBaseline", tag=tag)
+
+
+def run_ci(profile: str, baseline: str | None, seed: int | None, options: Mapping[str, Any]) -> Call[ci.CiSummary]:
+    """`options`: shard, shards, budget_ms, parallel_jobs, cached, coverage."""
+    if profile not in PROFILES:
+        raise ValueError(f"unknown profile '{profile}'; there are {', '.join(PROFILES)}")
+    return _call("CiRunComplete", _reader("ci", "CiSummary"), "RunCi", stream=True, quick=profile == "quick", profile=profile,
+                 baseline=baseline, seed=seed, **options)  # fmt: skip
+
+
+def get_ci_summary() -> Call[ci.CiSummary]:
+    return _call("CiRunComplete", _reader("ci", "CiSummary"), "GetCiSummary")
 
 
 def job_status(job: int, wait_ms: int, log_from: int) -> Call[records.JobStatus]:

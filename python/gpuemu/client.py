@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import contextlib
 import importlib.util
+import os
 import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpuemu import calls, records
 from gpuemu.calls import Call, Json
@@ -26,6 +27,9 @@ from gpuemu.connection import PROTOCOL_VERSION, Connection, default_socket
 from gpuemu.errors import ClientError, NotFoundError
 from gpuemu.records import FuzzResults, MinimizeResult, ReproduceResult, ReproductionInfo, ValidationResult
 from gpuemu.tensors import Array
+
+if TYPE_CHECKING:
+    from gpuemu import artifacts, ci, replies
 
 __all__ = ["HAS_PYNNG", "PROTOCOL_VERSION", "Client", "ClientError", "FuzzResults", "MinimizeResult", "ReproduceResult",
            "ReproductionInfo", "ValidationResult", "connect"]  # fmt: skip
@@ -149,6 +153,10 @@ class Client:
         with contextlib.suppress(ClientError):  # It has ended, or the daemon is gone.
             self._ask(calls.job_cancel(job))
 
+    def job_status(self, job_id: int, wait_ms: int = 0, log_from: int = 0) -> records.JobStatus:
+        """How far a job is; waits up to wait_ms (10,000 at most) for its end. log_from: skips so many lines of its log."""
+        return self._ask(calls.job_status(job_id, wait_ms, log_from))
+
     def cancel_job(self, job_id: int) -> None:
         """Ends a job, from a progress callback or another thread; it answers with what it found until then."""
         self._ask(calls.job_cancel(job_id))
@@ -211,8 +219,9 @@ class Client:
         """Keeps all stored results under a tag."""
         self._ask(calls.store_baseline(tag))
 
-    def compare_baseline(self, tag: str) -> records.BaselineComparison:
-        return self._ask(calls.compare_baseline(tag))
+    def compare_baseline(self, tag: str, *, same_cases: bool = False) -> records.BaselineComparison:
+        """The stored results beside those of a tag; same_cases: each only with the one of its own op and seed."""
+        return self._ask(calls.compare_baseline(tag, same_cases))
 
     # --- kernels that the daemon runs
 
@@ -226,14 +235,14 @@ class Client:
                 batch_sizes: Sequence[int] | None = None, seq_lengths: Sequence[int] | None = None,
                 hidden_dims: Sequence[int] | None = None, dtypes: Sequence[str] | None = None,
                 layouts: Sequence[str] | None = None, *, strategies: Sequence[str] | None = None,
-                min_shape: Sequence[int] | None = None, max_shape: Sequence[int] | None = None,
+                min_shape: Sequence[int] | None = None, max_shape: Sequence[int] | None = None, guided: bool = False,
                 progress: bool | Progress | None = None) -> records.FuzzResults:  # fmt: skip
         """Many cases of one op. The lists of sizes are for ops with an op script; strategies, min_shape and max_shape
-        (of the first output) for kernels."""
+        (of the first output) for kernels; guided: cases are made where coverage grows (emulator)."""
         shapes = {"batch_sizes": batch_sizes, "seq_lengths": seq_lengths, "hidden_dims": hidden_dims}
         own = {"strategies": strategies and list(strategies), "min_shape": min_shape and list(min_shape),
                "max_shape": max_shape and list(max_shape)}  # fmt: skip
-        return self._run(calls.fuzz(op_name, seed, iterations, fail_fast, shapes, dtypes, layouts, own), progress)
+        return self._run(calls.fuzz(op_name, seed, iterations, fail_fast, shapes, dtypes, layouts, own, guided), progress)
 
     def reproduce(self, seed: int, op_name: str | None = None, *, profile: bool = False) -> records.ReproduceResult:
         """Runs a stored failure again and gives its exact inputs. profile: what each source line did (emulator)."""
@@ -243,6 +252,93 @@ class Client:
                  *, progress: bool | Progress | None = None) -> records.MinimizeResult:  # fmt: skip
         """A smaller case that fails in the same way; strategy "binary-search-dims" or "binary-search-values"."""
         return self._run(calls.minimize(seed, op_name, strategy, max_iters), progress)
+
+    def explain(self, seed: int, op_name: str | None = None, *, output: str | None = None, index: int | None = None,
+                ) -> replies.ExplainResult:  # fmt: skip
+        """Where the error of a stored failure of a kernel comes from. output, index: the element (flat, row-major); by default the
+        worst one. NotFoundError: no such failure; InvalidRequestError: it is of no kernel, or the output has no such element."""
+        return self._ask(calls.explain(seed, op_name, output, index))
+
+    def get_case(self, op_name: str, seed: int) -> replies.StoredCase:
+        """A stored case with its inputs; nothing is run."""
+        return self._ask(calls.get_case(op_name, seed))
+
+    def export_case(self, seed: int, op_name: str | None = None) -> replies.ExportedCase:
+        """A stored failure with everything that running it takes: sources, PTX, launches, arrays."""
+        return self._ask(calls.export_case(seed, op_name))
+
+    def compare_kernels(self, before: str, after: str, arch: str | None = None) -> replies.KernelComparison:
+        """What two files of kernels, .ptx or .cu, do differently. arch: what .cu files are compiled for, "sm_80"."""
+        return self._ask(calls.compare_kernels(os.path.abspath(before), os.path.abspath(after), arch))
+
+    def kernel_coverage(self, kernel: str, *, cases: int = 0, seed: int | None = None,
+                        progress: bool | Progress | None = None) -> replies.KernelCoverage:  # fmt: skip
+        """Which lines and branches of a kernel generated cases reach; cases 0 means validation.cases of gpuemu.toml."""
+        return self._run(calls.kernel_coverage(kernel, cases, seed), progress)
+
+    def calibrate(self, op_name: str, *, dtypes: Sequence[str] = (), cases: int = 0, seed: int | None = None,
+                  progress: bool | Progress | None = None) -> replies.Calibration:  # fmt: skip
+        """How large a kernel's errors are where it is right, and a tolerance of twice that; cases 0 means 256 for each dtype."""
+        return self._run(calls.calibrate(op_name, dtypes, cases, seed), progress)
+
+    def mutate(self, op_name: str, *, kernel: str | None = None, dtype: str | None = None, cases: int = 0,
+               seed: int | None = None, mutants_max: int = 0, budget_ms: int = 0, mutations: Sequence[str] = (),
+               progress: bool | Progress | None = None) -> replies.MutationReport:  # fmt: skip
+        """Plants faults into an op's kernel and counts those that its cases find. cases: of each mutant; mutants_max 0: all;
+        budget_ms: no mutant begins later; mutations: names of docs/mutation.md."""
+        limits = {"cases": cases, "seed": seed, "mutants_max": mutants_max, "budget_ms": budget_ms}
+        return self._run(calls.mutate(op_name, kernel, dtype, limits, mutations), progress)
+
+    def inspect_kernels(self, kernels: Sequence[str] = (), *, files: Sequence[str] = (), archs: Sequence[str] = (),
+                        threads: int = 0, dynamic_shared_bytes: int = 0, progress: bool | Progress | None = None,
+                        ) -> list[artifacts.LintResult]:  # fmt: skip
+        """`gpuemu lint`: measures kernels of gpuemu.toml, or .ptx and .cu files, for architectures such as "sm_80", and judges them
+        by their limits. threads and dynamic_shared_bytes: of a block, for the occupancy."""
+        return self._run(calls.inspect(kernels, [os.path.abspath(one) for one in files], archs, threads, dynamic_shared_bytes), progress)
+
+    def store_artifact(self, metrics: artifacts.ArtifactMetrics) -> None:
+        """Stores metrics under metrics.kernel_name."""
+        self._ask(calls.store_artifact(metrics))
+
+    def get_artifact(self, kernel_name: str) -> artifacts.ArtifactMetrics:
+        """The stored metrics of a kernel. Raises ArtifactNotFoundError."""
+        return self._ask(calls.get_artifact(kernel_name))
+
+    def list_artifacts(self) -> list[artifacts.ArtifactMetrics]:
+        """The stored metrics of all kernels."""
+        return self._ask(calls.list_artifacts())
+
+    def store_artifact_baseline(self, tag: str, kernels: Sequence[str] = ()) -> None:
+        """Keeps stored metrics under a tag: of `kernels`, by default all."""
+        self._ask(calls.store_artifact_baseline(tag, kernels))
+
+    def diff_artifact_baseline(self, tag: str, kernels: Sequence[str] = ()) -> artifacts.ArtifactDiffs:
+        """The metrics of now beside those of a tag. Raises BaselineNotFoundError."""
+        return self._ask(calls.diff_artifact_baseline(tag, kernels))
+
+    def list_baselines(self) -> list[artifacts.BaselineInfo]:
+        """The tags, and what each holds."""
+        return self._ask(calls.list_baselines())
+
+    def get_baseline(self, tag: str) -> artifacts.Baseline:
+        """What a tag holds. Raises BaselineNotFoundError."""
+        return self._ask(calls.get_baseline(tag))
+
+    def delete_baseline(self, tag: str) -> None:
+        """Forgets a tag. Raises BaselineNotFoundError."""
+        self._ask(calls.delete_baseline(tag))
+
+    def run_ci(self, profile: str = "quick", *, baseline: str | None = None, seed: int | None = None, shard: int = 0,
+               shards: int = 0, budget_ms: int = 0, parallel_jobs: int = 0, cached: bool = False,
+               coverage: bool = False, progress: bool | Progress | None = None) -> ci.CiSummary:  # fmt: skip
+        """`gpuemu ci`: profile "quick", "default" or "thorough". shard of shards: only that part, from 1; budget_ms: goes on until
+        so much time is spent; cached: leaves out what passed before and is unchanged; coverage: counts source lines."""
+        options = {"shard": shard, "shards": shards, "budget_ms": budget_ms, "parallel_jobs": parallel_jobs, "cached": cached, "coverage": coverage}
+        return self._run(calls.run_ci(profile, baseline, seed, options), progress)
+
+    def get_ci_summary(self) -> ci.CiSummary:
+        """The summary of the last CI run. Raises NotFoundError before the first one."""
+        return self._ask(calls.get_ci_summary())
 
     def lint_kernel(self, ptx_content: str, kernel_name: str | None = None) -> list[Json]:
         """Metrics of PTX, and what breaks the thresholds of gpuemu.toml."""

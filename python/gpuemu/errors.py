@@ -34,6 +34,12 @@ class NotFoundError(ClientError, LookupError):
     code = "NotFound"
 
 
+class KernelNotFoundError(NotFoundError):
+    """gpuemu.toml has no such kernel; the message lists those it has."""
+
+    code = "KernelNotFound"
+
+
 class BaselineNotFoundError(NotFoundError):
     """No baseline of artifacts has that tag."""
 
@@ -64,6 +70,12 @@ class PtxParseError(ClientError):
     code = "PtxParseError"
 
 
+class CuobjdumpNotAvailableError(ClientError):
+    """Machine code cannot be read without cuobjdump of the CUDA toolkit."""
+
+    code = "CuobjdumpNotAvailable"
+
+
 class InternalError(ClientError):
     """The daemon could not do it for another reason."""
 
@@ -80,6 +92,12 @@ class TimeoutError(ConnectionError, builtins.TimeoutError):
 
 class ProtocolError(ClientError):
     """The other side speaks another version, or not this protocol."""
+
+
+class VersionMismatchError(ProtocolError):
+    """The daemon refuses the version that this client speaks."""
+
+    code = "VersionMismatch"
 
 
 class ValidationError(AssertionError):
@@ -122,8 +140,8 @@ class KernelError(RuntimeError):
 _BY_CODE = {
     kind.code: kind
     for kind in (
-        InvalidRequestError, OpNotFoundError, NotFoundError, BaselineNotFoundError, ArtifactNotFoundError, ConfigError,
-        ReferenceScriptError, PtxParseError, InternalError,
+        InvalidRequestError, OpNotFoundError, NotFoundError, KernelNotFoundError, BaselineNotFoundError, ArtifactNotFoundError,
+        ConfigError, ReferenceScriptError, PtxParseError, CuobjdumpNotAvailableError, InternalError, VersionMismatchError,
     )
 }
 

@@ -1,0 +1,87 @@
+"""Every request of the protocol has a method of the client, and every error code an exception."""
+
+import inspect
+import pathlib
+import re
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pynng")
+import gpuemu  # noqa: E402
+from gpuemu import artifacts, errors  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+NAMES = (ROOT / "common/protocol/records.cc").read_text()
+X = np.ones(2, np.float32)
+# What each method is called with to see what it sends.
+CALLS = {
+    "ping": (), "status": (), "devices": (), "settings": (), "shutdown": (), "list_artifacts": (), "list_baselines": (), "get_ci_summary": (),
+    "list_results": (), "list_failures": (), "run_tests": (), "run_ci": (), "inspect_kernels": (), "validate_op": ("o", {"x": X}, X),
+    "submit_output": ("o", {"x": X}, X, 1), "get_result": (1,), "delete_failures": (1,), "store_baseline": ("t",), "compare_baseline": ("t",),
+    "fuzz_op": ("o",), "reproduce": (1,), "minimize": (1,), "explain": (1,), "get_case": ("o", 1), "export_case": (1,),
+    "compare_kernels": ("a.ptx", "b.ptx"), "kernel_coverage": ("k",), "calibrate": ("o",), "mutate": ("o",),
+    "store_artifact": (artifacts.ArtifactMetrics("k"),), "get_artifact": ("k",), "store_artifact_baseline": ("t",),
+    "diff_artifact_baseline": ("t",), "get_baseline": ("t",), "delete_baseline": ("t",), "lint_kernel": ("",), "get_test_case": ("o",),
+    "get_test_batch": ("o",), "job_status": (1,), "cancel_job": (1,),
+}  # fmt: skip
+WITHOUT = {"close", "request", "fuzz_op_client_side"}  # They are of no single request.
+
+
+def listed(table):
+    """The texts of a table of names in the daemon's sources."""
+    return set(re.findall(r'"(\w+)"', re.search(rf"constexpr std::array {table} = \{{(.*?)\}};", NAMES, re.DOTALL)[1]))
+
+
+class Told:
+    """A connection that notes what is sent and answers nothing but errors."""
+
+    capabilities = frozenset({"jobs"})
+
+    def __init__(self):
+        self.sent = []
+
+    def open(self):
+        pass
+
+    close = open
+
+    def ask(self, request):
+        self.sent.append(request["type"])
+        return {"type": "Error", "code": "NotFound", "message": "nothing is here"}
+
+
+def test_every_request_of_the_protocol_is_sent_by_a_method():
+    sent = set()
+    for name, arguments in CALLS.items():
+        client = gpuemu.Client("/nowhere")
+        client.connection = Told()
+        if name == "get_result":
+            assert client.get_result(*arguments) is None
+        else:
+            with pytest.raises(gpuemu.NotFoundError, match="nothing is here"):
+                getattr(client, name)(*arguments)
+        assert len(client.connection.sent) == 1, name
+        sent.update(client.connection.sent)
+    missing = listed("kRequestTypes") - sent
+    assert not missing, f"requests without a method of gpuemu.Client (and a line of CALLS here): {sorted(missing)}"
+    assert sent == listed("kRequestTypes")
+    methods = {name for name, one in inspect.getmembers(gpuemu.Client, inspect.isfunction) if not name.startswith("_")}
+    assert methods == set(CALLS) | WITHOUT
+
+
+def test_the_page_of_the_protocol_shows_every_request():
+    page = (ROOT / "docs/protocol.md").read_text()
+    unnamed = [one for one in sorted(listed("kRequestTypes")) if f'"type": "{one}"' not in page and f"`{one}`" not in page]
+    assert not unnamed
+
+
+def test_every_error_code_has_a_class_of_its_own():
+    codes = listed("kErrorNames")
+    kinds = {code: type(errors.of_reply(code, "told")) for code in codes}
+    assert len(set(kinds.values())) == len(codes) and gpuemu.ClientError not in kinds.values()
+    for code, kind in kinds.items():
+        made = errors.of_reply(code, "told")
+        assert made.code == code and str(made) == "told" and getattr(gpuemu, kind.__name__) is kind and kind.__doc__
+    newer = errors.of_reply("SomethingNew", "told")
+    assert type(newer) is gpuemu.ClientError and newer.code == "SomethingNew"
