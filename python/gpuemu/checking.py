@@ -9,6 +9,7 @@ numbers that bring it back.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -17,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from gpuemu import judge, rng, tensors, values
+from gpuemu import judge, layouts, rng, tensors, values
 from gpuemu.errors import ValidationError
+from gpuemu.layouts import KINDS
 from gpuemu.linear import MASK
 from gpuemu.records import Finding, ReproductionInfo, ValidationResult
 from gpuemu.schema import Scalar, Schema, Tensor, infer
@@ -43,10 +45,13 @@ class Case:
     dims: dict[str, int]
     inputs: dict[str, Array]
     scalars: dict[str, float]
+    layout: str = "contiguous"
 
     def describe(self) -> str:
+        """Sizes, dtype, strategy and layout in one line."""
         said = [f"{name}={size}" for name, size in {**self.dims, **self.scalars}.items()]
-        return ", ".join([*said, f"dtype={self.dtype}", f"values={self.strategy}"])
+        laid = [f"layout={self.layout}"] if self.layout != "contiguous" else []
+        return ", ".join([*said, f"dtype={self.dtype}", f"values={self.strategy}", *laid])
 
 
 @dataclass
@@ -97,9 +102,9 @@ class Checker:
     """Draws, runs and judges cases of one function."""
 
     def __init__(self, fn: Callable[..., Any], reference: Callable[..., Any], schema: Schema, seed: int, dtypes: Sequence[str],
-                 strategies: Sequence[str], tolerance: ToleranceConfig | None) -> None:  # fmt: skip
+                 strategies: Sequence[str], tolerance: ToleranceConfig | None, laid: Sequence[str] = ("contiguous",)) -> None:  # fmt: skip
         self.fn, self.reference, self.schema, self.seed = fn, reference, schema, int(seed) & MASK
-        self.dtypes, self.strategies, self.tolerance = dtypes, strategies, tolerance
+        self.dtypes, self.strategies, self.tolerance, self.layouts = dtypes, strategies, tolerance, laid
         self.convert = _converter(schema.framework)
 
     def _size(self, number: int, name: str) -> int:
@@ -118,9 +123,11 @@ class Checker:
         dtype = self.dtypes[stream.below(len(self.dtypes))]
         strategy = self.strategies[stream.below(len(self.strategies))]
         dims = {name: self._size(number, name) for name in self.schema.dims}
-        return self.make(number, dtype, strategy, dims)
+        layout = self.layouts[rng.Stream(self.seed, number, "layout").below(len(self.layouts))]
+        return self.make(number, dtype, strategy, dims, layout)
 
-    def make(self, number: int, dtype: str, strategy: str, dims: dict[str, int]) -> Case:
+    def make(self, number: int, dtype: str, strategy: str, dims: dict[str, int], layout: str = "contiguous") -> Case:
+        """The case of that number with these choices instead of drawn ones."""
         made = {}
         for name, spec in self.schema.tensors.items():
             shape = [dims[one] if isinstance(one, str) else one for one in spec.dims]
@@ -130,10 +137,13 @@ class Checker:
             fitting = strategy if kind in values.FLOATS or strategy in WHOLE else "uniform10"
             entry = {"name": name, "dtype": kind, "shape": shape, "range": spec.range}
             case = {"base_seed": self.seed, "iteration": number, "value_strategy": fitting, "inputs": [entry]}
-            array = values.fill_input(case, name)
+            array = self._placed(values.fill_input(case, name), number, name, layout)
             made[name] = array.view(tensors.numpy_dtype("bfloat16")) if kind == "bfloat16" else array
         scalars = {name: self._scalar(number, name, spec) for name, spec in self.schema.scalars.items()}
-        return Case(number, dtype, strategy, dims, made, scalars)
+        return Case(number, dtype, strategy, dims, made, scalars, layout)
+
+    def _placed(self, array: Array, number: int, name: str, layout: str) -> Array:
+        return array if layout == "contiguous" else layouts.place(array, layouts.drawn(layout, array.shape, self.seed, number, name))
 
     def _scalar(self, number: int, name: str, spec: Scalar) -> float:
         stream = rng.Stream(self.seed, number, "attr/" + name)
@@ -184,9 +194,11 @@ class Checker:
             ranged = len(choices) == 2 and choices[0] <= choices[1]
             sizes = sorted({choices[0], size // 2, size - 1} if ranged else set(choices))
             for smaller in (one for one in sizes if choices[0] <= one < size or (not ranged and one < size)):
-                found.append(self.make(case.number, case.dtype, case.strategy, {**case.dims, name: smaller}))
+                found.append(self.make(case.number, case.dtype, case.strategy, {**case.dims, name: smaller}, case.layout))
         rank = SIMPLER.index(case.strategy) if case.strategy in SIMPLER else len(SIMPLER)
-        found += [self.make(case.number, case.dtype, one, case.dims) for one in SIMPLER[:rank]]
+        found += [self.make(case.number, case.dtype, one, case.dims, case.layout) for one in SIMPLER[:rank]]
+        if case.layout != "contiguous":
+            found.append(self.make(case.number, case.dtype, case.strategy, case.dims))
         return found
 
     def _sparser(self, case: Case, fails: Callable[[Case], bool]) -> Case:
@@ -200,7 +212,8 @@ class Checker:
                     if end <= start or not np.any(flat[start:end] != 0):
                         continue
                     flat[start:end] = 0
-                    candidate = Case(case.number, case.dtype, case.strategy, case.dims, {**case.inputs, name: array}, case.scalars)
+                    placed = self._placed(array, case.number, name, case.layout)
+                    candidate = dataclasses.replace(case, inputs={**case.inputs, name: placed})
                     if fails(candidate):
                         case = candidate
         return case
@@ -217,11 +230,13 @@ def _converter(framework: str) -> Callable[[Array], Any]:
 def check(fn: Callable[..., Any], reference: Callable[..., Any], *, cases: int = 100, seed: int | None = None, only: int | None = None,
           dtypes: Sequence[str] = ("float32",), dims: Mapping[str, Any] | None = None, strategies: Sequence[str] | None = None,
           inputs: Mapping[str, Tensor | Scalar] | None = None, tolerance: ToleranceConfig | None = None, framework: str | None = None,
-          fail_fast: bool = True, raise_on_failure: bool = True, name: str | None = None) -> CheckResult:  # fmt: skip
+          fail_fast: bool = True, raise_on_failure: bool = True, name: str | None = None,
+          layouts: Sequence[str] = ("contiguous",)) -> CheckResult:  # fmt: skip
     """Runs `fn` on drawn inputs and compares with `reference`, which gets the same arguments in float64.
 
     dims: {"rows": (1, 64)} or {"rows": [1, 7, 64]}; strategies: of docs/validation.md; seed: any integer, of which the low
     64 bits count; only: one case by its number.
+    layouts: how inputs lie in memory: "contiguous", "strided", "transposed", "broadcast", "reversed"; one is drawn for each case.
     framework: what `fn` takes ("torch", "jax", "tensorflow", "numpy"); by default that of its annotations.
     Raises CheckError at the first failure, made smaller, unless raise_on_failure is False.
     """
@@ -234,7 +249,10 @@ def check(fn: Callable[..., Any], reference: Callable[..., Any], *, cases: int =
         raise ValueError(f"unknown strategies {', '.join(unknown)}; there are {', '.join(values.STRATEGIES)}" if unknown else "dtypes is empty")
     if only is not None and only < 0:
         raise ValueError(f"only is {only}, expected the number of a case, from 0")
-    checker = Checker(fn, reference, schema, rng.generate_seed() if seed is None else seed, list(dtypes), chosen, tolerance)
+    odd = [one for one in layouts if one not in KINDS]
+    if odd or not layouts:
+        raise ValueError(f"unknown layouts {', '.join(odd)}; there are {', '.join(KINDS)}" if odd else "layouts is empty")
+    checker = Checker(fn, reference, schema, rng.generate_seed() if seed is None else seed, list(dtypes), chosen, tolerance, list(layouts))
     found = CheckResult(schema.name, checker.seed)
     start = time.perf_counter()
     for number in range(cases) if only is None else (only,):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gpuemu.records import JobStatus, TestReport
 
 CASES = 10  # Of a test that does not say how many.
-CONTROL = {"cases", "dtypes", "dims", "strategies"}
+CONTROL = {"cases", "dtypes", "dims", "strategies", "layouts"}
 
 
 class Budget:
@@ -50,7 +50,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
-        "markers", "gpuemu(name=gpuemu.Tensor[...], cases=10, dtypes=[...], dims={...}, strategies=[...]): draws gpuemu_case"
+        "markers", "gpuemu(name=gpuemu.Tensor[...], cases=10, dtypes=[...], dims={...}, strategies=[...], layouts=[...]): draws gpuemu_case"
     )
     given = config.getoption("--gpuemu-seed")
     inherited = getattr(config, "workerinput", {}).get("gpuemu_seed")
@@ -134,7 +134,8 @@ def gpuemu_case(request: pytest.FixtureRequest) -> Iterator[GpuemuCase]:
     if budget.seconds is not None and spent.get(name, 0.0) > budget.seconds:
         pytest.skip(f"--gpuemu-budget of {budget.seconds:g} s is spent")
     seed = rng.derive_seed(request.config.stash[_SEED], name)
-    checker = checking.Checker(_takes(inputs), _takes(inputs), plan, seed, dtypes, marker.kwargs.get("strategies", usual), None)
+    checker = checking.Checker(_takes(inputs), _takes(inputs), plan, seed, dtypes, marker.kwargs.get("strategies", usual), None,
+                               marker.kwargs.get("layouts", ["contiguous"]))
     start = time.perf_counter()
     case = GpuemuCase(checker.draw(request.param), rng.case_seed(seed, request.param, plan.name), plan.name)
     request.node.user_properties.append(("gpuemu", case.describe()))

@@ -148,6 +148,17 @@ class ExportedCase:
     bounds: dict[str, Array] = field(default_factory=dict)
     nan_policy: str = ""
 
+    def placed(self) -> dict[str, Array]:
+        """The inputs by name, in memory that is laid out as the kernel had it."""
+        from gpuemu import layouts
+
+        found = {}
+        for one in self.tensors:
+            if one.name in self.inputs:
+                layout = layouts.Layout(tuple(one.strides), one.first_element, one.storage_elements)
+                found[one.name] = layouts.place(self.inputs[one.name], layout, one.base_offset_bytes)
+        return found
+
 
 @dataclass
 class CoveredLine:

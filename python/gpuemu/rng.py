@@ -268,7 +268,11 @@ def generate(
     shape: Sequence[int],
     dtype: str,
 ) -> Array:
-    """A tensor of the stream (base_seed, iteration, label)."""
+    """A tensor of the stream (base_seed, iteration, label), packed; gpuemu.layouts.place puts it into strided memory.
+
+    distribution, params: "uniform" (lo, hi), "normal" (mean, sd), "log_uniform" (least, largest exponent), "integer" (lo, hi),
+    "special" (rows of a table, probability: row numbers, -1 where another value is to be kept). bfloat16 gives uint16 patterns.
+    Raises ValueError for another distribution."""
     count = int(np.prod(shape, dtype=np.int64))
     state = derive_state(base_seed, iteration, label)
     return cast(draw(state, distribution, params, count), dtype).reshape(tuple(shape))

@@ -93,6 +93,29 @@ def test_what_cannot_be_inferred_is_said():
     assert schema.infer(lambda x: x).tensors == {"x": gpuemu.Tensor()}
 
 
+def test_layouts_are_real_strides_and_what_needs_one_is_found_in_it():
+    seen = set()
+
+    def flat_is_row_major(x: gpuemu.Tensor["rows", "cols"]):
+        packed = x.strides == (x.shape[1] * x.itemsize, x.itemsize)
+        seen.add("packed" if packed else "0" if 0 in x.strides else "-" if min(x.strides) < 0 else "^" if x.strides[0] < x.strides[1] else "+")
+        rows, cols = x.shape
+        return np.lib.stride_tricks.as_strided(x, x.shape, (cols * x.itemsize, x.itemsize)) if x.strides[0] > cols * x.itemsize else x
+
+    kinds = ["contiguous", "strided", "transposed", "broadcast", "reversed"]
+    dims = {"rows": (3, 20), "cols": (3, 20)}
+    found = gpuemu.check(flat_is_row_major, lambda x: x, layouts=kinds, cases=60, seed=2, dims=dims, raise_on_failure=False, fail_fast=False)
+    assert seen == {"packed", "0", "-", "^", "+"} and 0 < found.failed < 60
+    assert found.smallest.layout == "strided" and "layout=strided" in found.smallest.describe()
+    again = gpuemu.check(flat_is_row_major, lambda x: x, layouts=kinds, only=found.failures[0].repro_info.iteration, seed=2, dims=dims,
+                         raise_on_failure=False)
+    assert again.failures[0].seed == found.failures[0].seed
+    with pytest.raises(ValueError, match="unknown layouts diagonal; there are contiguous, strided"):
+        gpuemu.check(flat_is_row_major, lambda x: x, layouts=["diagonal"])
+    with pytest.raises(ValueError, match="layouts is empty"):
+        gpuemu.check(flat_is_row_major, lambda x: x, layouts=[])
+
+
 def test_an_op_is_called_like_its_function_and_checks_itself():
     @gpuemu.op(lambda x: np.maximum(x, 0), dims={"cols": (1, 5)}, cases=20)
     def relu(x: gpuemu.Tensor["rows", "cols"]):
