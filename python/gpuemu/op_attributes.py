@@ -16,6 +16,31 @@ def adam_step(beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-08, deca
     return 3073, struct.pack("<ffff", beta1, beta2, eps, decay)
 
 
+def attention(causal: int = 0, scale: float = 0.0) -> tuple[int, bytes]:
+    """y = softmax(scale q k^T) v of the last two axes
+
+    causal: int32, 1: query i sees the keys up to i
+    scale: float64, of the products; 0 is 1 / sqrt(columns of q)
+    """
+    return 4865, struct.pack("<id", causal, scale)
+
+
+def dropout(p: float = 0.5) -> tuple[int, bytes]:
+    """y = x / (1 - p), or 0 with probability p; the bits are Philox4x32-10 of key
+
+    p: float64, share that is dropped, as a multiple of 2^-32
+    """
+    return 4609, struct.pack("<d", p)
+
+
+def gather(axis: int = 0) -> tuple[int, bytes]:
+    """the slices of x along an axis that index names; 0 where it names none
+
+    axis: int32, from 0, or from the end below 0
+    """
+    return 4353, struct.pack("<i", axis)
+
+
 def gemm(trans_a: int = 0, trans_b: int = 0) -> tuple[int, bytes]:
     """c = op(a) * op(b), where op is the matrix or its transpose
 
@@ -39,6 +64,18 @@ def layernorm_bwd(eps: float = 1e-05) -> tuple[int, bytes]:
     eps: float64, added to the variance
     """
     return 4097, struct.pack("<d", eps)
+
+
+def random_fill(kind: int = 0, a: float = 0.0, b: float = 1.0, lo: int = 0, hi: int = 0) -> tuple[int, bytes]:
+    """y = the values of the xorshift128+ stream that starts with state
+
+    kind: int32, 0 uniform, 1 normal, 2 log-uniform, 3 integer
+    a: float64, uniform: the least value; normal: the mean
+    b: float64, uniform: the end of the values; normal: the standard deviation
+    lo: int64, log-uniform: the least exponent; integer: the least value
+    hi: int64, log-uniform: the largest exponent; integer: the largest value
+    """
+    return 5121, struct.pack("<iddqq", kind, a, b, lo, hi)
 
 
 def reduce_max(axis: int = -1) -> tuple[int, bytes]:
