@@ -4,15 +4,10 @@
 #include "common/config/config.h"
 #include "common/config/names.h"
 #include "common/config/pattern.h"
+#include "common/config/test_config.h"
 
 namespace gpuemu {
 namespace {
-
-Config good(const std::string& toml) {
-  ConfigResult result = parse_config(toml, "gpuemu.toml");
-  EXPECT_TRUE(result.config) << result.text();
-  return result.config.value_or(Config{});
-}
 
 constexpr char kLayers[] = R"(
 [policies.artifact_checks]

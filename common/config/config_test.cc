@@ -12,6 +12,7 @@
 
 #include "common/base/files.h"
 #include "common/config/start_settings.h"
+#include "common/config/test_config.h"
 
 namespace gpuemu {
 namespace {
@@ -73,26 +74,6 @@ TEST(ConfigGolden, EveryGoodFileLoadsWithTheWarningsItExpects) {
   }
 }
 
-Config good(const std::string& toml) {
-  ConfigResult result = parse_config(toml, "gpuemu.toml");
-  EXPECT_TRUE(result.config) << result.text();
-  return result.config.value_or(Config{});
-}
-
-const char kKernel[] = R"(
-[[kernels]]
-name = "k"
-source = "k.cu"
-launches = [{ entry = "k", grid = "n", block = 32, args = ["x", "y", "i32:n"] }]
-[[ops]]
-name = "op"
-reference = "op.py"
-kernel = "k"
-inputs = [{ name = "x", shape = ["n"] }]
-outputs = [{ name = "y", shape = ["n"], dtype = "f16" }]
-dims = { n = [1, 9] }
-)";
-
 std::string with(std::string text, const std::string& old_part, const std::string& new_part) {
   return text.replace(text.find(old_part), old_part.size(), new_part);
 }
@@ -140,7 +121,7 @@ TEST(Config, WithoutAnyTextHoldsTheDefaults) {
 }
 
 TEST(Config, AKernelsOpDefaultsToAutoToleranceAndANanPolicy) {
-  Config config = good(kKernel);
+  Config config = good(kOneKernel);
   EXPECT_TRUE(config.ops[0].has_nan_policy);
   EXPECT_EQ(config.ops[0].nan_policy, NanPolicy::Match);
   EXPECT_EQ(config.ops[0].layouts, std::vector<std::string>{"contiguous"});
@@ -148,7 +129,7 @@ TEST(Config, AKernelsOpDefaultsToAutoToleranceAndANanPolicy) {
   EXPECT_EQ(config.ops[0].inputs[0].dtype, "{dtype}");
   EXPECT_EQ(config.ops[0].input_names, std::vector<std::string>{"x"});
   EXPECT_TRUE(config.tolerance_for(config.ops[0], DType::Float32).automatic);
-  config = good(std::string(kKernel) + "accumulate = \"n\"\n");
+  config = good(std::string(kOneKernel) + "accumulate = \"n\"\n");
   EXPECT_EQ(config.ops[0].nan_policy, NanPolicy::Class);
 }
 
@@ -162,7 +143,7 @@ TEST(Config, AnOpOfAnExistingClientHasNoNanPolicyAndFixedTolerances) {
 }
 
 TEST(Config, ABareToleranceIsAbsoluteAndTheNearestTableWins) {
-  Config config = good(std::string("[validation.tolerances]\nf32 = 1\nf64 = 4\n") + kKernel);
+  Config config = good(std::string("[validation.tolerances]\nf32 = 1\nf64 = 4\n") + kOneKernel);
   EXPECT_EQ(config.tolerance_for(config.ops[0], DType::Float32).atol, 1);
   EXPECT_EQ(config.tolerance_for(config.ops[0], DType::Float32).rtol, 0);
   config.kernels[0].tolerances[DType::Float32].atol = 2;
@@ -214,7 +195,7 @@ TEST(Config, EveryLaunchAndVariantMustBeGivenTheStrides) {
 }
 
 TEST(Config, AVectorWithItsStrideMayBeStridedOnly) {
-  const std::string toml = with(kKernel, "\"i32:n\"", "\"i64:stride(x, 0)\"");
+  const std::string toml = with(kOneKernel, "\"i32:n\"", "\"i64:stride(x, 0)\"");
   // An input that may be one element for all, too.
   EXPECT_EQ(good(toml).ops[0].layouts,
             (std::vector<std::string>{"contiguous", "strided", "broadcast"}));
@@ -228,7 +209,7 @@ TEST(Config, ALargeSeedStandsInQuotes) {
 TEST(Config, WrongRelationsAreReportedWithWhatWasExpected) {
   const auto message_of = [](const std::string& relation) {
     const ConfigResult result =
-        parse_config(std::string(kKernel) + "[ops.invariants]\n" + relation, "gpuemu.toml");
+        parse_config(std::string(kOneKernel) + "[ops.invariants]\n" + relation, "gpuemu.toml");
     return result.config ? "" : result.text();
   };
   const std::pair<const char*, const char*> kRows[] = {
@@ -249,7 +230,7 @@ TEST(Config, WrongRelationsAreReportedWithWhatWasExpected) {
 }
 
 TEST(Config, AKernelNeedsNoReferenceButAnOpWithoutAKernelDoes) {
-  const Config config = good(with(kKernel, "reference = \"op.py\"\n", ""));
+  const Config config = good(with(kOneKernel, "reference = \"op.py\"\n", ""));
   EXPECT_EQ(config.ops[0].reference, "");
   const ConfigResult client = parse_config("[[ops]]\nname = \"a\"\n", "gpuemu.toml");
   EXPECT_NE(client.text().find("missing, expected the path of the reference"), std::string::npos);
@@ -262,7 +243,7 @@ TEST(Config, AKernelNeedsNoReferenceButAnOpWithoutAKernelDoes) {
 
 TEST(Config, InvariantsKeepTheirParameters) {
   const Config config =
-      good(std::string(kKernel) +
+      good(std::string(kOneKernel) +
            "[ops.invariants]\nno_nan = false\nsums_to = 3\nmonotonic = { strict = "
            "true, direction = \"decreasing\" }\nzero_preserving = { input = \"x\" }\n");
   const auto& invariants = config.ops[0].invariants;
@@ -286,7 +267,7 @@ TEST(Config, TwoDimValuesAreARangeAndOtherNumbersASet) {
 }
 
 TEST(Config, AnInoutOutputTakesTheShapeOfItsInput) {
-  std::string toml = with(kKernel, "{ name = \"y\", shape = [\"n\"], dtype = \"f16\" }",
+  std::string toml = with(kOneKernel, "{ name = \"y\", shape = [\"n\"], dtype = \"f16\" }",
                           "{ name = \"x\", inout = true }");
   toml = with(toml, "\"x\", \"y\"", "\"x\"");
   const Config config = good(toml);
@@ -295,7 +276,7 @@ TEST(Config, AnInoutOutputTakesTheShapeOfItsInput) {
 }
 
 TEST(Config, ScalarAndMixedListsReadAlike) {
-  const Config config = good(kKernel);
+  const Config config = good(kOneKernel);
   EXPECT_EQ(config.kernels[0].launches[0].grid.size(), 1u);
   EXPECT_EQ(*config.kernels[0].launches[0].block[0].evaluate({}), 32);
   EXPECT_EQ(config.find_kernel("k")->line, 2u);
