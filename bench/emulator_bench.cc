@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "kernels/catalog.h"
+#include "runtime/device/shadow.h"
 #include "runtime/emulator/emulator.h"
 
 namespace {
@@ -176,6 +177,7 @@ struct Prepared {
   std::unique_ptr<Device> device;
   gpuemu::ModuleId module = 0;
   LaunchConfig config;
+  std::shared_ptr<const gpuemu::ShadowConfig> shadow;  ///< Of the whole output.
 };
 
 /// An empty device, with a message, when it cannot run.
@@ -197,6 +199,11 @@ Prepared prepare(const Operation& operation, uint32_t threads) {
     std::vector<float> values(elements);
     for (uint32_t i = 0; i < elements; ++i) values[i] = static_cast<float>(i % 97) * 0.0625f - 3.0f;
     const bool output = config.args.size() + 1 == operation.buffers.size();
+    if (output) {
+      gpuemu::ShadowConfig shadow;
+      shadow.regions = {{*address, elements, sizeof(float)}};
+      made.shadow = std::make_shared<const gpuemu::ShadowConfig>(std::move(shadow));
+    }
     if (!output && !device->upload(*address, std::as_bytes(std::span(values))).ok()) return {};
     config.args.push_back(bytes_of(*address));
   }
@@ -212,6 +219,7 @@ Prepared prepare(const Operation& operation, uint32_t threads) {
 struct Variant {
   Prepared* prepared = nullptr;
   std::vector<std::string> sanitize = {"memory"};
+  bool shadow = false;  ///< Follows the values without rounding, too.
 };
 struct Times {
   double processor = 0;         ///< The least of this thread.
@@ -226,6 +234,7 @@ std::optional<bool> launch_once(const Variant& variant, Times& times, std::vecto
   constexpr double kFaster = 0.99;
   Prepared& prepared = *variant.prepared;
   prepared.config.sanitize = variant.sanitize;
+  prepared.config.shadow = variant.shadow ? prepared.shadow : nullptr;
   const double start = processor_seconds();
   const auto begin = std::chrono::steady_clock::now();
   const auto report = prepared.device->launch(prepared.module, prepared.config);
@@ -312,18 +321,19 @@ const std::vector<std::pair<const char*, std::vector<std::string>>>& policies() 
 }
 
 void print_throughput(const Options& options, const Baselines& base) {
-  std::printf("%-12s %9s %9s | %-39s | %14s %15s %15s\n", "one thread", "bounds", "M thread-",
+  std::printf("%-12s %9s %9s | %-49s | %14s %15s %15s\n", "one thread", "bounds", "M thread-",
               "time by that with bounds alone", "against NumPy", "numba simulator",
               "Triton interp.");
   std::printf("%-12s %9s %9s |", "kernel, f32", "ms", "instr/s");
   for (const auto& [name, sanitize] : policies()) std::printf(" %9s", name);
-  std::printf(" |\n");
+  std::printf(" %9s |\n", "shadow");
   for (const Operation& operation : operations()) {
     if (!options.wants(operation)) continue;
     Prepared prepared = prepare(operation, 1);
     if (prepared.device == nullptr) continue;
     std::vector<Variant> variants = {{&prepared}};
     for (const auto& [name, sanitize] : policies()) variants.push_back({&prepared, sanitize});
+    variants.push_back({&prepared, {"memory"}, true});
     const std::vector<Times> times = take_turns(variants, options.rounds);
     if (times.empty()) continue;
     const Times& bounds = times[0];

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/base/environment.h"
+#include "common/base/heap.h"
 #include "common/config/start_settings.h"
 #include "common/transport/server.h"
 #include "daemon/reference/find_python.h"
@@ -234,6 +235,7 @@ int run(int argc, char** argv) {
 }  // namespace gpuemu
 
 int main(int argc, char** argv) {
+  gpuemu::keep_freed_memory();
   try {
     return gpuemu::run(argc, argv);
   } catch (const std::exception& surprise) {  // The last net.

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "common/base/heap.h"
 #include "daemon/worker/worker_loop.h"
 #include "runtime/backends/backends.h"
 
@@ -113,6 +114,7 @@ int run(int count, char** words) {
 }  // namespace gpuemu
 
 int main(int argc, char** argv) {
+  gpuemu::keep_freed_memory();
   try {
     return gpuemu::run(argc, argv);
   } catch (const std::exception& failure) {

@@ -28,6 +28,10 @@ inline constexpr uint32_t kWireListMax = 1 << 20;
 inline constexpr size_t kWorkerModulesMax = 256;
 /// Lines of a kernel's printf that a case keeps, for people; the device may keep more.
 inline constexpr size_t kPrintedLinesKept = 1000;
+/// Freed memory that a process keeps for the next case, and the largest block that comes from it:
+/// the tensors of small cases, widened to 64 bits.
+inline constexpr int kFreedBytesKept = 64 << 20;
+inline constexpr int kHeapBlockBytesMax = 32 << 20;
 /// How long a daemon that still runs may take until it answers: on a cold disk it looks for a
 /// Python with NumPy and waits for the lock of its database.
 inline constexpr std::chrono::milliseconds kDaemonStartMax{60'000};

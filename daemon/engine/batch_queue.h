@@ -1,6 +1,7 @@
 // Things on their way from many threads to one that takes all there are at once.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <mutex>
@@ -23,13 +24,16 @@ class BatchQueue {
     });
     items_.push_back(std::move(item));
     bytes_ += bytes;
-    filled_.notify_one();
+    // Between the first item and half of the limits the taker has no reason to wake.
+    if (items_.size() == 1 || is_half_full()) filled_.notify_one();
   }
 
-  /// Everything, in the order of pushing; waits for the first. Empty once it is closed and drained.
-  std::vector<T> take_all() {
+  /// Everything, in the order of pushing; waits for the first, then at most `linger` for more to
+  /// come. Empty once it is closed and drained.
+  std::vector<T> take_all(std::chrono::milliseconds linger = {}) {
     std::unique_lock lock(mutex_);
     filled_.wait(lock, [&] { return closed_ || !items_.empty(); });
+    filled_.wait_for(lock, linger, [&] { return closed_ || is_half_full(); });
     bytes_ = 0;
     room_.notify_all();
     return std::exchange(items_, {});
@@ -43,6 +47,8 @@ class BatchQueue {
   }
 
  private:
+  bool is_half_full() const { return 2 * items_.size() >= items_max_ || 2 * bytes_ >= bytes_max_; }
+
   const size_t items_max_, bytes_max_;
   std::mutex mutex_;
   std::condition_variable filled_, room_;

@@ -18,6 +18,23 @@ TEST(BatchQueue, GivesEverythingThatWaitsAtOnceAndInOrder) {
   EXPECT_TRUE(queue.take_all().empty());
 }
 
+TEST(BatchQueue, LingersForMoreUntilItIsHalfFullOrClosed) {
+  constexpr std::chrono::minutes kForever{1};
+  BatchQueue<int> queue(8, 100);
+  queue.push(0, 1);
+  std::thread pusher([&queue] {
+    for (int i = 1; i < 4; ++i) queue.push(i, 1);
+  });
+  EXPECT_EQ(queue.take_all(kForever), (std::vector<int>{0, 1, 2, 3})) << "half of 8";
+  pusher.join();
+  queue.push(4, 50);
+  EXPECT_EQ(queue.take_all(kForever), std::vector<int>{4}) << "half of the bytes";
+  queue.push(5, 1);
+  std::thread closer([&queue] { queue.close(); });
+  EXPECT_EQ(queue.take_all(kForever), std::vector<int>{5});
+  closer.join();
+}
+
 TEST(BatchQueue, OneItemFitsHoweverLargeItIs) {
   BatchQueue<int> queue(10, 100);
   queue.push(1, 1'000);

@@ -8,23 +8,17 @@
 #include <mutex>
 #include <optional>
 #include <set>
-#include <system_error>
-#include <thread>
 
 #include "common/base/limits.h"
 #include "common/base/threads.h"
-#include "daemon/engine/batch_queue.h"
 #include "daemon/engine/follow_ups.h"
+#include "daemon/engine/keeper.h"
 #include "daemon/engine/proof_tally.h"
 
 namespace gpuemu {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// Finished cases that wait for the disk, and the snapshots of those that failed.
-constexpr size_t kUnkeptCasesMax = 256;
-constexpr size_t kUnkeptBytesMax = size_t{64} << 20;
 
 uint64_t milliseconds_between(Clock::time_point from, Clock::time_point to) {
   return static_cast<uint64_t>(
@@ -155,7 +149,11 @@ class Campaign::Progress {
  public:
   Progress(Items items, const CampaignOptions& options, const CampaignEvents& events,
            const std::atomic<bool>& cancel)
-      : items_(std::move(items)), deadline_(options.deadline), events_(events), cancel_(cancel) {}
+      : items_(std::move(items)),
+        deadline_(options.deadline),
+        events_(events),
+        cancel_(cancel),
+        keeper_([this](std::vector<Finished> batch) { return keep(std::move(batch)); }) {}
 
   uint64_t size() const { return items_.count(); }
   bool stopped() const { return stop_; }
@@ -166,13 +164,14 @@ class Campaign::Progress {
     const uint64_t index = stop_ || cancel_ || is_late() ? items_.count() : next_++;
     return index < items_.count() ? std::optional(items_.at(index)) : std::nullopt;
   }
+  /// Before the first finished().
+  Status start_keeping() { return keeper_.start(); }
   void finished(Finished one) {
-    const size_t bytes =
-        one.outcome.result.repro_info && one.outcome.result.repro_info->input_snapshot
-            ? one.outcome.result.repro_info->input_snapshot->size()
-            : 0;
-    unkept_.push(std::move(one), bytes);
+    const size_t bytes = snapshot_bytes(one.outcome.result);
+    keeper_.push(std::move(one), bytes);
   }
+  /// Returns when every case is kept.
+  Status finish_keeping() { return keeper_.finish(); }
   /// The whole run ends with the first error.
   void broken(const Error& why) {
     const std::lock_guard lock(mutex_);
@@ -183,31 +182,29 @@ class Campaign::Progress {
     const std::lock_guard lock(mutex_);
     return broken_;
   }
-  /// Keeps what comes until nothing more will.
-  void keep() {
-    for (auto batch = unkept_.take_all(); !batch.empty(); batch = unkept_.take_all()) {
-      if (broken()) continue;
-      std::vector<const CaseOutcome*> outcomes;
-      for (const Finished& one : batch) outcomes.push_back(&one.outcome);
-      if (const Status kept = events_.on_cases(outcomes); !kept) {
-        broken(kept.error());
-        continue;
-      }
-      for (Finished& one : batch) one.group->record(std::move(one));
-    }
-  }
-  void nothing_more() { unkept_.close(); }
 
  private:
+  Status keep(std::vector<Finished> batch) {
+    if (const auto why = broken()) return *why;
+    std::vector<const CaseOutcome*> outcomes;
+    for (const Finished& one : batch) outcomes.push_back(&one.outcome);
+    if (const Status kept = events_.on_cases(outcomes); !kept) {
+      broken(kept.error());
+      return kept;
+    }
+    for (Finished& one : batch) one.group->record(std::move(one));
+    return ok_status();
+  }
+
   const Items items_;
   const std::optional<Clock::time_point> deadline_;
   const CampaignEvents& events_;
   const std::atomic<bool>& cancel_;
   std::atomic<uint64_t> next_{0};
   std::atomic<bool> stop_{false};
-  BatchQueue<Finished> unkept_{kUnkeptCasesMax, kUnkeptBytesMax};
   mutable std::mutex mutex_;
   std::optional<Error> broken_;  // Guarded by mutex_.
+  Keeper<Finished> keeper_;      // Last: its thread uses all of the others.
 };
 
 Result<const KernelConfig*> Campaign::choose_kernel(const OpConfig& op,
@@ -275,10 +272,7 @@ std::vector<std::optional<Result<CaseOutcome>>> Campaign::run_batch(
     for (size_t i = next++; i < plans.size() && !cancel; i = next++)
       outcomes[i] = run_one(op, plans[i], wishes, session);
   };
-  std::vector<std::jthread> helpers;
-  for (size_t i = 1; i < std::min(lanes_.size(), plans.size()); ++i) helpers.emplace_back(work);
-  work();
-  helpers.clear();
+  run_on_threads(std::min(lanes_.size(), plans.size()), work);
   return outcomes;
 }
 
@@ -347,22 +341,12 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
 
 /// Returns when every case has run and is kept.
 Status Campaign::run_and_keep(Progress& progress, const CampaignOptions& options) {
-  std::jthread keeper;
-  try {
-    keeper = std::jthread([&] { progress.keep(); });
-  } catch (const std::system_error& refused) {  // The standard library says so without a thread.
-    return error(ErrorCode::ResourceExhausted, "the system has no thread to keep results: {}",
-                 refused.what());
-  }
-  const struct End {
-    Progress& of;
-    ~End() { of.nothing_more(); }  // Lets the keeper end, whatever way this function is left.
-  } end{progress};
+  GPUEMU_TRY(progress.start_keeping());
   const size_t lanes = options.threads_max == 0
                            ? lanes_.size()
                            : std::min<size_t>(options.threads_max, lanes_.size());
   run_on_threads(std::min<uint64_t>(lanes, progress.size()), [&] { run_items(progress, options); });
-  return ok_status();
+  return progress.finish_keeping();
 }
 
 Result<TestReportReply> Campaign::run(const CampaignOptions& options, const CampaignEvents& events,

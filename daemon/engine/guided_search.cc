@@ -54,7 +54,14 @@ std::vector<CorpusEntry> smallest_cover(std::vector<CorpusEntry> entries, size_t
 
 GuidedSearch::GuidedSearch(Campaign& campaign, const OpConfig& op, SearchOptions options,
                            OnCases on_cases)
-    : campaign_(campaign), op_(op), options_(std::move(options)), on_cases_(std::move(on_cases)) {
+    : campaign_(campaign),
+      op_(op),
+      options_(std::move(options)),
+      keeper_([keep = std::move(on_cases)](const std::vector<CaseOutcome>& ended) {
+        std::vector<const CaseOutcome*> outcomes;
+        for (const CaseOutcome& one : ended) outcomes.push_back(&one);
+        return keep(outcomes);
+      }) {
   for (const DType dtype : options_.dtypes) {
     CaseOptions& of = case_options_[dtype];
     of.dtypes = {dtype};
@@ -64,7 +71,7 @@ GuidedSearch::GuidedSearch(Campaign& campaign, const OpConfig& op, SearchOptions
 }
 
 bool GuidedSearch::is_over(const std::atomic<bool>& cancel) const {
-  return cancel || (options_.fail_fast && outcome_.failed > 0);
+  return cancel || (options_.fail_fast && outcome_.failed > 0) || keeper_.broken();
 }
 
 /// Generated cases as `gpuemu test` has them; from some number on every other one follows an entry
@@ -103,7 +110,7 @@ void GuidedSearch::note_coverage(const CasePlan& plan, const CaseOutcome& outcom
   entries_.push_back({plan, outcome.result, std::move(features)});
 }
 
-Status GuidedSearch::take(const CasePlan& plan, Result<CaseOutcome>& outcome) {
+Status GuidedSearch::take(const CasePlan& plan, Result<CaseOutcome> outcome) {
   if (!outcome) {
     const ErrorCode code = outcome.error().code;
     if (code == ErrorCode::Unsupported || code == ErrorCode::Cancelled) return ok_status();
@@ -114,13 +121,14 @@ Status GuidedSearch::take(const CasePlan& plan, Result<CaseOutcome>& outcome) {
     if (outcome_.broken.empty()) outcome_.broken = outcome.error().message;
     return ok_status();
   }
-  GPUEMU_TRY(on_cases_({&*outcome}));
   ++outcome_.total;
   ++(outcome->result.passed ? outcome_.passed : outcome_.failed);
   proofs_[plan.dtype].add(*outcome, plan.value_strategy);
   note_coverage(plan, *outcome);
   if (!outcome->result.passed && outcome_.failures.size() < kFailuresListedMax)
     outcome_.failures.push_back(outcome->result);
+  const size_t bytes = snapshot_bytes(outcome->result);
+  keeper_.push(*std::move(outcome), bytes);
   return ok_status();
 }
 
@@ -128,9 +136,10 @@ Status GuidedSearch::run_batch(const std::vector<CasePlan>& plans,
                                const std::atomic<bool>& cancel) {
   CaseWishes wishes;
   wishes.power = wishes.coverage = wishes.reproduction = true;
+  wishes.coverage_lines = false;
   auto outcomes = campaign_.run_batch(op_, plans, wishes, options_.session, cancel);
   for (size_t i = 0; i < plans.size() && !is_over(cancel); ++i) {
-    if (outcomes[i]) GPUEMU_TRY(take(plans[i], *outcomes[i]));
+    if (outcomes[i]) GPUEMU_TRY(take(plans[i], *std::move(outcomes[i])));
   }
   return ok_status();
 }
@@ -141,6 +150,7 @@ Result<SearchOutcome> GuidedSearch::run(const std::vector<CasePlan>& corpus,
   for (const CasePlan& plan : corpus) {
     if (case_options_.contains(plan.dtype)) plans.push_back(plan);
   }
+  GPUEMU_TRY(keeper_.start());
   GPUEMU_TRY(run_batch(plans, cancel));
   outcome_.report.replayed = outcome_.total;
   outcome_.replays_failed = outcome_.failed;
@@ -152,6 +162,7 @@ Result<SearchOutcome> GuidedSearch::run(const std::vector<CasePlan>& corpus,
     GPUEMU_TRY(run_batch(plans, cancel));
     if (!outcome_.broken.empty() && outcome_.total == 0) break;
   }
+  GPUEMU_TRY(keeper_.finish());
   for (const DType dtype : options_.dtypes) {
     if (auto proof = proofs_[dtype].proof(dtype)) outcome_.proofs.push_back(*std::move(proof));
   }

@@ -11,6 +11,7 @@
 
 #include "daemon/engine/campaign.h"
 #include "daemon/engine/coverage_map.h"
+#include "daemon/engine/keeper.h"
 #include "daemon/engine/proof_tally.h"
 
 namespace gpuemu {
@@ -51,7 +52,8 @@ class GuidedSearch {
  public:
   using OnCases = std::function<Status(const std::vector<const CaseOutcome*>&)>;
 
-  /// All must outlive the search. `on_cases` gets every case in order, some at a time.
+  /// All must outlive the search. `on_cases` gets every case in order, some at a time, on a thread
+  /// of its own; nothing that run() tells was not kept by it.
   GuidedSearch(Campaign& campaign, const OpConfig& op, SearchOptions options, OnCases on_cases);
 
   /// `corpus` runs first. What was found until `cancel` came is told.
@@ -60,20 +62,20 @@ class GuidedSearch {
  private:
   Result<CasePlan> plan_of(uint64_t number);
   Status run_batch(const std::vector<CasePlan>& plans, const std::atomic<bool>& cancel);
-  Status take(const CasePlan& plan, Result<CaseOutcome>& outcome);
+  Status take(const CasePlan& plan, Result<CaseOutcome> outcome);
   void note_coverage(const CasePlan& plan, const CaseOutcome& outcome);
   bool is_over(const std::atomic<bool>& cancel) const;
 
   Campaign& campaign_;
   const OpConfig& op_;
   const SearchOptions options_;
-  const OnCases on_cases_;
   std::map<DType, CaseOptions> case_options_;
   std::map<DType, ProofTally> proofs_;
   std::map<DType, std::vector<uint64_t>> known_;  ///< Features; dtypes are kernels of their own.
   CoverageMap map_;
   std::vector<CorpusEntry> entries_;
   SearchOutcome outcome_;
+  Keeper<CaseOutcome> keeper_;
 };
 
 }  // namespace gpuemu

@@ -189,6 +189,11 @@ Status judge(const CaseRequest& request, const BuiltPlan& built, const SideBySid
 
 }  // namespace
 
+size_t snapshot_bytes(const ValidationResult& result) {
+  if (!result.repro_info || !result.repro_info->input_snapshot) return 0;
+  return result.repro_info->input_snapshot->size();
+}
+
 NamedTensors make_inputs(const OpConfig& op, const CasePlan& plan) {
   NamedTensors inputs;
   for (size_t index = 0; index < plan.inputs.size(); ++index) {
@@ -294,6 +299,7 @@ Result<CaseOutcome> run_case(const CaseRequest& request, CaseMachine machine) {
   built->plan.profile = request.wishes.profile;
   if (wants_primer(request)) add_primer(*built);
   built->plan.coverage = request.wishes.coverage;
+  built->plan.coverage_lines = request.wishes.coverage_lines;
   if (request.wishes.exported) outcome.exported = describe_case(request, *built);
   if (request.wishes.shadow.wanted) plan_shadow(request.wishes.shadow, *built);
   GPUEMU_TRY(fill_arena(request, *built, machine.arena));

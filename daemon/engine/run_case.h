@@ -55,9 +55,10 @@ struct CaseWishes {
   bool tensors = false;
   bool profile = false;
   bool error_map = false;
-  bool power = false;     ///< Whether a trivial output would have passed as well.
-  bool envelope = false;  ///< How large the errors are.
-  bool coverage = false;  ///< What was reached of the kernel.
+  bool power = false;          ///< Whether a trivial output would have passed as well.
+  bool envelope = false;       ///< How large the errors are.
+  bool coverage = false;       ///< What was reached of the kernel.
+  bool coverage_lines = true;  ///< Reached::lines of it, for which the kernel runs slower.
   bool exported = false;
   bool reproduction = false;  ///< repro_info of passing cases too, without their inputs.
   ShadowWish shadow = {};
@@ -84,6 +85,9 @@ struct CaseRequest {
 /// Whatever the kernel or the reference does wrong is in the result's failures; an error means that
 /// the case could not be made (its schema does not evaluate, no shared memory, no Python).
 Result<CaseOutcome> run_case(const CaseRequest& request, CaseMachine machine);
+
+/// Of the inputs that are stored with it; 0 when it passed.
+size_t snapshot_bytes(const ValidationResult& result);
 
 /// Inputs of a case as tensors, without running anything.
 NamedTensors make_inputs(const OpConfig& op, const CasePlan& plan);

@@ -2,6 +2,7 @@
 #include "daemon/process/child_process.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -25,6 +26,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
+/// Received in one piece; messages are mostly far smaller.
+constexpr size_t kReceivedAtOnce = size_t{64} << 10;
 /// Longest single poll: after it, deadlines and the child's end are looked at again.
 constexpr int64_t kPollMillisecondsMax = 1'000;
 /// stop() looks this often whether the child, which may have closed its output, has ended.
@@ -186,13 +189,16 @@ Status ChildProcess::send(std::span<const std::byte> bytes, Deadline deadline) {
 }
 
 Status ChildProcess::receive(std::vector<std::byte>& to, size_t bytes_max, Deadline deadline) {
+  // Not in `to`: enlarging it for the largest message would clear that much memory for each small
+  // one.
+  std::array<std::byte, kReceivedAtOnce> piece;
   for (;;) {
-    const size_t before = to.size();
-    to.resize(before + bytes_max);
-    const ssize_t got = ::recv(socket_.get(), to.data() + before, bytes_max, 0);
+    const ssize_t got = ::recv(socket_.get(), piece.data(), std::min(bytes_max, piece.size()), 0);
     const int number = errno;
-    to.resize(before + (got > 0 ? static_cast<size_t>(got) : 0));
-    if (got > 0) return ok_status();
+    if (got > 0) {
+      to.insert(to.end(), piece.begin(), piece.begin() + got);
+      return ok_status();
+    }
     if (got == 0) return error(ErrorCode::Unavailable, "the process has closed its socket");
     if (number == EINTR) continue;
     if (number != EAGAIN && number != EWOULDBLOCK) {

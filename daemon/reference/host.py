@@ -15,6 +15,9 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
 
 CONTROL = 3
 PR_SET_CHILD_SUBREAPER = 36
+# mallopt(): the heap keeps what arrays give back, as common/base/heap.h has it.
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+FREED_BYTES_KEPT, HEAP_BLOCK_BYTES_MAX = 64 << 20, 32 << 20
 
 
 def load_parts(parts):
@@ -47,7 +50,11 @@ def say(record):
 
 
 def main():
-    ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    library = ctypes.CDLL(None)
+    library.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    if hasattr(library, "mallopt"):
+        library.mallopt(M_TRIM_THRESHOLD, FREED_BYTES_KEPT)
+        library.mallopt(M_MMAP_THRESHOLD, HEAP_BLOCK_BYTES_MAX)
     faulthandler.enable()
     sys.path[:] = [entry for entry in sys.path if not entry.startswith("/proc/")]
     say({"ready": True})

@@ -8,26 +8,33 @@ ARENA = 4  # The descriptor that the daemon leaves us.
 
 
 class Arena:
-    """The memfd. Mapped anew when another process has grown it."""
+    """The memfd. Mapped anew when what is asked for lies behind what is mapped: it only ever grows."""
 
     def __init__(self):
         self.map, self.bytes = None, 0
 
     def reach(self, end):
+        """Maps at least up to `end`, which grows the file where it is shorter."""
+        if end <= self.bytes:
+            return
         size = os.fstat(ARENA).st_size
         if end > size:
             size = (end + 0xFFFFF) & ~0xFFFFF
             os.ftruncate(ARENA, size)
-        if size != self.bytes:
-            self.map = mmap.mmap(ARENA, size) if size else None
-            if self.map is not None and hasattr(mmap, "MADV_DONTFORK"):
-                self.map.madvise(mmap.MADV_DONTFORK)  # A script of the process form never sees it.
-            self.bytes = size
+        self.map = mmap.mmap(ARENA, size)
+        if hasattr(mmap, "MADV_DONTFORK"):
+            self.map.madvise(mmap.MADV_DONTFORK)  # A script of the process form never sees it.
+        self.bytes = size
+
+    def check(self, offset, length):
+        """That an input lies in the file. No reading makes it larger."""
+        end = offset + length
+        if end > self.bytes and end > os.fstat(ARENA).st_size:
+            raise Failure("InvalidArgument", f"input at {offset}+{length} lies outside the arena")
+        self.reach(end)
 
     def read(self, offset, length):
-        if offset + length > os.fstat(ARENA).st_size:
-            raise Failure("InvalidArgument", f"input at {offset}+{length} lies outside the arena")
-        self.reach(0)
+        self.check(offset, length)
         return self.map[offset:offset + length] if length else b""
 
     def write(self, offset, content):
@@ -50,8 +57,14 @@ class Writer:
     def __init__(self, offset):
         self.offset = offset
 
-    def append(self, name, dtype, shape, content):
+    def take(self, length):
+        """Room for so many bytes: where it begins."""
         offset = (self.offset + 63) & ~63
+        arena.reach(offset + length)
+        self.offset = offset + length
+        return offset
+
+    def append(self, name, dtype, shape, content):
+        offset = self.take(len(content))
         arena.write(offset, content)
-        self.offset = offset + len(content)
         return {"name": name, "dtype": dtype, "shape": list(shape), "offset": offset}

@@ -1,5 +1,6 @@
 """The function form: reference(**inputs) in this interpreter, on NumPy arrays."""
 import ast
+import functools
 import importlib
 import inspect
 import os
@@ -10,9 +11,12 @@ import types
 
 import numpy
 
-from host_arena import Writer, packed_bytes
-from host_common import HOST_PID, RESULT_BYTES_MAX, Failure, Tail, script_error, with_output
+from host_arena import Writer, arena
+from host_common import (HOST_PID, ITEM_BYTES, RESULT_BYTES_MAX, Failure, Tail, count_of, script_error,
+                         with_output)
 
+DTYPES = {name: numpy.dtype(name) for name in ITEM_BYTES if name != "bfloat16"}
+NAMES = {dtype: name for name, dtype in DTYPES.items()}  # Asking a dtype for its name takes microseconds.
 WIDE_BYTES = 8  # float64 and int64, what results become.
 # Compiled modules are matched to their sources by whole seconds, which is too coarse for files that are being edited.
 sys.dont_write_bytecode = True
@@ -154,24 +158,35 @@ scripts = Scripts()
 
 def array_of(tensor, raw):
     """A read-only copy: what a script keeps or changes is never the arena."""
-    dtype, content = tensor["dtype"], packed_bytes(tensor)
+    dtype, count = tensor["dtype"], count_of(tensor["shape"])
+    stored = DTYPES["uint16" if dtype == "bfloat16" else dtype]
+    arena.check(tensor["offset"], count * stored.itemsize)
+    array = numpy.frombuffer(arena.map, stored, count, tensor["offset"]) if count else numpy.empty(0, stored)
     if dtype == "bfloat16":
-        bits = numpy.frombuffer(content, numpy.uint16).astype(numpy.uint32)
-        array = (bits << 16).view(numpy.float32)
+        array = (array.astype(numpy.uint32) << 16).view(numpy.float32)
         if not raw:
             array = array.astype(numpy.float64)
+    elif raw or dtype in ("bool", "uint64"):
+        array = array.copy()
     else:
-        array = numpy.frombuffer(content, dtype)
-        if not raw and dtype not in ("bool", "uint64"):
-            array = array.astype(numpy.float64 if array.dtype.kind == "f" else numpy.int64)
+        array = array.astype(numpy.float64 if stored.kind == "f" else numpy.int64)
     array = array.reshape(tensor["shape"])
     array.flags.writeable = False
     return array
 
 
+@functools.lru_cache(maxsize=64)
+def parameters_of(function):
+    """Of a function that scripts keep: reading a signature takes longer than most cases."""
+    return tuple(inspect.signature(function).parameters.values())
+
+
 def call_with(function, values, what):
     """Calls with those of `values` that the signature names."""
-    parameters = inspect.signature(function).parameters.values()
+    try:
+        parameters = parameters_of(function)
+    except TypeError:  # Something callable that has no hash.
+        parameters = inspect.signature(function).parameters.values()
     positional, named = [], {}
     for parameter in parameters:
         if parameter.kind == parameter.VAR_KEYWORD:
@@ -211,7 +226,7 @@ def by_name(answer, names, what):
 
 
 def normal(value, what):
-    """float64, int64 (uint64 where the values need it) or bool, packed row-major."""
+    """As float64, int64 (uint64 where the values need it) or bool."""
     if value is None:
         raise script_error(f"{what} returned None")
     array = numpy.asarray(value)
@@ -226,15 +241,19 @@ def normal(value, what):
     elif kind not in "ub":
         raise script_error(f"{what} returned the dtype {array.dtype}; expected a float, an "
                            f"integer or a bool array")
-    return numpy.ascontiguousarray(array).reshape(array.shape)
+    return array
 
 
 def store(pairs, writer, what):
+    """Straight into the shared memory, packed row-major whatever the array's own strides are."""
     stored = []
     for name, value in pairs:
         array = normal(value, f"{what} for {name}")
-        content = memoryview(array.reshape(-1)).cast("B") if array.size else b""
-        stored.append(writer.append(name, str(array.dtype), array.shape, content))
+        offset = writer.take(array.nbytes)
+        if array.size:
+            numpy.ndarray(array.shape, array.dtype, arena.map, offset)[...] = array
+        stored.append({"name": name, "dtype": NAMES.get(array.dtype) or str(array.dtype),
+                       "shape": array.shape, "offset": offset})
     return stored
 
 
@@ -244,7 +263,9 @@ def scales_of(module, values, outputs, writer, names):
     for (name, value), output in zip(pairs, outputs):
         try:
             array = numpy.asarray(value, numpy.float64)
-            spread.append((name, numpy.broadcast_to(array, output["shape"])))
+            if array.shape != output["shape"]:
+                array = numpy.broadcast_to(array, output["shape"])
+            spread.append((name, array))
         except (TypeError, ValueError) as failure:
             raise script_error(f"error_scale() for {name}: {failure}; the output's shape is "
                                f"{output['shape']}")
@@ -265,9 +286,12 @@ def number_or_text(text):
 
 def run_function(module, request):
     raw = bool(getattr(module, "RAW", False))
-    values = {name: number_or_text(text) for name, text in request["kwargs"].items()}
-    values.update((name, float(text)) for name, text in request["numbers"].items())
-    values.update(request["integers"])
+    values = dict(request["integers"])
+    for name, text in request["numbers"].items():
+        values.setdefault(name, float(text))
+    for name, text in request["kwargs"].items():
+        if name not in values:
+            values[name] = number_or_text(text)
     values.update((tensor["name"], array_of(tensor, raw)) for tensor in request["inputs"])
     writer, names = Writer(request["result_offset"]), request["output_names"]
     pairs = by_name(call_with(module.reference, values, "reference()"), names, "reference()")

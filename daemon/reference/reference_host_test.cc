@@ -120,6 +120,33 @@ TEST_F(ReferenceTest, TransposedResultsArePackedRowMajor) {
   EXPECT_EQ(values<int64_t>(reply->outputs.at(0)), (std::vector<int64_t>{0, 2, 1, 3}));
 }
 
+TEST_F(ReferenceTest, AnyCallableIsAReferenceAndMayChange) {
+  const std::string counting =
+      "class Times:\n"
+      "  __hash__ = None\n"  // Nothing is remembered of what has no hash.
+      "  def __init__(self, by): self.by = by\n"
+      "  def __call__(self, x): return x * self.by\n"
+      "def reference(x):\n  return x\n"
+      "def second(x, n):\n  global reference\n  reference = Times(n)\n  return 10 * x\n"
+      "first = reference\n"
+      "def reference(x):\n  global reference\n  reference = second\n  return first(x)\n";
+  request_.integers = {{"n", 3}};
+  const auto one = ask(counting), two = again(), three = again();
+  ASSERT_TRUE(one && two && three);
+  EXPECT_EQ(values<double>(three->outputs.at(0)), (Doubles{3, 6, 9}));
+}
+
+TEST_F(ReferenceTest, EmptyTensorsAndNumbersArePassedAndReturned) {
+  request_.inputs = {{"x", DType::Float16, {0, 4}, 0}, {"s", DType::Float32, {}, 0}};
+  request_.output_names = {"y", "t"};
+  auto reply =
+      ask("def reference(x, s):\n  assert x.shape == (0, 4) and s.shape == ()\n"
+          "  return x, s + 1\n");
+  ASSERT_TRUE(reply) << reply.error().message;
+  EXPECT_EQ(reply->outputs.at(0).shape, (Shape{0, 4}));
+  EXPECT_EQ(values<double>(reply->outputs.at(1)), Doubles{2});
+}
+
 TEST_F(ReferenceTest, AScriptIsLoadedOnceAndAgainWhenItChanges) {
   auto count = "n = 0\ndef reference(x):\n  global n\n  n += 1\n  return n\n";
   ASSERT_TRUE(ask(count));

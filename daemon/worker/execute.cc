@@ -218,7 +218,8 @@ Result<bool> Execution::launch_all(const std::vector<ExecuteBuffer>& buffers, ui
     stopped_ = stopped_ || !std::ranges::all_of(launched->findings, is_note);
     const bool goes_on = std::ranges::none_of(launched->findings, is_fault);
     if (launched->profile != nullptr && plan_.coverage)
-      add_reached(report_.reached, reached_by(*launched->profile, launch.entry, others_));
+      add_reached(report_.reached,
+                  reached_by(*launched->profile, launch.entry, others_, plan_.coverage_lines));
     if (plan_.shadow.wanted)
       GPUEMU_TRY(keep_shadow(launched->shadow.get(), device_.properties(), plan_, arena_, report_));
     take(*std::move(launched), buffers, run);

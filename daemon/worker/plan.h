@@ -74,7 +74,8 @@ struct ExecutionPlan {
   /// keeps between launches, or remembers of an address or a shape, is wrong for the runs that
   /// count.
   bool primer = false;
-  bool coverage = false;  ///< Tell what they reach of their kernels.
+  bool coverage = false;       ///< Tell what they reach of their kernels.
+  bool coverage_lines = true;  ///< Its lines too, for which every instruction is counted.
   PlanShadow shadow;
   /// Runs after the first have their threads in an order that follows from it, with the check
   /// "schedule" on a device that can.

@@ -148,6 +148,7 @@ void fields(Wire& wire, ExecutionPlan& it) {
   wire.value(it.profile);
   wire.value(it.primer);
   wire.value(it.coverage);
+  wire.value(it.coverage_lines);
   fields(wire, it.shadow);
   wire.value(it.order_seed);
 }

@@ -121,9 +121,11 @@ void join(std::vector<T>& to, const std::vector<T>& from, const Add& add) {
 }  // namespace
 
 Reached reached_by(const Profile& profile, const std::string& entry,
-                   std::span<const std::string> others) {
+                   std::span<const std::string> others, bool with_lines) {
   const Reader reader(profile, others);
-  return {reader.warps(entry), reader.lines(), reader.blocks(), reader.edges()};
+  Reached reached{reader.warps(entry), {}, reader.blocks(), reader.edges()};
+  if (with_lines) reached.lines = reader.lines();
+  return reached;
 }
 
 void add_reached(Reached& to, const Reached& from) {

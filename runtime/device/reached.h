@@ -36,9 +36,9 @@ struct Reached {
 };
 
 /// Of one launch of `entry`, without the functions of `others`: entries of the same module that
-/// have nothing to do with it.
+/// have nothing to do with it. Lines only where they were counted.
 Reached reached_by(const Profile& profile, const std::string& entry,
-                   std::span<const std::string> others);
+                   std::span<const std::string> others, bool with_lines = true);
 /// Adds those of another launch.
 void add_reached(Reached& to, const Reached& from);
 

@@ -54,6 +54,15 @@ TEST(Reached, LeavesOutOtherKernelsOfTheModule) {
   EXPECT_EQ(reached_by(profile_of(1, 1), "k", {}).lines.size(), 5u);
 }
 
+TEST(Reached, HasNoLinesWhereNobodyCountedThem) {
+  const Reached all = reached_by(profile_of(40, 0), "k", {});
+  const Reached reached = reached_by(profile_of(40, 0), "k", {}, false);
+  EXPECT_TRUE(reached.lines.empty());
+  EXPECT_EQ(reached.warps, all.warps);
+  EXPECT_EQ(reached.blocks.size(), all.blocks.size());
+  EXPECT_EQ(reached.edges.size(), all.edges.size());
+}
+
 TEST(Reached, AddsLaunches) {
   Reached sum = reached_by(profile_of(40, 0), "k", {});
   add_reached(sum, reached_by(profile_of(2, 3), "k", {}));

@@ -14,7 +14,10 @@ constexpr uint32_t kBanks = 32, kBankBytes = 4;
 /// Pieces of memory that one request may touch: lanes with 32 bytes each, all misaligned.
 constexpr size_t kPiecesMax = kLanes * 10;
 
-uint64_t lanes_of(uint32_t mask) { return static_cast<uint64_t>(std::popcount(mask)); }
+/// Most masks are full; for the others std::popcount is a call in a portable build.
+uint64_t lanes_of(uint32_t mask) {
+  return mask == kNone ? kLanes : static_cast<uint64_t>(std::popcount(mask));
+}
 
 struct Request {
   std::array<uint64_t, kLanes> address;
@@ -22,16 +25,23 @@ struct Request {
   uint32_t bytes = 0;
 };
 
-/// Distinct aligned pieces of `piece` bytes that the lanes touch.
+/// Distinct aligned pieces of `piece` bytes, a power of two, that the lanes touch.
 class Pieces {
  public:
   Pieces(const Request& request, uint32_t lanes, uint32_t piece) {
+    const int shift = std::countr_zero(piece);
+    bool ascending = true;
     for (uint32_t left = lanes; left != 0; left &= left - 1) {
       const uint64_t first = request.address[static_cast<uint32_t>(std::countr_zero(left))];
-      const uint64_t last = first + request.bytes - 1;
-      for (uint64_t at = first / piece; at <= last / piece && size_ < kPiecesMax; ++at)
+      const uint64_t last = (first + request.bytes - 1) >> shift;
+      for (uint64_t at = first >> shift; at <= last && size_ < kPiecesMax; ++at) {
+        // Lanes beside each other mostly touch the same pieces, or the ones behind.
+        if (size_ != 0 && all_[size_ - 1] == at) continue;
+        ascending = ascending && (size_ == 0 || all_[size_ - 1] < at);
         all_[size_++] = at;
+      }
     }
+    if (ascending) return;
     std::sort(all_.begin(), all_.begin() + size_);
     size_ = static_cast<uint32_t>(std::unique(all_.begin(), all_.begin() + size_) - all_.begin());
   }
