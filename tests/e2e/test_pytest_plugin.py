@@ -34,7 +34,7 @@ def run(folder, *options, env=None, plugins=()):
     environment = {**os.environ, **(env or {}), "PYTHONPATH": str(ROOT / "python"), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *wanted, "--junitxml", folder / "out.xml", *options],
                           cwd=folder, capture_output=True, text=True, timeout=300, env=environment)
-    found = {case.get("name"): "fail" if case.find("failure") is not None else "pass" for case in tree.parse(folder / "out.xml").iter("testcase")}
+    found = {case.get("name"): next((kind for kind in ("failure", "error", "skipped") if case.find(kind) is not None), "pass") for case in tree.parse(folder / "out.xml").iter("testcase")}
     return done.stdout, found
 
 
@@ -48,7 +48,7 @@ def drawn(tmp_path):
 def test_each_case_is_a_test_that_its_seed_brings_back(drawn):
     said, found = run(drawn)
     assert [found[f"test_right[case{i}]"] for i in range(6)] == ["pass"] * 6
-    assert [found[f"test_wrong[case{i}]"] for i in range(4)] == ["fail"] * 4
+    assert [found[f"test_wrong[case{i}]"] for i in range(4)] == ["failure"] * 4
     seed = re.search(r"gpuemu: --gpuemu-seed=(\d+)", said)[1]
     replay = re.search(r"replay: pytest '(test_drawn.py::test_wrong\[case0\])' --gpuemu-seed=(\d+)", said)
     assert replay[2] == seed and "values=all_pos" in said
@@ -65,6 +65,45 @@ def test_a_budget_bounds_the_cases_and_a_wrong_one_is_refused(drawn):
     assert wrong.returncode == 4 and "expected cases such as 50 or seconds such as 10s" in wrong.stdout + wrong.stderr
 
 
+SLOW = '''
+import gpuemu, pytest, time
+
+@pytest.mark.gpuemu(x=gpuemu.Tensor["n"], cases=8)
+def test_slow(gpuemu_case):
+    time.sleep(0.4)
+
+@pytest.mark.gpuemu(x=gpuemu.Tensor["n"], cases=8)
+def test_quick(gpuemu_case):
+    pass
+'''
+
+
+def test_a_budget_of_seconds_ends_each_test_by_itself(drawn):
+    (drawn / "test_drawn.py").write_text(SLOW)
+    said, found = run(drawn, "--gpuemu-budget=1s", "-rs")
+    slow = [found[f"test_slow[case{i}]"] for i in range(8)]
+    # Three of 0.4 s are more than one second; on a busy machine fewer are.
+    assert slow == sorted(slow) and 1 <= slow.count("pass") <= 3 and set(slow) == {"pass", "skipped"}
+    assert "--gpuemu-budget of 1 s is spent" in said and found["test_quick[case0]"] == "pass"
+
+
+@pytest.mark.parametrize("budget", ["0", "0s", "-1", "1.5", "1m", "s", ""])
+def test_a_budget_of_nothing_is_refused(drawn, budget):
+    done = subprocess.run([sys.executable, "-m", "pytest", "-p", "gpuemu.pytest_plugin", f"--gpuemu-budget={budget}"], cwd=drawn, text=True,
+                          capture_output=True, env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
+    assert done.returncode == 4 and f"--gpuemu-budget is '{budget}'" in done.stdout + done.stderr
+
+
+def test_a_budget_of_seconds_ends_an_op_with_what_it_found(gpuemu):
+    (gpuemu.project / "pytest.ini").write_text("[pytest]\n")
+    file = gpuemu.project / "gpuemu.toml"
+    file.write_text(re.sub(r"(?m)^cases = 64 ", "cases = 1000000 ", file.read_text()))
+    assert gpuemu.run("test", "vector_add", "--cases", "1").returncode == 0  # Compiling does not count.
+    said, found = run(gpuemu.project, "--gpuemu-budget=1s", "-rP", "-k", "vector_add", env=gpuemu.env)
+    total = int(re.search(r"(\d+) of \1 cases, seed", said)[1])
+    assert found["vector_add[float32]"] == "pass" and 0 < total < 1000000
+
+
 def test_workers_of_xdist_draw_from_one_seed(drawn):
     pytest.importorskip("xdist")
     alone, _ = run(drawn, "--gpuemu-seed=5", "-k", "wrong")
@@ -77,7 +116,7 @@ def test_ops_of_the_project_are_tests_by_dtype(gpuemu):
     (gpuemu.project / "pytest.ini").write_text("[pytest]\n")
     said, found = run(gpuemu.project, "--gpuemu-budget=4", "--gpuemu-seed=42", "-k", "vector_add or gelu or missing_tail", env=gpuemu.env)
     assert found["vector_add[float32]"] == "pass" and found["gelu[float16]"] == "pass"
-    assert found["scale_missing_tail_mask[float32]"] == "fail" and "OutOfBounds" in said
+    assert found["scale_missing_tail_mask[float32]"] == "failure" and "OutOfBounds" in said
     replay = re.search(r"replay: gpuemu (reproduce \d+ --op scale_missing_tail_mask)", said)[1]
     assert "OutOfBounds" in gpuemu.run(*replay.split(), "--format", "json").stdout
     listed, _ = run(gpuemu.project, "--collect-only", "-q", "--gpuemu-no-ops", env=gpuemu.env)

@@ -1,4 +1,5 @@
 """The wheel in an empty virtual environment and a clean folder is a complete installation."""
+import hashlib
 import os
 import pathlib
 import shutil
@@ -22,9 +23,9 @@ def test_the_wheel_runs_the_examples_without_the_sources(tmp_path):
         assert "manylinux_2_36_x86_64" in wheel.name
     venv, project = tmp_path / "venv", tmp_path / "examples"
     subprocess.run([sys.executable, "-m", "venv", venv], check=True)
-    pip = subprocess.run([venv / "bin/python", "-m", "pip", "install", "-q", "--retries", "1", wheel], capture_output=True, text=True)
+    pip = subprocess.run([venv / "bin/python", "-m", "pip", "install", "-q", "--retries", "1", wheel, "pytest"], capture_output=True, text=True)
     if pip.returncode != 0 and "No matching distribution" in pip.stderr:
-        pytest.skip("PyPI cannot be reached for numpy and pynng")
+        pytest.skip("PyPI cannot be reached for numpy, pynng and pytest")
     assert pip.returncode == 0, pip.stderr
     shutil.copytree(next(venv.rglob("native/share/gpuemu/examples")), project)
     home = tmp_path / "home"
@@ -39,8 +40,15 @@ def test_the_wheel_runs_the_examples_without_the_sources(tmp_path):
         code = "import gpuemu; r = gpuemu.Client().run_tests(['vector_add'], cases=4); print(r.passed, r.failed)"
         python = subprocess.run([venv / "bin/python", "-c", code], cwd=project, env=env, capture_output=True, text=True, timeout=300)
         assert python.stdout.split() == ["4", "0"], python.stderr
+        # The plugin comes by its entry point: nothing names it here.
+        command = [venv / "bin/python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--gpuemu-budget=2", "--gpuemu-seed=1", "-k",
+                   "vector_add or missing_tail"]
+        tests = subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, timeout=600)
+        assert tests.returncode == 1 and "1 failed" in tests.stdout and "OutOfBounds" in tests.stdout, tests.stdout + tests.stderr
     finally:
         subprocess.run([venv / "bin/gpuemu", "daemon", "stop"], cwd=project, env=env, capture_output=True, timeout=60)
+    contents = [hashlib.sha256(path.read_bytes()).hexdigest() for path in venv.rglob("native/lib/*.so*")]
+    assert contents and len(contents) == len(set(contents)), "a library is in the wheel twice"
     for program in sorted(pathlib.Path(venv).rglob("native/bin/*")):
         needed = subprocess.run(["ldd", program], capture_output=True, text=True).stdout
         outside = [line for line in needed.splitlines() if "=> /" in line and str(venv) not in line]
