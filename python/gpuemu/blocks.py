@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuemu import legacy, tensors
+from gpuemu import arguments, legacy, tensors
 from gpuemu.client import Client
 from gpuemu.errors import ValidationError
 from gpuemu.legacy import FuzzConfig, SeededRng, generate_seed
@@ -196,7 +196,7 @@ def fuzz_layouts_seeded(seed: int, shape: Sequence[int], layouts: Sequence[str] 
 
 def generate_random_tensor(seed: int, shape: Sequence[int], dtype: str = "float32", domain: str = "data") -> Array:
     """An array that follows from seed and domain: floats normal with deviation 10, other types as the daemon fills them."""
-    rng = SeededRng(seed).derive(domain)
+    rng, shape = SeededRng(seed).derive(domain), arguments.shape(shape)
     kind = tensors.numpy_dtype(dtype)
     if kind.kind in "iub":
         return rng.fill(shape, str(kind))
@@ -222,6 +222,8 @@ class SeededFuzzer:
             return generate_random_tensor(self.seed, self.shape, self.dtype, domain=name)
 
     def __init__(self, config: FuzzConfig) -> None:
+        if not isinstance(config, FuzzConfig):
+            raise TypeError(f"config is {config!r:.80}, expected gpuemu.FuzzConfig(seed)")
         self.config = config
         self.reset()
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuemu import judge, layouts, rng, tensors, values
+from gpuemu import arguments, judge, layouts, rng, tensors, values
 from gpuemu.errors import ValidationError
 from gpuemu.layouts import KINDS
 from gpuemu.linear import MASK
@@ -153,6 +153,8 @@ class Checker:
 
     def judge(self, case: Case, stats: bool = False) -> ValidationResult:
         expected = judge.float64_inputs(functools.partial(self.reference, **case.scalars), case.inputs)
+        if expected is None:
+            raise TypeError(f"the reference of '{self.schema.name}' gave None, expected an array")
         seed = rng.case_seed(self.seed, case.number, self.schema.name)
         try:
             output = self.fn(**{name: self.convert(one) for name, one in case.inputs.items()}, **case.scalars)
@@ -240,22 +242,23 @@ def check(fn: Callable[..., Any], reference: Callable[..., Any], *, cases: int =
     framework: what `fn` takes ("torch", "jax", "tensorflow", "numpy"); by default that of its annotations.
     Raises CheckError at the first failure, made smaller, unless raise_on_failure is False.
     """
+    for what, given in (("fn", fn), ("reference", reference)):
+        if not callable(given):
+            raise TypeError(f"{what} is {given!r}, expected a function")
     schema = infer(fn, name=name, dims=dims, inputs=inputs, framework=framework)
-    for dtype in dtypes:
+    wanted = arguments.names(dtypes, "dtypes", tensors.DTYPES)
+    for dtype in wanted:
         tensors.numpy_dtype(dtype)
-    chosen = list(strategies or (FLOATING if any(one in values.FLOATS for one in dtypes) else WHOLE))
-    unknown = [one for one in chosen if one not in values.STRATEGIES]
-    if unknown or not dtypes:
-        raise ValueError(f"unknown strategies {', '.join(unknown)}; there are {', '.join(values.STRATEGIES)}" if unknown else "dtypes is empty")
-    if only is not None and only < 0:
-        raise ValueError(f"only is {only}, expected the number of a case, from 0")
-    odd = [one for one in layouts if one not in KINDS]
-    if odd or not layouts:
-        raise ValueError(f"unknown layouts {', '.join(odd)}; there are {', '.join(KINDS)}" if odd else "layouts is empty")
-    checker = Checker(fn, reference, schema, rng.generate_seed() if seed is None else seed, list(dtypes), chosen, tolerance, list(layouts))
+    usual = FLOATING if any(one in values.FLOATS for one in wanted) else WHOLE
+    chosen = arguments.names(usual if strategies is None else strategies, "strategies", values.STRATEGIES)
+    numbers = range(arguments.whole(cases, "cases", 1)) if only is None else (arguments.whole(only, "only", 0),)
+    if tolerance is not None and not isinstance(tolerance, ToleranceConfig):
+        raise TypeError(f"tolerance is {tolerance!r}, expected gpuemu.ToleranceConfig(atol, rtol)")
+    drawn = rng.generate_seed() if seed is None else arguments.whole(seed, "seed")
+    checker = Checker(fn, reference, schema, drawn, wanted, chosen, tolerance, arguments.names(layouts, "layouts", KINDS))
     found = CheckResult(schema.name, checker.seed)
     start = time.perf_counter()
-    for number in range(cases) if only is None else (only,):
+    for number in numbers:
         case = checker.draw(number)
         result = checker.judge(case)
         found.cases += 1

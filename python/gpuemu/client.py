@@ -87,7 +87,7 @@ class Client:
     """
 
     def __init__(self, socket_path: str | None = None, timeout_ms: int = 30000, *, start: bool | None = None) -> None:
-        self.socket_path = default_socket() if socket_path is None else str(socket_path)
+        self.socket_path = default_socket() if socket_path is None else os.fspath(socket_path)
         self.timeout_ms = timeout_ms
         self.connection = Connection(self.socket_path, timeout_ms, socket_path is None if start is None else start)
 

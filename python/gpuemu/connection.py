@@ -10,7 +10,7 @@ import subprocess
 import threading
 from typing import Any
 
-from gpuemu import installed
+from gpuemu import arguments, installed
 from gpuemu.errors import ClientError, ConnectionError, ProtocolError, TimeoutError
 
 PROTOCOL_VERSION = 1
@@ -80,7 +80,7 @@ class Connection:
     each other. Opened at the first request; `start`: a daemon is started when none answers."""
 
     def __init__(self, socket_path: str, timeout_ms: int, start: bool) -> None:
-        self.socket_path, self.timeout_ms, self.start = socket_path, timeout_ms, start
+        self.socket_path, self.timeout_ms, self.start = socket_path, arguments.whole(timeout_ms, "timeout_ms", 1), start
         self.capabilities: frozenset[str] = frozenset()
         self._socket: Any = None
         self._lock = threading.Lock()

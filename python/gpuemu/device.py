@@ -301,9 +301,9 @@ def _end_process(process: subprocess.Popen[bytes], owner: int) -> None:
 
 
 def _number(arch: str) -> int:
-    digits = arch.removeprefix("sm_").rstrip("af")
-    if not digits.isdigit():
-        raise ValueError(f"'{arch}' is no architecture; expected one such as sm_80 or sm_90")
+    digits = str(arch).removeprefix("sm_").rstrip("af")
+    if not isinstance(arch, str) or not digits.isdigit():
+        raise ValueError(f"{arch!r} is no architecture; expected one such as sm_80 or sm_90")
     return int(digits)
 
 

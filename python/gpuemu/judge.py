@@ -111,6 +111,11 @@ def compare(actual: Any, expected: Any, tolerance: ToleranceConfig | None = None
             stats: bool = True) -> ValidationResult:  # fmt: skip
     """The verdict on `actual`. `expected` may be of a wider dtype: its values count. Without a tolerance the one that is
     recommended for the dtype and the op."""
+    if tolerance is not None and not isinstance(tolerance, ToleranceConfig):
+        raise TypeError(f"tolerance is {tolerance!r}, expected gpuemu.ToleranceConfig(atol, rtol)")
+    for what, given in (("output", actual), ("reference", expected)):
+        if given is None or isinstance(given, (str, bytes, dict)):
+            raise TypeError(f"the {what} is {given!r:.80}, expected an array")
     got, want = tensors.as_array(actual), tensors.as_array(expected)
     result = ValidationResult(True, seed, op_name, timestamp=int(time.time()))
     name = dtype_name(got)

@@ -226,6 +226,10 @@ def _integer(value: int, size: int, said: str) -> bytes:
 
 def _read(source: str | pathlib.Path) -> tuple[str, str]:
     """The text, and the path of the file that has it: a source or PTX, else the Python file of the caller."""
+    if not isinstance(source, (str, pathlib.Path)):
+        raise LaunchError(f"the source is {source!r:.80}, expected CUDA C++ or PTX as text, or the path of a .cu or .ptx file")
+    if not str(source).strip():
+        raise LaunchError("the source is empty, expected CUDA C++ or PTX")
     if isinstance(source, pathlib.Path) or ("\n" not in source and source.endswith((".cu", ".cuh", ".ptx"))):
         path = pathlib.Path(source).resolve()
         if not path.is_file():

@@ -138,6 +138,7 @@ def place(values: Array, layout: Layout, base_offset: int = 0) -> Array:
     """The same values in memory of this layout: an array that is a view of storage of its own, which begins `base_offset` bytes
     behind an address that is a multiple of ALIGNMENT. Along an axis of stride 0 the first element stands for all. Raises
     ValueError when the layout does not fit the shape."""
+    values = np.asarray(values)
     _insist(values.shape, layout)
     if base_offset < 0:
         raise ValueError(f"base_offset is {base_offset}, expected 0 or more bytes")

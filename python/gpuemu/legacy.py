@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from gpuemu import linear, tensors
+from gpuemu import arguments, linear, tensors
 from gpuemu.linear import MASK, State
 from gpuemu.tensors import Array
 
@@ -50,7 +50,7 @@ GENERATOR = linear.Linear(_step, _lane_step, sum_after=True)
 
 def derive_seed(seed: int, domain: str) -> int:
     """The seed of what is named by a label under `seed`."""
-    text = (seed & MASK).to_bytes(8, "little") + domain.encode()
+    text = (arguments.whole(seed, "seed") & MASK).to_bytes(8, "little") + domain.encode()
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
 
 
@@ -63,7 +63,7 @@ class SeededRng:
     """Draws that follow from a seed. A derived generator depends on the seed alone, not on what was drawn before."""
 
     def __init__(self, seed: int) -> None:
-        self._seed = seed & MASK
+        self._seed = arguments.whole(seed, "seed") & MASK
         self._state: State = (_mix(self._seed), _mix((self._seed + 1) & MASK))
 
     @property
@@ -115,7 +115,7 @@ class SeededRng:
 
     def randn_f64(self, *shape: int) -> Array:
         """Normal values, mean 0 and variance 1, float64."""
-        count = math.prod(shape)
+        count = math.prod(arguments.shape(shape))
         unit = (self.outputs(count + (count & 1)) >> np.uint64(11)).astype(np.float64) / (1 << 53)
         radius = np.sqrt(-2.0 * np.log(np.maximum(unit[0::2], 1e-300)))
         angle = 2.0 * math.pi * unit[1::2]
@@ -130,8 +130,8 @@ class SeededRng:
     def fill(self, shape: Sequence[int], dtype: str) -> Array:
         """The elements that the daemon gives an input: floats uniform in [-10, 10), signed integers -100 to 99, unsigned
         ones over their whole range. bfloat16 is of ml_dtypes' type, without that package uint16 patterns."""
-        made = self.outputs(math.prod(shape))
-        return _elements(made, dtype).reshape(tuple(shape))
+        sizes = arguments.shape(shape)
+        return _elements(self.outputs(math.prod(sizes)), dtype).reshape(sizes)
 
 
 def _elements(outputs: Array, dtype: str) -> Array:
@@ -195,6 +195,7 @@ class FuzzConfig:
     edge_cases: list[list[int]] = field(default_factory=lambda: [[1], [1, 1], [1, 1, 1], [0]])
 
     def __post_init__(self) -> None:
+        arguments.whole(self.seed, "the seed of a FuzzConfig")
         for one in dataclasses.fields(self):
             if getattr(self, one.name) is None and one.default_factory is not dataclasses.MISSING:
                 setattr(self, one.name, one.default_factory())

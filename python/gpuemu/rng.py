@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpuemu import linear
+from gpuemu import arguments, linear
 from gpuemu.legacy import SeededRng, derive_seed, generate_seed
 from gpuemu.linear import MASK, State
 from gpuemu.rounding import bfloat16_bits, bfloat16_values, cast
@@ -22,16 +22,20 @@ __all__ = ["MASK", "SeededRng", "State", "Stream", "bfloat16_bits", "bfloat16_va
            "derive_state", "draw", "generate", "generate_seed", "jump", "outputs", "step"]  # fmt: skip
 
 
+def _named(base_seed: int, iteration: int, label: str) -> bytes:
+    return struct.pack("<QQ", arguments.seed(base_seed, "base_seed"), arguments.seed(iteration, "iteration")) + label.encode()
+
+
 def derive_state(base_seed: int, iteration: int, label: str) -> State:
-    """The state in which the named stream starts."""
-    text = struct.pack("<QQ", base_seed, iteration) + label.encode()
+    """The state in which the named stream starts. Raises ValueError for numbers that 64 bits do not hold."""
+    text = _named(base_seed, iteration, label)
     s0, s1 = struct.unpack("<QQ", hashlib.blake2b(text, digest_size=16).digest())
     return (s0, s1) if s0 or s1 else (0, 1)
 
 
 def case_seed(base_seed: int, iteration: int, op: str) -> int:
     """The 64-bit name of a case."""
-    text = struct.pack("<QQ", base_seed, iteration) + op.encode()
+    text = _named(base_seed, iteration, op)
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
 
 
@@ -54,12 +58,20 @@ class Stream:
         return output
 
     def below(self, n: int) -> int:
+        """An integer from 0 to n - 1. Raises ValueError for an n below 1."""
+        arguments.whole(n, "n", 1)
         return (self.u64() * n) >> 64
 
     def integer(self, lo: int, hi: int) -> int:
+        """An integer from lo to hi, both included. Raises ValueError where there is none."""
+        if hi < lo:
+            raise ValueError(f"there is no integer from {lo} to {hi}")
         return lo + self.below(hi - lo + 1)
 
     def choice(self, items: Sequence[object]) -> object:
+        """One of them. Raises ValueError where there is none."""
+        if not items:
+            raise ValueError("cannot choose from nothing")
         return items[self.below(len(items))]
 
     def unit64(self) -> float:
@@ -244,11 +256,22 @@ def shape_draws(distribution: str, params: Sequence[float], a: Array, b: Array, 
     return np.where(less(b, float(second), work), picked, -1.0)
 
 
+def _insist(distribution: str, params: Sequence[float]) -> None:
+    if len(params) != 2:
+        raise ValueError(f"params of '{distribution}' are {tuple(params)}, expected two numbers")
+    first, second = params
+    if distribution in ("integer", "log_uniform") and first > second:
+        raise ValueError(f"params of '{distribution}' are {tuple(params)}, expected the lower one first")
+    if distribution == "special" and first < 1:
+        raise ValueError(f"'special' picks from {first} rows, expected 1 or more")
+
+
 def draw(
     state: State, distribution: str, params: Sequence[float], count: int
 ) -> Array:
     """The elements in float64 (int64 for "integer"), before they are rounded to a dtype."""
     used, work = wanted(distribution), Work()
+    _insist(distribution, params)
     if count < 128:
         pairs = outputs(state, 2 * count)
         return shape_draws(distribution, params, pairs[0::2].copy(), pairs[1::2].copy(), work)
@@ -273,6 +296,6 @@ def generate(
     distribution, params: "uniform" (lo, hi), "normal" (mean, sd), "log_uniform" (least, largest exponent), "integer" (lo, hi),
     "special" (rows of a table, probability: row numbers, -1 where another value is to be kept). bfloat16 gives uint16 patterns.
     Raises ValueError for another distribution."""
-    count = int(np.prod(shape, dtype=np.int64))
+    sizes, name = arguments.shape(shape), arguments.dtype(dtype)
     state = derive_state(base_seed, iteration, label)
-    return cast(draw(state, distribution, params, count), dtype).reshape(tuple(shape))
+    return cast(draw(state, distribution, params, math.prod(sizes)), name).reshape(sizes)

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from gpuemu import arguments
+
 FRAMEWORKS = {"torch": "torch", "jax": "jax", "jaxlib": "jax", "tensorflow": "tensorflow", "numpy": "numpy"}
 SIZES = (1, 32)  # Of a dim about which nothing is said.
 
@@ -27,11 +29,17 @@ class Tensor:
     range: tuple[float, float] | None = None
 
     def __class_getitem__(cls, dims: Any) -> Tensor:
-        found = dims if isinstance(dims, tuple) else (dims,)
-        for one in found:
+        return cls(dims if isinstance(dims, tuple) else (dims,))
+
+    def __post_init__(self) -> None:
+        for one in self.dims:
             if not isinstance(one, (str, int)):
                 raise TypeError(f"{one!r} is no dim of a Tensor; write names and numbers, as in Tensor['rows', 3]")
-        return cls(tuple(found))
+            if isinstance(one, int) and one < 0:
+                raise ValueError(f"a Tensor has no dim of {one} elements; expected names and numbers from 0")
+        if self.dtype is not None:
+            arguments.dtype(self.dtype, "the dtype of a Tensor")
+        arguments.bounds(self.range, "the range of a Tensor")
 
     def of(self, dtype: str | None = None, *, range: tuple[float, float] | None = None) -> Tensor:
         """The same with a dtype of its own, or a range that its values keep to."""
@@ -91,7 +99,10 @@ def infer(fn: Callable[..., Any], *, name: str | None = None, dims: Mapping[str,
           inputs: Mapping[str, Tensor | Scalar] | None = None, framework: str | None = None) -> Schema:  # fmt: skip
     """The schema of a function. Arguments with a default that are no tensors keep it; those without any annotation are
     tensors [rows, cols]. `inputs` says what annotations do not."""
-    hints, given = _annotations(fn), dict(inputs or {})
+    hints, given = _annotations(fn), dict(arguments.mapping(inputs or {}, "inputs"))
+    for key, one in given.items():
+        if not isinstance(one, (Tensor, Scalar)):
+            raise TypeError(f"inputs['{key}'] is {one!r}, expected gpuemu.Tensor[...] or gpuemu.Scalar(low, high)")
     schema = Schema(str(name or getattr(fn, "__name__", type(fn).__name__)))
     for key, parameter in _parameters(fn, given).items():
         hint = hints.get(key)
@@ -109,10 +120,13 @@ def infer(fn: Callable[..., Any], *, name: str | None = None, dims: Mapping[str,
     if not schema.tensors:
         raise TypeError(f"'{schema.name}' takes no tensor: annotate one argument with gpuemu.Tensor[...]")
     names = [one for spec in schema.tensors.values() for one in spec.dims if isinstance(one, str)]
-    unknown = sorted(set(dims or {}) - set(names))
+    missing = sorted(set(given) - set(schema.tensors) - set(schema.scalars))
+    if missing:
+        raise ValueError(f"inputs has {', '.join(missing)}, which '{schema.name}' does not take; it takes {', '.join(_parameters(fn, given))}")
+    unknown = sorted(set(arguments.mapping(dims or {}, "dims")) - set(names))
     if unknown:
         raise ValueError(f"dims has {', '.join(unknown)}, which no tensor of '{schema.name}' has; they have {', '.join(names) or 'none'}")
-    schema.dims = {one: tuple((dims or {}).get(one, SIZES)) for one in names}
+    schema.dims = {one: arguments.sizes((dims or {}).get(one, SIZES), f"dims['{one}']") for one in names}
     schema.framework = framework or schema.framework
     return schema
 

@@ -13,7 +13,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from gpuemu import tensors as arrays
-from gpuemu import values
+from gpuemu import arguments, values
 from gpuemu.tensors import Array
 
 FLOATS = ("zeros", "small_int", "uniform10", "normal", "bits_uniform", "offset", "duplicates", "signed_zero", "ascend", "tiny",
@@ -24,6 +24,8 @@ WHOLE = ("zeros", "small_int", "uniform10", "duplicates", "ascend", "int_extreme
 def dtypes(kinds: str = "f") -> st.SearchStrategy[str]:
     """Names of dtypes whose kind is among: f floats, i signed, u unsigned, b bool. bfloat16 is drawn where ml_dtypes is
     installed."""
+    if not kinds or set(kinds) - set("fiub"):
+        raise ValueError(f"kinds is {kinds!r}, expected letters among f (floats), i (signed), u (unsigned) and b (bool)")
     there = [one for one in arrays.DTYPES if one != "bfloat16" or arrays.bfloat16() is not None]
     names = [one for one in there if ("f" if "float" in one else "b" if one == "bool" else one[0]) in kinds]
     return st.sampled_from(names)
@@ -42,8 +44,10 @@ def tensors(draw: st.DrawFn, shape: Sequence[int | str] | st.SearchStrategy[tupl
             strategies: Sequence[str] | None = None, min_size: int = 1, max_size: int = 32) -> Array:  # fmt: skip
     """Arrays of NumPy. range: what all values keep to; strategies: of docs/validation.md, the simplest first; NaN and
     infinity come only with a strategy that is named for them."""
+    name = draw(dtype) if isinstance(dtype, st.SearchStrategy) else arguments.dtype(dtype)
+    if isinstance(shape, (int, str)):
+        raise TypeError(f"shape is {shape!r}, expected numbers and names, as in (3, 'n')")
     sizes = draw(shape if isinstance(shape, st.SearchStrategy) else shapes(tuple(shape), min_size, max_size))
-    name = draw(dtype) if isinstance(dtype, st.SearchStrategy) else dtype
     usual = [one for one in FLOATS if one != "special"] if name in values.FLOATS else WHOLE
     chosen = draw(st.sampled_from(list(strategies or usual)))
     seed = draw(st.integers(0, 2**64 - 1)) if chosen not in ("zeros", "ascend") else 0

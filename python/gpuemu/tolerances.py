@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gpuemu import tensors
+from gpuemu import arguments, tensors
 from gpuemu.connection import project_file
 from gpuemu.tensors import Array
 
@@ -25,8 +25,11 @@ class ToleranceConfig:
 
     def __post_init__(self) -> None:
         for name in ("atol", "rtol"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} is {getattr(self, name)}, it must be non-negative")
+            given = getattr(self, name)
+            if isinstance(given, str) or not hasattr(given, "__float__"):
+                raise TypeError(f"{name} is {given!r}, expected a number")
+            if not given >= 0:
+                raise ValueError(f"{name} is {given}, it must be non-negative")
 
     @classmethod
     def for_dtype(cls, dtype: str, framework: str = "numpy") -> ToleranceConfig:
@@ -145,9 +148,19 @@ def calibrate_tolerance(reference_fn: Callable[..., Any], test_fn: Callable[...,
     a zero of the reference makes neither of them large. Of the samples the given percentile counts, times the margin.
     Both functions get arrays of `dtype`. Raises ValueError when an output is not finite or shapes differ.
     """
+    for what, given in (("test_fn", test_fn), ("reference_fn", reference_fn)):
+        if not callable(given):
+            raise TypeError(f"{what} is {given!r}, expected a function")
     if n_samples < 1:
         raise ValueError(f"n_samples is {n_samples}, at least one is needed")
-    shapes = [tuple(shape) for shape in input_shapes]
+    if not 0 <= percentile <= 100:
+        raise ValueError(f"percentile is {percentile}, expected 0 to 100")
+    if not safety_margin >= 1:
+        raise ValueError(f"safety_margin is {safety_margin}, expected 1 or more: a tolerance below the measured errors refuses them")
+    shapes = [arguments.shape(shape, "a shape of input_shapes") for shape in input_shapes]
+    if not shapes:
+        raise ValueError("input_shapes is empty, expected a shape for each argument, as in [(64, 64)]")
+    arguments.dtype(dtype)
     drawn = np.random.default_rng(seed)
     kind = tensors.numpy_dtype(dtype)
     measured: list[tuple[float, float]] = []

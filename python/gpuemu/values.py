@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpuemu import linear, rng
+from gpuemu import arguments, linear, rng
 from gpuemu.linear import MASK
 from gpuemu.tensors import Array
 
@@ -384,8 +384,12 @@ def fill_input(case: dict[str, Any], input_name: str) -> Array:
     tensor = next((each for each in case["inputs"] if each["name"] == input_name), None)
     if tensor is None:
         names = ", ".join(each["name"] for each in case["inputs"])
-        raise ValueError(f"the case has no input '{input_name}', expected one of {names}")
-    shape = tuple(tensor["shape"])
+        raise ValueError(f"the case has no input '{input_name}', expected one of {names or 'none'}")
+    shape = arguments.shape(tensor["shape"], f"the shape of '{input_name}'")
+    arguments.dtype(tensor["dtype"], f"the dtype of '{input_name}'")
+    arguments.bounds(tensor.get("range"), f"the range of '{input_name}'")
+    if case["value_strategy"] not in STRATEGIES:
+        raise ValueError(f"unknown strategy {case['value_strategy']}; there are {', '.join(STRATEGIES)}")
     count = math.prod(shape)
     if count == 0:
         return rng.cast(np.zeros(0), tensor["dtype"]).reshape(shape)

@@ -1,0 +1,86 @@
+"""What callers gave, or a message that says what it is, what was expected and where."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from gpuemu.tensors import DTYPES
+
+
+def whole(value: Any, what: str, least: int | None = None) -> int:
+    """An integer, of NumPy too. TypeError for anything else, ValueError below `least`."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what} is {value!r}, expected an integer") from None
+    if least is not None and number < least:
+        raise ValueError(f"{what} is {number}, expected {least} or more")
+    return number
+
+
+def seed(value: Any, what: str = "seed") -> int:
+    """An integer that 64 bits without a sign hold."""
+    number = whole(value, what)
+    if not 0 <= number < 1 << 64:
+        raise ValueError(f"{what} is {number}, expected an integer from 0 to 2**64 - 1")
+    return number
+
+
+def names(value: Any, what: str, known: Sequence[str]) -> list[str]:
+    """A list of names that are all known, not empty. TypeError for a single name, ValueError for unknown ones."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise TypeError(f"{what} is {value!r}, expected a list of names, as in [{known[0]!r}]")
+    found = list(value)
+    unknown = [str(one) for one in found if one not in known]
+    if unknown:
+        raise ValueError(f"unknown {what} {', '.join(unknown)}; there are {', '.join(known)}")
+    if not found:
+        raise ValueError(f"{what} is empty")
+    return found
+
+
+def dtype(value: Any, what: str = "dtype") -> str:
+    """A dtype's name in the protocol."""
+    name = str(value)
+    if name not in DTYPES:
+        raise ValueError(f"{what} is {value!r}, expected one of {', '.join(DTYPES)}")
+    return name
+
+
+def shape(value: Any, what: str = "shape") -> tuple[int, ...]:
+    """Sizes, none negative."""
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise TypeError(f"{what} is {value!r}, expected a list of sizes, as in [2, 3]")
+    return tuple(whole(one, f"a size of {what}", 0) for one in value)
+
+
+def bounds(value: Any, what: str = "range") -> tuple[float, float] | None:
+    """(low, high) with low <= high, or None."""
+    if value is None:
+        return None
+    try:
+        low, high = (float(one) for one in value)
+    except (TypeError, ValueError):
+        raise TypeError(f"{what} is {value!r}, expected two numbers (low, high)") from None
+    if not low <= high or math.isinf(low) and low == high:
+        raise ValueError(f"{what} is ({low:g}, {high:g}), expected low <= high")
+    return low, high
+
+
+def sizes(value: Any, what: str) -> tuple[int, ...]:
+    """What a dim is drawn from: (least, largest), or a list to choose from. None empty, none negative."""
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise TypeError(f"{what} is {value!r}, expected (least, largest) or a list of sizes, as in (1, 64)")
+    found = tuple(whole(one, f"a size of {what}", 0) for one in value)
+    if not found:
+        raise ValueError(f"{what} has no size to choose from")
+    return found
+
+
+def mapping(value: Any, what: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{what} is {value!r}, expected a dict by name")
+    return value
