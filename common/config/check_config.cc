@@ -58,6 +58,11 @@ void check_kernel_names(ReadState& state, const Config& config, const OpConfig& 
       state.problem_at(key,
                        what + " has no source, so it cannot run; write source = \"FILE.cu\" there");
     }
+    if (kernel->source.ends_with(".py")) {
+      state.problem_at(key, what +
+                                " is a Python file, which is measured but not run; save the PTX "
+                                "that its compiler makes and write source = \"FILE.ptx\" there");
+    }
   }
 }
 
@@ -94,8 +99,23 @@ void inherit(OpConfig& op, OpDraft& draft, const Config& config, const Drafts& d
   }
 }
 
+// Someone who writes launches wants the kernel to run.
+void warn_of_unused(ReadState& state, const KernelConfig& kernel, const std::string& path) {
+  if (kernel.launches.empty() || kernel.name.empty()) return;
+  const Place place = state.place_of(path);
+  state.warnings.push_back(
+      {place.file, place.line, place.column, path,
+       fmt::format(
+           "kernel '{}' is in no test: no op names it, and it has no {}; write {} there, or "
+           "an [[ops]] entry with kernel = \"{}\"",
+           kernel.name, kernel.source.empty() ? "source" : "outputs",
+           kernel.source.empty() ? "source = \"FILE.cu\""
+                                 : "outputs = [{ name = ..., shape = [...] }]",
+           kernel.name)});
+}
+
 // A kernel with a source, launches and tensors needs no [[ops]] entry.
-void add_ops_of_kernels(Config& config, Drafts& drafts) {
+void add_ops_of_kernels(ReadState& state, Config& config, Drafts& drafts) {
   std::set<std::string> used;
   for (const OpConfig& op : config.ops) {
     used.insert(op.name);
@@ -105,7 +125,10 @@ void add_ops_of_kernels(Config& config, Drafts& drafts) {
     const KernelConfig& kernel = config.kernels[i];
     const KernelDraft& draft = drafts.kernels[i];
     if (used.contains(kernel.name) || kernel.name.empty()) continue;
-    if (kernel.launches.empty() || kernel.source.empty() || draft.data.outputs.empty()) continue;
+    if (kernel.launches.empty() || kernel.source.empty() || draft.data.outputs.empty()) {
+      warn_of_unused(state, kernel, draft.path);
+      continue;
+    }
     OpConfig op = draft.data;
     op.name = kernel.name;
     op.reference = kernel.reference;
@@ -179,6 +202,16 @@ void check_file(ReadState& state, const std::string& key, const std::string& pat
 }
 
 void check_all_files(ReadState& state, const Config& config, const Drafts& drafts) {
+  for (size_t i = 0; i < config.include_dirs.size(); ++i) {
+    const std::string key = fmt::format("runtime.include_dirs[{}]", i);
+    std::error_code failed;
+    if (!state.places.contains(key) ||
+        std::filesystem::is_directory(config.include_dirs[i], failed))
+      continue;
+    const Place place = state.place_of(key);
+    state.warnings.push_back({place.file, place.line, place.column, key,
+                              "there is no folder '" + config.include_dirs[i] + "'"});
+  }
   for (size_t i = 0; i < config.ops.size(); ++i) {
     check_file(state, drafts.ops[i].path + ".reference", config.ops[i].reference);
     check_file(state, drafts.ops[i].path + ".op_script", config.ops[i].op_script);
@@ -212,7 +245,7 @@ void check_config(ReadState& state, Config& config, Drafts& drafts, bool check_f
                        "missing, expected the path of the reference script");
     }
   }
-  add_ops_of_kernels(config, drafts);
+  add_ops_of_kernels(state, config, drafts);
   for (size_t i = 0; i < config.ops.size(); ++i) {
     complete_inout(config.ops[i]);
     fill_defaults(config.ops[i], config);

@@ -27,6 +27,7 @@ class OpChecker {
   OpChecker(ReadState& state, const OpConfig& op, const OpDraft& draft)
       : state_(state), op_(op), draft_(draft) {
     for (const DimSpec& dim : op.dims) names_.integers.insert(dim.name);
+    add_refused_dims();
     for (const AttrSpec& attr : op.attrs) {
       (is_float(attr.dtype) ? names_.reals : names_.integers).insert(attr.name);
     }
@@ -77,6 +78,19 @@ class OpChecker {
   }
 
  private:
+  // A dim whose values are wrong has been told; what uses it is not wrong for that.
+  void add_refused_dims() {
+    for (const std::string& path : {draft_.path, draft_.data_path}) {
+      const std::string prefix = path + ".dims.";
+      for (auto at = state_.places.lower_bound(prefix);
+           at != state_.places.end() && at->first.starts_with(prefix); ++at) {
+        const std::string name = at->first.substr(prefix.size());
+        const std::string dim = name.substr(0, name.find_first_of(".["));
+        if (names_.integers.insert(dim).second) refused_.insert(dim);
+      }
+    }
+  }
+
   std::string data_key(const std::string& rest) const {
     // What the op does not write itself was taken from its kernel's table.
     const std::string own = draft_.path + rest;
@@ -201,6 +215,8 @@ class OpChecker {
   // A size that neither the smallest nor the largest dims can give is wrong for certain.
   void check_corners(const std::string& key, const Expression& size) {
     if (!size.tensor_uses().empty()) return;
+    const auto is_refused = [&](const ExpressionUse& use) { return refused_.contains(use.name); };
+    if (std::ranges::any_of(size.name_uses(), is_refused)) return;
     std::string low_failure, high_failure;
     low_failure = failure_at(size, false);
     if (!low_failure.empty()) high_failure = failure_at(size, true);
@@ -291,15 +307,45 @@ class OpChecker {
         std::string key = fmt::format("{}.{}[{}]", path, name, i);
         if (!state_.places.contains(key)) key = path + "." + name;
         check_integer(key, extent[i], 0);
+        check_constant(key, name, extent[i]);
       }
     };
     check_extent("grid", launch.grid);
     check_extent("block", launch.block);
+    check_threads(launch.block, path + ".block");
     check_extent("cluster", launch.cluster);
     if (launch.shared) check_integer(path + ".shared", *launch.shared, 0);
     for (size_t i = 0; i < launch.args.size(); ++i) {
       check_arg(launch.args[i], fmt::format("{}.args[{}]", path, i));
     }
+  }
+
+  /// The value of an expression in which no name is used.
+  static std::optional<int64_t> constant(const Expression& expression) {
+    const bool named = !expression.name_uses().empty() || !expression.tensor_uses().empty() ||
+                       !expression.stride_uses().empty();
+    if (named || expression.fraction_column()) return std::nullopt;
+    const auto value = expression.evaluate(Scope{});
+    return value ? std::optional(*value) : std::nullopt;
+  }
+
+  void check_constant(const std::string& key, const char* name, const Expression& size) {
+    const auto value = constant(size);
+    if (!value || *value >= 1) return;
+    report(key, fmt::format("a {} of {}, expected at least 1", name, *value));
+  }
+
+  void check_threads(const std::vector<Expression>& block, const std::string& key) {
+    constexpr int64_t kThreadsMax = 1024;  // Of a block on every device there is.
+    int64_t threads = 1;
+    for (const Expression& size : block) {
+      const auto value = constant(size);
+      if (!value || *value < 1 || *value > INT32_MAX) return;
+      threads *= *value;
+      if (threads > INT32_MAX) break;
+    }
+    if (threads <= kThreadsMax) return;
+    report(key, fmt::format("{} threads, but a block has at most {}", threads, kThreadsMax));
   }
 
   void check_arg(const LaunchSpec::Arg& arg, const std::string& key) {
@@ -326,6 +372,7 @@ class OpChecker {
   const OpConfig& op_;
   const OpDraft& draft_;
   Names names_;
+  std::set<std::string> refused_;  ///< Dims that have no values.
 };
 
 }  // namespace

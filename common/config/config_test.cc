@@ -40,7 +40,9 @@ std::vector<std::string> expectations(const std::string& text, const std::string
 // Each expected line is the beginning of a problem's text, and there are no others.
 void expect_all(const std::vector<std::string>& expected, const std::vector<ConfigProblem>& actual,
                 const std::string& file) {
-  EXPECT_EQ(expected.size(), actual.size()) << file;
+  std::string all;
+  for (const ConfigProblem& problem : actual) all += problem.text() + "\n";
+  EXPECT_EQ(expected.size(), actual.size()) << all;
   for (const std::string& line : expected) {
     EXPECT_TRUE(std::ranges::any_of(actual,
                                     [&](const ConfigProblem& problem) {

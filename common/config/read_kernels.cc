@@ -147,7 +147,11 @@ void read_kernel(const ValueReader& item, Config& config, Drafts& drafts) {
   draft.path = item.path();
   TableReader table(item);
   table.read("name", kernel.name);
-  if (!table.find("name")) table.missing("name", "the kernel's name");
+  const auto name = table.find("name");
+  if (!name) table.missing("name", "the kernel's name");
+  if (name && name->is(TomlValue::Kind::Text) && kernel.name.empty()) {
+    name->problem("empty, expected the kernel's name");
+  }
   read_source(table, kernel);
   if (const auto path = table.find("reference")) kernel.reference = path->path_value().value_or("");
   table.read_integer("priority", INT32_MIN, INT32_MAX, kernel.priority);
