@@ -60,6 +60,12 @@ void compare_kernels(const Options& options, Session& session) {
   const auto path = [&](const std::string& name) {
     return (std::filesystem::path(session.working_folder) / name).lexically_normal().string();
   };
+  for (const std::string& name : options.kernels) {
+    std::error_code failed;
+    if (std::filesystem::is_regular_file(path(name), failed)) continue;
+    session.fail(error(ErrorCode::InvalidArgument, "there is no file '{}'", path(name)));
+    return;
+  }
   const auto reply = session.answer(
       CompareKernelsRequest{path(options.kernels[0]), path(options.kernels[1]), options.arch});
   if (!reply) return;
@@ -73,8 +79,9 @@ void run(const Options& options, Session& session) {
   if (options.tag.empty() == options.file.empty()) {
     session.fail(
         error(ErrorCode::InvalidArgument,
-              "diff needs something to compare: two files of PTX or CUDA, --baseline TAG, or "
-              "--file FILE"));
+              "diff needs one thing to compare: two files of PTX or CUDA, --baseline TAG, "
+              "or --file FILE; {}",
+              options.tag.empty() ? "none was given" : "--baseline and --file were given"));
     return;
   }
   const auto config = session.config();

@@ -60,11 +60,19 @@ std::optional<JobResult> finish_any(Session& session, const Request& request,
   if (const Status ready = session.ensure_daemon(); !ready)
     return session.fail(ready.error()), std::nullopt;
   auto done = run_job(session, request, what, after_cancel);
-  if (!done) return session.fail(done.error()), std::nullopt;
+  if (!done) {
+    const bool lost = done.error().code == ErrorCode::Unavailable;
+    session.fail({done.error().code,
+                  done.error().message +
+                      (lost ? "; what it had found is kept: see `gpuemu failures`" : "")});
+    return std::nullopt;
+  }
   if (done->interrupted && after_cancel == AfterCancel::Leave)
     return session.exit_code = ExitCode::Interrupted, std::nullopt;
   if (const auto* failure = std::get_if<ErrorReply>(&done->reply))
     return session.fail(*failure), std::nullopt;
+  if (done->interrupted)
+    session.err << "gpuemu: interrupted: not everything ran, this is what was found until then\n";
   return *std::move(done);
 }
 

@@ -86,6 +86,13 @@ void run(const Options& given, Session& session) {
   }
   const auto config = session.project();
   if (!config) return;
+  if (config->ops.empty()) {
+    session.fail(error(ErrorCode::InvalidArgument,
+                       "{} has no ops, so there is nothing to test; give [[kernels]] a source, "
+                       "launches and outputs, or let `gpuemu init` find them",
+                       config->file));
+    return;
+  }
   const auto request = request_of(options, *config);
   if (!request) {
     session.fail(request.error());

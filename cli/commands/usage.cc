@@ -53,7 +53,7 @@ std::string usage_problem(const CLI::App& app, const CLI::ParseError& wrong) {
   } else if (!commands.empty() && !left.empty()) {
     text = fmt::format("no command '{}'; there are: {}{}", left.front(), fmt::join(commands, ", "),
                        did_you_mean(left.front(), commands));
-  } else if (!commands.empty()) {
+  } else if (!commands.empty() && command.get_require_subcommand_min() > 0) {
     text = fmt::format("a command is missing; there are: {}", fmt::join(commands, ", "));
   } else if (!left.empty()) {
     text = fmt::format("unexpected '{}'", left.front());

@@ -43,6 +43,11 @@ class Measurer {
   /// Ends with an error when one cannot be kept for `gpuemu artifacts`.
   Status add_to(CiRunSummary& summary) {
     summary.kernels_cached = cached_;
+    const auto left = std::ranges::count_if(results_, &std::vector<LintResult>::empty);
+    if (cancel_ && left > 0) {
+      summary.notes.push_back(
+          fmt::format("interrupted: {} of {} kernels were not measured", left, mine_.size()));
+    }
     for (std::vector<LintResult>& results : results_) {
       for (LintResult& one : results) {
         const bool measured = one.metrics.ptx || !one.metrics.compiled.empty();
@@ -116,6 +121,19 @@ void compare_cases(const CiOptions& options, CiRunSummary& summary) {
   }
 }
 
+/// What a cancelled run did not get to is no success.
+void mark_interrupted(const CiOptions& options, CiRunSummary& summary) {
+  const uint64_t share = options.cases / std::max<uint64_t>(1, options.shards);
+  for (CiOp& op : summary.ops) {
+    const bool stopped = op.skipped_reason.empty() || op.skipped_reason == kStoppedBefore;
+    if (!op.error.empty() || op.cached || !stopped) continue;
+    const uint64_t ran = op.cases - std::min(op.replayed, op.cases);
+    if (ran >= share && op.skipped_reason.empty()) continue;
+    op.skipped_reason.clear();
+    op.error = fmt::format("interrupted after {} of {} cases", ran, share);
+  }
+}
+
 void count(CiRunSummary& summary) {
   for (const CiOp& op : summary.ops) {
     summary.total_tests += op.cases;
@@ -154,6 +172,7 @@ Result<CiRunSummary> run_ci(const CiMachine& machine, const CiOptions& options,
     compare_kernels(machine, options, summary);
     compare_cases(options, summary);
   }
+  if (cancel) mark_interrupted(options, summary);
   count(summary);
   summary.duration_ms = static_cast<uint64_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count());

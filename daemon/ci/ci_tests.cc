@@ -129,7 +129,7 @@ void CiTests::run_scripts() {
     if (!scripted || !mine || cancel_) {
       unit->report.skipped_reason = !scripted
                                         ? "runs in the client: no kernel for the daemon to execute"
-                                    : mine ? "stopped before its first case"
+                                    : mine ? kStoppedBefore
                                            : "belongs to another shard";
       continue;
     }

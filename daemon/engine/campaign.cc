@@ -383,7 +383,7 @@ Result<TestReportReply> Campaign::run(const CampaignOptions& options, const Camp
     report.failed += one.failed;
     if (one.cases == 0 && one.skipped_reason.empty()) {
       one.skipped_reason = cancel || progress.stopped() || progress.is_late()
-                               ? "stopped before its first case"
+                               ? kStoppedBefore
                                : "no kernel supports any of its cases";
     }
     if (!one.skipped_reason.empty()) ++report.skipped;

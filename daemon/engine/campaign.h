@@ -19,6 +19,9 @@
 
 namespace gpuemu {
 
+/// OpTestReport::skipped_reason where time or a cancelled job left nothing.
+inline constexpr const char* kStoppedBefore = "stopped before its first case";
+
 struct CampaignOptions {
   std::vector<std::string> ops;  ///< Empty: every op with a kernel.
   std::vector<DType> dtypes;     ///< Restricts the ops' own.
