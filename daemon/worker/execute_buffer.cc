@@ -150,7 +150,10 @@ Status ExecuteBuffer::upload(Arena& arena, uint32_t run, bool primer) {
     const std::span<const std::byte> packed = GPUEMU_TRY(arena.range(offset, bytes));
     scatter(tensor_->dtype, tensor_->shape, tensor_->layout, packed, within);
   }
-  return total_bytes_ == 0 ? ok_status() : device_->upload(allocation_, uploaded_);
+  if (total_bytes_ == 0) return ok_status();
+  GPUEMU_TRY(device_->upload(allocation_, uploaded_));
+  // Poison is nothing that a kernel may read.
+  return reads_arena(tensor_->role) ? ok_status() : device_->forget(address(), body_bytes_);
 }
 
 Status ExecuteBuffer::download() {

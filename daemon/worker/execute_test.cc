@@ -81,6 +81,28 @@ TEST_F(Execute, FindsAModifiedInput) {
   EXPECT_EQ(finding.count, 1u);
 }
 
+TEST_F(Execute, PoisonCountsAsUnwrittenAndInputsDoNot) {
+  ExecutionPlan plan = add_plan("add");
+  plan.tensors.push_back(plan_vector("c", PlanTensor::Role::InOut, 192));
+  plan.tensors.push_back(plan_vector("s", PlanTensor::Role::Scratch, 0));
+  plan.runs = 1;
+  run(plan);
+  std::vector<std::pair<uint64_t, uint64_t>> bodies;  // Of y and s, between their guards.
+  for (const size_t i : {2, 4}) bodies.emplace_back(device_.addresses()[i] + kGuardBytes, 16);
+  EXPECT_EQ(device_.forgotten(), bodies);
+}
+
+TEST_F(Execute, OnlyPlainOutputsAreToBeWrittenOnce) {
+  ExecutionPlan plan = add_plan("add_twice");
+  const ExecutionReport plain = run(plan);
+  ASSERT_EQ(plain.device.size(), 1u);
+  EXPECT_EQ(plain.device[0].tensor, "y");
+  const uint32_t before = device_.launch_count();
+  plan.tensors[2].role = PlanTensor::Role::InOut;
+  EXPECT_TRUE(run(plan).device.empty());
+  EXPECT_EQ(device_.launch_count(), before + 2) << "the second run is not left out";
+}
+
 TEST_F(Execute, FindsOutputsThatDifferBetweenRuns) {
   const HarnessFinding finding = only(add_plan("add_random"));
   EXPECT_EQ(finding.kind, Kind::NonDeterministic);

@@ -75,7 +75,8 @@ const std::map<std::string, Kernel>& kernels() {
        }},
       {"fault", [](Call) {}},
       {"fault_and_lose", [](Call) {}},
-      {"race", add}};
+      {"race", add},
+      {"add_twice", add}};
   return kAll;
 }
 
@@ -112,6 +113,10 @@ Status FakeDevice::download(std::span<std::byte> to, uint64_t address) {
 }
 Status FakeDevice::fill(uint64_t address, std::byte value, uint64_t bytes) {
   std::memset(reinterpret_cast<void*>(address), static_cast<int>(value), bytes);
+  return ok_status();
+}
+Status FakeDevice::forget(uint64_t address, uint64_t bytes) {
+  forgotten_.emplace_back(address, bytes);
   return ok_status();
 }
 Result<uint64_t> FakeDevice::make_texture(const TextureConfig&) {
@@ -160,6 +165,13 @@ Result<LaunchReport> FakeDevice::launch(ModuleId, const LaunchConfig& config) {
     finding.kind = std::string(config.entry == "race" ? "race_shared" : "illegal_address");
     finding.tensor.assign(1, 'y');
     finding.byte_offset = static_cast<int64_t>(kGuardBytes);
+    report.findings.push_back(finding);
+  }
+  for (const char* tensor : {"b", "y"}) {
+    if (config.entry != "add_twice") break;
+    DeviceFinding finding;
+    finding.kind = std::string("written_twice");
+    finding.tensor = std::string(tensor);
     report.findings.push_back(finding);
   }
   lost_ = config.entry == "fault_and_lose";

@@ -20,6 +20,7 @@ class FakeDevice final : public Device {
   Status upload(uint64_t address, std::span<const std::byte> from) override;
   Status download(std::span<std::byte> to, uint64_t address) override;
   Status fill(uint64_t address, std::byte value, uint64_t bytes) override;
+  Status forget(uint64_t address, uint64_t bytes) override;
   Result<uint64_t> make_texture(const TextureConfig& config) override;
   Status free_texture(uint64_t texture) override;
   Result<ModuleId> load_module(const std::string& ptx, const std::string& name) override;
@@ -29,6 +30,8 @@ class FakeDevice final : public Device {
 
   size_t allocation_count() const { return memory_.size(); }
   uint32_t launch_count() const { return launches_; }
+  /// Addresses and bytes that count as never written, in order.
+  const std::vector<std::pair<uint64_t, uint64_t>>& forgotten() const { return forgotten_; }
   /// Of all allocations so far, in order.
   const std::vector<uint64_t>& addresses() const { return addresses_; }
 
@@ -36,6 +39,7 @@ class FakeDevice final : public Device {
   DeviceProperties properties_;
   std::map<uint64_t, std::vector<std::byte>> memory_;
   std::vector<uint64_t> addresses_;
+  std::vector<std::pair<uint64_t, uint64_t>> forgotten_;
   std::map<uint64_t, float>
       kept_;  ///< By the address of a, as a kernel's own memory would hold it.
   std::map<ModuleId, std::string> modules_;

@@ -21,6 +21,8 @@ Result<MemoryInfo> Device::memory() {
   return MemoryInfo{properties().memory_bytes, properties().memory_free_bytes};
 }
 
+Status Device::forget(uint64_t, uint64_t) { return ok_status(); }
+
 Result<Streams*> Device::streams() {
   return error(ErrorCode::Unsupported,
                "backend '{}' has no streams; choose backend \"emulator\" or \"cuda\"",

@@ -79,12 +79,12 @@ struct EntryInfo {
 
 /// What a device saw go wrong inside a kernel; the emulator gives all members, hardware few.
 struct DeviceFinding {
-  std::string kind;     ///< "out_of_bounds", "misaligned", "uninitialized", "division_by_zero",
-                        ///< "race_shared", "race_warp", "race_global", "race_async",
-                        ///< "barrier_divergence", "illegal_mask", "mbarrier", "deadlock",
-                        ///< "unsupported_instruction", "trap", "assert", "timeout",
-                        ///< "stack_overflow", "illegal_address"; "nonfinite_nan" and
-                        ///< "nonfinite_inf" explain and are no fault.
+  std::string kind;  ///< "out_of_bounds", "misaligned", "uninitialized", "division_by_zero",
+                     ///< "race_shared", "race_warp", "race_global", "race_async",
+                     ///< "barrier_divergence", "illegal_mask", "mbarrier", "deadlock",
+                     ///< "unsupported_instruction", "trap", "assert", "timeout",
+                     ///< "stack_overflow", "illegal_address", "written_twice"; "nonfinite_nan" and
+                     ///< "nonfinite_inf" explain and are no fault.
   std::string message;  ///< One sentence with address, tensor, thread and source line.
   std::string entry;
   std::string file;  ///< From .loc, "" without -lineinfo: the innermost line that is no toolkit's.
@@ -155,6 +155,9 @@ class Device {
   virtual Status upload(uint64_t address, std::span<const std::byte> from) = 0;
   virtual Status download(std::span<std::byte> to, uint64_t address) = 0;
   virtual Status fill(uint64_t address, std::byte value, uint64_t bytes) = 0;
+  /// The bytes stay and count as never written: a kernel that reads them before it writes them is
+  /// found, where the device checks that. Does nothing elsewhere.
+  virtual Status forget(uint64_t address, uint64_t bytes);
 
   /// The handle that kernels take as a .u64 (cudaTextureObject_t). InvalidArgument for a texture
   /// that check_texture refuses or whose texels are not inside one allocation, which has to live as

@@ -11,7 +11,8 @@ bool is_note(const DeviceFinding& finding) { return finding.kind.starts_with("no
 
 bool is_fault(const DeviceFinding& finding) {
   return !is_note(finding) && !finding.kind.starts_with("race") &&
-         finding.kind != "uninitialized" && finding.kind != "division_by_zero";
+         finding.kind != "uninitialized" && finding.kind != "division_by_zero" &&
+         finding.kind != "written_twice";
 }
 
 std::string geometry_of(const LaunchShape& shape) {

@@ -120,6 +120,13 @@ Status Emulator::fill(uint64_t address, std::byte value, uint64_t bytes) {
   return fill_now(address, value, bytes);
 }
 
+Status Emulator::forget(uint64_t address, uint64_t bytes) {
+  GPUEMU_TRY(queues_.settle(false));
+  const std::lock_guard running(running_);
+  shadows_.forget(address, bytes);
+  return memory_.forget(address, bytes);
+}
+
 Status Emulator::upload_now(uint64_t address, std::span<const std::byte> from) {
   const std::lock_guard running(running_);
   shadows_.forget(address, from.size());

@@ -38,6 +38,46 @@ TEST(Findings, BlocksThatSetOneFlagAtOnceAreNoRace) {
   }
 }
 
+TEST(Findings, WhatTheHostForgetsCountsAsUnwrittenAgain) {
+  TestKernel kernel(entry("ld.global.u32 %r6, [%rd1]; st.global.u32 [%rd1+4], %r6;"));
+  kernel.config().block = {1, 1, 1};
+  const uint64_t data = kernel.buffer(std::vector<uint32_t>(64, 7), "data");
+  kernel.arg(data);
+  EXPECT_TRUE(kernel.run(false).findings.empty());
+  ASSERT_TRUE(kernel.device().forget(data, 256));
+  const LaunchReport report = kernel.run(false);
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_EQ(report.findings[0].kind, "uninitialized");
+  ASSERT_TRUE(kernel.device().upload(data, std::as_bytes(std::span("wxyz", 4))));
+  EXPECT_TRUE(kernel.run(false).findings.empty());
+  EXPECT_EQ(kernel.device().forget(data + 1, 256).error().code, ErrorCode::InvalidArgument);
+}
+
+TEST(Findings, WritesOfAnElementThatWasWrittenAreFoundWhereAsked) {
+  const std::string rows = "mul.wide.u32 %rd2, %r1, 4; add.s64 %rd1, %rd1, %rd2; ";
+  const std::string once = rows + "st.global.u32 [%rd1], %r1;";
+  const auto found = [&](const std::string& body, uint64_t bytes) {
+    TestKernel kernel(entry(body));
+    kernel.config().block = {32, 1, 1};
+    kernel.config().sanitize = {"memory", "writes"};
+    const uint64_t data = kernel.buffer(std::vector<uint32_t>(64, 7), "data");
+    EXPECT_TRUE(kernel.device().forget(data, bytes));
+    return kernel.arg(data).run(false).findings;
+  };
+  EXPECT_TRUE(found(once, 256).empty());
+  const auto twice = found(once + " .loc 1 43 1\n st.global.u32 [%rd1], %r2;", 256);
+  ASSERT_EQ(twice.size(), 1u);
+  EXPECT_EQ(twice[0].kind, "written_twice");
+  EXPECT_EQ(twice[0].line, 43u);
+  EXPECT_EQ(twice[0].count, 32u);
+  EXPECT_EQ(found("st.global.u32 [%rd1], %r2;", 256).size(), 1u) << "all lanes write one element";
+  EXPECT_EQ(
+      found(rows + "atom.global.add.u32 %r6, [%rd1], 1; red.global.add.u32 [%rd1], 1;", 256).size(),
+      1u);
+  ASSERT_EQ(found(once, 64).size(), 1u) << "half of it was there";
+  EXPECT_EQ(found(once, 64)[0].count, 16u);
+}
+
 TEST(Findings, RaceBetweenWarpsWithoutABarrier) {
   TestKernel kernel(
       entry("mov.u32 %r6, 0; st.shared.u32 [%r3], %r6; bar.sync 0;\n"

@@ -102,7 +102,9 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
                 .race = wants("race") || wants("race_shared"),
                 .sync = wants("sync"),
                 .division = wants("init") || wants("division"),
-                .nonfinite = wants("nonfinite")};
+                .nonfinite = wants("nonfinite"),
+                .writes = wants("writes"),
+                .defines = wants("init") || wants("writes")};
   std::optional<GlobalRaces> races;
   if (wants("race") || wants("race_global")) {
     memory_.keep_histories();
@@ -119,7 +121,7 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
         memory_.allocate(kWorkspaceBytes, "barrier of the grid", Memory::Kind::Variable));
     GPUEMU_TRY(memory_.fill(run.workspace, std::byte{0}, kWorkspaceBytes));
   }
-  memory_.settle();
+  if (!run.checks.writes) memory_.settle();  // What is all written would not be looked at.
   // Shadows are told in the order of execution, and an order that is wanted is one: of one thread.
   const bool ordered = config.shadow != nullptr || config.interleaving != Interleaving::InOrder;
   const uint64_t wanted = ordered ? 1 : cluster_count(run);

@@ -152,6 +152,35 @@ uint32_t window_lanes(Warp& warp, const Ins& ins, const uint64_t* address, uint6
           .count = bad.count()});
   return lanes & ~bad.lanes;
 }
+
+void define_once(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+                 uint32_t lanes) {
+  Tally again;
+  const Allocation* of = nullptr;
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    Allocation* known = warp.launch->memory->find(address[lane], bytes);
+    if (!known->tracked) continue;
+    uint8_t* shadow = known->shadow(address[lane]);
+    if (std::any_of(shadow, shadow + bytes, [](uint8_t byte) { return byte != 0; })) {
+      if (again.lanes == 0) of = known;
+      again.note(lane);
+    }
+    std::fill_n(shadow, bytes, uint8_t{1});
+  }
+  if (again.lanes == 0) return;
+  const uint64_t offset = address[again.first] - of->base;
+  report(warp, ins,
+         {.kind = "written_twice",
+          .message = fmt::format("writes {} bytes at byte offset {} of '{}'{}, which were written "
+                                 "before",
+                                 bytes, offset, of->name,
+                                 element_text(offset, element_bytes(instruction_of(warp, ins)))),
+          .lane = again.first,
+          .tensor = of->name,
+          .byte_offset = static_cast<int64_t>(offset),
+          .count = again.count()});
+}
 }  // namespace
 
 const char* verb(Access access) {
@@ -264,6 +293,7 @@ uint32_t resolve_local(Warp& warp, const Ins& ins, const uint64_t* address, uint
 
 void define_global(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
                    uint32_t lanes) {
+  if (warp.launch->checks.writes) return define_once(warp, ins, address, bytes, lanes);
   Allocation* known = warp.cache[ins.cache];
   const uint64_t span = uint64_t{bytes} * kLanes;
   if (lanes == kNone && known != nullptr && known->contains(address[0], span)) {

@@ -34,7 +34,7 @@ uint32_t resolve_param(Warp& warp, const Ins& ins, const uint64_t* address, uint
 /// For accesses that parameters do not allow.
 void refuse_param(Warp& warp, const Ins& ins, const uint64_t* address);
 
-/// Marks stored bytes as defined.
+/// Marks stored bytes as defined. With the check `writes`, those that were are found.
 void define_global(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
                    uint32_t lanes);
 

@@ -90,6 +90,14 @@ Status Memory::fill(uint64_t address, std::byte value, uint64_t bytes) {
   return ok_status();
 }
 
+Status Memory::forget(uint64_t address, uint64_t bytes) {
+  Allocation* allocation = GPUEMU_TRY(checked(address, bytes, "forget"));
+  if (bytes == 0 || !allocation->tracked) return ok_status();
+  std::memset(allocation->shadow(address), 0, bytes);
+  allocation->all_defined = false;
+  return ok_status();
+}
+
 Status Memory::copy(uint64_t to, uint64_t from, uint64_t bytes) {
   Allocation* target = GPUEMU_TRY(checked(to, bytes, "copy"));
   Allocation* source = GPUEMU_TRY(checked(from, bytes, "copy"));

@@ -35,6 +35,8 @@ class Memory {
   Status upload(uint64_t address, std::span<const std::byte> from);
   Status download(std::span<std::byte> to, uint64_t address);
   Status fill(uint64_t address, std::byte value, uint64_t bytes);
+  /// The bytes stay and count as never written.
+  Status forget(uint64_t address, uint64_t bytes);
   /// What is not yet written stays so. The two may overlap.
   Status copy(uint64_t to, uint64_t from, uint64_t bytes);
 

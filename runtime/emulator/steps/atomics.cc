@@ -180,7 +180,7 @@ void on_global(Warp& warp, const Ins& ins, const uint64_t* address) {
   apply(warp, ins, address, lanes, true);
   if (warp.launch->races != nullptr)
     after_global(warp, ins, address, ins.count, Access::Atomic, lanes);
-  if (warp.launch->checks.init) define_global(warp, ins, address, ins.count, lanes);
+  if (warp.launch->checks.defines) define_global(warp, ins, address, ins.count, lanes);
 }
 void on_shared(Warp& warp, const Ins& ins, const uint64_t* address) {
   const uint32_t lanes = resolve_shared(warp, ins, address, ins.count, Access::Atomic);

@@ -42,7 +42,7 @@ uint32_t resolve_in_global(Warp& warp, const Ins& ins, const uint64_t* address, 
       (stored.first != nullptr ? before_global : after_global)(warp, ins, address, bytes,
                                                                stored.access(), noted);
   }
-  if (good != 0 && stored.first != nullptr && warp.launch->checks.init)
+  if (good != 0 && stored.first != nullptr && warp.launch->checks.defines)
     define_global(warp, ins, address, bytes, good);
   return good;
 }
