@@ -101,6 +101,16 @@ TEST(PlanCase, SpecialValuesNeedANanPolicy) {
   EXPECT_TRUE(values.contains("one_nan") && values.contains("one_ninf"));
 }
 
+TEST(PlanCase, AnInfinityComesOnlyWhereSomeInputHasNumbersOfItsSign) {
+  OpConfig op = softmax();
+  op.has_nan_policy = true;
+  for (TensorSpec& input : op.inputs) input.range = {{0.5, 100.0}};
+  std::set<std::string> values;
+  for (uint64_t i = 0; i < 200; ++i) values.insert(plan_case(op, 1, i, {})->value_strategy);
+  EXPECT_TRUE(values.contains("one_inf"));
+  EXPECT_FALSE(values.contains("one_ninf"));
+}
+
 TEST(PlanCase, KeepsToTheStrategiesAskedFor) {
   for (uint64_t i = 0; i < 50; ++i) {
     const auto plan = plan_case(softmax(), 1, i, {{}, {"normal", "tile_cross"}, 1 << 18});

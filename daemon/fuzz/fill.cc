@@ -224,24 +224,43 @@ std::optional<double> planted_value(const std::string& strategy) {
   return std::nullopt;
 }
 
-/// The table that `special` and `mixed_adversarial` pick from; the others have none.
-std::vector<double> special_values(const ValueRecipe& recipe) {
+/// An infinity on the side where the domain has no number.
+bool is_excluded(double value, const Domain& domain) {
+  return std::isinf(value) && (value > 0 ? domain.hi <= 0 : domain.lo >= 0);
+}
+
+/// What a `special` case mixes with zeros and ones, in all of its inputs alike: in a sum a NaN
+/// hides an infinity, infinities of either sign hide each other, and each of them hides what is
+/// small.
+std::vector<double> special_family(const ValueRecipe& recipe) {
   const FloatLimits limits = float_limits(recipe.dtype);
-  std::vector<double> table;
-  const auto add_both_signs = [&table](double value) {
+  switch (Stream(recipe.base_seed, recipe.iteration, "special").below(4)) {
+    case 0:
+      return {limits.min_normal, -limits.min_normal, limits.min_subnormal, -limits.min_subnormal};
+    case 1:
+      return {kInfinity};
+    case 2:
+      return {-kInfinity};
+    default:
+      return {std::numeric_limits<double>::quiet_NaN()};
+  }
+}
+
+/// The table that `special` and `mixed_adversarial` pick from; the others have none.
+std::vector<double> special_values(const ValueRecipe& recipe, const Domain& domain) {
+  if (recipe.strategy != "special" && recipe.strategy != "mixed_adversarial") return {};
+  std::vector<double> table = {0.0, -0.0, 1.0, -1.0};
+  if (recipe.strategy == "special") {
+    for (const double value : special_family(recipe)) {
+      if (!is_excluded(value, domain)) table.push_back(value);
+    }
+    return table;
+  }
+  const FloatLimits limits = float_limits(recipe.dtype);
+  for (const double value :
+       {limits.min_normal, limits.min_subnormal, std::sqrt(limits.max) / 2, limits.max}) {
     table.push_back(value);
     table.push_back(-value);
-  };
-  if (recipe.strategy != "special" && recipe.strategy != "mixed_adversarial") return table;
-  for (const double value : {0.0, 1.0, limits.min_normal, limits.min_subnormal}) {
-    add_both_signs(value);
-  }
-  if (recipe.strategy == "special") {
-    table.push_back(std::numeric_limits<double>::quiet_NaN());
-    add_both_signs(kInfinity);
-  } else {
-    add_both_signs(std::sqrt(limits.max) / 2);
-    add_both_signs(limits.max);
   }
   return table;
 }
@@ -251,11 +270,12 @@ void plant(const ValueRecipe& recipe, const Domain& domain, std::span<double> va
   if (!is_float(recipe.dtype)) return;
   const std::string label = "special/" + recipe.input;
   if (const auto planted = planted_value(recipe.strategy)) {
+    if (is_excluded(*planted, domain)) return;
     Stream stream(recipe.base_seed, recipe.iteration, label);
     values[stream.below(values.size())] = *planted;
     return;
   }
-  const std::vector<double> table = special_values(recipe);
+  const std::vector<double> table = special_values(recipe, domain);
   if (table.empty()) return;
   std::vector<double> rows(values.size());
   const double probability = recipe.strategy == "special" ? 0.125 : 0.5;

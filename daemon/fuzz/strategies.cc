@@ -18,6 +18,8 @@ enum class Gate : uint8_t {
   Both,          ///< Any dtype.
   RangedFloats,  ///< Floats when every input declares its domain: else a correct kernel overflows.
   NanPolicy,     ///< Floats when the op says what NaN and infinity must give.
+  PlusInf,       ///< The same, and the domain of some input has positive numbers.
+  MinusInf,      ///< The same, and the domain of some input has negative numbers.
   ByName,        ///< When somebody asks for it, values in floats only. The generator gives some of
                  ///< the sizes rows of their own.
 };
@@ -66,15 +68,23 @@ constexpr Row kRows[] = {
      Gate::Both},
     {"int_extremes", "value", "1", "least, largest, -1, 0 and 1", Gate::Integers},
     {"one_nan", "value", "2", "uniform10 with one NaN", Gate::NanPolicy},
-    {"one_inf", "value", "2", "uniform10 with one +infinity", Gate::NanPolicy},
-    {"one_ninf", "value", "2", "uniform10 with one -infinity", Gate::NanPolicy},
+    {"one_inf", "value", "2", "uniform10 with one +infinity", Gate::PlusInf},
+    {"one_ninf", "value", "2", "uniform10 with one -infinity", Gate::MinusInf},
     {"special", "value", "2",
-     "uniform10 with every eighth element a zero, a one, a smallest number, NaN or infinity",
+     "uniform10 with every eighth element a zero, a one or, by case, a smallest number, one of the "
+     "infinities or NaN",
      Gate::NanPolicy},
     {"near_max", "value", "3", "the three largest powers of two and their mantissas", Gate::ByName},
     {"mixed_adversarial", "value", "3", "normal, half of it zeros, least and largest numbers",
      Gate::ByName},
 };
+
+/// Whether the domain of some input has numbers of this sign.
+bool any_input_holds(const OpConfig& op, bool positive) {
+  return std::ranges::any_of(op.inputs, [positive](const TensorSpec& input) {
+    return !input.range || (positive ? input.range->second > 0 : input.range->first < 0);
+  });
+}
 
 bool open(Gate gate, const OpConfig& op, DType dtype) {
   switch (gate) {
@@ -93,6 +103,10 @@ bool open(Gate gate, const OpConfig& op, DType dtype) {
              });
     case Gate::NanPolicy:
       return is_float(dtype) && op.has_nan_policy;
+    case Gate::PlusInf:
+      return is_float(dtype) && op.has_nan_policy && any_input_holds(op, true);
+    case Gate::MinusInf:
+      return is_float(dtype) && op.has_nan_policy && any_input_holds(op, false);
     case Gate::ByName:
       return is_float(dtype);
   }

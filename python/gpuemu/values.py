@@ -263,21 +263,28 @@ def _state(case: dict[str, Any], label: str) -> rng.State:
     return rng.derive_state(int(case["base_seed"]), int(case["iteration"]), label)
 
 
-def _special_values(dtype: str, strategy: str) -> list[float]:
+def _is_excluded(value: float, domain: Domain) -> bool:
+    """An infinity on the side where the domain has no number."""
+    return math.isinf(value) and (domain.hi <= 0 if value > 0 else domain.lo >= 0)
+
+
+def _special_values(case: dict[str, Any], dtype: str, domain: Domain) -> list[float]:
     largest, normal, subnormal, _ = FLOATS[dtype]
-    table = [0.0, -0.0, 1.0, -1.0, normal, -normal, subnormal, -subnormal]
-    if strategy == "special":
-        return table + [math.nan, math.inf, -math.inf]
-    if strategy == "mixed_adversarial":
+    table = [0.0, -0.0, 1.0, -1.0]
+    if case["value_strategy"] == "special":
+        families = [normal, -normal, subnormal, -subnormal], [math.inf], [-math.inf], [math.nan]
+        drawn = rng.Stream(int(case["base_seed"]), int(case["iteration"]), "special").below(4)
+        return table + [value for value in families[drawn] if not _is_excluded(value, domain)]
+    if case["value_strategy"] == "mixed_adversarial":
         root = math.sqrt(largest) / 2
-        return table + [root, -root, largest, -largest]
+        return table + [normal, -normal, subnormal, -subnormal, root, -root, largest, -largest]
     return []
 
 
 def _table(case: dict[str, Any], tensor: dict[str, Any], domain: Domain) -> tuple[Array, float]:
     """The special values that are put over what was drawn, and how often. Those that are numbers keep to the domain."""
     strategy, dtype = case["value_strategy"], tensor["dtype"]
-    special = _special_values(dtype, strategy) if dtype in FLOATS else []
+    special = _special_values(case, dtype, domain) if dtype in FLOATS else []
     kept = [_clamp(value, domain.lo, domain.hi) if math.isfinite(value) else value for value in special]
     return np.array(kept, dtype=np.float64), 0.125 if strategy == "special" else 0.5
 
@@ -334,7 +341,8 @@ class Filler:
 def _plant_one(case: dict[str, Any], tensor: dict[str, Any], made: Array) -> None:
     one = {"one_nan": math.nan, "one_inf": math.inf, "one_ninf": -math.inf}
     strategy, dtype = case["value_strategy"], tensor["dtype"]
-    if strategy in one and dtype in FLOATS:
+    domain = _domain(dtype, strategy, tensor.get("range"))
+    if strategy in one and dtype in FLOATS and not _is_excluded(one[strategy], domain):
         stream = rng.Stream(int(case["base_seed"]), int(case["iteration"]), "special/" + tensor["name"])
         made[stream.below(made.size)] = rng.cast(np.array([one[strategy]]), dtype)[0]
 
