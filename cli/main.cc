@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/debug.h"
 #include "cli/commands/usage.h"
 #include "common/base/environment.h"
 
@@ -67,6 +68,7 @@ void add_commands(CLI::App& app, Session& session) {
   add_export(app, session);
   add_mutate(app, session);
   add_explain(app, session);
+  add_debug(app, session);
   add_lint(app, session);
   add_artifacts(app, session);
   add_baseline(app, session);
@@ -90,7 +92,8 @@ void add_commands(CLI::App& app, Session& session) {
       "  gpuemu failures --limit 5     what failed, with its seed\n"
       "  gpuemu reproduce SEED         the same inputs again\n"
       "  gpuemu minimize SEED          the smallest that still fails\n"
-      "  gpuemu explain SEED           where its wrong value comes from");
+      "  gpuemu explain SEED           where its wrong value comes from\n"
+      "  gpuemu debug SEED             a prompt to look into it");
 }
 
 int run(int argc, char** argv) {

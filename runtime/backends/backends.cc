@@ -45,6 +45,7 @@ Result<std::unique_ptr<Device>> open_emulator(const DeviceRequest& request) {
   }
   options.contraction = request.contraction;
   options.schedule_seed = request.schedule_seed;
+  options.debugger = request.debugger;
   return make_emulator(options);
 }
 

@@ -11,6 +11,8 @@
 
 namespace gpuemu {
 
+class Debugger;  // runtime/device/debug.h
+
 /// As much as there is: of the GPU, or of the host's memory for the emulator.
 inline constexpr uint64_t kNoMemoryLimit = UINT64_MAX;
 
@@ -22,7 +24,8 @@ struct DeviceRequest {
   uint32_t threads = 0;  ///< Emulator: blocks run at once; 0: one per core.
   uint64_t memory_limit_bytes = uint64_t{8} << 30;
   Contraction contraction = Contraction::Auto;
-  uint64_t schedule_seed = 0;  ///< Emulator: the order between streams; 0: as issued.
+  uint64_t schedule_seed = 0;    ///< Emulator: the order between streams; 0: as issued.
+  Debugger* debugger = nullptr;  ///< Emulator: asked before every instruction.
 };
 
 /// InvalidArgument for an unknown backend (lists those there are), Unavailable when the device is

@@ -9,6 +9,7 @@
 #include "runtime/emulator/decode/check_sizes.h"
 #include "runtime/emulator/decode/contract.h"
 #include "runtime/emulator/decode/decode.h"
+#include "runtime/emulator/stepping/listing.h"
 #include "runtime/emulator/streams.h"
 #include "runtime/ptx/grid_barrier.h"
 #include "runtime/ptx/parse.h"
@@ -201,6 +202,7 @@ Result<ModuleId> Emulator::load_module(const std::string& ptx, const std::string
     release_variables(*made, memory_);
     return fits.error();
   }
+  if (options_.debugger != nullptr) options_.debugger->loaded(listing_of(*made));
   modules_[next_module_] = std::move(made);
   return next_module_++;
 }

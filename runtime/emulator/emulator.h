@@ -10,6 +10,8 @@
 
 namespace gpuemu {
 
+class Debugger;  // runtime/device/debug.h
+
 struct EmulatorOptions {
   int index = 0;                                    ///< Among the emulated devices.
   int sm = 80;                                      ///< 75, 80 or 90: what the kernels may ask for.
@@ -19,6 +21,8 @@ struct EmulatorOptions {
   Contraction contraction = Contraction::Auto;  ///< Auto is Never.
   /// Not 0: streams go on only when somebody waits, in an order that follows from the seed.
   uint64_t schedule_seed = 0;
+  /// Not null: asked before every instruction of every launch; outlives the device.
+  Debugger* debugger = nullptr;
 };
 
 std::unique_ptr<Device> make_emulator(const EmulatorOptions& options);

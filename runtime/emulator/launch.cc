@@ -14,6 +14,7 @@
 #include "runtime/emulator/machine/global_races.h"
 #include "runtime/emulator/schedule.h"
 #include "runtime/emulator/shadow/shadow.h"
+#include "runtime/emulator/stepping/stepper.h"
 
 namespace gpuemu::emulator {
 namespace {
@@ -71,9 +72,13 @@ Result<LaunchReport> Emulator::launch_now(ModuleId module, const LaunchConfig& c
     return error(ErrorCode::InvalidArgument,
                  "a launch of '{}' asks for a profile and for shadows; ask for one after the other",
                  config.entry);
-  const Program& form = config.profile             ? counting_program(*loaded)
-                        : config.shadow != nullptr ? plain_program(*loaded)
-                                                   : *loaded;
+  if (options_.debugger != nullptr && (config.profile || config.shadow != nullptr))
+    return error(ErrorCode::Unsupported,
+                 "a device that is being debugged gives no profile and no shadows; open another");
+  const bool followed = config.shadow != nullptr || options_.debugger != nullptr;
+  const Program& form = config.profile ? counting_program(*loaded)
+                        : followed     ? plain_program(*loaded)
+                                       : *loaded;
   return run(form, entry, config);
 }
 
@@ -122,13 +127,17 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
     GPUEMU_TRY(memory_.fill(run.workspace, std::byte{0}, kWorkspaceBytes));
   }
   if (!run.checks.writes) memory_.settle();  // What is all written would not be looked at.
-  // Shadows are told in the order of execution, and an order that is wanted is one: of one thread.
-  const bool ordered = config.shadow != nullptr || config.interleaving != Interleaving::InOrder;
+  // Who follows the execution sees one order of it, and an order that is wanted is one: of one
+  // thread.
+  const bool ordered = config.shadow != nullptr || options_.debugger != nullptr ||
+                       config.interleaving != Interleaving::InOrder;
   const uint64_t wanted = ordered ? 1 : cluster_count(run);
   const auto threads = static_cast<uint32_t>(std::min<uint64_t>(most.threads, wanted));
   const size_t resident = std::max<size_t>(1, most.blocks / blocks_of_cluster(run));
   std::optional<Shadow> shadow;
   if (config.shadow != nullptr) run.follower = &shadow.emplace(run, *config.shadow, shadows_);
+  std::optional<Stepper> stepper;
+  if (options_.debugger != nullptr) run.follower = &stepper.emplace(run, *options_.debugger);
   Schedule schedule(run, threads, resident);
   helpers_.run(threads - 1, [&] { schedule.work(); });
   if (run.workspace != 0) {

@@ -11,6 +11,9 @@ namespace gpuemu::emulator {
 /// " (element 3)" for a byte offset into a tensor; "" for elements of unknown size (0).
 std::string element_text(uint64_t offset, uint32_t element);
 
+/// The last part of what a compiler made of a variable's name: "tile" of "_ZZ1kPfE4tile".
+std::string short_name(const std::string& mangled);
+
 /// A line of a source text; 0 and "" where the PTX does not say.
 struct SourcePlace {
   std::string file;

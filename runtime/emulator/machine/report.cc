@@ -44,8 +44,9 @@ std::string text_of(const SourcePlace& place, const ptx::Instruction& instructio
                          : fmt::format("PTX line {}", instruction.where.line);
 }
 
-/// The last part of what a compiler made of a variable's name: "tile" of "_ZZ1kPfE4tile". A whole
-/// demangler may take exponential time for names that no compiler made.
+}  // namespace
+
+/// A whole demangler may take exponential time for names that no compiler made.
 std::string short_name(const std::string& mangled) {
   if (!mangled.starts_with("_Z")) return mangled;
   std::string_view rest = mangled;
@@ -64,6 +65,7 @@ std::string short_name(const std::string& mangled) {
   return std::string(name);
 }
 
+namespace {
 /// The folding key: kind, tensor and the pair of instructions.
 void identify(DeviceFinding& finding, const Code& code, const Ins& ins, const Incident& incident) {
   const auto& body = code.source->body;

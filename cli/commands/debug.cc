@@ -1,0 +1,95 @@
+// `gpuemu debug`: a prompt to look into a failure with.
+#include "cli/debug/debug.h"
+
+#include <iostream>
+
+#include <unistd.h>
+
+#include "cli/commands/debug.h"
+#include "cli/commands/options.h"
+
+namespace gpuemu::cli {
+namespace {
+
+struct Options {
+  FailureChoice failure;
+  std::vector<std::string> commands;
+  bool repl = false;
+};
+
+bool has(const Session& session, const char* variable) {
+  const auto found = session.environment.find(variable);
+  return found != session.environment.end() && !found->second.empty();
+}
+
+bool draws_colour(const Session& session) {
+  const auto terminal = session.environment.find("TERM");
+  const bool dumb = terminal == session.environment.end() || terminal->second == "dumb";
+  return !dumb && ::isatty(STDOUT_FILENO) == 1 && !has(session, "NO_COLOR") &&
+         !has(session, "GPUEMU_NO_COLOR");
+}
+
+RunSettings settings_of(const Config& config) {
+  return {.contraction = config.contraction,
+          .memory_limit_bytes = config.memory_limit_mb << 20,
+          .timeout_ms = config.case_timeout_ms,
+          .sanitize = config.sanitize};
+}
+
+DebugWishes wishes_of(const Options& options, const Session& session) {
+  DebugWishes wishes;
+  if (options.failure.seed) {
+    const std::string op = options.failure.op.empty() ? "" : " \"" + options.failure.op + "\"";
+    wishes.first.push_back(fmt::format("load {}{}", *options.failure.seed, op));
+  }
+  wishes.commands = options.commands;
+  const bool only_given = !options.commands.empty() && !options.repl;
+  wishes.prompt = !only_given && (options.repl || ::isatty(STDIN_FILENO) == 1);
+  if (!only_given && !wishes.prompt) wishes.lines = &std::cin;
+  const auto home = session.environment.find("HOME");
+  if (home != session.environment.end() && !home->second.empty())
+    wishes.history_file = home->second + "/.gpuemu/debug_history";
+  return wishes;
+}
+
+void run(const Options& options, Session& session) {
+  const auto config = session.config();
+  if (!config) return;
+  DebugEnvironment environment{session.out, session.err};
+  environment.colour = draws_colour(session);
+  environment.settings = settings_of(*config);
+  environment.ask = [&session, ready = false](const Request& request) mutable -> Result<Reply> {
+    if (!ready) GPUEMU_TRY(session.ensure_daemon());
+    ready = true;
+    return session.call(request);
+  };
+  const Status done = run_debug(environment, wishes_of(options, session));
+  if (done) return;
+  session.fail(done.error());
+  if (done.error().code == ErrorCode::Cancelled) session.exit_code = ExitCode::Interrupted;
+}
+
+}  // namespace
+
+void add_debug(CLI::App& app, Session& session) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command =
+      app.add_subcommand("debug", "Look into a failure: tensors, stages, the kernel");
+  add_failure_choice(*command, options->failure);
+  command
+      ->add_option("-c,--command", options->commands,
+                   "Run these commands and end; several are parted by ';'.\nMay be given again")
+      ->type_name("COMMANDS")
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_flag("--repl", options->repl,
+                    "Ask for commands, also after those of -c and without a terminal");
+  command->footer(
+      "Without -c it reads commands from the terminal, or from standard input to its end; `help`\n"
+      "lists them. A command that goes wrong ends what is not typed at a terminal.\n"
+      "Example:\n"
+      "  gpuemu debug 6610381852238677408 -c 'replay; diff y[0:4]'");
+  command->callback([options, &session] { run(*options, session); });
+}
+
+}  // namespace gpuemu::cli

@@ -1,0 +1,74 @@
+// A case on a device of this process: its tensors in device memory, its launches one by one.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/protocol/replies.h"
+#include "runtime/backends/backends.h"
+#include "runtime/device/device.h"
+
+namespace gpuemu::cli {
+
+/// What the project says of its device.
+struct RunSettings {
+  std::string contraction = "auto";
+  uint64_t memory_limit_bytes = uint64_t{4} << 30;
+  uint64_t timeout_ms = 30'000;
+  std::vector<std::string> sanitize;
+};
+
+/// Reads device memory; not the device's own function while a launch of it is stopped.
+using MemoryReader = std::function<Status(std::span<std::byte> to, uint64_t address)>;
+
+class CaseRun {
+ public:
+  /// `exported` outlives it. Unavailable without such a device, Compile when it refuses the kernel.
+  static Result<std::unique_ptr<CaseRun>> open(const ExportedCaseReply& exported,
+                                               const RunSettings& settings,
+                                               const DeviceRequest& request);
+  CaseRun(const CaseRun&) = delete;
+  CaseRun& operator=(const CaseRun&) = delete;
+  ~CaseRun();
+
+  const DeviceProperties& device() const { return device_->properties(); }
+  const RunSettings& settings() const { return settings_; }
+
+  /// Poison everywhere, then the inputs: as before the first launch.
+  Status fill();
+  size_t launches() const { return exported_.launches.size(); }
+  Result<LaunchReport> launch(size_t index, uint64_t timeout_ms);
+
+  /// Packed elements as they are in device memory now.
+  Result<Tensor> read(const ExportedTensor& tensor) const;
+  Result<Tensor> read(const ExportedTensor& tensor, const MemoryReader& reader) const;
+  /// Where an element lies.
+  uint64_t address_of(const ExportedTensor& tensor, int64_t flat) const;
+  /// The tensor that an address belongs to and the distance from its first byte; null for none.
+  const ExportedTensor* tensor_at(uint64_t address, int64_t& offset) const;
+
+ private:
+  struct Buffer {
+    const ExportedTensor* tensor = nullptr;
+    uint64_t allocation = 0, front = 0, body = 0, total = 0;
+  };
+
+  CaseRun(const ExportedCaseReply& exported, const RunSettings& settings)
+      : exported_(exported), settings_(settings) {}
+  Status allocate();
+  const Buffer* find(const std::string& name) const;
+
+  const ExportedCaseReply& exported_;
+  RunSettings settings_;
+  std::unique_ptr<Device> device_;
+  ModuleId module_ = 0;
+  std::vector<Buffer> buffers_;
+};
+
+/// Whether an element still has the bytes that memory is filled with before a run. Of elements of
+/// one or two bytes nobody can tell.
+bool is_unwritten(DType dtype, const std::byte* element);
+
+}  // namespace gpuemu::cli

@@ -1,0 +1,110 @@
+// A launch that stops: breakpoints, watched elements, steps, and the thread that is looked at.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/debug/breakpoints.h"
+#include "common/numeric/dtype.h"
+#include "runtime/device/debug.h"
+
+namespace gpuemu::cli {
+
+/// How far a stopped launch goes on.
+enum class Pace : uint8_t {
+  Go,           ///< To the next breakpoint.
+  Instruction,  ///< To the thread's next instruction.
+  Line,         ///< To its next source line, into functions too.
+  Over,         ///< The same, not into functions.
+  Out,          ///< To the caller.
+};
+
+/// The thread that is looked at.
+struct Focus {
+  uint64_t block = 0;  ///< Linear.
+  Dim3 block_index{0, 0, 0};
+  uint32_t warp = 0, lane = 0;
+};
+
+/// One watched element.
+struct Watchpoint {
+  uint32_t number = 0;
+  std::string tensor;
+  std::string name;  ///< "y[3, 4]"
+  DType dtype = DType::Float32;
+  int64_t flat = 0;
+  uint64_t hits = 0;
+};
+
+class Stepping final : public Debugger {
+ public:
+  /// `at_stop` is told why, and returns when the launch is to go on or to end.
+  explicit Stepping(std::function<void(const std::vector<std::string>& why)> at_stop)
+      : at_stop_(std::move(at_stop)) {}
+
+  // Debugger
+  void loaded(const DebugProgram& program) override { program_ = program; }
+  bool before(const DebugView& view) override;
+  const std::vector<DebugWatch>& watches() const override { return watches_; }
+
+  /// Before a launch. `stop` at its first instruction.
+  void begin(bool stop);
+  /// What is wanted of the stopped launch.
+  void resume(Pace pace, uint64_t count);
+  void end() { ended_ = true; }
+  bool goes_on() const { return resumed_ || ended_; }
+  bool was_ended() const { return ended_; }
+
+  /// The stopped launch; null when none is.
+  const DebugView* view() const { return view_; }
+  const DebugProgram& program() const { return program_; }
+  const DebugInstruction& instruction(DebugPlace place) const {
+    return program_.functions[place.function].body[place.instruction];
+  }
+  const Focus& focus() const { return focus_; }
+  /// What the focused thread executed last, when the stop is the end of a step by instructions.
+  std::optional<DebugPlace> stepped() const { return stepped_; }
+  /// Where the focused thread is; nothing when it has ended.
+  std::optional<DebugPlace> focused_place() const;
+  /// InvalidArgument for a thread that the block has not.
+  Status focus_on(const Dim3& thread);
+
+  std::vector<Breakpoint>& breakpoints() { return breakpoints_; }
+  std::vector<Watchpoint>& watchpoints() { return watchpoints_; }
+  uint32_t next_number() { return ++numbers_; }
+  /// Another kernel: nothing of what was set fits it.
+  void forget();
+  /// Where the watched elements lie in the run that begins or is under way.
+  void place_watches(std::vector<DebugWatch> watches) { watches_ = std::move(watches); }
+
+ private:
+  std::vector<std::string> reasons(const DebugView& view);
+  void add_findings(const DebugView& view, std::vector<std::string>& why);
+  void add_stores(const DebugView& view, std::vector<std::string>& why);
+  void add_breakpoints(const DebugView& view, std::vector<std::string>& why);
+  void add_step(const DebugView& view, std::vector<std::string>& why);
+  bool step_is_done(const DebugView& view) const;
+  void take_focus(const DebugView& view, std::optional<Dim3> thread);
+
+  std::function<void(const std::vector<std::string>&)> at_stop_;
+  DebugProgram program_;
+  std::vector<Breakpoint> breakpoints_;
+  std::vector<Watchpoint> watchpoints_;
+  std::vector<DebugWatch> watches_;
+  uint32_t numbers_ = 0;
+
+  const DebugView* view_ = nullptr;
+  Focus focus_;
+  std::optional<Dim3> wanted_thread_;  ///< Of the breakpoint that was met.
+  Pace pace_ = Pace::Go;
+  uint64_t steps_left_ = 0;
+  DebugPlace from_;  ///< Where the step began.
+  std::optional<DebugPlace> stepped_;
+  uint32_t from_depth_ = 0;
+  size_t findings_ = 0;  ///< That have been told.
+  bool first_ = false, resumed_ = false, ended_ = false;
+};
+
+}  // namespace gpuemu::cli
