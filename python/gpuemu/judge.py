@@ -19,10 +19,12 @@ FORMATS = {"float16": (2.0**-10, 2.0**-14), "bfloat16": (2.0**-7, 2.0**-126), "f
 
 
 def dtype_name(array: Array) -> str:
+    """The protocol's name of an array's dtype."""
     return str(array.dtype.newbyteorder("=")) if array.dtype.kind != "V" else str(array.dtype)
 
 
 def is_float(array: Array) -> bool:
+    """Whether rounding is to be expected: floats, bfloat16 too."""
     return array.dtype.kind == "f" or dtype_name(array) == "bfloat16"
 
 

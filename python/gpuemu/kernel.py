@@ -125,6 +125,7 @@ class Kernel:
 
     @property
     def ptx(self) -> str:
+        """What was compiled, or given."""
         return self.module.ptx
 
     def __getitem__(self, size: tuple[Any, ...]) -> Callable[..., None]:

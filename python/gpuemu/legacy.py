@@ -68,12 +68,15 @@ class SeededRng:
 
     @property
     def seed(self) -> int:
+        """What it was made with, as 64 bits."""
         return self._seed
 
     def derive(self, domain: str) -> SeededRng:
+        """Another generator, named by a label."""
         return SeededRng(derive_seed(self._seed, domain))
 
     def gen_u64(self) -> int:
+        """The next output, 0 to 2**64 - 1."""
         output, self._state = _step(self._state)
         return output
 
@@ -84,11 +87,13 @@ class SeededRng:
         return made
 
     def choice_index(self, length: int) -> int:
+        """An index below `length`. Raises ValueError for a length below 1."""
         if length <= 0:
             raise ValueError("cannot choose from nothing")
         return self.gen_u64() % length
 
     def choice(self, options: Sequence[T]) -> T:
+        """One of the options. Raises ValueError where there is none."""
         return options[self.choice_index(len(options))]
 
     def gen_range(self, low: int, high: int) -> int:
@@ -106,9 +111,11 @@ class SeededRng:
         return (self.gen_u64() >> 40) / (1 << 24)
 
     def gen_bool(self, probability: float = 0.5) -> bool:
+        """True with this probability."""
         return self.gen_f64() < probability
 
     def shuffle(self, sequence: MutableSequence[Any]) -> None:
+        """Puts the items of a list into a drawn order, in place."""
         for i in range(len(sequence) - 1, 0, -1):
             j = self.gen_u64() % (i + 1)
             sequence[i], sequence[j] = sequence[j], sequence[i]
@@ -209,6 +216,7 @@ class FuzzConfig:
 
 def draw_shape(rng: SeededRng, batches: Sequence[int], sequences: Sequence[int], hidden: Sequence[int],
                edges: Sequence[Sequence[int]], edge_probability: float = 0.1) -> tuple[int, ...]:  # fmt: skip
+    """A shape of three sizes, one of each list, or an edge case."""
     if edges and rng.gen_bool(edge_probability):
         return tuple(rng.choice(edges))
     return rng.choice(batches), rng.choice(sequences), rng.choice(hidden)

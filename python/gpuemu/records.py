@@ -39,6 +39,7 @@ class Finding:
         return self.__dict__[name]
 
     def get(self, name: str, default: Any = None) -> Any:
+        """As that of a dict."""
         return self.__dict__.get(name, default)
 
 

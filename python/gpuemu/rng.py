@@ -54,6 +54,7 @@ class Stream:
         self.state = derive_state(base_seed, iteration, label)
 
     def u64(self) -> int:
+        """The next output, 0 to 2**64 - 1."""
         output, self.state = step(self.state)
         return output
 
@@ -75,15 +76,19 @@ class Stream:
         return items[self.below(len(items))]
 
     def unit64(self) -> float:
+        """In [0, 1), of 53 bits."""
         return (self.u64() >> 11) * 2.0**-53
 
     def unit32(self) -> float:
+        """In [0, 1), of 24 bits."""
         return (self.u64() >> 40) * 2.0**-24
 
     def negative(self) -> bool:
+        """Whether a drawn sign is minus."""
         return self.u64() >> 63 != 0
 
     def bernoulli(self, probability: float) -> bool:
+        """True with this probability."""
         return self.unit64() < probability
 
 

@@ -47,9 +47,11 @@ class ToleranceConfig:
         return cls(*_TABLES["relaxed"].get(dtype, (1e-4, 1e-3)))
 
     def scale(self, factor: float) -> ToleranceConfig:
+        """Both multiplied by a factor."""
         return ToleranceConfig(self.atol * factor, self.rtol * factor)
 
     def to_dict(self) -> dict[str, float]:
+        """{"atol": ..., "rtol": ...}"""
         return {"atol": self.atol, "rtol": self.rtol}
 
 
@@ -73,6 +75,7 @@ class ToleranceProfile:
         self.name, self.tolerances = name, tolerances
 
     def get(self, dtype: str) -> ToleranceConfig:
+        """The tolerance of a dtype, of an operation where it has one of its own."""
         return self.tolerances.get(dtype, ToleranceConfig(1e-5, 1e-5))
 
     @classmethod
@@ -81,14 +84,17 @@ class ToleranceProfile:
 
     @classmethod
     def for_testing(cls) -> ToleranceProfile:
+        """For tests of the same algorithm on the same hardware."""
         return cls._of("testing", "default")
 
     @classmethod
     def for_production(cls) -> ToleranceProfile:
+        """The defaults."""
         return cls._of("production", "production")
 
     @classmethod
     def for_cross_framework(cls, source: str, target: str) -> ToleranceProfile:
+        """For another framework or other hardware."""
         factor = max(FRAMEWORK_MULTIPLIERS.get(one, 1.0) for one in (source, target))
         return cls._of(f"{source}_to_{target}", "default", 1.5 * factor)
 
@@ -124,6 +130,7 @@ class Evidence:
     passed: int = 0
 
     def summary(self) -> str:
+        """On what a measured tolerance rests, in one line."""
         return (f"calibrated on {self.samples} samples (seed {self.seed}, percentile {self.percentile:g}, margin {self.safety_margin:g}): "
                 f"largest error {max(self.errors, default=0.0):.3g}, {self.passed} pass")  # fmt: skip
 

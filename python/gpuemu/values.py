@@ -28,12 +28,14 @@ STRATEGIES = (
 
 
 class Domain(NamedTuple):
+    """What values keep to: both ends belong to it and are numbers of the dtype; `declared` in gpuemu.toml."""
     lo: float
     hi: float
     declared: bool
 
 
 class Recipe(NamedTuple):
+    """A distribution, where most of its values lie (`core`), whether it has both signs, and what multiplies each value."""
     distribution: str
     params: tuple[float, float]
     core: tuple[float, float]

@@ -41,15 +41,19 @@ class FrameworkAdapter(ABC):
         """The framework's own gradients of sum(cotangent * func(**inputs)) with respect to the named inputs."""
 
     def get_dtype_name(self, tensor: Any) -> str:
+        """The protocol's name of a tensor's dtype."""
         return tensors.dtype_name(tensor)
 
     def is_available(self) -> bool:
+        """Whether the framework can be used here."""
         return True
 
     def get_framework_name(self) -> str:
+        """"torch", "jax", "tensorflow"; "unknown" of an adapter that does not say."""
         return "unknown"
 
     def is_floating(self, tensor: Any) -> bool:
+        """Whether gradients make sense for a tensor's dtype."""
         return "float" in self.get_dtype_name(tensor)
 
 
@@ -61,6 +65,7 @@ class GradientReport:
 
     @property
     def ok(self) -> bool:
+        """Whether every gradient is right."""
         return all(one.passed for one in self.results.values())
 
     def __bool__(self) -> bool:
@@ -68,6 +73,7 @@ class GradientReport:
 
     @property
     def details(self) -> list[str]:
+        """What is wrong, a line each."""
         return [f"gradient of '{name}': {one.message}" for name, result in self.results.items() for one in result.failures]
 
 
@@ -82,6 +88,7 @@ class GradientChecker:
         self.tolerance = ToleranceConfig(atol, rtol)
 
     def check(self, func: Callable[..., Any], inputs: dict[str, Any], check_inputs: Sequence[str] | None = None) -> bool:
+        """Whether the framework's gradients agree with finite differences."""
         return self.differences(func, inputs, check_inputs).ok
 
     def _names(self, inputs: Mapping[str, Any], wanted: Sequence[str] | None) -> list[str]:
