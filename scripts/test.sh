@@ -55,7 +55,8 @@ P
 
 scripts/setup.sh --tests || { echo "0 passed, 1 failed"; exit 1; }
 mkdir -p build
-rm -f build/ctest.xml build/pytest.xml  # What an earlier run found counts for nothing.
+rm -f build/ctest.xml build/pytest.xml build/frameworks.xml  # What an earlier run found counts for nothing.
+nice -n 19 scripts/frameworks.sh --install >build/frameworks.log 2>&1 &  # Fetches PyTorch and JAX while everything is built.
 
 say "building (release)"
 cmake --preset release -DGPUEMU_TESTS=ON >build/configure.log 2>&1 || { cat build/configure.log; echo "0 passed, 1 failed"; exit 1; }
@@ -74,6 +75,7 @@ rm -f build/behind-*
 (
   if command -v clang-tidy-19 >/dev/null; then behind clang-tidy python3 tools/lint.py --quick; fi
   for sanitizer in address thread; do behind "$sanitizer-sanitizer" scripts/sanitize.sh $sanitizer; done
+  behind frameworks scripts/frameworks.sh --ci --junitxml build/frameworks.xml
 ) &
 behind_pid=$!
 trap 'pkill -P $behind_pid 2>/dev/null; kill $behind_pid 2>/dev/null' EXIT
@@ -109,9 +111,16 @@ if command -v clang-tidy-19 >/dev/null; then tell clang-tidy
 else echo "clang-tidy-19 is missing: static analysis is switched off"
 fi
 for sanitizer in address thread; do tell "$sanitizer-sanitizer"; done
+say "PyTorch and JAX"; cat build/frameworks.log build/behind-frameworks.log
+status=$(cat build/behind-frameworks.status 2>/dev/null || echo 1)
+if [ "$status" = 77 ]; then echo "neither can be had here: their tests are switched off"
+else count_junit build/frameworks.xml "PyTorch and JAX" "$status"
+fi
 
 echo
-[ "$failed" = 0 ] || tell_failures build/ctest.xml build/pytest.xml
+reports=(build/ctest.xml build/pytest.xml)
+[ ! -f build/frameworks.xml ] || reports+=(build/frameworks.xml)
+[ "$failed" = 0 ] || tell_failures "${reports[@]}"
 echo "test: took $((SECONDS - started)) s"
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
