@@ -150,8 +150,10 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
   report.printed = std::move(run.printed);
   if (!run.printed_tail.empty()) report.printed.push_back(run.printed_tail);
   report.thread_instructions = run.executed.load();
-  if (config.profile)
+  if (config.profile) {
+    spread_counts(found, run.counters->counts);
     report.profile = std::make_shared<Profile>(Profile{found.places, run.counters->counts});
+  }
   if (shadow) report.shadow = std::make_shared<ShadowReport>(shadow->report());
   report.elapsed_ns = static_cast<uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin)

@@ -38,7 +38,7 @@ void Decoder::run() {
       });
     }
   resolve_targets();
-  if (program_.counting) return instrument(program_, code_, flow_);
+  if (program_.counting) instrument(program_, code_, flow_);
   mark_stretches(code_);
 }
 

@@ -65,6 +65,7 @@ class Instrumenter {
     add_places();
     wrap();
     for (uint32_t i = 0; i < flow_.blocks.size(); ++i) count_block(i);
+    unwrap_followers();
   }
 
  private:
@@ -92,6 +93,7 @@ class Instrumenter {
     for (size_t i = 0; i < code_.ins.size(); ++i) {
       Ins& ins = code_.ins[i];
       Probe& probe = code_.probes[i];
+      straight_.push_back(runs_straight(ins));
       probe.run = ins.run;
       probe.guard = ins.guard;
       probe.guard_xor = ins.guard_xor;
@@ -104,6 +106,30 @@ class Instrumenter {
       ins.guard = kTrueOffset;
       ins.guard_xor = 0;
       ins.counted = 0;
+    }
+  }
+
+  /// A step that leaves lanes and flow alone and counts nothing but that it ran.
+  bool is_plain(size_t step) const {
+    const Probe& probe = code_.probes[step];
+    return straight_[step] && probe.uses_begin == probe.uses_end && probe.taken == kNone &&
+           probe.next == kNone && probe.targets == kNone;
+  }
+
+  /// Of plain steps one behind the other all run as often as the first, which counts for them: the
+  /// others run as they do in code that counts nothing. spread_counts() gives them their counts.
+  void unwrap_followers() {
+    bool led = false;
+    for (size_t i = 0; i < code_.ins.size(); ++i) {
+      const Probe& probe = code_.probes[i];
+      const bool plain = is_plain(i);
+      if (plain && led && probe.block == kNone) {
+        Ins& ins = code_.ins[i];
+        ins.run = probe.run;
+        ins.counted = probe.counted;
+        continue;
+      }
+      led = plain && probe.counted != 0;
     }
   }
 
@@ -156,12 +182,30 @@ class Instrumenter {
   Code& code_;
   const ptx::ControlFlow& flow_;
   uint32_t first_instruction_ = 0, first_block_ = 0;
+  std::vector<bool>
+      straight_;  ///< Per step: whether it has no guard and leaves lanes and flow alone.
 };
 
 }  // namespace
 
 void instrument(Program& program, Code& code, const ptx::ControlFlow& flow) {
   Instrumenter(program, code, flow).run();
+}
+
+void spread_counts(const Program& program, ProfileCounts& counts) {
+  for (const Code& code : program.functions) {
+    uint32_t leader = kNone;
+    for (size_t i = 0; i < code.probes.size(); ++i) {
+      const Probe& probe = code.probes[i];
+      if (code.ins[i].run == steps::count) {
+        leader = probe.instruction;
+      } else if (probe.counted != 0) {
+        InstructionCount& of = counts.instructions[probe.instruction];
+        of.warps = counts.instructions[leader].warps;
+        of.threads = counts.instructions[leader].threads;
+      }
+    }
+  }
 }
 
 namespace {

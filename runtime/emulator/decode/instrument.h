@@ -1,6 +1,7 @@
 // Code that counts: the same instructions, each behind the counting handler (steps/counting.h).
 #pragma once
 
+#include "runtime/device/profile.h"
 #include "runtime/emulator/machine/program.h"
 #include "runtime/ptx/cfg.h"
 
@@ -13,8 +14,11 @@ const Program& counting_program(Program& program);
 /// The form of `program` in which every instruction stays where it is: for who follows all of them.
 const Program& plain_program(Program& program);
 
-/// Puts counters around all of `code`, whose targets are final, and adds its places to those of the
-/// program.
+/// Puts counters around what decides how often the steps of `code` run; its targets are final. Adds
+/// its places to those of the program.
 void instrument(Program& program, Code& code, const ptx::ControlFlow& flow);
+
+/// Gives instructions without a counter of their own the counts of the one that counts for them.
+void spread_counts(const Program& program, ProfileCounts& counts);
 
 }  // namespace gpuemu::emulator

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <utility>
 
 #include "runtime/emulator/machine/counters.h"
 #include "runtime/emulator/steps/steps.h"
@@ -58,11 +60,45 @@ class Pieces {
   uint32_t size_ = 0;
 };
 
+/// The bytes from the first lane's to the last one's, where the lanes access them in order without
+/// gaps or all the same ones: then pieces need not be listed to be counted.
+std::optional<std::pair<uint64_t, uint64_t>> row_of(const Request& request, uint32_t lanes) {
+  const uint64_t first = request.address[static_cast<uint32_t>(std::countr_zero(lanes))];
+  uint64_t next = first;
+  bool in_order = true, same = true;
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const uint64_t at = request.address[static_cast<uint32_t>(std::countr_zero(left))];
+    in_order = in_order && at == next;
+    same = same && at == first;
+    next += request.bytes;
+  }
+  if (in_order) return std::pair(first, next);
+  if (same) return std::pair(first, first + request.bytes);
+  return std::nullopt;
+}
+
+uint64_t pieces_of_row(std::pair<uint64_t, uint64_t> row, uint64_t piece) {
+  return (row.second - 1) / piece - row.first / piece + 1;
+}
+
 void count_global(const Request& request, MemoryCount& to) {
   to.global_requests += 1;
   to.global_bytes += lanes_of(request.lanes) * request.bytes;
+  if (const auto row = row_of(request, request.lanes)) {
+    to.sectors += pieces_of_row(*row, kSectorBytes);
+    to.lines += pieces_of_row(*row, kLineBytes);
+    return;
+  }
   to.sectors += Pieces(request, request.lanes, kSectorBytes).size();
   to.lines += Pieces(request, request.lanes, kLineBytes).size();
+}
+
+/// Passes over the banks that the lanes of one part need.
+uint64_t passes_of(const Request& request, uint32_t lanes) {
+  // Words one behind the other lie in one bank after the other.
+  if (const auto row = row_of(request, lanes))
+    return (pieces_of_row(*row, kBankBytes) + kBanks - 1) / kBanks;
+  return Pieces(request, lanes, kBankBytes).deepest_bank();
 }
 
 /// Shared memory serves 128 bytes at once: 8-byte accesses come in two halves of the warp, 16-byte
@@ -74,7 +110,7 @@ void count_shared(const Request& request, MemoryCount& to) {
     const uint32_t of_part = width == kLanes ? kNone : ((1u << width) - 1) << (part * width);
     const uint32_t lanes = request.lanes & of_part;
     if (lanes == 0) continue;
-    const uint32_t passes = Pieces(request, lanes, kBankBytes).deepest_bank();
+    const uint64_t passes = passes_of(request, lanes);
     to.wavefronts += passes;
     to.bank_conflicts += passes - 1;
   }
@@ -84,14 +120,14 @@ void count_memory(Warp& warp, const MemoryUse& use, MemoryCount& to) {
   Request request;
   request.bytes = use.bytes;
   uint32_t shared = 0, global = 0;
+  const bool generic = use.space == ptx::Space::Generic;
+  const auto offset = static_cast<uint64_t>(use.offset);
   for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    const auto offset = static_cast<uint64_t>(use.offset);
     uint64_t& at = request.address[lane];
     at = use.wide ? warp.u64(use.base)[lane] + offset
                   : static_cast<uint32_t>(warp.u32(use.base)[lane] + offset);
     const uint64_t window = at & kWindowMask;
-    const bool generic = use.space == ptx::Space::Generic;
     if (use.space == ptx::Space::Shared || (generic && window == kSharedWindow))
       shared |= 1u << lane;
     else if (!generic || (window != kLocalWindow && window != kParamWindow))
