@@ -53,7 +53,7 @@ constexpr std::string_view kStrategies[] = {
     "uniform10",   "small_int",  "offset",      "tiny",        "subnormal",         "all_neg",
     "all_pos",     "impulse",    "ascend",      "descend",     "constant",          "zeros",
     "large",       "duplicates", "signed_zero", "sorted_ties", "int_extremes",      "one_nan",
-    "one_inf",     "one_ninf",   "special",     "near_max",    "mixed_adversarial",
+    "one_inf",     "one_ninf",   "special",     "near_max",    "mixed_adversarial", "int_wide",
 };
 
 constexpr std::string_view kErrorScales[] = {

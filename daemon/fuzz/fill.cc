@@ -55,7 +55,8 @@ Domain domain_of(const ValueRecipe& recipe) {
     const double lo = std::clamp(std::ceil(recipe.range->first), least, most);
     return {lo, std::max(lo, std::clamp(std::floor(recipe.range->second), least, most)), true};
   }
-  if (recipe.strategy == "int_extremes" || dtype == DType::Bool) return {least, most, false};
+  const bool whole = recipe.strategy == "int_extremes" || recipe.strategy == "int_wide";
+  if (whole || dtype == DType::Bool) return {least, most, false};
   return least < 0 ? Domain{-100, 99, false} : Domain{0, 199, false};
 }
 
@@ -116,7 +117,13 @@ Recipe float_recipe(const ValueRecipe& recipe, const Domain& domain) {
 
 Recipe recipe_of(const ValueRecipe& recipe, const Domain& domain) {
   Recipe drawn = uniform_recipe(recipe, domain);
-  if (recipe.strategy == "small_int") {
+  const bool is_integer = !is_float(recipe.dtype) && recipe.dtype != DType::Bool;
+  if (recipe.strategy == "int_wide" && is_integer) {
+    // Numbers that float32 cannot hold, products that wrap: every power of two is as likely.
+    const auto bits = static_cast<int64_t>(byte_size(recipe.dtype)) * 8;
+    const int64_t top = is_signed_integer(recipe.dtype) ? bits - 2 : bits - 1;
+    drawn = {Distribution::log_uniform(0, top), -1, 1, true};
+  } else if (recipe.strategy == "small_int") {
     drawn = {Distribution::integer(-3, 3), -3, 3, true};
   } else if (is_float(recipe.dtype)) {
     drawn = float_recipe(recipe, domain);

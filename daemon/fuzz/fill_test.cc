@@ -200,6 +200,20 @@ TEST(FillValues, ExtremesReachBothEndsOfTheType) {
   EXPECT_EQ(seen, (std::set<double>{-128, -1, 0, 1, 127}));
 }
 
+TEST(FillValues, WideIntegersReachEveryMagnitudeOfTheType) {
+  ValueRecipe r = recipe("int_wide", DType::Int32);
+  r.shape = {2000};
+  std::set<int> exponents;
+  int beyond_float = 0;
+  for (const double value : values_of(r)) {
+    if (value == 0) continue;
+    exponents.insert(std::ilogb(value));
+    if (static_cast<double>(static_cast<float>(value)) != value) ++beyond_float;
+  }
+  EXPECT_EQ(exponents.size(), 31u);
+  EXPECT_GT(beyond_float, 200);
+}
+
 TEST(FillValues, BytesAreThoseOfTheSharedVectors) {
   std::ifstream in(GPUEMU_SOURCE_DIR "/tests/crosslang/value_vectors.json");
   const auto vectors = nlohmann::json::parse(in);

@@ -67,6 +67,8 @@ constexpr Row kRows[] = {
     {"sorted_ties", "value", "1", "sorted along the last axis, in runs of equal values",
      Gate::Both},
     {"int_extremes", "value", "1", "least, largest, -1, 0 and 1", Gate::Integers},
+    {"int_wide", "value", "1", "magnitudes log-uniform over the whole type, either sign",
+     Gate::Integers},
     {"one_nan", "value", "2", "uniform10 with one NaN", Gate::NanPolicy},
     {"one_inf", "value", "2", "uniform10 with one +infinity", Gate::PlusInf},
     {"one_ninf", "value", "2", "uniform10 with one -infinity", Gate::MinusInf},

@@ -22,7 +22,7 @@ FLOATS = {  # max, smallest normal, smallest subnormal, ulp of one
 
 STRATEGIES = (
     "bits_uniform", "normal", "uniform10", "small_int", "offset", "tiny", "subnormal", "all_neg", "all_pos", "impulse", "ascend",
-    "descend", "constant", "zeros", "large", "duplicates", "signed_zero", "sorted_ties", "int_extremes", "one_nan", "one_inf",
+    "descend", "constant", "zeros", "large", "duplicates", "signed_zero", "sorted_ties", "int_extremes", "int_wide", "one_nan", "one_inf",
     "one_ninf", "special", "near_max", "mixed_adversarial",
 )  # fmt: skip
 
@@ -86,7 +86,7 @@ def _domain(dtype: str, strategy: str, declared: Any) -> Domain:
     if declared is not None:
         lo = _clamp(float(np.ceil(declared[0])), least, most)
         return Domain(lo, max(lo, _clamp(float(np.floor(declared[1])), least, most)), True)
-    if strategy == "int_extremes" or dtype == "bool":
+    if strategy in ("int_extremes", "int_wide") or dtype == "bool":
         return Domain(least, most, False)
     return Domain(-100.0, 99.0, False) if least < 0 else Domain(0.0, 199.0, False)
 
@@ -139,7 +139,10 @@ def _float_recipe(dtype: str, strategy: str, domain: Domain) -> Recipe:
 
 
 def _recipe(dtype: str, strategy: str, domain: Domain) -> Recipe:
-    if strategy == "small_int":
+    if strategy == "int_wide" and dtype not in FLOATS and dtype != "bool":
+        limits = np.iinfo(dtype)
+        recipe = Recipe("log_uniform", (0, limits.bits - (2 if limits.min < 0 else 1)), (-1, 1), True)
+    elif strategy == "small_int":
         recipe = Recipe("integer", (-3, 3), (-3, 3), True)
     elif dtype in FLOATS:
         recipe = _float_recipe(dtype, strategy, domain)
