@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "common/numeric/element.h"
 #include "daemon/validate/formats.h"
 
 namespace gpuemu {
@@ -31,6 +32,31 @@ const char* word_of(Fault fault) {
   return "";
 }
 
+bool is_integer(const TensorView& tensor) {
+  return !is_float(tensor.dtype) && tensor.dtype != DType::Bool;
+}
+
+/// An integer with all of its digits, which float64 would not keep.
+std::string text_of(const TensorView& tensor, size_t index) {
+  const std::byte* at = tensor.data.data() + index * byte_size(tensor.dtype);
+  if (!is_integer(tensor)) return fmt::format("{:.9g}", element(tensor, index));
+  return is_signed_integer(tensor.dtype) ? fmt::format("{}", read_as_int64(tensor.dtype, at))
+                                         : fmt::format("{}", read_as_uint64(tensor.dtype, at));
+}
+
+std::string difference_of(const TensorView& a, const TensorView& b, size_t index) {
+  if (!is_integer(a) || a.dtype != b.dtype)
+    return fmt::format("{:.6g}", std::fabs(element(a, index) - element(b, index)));
+  const std::byte* left = a.data.data() + index * byte_size(a.dtype);
+  const std::byte* right = b.data.data() + index * byte_size(b.dtype);
+  const uint64_t x = read_as_uint64(a.dtype, left);
+  const uint64_t y = read_as_uint64(b.dtype, right);
+  const bool less = is_signed_integer(a.dtype)
+                        ? read_as_int64(a.dtype, left) < read_as_int64(b.dtype, right)
+                        : x < y;
+  return fmt::format("{}", less ? y - x : x - y);
+}
+
 }  // namespace
 
 std::string place_of(size_t index, const Shape& shape) {
@@ -50,11 +76,12 @@ std::string describe_fault(const Judge& judge, Fault fault, const FaultTally& fa
   const Shape& shape = comparison.output.shape;
   const size_t index = faults.first();
   const double expected = element(comparison.reference, index);
-  const double actual = element(comparison.output, index);
-  std::string text = fmt::format("{}element {}: expected {:.9g}, got {:.9g}", word_of(fault),
-                                 place_of(index, shape), expected, actual);
+  std::string text =
+      fmt::format("{}element {}: expected {}, got {}", word_of(fault), place_of(index, shape),
+                  text_of(comparison.reference, index), text_of(comparison.output, index));
   if (fault == Fault::Tolerance) {
-    text += fmt::format(", |diff| {:.6g} > bound {:.6g}", std::fabs(actual - expected),
+    text += fmt::format(", |diff| {} > bound {:.6g}",
+                        difference_of(comparison.reference, comparison.output, index),
                         judge.bound().at(index, expected));
   }
   const int64_t count = element_count(shape);

@@ -131,6 +131,11 @@ TEST(Validate, ComparesIntegersExactlyUnlessTheToleranceIsOneOrMore) {
   comparison.policy.tolerance.atol = 0.9;
   const Verdict verdict = validate(comparison);
   EXPECT_EQ(kinds(verdict), Kinds{ToleranceExceeded});
+  EXPECT_EQ(verdict.failures[0].message.rfind("element 0: expected 9223372036854775806, got "
+                                              "9223372036854775807, |diff| 1 > bound 0.9",
+                                              0),
+            0u)
+      << verdict.failures[0].message;
   EXPECT_EQ(verdict.max_diff, 1.0);
   EXPECT_EQ(verdict.max_rel_diff, 0.0);
   EXPECT_FALSE(verdict.stats.has_value());
