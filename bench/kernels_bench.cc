@@ -41,11 +41,14 @@ struct Measurement {
   std::vector<Sizes> inputs, outputs;
   DType dtype = DType::Float32;
   double products = 0;  ///< Multiplications and additions; 0: bytes are what counts.
+  int32_t axis = -1;    ///< Of ops that have one.
 };
 
 std::vector<Measurement> measurements() {
   const Sizes large{int64_t{1} << 26}, square{4096, 4096}, row{4096}, side{2048, 2048};
+  const Sizes heads{16, 2048, 64};
   const double cube = 2048.0 * 2048.0 * 2048.0 * 2.0;
+  const double attended = 16.0 * 2048.0 * 2048.0 * 64.0 * 4.0;
   return {{"copy_saved", "packets", {large}, {large}},
           {"relu", "packets", {large}, {large}},
           {"relu_bwd", "packets", {large, large}, {large}},
@@ -59,12 +62,21 @@ std::vector<Measurement> measurements() {
           {"bias_add", "packets", {{16384, 4096}, row}, {{16384, 4096}}},
           {"softmax", "", {square}, {square}},
           {"layernorm", "", {square, row, row}, {square}},
+          {"layernorm_bwd", "", {square, row, square}, {square, row, row}},
           {"rmsnorm", "", {square, row}, {square}},
+          {"reduce_sum", "one_step", {square}, {row}},
+          {"reduce_sum", "two_steps", {square}, {row}, DType::Float32, 0, 0},
+          {"reduce_sum", "two_steps", {large}, {{}}},
+          {"reduce_max", "one_step", {square}, {row}, DType::Float16},
+          {"dropout", "", {large, {2}}, {large}},
+          {"random_fill", "", {{2}}, {large}},
           {"transpose", "", {square}, {square}},
           {"gemm", "tiled", {side, side}, {side}, DType::Float32, cube},
           {"gemm", "naive", {side, side}, {side}, DType::Float32, cube},
           {"gemm", "tiled", {side, side}, {side}, DType::Float64, cube},
-          {"gemm", "mma", {side, side}, {side}, DType::Float16, cube}};
+          {"gemm", "mma", {side, side}, {side}, DType::Float16, cube},
+          {"attention", "online", {heads, heads, heads}, {heads}, DType::Float32, attended},
+          {"attention", "naive", {heads, heads, heads}, {heads}, DType::Float32, attended}};
 }
 
 /// 64 independent chains per thread would spill; 16 keep every unit busy.
@@ -165,14 +177,18 @@ class Bench {
       variant = variant == nullptr && wanted ? &one : variant;
     }
     std::vector<Tensor> inputs, outputs;
-    for (const Sizes& shape : what.inputs) inputs.push_back(make(what.dtype, shape, true));
+    for (size_t i = 0; i < what.inputs.size(); ++i) {
+      const DType dtype = dtype_of(*variant, op->inputs[i].type, what.dtype);
+      inputs.push_back(make(dtype, what.inputs[i], true));
+    }
     for (const Sizes& shape : what.outputs) outputs.push_back(make(what.dtype, shape, false));
     uint64_t bytes = 0;
     for (const auto* all : {&inputs, &outputs}) {
       for (const Tensor& one : *all) bytes += one.bytes();
     }
-    const auto launches = launches_of(*op, *variant, inputs, outputs);
+    const auto launches = launches_of(what, *op, *variant, inputs, outputs);
     report(what, *variant, launches, bytes);
+    if (launches.workspace != 0) (void)device_.free(launches.workspace);
     for (const auto* all : {&inputs, &outputs}) {
       for (const Tensor& one : *all) (void)device_.free(one.address);
     }
@@ -182,7 +198,16 @@ class Bench {
   struct Launches {
     ModuleId module = 0;
     std::vector<LaunchConfig> configs;
+    uint64_t workspace = 0;
   };
+
+  /// Operands of another letter than the tensors are what the variant knows first.
+  static DType dtype_of(const KernelVariant& variant, char letter, DType measured) {
+    for (const TypeRule& rule : variant.types) {
+      if (rule.letter == letter && letter != 'T') return rule.dtypes[0];
+    }
+    return measured;
+  }
 
   Tensor make(DType dtype, const Sizes& shape, bool fill_it) {
     Tensor tensor{0, dtype, shape, Sizes(shape.size())};
@@ -195,17 +220,23 @@ class Bench {
     return tensor;
   }
 
-  Launches launches_of(const OpKind& op, const KernelVariant& variant,
+  Launches launches_of(const Measurement& what, const OpKind& op, const KernelVariant& variant,
                        const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs) {
     std::vector<TensorView> in, out;
     for (const Tensor& one : inputs) in.push_back(one.view());
     for (const Tensor& one : outputs) out.push_back(one.view());
-    const OpCase c{op, in, out, Attributes(op.schema, {}), device_.properties()};
+    const bool has_axis = !op.schema.fields.empty() && op.schema.fields[0].name == "axis";
+    const auto attributes = std::as_bytes(std::span(&what.axis, has_axis ? 1 : 0));
+    OpCase c{op, in, out, Attributes(op.schema, attributes), device_.properties()};
     const TypeBinding types = must(check_case(c));
+    if (variant.workspace_bytes != nullptr) {
+      c.workspace = must(device_.allocate(variant.workspace_bytes(c), "workspace"));
+    }
     auto plan = std::make_unique<Plan>();
     variant.plan(c, *plan);
     const BuiltinKernel* module = find_builtin(variant.module);
-    Launches launches{must(device_.load_module(std::string(module->ptx), variant.module)), {}};
+    Launches launches{
+        must(device_.load_module(std::string(module->ptx), variant.module)), {}, c.workspace};
     for (const LaunchStep& step : plan->steps()) {
       LaunchConfig config;
       config.entry = must(entry_name(variant.entries[step.entry], types));

@@ -59,6 +59,19 @@ const std::byte* Attributes::find(std::string_view name, AttributeType type) con
   GPUEMU_UNREACHABLE();
 }
 
+double Attributes::number(std::string_view name) const {
+  for (const AttributeField& field : schema_->fields) {
+    if (field.name != name) continue;
+    if (field.type == AttributeType::Float64) return get<double>(name);
+    const std::byte* from = find(name, AttributeType::Float32);
+    float value = 0;
+    if (from == nullptr) return fallback(name);
+    std::memcpy(&value, from, sizeof value);
+    return static_cast<double>(value);
+  }
+  GPUEMU_UNREACHABLE();
+}
+
 double Attributes::fallback(std::string_view name) const {
   for (const AttributeField& field : schema_->fields) {
     if (field.name != name) continue;

@@ -49,6 +49,8 @@ class Attributes {
   Attributes(const AttributeSchema& schema, std::span<const std::byte> bytes)
       : schema_(&schema), bytes_(bytes) {}
 
+  /// As float64, so that a default is not rounded to the field's type. REQUIRES: a float field.
+  double number(std::string_view name) const;
   /// REQUIRES: a field of that name and type.
   template <typename T>
   T get(std::string_view name) const {

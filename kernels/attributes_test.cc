@@ -23,6 +23,7 @@ TEST(Attributes, LieOneBehindTheOtherWithoutPadding) {
   const Attributes attributes(kSchema, bytes_of(kSecond));
   EXPECT_EQ(attributes.get<int32_t>("axis"), 2);
   EXPECT_EQ(attributes.get<float>("eps"), 1.0F);
+  EXPECT_EQ(attributes.number("eps"), 1.0);
   EXPECT_EQ(attributes.get<uint64_t>("seed"), 5U);
   EXPECT_EQ(kSchema.id(), 7U * 256 + 2);
   EXPECT_EQ(kSchema.offset_of(2), 8U);
@@ -31,6 +32,16 @@ TEST(Attributes, LieOneBehindTheOtherWithoutPadding) {
 TEST(Attributes, OfAnOlderVersionHaveTheDefaultsOfWhatTheyLack) {
   ASSERT_TRUE(check_attributes(kSchema, 7 * 256 + 1, bytes_of(kFirst)));
   EXPECT_EQ(Attributes(kSchema, bytes_of(kFirst)).get<uint64_t>("seed"), 9U);
+}
+
+TEST(Attributes, KeepADefaultThatTheTypeWouldRound) {
+  const AttributeSchema schema = {
+      .number = 8,
+      .fields = {{.name = "eps", .type = AttributeType::Float32, .fallback = 0.1},
+                 {.name = "wide", .type = AttributeType::Float64, .fallback = 0.2}}};
+  EXPECT_EQ(Attributes(schema, {}).number("eps"), 0.1);
+  EXPECT_EQ(Attributes(schema, {}).get<float>("eps"), 0.1F);
+  EXPECT_EQ(Attributes(schema, {}).number("wide"), 0.2);
 }
 
 std::string problem(uint32_t id, const std::string& bytes) {

@@ -31,6 +31,32 @@ TEST(Embedding, TakesTheRowsThatTheIndexNamesAndZerosWhereItNamesNone) {
   }
 }
 
+TEST(EmbeddingBackward, AddsTheRowsOfEveryPlaceThatNamesOne) {
+  const size_t rows = 3, cols = 1030, count = 1100;
+  OpRun op("embedding_bwd");
+  Numbers index;
+  for (size_t j = 0; j < count; ++j) index.push_back(static_cast<double>(j * 7 % 5) - 1);
+  op.input(DType::Int64, {2, 550}, index);
+  const Numbers dy = op.input(DType::Float32, {2, 550, 1030});
+  op.output(DType::Float32, {3, 1030});
+  Numbers expected(rows * cols);
+  for (size_t i = 0; i < dy.size(); ++i) {
+    const double row = index[i / cols];
+    if (row >= 0 && row < 3) expected[static_cast<size_t>(row) * cols + i % cols] += dy[i];
+  }
+  const Numbers actual = op.run();
+  ASSERT_EQ(actual.size(), expected.size());
+  for (size_t i = 0; i < actual.size(); ++i) ASSERT_NEAR(actual[i], expected[i], 1e-3) << i;
+}
+
+TEST(EmbeddingBackward, IsZeroWithoutPlaces) {
+  OpRun op("embedding_bwd");
+  op.input(DType::Int32, {0});
+  op.input(DType::Float16, {0, 4});
+  op.output(DType::Float16, {2, 4});
+  EXPECT_EQ(op.run(), Numbers(8, 0.0));
+}
+
 TEST(Gather, TakesSlicesAlongEveryAxis) {
   const Sizes shape{3, 4, 8};
   for (const int32_t axis : {0, 1, 2, -1, -2}) {

@@ -143,6 +143,25 @@ TEST_P(Kernels, AnAttributeReachesTheKernel) {
   expect_near(op.run(), rmsnorm(x, weight, size, 4), 12, GetParam());
 }
 
+/// rmsnorm in float64 of one row that eps decides, with these attributes.
+double rmsnorm_of_one(const std::vector<float>& version_1, const std::vector<double>& version_2) {
+  OpRun op("rmsnorm");
+  for (const float value : version_1) op.attribute(value);
+  for (const double value : version_2) op.attribute(value);
+  op.input(DType::Float64, {1, 1}, {0.5});
+  op.input(DType::Float64, {1}, {1.0});
+  op.output(DType::Float64, {1, 1});
+  return op.run()[0];
+}
+
+TEST(KernelAttributes, OfFloat64AreExactByDefaultAndWhereTheyAreGivenSo) {
+  const auto expected = [](double eps) { return 0.5 / std::sqrt(0.25 + eps); };
+  EXPECT_DOUBLE_EQ(rmsnorm_of_one({}, {}), expected(1e-5));
+  EXPECT_DOUBLE_EQ(rmsnorm_of_one({0.1F}, {}), expected(static_cast<double>(0.1F)));
+  EXPECT_DOUBLE_EQ(rmsnorm_of_one({0.1F}, {0.0}), expected(static_cast<double>(0.1F)));
+  EXPECT_DOUBLE_EQ(rmsnorm_of_one({0.1F}, {0.1}), expected(0.1));
+}
+
 TEST_P(Kernels, TransposeExchangesTheAxes) {
   for (const Size& size : kSizes) {
     OpRun op("transpose");

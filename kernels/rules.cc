@@ -6,6 +6,8 @@
 namespace gpuemu::kernels {
 namespace {
 
+constexpr const char* kDouble = "_double";
+
 Status check_like(const TensorView& tensor, const std::string& name, const TensorView& first,
                   const std::string& first_name) {
   if (same_shape(tensor, first)) return ok_status();
@@ -15,7 +17,7 @@ Status check_like(const TensorView& tensor, const std::string& name, const Tenso
 
 /// One block per row of the first input.
 LaunchStep& launch_row_op(const OpCase& c, Plan& plan) {
-  LaunchStep& step = launch_rows(plan, c.in(0), 256);
+  LaunchStep& step = launch_rows(plan, c.in(0), row_threads(c.in(0)));
   for (const TensorView& tensor : c.inputs) step.arg(tensor);
   for (const TensorView& tensor : c.outputs) step.arg(tensor);
   const RowsCols size = rows_cols(c.in(0));
@@ -73,6 +75,11 @@ std::string grid_y_refusal(int64_t count, int64_t per_block) {
                      int64_t{kGridYzMax} * per_block, kGridYzMax);
 }
 
+uint32_t row_threads(const TensorView& x) {
+  const int64_t bytes = rows_cols(x).cols * static_cast<int64_t>(byte_size(x.dtype));
+  return 32 * std::min(blocks_for(bytes, 16 * 32), 8U);
+}
+
 LaunchStep& launch_rows(Plan& plan, const TensorView& x, uint32_t block) {
   return plan.launch({blocks_for(rows_cols(x).rows, 1), 1, 1}, {block, 1, 1});
 }
@@ -80,7 +87,34 @@ LaunchStep& launch_rows(Plan& plan, const TensorView& x, uint32_t block) {
 void plan_row_op(const OpCase& c, Plan& plan) { launch_row_op(c, plan); }
 
 void plan_row_op_with_eps(const OpCase& c, Plan& plan) {
-  launch_row_op(c, plan).arg(c.attributes.get<float>("eps"));
+  add_number(launch_row_op(c, plan), c, "eps");
+}
+
+AttributeSchema numbers_schema(uint32_t number, const std::vector<NumberAttribute>& numbers) {
+  AttributeSchema schema{.number = number};
+  for (const NumberAttribute& one : numbers) {
+    schema.fields.push_back({.name = one.name,
+                             .type = AttributeType::Float32,
+                             .fallback = one.fallback,
+                             .meaning = one.meaning});
+  }
+  for (const NumberAttribute& one : numbers) {
+    schema.fields.push_back({.name = one.name + kDouble,
+                             .type = AttributeType::Float64,
+                             .fallback = 0,
+                             .since = 2,
+                             .meaning = one.name + " of float64 tensors; 0 is " + one.name});
+  }
+  return schema;
+}
+
+void add_number(LaunchStep& step, const OpCase& c, const std::string& name) {
+  if (c.in(0).dtype != DType::Float64) {
+    step.arg(c.attributes.get<float>(name));
+    return;
+  }
+  const auto exact = c.attributes.get<double>(name + kDouble);
+  step.arg(exact != 0 ? exact : c.attributes.number(name));
 }
 
 LaunchStep& launch_packets(Plan& plan, const TensorView& tensor, uint32_t entry) {

@@ -26,8 +26,22 @@ Status check_row_op(const OpCase& c);
 /// Why `count` items at `per_block` do not fit the second dimension of a grid; "" when they do.
 std::string grid_y_refusal(int64_t count, int64_t per_block);
 
+/// Threads for a row of x: one for each 16 bytes, in whole warps, up to 256.
+uint32_t row_threads(const TensorView& x);
 /// One block per row. REQUIRES: rows() < 2^31.
 LaunchStep& launch_rows(Plan& plan, const TensorView& x, uint32_t block);
+/// A number of an op in the types that its tensors are computed in.
+struct NumberAttribute {
+  std::string name;
+  double fallback;
+  std::string meaning;
+};
+/// Version 1 has the numbers as float32. Version 2 adds NAME_double for each, which float64 tensors
+/// take in place of it unless it is 0.
+AttributeSchema numbers_schema(uint32_t number, const std::vector<NumberAttribute>& numbers);
+/// The attribute of numbers_schema() as an argument: double for float64 tensors, else float.
+void add_number(LaunchStep& step, const OpCase& c, const std::string& name);
+
 /// One block per row of the first input; the arguments are inputs, outputs, rows and columns.
 void plan_row_op(const OpCase& c, Plan& plan);
 /// The same with the attribute eps behind.

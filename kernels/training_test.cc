@@ -183,5 +183,29 @@ TEST(Optimizers, AdamKeepsFloatMomentsOfHalfParameters) {
   EXPECT_EQ(op.result(2), (Numbers{4}));
 }
 
+TEST(Optimizers, TakeExactNumbersForFloat64) {
+  constexpr DType kF64 = DType::Float64;
+  OpRun op("sgd_step");
+  for (const float value : {0.1F, 0.0F}) op.attribute(value);
+  for (const double value : {0.1, 0.0}) op.attribute(value);
+  for (const double value : {8.0, 0.0, 1.0}) op.input(kF64, {1}, {value});
+  op.input(kF32, {1}, {1.0});
+  op.output(kF64, {1});
+  op.output(kF64, {1});
+  EXPECT_EQ(op.run(), (Numbers{8 - 0.1}));
+  EXPECT_EQ(op.result(1), (Numbers{0.1}));
+}
+
+TEST(Optimizers, AdamHasTheDefaultsAsFloat64) {
+  constexpr DType kF64 = DType::Float64;
+  OpRun op("adam_step");
+  for (const double value : {8.0, 0.0, 1.0, 1.0}) op.input(kF64, {1}, {value});
+  op.input(kF32, {3}, {1, 1, 1});
+  for (int i = 0; i < 3; ++i) op.output(kF64, {1});
+  op.run();
+  EXPECT_EQ(op.result(1), (Numbers{0.9}));
+  EXPECT_EQ(op.result(2), (Numbers{0.999}));
+}
+
 }  // namespace
 }  // namespace gpuemu

@@ -65,12 +65,12 @@ constexpr std::string_view kLayouts[] = {"contiguous", "strided", "transposed", 
                                          "reversed"};
 
 constexpr std::string_view kBuiltins[] = {
-    "adam_step",     "arithmetic",    "attention",  "bias_add",       "cast",    "copy",
-    "cross_entropy", "dropout",       "gather",     "gelu",           "gemm",    "gemm_mma",
-    "layernorm",     "layernorm_bwd", "linear_bwd", "matmul",         "mse",     "random_fill",
-    "reduce_max",    "reduce_mean",   "reduce_sum", "relu",           "rmsnorm", "sgd_step",
-    "sigmoid",       "silu",          "softmax",    "softmax_online", "tanh",    "transpose",
-    "vector_add"};
+    "adam_step",     "arithmetic", "attention",     "bias_add",   "cast",           "copy",
+    "cross_entropy", "dropout",    "embedding_bwd", "gather",     "gelu",           "gemm",
+    "gemm_mma",      "layernorm",  "layernorm_bwd", "linear_bwd", "matmul",         "mse",
+    "random_fill",   "reduce_max", "reduce_mean",   "reduce_sum", "relu",           "rmsnorm",
+    "sgd_step",      "sigmoid",    "silu",          "softmax",    "softmax_online", "tanh",
+    "transpose",     "vector_add"};
 
 }  // namespace
 

@@ -18,11 +18,8 @@ void plan(const OpCase& c, Plan& plan) {
   LaunchStep& step = launch_packets(plan, c.in(0));
   for (size_t i = 0; i < 5; ++i) step.arg(c.in(i));
   for (size_t i = 0; i < 3; ++i) step.arg(c.out(i));
-  step.arg(c.in(0).count())
-      .arg(c.attributes.get<float>("beta1"))
-      .arg(c.attributes.get<float>("beta2"))
-      .arg(c.attributes.get<float>("eps"))
-      .arg(c.attributes.get<float>("decay"));
+  step.arg(c.in(0).count());
+  for (const char* number : {"beta1", "beta2", "eps", "decay"}) add_number(step, c, number);
 }
 
 KernelVariant variant(const char* name, std::vector<DType> parameters, DType moments) {
@@ -47,23 +44,10 @@ const OpKind& adam_step_op() {
                  {.name = "v", .type = 'M'},
                  {.name = "scalars", .type = 'R'}},
       .outputs = {{"p_out"}, {.name = "m_out", .type = 'M'}, {.name = "v_out", .type = 'M'}},
-      .schema = {.number = 12,
-                 .fields = {{.name = "beta1",
-                             .type = AttributeType::Float32,
-                             .fallback = 0.9,
-                             .meaning = "share of m that stays"},
-                            {.name = "beta2",
-                             .type = AttributeType::Float32,
-                             .fallback = 0.999,
-                             .meaning = "share of v that stays"},
-                            {.name = "eps",
-                             .type = AttributeType::Float32,
-                             .fallback = 1e-8,
-                             .meaning = "added to the root of v"},
-                            {.name = "decay",
-                             .type = AttributeType::Float32,
-                             .fallback = 0.0,
-                             .meaning = "of weights, beside the gradient"}}},
+      .schema = numbers_schema(12, {{"beta1", 0.9, "share of m that stays"},
+                                    {"beta2", 0.999, "share of v that stays"},
+                                    {"eps", 1e-8, "added to the root of v"},
+                                    {"decay", 0, "of weights, beside the gradient"}}),
       .in_place = true,
       .check = check,
       .variants = {variant("float_moments", {DType::Float32, DType::Float16, DType::BFloat16},

@@ -7,20 +7,20 @@
 
 namespace gpuemu_kernels {
 
+template <typename C>
 struct AdamNumbers {
-  float beta1, beta2, eps, decay;
+  C beta1, beta2, eps, decay;
 };
 
 template <typename T>
 __device__ void adam_step_body(const T* p, const T* g, const Compute<T>* m, const Compute<T>* v,
                                const float* scalars, T* p_out, Compute<T>* m_out, Compute<T>* v_out,
-                               long long n, const AdamNumbers& numbers) {
+                               long long n, const AdamNumbers<Compute<T>>& numbers) {
   using C = Compute<T>;
   const C rate = static_cast<C>(scalars[0]);
   const C m_correction = static_cast<C>(scalars[1]);
   const C v_correction = static_cast<C>(scalars[2]);
-  const C beta1 = static_cast<C>(numbers.beta1);
-  const C beta2 = static_cast<C>(numbers.beta2);
+  const C beta1 = numbers.beta1, beta2 = numbers.beta2;
   for (long long i = thread_index(); i < n; i += thread_count()) {
     const C gradient = widen(g[i]);
     const C value = widen(p[i]);
@@ -28,16 +28,16 @@ __device__ void adam_step_body(const T* p, const T* g, const Compute<T>* m, cons
     const C second = beta2 * v[i] + (C(1) - beta2) * gradient * gradient;
     m_out[i] = first;
     v_out[i] = second;
-    const C step =
-        first * m_correction / (sqrt(second * v_correction) + static_cast<C>(numbers.eps));
-    p_out[i] = narrow<T>(value - rate * (step + static_cast<C>(numbers.decay) * value));
+    const C step = first * m_correction / (sqrt(second * v_correction) + numbers.eps);
+    p_out[i] = narrow<T>(value - rate * (step + numbers.decay * value));
   }
 }
 
 GPUEMU_ENTRIES(adam_step,
                (const T* p, const T* g, const Compute<T>* m, const Compute<T>* v,
                 const float* scalars, T* p_out, Compute<T>* m_out, Compute<T>* v_out, long long n,
-                float beta1, float beta2, float eps, float decay),
-               (p, g, m, v, scalars, p_out, m_out, v_out, n, AdamNumbers{beta1, beta2, eps, decay}))
+                Compute<T> beta1, Compute<T> beta2, Compute<T> eps, Compute<T> decay),
+               (p, g, m, v, scalars, p_out, m_out, v_out, n,
+                AdamNumbers<Compute<T>>{beta1, beta2, eps, decay}))
 
 }  // namespace gpuemu_kernels

@@ -11,7 +11,7 @@ constexpr int64_t kTile = 32;              ///< Queries of a block, as attention
 constexpr int64_t kNaiveBlocksMax = 1024;  ///< Each has a row of scores in the workspace.
 
 struct Sizes {
-  int64_t batch = 1, queries, keys, dim, v_dim;
+  int64_t batch = 1, queries = 0, keys = 0, dim = 0, v_dim = 0;
 };
 
 Sizes sizes_of(const OpCase& c) {

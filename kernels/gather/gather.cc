@@ -1,5 +1,7 @@
 // gather: slices along one axis that an index names. embedding: rows of a table, the same of a
-// matrix.
+// matrix, and its gradient.
+#include <algorithm>
+
 #include "kernels/rules.h"
 
 namespace gpuemu::kernels {
@@ -53,6 +55,35 @@ void plan_along(const OpCase& c, Plan& plan, int64_t axis) {
 void plan_gather(const OpCase& c, Plan& plan) { plan_along(c, plan, axis_of(c)); }
 void plan_embedding(const OpCase& c, Plan& plan) { plan_along(c, plan, 0); }
 
+Status check_backward(const OpCase& c) {
+  const auto index = c.in(0).shape, dtable = c.out(0).shape;
+  std::vector<int64_t> expected(index.begin(), index.end());
+  expected.push_back(dtable[1]);
+  const auto dy = c.in(1).shape;
+  if (std::ranges::equal(dy, expected)) return ok_status();
+  return error(ErrorCode::InvalidArgument,
+               "dy is {}, expected {}: index, {}, and the columns of dtable, {}", shape_text(dy),
+               shape_text(expected), shape_text(index), shape_text(dtable));
+}
+
+void plan_backward(const OpCase& c, Plan& plan) {
+  const auto rows = c.out(0).shape[0], cols = c.out(0).shape[1];
+  const int64_t blocks = std::clamp<int64_t>(rows * blocks_for(cols, 1024), 1, kGridXMax);
+  plan.launch({static_cast<uint32_t>(blocks), 1, 1}, {256, 1, 1})
+      .arg(c.in(0))
+      .arg(c.in(1))
+      .arg(c.out(0))
+      .arg(static_cast<int32_t>(rows))
+      .arg(static_cast<int32_t>(cols))
+      .arg(static_cast<int32_t>(c.in(0).count()));
+}
+
+std::vector<TypeRule> backward_types() {
+  std::vector<TypeRule> types = float_types();
+  types.push_back({'I', {DType::Int32, DType::Int64}});
+  return types;
+}
+
 KernelVariant variant(void (*plan)(const OpCase&, Plan&)) {
   std::vector<TypeRule> types = all_types();
   types.push_back({'I', {DType::Int32, DType::Int64}});
@@ -73,6 +104,22 @@ const OpKind& embedding_op() {
       .outputs = {{"y"}},
       .check = check_embedding,
       .variants = {variant(plan_embedding)},
+  };
+  return kOp;
+}
+
+const OpKind& embedding_bwd_op() {
+  static const OpKind kOp = {
+      .name = "embedding_bwd",
+      .summary = "dtable = the sums of the rows of dy that index gives each row, in their order",
+      .inputs = {{.name = "index", .type = 'I'}, {.name = "dy", .rank_min = 1}},
+      .outputs = {{.name = "dtable", .rank_min = 2, .rank_max = 2}},
+      .check = check_backward,
+      .variants = {{.name = "block_per_row",
+                    .module = "embedding_bwd",
+                    .entries = {"embedding_bwd_{I}_{T}"},
+                    .types = backward_types(),
+                    .plan = plan_backward}},
   };
   return kOp;
 }

@@ -13,11 +13,7 @@ const OpKind& layernorm_op() {
                  {.name = "weight", .rank_min = 1, .rank_max = 1},
                  {.name = "bias", .rank_min = 1, .rank_max = 1}},
       .outputs = {{.name = "y", .rank_min = 1}},
-      .schema = {.number = 1,
-                 .fields = {{.name = "eps",
-                             .type = AttributeType::Float32,
-                             .fallback = 1e-5,
-                             .meaning = "added to the variance"}}},
+      .schema = numbers_schema(1, {{"eps", 1e-5, "added to the variance"}}),
       .check = check_row_op,
       .variants = {{.name = "block_per_row",
                     .module = "layernorm",
@@ -30,12 +26,14 @@ const OpKind& layernorm_op() {
 
 namespace {
 
-/// Blocks of the first launch, each with sums of all columns: as many as a large GPU runs at once,
-/// fewer where rows are few. The device is not asked: results are the same on every one.
-constexpr int64_t kBackwardBlocksMax = 256;
+/// Threads of the first launch, whose blocks have sums of all columns each: as many as a large GPU
+/// runs at once, fewer where rows are few. The device is not asked: results are the same on every
+/// one.
+constexpr int64_t kBackwardThreadsMax = 1 << 16;
 
 int32_t backward_blocks(const OpCase& c) {
-  return static_cast<int32_t>(std::clamp<int64_t>(rows_cols(c.in(0)).rows, 1, kBackwardBlocksMax));
+  const int64_t most = kBackwardThreadsMax / row_threads(c.in(0));
+  return static_cast<int32_t>(std::clamp<int64_t>(rows_cols(c.in(0)).rows, 1, most));
 }
 
 Status check_backward(const OpCase& c) {
@@ -58,7 +56,7 @@ uint64_t backward_bytes(const OpCase& c) {
 void plan_backward(const OpCase& c, Plan& plan) {
   const RowsCols size = rows_cols(c.in(0));
   const int32_t blocks = backward_blocks(c), cols = static_cast<int32_t>(size.cols);
-  plan.launch({static_cast<uint32_t>(blocks), 1, 1}, {256, 1, 1}, 0)
+  plan.launch({static_cast<uint32_t>(blocks), 1, 1}, {row_threads(c.in(0)), 1, 1}, 0)
       .arg(c.in(0))
       .arg(c.in(1))
       .arg(c.in(2))

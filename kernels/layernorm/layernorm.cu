@@ -27,7 +27,7 @@ __device__ Normalize<C> statistics(const Visit& visit, int cols, C eps, C* parti
 
 template <typename T>
 __device__ void layernorm_body(const T* x, const T* weight, const T* bias, T* y, int rows, int cols,
-                               float eps) {
+                               Compute<T> eps) {
   using C = Compute<T>;
   __shared__ C partial[32];
   const bool cached = CachedRow<T>::fits(cols, x, weight, bias, y);
@@ -35,14 +35,14 @@ __device__ void layernorm_body(const T* x, const T* weight, const T* bias, T* y,
     const T* in = x + row * cols;
     T* out = y + row * cols;
     if (cached) {
-      const CachedRow<T> held(in, cols);
+      CachedRow<T> held(in, cols);
       const auto visit = [&](auto f) { held.visit(f); };
-      held.write(out, statistics<C>(visit, cols, C(eps), partial), weight, bias);
+      held.write(out, statistics<C>(visit, cols, eps, partial), weight, bias);
     } else {
       const auto visit = [&](auto f) {
         for (int i = threadIdx.x; i < cols; i += blockDim.x) f(widen(in[i]));
       };
-      const Normalize<C> normalize = statistics<C>(visit, cols, C(eps), partial);
+      const Normalize<C> normalize = statistics<C>(visit, cols, eps, partial);
       for (int i = threadIdx.x; i < cols; i += blockDim.x) {
         out[i] = narrow<T>(normalize(widen(in[i]), widen(weight[i]), widen(bias[i])));
       }
@@ -51,7 +51,8 @@ __device__ void layernorm_body(const T* x, const T* weight, const T* bias, T* y,
 }
 
 GPUEMU_ENTRIES(layernorm,
-               (const T* x, const T* weight, const T* bias, T* y, int rows, int cols, float eps),
+               (const T* x, const T* weight, const T* bias, T* y, int rows, int cols,
+                Compute<T> eps),
                (x, weight, bias, y, rows, cols, eps))
 
 }  // namespace gpuemu_kernels

@@ -15,16 +15,11 @@ Status check(const OpCase& c) {
 }
 
 void plan(const OpCase& c, Plan& plan) {
-  launch_packets(plan, c.in(0))
-      .arg(c.in(0))
-      .arg(c.in(1))
-      .arg(c.in(2))
-      .arg(c.in(3))
-      .arg(c.out(0))
-      .arg(c.out(1))
-      .arg(c.in(0).count())
-      .arg(c.attributes.get<float>("momentum"))
-      .arg(c.attributes.get<float>("decay"));
+  LaunchStep& step = launch_packets(plan, c.in(0));
+  for (size_t i = 0; i < 4; ++i) step.arg(c.in(i));
+  step.arg(c.out(0)).arg(c.out(1)).arg(c.in(0).count());
+  add_number(step, c, "momentum");
+  add_number(step, c, "decay");
 }
 
 std::vector<TypeRule> types() {
@@ -41,15 +36,8 @@ const OpKind& sgd_step_op() {
       .summary = "velocity = momentum velocity + g + decay p; p = p - rate velocity",
       .inputs = {{"p"}, {"g"}, {"velocity"}, {.name = "rate", .type = 'R'}},
       .outputs = {{"p_out"}, {"velocity_out"}},
-      .schema = {.number = 11,
-                 .fields = {{.name = "momentum",
-                             .type = AttributeType::Float32,
-                             .fallback = 0.0,
-                             .meaning = "share of the velocity that stays"},
-                            {.name = "decay",
-                             .type = AttributeType::Float32,
-                             .fallback = 0.0,
-                             .meaning = "of weights, added to the gradient"}}},
+      .schema = numbers_schema(11, {{"momentum", 0, "share of the velocity that stays"},
+                                    {"decay", 0, "of weights, added to the gradient"}}),
       .in_place = true,
       .check = check,
       .variants = {{.name = "elementwise",

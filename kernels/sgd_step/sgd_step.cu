@@ -8,13 +8,13 @@ namespace gpuemu_kernels {
 
 template <typename T>
 __device__ void sgd_step_body(const T* p, const T* g, const T* velocity, const float* rate,
-                              T* p_out, T* velocity_out, long long n, float momentum, float decay) {
+                              T* p_out, T* velocity_out, long long n, Compute<T> momentum,
+                              Compute<T> decay) {
   using C = Compute<T>;
   const C step = static_cast<C>(*rate);
   for (long long i = thread_index(); i < n; i += thread_count()) {
     const C value = widen(p[i]);
-    const C next = static_cast<C>(momentum) * widen(velocity[i]) +
-                   (widen(g[i]) + static_cast<C>(decay) * value);
+    const C next = momentum * widen(velocity[i]) + (widen(g[i]) + decay * value);
     velocity_out[i] = narrow<T>(next);
     p_out[i] = narrow<T>(value - step * next);
   }
@@ -22,7 +22,7 @@ __device__ void sgd_step_body(const T* p, const T* g, const T* velocity, const f
 
 GPUEMU_ENTRIES(sgd_step,
                (const T* p, const T* g, const T* velocity, const float* rate, T* p_out,
-                T* velocity_out, long long n, float momentum, float decay),
+                T* velocity_out, long long n, Compute<T> momentum, Compute<T> decay),
                (p, g, velocity, rate, p_out, velocity_out, n, momentum, decay))
 
 }  // namespace gpuemu_kernels

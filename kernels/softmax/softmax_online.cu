@@ -30,14 +30,14 @@ struct Running {
 template <typename T>
 __device__ void cached_row(const T* in, T* out, int cols, Compute<T>* partial) {
   using C = Compute<T>;
-  const CachedRow<T> row(in, cols);
+  CachedRow<T> row(in, cols);
   C most = Max::identity<C>();
   row.visit([&](C x) { most = Max::apply(most, x); });
   most = reduce_block<Max>(most, partial);
   C total = 0;
-  row.visit([&](C x) { total += exp(x - most); });
-  total = reduce_block<Sum>(total, partial);
-  row.write(out, [&](C x) { return exp(x - most) / total; });
+  row.visit([&](C& x) { total += x = exp(x - most); });
+  const C share = C(1) / reduce_block<Sum>(total, partial);
+  row.write(out, [&](C x) { return x * share; });
 }
 
 template <typename T>

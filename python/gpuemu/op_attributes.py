@@ -5,15 +5,19 @@ Made by tools/make_op_attributes.py; do not edit.
 import struct
 
 
-def adam_step(beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-08, decay: float = 0.0) -> tuple[int, bytes]:
+def adam_step(beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-08, decay: float = 0.0, beta1_double: float = 0.0, beta2_double: float = 0.0, eps_double: float = 0.0, decay_double: float = 0.0) -> tuple[int, bytes]:
     """m, v: running means of g and g^2; p = p - rate (m c1 / (sqrt(v c2) + eps) + decay p)
 
     beta1: float32, share of m that stays
     beta2: float32, share of v that stays
     eps: float32, added to the root of v
     decay: float32, of weights, beside the gradient
+    beta1_double: float64, beta1 of float64 tensors; 0 is beta1
+    beta2_double: float64, beta2 of float64 tensors; 0 is beta2
+    eps_double: float64, eps of float64 tensors; 0 is eps
+    decay_double: float64, decay of float64 tensors; 0 is decay
     """
-    return 3073, struct.pack("<ffff", beta1, beta2, eps, decay)
+    return 3074, struct.pack("<ffffdddd", beta1, beta2, eps, decay, beta1_double, beta2_double, eps_double, decay_double)
 
 
 def attention(causal: int = 0, scale: float = 0.0) -> tuple[int, bytes]:
@@ -50,12 +54,13 @@ def gemm(trans_a: int = 0, trans_b: int = 0) -> tuple[int, bytes]:
     return 2561, struct.pack("<ii", trans_a, trans_b)
 
 
-def layernorm(eps: float = 1e-05) -> tuple[int, bytes]:
+def layernorm(eps: float = 1e-05, eps_double: float = 0.0) -> tuple[int, bytes]:
     """y = (x - mean) / sqrt(variance + eps) * weight + bias over the last axis
 
     eps: float32, added to the variance
+    eps_double: float64, eps of float64 tensors; 0 is eps
     """
-    return 257, struct.pack("<f", eps)
+    return 258, struct.pack("<fd", eps, eps_double)
 
 
 def layernorm_bwd(eps: float = 1e-05) -> tuple[int, bytes]:
@@ -102,18 +107,21 @@ def reduce_sum(axis: int = -1) -> tuple[int, bytes]:
     return 3841, struct.pack("<i", axis)
 
 
-def rmsnorm(eps: float = 1e-05) -> tuple[int, bytes]:
+def rmsnorm(eps: float = 1e-05, eps_double: float = 0.0) -> tuple[int, bytes]:
     """y = x / sqrt(mean(x * x) + eps) * weight over the last axis
 
     eps: float32, added to the mean square
+    eps_double: float64, eps of float64 tensors; 0 is eps
     """
-    return 513, struct.pack("<f", eps)
+    return 514, struct.pack("<fd", eps, eps_double)
 
 
-def sgd_step(momentum: float = 0.0, decay: float = 0.0) -> tuple[int, bytes]:
+def sgd_step(momentum: float = 0.0, decay: float = 0.0, momentum_double: float = 0.0, decay_double: float = 0.0) -> tuple[int, bytes]:
     """velocity = momentum velocity + g + decay p; p = p - rate velocity
 
     momentum: float32, share of the velocity that stays
     decay: float32, of weights, added to the gradient
+    momentum_double: float64, momentum of float64 tensors; 0 is momentum
+    decay_double: float64, decay of float64 tensors; 0 is decay
     """
-    return 2817, struct.pack("<ff", momentum, decay)
+    return 2818, struct.pack("<ffdd", momentum, decay, momentum_double, decay_double)

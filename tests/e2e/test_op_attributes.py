@@ -34,4 +34,4 @@ def test_packers_give_the_schema_and_as_many_bytes_as_it_has():
         assert (number, len(data)) == (schema["schema_id"], schema["bytes"]), op["name"]
         checked += 1
     assert checked >= 2
-    assert packers["rmsnorm"](eps=4) == (513, struct.pack("<f", 4))
+    assert packers["rmsnorm"](eps=4) == (514, struct.pack("<fd", 4, 0))
