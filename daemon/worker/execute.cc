@@ -259,7 +259,7 @@ Status Execution::run_primer(std::vector<ExecuteBuffer>& buffers) {
     Result<LaunchReport> launched = device_.launch(module_, config);
     if (!launched) return ok_status();
     if (std::ranges::none_of(launched->findings, is_fault)) continue;
-    take(*std::move(launched), buffers, 1);
+    take(*std::move(launched), buffers, 0);  // It is the only run, in the usual order.
     stopped_ = true;
     return ok_status();
   }
