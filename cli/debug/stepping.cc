@@ -59,7 +59,7 @@ std::vector<std::string> Stepping::reasons(const DebugView& view) {
   stepped_.reset();
   if (first_) why.emplace_back("the launch begins");
   first_ = false;
-  if (take_interrupt()) why.emplace_back("interrupted");
+  if (is_interrupted()) why.emplace_back("interrupted");  // Whoever asks what to do next takes it.
   if (view.findings() != findings_) add_findings(view, why);
   if (!view.stores().empty()) add_stores(view, why);
   if (!breakpoints_.empty()) add_breakpoints(view, why);

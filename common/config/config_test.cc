@@ -473,5 +473,17 @@ TEST(Config, RefusesDeepNestingInsteadOfOverflowingTheStack) {
   EXPECT_NE(result.text().find("not valid TOML"), std::string::npos);
 }
 
+TEST(Config, TakesTheAddressOfASocketForItsPath) {
+  const auto socket_of = [](const std::string& value) {
+    return good("[daemon]\nsocket = \"" + value + "\"\n").socket_path;
+  };
+  EXPECT_EQ(socket_of("ipc:///tmp/g.sock"), "/tmp/g.sock");
+  EXPECT_EQ(socket_of("/tmp/g.sock"), "/tmp/g.sock");
+  for (const std::string wrong : {"tcp://127.0.0.1:9", "ipc://g.sock", "ipc://ipc:///g"}) {
+    const auto result = parse_config("[daemon]\nsocket = \"" + wrong + "\"\n", "gpuemu.toml");
+    EXPECT_NE(result.text().find("is no path of a socket"), std::string::npos) << result.text();
+  }
+}
+
 }  // namespace
 }  // namespace gpuemu

@@ -78,7 +78,18 @@ void read_compile_flags(TableReader& runtime, Config& config) {
 void read_socket_path(TableReader& daemon, Config& config) {
   const auto value = daemon.find("socket");
   if (!value) return;
-  if (const auto path = value->path_value()) config.socket_path = *path;
+  // The address that clients dial is "ipc://" and the path.
+  constexpr std::string_view kScheme = "ipc://";
+  const bool is_text = value->is(TomlValue::Kind::Text);
+  const std::string text = is_text ? value->text().value_or("") : "";
+  const std::string path = text.starts_with(kScheme) ? text.substr(kScheme.size()) : text;
+  if (path.find("://") != std::string::npos || (path != text && !path.starts_with("/"))) {
+    value->problem("'" + text + "' is no path of a socket, expected such as /run/user/gpuemu.sock");
+  } else if (path != text) {
+    config.socket_path = path;
+  } else if (const auto absolute = value->path_value()) {
+    config.socket_path = *absolute;
+  }
 }
 
 }  // namespace

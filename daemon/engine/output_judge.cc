@@ -188,18 +188,23 @@ class OutputJudge {
     return ok_status();
   }
 
-  static void take(Verdict verdict, const std::string& name, CaseOutcome& outcome) {
+  void take(Verdict verdict, const std::string& name, CaseOutcome& outcome) {
     ValidationResult& result = outcome.result;
+    const bool fails = !verdict.failures.empty();
     for (ValidationFailure& failure : verdict.failures) {
       failure.output = name;
+      if (request_.plan.outputs.size() > 1) failure.message = name + ": " + failure.message;
       result.failures.push_back(std::move(failure));
     }
     if (!(verdict.max_diff <= result.max_diff)) result.max_diff = verdict.max_diff;
     if (!(verdict.max_rel_diff <= result.max_rel_diff)) result.max_rel_diff = verdict.max_rel_diff;
-    if (!(verdict.worst_use <= outcome.worst_use) || !result.error_stats) {
-      outcome.worst_use = std::max(outcome.worst_use, verdict.worst_use);
-      if (verdict.stats) result.error_stats = verdict.stats;
-    }
+    // The statistics of a case are those of its worst output, and one that fails is worse.
+    const bool worse =
+        fails == statistics_fail_ ? !(verdict.worst_use <= outcome.worst_use) : fails;
+    outcome.worst_use = std::max(outcome.worst_use, verdict.worst_use);
+    if ((!worse && result.error_stats) || !verdict.stats) return;
+    result.error_stats = verdict.stats;
+    statistics_fail_ = fails;
   }
 
   const CaseRequest& request_;
@@ -207,6 +212,7 @@ class OutputJudge {
   Arena& arena_;
   std::map<std::string, TensorView> inputs_;
   bool all_exact_ = true;
+  bool statistics_fail_ = false;  ///< error_stats are those of an output that fails.
 };
 
 }  // namespace

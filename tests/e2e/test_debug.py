@@ -26,6 +26,19 @@ extern "C" __global__ void edges(const float* x, float* y, int n) {
     y[i] = twice(sum);
   }
 }
+extern "C" __global__ void halve(const float* x, float* y, int n) {
+  int i = threadIdx.x;
+  if (i < n) y[i] = x[i] * 0.5f;
+}
+extern "C" __global__ void enlarge(float* y, int n) {
+  int i = threadIdx.x;
+  if (i < n) y[i] = y[i] + 1.0f;
+}
+extern "C" __global__ void slow(const float* x, float* y, int n) {
+  float v = x[threadIdx.x];
+  for (int i = 0; i < 8000000; ++i) v = v * 0.5f + 1.0f;
+  y[threadIdx.x] = v;
+}
 extern "C" __global__ void past(const float* x, float* y, int n) {
   int i = threadIdx.x;
   y[i] = x[i + 1];
@@ -55,6 +68,41 @@ grid = ["cdiv(n, 64)"]
 block = [64]
 args = ["x", "y", "i32:n"]
 [[ops]]
+name = "twice"
+kernel = "twice"
+reference = "twice.py"
+dims = { n = [20, 20] }
+inputs = [{ name = "x", shape = ["n"], dtype = "float32", range = [1, 2] }]
+outputs = [{ name = "y", shape = ["n"], dtype = "float32" }]
+[[kernels]]
+name = "twice"
+source = "kernels.cu"
+[[kernels.launches]]
+entry = "halve"
+grid = [1]
+block = [32]
+args = ["x", "y", "i32:n"]
+[[kernels.launches]]
+entry = "enlarge"
+grid = [1]
+block = [32]
+args = ["y", "i32:n"]
+[[ops]]
+name = "slow"
+kernel = "slow"
+reference = "twice.py"
+dims = { n = [32, 32] }
+inputs = [{ name = "x", shape = ["n"], dtype = "float32", range = [1, 2] }]
+outputs = [{ name = "y", shape = ["n"], dtype = "float32" }]
+[[kernels]]
+name = "slow"
+source = "kernels.cu"
+[[kernels.launches]]
+entry = "slow"
+grid = [1]
+block = [32]
+args = ["x", "y", "i32:n"]
+[[ops]]
 name = "past"
 kernel = "past"
 reference = "past.py"
@@ -82,6 +130,7 @@ def failing(new_home):
         "kernels.cu": KERNELS,
         "edges.py": "import numpy as np\n\n\ndef reference(x, **kwargs):\n    return 2 * (x + np.pad(x, (1, 0))[:-1])\n",
         "past.py": "import numpy as np\n\n\ndef reference(x, **kwargs):\n    return np.append(x[1:], 0)\n",
+        "twice.py": "import numpy as np\n\n\ndef reference(x, **kwargs):\n    return np.where(np.arange(x.size) == 3, 0, x / 2 + 1)\n",
         "gpuemu.toml": CONFIG,
     })
     tested = home.run("test", "--cases", "1", "--seed", "5")
@@ -212,6 +261,15 @@ def test_a_launch_can_begin_anew_and_another_case_be_loaded_while_it_is_stopped(
     assert "x float32 [32]" in said
 
 
+def test_every_launch_of_a_case_can_be_stopped_in(failing):
+    said = debug(failing, "break enlarge; watch y[3]; run; continue; where; continue; continue; breakpoints", op="twice")
+    stores = re.findall(r"watchpoint 2: y\[3\] = (\S+), was ([^;]+); stored by thread \(3,0,0\)", said)
+    assert len(stores) == 2 and stores[0] == (stores[1][1], "never written"), said
+    assert float(stores[1][0]) == pytest.approx(float(stores[0][0]) + 1, rel=1e-6)
+    assert "launch 2 of 2" in said and "1 of 20 elements wrong, worst y[3]" in said
+    assert "breakpoint 1: enlarge, met once" in said and "stores to y[3], met 2 times" in said
+
+
 def test_standard_input_is_a_script(failing):
     home, seeds = failing
     def run(text):
@@ -299,5 +357,20 @@ def test_ctrl_c_at_a_terminal_drops_the_line_and_ends_no_session(failing):
         person.until(r"\^C")
         person.type("tensors\n")
         assert "no tensor" not in person.until("output +y")
+        person.type("quit\n")
+        assert person.end() == 0
+
+
+def test_ctrl_c_stops_a_running_launch(failing):
+    home, seeds = failing
+    with Terminal(home, seeds["slow"]) as person:
+        person.until("gpuemu> ")
+        person.type("run\n")
+        person.until(r"run\n")
+        time.sleep(0.1)  # The launch takes more than ten times as long.
+        person.type("\x03")
+        person.until(r"interrupted\nstopped at .*kernels.cu:\d+ in thread \(0,0,0\)")
+        person.type("print y[0]\n")
+        person.until(r"y float32 \[\]")
         person.type("quit\n")
         assert person.end() == 0

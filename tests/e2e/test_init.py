@@ -1,9 +1,11 @@
 """`gpuemu init` in folders of several kinds: what it writes loads, runs and is never lost."""
+import json
 import pathlib
+import subprocess
 
 import pytest
 
-from conftest import ROOT
+from conftest import BIN, ROOT
 from projects import SCALE_PTX, TWO
 
 CU = """// y = factor * x
@@ -61,6 +63,36 @@ def test_an_empty_folder_gets_an_example_that_passes(new_home):
     assert (home.project / ".gitlab-ci.yml").exists() and (home.project / "kernels/vector_add.cu").exists()
     tested = home.run("test", "--cases", 3)
     assert tested.returncode == 0, tested.stdout + tested.stderr
+
+
+def commands_of(home, ci):
+    """What the CI file runs, as one script."""
+    text = (home.project / {"gitlab": ".gitlab-ci.yml", "github": ".github/workflows/gpuemu.yml"}[ci]).read_text()
+    job = pytest.importorskip("yaml").safe_load(text)
+    if ci == "gitlab":
+        return "\n".join(job["gpuemu"]["script"])
+    return "\n".join(step["run"] for step in job["jobs"]["kernels"]["steps"] if "run" in step)
+
+
+@pytest.mark.parametrize("ci", ["gitlab", "github"])
+def test_the_ci_file_lets_through_what_is_right_and_stops_what_is_not(new_home, ci):
+    home = new_home({})
+    assert home.run("init", "--ci", ci).returncode == 0
+
+    def run():
+        return subprocess.run(["bash", "-e", "-u", "-o", "pipefail", "-c", commands_of(home, ci)], cwd=home.project,
+                              env=home.env | {"PATH": f"{BIN}:{home.env['PATH']}"}, capture_output=True, text=True, timeout=300)
+
+    good = run()
+    assert good.returncode == 0, good.stdout + good.stderr
+    assert json.loads((home.project / "gpuemu.sarif").read_text())["runs"][0]["results"] == []
+    assert home.run("baseline", "save", "main", "--file", "gpuemu-baseline.json").returncode == 0
+    compared = run()
+    assert compared.returncode == 0 and "baseline main" in compared.stdout, compared.stdout + compared.stderr
+    kernel = home.project / "kernels/vector_add.cu"
+    kernel.write_text(kernel.read_text().replace(" + ", " - ") + "\n")
+    wrong = run()
+    assert wrong.returncode == 1 and "[FAIL] vector_add" in wrong.stdout, wrong.stdout + wrong.stderr
 
 
 @pytest.mark.parametrize("text, framework", [("import torch\n", "pytorch"), ("from jax import numpy\n", "jax"),
