@@ -218,7 +218,8 @@ def checked_tensor(record, name):
 
 def answer_tensors(output, names):
     if not output.strip():
-        raise script_error("wrote nothing to its standard output, expected one JSON object")
+        raise script_error("has no function named reference and wrote nothing to its standard output, "
+                           "expected one of them: def reference(x, ...) or one JSON object")
     try:
         answer = json.loads(output)
     except (ValueError, RecursionError) as failure:

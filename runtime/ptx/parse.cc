@@ -196,10 +196,30 @@ class ModuleParser {
 };
 
 // .file 1 "a.cu"[, timestamp, size]
+/// Compilers write the bytes of a name that are no ASCII as \303, and quotes behind a backslash.
+std::string without_escapes(std::string_view text) {
+  const auto is_octal = [&](size_t at) {
+    return at < text.size() && text[at] >= '0' && text[at] <= '7';
+  };
+  std::string plain;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\\' || i + 1 == text.size()) {
+      plain += text[i];
+    } else if (is_octal(i + 1) && is_octal(i + 2) && is_octal(i + 3)) {
+      const int byte = (text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + (text[i + 3] - '0');
+      plain += static_cast<char>(byte & 0xFF);
+      i += 3;
+    } else {
+      plain += text[++i];
+    }
+  }
+  return plain;
+}
+
 Status file_directive(Cursor& in, Module& module) {
   const uint32_t index = GPUEMU_TRY(in.integer_below(kAny32, "the number of a file"));
   if (in.peek().kind != TokenKind::String) return in.unexpected("the name of a file in quotes");
-  module.files[index] = in.take().text;
+  module.files[index] = without_escapes(in.take().text);
   while (in.accept(',')) GPUEMU_TRY(in.integer("a time or a size"));
   return {};
 }

@@ -354,5 +354,14 @@ TEST(PtxControlFlow, LoopsMeetBehindAndEarlyExitsAtTheEnd) {
   EXPECT_TRUE(analyse(Function{}).blocks.empty());
 }
 
+TEST(Parse, ReadsTheBytesOfAFileNameThatCompilersEscape) {
+  const auto module = parse(
+      ".version 7.0\n.target sm_80\n.address_size 64\n"
+      ".file 1 \"/tmp/\\303\\251 \\\"x\\\\y/k.cu\"\n",
+      "k.ptx");
+  ASSERT_TRUE(module) << module.error().message;
+  EXPECT_EQ(module->files.at(1), "/tmp/\xC3\xA9 \"x\\y/k.cu");
+}
+
 }  // namespace
 }  // namespace gpuemu::ptx
