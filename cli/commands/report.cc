@@ -68,7 +68,7 @@ std::optional<CiRunSummary> stored_results(const Options& options, const Config&
     return session.fail(*failure), std::nullopt;
   }
   CiRunSummary summary;
-  summary.profile = "stored";
+  summary.profile = kStored;
   summary.timestamp = now_seconds();
   const int64_t oldest = options.since_hours
                              ? summary.timestamp - static_cast<int64_t>(*options.since_hours) * 3600

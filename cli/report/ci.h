@@ -10,6 +10,9 @@
 
 namespace gpuemu::cli {
 
+/// The profile of a summary that was put together from stored results.
+inline constexpr const char* kStored = "stored";
+
 enum class CiVerdict { Good, Findings, Broken };
 /// Broken where something could not be run or measured, whatever else was found.
 CiVerdict verdict_of(const CiRunSummary& summary);
@@ -20,6 +23,10 @@ void print_ci(const CiRunSummary& summary, bool details, std::ostream& out, std:
 
 /// The summary alone, indented.
 std::string ci_json(const CiRunSummary& summary);
+
+/// What ran: "profile quick shard 2/8, base seed 7, emulator: ..."; of stored results that they
+/// are.
+std::string origin_of(const CiRunSummary& summary);
 
 /// The first failing case of an op in one dtype; null when none is listed.
 const ValidationResult* first_failure(const CiRunSummary& summary, const CiOp& op);

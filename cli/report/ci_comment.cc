@@ -140,12 +140,10 @@ std::string verdict_text(const CiRunSummary& summary) {
 }
 
 std::string ci_comment(const CiRunSummary& summary, const Config&) {
-  std::string comment = fmt::format(
-      "## {}\n\n{} passed, {} failed, {} skipped in {:.1f} s; profile {}{}, base seed {}, {}\n",
-      verdict_text(summary), summary.passed, summary.failed, summary.skipped,
-      static_cast<double>(summary.duration_ms) / 1000, cell(summary.profile),
-      summary.shards > 0 ? fmt::format(", shard {}/{}", summary.shard, summary.shards) : "",
-      summary.seed, cell(summary.device));
+  std::string comment =
+      fmt::format("## {}\n\n{} passed, {} failed, {} skipped in {:.1f} s; {}\n",
+                  verdict_text(summary), summary.passed, summary.failed, summary.skipped,
+                  static_cast<double>(summary.duration_ms) / 1000, cell(origin_of(summary)));
   broken_of(summary).append_to(comment);
   failures_of(summary).append_to(comment);
   violations_of(summary).append_to(comment);

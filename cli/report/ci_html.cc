@@ -160,14 +160,10 @@ std::string ci_html(const CiRunSummary& summary, const Config& config) {
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta "
       "http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
       "'unsafe-inline'\"><title>{} - {}</title><style>{}</style></head><body>\n<h1 "
-      "class=\"{}\">{}</h1>\n<p>{}: {} passed, {} failed, {} skipped in {:.1f} s; profile {}{}, "
-      "base "
-      "seed {}, {}</p>\n",
+      "class=\"{}\">{}</h1>\n<p>{}: {} passed, {} failed, {} skipped in {:.1f} s; {}</p>\n",
       cell(config.name), verdict_text(summary), kStyle, good ? "good" : "bad",
       verdict_text(summary), cell(config.name), summary.passed, summary.failed, summary.skipped,
-      static_cast<double>(summary.duration_ms) / 1000, cell(summary.profile),
-      summary.shards > 0 ? fmt::format(", shard {}/{}", summary.shard, summary.shards) : "",
-      summary.seed, cell(summary.device));
+      static_cast<double>(summary.duration_ms) / 1000, cell(origin_of(summary)));
   html += ops_table(summary) + failures_table(summary) + worst_section(summary) +
           kernels_table(summary) + trend_section(summary) + coverage_section(summary);
   for (const std::string& note : summary.notes) {

@@ -83,6 +83,7 @@ const InstructionSet& best() {
   return *std::find_if(sets.rbegin(), sets.rend(), [](const auto& set) { return set.available(); });
 }
 
+/// Internal where the environment asks for none: no kernel is to blame.
 Result<const InstructionSet*> choose() {
   const char* wanted = std::getenv(kInstructionSetVariable);
   if (wanted == nullptr || *wanted == 0) return &best();
@@ -91,11 +92,11 @@ Result<const InstructionSet*> choose() {
   if (found == sets.end()) {
     std::string names;
     for (const InstructionSet& set : sets) names.append(names.empty() ? "" : ", ").append(set.name);
-    return error(ErrorCode::InvalidArgument, "environment {}: '{}' is none of {}",
-                 kInstructionSetVariable, wanted, names);
+    return error(ErrorCode::Internal, "environment {}: '{}' is none of {}", kInstructionSetVariable,
+                 wanted, names);
   }
   if (!found->available())
-    return error(ErrorCode::InvalidArgument,
+    return error(ErrorCode::Internal,
                  "environment {}: '{}' needs {}, which this processor does not have; unset it or "
                  "set it to {}",
                  kInstructionSetVariable, wanted, found->needs, best().name);
