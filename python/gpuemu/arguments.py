@@ -52,9 +52,9 @@ def dtype(value: Any, what: str = "dtype") -> str:
 
 def shape(value: Any, what: str = "shape") -> tuple[int, ...]:
     """Sizes, none negative."""
-    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+    if not isinstance(value, (list, tuple)) and (isinstance(value, (str, bytes)) or not isinstance(value, Iterable)):
         raise TypeError(f"{what} is {value!r}, expected a list of sizes, as in [2, 3]")
-    return tuple(whole(one, f"a size of {what}", 0) for one in value)
+    return tuple(one if type(one) is int and one >= 0 else whole(one, f"a size of {what}", 0) for one in value)
 
 
 def bounds(value: Any, what: str = "range") -> tuple[float, float] | None:

@@ -124,7 +124,7 @@ class Checker:
         dtype = self.dtypes[stream.below(len(self.dtypes))]
         strategy = self.strategies[stream.below(len(self.strategies))]
         dims = {name: self._size(number, name) for name in self.schema.dims}
-        layout = self.layouts[rng.Stream(self.seed, number, "layout").below(len(self.layouts))]
+        layout = self.layouts[rng.Stream(self.seed, number, "layout").below(len(self.layouts)) if len(self.layouts) > 1 else 0]
         return self.make(number, dtype, strategy, dims, layout)
 
     def make(self, number: int, dtype: str, strategy: str, dims: dict[str, int], layout: str = "contiguous") -> Case:

@@ -23,7 +23,12 @@ __all__ = ["MASK", "SeededRng", "State", "Stream", "bfloat16_bits", "bfloat16_va
 
 
 def _named(base_seed: int, iteration: int, label: str) -> bytes:
-    return struct.pack("<QQ", arguments.seed(base_seed, "base_seed"), arguments.seed(iteration, "iteration")) + label.encode()
+    try:
+        return struct.pack("<QQ", base_seed, iteration) + label.encode()
+    except struct.error:
+        arguments.seed(base_seed, "base_seed")
+        arguments.seed(iteration, "iteration")
+        raise
 
 
 def derive_state(base_seed: int, iteration: int, label: str) -> State:
@@ -60,7 +65,8 @@ class Stream:
 
     def below(self, n: int) -> int:
         """An integer from 0 to n - 1. Raises ValueError for an n below 1."""
-        arguments.whole(n, "n", 1)
+        if n < 1:
+            raise ValueError(f"n is {n}, expected 1 or more")
         return (self.u64() * n) >> 64
 
     def integer(self, lo: int, hi: int) -> int:

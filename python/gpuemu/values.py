@@ -20,6 +20,7 @@ FLOATS = {  # max, smallest normal, smallest subnormal, ulp of one
 }
 
 
+PART = 1 << 15  # Elements of a long row that are made at once: they stay in the processor's cache.
 STRATEGIES = (
     "bits_uniform", "normal", "uniform10", "small_int", "offset", "tiny", "subnormal", "all_neg", "all_pos", "impulse", "ascend",
     "descend", "constant", "zeros", "large", "duplicates", "signed_zero", "sorted_ties", "int_extremes", "int_wide", "one_nan", "one_inf",
@@ -206,21 +207,28 @@ def _choices(values: list[float]) -> Source:
     return Source("integer", (0, len(values) - 1), lambda drawn: table[drawn], (min(values), max(values)))
 
 
-def _ramp(row: int, strategy: str, usual: tuple[float, float]) -> Array:
+def _ramp(row: int, strategy: str, usual: tuple[float, float]) -> Callable[[Array], Array]:
     lo, hi = usual
-    values = np.arange(row, dtype=np.float64)
-    values /= float(row - 1) if row > 1 else 1.0
-    values *= hi - lo
-    return np.add(lo, values, values) if strategy == "ascend" else np.subtract(hi, values, values)
+
+    def values(at: Array) -> Array:
+        at /= float(row - 1) if row > 1 else 1.0
+        at *= hi - lo
+        return np.add(lo, at, at) if strategy == "ascend" else np.subtract(hi, at, at)
+
+    return values
 
 
-def _ties(case: dict[str, Any], name: str, row: int, usual: tuple[float, float]) -> Array:
+def _ties(case: dict[str, Any], name: str, row: int, usual: tuple[float, float]) -> Callable[[Array], Array]:
     lo, hi = usual
     levels = min(max(row // 2, 1), 8)
-    part = (np.arange(row) * levels // row) / (float(levels - 1) if levels > 1 else 1.0)
-    rise = part * (hi - lo)
-    stream = rng.Stream(int(case["base_seed"]), int(case["iteration"]), "ties/" + name)
-    return hi - rise if stream.negative() else lo + rise
+    falling = rng.Stream(int(case["base_seed"]), int(case["iteration"]), "ties/" + name).negative()
+
+    def values(at: Array) -> Array:
+        part = (at.astype(np.int64) * levels // row) / (float(levels - 1) if levels > 1 else 1.0)
+        rise: Array = part * (hi - lo)
+        return hi - rise if falling else lo + rise
+
+    return values
 
 
 def _impulse(case: dict[str, Any], name: str, count: int) -> dict[int, float]:
@@ -234,19 +242,27 @@ def _impulse(case: dict[str, Any], name: str, count: int) -> dict[int, float]:
     return found
 
 
-def _repeated(case: dict[str, Any], tensor: dict[str, Any], domain: Domain) -> Array | None:
-    """Of a strategy by which every row is the same: what is repeated, one value or a row; None of the others."""
+class Repeated(NamedTuple):
+    """A row, or a single value, that is repeated: its size, and the values at places in it (float64, which they may change)."""
+
+    size: int
+    values: Callable[[Array], Array]
+
+
+def _repeated(case: dict[str, Any], tensor: dict[str, Any], domain: Domain) -> Repeated | None:
+    """Of a strategy by which every row is the same; None of the others."""
     strategy, dtype, name = case["value_strategy"], tensor["dtype"], tensor["name"]
     usual, row = _usual(dtype, domain), tensor["shape"][-1] if tensor["shape"] else 1
     if strategy in ("zeros", "impulse"):
-        return np.zeros(1)
+        return Repeated(1, np.zeros_like)
     if strategy in ("ascend", "descend"):
-        return _ramp(row, strategy, usual)
+        return Repeated(row, _ramp(row, strategy, usual))
     if strategy == "constant":
         source = _source(_recipe(dtype, strategy, domain), domain)
-        return source.become(rng.draw(_state(case, "input/" + name), source.distribution, source.params, 1))
+        one = source.become(rng.draw(_state(case, "input/" + name), source.distribution, source.params, 1))
+        return Repeated(1, lambda at: one)
     if strategy == "sorted_ties":
-        return _ties(case, name, row, usual)
+        return Repeated(row, _ties(case, name, row, usual))
     return None
 
 
@@ -311,18 +327,23 @@ def _inside(values: Array, domain: Domain, scale: float, reach: tuple[float, flo
     return values
 
 
+def _kind(dtype: str) -> np.dtype[Any]:
+    """NumPy's type for the patterns of a dtype."""
+    return np.dtype(np.uint16 if dtype == "bfloat16" else dtype)
+
+
 class Filler:
     """Makes the values of a tensor from tiles of draws. `dtype` is NumPy's; bfloat16 comes as uint16."""
 
     TABLE_MAX = 4096  # Draws that have so few values look theirs up, already rounded.
 
-    def __init__(self, source: Source, domain: Domain, scale: float, dtype: str, special: Array) -> None:
-        self.source, self.domain, self.scale, self.name = source, domain, scale, dtype
-        self.dtype = np.dtype(np.uint16) if dtype == "bfloat16" else np.dtype(dtype)
-        self.special = rng.cast(special, dtype)
+    def __init__(self, source: Source, domain: Domain, scale: float, tensor: dict[str, Any], count: int, special: Array) -> None:
+        self.source, self.domain, self.scale, self.name = source, domain, scale, tensor["dtype"]
+        self.dtype = _kind(self.name)
+        self.special = rng.cast(special, self.name)
         self.work, self.other = rng.Work(), rng.Work()
         lo, hi = (int(one) for one in source.params) if source.distribution == "integer" else (0, MASK)
-        self.table = self._rounded(np.arange(lo, hi + 1)) if hi - lo < self.TABLE_MAX else None
+        self.table = self._rounded(np.arange(lo, hi + 1)) if hi - lo < min(self.TABLE_MAX, count // 4) else None
 
     def _rounded(self, drawn: Array) -> Array:
         values = self.source.become(drawn)
@@ -352,16 +373,20 @@ def _plant_one(case: dict[str, Any], tensor: dict[str, Any], made: Array) -> Non
         made[stream.below(made.size)] = rng.cast(np.array([one[strategy]]), dtype)[0]
 
 
-def _fill_repeated(case: dict[str, Any], tensor: dict[str, Any], domain: Domain, repeated: Array, count: int) -> Array:
+def _fill_repeated(case: dict[str, Any], tensor: dict[str, Any], domain: Domain, repeated: Repeated, count: int) -> Array:
     scale, dtype = float(case.get("value_scale", 1.0)), tensor["dtype"]
-    everything = (-math.inf, math.inf)
-    row = rng.cast(_inside(repeated, domain, scale, everything), dtype)
-    made = np.empty((count // row.size, row.size), dtype=row.dtype)
-    made[...] = row
+
+    def rounded(values: Array) -> Array:
+        return rng.cast(_inside(values, domain, scale, (-math.inf, math.inf)), dtype)
+
+    made = np.empty((count // repeated.size, repeated.size), dtype=_kind(dtype))
+    for start in range(0, repeated.size, PART):
+        places = np.arange(start, min(start + PART, repeated.size), dtype=np.float64)
+        made[:, start : start + PART] = rounded(repeated.values(places))
     flat = made.reshape(-1)
     if case["value_strategy"] == "impulse":
         for place, value in _impulse(case, tensor["name"], count).items():
-            flat[place] = rng.cast(_inside(np.array([value]), domain, scale, everything), dtype)[0]
+            flat[place] = rounded(np.array([value]))[0]
     return flat
 
 
@@ -373,7 +398,7 @@ def _fill(case: dict[str, Any], tensor: dict[str, Any], count: int) -> Array:
         return _fill_repeated(case, tensor, domain, repeated, count)
     source = _drawn(case, tensor, domain)
     special, probability = _table(case, tensor, domain)
-    filler = Filler(source, domain, float(case.get("value_scale", 1.0)), dtype, special)
+    filler = Filler(source, domain, float(case.get("value_scale", 1.0)), tensor, count, special)
     state, other = _state(case, "input/" + name), _state(case, "special/" + name)
     if count < 128:
         pairs = rng.outputs(state, 2 * count)
