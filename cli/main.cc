@@ -14,7 +14,7 @@
 namespace gpuemu::cli {
 namespace {
 
-// Set by the handler of SIGINT, which may do nothing else.
+// Set by the handler of signals, which may do nothing else.
 std::atomic<bool> interrupted{false};  // NOLINT: a signal handler reaches nothing but globals.
 
 /// `gpuemu test 2>&1 | tee log` and a terminal: what is said on both would be seen twice.
@@ -100,6 +100,11 @@ int run(int argc, char** argv) {
   struct sigaction action{};
   action.sa_handler = [](int) { interrupted = true; };
   ::sigaction(SIGINT, &action, nullptr);
+  // A CI system that gives up, a terminal that is closed: the daemon's job ends too. A second one
+  // kills.
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  ::sigaction(SIGTERM, &action, nullptr);
+  ::sigaction(SIGHUP, &action, nullptr);
   ::signal(SIGPIPE, SIG_IGN);
 
   std::error_code ignored;

@@ -201,13 +201,13 @@ def test_a_daemon_that_starts_slowly_is_waited_for_and_one_that_ends_is_not(wrap
     assert run.returncode == 0 and "is still starting" in run.stderr, run.stderr
 
 
-def interrupted(home, *words, after):
-    """The exit code of a command that gets SIGINT after some seconds, and how long it then took."""
+def interrupted(home, *words, after, by=signal.SIGINT):
+    """The exit code of a command that gets a signal after some seconds, and how long it then took."""
     process = subprocess.Popen([BIN / "gpuemu", *words], cwd=home.project, env=home.env, text=True,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     time.sleep(after)
     assert process.poll() is None, process.communicate()
-    process.send_signal(signal.SIGINT)
+    process.send_signal(by)
     started = time.monotonic()
     process.communicate(timeout=120)
     return process.returncode, time.monotonic() - started
@@ -236,3 +236,26 @@ def test_op_scripts_in_ci_can_be_interrupted_and_run_in_the_quick_dtypes(new_hom
     write(home, "op.py", "import time\ntime.sleep(2)\n" + files["op.py"])
     code, took = interrupted(home, "ci", after=5)
     assert code == 130 and took < 60
+
+
+def test_a_ci_run_that_was_interrupted_says_so_in_every_report(new_home):
+    # Each case takes a second of the reference's time.
+    home = new_home({**project(cases=500), "ref_twice.py": "import time\n\n\ndef reference(x):\n    time.sleep(1)\n    return 2.0 * x\n"})
+    code, took = interrupted(home, "ci", "--report", "pr-comment=p.md", "--report", "junit=j.xml", "--report", "json=s.json",
+                             after=6, by=signal.SIGTERM)
+    assert code == 130 and took < 60
+    summary = json.loads((home.project / "s.json").read_text())
+    assert "interrupted after" in summary["ops"][0]["error"], summary["ops"]
+    comment = (home.project / "p.md").read_text()
+    assert "all good" not in comment and "interrupted after" in comment, comment
+    assert "interrupted after" in (home.project / "j.xml").read_text()
+    again = home.run("report", "--format", "pr-comment")
+    assert "interrupted after" in again.stdout, again.stdout
+
+
+def test_an_environment_that_nothing_can_run_in_is_no_fault_of_the_kernel(new_home):
+    home = new_home(project())
+    home.env["GPUEMU_EMULATOR_ISA"] = "mmx"
+    run = home.run("test")
+    assert run.returncode == 3 and "GPUEMU_EMULATOR_ISA: 'mmx' is none of" in run.stdout + run.stderr, run.stdout + run.stderr
+    assert "twice" not in home.run("failures").stdout
