@@ -8,6 +8,8 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
 #include "cli/report/kernel_diff.h"
+#include "common/base/files.h"
+#include "common/base/limits.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -47,6 +49,20 @@ std::optional<Comparison> compare(const BaselineReply& baseline, const KernelNam
   return comparison;
 }
 
+/// Whether a CUDA source has a kernel of which there is no code before someone instantiates it.
+bool has_template_kernel(const std::string& path) {
+  if (!path.ends_with(".cu")) return false;
+  const auto text = read_file(path, kSourceBytesMax);
+  if (!text) return false;
+  for (size_t at = text->find("template"); at != std::string::npos;
+       at = text->find("template", at + 1)) {
+    const std::string_view rest = std::string_view(*text).substr(at);
+    if (rest.substr(0, rest.find_first_of(";{")).find("__global__") != std::string_view::npos)
+      return true;
+  }
+  return false;
+}
+
 void compare_kernels(const Options& options, Session& session) {
   if (options.kernels.size() != 2 || !options.tag.empty() || !options.file.empty()) {
     session.fail(error(ErrorCode::InvalidArgument,
@@ -71,6 +87,11 @@ void compare_kernels(const Options& options, Session& session) {
   if (!reply) return;
   const auto& comparison = std::get<KernelComparisonReply>(*reply);
   if (!session.json()) print_kernel_comparison(comparison, session.out);
+  for (const std::string& name : options.kernels) {
+    if (!has_template_kernel(path(name))) continue;
+    session.err << "note: templates are compared where their file instantiates them; " << name
+                << " has some\n";
+  }
   if (comparison.verdict != "none") session.exit_code = ExitCode::Findings;
 }
 

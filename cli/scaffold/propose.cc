@@ -31,6 +31,7 @@ constexpr auto kTypes = std::to_array<TypeRow>({
     {"uint64_t", "uint64", "u64"},
     {"char", "int8", ""},
     {"int8_t", "int8", ""},
+    {"signed char", "int8", ""},
     {"unsigned char", "uint8", ""},
     {"uint8_t", "uint8", ""},
     {"short", "int16", ""},
