@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstring>
 
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/shadow/shadow.h"
@@ -21,21 +22,36 @@ uint64_t part_bits(uint64_t bits, Format format, uint32_t part) {
   return format == Format::F16 || format == Format::BF16 ? bits >> (16 * part) & 0xffff : bits;
 }
 
-bool decided(const ptx::Instruction& in, Exact a, Exact b) {
-  if (in.has("eq") || in.has("equ")) return equal(a, b);
-  if (in.has("ne") || in.has("neu")) return !equal(a, b);
-  if (in.has("lt") || in.has("ltu")) return less(a, b);
-  if (in.has("le") || in.has("leu")) return !less(b, a);
-  if (in.has("gt") || in.has("gtu")) return less(b, a);
-  if (in.has("ge") || in.has("geu")) return !less(a, b);
-  return false;
+bool decided(Decision decision, Exact a, Exact b) {
+  switch (decision) {
+    case Decision::Equal:
+      return equal(a, b);
+    case Decision::NotEqual:
+      return !equal(a, b);
+    case Decision::Less:
+      return less(a, b);
+    case Decision::LessOrEqual:
+      return !less(b, a);
+    case Decision::Greater:
+      return less(b, a);
+    case Decision::GreaterOrEqual:
+      return !less(a, b);
+    default:
+      return false;
+  }
 }
 
-double whole(const ptx::Instruction& in, double value) {
-  if (in.has("rni")) return std::nearbyint(value);
-  if (in.has("rmi")) return std::floor(value);
-  if (in.has("rpi")) return std::ceil(value);
-  return std::trunc(value);
+double whole(Decision decision, double value) {
+  switch (decision) {
+    case Decision::ToNearest:
+      return std::nearbyint(value);
+    case Decision::Down:
+      return std::floor(value);
+    case Decision::Up:
+      return std::ceil(value);
+    default:
+      return std::trunc(value);
+  }
 }
 
 ShadowValue value_in(const Lanes& of, uint32_t lane, std::string name) {
@@ -112,6 +128,16 @@ void Shadow::keep(Warp& warp, ShadowedWarp& at, uint32_t part) {
   Plane& plane = at.registers->planes[to.plane + part];
   const Lanes& from = at.results[part];
   const Held held = held_as(does.to);
+  if (at.mask == kNone && held == Held::Four && to.bytes == 4) {
+    plane.high = from.high;
+    plane.low = from.low;
+    plane.bound = from.bound;
+    plane.held.fill(held);
+    plane.node = from.node;
+    std::memcpy(plane.bits.data(), warp.regs + to.offset, sizeof plane.bits);
+    plane.bits_high.fill(0);
+    return;
+  }
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if ((at.mask >> lane & 1) == 0) continue;
     plane.high[lane] = from.high[lane];
@@ -217,10 +243,10 @@ void Shadow::decide(Warp& warp, ShadowedWarp& at) {
     bool differs = false;
     if (compares) {
       if (!std::isfinite(b.computed[lane]) || !std::isfinite(b.high[lane])) continue;
-      differs = decided(in, exact, {b.high[lane], b.low[lane]}) !=
-                decided(in, {a.computed[lane], 0}, {b.computed[lane], 0});
+      differs = decided(does.decision, exact, {b.high[lane], b.low[lane]}) !=
+                decided(does.decision, {a.computed[lane], 0}, {b.computed[lane], 0});
     } else {
-      differs = whole(in, a.computed[lane]) != whole(in, exact.high);
+      differs = whole(does.decision, a.computed[lane]) != whole(does.decision, exact.high);
     }
     if (!differs) continue;
     ++report_.other_decisions;

@@ -64,6 +64,34 @@ std::vector<Type> types_of(const Instruction& in) {
 
 bool is_pair(Type type) { return type == Type::F16x2 || type == Type::BF16x2; }
 
+Decision decision_of(const Instruction& in) {
+  struct Row {
+    const char* modifier;
+    Decision decision;
+  };
+  static constexpr Row kRows[] = {
+      {"eq", Decision::Equal},
+      {"equ", Decision::Equal},
+      {"ne", Decision::NotEqual},
+      {"neu", Decision::NotEqual},
+      {"lt", Decision::Less},
+      {"ltu", Decision::Less},
+      {"le", Decision::LessOrEqual},
+      {"leu", Decision::LessOrEqual},
+      {"gt", Decision::Greater},
+      {"gtu", Decision::Greater},
+      {"ge", Decision::GreaterOrEqual},
+      {"geu", Decision::GreaterOrEqual},
+      {"rni", Decision::ToNearest},
+      {"rmi", Decision::Down},
+      {"rpi", Decision::Up},
+      {"rzi", Decision::ToZero},
+  };
+  for (const Row& row : kRows)
+    if (in.has(row.modifier)) return row.decision;
+  return Decision::None;
+}
+
 class Planner {
  public:
   explicit Planner(const Code& code) : code_(code), body_(code.source->body) {}
@@ -208,6 +236,7 @@ class Planner {
           in.operands.size() < 3 || in.family == "set")
         return false;
       made.meaning = Meaning::Compare;
+      made.decision = decision_of(in);
       made.from = format_of(types.back());
       take_operands(in, made);
       return true;
@@ -231,6 +260,7 @@ class Planner {
     static constexpr std::array kWhole = {"rni", "rzi", "rmi", "rpi"};
     const bool whole = std::ranges::any_of(kWhole, [&](const char* m) { return in.has(m); });
     made.meaning = whole ? Meaning::Discretise : Meaning::Convert;
+    if (whole) made.decision = decision_of(in);
     made.pairs = is_pair(types[0]) ? 2 : 1;
     made.picks_last = made.pairs == 2;
     made.saturates = in.has("sat");
@@ -246,6 +276,7 @@ class Planner {
                        Operation& made) const {
     if (ptx::byte_size(types[0]) < 4) return false;  // Eight-bit floats, and packed ones.
     made.meaning = Meaning::ToInteger;
+    made.decision = decision_of(in);
     take_operands(in, made);
     each_result(in, [&](const Operand& to) {
       if (planes_[to.reg] != kNone) made.results.push_back(source(to));

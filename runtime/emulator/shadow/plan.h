@@ -55,6 +55,21 @@ enum class Meaning : uint8_t {
   Forget,  ///< Anything else that writes a register which may hold a float.
 };
 
+/// How an instruction that decides does so: what it compares for, or where it rounds to.
+enum class Decision : uint8_t {
+  None,
+  Equal,
+  NotEqual,
+  Less,
+  LessOrEqual,
+  Greater,
+  GreaterOrEqual,
+  ToNearest,
+  Down,
+  Up,
+  ToZero,
+};
+
 /// An operand: a register with the planes of its shadow, or a constant.
 struct Source {
   uint32_t reg = kNone;    ///< Index into Code::registers; kNone: a constant.
@@ -69,6 +84,7 @@ struct Source {
 struct Operation {
   Meaning meaning = Meaning::None;
   Format from = Format::None, to = Format::None;
+  Decision decision = Decision::None;
   uint8_t pairs = 1;       ///< Elements of one register: 2 for f16x2.
   bool saturates = false;  ///< To [0, 1].
   bool is_unsigned = false;

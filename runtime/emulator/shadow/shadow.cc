@@ -7,14 +7,6 @@
 
 namespace gpuemu::emulator {
 
-uint64_t bits_of(const Warp& warp, const Source& source, uint32_t lane) {
-  if (source.reg == kNone) return source.bits;
-  const std::byte* at = warp.regs + source.offset;
-  if (source.bytes == 0) return *reinterpret_cast<const uint32_t*>(at) >> lane & 1;
-  return source.bytes == 8 ? reinterpret_cast<const uint64_t*>(at)[lane]
-                           : reinterpret_cast<const uint32_t*>(at)[lane];
-}
-
 void assign(Plane& to, uint32_t lane, const Plane& from, uint32_t from_lane) {
   to.high[lane] = from.high[from_lane];
   to.low[lane] = from.low[from_lane];

@@ -129,7 +129,13 @@ inline bool is_live(const Plane& plane, uint32_t lane, uint32_t part, uint64_t b
   return plane.bits[lane] == part_of(bits, held, part);
 }
 /// The bits of a register in a lane, or of a constant.
-uint64_t bits_of(const Warp& warp, const Source& source, uint32_t lane);
+inline uint64_t bits_of(const Warp& warp, const Source& source, uint32_t lane) {
+  if (source.reg == kNone) return source.bits;
+  const std::byte* at = warp.regs + source.offset;
+  if (source.bytes == 0) return *reinterpret_cast<const uint32_t*>(at) >> lane & 1;
+  return source.bytes == 8 ? reinterpret_cast<const uint64_t*>(at)[lane]
+                           : reinterpret_cast<const uint32_t*>(at)[lane];
+}
 /// Copies a lane of a plane with all that belongs to it.
 void assign(Plane& to, uint32_t lane, const Plane& from, uint32_t from_lane);
 
