@@ -9,10 +9,14 @@
 namespace gpuemu {
 namespace {
 
-/// The output to explain: the one that was asked for, else the first with a wrong element.
-const ComparedShadow* choose(const std::vector<ComparedShadow>& all, const std::string& name) {
-  for (const ComparedShadow& one : all) {
-    if (name.empty() ? one.worst.has_value() : one.counts.name == name) return &one;
+/// The output to explain: the one that was asked for, else the first with a wrong element among
+/// those that failed. What nan_policy lets pass is none of them.
+const ComparedShadow* choose(const CaseOutcome& outcome, const std::string& name) {
+  const auto& failures = outcome.result.failures;
+  for (const ComparedShadow& one : outcome.shadows) {
+    const bool failed =
+        std::ranges::find(failures, one.counts.name, &ValidationFailure::output) != failures.end();
+    if (name.empty() ? failed && one.worst.has_value() : one.counts.name == name) return &one;
   }
   return nullptr;
 }
@@ -59,7 +63,7 @@ Reply explain(const ExplainRequest& request, const ValidationResult& failure, co
   if (!first) return error_reply(first.error());
   ExplainResultReply reply{.seed = failure.seed, .op_name = op.name, .kernel = first->kernel};
   for (const ComparedShadow& one : first->shadows) reply.outputs.push_back(one.counts);
-  const ComparedShadow* output = choose(first->shadows, request.output);
+  const ComparedShadow* output = choose(*first, request.output);
   if (output == nullptr) {
     if (!request.output.empty())
       return ErrorReply{WireErrorCode::InvalidRequest,
