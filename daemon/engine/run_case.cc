@@ -162,6 +162,8 @@ Status judge(const CaseRequest& request, const BuiltPlan& built, const SideBySid
     outcome.shadow = both.executed->shadow;
     for (const LineCount& line : both.executed->lines) outcome.profile.push_back(words_of(line));
     outcome.reached = both.executed->reached;
+  } else if (both.executed.error().code == ErrorCode::Internal) {
+    return both.executed.error();  // The machine's fault: it says nothing about the kernel.
   } else {
     failures.push_back(finding_of(both.executed.error()));
   }
