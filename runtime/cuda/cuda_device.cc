@@ -186,8 +186,11 @@ Status CudaDevice::fill(uint64_t address, std::byte value, uint64_t bytes) {
   GPUEMU_TRY(ready());
   GPUEMU_TRY(check_range(address, bytes));
   if (bytes == 0) return {};
-  return check(driver_.cuMemsetD8_v2(address, std::to_integer<unsigned char>(value), bytes),
-               "filling");
+  GPUEMU_TRY(check(driver_.cuMemsetD8_v2(address, std::to_integer<unsigned char>(value), bytes),
+                   "filling"));
+  // Unlike copies the driver's fill may return before it is done, and streams that do not wait for
+  // the default one would not see it.
+  return check(driver_.cuStreamSynchronize(nullptr), "filling");
 }
 
 Result<ModuleId> CudaDevice::load_module(const std::string& ptx, const std::string& name) {
