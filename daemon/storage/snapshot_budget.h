@@ -9,11 +9,11 @@ class SnapshotBudget {
  public:
   explicit SnapshotBudget(size_t bytes_max) : bytes_left_(bytes_max) {}
 
-  /// Takes the snapshot away once the budget is spent.
+  /// Takes the snapshot away once the budget is spent, an empty one too.
   void apply(ValidationResult& result) {
     if (!result.repro_info || !result.repro_info->input_snapshot) return;
     const size_t bytes = result.repro_info->input_snapshot->size();
-    if (bytes <= bytes_left_) {
+    if (bytes_left_ > 0 && bytes <= bytes_left_) {
       bytes_left_ -= bytes;
       return;
     }

@@ -280,6 +280,8 @@ TEST_F(Storage, ListingsCarrySnapshotsUpToTheirBudgetAndSingleRecordsAlways) {
   for (failure.seed = 1; failure.seed <= 5; ++failure.seed) {
     ASSERT_TRUE(store->put_result(failure, true));
   }
+  failure.repro_info->input_snapshot.emplace();
+  ASSERT_TRUE(store->put_result(failure, false));
   const auto with_snapshots = [](const std::vector<ValidationResult>& listed) {
     return std::ranges::count_if(
         listed, [](const auto& one) { return one.repro_info->input_snapshot.has_value(); });
