@@ -107,6 +107,16 @@ def check_sources(report):
                         report(f"{where}:{number}: {instead}")
 
 
+def check_test_names(report):
+    """pytest takes files of one name for one module."""
+    seen = {}
+    for folder in ("python/tests", "tests"):
+        for path in sorted((ROOT / folder).rglob("test_*.py")):
+            other = seen.setdefault(path.name, path)
+            if other != path:
+                report(f"{path.relative_to(ROOT)}: {other.relative_to(ROOT)} has the same name; rename one of them")
+
+
 def main():
     offences = []
     named, found = libraries()
@@ -114,6 +124,7 @@ def main():
         offences.append("no gpuemu_library() found: is this the project?")
     check_layers(named, found, offences.append)
     check_sources(offences.append)
+    check_test_names(offences.append)
     print("\n".join(offences) if offences else f"tidy: {len(found)} folders, nothing to say")
     return 1 if offences else 0
 
