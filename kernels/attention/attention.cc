@@ -1,5 +1,6 @@
 // attention: over the last two axes; those in front are a batch.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "kernels/rules.h"
@@ -23,10 +24,10 @@ Sizes sizes_of(const OpCase& c) {
 }
 
 /// The tensor has the batch axes of q and these two behind them.
-Status check_matrices(const OpCase& c, const TensorView& tensor, const char* name, int64_t rows,
-                      int64_t cols, const char* why) {
+Status check_matrices(const OpCase& c, const TensorView& tensor, std::array<int64_t, 2> matrix,
+                      const char* name, const char* why) {
   std::vector<int64_t> expected(c.in(0).shape.begin(), c.in(0).shape.end() - 2);
-  expected.insert(expected.end(), {rows, cols});
+  expected.insert(expected.end(), matrix.begin(), matrix.end());
   if (std::ranges::equal(tensor.shape, expected)) return ok_status();
   return error(ErrorCode::InvalidArgument, "{} is {}, expected {}: {}", name,
                shape_text(tensor.shape), shape_text(expected), why);
@@ -42,10 +43,10 @@ Status check(const OpCase& c) {
                  rank, one->rank());
   }
   const Sizes size = sizes_of(c);
-  GPUEMU_TRY(check_matrices(c, c.in(1), "k", size.keys, size.dim, "rows of v by columns of q"));
-  GPUEMU_TRY(check_matrices(c, c.in(2), "v", size.keys, size.v_dim, "the batch of q"));
+  GPUEMU_TRY(check_matrices(c, c.in(1), {size.keys, size.dim}, "k", "rows of v by columns of q"));
+  GPUEMU_TRY(check_matrices(c, c.in(2), {size.keys, size.v_dim}, "v", "the batch of q"));
   GPUEMU_TRY(
-      check_matrices(c, c.out(0), "y", size.queries, size.v_dim, "rows of q by columns of v"));
+      check_matrices(c, c.out(0), {size.queries, size.v_dim}, "y", "rows of q by columns of v"));
   const auto scale = c.attributes.get<double>("scale");
   if (std::isfinite(scale)) return ok_status();
   return error(ErrorCode::InvalidArgument, "scale is {}, expected a finite number", scale);

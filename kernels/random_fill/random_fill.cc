@@ -8,7 +8,8 @@
 namespace gpuemu::kernels {
 namespace {
 
-enum RandomKind { kUniform, kNormal, kLogUniform, kInteger, kKinds };
+/// Values of the attribute `kind`: 0 is uniform and 1 normal.
+constexpr int32_t kLogUniform = 2, kInteger = 3, kKinds = 4;
 constexpr int64_t kExponentMin = -1074, kExponentMax = 1023;
 
 /// Threads that fill a large GPU. More would pay for their jumps without working on anything.
