@@ -5,6 +5,7 @@ import pty
 import re
 import select
 import subprocess
+import termios
 import time
 
 import pytest
@@ -293,7 +294,11 @@ class Terminal:
         os.close(side)
         self.seen = ""
 
-    def type(self, text):
+    def type(self, text, at_prompt=True):
+        """Before the prompt the terminal itself would take some keys: the prompt is waited for."""
+        end = time.monotonic() + 60
+        while at_prompt and termios.tcgetattr(self.main)[3] & termios.ICANON and time.monotonic() < end:
+            time.sleep(0.02)
         os.write(self.main, text.encode())
 
     def until(self, pattern, seconds=60):
@@ -368,7 +373,7 @@ def test_ctrl_c_stops_a_running_launch(failing):
         person.type("run\n")
         person.until(r"run\n")
         time.sleep(0.1)  # The launch takes more than ten times as long.
-        person.type("\x03")
+        person.type("\x03", at_prompt=False)
         person.until(r"interrupted\nstopped at .*kernels.cu:\d+ in thread \(0,0,0\)")
         person.type("print y[0]\n")
         person.until(r"y float32 \[\]")
