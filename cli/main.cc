@@ -17,6 +17,9 @@ namespace {
 // Set by the handler of signals, which may do nothing else.
 std::atomic<bool> interrupted{false};  // NOLINT: a signal handler reaches nothing but globals.
 
+/// For a command that is told to end to cancel its job and to write its reports.
+constexpr unsigned kGraceSeconds = 30;
+
 /// `gpuemu test 2>&1 | tee log` and a terminal: what is said on both would be seen twice.
 bool same_place(int one, int other) {
   struct stat first{}, second{};
@@ -100,8 +103,12 @@ int run(int argc, char** argv) {
   struct sigaction action{};
   action.sa_handler = [](int) { interrupted = true; };
   ::sigaction(SIGINT, &action, nullptr);
-  // A CI system that gives up, a terminal that is closed: the daemon's job ends too. A second one
-  // kills.
+  // A CI system that gives up, a terminal that is closed: the daemon's job ends too. What is not
+  // done after the grace, or gets a second signal, ends as it would without a handler.
+  action.sa_handler = [](int) {
+    interrupted = true;
+    ::alarm(kGraceSeconds);
+  };
   action.sa_flags = static_cast<int>(SA_RESETHAND);
   ::sigaction(SIGTERM, &action, nullptr);
   ::sigaction(SIGHUP, &action, nullptr);
