@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The tests of PyTorch, JAX and TensorFlow, with the packages of PyPI: about 2.5 GB in build/frameworks-venv, made at the first run.
 #   scripts/frameworks.sh [--ci | --install] [pytest options]     GPUEMU_FRAMEWORKS_VENV names another folder
-#     --install   only makes the folder, without TensorFlow and with what can be had in GPUEMU_FRAMEWORKS_SECONDS (240) for each package
+#     --install   only makes the folder, without TensorFlow and with what can be had in GPUEMU_FRAMEWORKS_SECONDS (600) for each package
 #     --ci        the tests of what is in the folder, without TensorFlow
 # Exit code 77: none of the packages can be had here.
 set -euo pipefail
@@ -18,7 +18,7 @@ flock 9 # One that installs is waited for.
 has() { "$venv/bin/python" -c "import $1" 2>/dev/null; }
 pip=("$venv/bin/python" -m pip install --quiet --disable-pip-version-check)
 limit=()
-[ $mode = all ] || limit=(timeout "${GPUEMU_FRAMEWORKS_SECONDS:-240}")
+[ $mode = all ] || limit=(timeout "${GPUEMU_FRAMEWORKS_SECONDS:-600}")
 cpu_torch() { # Of torch's own index: without CUDA, a tenth of the size.
   "${limit[@]}" "${pip[@]}" torch --retries 1 --timeout 20 --index-url https://download.pytorch.org/whl/cpu
 }

@@ -56,7 +56,7 @@ P
 scripts/setup.sh --tests || { echo "0 passed, 1 failed"; exit 1; }
 mkdir -p build
 rm -f build/ctest.xml build/pytest.xml build/frameworks.xml  # What an earlier run found counts for nothing.
-nice -n 19 scripts/frameworks.sh --install >build/frameworks.log 2>&1 &  # Fetches PyTorch and JAX while everything is built.
+scripts/frameworks.sh --install >build/frameworks.log 2>&1 &  # Fetches PyTorch and JAX while everything is built.
 
 say "building (release)"
 cmake --preset release -DGPUEMU_TESTS=ON >build/configure.log 2>&1 || { cat build/configure.log; echo "0 passed, 1 failed"; exit 1; }
