@@ -17,7 +17,7 @@ struct PreparedKernel {
   std::string ptx;
   std::vector<std::string> entries;        ///< PTX names, one per KernelConfig::launches.
   std::vector<std::string> warnings = {};  ///< Of reading the PTX, with the kernel's name.
-  std::vector<int64_t> constants = {};     ///< That sizes are compared with (harvest.h).
+  Constants constants = {};                ///< See harvest.h.
 };
 
 struct BuiltPlan {

@@ -36,6 +36,21 @@ std::vector<DType> selected_dtypes(const OpConfig& op, const CampaignOptions& op
   return selected;
 }
 
+constexpr const char* kUnsupported = "no kernel supports any of its cases";
+
+/// A dtype that no kernel takes may be left out; an op of which nothing ran is a mistake, and a
+/// run that says nothing of it would pass for ever.
+void blame_ops_without_cases(std::vector<OpTestReport>& reports) {
+  std::set<std::string> ran;
+  for (const OpTestReport& one : reports) {
+    if (one.skipped_reason != kUnsupported) ran.insert(one.op_name);
+  }
+  for (OpTestReport& one : reports) {
+    if (ran.contains(one.op_name)) continue;
+    one.skipped_reason = fmt::format("error: {}: look at `supports` and the dims", kUnsupported);
+  }
+}
+
 }  // namespace
 
 /// All cases of one op in one dtype.
@@ -252,15 +267,18 @@ Result<CaseOutcome> Campaign::run_one(const OpConfig& op, const CasePlan& plan, 
   return run_on_lane(op, plan, {lane.arena, lane.worker, lane.reference}, wishes);
 }
 
-std::vector<int64_t> Campaign::constants_of(const OpConfig& op, DType dtype) {
-  std::set<int64_t> all;
+Constants Campaign::constants_of(const OpConfig& op, DType dtype) {
+  std::set<int64_t> all, singled;
   for (const std::string& name : op.kernels) {
     const KernelConfig* kernel = config_.find_kernel(name);
     if (op.mode != ExecutionMode::Kernel || kernel == nullptr) continue;
     const auto prepared = kernels_.prepare(*kernel, dtype);
-    if (prepared) all.insert((*prepared)->constants.begin(), (*prepared)->constants.end());
+    if (!prepared) continue;
+    const Constants& found = (*prepared)->constants;
+    all.insert(found.all.begin(), found.all.end());
+    singled.insert(found.singled.begin(), found.singled.end());
   }
-  return {all.begin(), all.end()};
+  return {{all.begin(), all.end()}, {singled.begin(), singled.end()}};
 }
 
 std::vector<std::optional<Result<CaseOutcome>>> Campaign::run_batch(
@@ -382,13 +400,13 @@ Result<TestReportReply> Campaign::run(const CampaignOptions& options, const Camp
     report.passed += one.passed;
     report.failed += one.failed;
     if (one.cases == 0 && one.skipped_reason.empty()) {
-      one.skipped_reason = cancel || progress.stopped() || progress.is_late()
-                               ? kStoppedBefore
-                               : "no kernel supports any of its cases";
+      one.skipped_reason =
+          cancel || progress.stopped() || progress.is_late() ? kStoppedBefore : kUnsupported;
     }
     if (!one.skipped_reason.empty()) ++report.skipped;
     report.ops.push_back(std::move(one));
   }
+  blame_ops_without_cases(report.ops);
   report.duration_ms = milliseconds_between(start, Clock::now());
   return report;
 }

@@ -80,7 +80,7 @@ class Campaign {
                                                             const std::atomic<bool>& cancel);
 
   /// What the kernels of the op compare sizes with, in this dtype. Empty where they do not compile.
-  std::vector<int64_t> constants_of(const OpConfig& op, DType dtype);
+  Constants constants_of(const OpConfig& op, DType dtype);
 
   /// One case of one op, with its variant chosen by policy and priority.
   Result<CaseOutcome> run_one(const OpConfig& op, const CasePlan& plan, CaseWishes wishes,

@@ -20,10 +20,16 @@ bool speaks_of_threads(const std::string& special) {
   return false;
 }
 
-/// Which registers hold what follows from thread indices and parameters, wherever in the function.
+enum class What : uint8_t {
+  Derived,     ///< What follows from thread indices and parameters.
+  Parameters,  ///< Parameters as they are.
+};
+
+/// Which registers hold that, wherever in the function.
 class Followers {
  public:
-  explicit Followers(const Function& function) : follows_(function.registers.size(), false) {
+  Followers(const Function& function, What what)
+      : what_(what), follows_(function.registers.size(), false) {
     for (bool changed = true; changed;) {
       changed = false;
       for (const Instruction& instruction : function.body) changed = note(instruction) || changed;
@@ -40,15 +46,18 @@ class Followers {
  private:
   bool follows(const Operand& operand) const {
     if (operand.kind == Operand::Kind::Register) return follows_[operand.reg];
-    if (operand.kind == Operand::Kind::Special) return speaks_of_threads(operand.name);
+    if (operand.kind == Operand::Kind::Special)
+      return what_ == What::Derived && speaks_of_threads(operand.name);
     return std::ranges::any_of(operand.elements,
                                [this](const Operand& element) { return follows(element); });
   }
 
   /// What memory holds is data, but for parameters.
-  static bool is_arithmetic(const Instruction& instruction) {
-    for (const char* family : {"mov", "add", "sub", "mul", "mad", "shl", "shr", "and", "or", "cvt",
-                               "min", "max", "rem", "div", "selp", "bfe"}) {
+  bool passes_on(const Instruction& instruction) const {
+    if (instruction.family == "mov" || instruction.family == "cvt") return true;
+    if (what_ == What::Parameters) return false;
+    for (const char* family : {"add", "sub", "mul", "mad", "shl", "shr", "and", "or", "min", "max",
+                               "rem", "div", "selp", "bfe"}) {
       if (instruction.family == family) return true;
     }
     return false;
@@ -57,7 +66,7 @@ class Followers {
   bool note(const Instruction& instruction) {
     if (instruction.operands.empty()) return false;
     const bool param = instruction.family == "ld" && instruction.has("param");
-    if (!param && !(is_arithmetic(instruction) && any_of(instruction, 1))) return false;
+    if (!param && !(passes_on(instruction) && any_of(instruction, 1))) return false;
     return mark(instruction.operands[0]);
   }
 
@@ -71,6 +80,7 @@ class Followers {
     return changed;
   }
 
+  What what_;
   std::vector<bool> follows_;
 };
 
@@ -100,15 +110,25 @@ bool decides(const Instruction& instruction) {
   return false;
 }
 
-void add_function(const Function& function, std::set<int64_t>& sizes) {
-  const Followers followers(function);
+bool asks_whether_equal(const Instruction& instruction) {
+  return instruction.family == "setp" && (instruction.has("eq") || instruction.has("ne"));
+}
+
+struct Found {
+  std::set<int64_t> sizes, singled;
+};
+
+void add_function(const Function& function, Found& found) {
+  const Followers followers(function, What::Derived), parameters(function, What::Parameters);
   for (const Instruction& instruction : function.body) {
     if (!decides(instruction) || !followers.any_of(instruction, 1)) continue;
     for (size_t i = 1; i < instruction.operands.size(); ++i) {
       const Operand& operand = instruction.operands[i];
       if (operand.kind != Operand::Kind::Integer) continue;
       const auto wide = static_cast<int64_t>(operand.bits);
-      add_number(instruction, wide, sizes);
+      add_number(instruction, wide, found.sizes);
+      if (asks_whether_equal(instruction) && parameters.any_of(instruction, 1))
+        add_size(wide, found.singled);
     }
   }
 }
@@ -127,18 +147,23 @@ void add_tiles(const std::vector<ptx::Variable>& variables, std::set<int64_t>& s
 
 }  // namespace
 
-std::vector<int64_t> sizes_in(const ptx::Module& module, const std::vector<std::string>& entries) {
-  std::set<int64_t> sizes;
+Constants sizes_in(const ptx::Module& module, const std::vector<std::string>& entries) {
+  Found found;
   for (const ptx::Function& function : module.functions) {
     const bool other =
         function.is_entry && std::ranges::find(entries, function.name) == entries.end();
     if (other || function.is_extern) continue;
-    add_function(function, sizes);
-    add_tiles(function.variables, sizes);
+    add_function(function, found);
+    add_tiles(function.variables, found.sizes);
   }
-  std::vector<int64_t> all(sizes.begin(), sizes.end());
-  if (all.size() > kConstantsMax) all.resize(kConstantsMax);
-  return all;
+  Constants constants;
+  for (const int64_t size : found.sizes) {
+    if (constants.all.size() < kConstantsMax) constants.all.push_back(size);
+  }
+  for (const int64_t size : found.singled) {
+    if (constants.singled.size() < kConstantsMax) constants.singled.push_back(size);
+  }
+  return constants;
 }
 
 }  // namespace gpuemu

@@ -8,7 +8,7 @@
 namespace gpuemu {
 namespace {
 
-std::vector<int64_t> sizes_of(const std::string& body, const std::string& before = "") {
+Constants constants_of(const std::string& body, const std::string& before = "") {
   const std::string text = ".version 7.0\n.target sm_80\n.address_size 64\n" + before +
                            ".visible .entry k(.param .u32 n, .param .u64 p)\n{\n"
                            ".reg .pred %p<4>; .reg .b32 %r<8>; .reg .f32 %f<4>; .reg .b64 "
@@ -16,9 +16,13 @@ std::vector<int64_t> sizes_of(const std::string& body, const std::string& before
                            body + "\nret;\n}\n";
   const auto module = ptx::parse(text, "test");
   EXPECT_TRUE(module) << module.error().message;
-  return module ? sizes_in(*module, {"k"}) : std::vector<int64_t>();
+  return module ? sizes_in(*module, {"k"}) : Constants();
 }
 using Sizes = std::vector<int64_t>;
+
+Sizes sizes_of(const std::string& body, const std::string& before = "") {
+  return constants_of(body, before).all;
+}
 
 TEST(Harvest, TakesComparisonsOfThreadsAndParameters) {
   EXPECT_EQ(sizes_of("mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 100;"), Sizes{100});
@@ -46,6 +50,16 @@ TEST(Harvest, ReadsShiftsAndMasksAsTheirPowersOfTwo) {
 TEST(Harvest, TakesTheTilesOfSharedMemory) {
   EXPECT_EQ(sizes_of(".shared .f32 tile[16][17]; .shared .align 4 .b8 raw[1024];"),
             (Sizes{16, 17, 256}));
+}
+
+TEST(Harvest, SinglesOutWhatAParameterMustEqual) {
+  const auto found = constants_of(
+      "ld.param.u32 %r1, [n]; mov.u32 %r2, %r1; setp.eq.s32 %p1, %r2, 200; setp.lt.s32 %p1, %r1, "
+      "64;"
+      "and.b32 %r3, %r1, 31; setp.ne.s32 %p2, %r3, 2; mov.u32 %r4, %tid.x; setp.eq.s32 %p3, %r4, "
+      "31;");
+  EXPECT_EQ(found.singled, Sizes{200});
+  EXPECT_EQ(found.all, (Sizes{2, 31, 32, 64, 200}));
 }
 
 TEST(Harvest, LooksAtLaunchedEntriesOnly) {

@@ -240,15 +240,22 @@ std::string value_strategy_of(const CasePlan& plan, const Choices& choices, uint
 /// Sizes that some cases draw without being asked for: the kernel's own numbers in every fourth
 /// case, long grids in every thirty-second.
 std::optional<std::string> reserved_strategy(const OpConfig& op, uint64_t row,
-                                             const std::vector<int64_t>& constants) {
+                                             const Constants& constants) {
   if (row < kCoveringFirst) return std::nullopt;
   if (row % 4 == 1 && fits_constants(op, constants)) return "constants";
   if (row % 32 == 15) return "waves";
   return std::nullopt;
 }
 
+/// Of a size that comes once, zeros would hide what is done with it.
+std::string telling_values(const CasePlan& plan, const Choices& choices) {
+  const bool mostly_zero = plan.value_strategy == "zeros" || plan.value_strategy == "impulse";
+  const bool has_other = std::ranges::find(choices.values, "uniform10") != choices.values.end();
+  return mostly_zero && has_other ? "uniform10" : plan.value_strategy;
+}
+
 void change_one(const OpConfig& op, const std::vector<std::string>& values,
-                const std::vector<int64_t>& constants, Stream& stream, CasePlan& plan) {
+                const Constants& constants, Stream& stream, CasePlan& plan) {
   const uint64_t what = stream.below(4);
   if (what < 2 && !op.dims.empty()) {
     const DimSpec& dim = op.dims[stream.below(op.dims.size())];
@@ -314,6 +321,7 @@ Result<CasePlan> plan_case(const OpConfig& op, uint64_t base_seed, uint64_t iter
     if (reserved) {
       request.strategies = {*reserved};
       request.turn = (row - kCoveringFirst) / 4;
+      if (*reserved == "constants") plan.value_strategy = telling_values(plan, choices);
     }
     DimChoice choice = choose_dims(op, request);
     plan.shape_strategy = choice.strategy;

@@ -9,6 +9,7 @@
 
 #include "common/config/config.h"
 #include "common/tensor/tensor.h"
+#include "daemon/fuzz/dims.h"
 
 namespace gpuemu {
 
@@ -45,8 +46,7 @@ struct CaseOptions {
   std::vector<DType> dtypes;                ///< Restricts the op's; empty = the op's.
   std::vector<std::string> strategies;      ///< Value or shape strategies or "default".
   int64_t elements_max = int64_t{1} << 18;  ///< Largest tensor; dims are lowered until it fits.
-  /// Numbers that the kernel compares sizes with; strategy `constants` draws dims around them.
-  std::vector<int64_t> constants = {};
+  Constants constants = {};                 ///< For strategy `constants`, of the kernel.
 };
 
 /// The case seed of rng.md section 5.

@@ -245,7 +245,7 @@ TEST(PlanCase, ConstantsOfTheKernelHaveCasesOfTheirOwnAndChangeNoOthers) {
   OpConfig op = softmax();
   op.dtypes = {DType::Float32};
   CaseOptions options;
-  options.constants = {48, 700};
+  options.constants.all = {48, 700};
   size_t around = 0;
   for (uint64_t i = 0; i < 80; ++i) {
     const auto plain = plan_case(op, 3, i, {});
@@ -267,7 +267,7 @@ TEST(PlanCase, TheFirstCasesOfConstantsTakeEachOfThemAsItIs) {
   OpConfig op = softmax();
   op.dtypes = {DType::Float32};
   CaseOptions options;
-  options.constants = {48, 700, 1999};
+  options.constants.all = {48, 700, 1999};
   std::set<int64_t> first;
   for (const uint64_t i : {9, 13, 17}) {
     first.insert(plan_case(op, 3, i, options)->dims.at("cols"));
@@ -275,9 +275,42 @@ TEST(PlanCase, TheFirstCasesOfConstantsTakeEachOfThemAsItIs) {
   EXPECT_EQ(first, (std::set<int64_t>{48, 700, 1999}));
 }
 
+TEST(PlanCase, WhatIsSingledOutMeetsInTheFirstCasesOfConstants) {
+  OpConfig op = softmax();
+  op.dtypes = {DType::Float32};
+  CaseOptions options;
+  options.constants = {{3, 48, 96, 700}, {3, 96}};
+  std::set<std::pair<int64_t, int64_t>> met;
+  for (const uint64_t i : {9, 13}) {
+    const auto plan = plan_case(op, 3, i, options);
+    met.emplace(plan->dims.at("rows"), plan->dims.at("cols"));
+  }
+  // `rows` is at most 64.
+  EXPECT_EQ(met, (std::set<std::pair<int64_t, int64_t>>{{3, 3}, {3, 96}}));
+  EXPECT_EQ(plan_case(op, 3, 17, options)->dims.at("rows"), 3);
+  EXPECT_EQ(plan_case(op, 3, 21, options)->dims.at("rows"), 48);
+}
+
+TEST(PlanCase, SizesOfTheKernelComeWithValuesThatShowThem) {
+  OpConfig op = softmax();
+  CaseOptions options;
+  options.constants = {{48}, {48}};
+  size_t seen = 0;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    for (uint64_t i = 0; i < 80; ++i) {
+      const auto plan = plan_case(op, seed, i, options);
+      if (plan->shape_strategy != "constants") continue;
+      ++seen;
+      EXPECT_NE(plan->value_strategy, "zeros");
+      EXPECT_NE(plan->value_strategy, "impulse");
+    }
+  }
+  EXPECT_GT(seen, 100u);
+}
+
 TEST(PlanCase, ConstantsThatNoDimCanBeLeaveTheirCasesToChance) {
   CaseOptions options;
-  options.constants = {60'000};
+  options.constants.all = {60'000};
   for (uint64_t i = 0; i < 80; ++i) {
     EXPECT_NE(plan_case(softmax(), 3, i, options)->shape_strategy, "constants");
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 #include <set>
 
 #include "common/rng/rng.h"
@@ -82,19 +83,44 @@ struct Draw {
   std::vector<std::string> reduced;   ///< Dims that sums run over.
   const DimSpec* zero = nullptr;      ///< The one that is 0.
   const DimSpec* long_one = nullptr;  ///< The one at its largest.
-  std::vector<int64_t> constants = {};
+  Constants constants = {};
   std::optional<uint64_t> turn = {};
+  /// Of the turn, while combinations of the numbers that are singled out last: which of them each
+  /// dim takes.
+  std::map<std::string, int64_t> combination = {};
 };
 
 /// First every constant itself, then what lies around them. Once a dim has had all, the dims are
 /// shifted against each other, so that pairs of constants meet.
 int64_t size_of_turn(const DimSpec& dim, size_t position, const Draw& draw) {
-  std::vector<int64_t> order = legal(dim, draw.constants);
-  for (const int64_t size : legal(dim, sizes_around(draw.constants))) {
-    if (std::ranges::find(draw.constants, size) == draw.constants.end()) order.push_back(size);
+  const auto given = draw.combination.find(dim.name);
+  if (given != draw.combination.end()) return given->second;
+  const std::vector<int64_t>& constants = draw.constants.all;
+  std::vector<int64_t> order = legal(dim, constants);
+  for (const int64_t size : legal(dim, sizes_around(constants))) {
+    if (std::ranges::find(constants, size) == constants.end()) order.push_back(size);
   }
   const uint64_t turn = *draw.turn;
   return order[(turn + position * (turn / order.size())) % order.size()];
+}
+
+/// The first turns belong to what code singles out, `rows == 3 && cols == 96` as a whole: every
+/// combination of what the dims can be of it, where these are few.
+void take_combination(const OpConfig& op, Draw& draw) {
+  constexpr uint64_t kCombinationsMax = 6;
+  uint64_t left = *draw.turn, combinations = 1;
+  for (const DimSpec& dim : op.dims) {
+    const std::vector<int64_t> sizes = legal(dim, draw.constants.singled);
+    if (sizes.empty()) continue;
+    draw.combination[dim.name] = sizes[left % sizes.size()];
+    left /= sizes.size();
+    combinations *= sizes.size();
+    if (combinations > kCombinationsMax) break;
+  }
+  combinations = draw.combination.empty() ? 0 : std::min(combinations, kCombinationsMax);
+  if (*draw.turn < combinations) return;
+  draw.combination.clear();
+  *draw.turn -= combinations;
 }
 
 int64_t size_of(const DimSpec& dim, size_t position, const Draw& draw, Stream stream) {
@@ -123,7 +149,7 @@ int64_t size_of(const DimSpec& dim, size_t position, const Draw& draw, Stream st
     sizes = legal(dim, {least, least + 1, least + 2});
   }
   if (draw.strategy == "constants") {
-    sizes = legal(dim, sizes_around(draw.constants));
+    sizes = legal(dim, sizes_around(draw.constants.all));
     if (draw.turn && !sizes.empty()) return size_of_turn(dim, position, draw);
   }
   if (!sizes.empty()) return sizes[stream.below(sizes.size())];
@@ -146,19 +172,19 @@ std::vector<int64_t> corner_sizes(const DimSpec& dim, uint64_t base_seed) {
   return sizes;
 }
 
-bool fits_constants(const OpConfig& op, const std::vector<int64_t>& constants) {
-  return std::ranges::any_of(
-      op.dims, [&](const DimSpec& dim) { return !legal(dim, sizes_around(constants)).empty(); });
+bool fits_constants(const OpConfig& op, const Constants& constants) {
+  return std::ranges::any_of(op.dims, [&](const DimSpec& dim) {
+    return !legal(dim, sizes_around(constants.all)).empty();
+  });
 }
 
-int64_t other_size(const DimSpec& dim, int64_t size, const std::vector<int64_t>& constants,
-                   Stream& stream) {
+int64_t other_size(const DimSpec& dim, int64_t size, const Constants& constants, Stream& stream) {
   std::vector<int64_t> wanted{size - 1,       size + 1,    size * 2,    size * 2 + 1,
                               (size + 1) / 2, lowest(dim), highest(dim)};
   if (dim.is_set) wanted = dim.values;
   const auto corners = dim.is_set ? std::vector<int64_t>() : boundary_sizes(dim);
   // A few of the corners and constants, so that neighbours are as likely.
-  for (const auto& more : {sizes_around(constants), corners}) {
+  for (const auto& more : {sizes_around(constants.all), corners}) {
     for (int i = 0; i < 4 && !more.empty(); ++i) wanted.push_back(more[stream.below(more.size())]);
   }
   std::vector<int64_t> sizes = legal(dim, wanted);
@@ -174,6 +200,7 @@ DimChoice choose_dims(const OpConfig& op, const DimRequest& request) {
   if (op.accumulate) draw.reduced = op.accumulate->names();
   draw.constants = request.constants;
   draw.turn = request.turn;
+  if (draw.turn) take_combination(op, draw);
   if (draw.strategy == "waves" && !op.dims.empty()) {
     draw.long_one = &op.dims[draw.shared % op.dims.size()];
   }

@@ -12,10 +12,16 @@
 
 namespace gpuemu {
 
+/// Numbers in a kernel's code.
+struct Constants {
+  std::vector<int64_t> all = {};      ///< With which sizes are compared.
+  std::vector<int64_t> singled = {};  ///< Those for which one size by itself takes another path.
+};
+
 struct DimRequest {
   uint64_t base_seed = 0, iteration = 0;
   std::vector<std::string> strategies;  ///< To draw from.
-  std::vector<int64_t> constants = {};  ///< Of the kernel, for strategy `constants`.
+  Constants constants = {};             ///< Of the kernel, for strategy `constants`.
   /// Goes through them in order, this being the case's turn; absent: by chance.
   std::optional<uint64_t> turn = {};
 };
@@ -30,12 +36,11 @@ struct DimChoice {
 std::vector<int64_t> corner_sizes(const DimSpec& dim, uint64_t base_seed);
 
 /// Whether some dim may be one of the constants, or beside one.
-bool fits_constants(const OpConfig& op, const std::vector<int64_t>& constants);
+bool fits_constants(const OpConfig& op, const Constants& constants);
 
 /// Another size of the dim, near `size` or near a constant or an end of its range; `size` itself
 /// when there is no other.
-int64_t other_size(const DimSpec& dim, int64_t size, const std::vector<int64_t>& constants,
-                   Stream& stream);
+int64_t other_size(const DimSpec& dim, int64_t size, const Constants& constants, Stream& stream);
 
 /// Follows from the request alone; every dim draws from its own stream.
 DimChoice choose_dims(const OpConfig& op, const DimRequest& request);

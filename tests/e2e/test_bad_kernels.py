@@ -115,3 +115,15 @@ def test_a_missing_source_is_a_configuration_error(new_home):
     own = new_home({"gpuemu.toml": kernel_op("gone", "gone.ptx"), "ref_twice.py": "def reference(x): return x\n"})
     result = own.run("test")
     assert result.returncode == 2 and "gone.ptx" in result.stderr and "gpuemu.toml:" in result.stderr
+
+
+def test_an_op_of_which_no_case_can_run_is_an_error_and_a_dtype_may_be_left_out(new_home):
+    two = 'dtypes = ["float32", "float64"]\n'
+    config = kernel_op("never", "twice.ptx", extra=two) + 'supports = "n < 0"\n' + kernel_op("narrow", "twice.ptx", extra=two)
+    config = config.replace(', dtype = "float32"', "") + """supports = "dtype == 'float32'"\n"""
+    own = new_home({"gpuemu.toml": config, "ref_twice.py": "def reference(x): return 2.0 * x\n", "twice.ptx": RIGHT})
+    both = own.run("test", "--cases", "4")
+    assert both.returncode == 3, both.stdout + both.stderr
+    assert "[ERROR] never float64: no kernel supports any of its cases" in both.stderr + both.stdout
+    assert "[PASS] narrow float32" in both.stdout and "[SKIP] narrow float64" in both.stdout
+    assert own.run("test", "narrow", "--cases", "4").returncode == 0
