@@ -308,6 +308,25 @@ TEST(BulkCopy, SourceChangedBeforeTheWaitIsFound) {
   EXPECT_EQ(finding.kind, "race_async");
   EXPECT_NE(finding.message.find("copy.cu:20"), std::string::npos) << finding.message;
 }
+TEST(BulkCopy, OfWhatWasStoredWithoutAFenceOfProxiesIsFound) {
+  const std::string store = ".loc 1 10 1\nadd.u32 %r4, %r1, 50; st.shared.u32 [%r3], %r4;\n";
+  const std::string fence = "fence.proxy.async.shared::cta;\n", barrier = "bar.sync 0;\n";
+  const std::string copy =
+      "setp.eq.u32 %p4, %r1, 0; ld.param.u64 %rd7, [q];\n"
+      ".loc 1 20 1\n@%p4 cp.async.bulk.global.shared::cta.bulk_group [%rd7], [tile], 128; @%p4 "
+      "cp.async.bulk.commit_group; @%p4 cp.async.bulk.wait_group 0;\n";
+  const DeviceFinding finding = only(store + barrier + copy);
+  EXPECT_EQ(finding.kind, "race_shared");
+  EXPECT_EQ(finding.line, 20u);
+  EXPECT_EQ(finding.other_line, 10u);
+  EXPECT_NE(finding.message.find("fence.proxy.async"), std::string::npos) << finding.message;
+  EXPECT_EQ(only(store + "fence.acq_rel.gpu;\n" + barrier + copy).kind, "race_shared");
+  EXPECT_EQ(only(fence + store + barrier + copy).kind, "race_shared");
+  clean(store + fence + barrier + copy);
+  clean(store + barrier + fence + copy);
+  // What an asynchronous copy has brought needs none.
+  clean(barrier_for("1") + kBulk + wait_for("0") + copy);
+}
 TEST(BulkCopy, ItsEndsTakePartInRaces) {
   const std::string copy =
       "setp.eq.u32 %p4, %r1, 0; ld.param.u64 %rd7, [q];\n"

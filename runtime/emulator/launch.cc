@@ -97,9 +97,11 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
   for (size_t i = 0; i < config.args.size(); ++i)
     std::memcpy(run.params.data() + entry.params[i].offset, config.args[i].data(),
                 config.args[i].size());
-  run.shared_bytes = config.dynamic_shared_bytes == 0
-                         ? run.entry->static_shared
-                         : run.entry->dynamic_offset + config.dynamic_shared_bytes;
+  run.own_shared_bytes = config.dynamic_shared_bytes == 0
+                             ? run.entry->static_shared
+                             : run.entry->dynamic_offset + config.dynamic_shared_bytes;
+  run.shared_bytes = run.own_shared_bytes;
+  if (found.reserved_shared) run.shared_bytes = reserved_shared_offset(run) + kReservedSharedBytes;
   const auto wants = [&](const char* check) {
     return std::ranges::find(config.sanitize, check) != config.sanitize.end();
   };

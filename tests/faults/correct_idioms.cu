@@ -1,5 +1,8 @@
 // Correct kernels of the kinds whose faults idioms.cu and pipelines.cu have.
 #include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cuda/atomic>
+#include <cuda/latch>
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>
 #include <mma.h>
@@ -243,4 +246,52 @@ extern "C" __global__ void producer_and_consumer(const int* x, int* y) {
       if (round < 6) asm volatile("barrier.arrive %0, 64;" ::"r"(empty) : "memory");
     }
   }
+}
+
+// run: groups_of_two_warps grid=2 block=128 args=buf:x:1024,zero:y:1024
+extern "C" __global__ void groups_of_two_warps(const float* x, float* y) {
+  __shared__ cg::block_tile_memory<128> memory;
+  __shared__ float tile[128];
+  auto group = cg::tiled_partition<64>(cg::this_thread_block(memory));
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int round = 0; round < 3; ++round) {
+    tile[threadIdx.x] = x[i] + round;
+    group.sync();
+    const float other = tile[group.meta_group_rank() * 64 + 63 - group.thread_rank()];
+    y[i] = cg::reduce(group, other, cg::plus<float>());
+    group.sync();
+  }
+}
+
+// run: flag_with_release grid=2 block=64 args=buf:x:512,zero:y:512
+extern "C" __global__ void flag_with_release(const float* x, float* y) {
+  __shared__ float data[32];
+  __shared__ int flag;
+  if (threadIdx.x == 0) flag = 0;
+  __syncthreads();
+  cuda::atomic_ref<int, cuda::thread_scope_block> ready(flag);
+  const int i = blockIdx.x * 64 + threadIdx.x;
+  if (threadIdx.x < 32) {
+    data[threadIdx.x] = x[i];
+    __syncwarp();
+    if (threadIdx.x == 0) ready.store(1, cuda::memory_order_release);
+    y[i] = x[i];
+  } else {
+    while (ready.load(cuda::memory_order_acquire) == 0) {
+    }
+    y[i] = data[63 - threadIdx.x];
+  }
+}
+
+// run: latch_of_the_block grid=2 block=64 args=buf:x:512,zero:y:512
+extern "C" __global__ void latch_of_the_block(const float* x, float* y) {
+  __shared__ float data[64];
+  __shared__ alignas(cuda::latch<cuda::thread_scope_block>) char place[sizeof(cuda::latch<cuda::thread_scope_block>)];
+  auto* const latch = reinterpret_cast<cuda::latch<cuda::thread_scope_block>*>(place);
+  if (threadIdx.x == 0) new (latch) cuda::latch<cuda::thread_scope_block>(64);
+  __syncthreads();
+  const int i = blockIdx.x * 64 + threadIdx.x;
+  data[threadIdx.x] = x[i];
+  latch->arrive_and_wait();
+  y[i] = data[63 - threadIdx.x];
 }

@@ -96,3 +96,49 @@ extern "C" __global__ void warps_and_global(float* scratch, float* y) {
   WRONG(__syncwarp(), __syncthreads());
   y[threadIdx.x] = scratch[63 - threadIdx.x];  // FAULT
 }
+
+// run: scope_of_block grid=4 block=32 args=zero:total:4
+// expect: race_global tensor=total offset=0 text=atomic~between~threads~of~one~block
+extern "C" __global__ void scope_of_block(int* total) {
+#ifdef FIXED
+  atomicAdd(total, 1);
+#else
+  atomicAdd_block(total, 1);  // FAULT
+#endif
+}
+
+// run: flag_of_block grid=2 block=32 args=zero:data:4,zero:flag:4,zero:y:4
+// expect: race_global tensor=data
+extern "C" __global__ void flag_of_block(int* data, int* flag, int* y) {
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) {
+    *data = 42;  // OTHER
+    WRONG(asm volatile("st.release.cta.global.u32 [%0], 1;" ::"l"(flag) : "memory"),
+          asm volatile("st.release.gpu.global.u32 [%0], 1;" ::"l"(flag) : "memory"));
+  } else {
+    int seen = 0;
+    while (seen == 0) {
+      WRONG(asm volatile("ld.acquire.cta.global.u32 %0, [%1];" : "=r"(seen) : "l"(flag) : "memory"),
+            asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(flag) : "memory"));
+    }
+    *y = *data;  // FAULT
+  }
+}
+
+// run: read_only_path grid=2 block=32 args=buf:x:256
+// expect: race_global tensor=x text=ld.global.nc
+extern "C" __global__ void read_only_path(float* x) {
+  const int i = blockIdx.x * 32 + threadIdx.x;
+  x[i] += 1.0f;  // OTHER
+  const float seen = WRONG(__ldg(x + i), x[i]);  // FAULT
+  x[i] = seen * 2.0f;
+}
+
+// run: fence_for_barrier grid=1 block=64 args=buf:x:256,zero:y:256
+// expect: race_shared text='sums'[
+extern "C" __global__ void fence_for_barrier(const float* x, float* y) {
+  __shared__ float sums[64];
+  sums[threadIdx.x] = x[threadIdx.x];  // OTHER
+  WRONG(__threadfence_block(), __syncthreads());
+  y[threadIdx.x] = sums[63 - threadIdx.x];  // FAULT
+}

@@ -133,6 +133,14 @@ bool decode_branch(Decoder& d, const Instruction& in) {
   ins.aux = static_cast<uint32_t>(list.size());
   return true;
 }
+
+bool decode_fence(Decoder& d, const Form& form) {
+  // Without a space it is of all spaces.
+  const bool proxies = form.has("proxy") && form.has("async") && !form.has("global");
+  d.emit(steps::fence).flags = static_cast<uint8_t>((form.has("cta") ? steps::kFenceOfBlock : 0) |
+                                                    (proxies ? steps::kFenceOfProxies : 0));
+  return true;
+}
 }  // namespace
 
 bool decode_control(Decoder& d, const Instruction& in, const Form& form) {
@@ -140,8 +148,7 @@ bool decode_control(Decoder& d, const Instruction& in, const Form& form) {
                                           "pmevent",  "griddepcontrol", "applypriority",
                                           "discard",  "setmaxnreg"};
   if (in.family == "bra" || in.family == "brx") return decode_branch(d, in);
-  if (in.family == "membar" || in.family == "fence")
-    return d.emit(steps::fence).flags = form.has("cta") ? 1 : 0, true;
+  if (in.family == "membar" || in.family == "fence") return decode_fence(d, form);
   if (in.family == "ret") return d.emit(steps::ret), true;
   if (in.family == "exit") return d.emit(steps::exit), true;
   if (in.family == "trap" || in.family == "brkpt") return d.emit(steps::trap), true;

@@ -143,7 +143,8 @@ bool decode_access(Decoder& d, const Instruction& in, const Form& form, bool loa
                        form.has("release") || form.has("mmio") || form.has("cv") || form.has("cg");
   const bool bits = form.type() != Type::F32 && form.type() != Type::F64;
   ins.flags = static_cast<uint8_t>((ordered ? kOrdered : 0) |
-                                   (load && form.vector > 1 && bits ? kWholeAccess : 0));
+                                   (load && form.vector > 1 && bits ? kWholeAccess : 0) |
+                                   (load && form.has("nc") ? kReadOnly : 0));
   ins.cache = d.program().cached++;
   if (form.space != Space::Local) d.uses_memory(form.space, ins.aux);
   if (load && (form.type() == Type::S8 || form.type() == Type::S16))

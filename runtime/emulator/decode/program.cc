@@ -88,10 +88,21 @@ void release_variables(Program& program, Memory& memory) {
     static_cast<void>(memory.free(address).ok());
 }
 
+namespace {
+bool reads_reserved_shared(const ptx::Instruction& instruction) {
+  return std::ranges::any_of(instruction.operands, [](const ptx::Operand& operand) {
+    return operand.name.starts_with("%reserved_smem_offset");
+  });
+}
+}  // namespace
+
 void decode(Program& program) {
   for (const ptx::Function& function : program.module.functions)
     program.grid_barrier =
         program.grid_barrier || std::ranges::any_of(function.body, ptx::reads_grid_barrier);
+  for (const ptx::Function& function : program.module.functions)
+    program.reserved_shared =
+        program.reserved_shared || std::ranges::any_of(function.body, reads_reserved_shared);
   for (const ptx::Function& function : program.module.functions)
     program.may_spin = program.may_spin || std::ranges::any_of(function.body, waits_for_threads);
   for (Code& code : program.functions) Decoder(program, code).run();

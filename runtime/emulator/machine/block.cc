@@ -47,7 +47,11 @@ void Block::start(Dim3 at) {
   ended = false;
   std::fill(shared.begin(), shared.end(), std::byte{0});
   std::fill(shared_defined.begin(), shared_defined.end(), uint8_t{0});
+  if (launch->program->reserved_shared && !shared_defined.empty())
+    std::fill_n(shared_defined.begin() + reserved_shared_offset(*launch), kReservedSharedBytes,
+                uint8_t{1});
   next_epoch();
+  proxy_epoch = epoch;
   const Dim3 grid = launch->config->grid;
   linear = index.x + uint64_t{grid.x} * (index.y + uint64_t{grid.y} * index.z);
   if (turns != nullptr) turns->start(linear, static_cast<uint32_t>(warps.size()));
@@ -259,7 +263,7 @@ void Block::release_if_complete(uint32_t id) {
 void Block::next_epoch() {
   if (++epoch < kEpochsMax) return;
   std::fill(race.begin(), race.end(), RaceWord{});  // Tags are about to repeat.
-  epoch = 1;
+  epoch = proxy_epoch = 1;
 }
 
 bool Block::over_budget() {

@@ -13,7 +13,7 @@ namespace gpuemu::emulator {
 namespace {
 
 uint32_t segment_in(uint64_t cell) { return static_cast<uint32_t>(cell >> 32); }
-uint32_t bytes_in(uint64_t cell) { return static_cast<uint32_t>(cell >> kCellSiteBits) & 0xf; }
+uint32_t bytes_in(uint64_t cell) { return static_cast<uint32_t>(cell >> kCellBytesShift) & 0xf; }
 uint32_t site_in(uint64_t cell) {
   return static_cast<uint32_t>(cell) & ((uint32_t{1} << kCellSiteBits) - 1);
 }
@@ -139,12 +139,15 @@ void GlobalRaces::note(Warp& warp, const Ins& ins, const uint64_t* address, uint
   const uint32_t own = segment_of(warp);
   if (own == 0) return;
   if (access == Access::Store) check_clashes(warp, ins, address, lanes, false);
+  const Reach reach = access != Access::Atomic               ? Reach::Plain
+                      : instruction_of(warp, ins).has("cta") ? Reach::Block
+                                                             : Reach::All;
   const Allocation* in = nullptr;
   Tally bad;
   Seen seen;
   for (uint32_t left = lanes; left != 0;) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    const Touch touch{ins, access, own, lanes_of_word(address, bytes, left), address, bytes};
+    const Touch touch{ins, access, own, lanes_of_word(address, bytes, left), address, bytes, reach};
     left &= ~touch.lanes;
     if (in == nullptr || !in->contains(address[lane], bytes))
       in = warp.launch->memory->find(address[lane], bytes);
@@ -177,26 +180,63 @@ std::optional<GlobalRaces::Seen> GlobalRaces::note_word(Warp& warp, const Touch&
   if (conflicts(warp, written, cells.bits, touch.own)) {
     const bool by_atomic = (written & kCellAtomic) != 0;
     // Loops that compare and swap begin with a plain read; counters are polled.
-    const bool demoted = by_atomic && (touch.access != Access::Store || warp.block->acquired != 0);
+    const bool narrow = by_atomic && too_narrow(touch, written, warp);
+    const bool demoted =
+        by_atomic && !narrow && (touch.access != Access::Store || warp.block->acquired != 0);
     if (!demoted && !ordered(segment(segment_in(written)), warp)) {
       harmless = touch.access == Access::Store && same_soon(warp, touch);
-      if (!harmless) seen = Seen{segment_in(written), site_in(written), false, by_atomic};
+      if (!harmless)
+        seen = Seen{.segment = segment_in(written),
+                    .site = site_in(written),
+                    .atomic = by_atomic,
+                    .narrow = narrow};
     }
   }
-  if (touch.access == Access::Load) {
-    store(cells.last_read, cell_of(touch.own, false, cells.bits, touch.ins.cache));
-    return seen;
-  }
+  if (touch.access == Access::Load) return note_reading(touch, cells, seen);
   const bool atomic = touch.access == Access::Atomic;
   const uint64_t read = load(cells.last_read);
   if (!harmless && !atomic && conflicts(warp, read, cells.bits, touch.own) &&
       !ordered(segment(segment_in(read)), warp) && !same()) {
-    seen = Seen{segment_in(read), site_in(read), true, false};
+    seen = Seen{.segment = segment_in(read), .site = site_in(read), .read_before = true};
   }
   // What several blocks write alike may be read by each of them.
-  store(cells.last_write, cell_of(touch.own, atomic, harmless ? 0 : cells.bits, touch.ins.cache));
+  store(cells.last_write,
+        cell_of(touch.own, touch.reach, harmless ? 0 : cells.bits, touch.ins.cache));
   return seen;
 }
+
+/// Whether two atomic accesses are none to each other: one is of a block alone, and the other is in
+/// another block.
+bool GlobalRaces::too_narrow(const Touch& touch, uint64_t written, const Warp& now) const {
+  if (touch.access != Access::Atomic) return false;
+  if (touch.reach != Reach::Block && (written & kCellNarrow) == 0) return false;
+  return segment(segment_in(written)).block != now.block->linear;
+}
+
+/// The texture cache, through which `nc` reads, sees no store of the launch for sure, not even one
+/// of the same thread.
+std::optional<GlobalRaces::Seen> GlobalRaces::note_reading(const Touch& touch, const Cells& cells,
+                                                           std::optional<Seen> before) const {
+  const uint64_t written = load(cells.last_write);
+  const bool of_launch = segment_in(written) >= first_ && (bytes_in(written) & cells.bits) != 0;
+  if (!before && of_launch && (touch.ins.flags & kReadOnly) != 0)
+    before = Seen{.segment = segment_in(written), .site = site_in(written), .read_only = true};
+  store(cells.last_read, cell_of(touch.own, Reach::Plain, cells.bits, touch.ins.cache));
+  return before;
+}
+
+namespace {
+std::string advice_of(bool narrow, bool read_only, bool same_block) {
+  if (read_only)
+    return "ld.global.nc is for what no thread writes while the kernel runs: leave out __ldg() and "
+           "`const __restrict__` there";
+  if (narrow)
+    return "scope .cta is atomic between threads of one block: take atomicAdd() in place of "
+           "atomicAdd_block(), thread_scope_device in place of thread_scope_block";
+  return same_block ? "put __syncthreads() between"
+                    : "use an atomic, another launch, or __threadfence() and an atomic flag";
+}
+}  // namespace
 
 void GlobalRaces::report_race(Warp& warp, const Ins& ins, Access access, const Tally& bad,
                               const Seen& seen, uint64_t address) {
@@ -206,21 +246,22 @@ void GlobalRaces::report_race(Warp& warp, const Ins& ins, Access access, const T
   const bool same_block = other.block == warp.block->linear;
   const ptx::Instruction* instruction = instruction_at(program, seen.site);
   const auto offset = static_cast<int64_t>(address - in->base);
-  const std::string who =
-      same_block ? "another warp of the block" : fmt::format("block {} (in order)", other.block);
+  const bool same_warp = same_block && other.warp == warp.index;
+  const std::string who = same_warp    ? "the same warp"
+                          : same_block ? "another warp of the block"
+                                       : fmt::format("block {} (in order)", other.block);
   report(warp, ins,
          {.kind = "race_global",
           .message = fmt::format(
-              "{} byte offset {} of '{}'{}, which {} {} without an order between them ({}); {}",
-              verb(access), offset, in->name,
+              "{} byte offset {} of '{}'{}, which {} {}{} ({}); {}", verb(access), offset, in->name,
               element_text(static_cast<uint64_t>(offset), element_bytes(instruction_of(warp, ins))),
               who,
               seen.read_before ? "reads"
               : seen.atomic    ? "updates"
                                : "writes",
+              seen.read_only ? " in the same launch" : " without an order between them",
               instruction != nullptr ? describe(program.module, *instruction) : "",
-              same_block ? "put __syncthreads() between"
-                         : "use an atomic, another launch, or __threadfence() and an atomic flag"),
+              advice_of(seen.narrow, seen.read_only, same_block)),
           .lane = bad.first,
           .tensor = in->name,
           .byte_offset = offset,

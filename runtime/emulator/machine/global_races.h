@@ -4,7 +4,9 @@
 // two barriers or fences. Segments of one block are ordered by its barriers. Segments of different
 // blocks are ordered when the first block has executed a fence and then an atomic or volatile
 // access, and the second one an atomic or volatile access after that, whatever the addresses: too
-// many pairs count as ordered, never too few. All methods may be called from any thread.
+// many pairs count as ordered, never too few. Accesses with scope .cta order nothing between blocks
+// and are not atomic there. What ld.global.nc reads nobody may write in the same launch, in
+// whatever order. All methods may be called from any thread.
 #pragma once
 
 #include <array>
@@ -19,11 +21,16 @@
 
 namespace gpuemu::emulator {
 
-/// What a word's history keeps of an access, from the top: segment:32 atomic:1 bytes:4 site:27.
-constexpr uint32_t kCellSiteBits = 27;
-constexpr uint64_t kCellAtomic = uint64_t{1} << 31;
-constexpr uint64_t cell_of(uint32_t segment, bool atomic, uint32_t bytes, uint32_t site) {
-  return uint64_t{segment} << 32 | (atomic ? kCellAtomic : 0) | uint64_t{bytes} << kCellSiteBits |
+/// Between whom an access is atomic.
+enum class Reach : uint8_t { Plain, Block, All };
+
+/// What a word's history keeps of an access, from the top: segment:32 atomic:1 bytes:4 narrow:1
+/// site:26; narrow: atomic between threads of one block only.
+constexpr uint32_t kCellSiteBits = 26, kCellBytesShift = kCellSiteBits + 1;
+constexpr uint64_t kCellAtomic = uint64_t{1} << 31, kCellNarrow = uint64_t{1} << kCellSiteBits;
+constexpr uint64_t cell_of(uint32_t segment, Reach reach, uint32_t bytes, uint32_t site) {
+  return uint64_t{segment} << 32 | (reach != Reach::Plain ? kCellAtomic : 0) |
+         (reach == Reach::Block ? kCellNarrow : 0) | uint64_t{bytes} << kCellBytesShift |
          (site & ((uint32_t{1} << kCellSiteBits) - 1));
 }
 
@@ -62,6 +69,8 @@ class GlobalRaces {
   struct Seen {
     uint32_t segment = 0, site = 0;
     bool read_before = false, atomic = false;
+    bool narrow = false;     ///< Atomic, but not between these two blocks.
+    bool read_only = false;  ///< Read as what never changes.
   };
   /// One lane's access, or that of several in one word.
   struct Touch {
@@ -71,6 +80,7 @@ class GlobalRaces {
     uint32_t lanes;
     const uint64_t* address;
     uint32_t bytes;  ///< Of each lane.
+    Reach reach = Reach::Plain;
   };
   /// What is known of one word of four bytes, and those of them that are touched now.
   struct Cells {
@@ -84,6 +94,9 @@ class GlobalRaces {
                                             << 16;  ///< Real races must not slow it down for long.
 
   uint32_t new_segment(Warp& warp);
+  std::optional<Seen> note_reading(const Touch& touch, const Cells& cells,
+                                   std::optional<Seen> before) const;
+  bool too_narrow(const Touch& touch, uint64_t written, const Warp& now) const;
   static bool writes_same(Warp& warp, const Touch& touch);
   /// Waits a moment for what a block on another host thread has noted and not yet stored.
   bool same_soon(Warp& warp, const Touch& touch);

@@ -224,9 +224,26 @@ void check_clashes(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t
           .byte_offset = offset});
 }
 
+namespace {
+bool is_ordered(const Ins& ins, Access access) {
+  return access == Access::Atomic || (ins.flags & kOrdered) != 0;
+}
+
+/// Threads that order their accesses tell each other through flags, which the detectors do not
+/// follow: what a release, or a fence with an atomic or volatile access behind it, finds done
+/// counts as ordered for the whole block.
+void order_before(Warp& warp, const ptx::Instruction& instruction) {
+  const bool releases = instruction.has("release") || instruction.has("acq_rel");
+  if (!releases && !warp.fenced) return;
+  warp.fenced = false;
+  warp.block->next_epoch();
+}
+}  // namespace
+
 void note_shared(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes, Access access,
                  uint32_t lanes, uint32_t same_value) {
   Block& block = *warp.block;
+  if (is_ordered(ins, access)) order_before(warp, instruction_of(warp, ins));
   if (access != Access::Atomic && (ins.flags & kOrdered) != 0) return;
   if (access == Access::Store) check_clashes(warp, ins, address, lanes, true);
   SharedRace race(warp, ins, access);
@@ -239,29 +256,29 @@ void note_shared(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t b
   race.report_all(address);
 }
 
-namespace {
-bool is_ordered(const Ins& ins, Access access) {
-  return access == Access::Atomic || (ins.flags & kOrdered) != 0;
-}
-}  // namespace
-
 void before_global(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
                    Access access, uint32_t lanes) {
   GlobalRaces& races = *warp.launch->races;
   if (!is_ordered(ins, access)) return races.note(warp, ins, address, bytes, access, lanes);
   const ptx::Instruction& instruction = instruction_of(warp, ins);
-  if (instruction.has("release") || instruction.has("acq_rel")) {
-    ++warp.block->fences;
-    warp.block->next_epoch();
-  }
+  const bool of_block = instruction.has("cta");
+  if (!of_block && (instruction.has("release") || instruction.has("acq_rel"))) ++warp.block->fences;
+  order_before(warp, instruction);
   if (access == Access::Atomic) races.note(warp, ins, address, bytes, access, lanes);
-  races.publish(*warp.block);
+  if (of_block)
+    ++warp.block->sync_ops;
+  else
+    races.publish(*warp.block);
 }
 
 void after_global(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
                   Access access, uint32_t lanes) {
   GlobalRaces& races = *warp.launch->races;
-  if (is_ordered(ins, access)) return races.acquire(*warp.block);
+  if (is_ordered(ins, access)) {
+    if (!instruction_of(warp, ins).has("cta")) return races.acquire(*warp.block);
+    ++warp.block->sync_ops;
+    return;
+  }
   races.note(warp, ins, address, bytes, access, lanes);
 }
 

@@ -143,7 +143,7 @@ std::string shared_place(const Warp& warp, uint64_t offset, uint32_t element) {
                                         offset - variable.offset, short_name(variable.name))
                           : fmt::format("offset {} ('{}'[{}])", offset, short_name(variable.name),
                                         (offset - variable.offset) / element);
-  if (offset < entry.dynamic_offset || offset >= warp.launch->shared_bytes)
+  if (offset < entry.dynamic_offset || offset >= warp.launch->own_shared_bytes)
     return fmt::format("offset {}", offset);
   if (element == 0)
     return fmt::format("offset {} (dynamic, byte {})", offset, offset - entry.dynamic_offset);

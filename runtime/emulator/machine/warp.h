@@ -35,6 +35,14 @@ struct Checks {
   bool defines = false;  ///< Stores note what they write: `init` or `writes`.
 };
 
+/// The system's part of a block's shared memory from sm_80 on. Groups of several warps keep their
+/// barriers in its second half (cooperative_groups/details/memory.h of CUDA), which starts as
+/// zeros.
+inline constexpr uint32_t kReservedSharedBytes = 1024, kReservedSharedAlign = 16;
+
+/// In whose multiples a block gets shared memory (measured on sm_90).
+inline constexpr uint32_t kSharedGranule = 128;
+
 /// What all blocks of a launch share.
 struct Launch {
   const Program* program = nullptr;
@@ -45,9 +53,10 @@ struct Launch {
   GlobalRaces* races = nullptr;  ///< Absent when nobody asks for them.
   Follower* follower = nullptr;  ///< The same.
   std::vector<std::byte> params;
-  Dim3 cluster;            ///< Blocks of one cluster.
-  uint64_t workspace = 0;  ///< Of the grid's barrier; 0 where the program has none.
-  uint32_t shared_bytes = 0;
+  Dim3 cluster;                   ///< Blocks of one cluster.
+  uint64_t workspace = 0;         ///< Of the grid's barrier; 0 where the program has none.
+  uint32_t own_shared_bytes = 0;  ///< What the kernel declares and the launch adds.
+  uint32_t shared_bytes = 0;      ///< With the system's part behind it, where the program asks.
   int sm = 80;
   Checks checks;
   std::chrono::steady_clock::time_point deadline;
@@ -67,6 +76,11 @@ struct Launch {
   std::string printed_tail;  ///< Text after the last line end.
   size_t printed_bytes = 0;
 };
+
+inline uint32_t reserved_shared_offset(const Launch& launch) {
+  return (launch.own_shared_bytes + kReservedSharedAlign - 1) / kReservedSharedAlign *
+         kReservedSharedAlign;
+}
 
 struct Frame {
   ~Frame() {
@@ -137,6 +151,7 @@ class Warp {
 
   // --- Rest ---
   uint32_t segment = 0, segment_epoch = 0;  ///< Of the race detector of global memory.
+  bool fenced = false;   ///< It executed a fence and no atomic or volatile access since.
   bool watched = false;  ///< Registers may hold what nothing wrote: run_watched() follows them.
   Definedness definedness;
   Nonfinite nonfinite;
@@ -271,6 +286,8 @@ struct Block {
   std::shared_ptr<Counters> counters;  ///< Since its start; nullptr: nobody asked.
   std::shared_ptr<Turns> turns;        ///< Of a launch that does not go in order; else nullptr.
   uint64_t linear = 0;                 ///< Index in the grid.
+  /// Of the last fence between ordinary stores to shared memory and asynchronous copies.
+  uint32_t proxy_epoch = 0;
   // What the race detector of global memory knows of its order with other blocks.
   uint64_t acquired = 0;
   uint32_t fences = 0, published = 0;

@@ -133,7 +133,7 @@ std::vector<DebugRegister> Stepper::registers(uint32_t index) const {
 }
 
 std::span<const std::byte> Stepper::shared() const {
-  return std::span(warp_->block->shared).first(launch_.shared_bytes);
+  return std::span(warp_->block->shared).first(launch_.own_shared_bytes);
 }
 
 std::vector<DebugVariable> Stepper::shared_variables() const {
@@ -153,9 +153,9 @@ std::vector<DebugVariable> Stepper::shared_variables() const {
     };
     if (std::ranges::any_of(all, same)) all[i].name = entry.shared[i].name;
   }
-  if (launch_.shared_bytes > entry.dynamic_offset && launch_.config->dynamic_shared_bytes != 0)
+  if (launch_.own_shared_bytes > entry.dynamic_offset && launch_.config->dynamic_shared_bytes != 0)
     all.push_back(
-        {"dynamic", used, entry.dynamic_offset, launch_.shared_bytes - entry.dynamic_offset});
+        {"dynamic", used, entry.dynamic_offset, launch_.own_shared_bytes - entry.dynamic_offset});
   return all;
 }
 

@@ -4,6 +4,7 @@
 
 #include "runtime/emulator/machine/access.h"
 #include "runtime/emulator/machine/global_races.h"
+#include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/races.h"
 #include "runtime/emulator/steps/async.h"
 #include "runtime/emulator/steps/counting.h"
@@ -67,11 +68,42 @@ bool size_is_right(Warp& warp, const Ins& ins, const Operands& with) {
   return false;
 }
 
+bool is_asynchronous(const ptx::Instruction* instruction) {
+  return instruction != nullptr && (instruction->family == "cp" || instruction->has("async"));
+}
+
+/// Copies go another way to shared memory than stores do, and overtake them unless a fence of both
+/// ways stands between.
+void check_proxy_fence(Warp& warp, const Ins& ins, const BulkCopy& copy) {
+  const Block& block = *warp.block;
+  uint32_t known_site = 0;
+  for (uint64_t at = copy.from.at / 4 * 4; at < copy.from.at + copy.bytes; at += 4) {
+    const RaceWord& word = block.race[at / 4];
+    if (word.write >> kWarpBits < block.proxy_epoch || word.write_site == known_site) continue;
+    known_site = word.write_site;
+    const ptx::Instruction* store = instruction_at(*warp.launch->program, word.write_site);
+    if (is_asynchronous(store)) continue;
+    report(warp, ins,
+           {.kind = "race_shared",
+            .message = fmt::format(
+                "copies shared memory {} that was stored ({}) without fence.proxy.async after it: "
+                "the copy may see what was there before; put fence.proxy.async.shared::cta behind "
+                "the stores, before the barrier",
+                shared_place(warp, at, store != nullptr ? element_bytes(*store) : 0),
+                store != nullptr ? describe(warp.launch->program->module, *store) : "a store"),
+            .lane = copy.lane,
+            .byte_offset = static_cast<int64_t>(at),
+            .other = store});
+    return;
+  }
+}
+
 /// For the race detectors an end of a copy is accessed by the lane that starts it.
 void note_end(Warp& warp, const Ins& ins, const BulkCopy& copy, const BulkEnd& end, Access access) {
   const bool global = end.block == nullptr;
   if (global ? warp.launch->races == nullptr : end.block != warp.block || warp.block->race.empty())
     return;
+  if (!global && access == Access::Load) check_proxy_fence(warp, ins, copy);
   const uint32_t all = warp.mask, lane = uint32_t{1} << copy.lane;
   warp.mask = lane;
   uint64_t address[kLanes] = {};

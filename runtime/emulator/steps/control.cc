@@ -26,11 +26,15 @@ void unsupported(Warp& warp, const Ins& ins) {
           .fatal = true});
 }
 void nothing(Warp&, const Ins&) {}
-/// Threads that order their accesses tell each other through flags, which the race detector does
-/// not follow: what came before counts as ordered.
+/// Orders nothing by itself: other threads learn of it by the next atomic or volatile access
+/// (order_before in machine/races.cc).
 void fence(Warp& warp, const Ins& ins) {
-  if (ins.flags == 0) ++warp.block->fences;
-  warp.block->next_epoch();
+  if ((ins.flags & kFenceOfBlock) == 0) ++warp.block->fences;
+  warp.fenced = true;
+  if ((ins.flags & kFenceOfProxies) != 0) {
+    warp.block->next_epoch();
+    warp.block->proxy_epoch = warp.block->epoch;
+  }
   ++warp.syncs;
 }
 
@@ -313,7 +317,13 @@ uint64_t special_value(Warp& warp, SpecialRegister which, uint32_t lane) {
     case R::DynamicShared:
       return config.dynamic_shared_bytes;
     case R::TotalShared:
-      return warp.launch->shared_bytes;
+      return (warp.launch->own_shared_bytes + kSharedGranule - 1) / kSharedGranule * kSharedGranule;
+    case R::ReservedBegin:
+      return reserved_shared_offset(*warp.launch);
+    case R::ReservedMiddle:
+      return reserved_shared_offset(*warp.launch) + kReservedSharedBytes / 2;
+    case R::ReservedEnd:
+      return reserved_shared_offset(*warp.launch) + kReservedSharedBytes;
     case R::EnvReg1:
       return warp.launch->workspace >> 32;
     case R::EnvReg2:

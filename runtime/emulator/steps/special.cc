@@ -62,12 +62,11 @@ std::optional<SpecialRegister> special_register(const std::string& name) {
       {"%nclusterid.y", R::NclusteridY},
       {"%nclusterid.z", R::NclusteridZ},
       {"%dynamic_smem_size", R::DynamicShared},
-      // Nothing is reserved: an access there is out of bounds.
-      {"%reserved_smem_offset_begin", R::TotalShared},
-      {"%reserved_smem_offset_end", R::TotalShared},
-      {"%reserved_smem_offset_cap", R::TotalShared},
-      {"%reserved_smem_offset_0", R::TotalShared},
-      {"%reserved_smem_offset_1", R::TotalShared},
+      {"%reserved_smem_offset_begin", R::ReservedBegin},
+      {"%reserved_smem_offset_end", R::ReservedEnd},
+      {"%reserved_smem_offset_cap", R::ReservedEnd},
+      {"%reserved_smem_offset_0", R::ReservedBegin},
+      {"%reserved_smem_offset_1", R::ReservedMiddle},
       {"%total_smem_size", R::TotalShared}};
   const auto found = kNames.find(name);
   if (found == kNames.end()) return std::nullopt;

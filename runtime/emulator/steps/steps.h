@@ -19,7 +19,8 @@ void ret(Warp& warp, const Ins& ins);
 void exit(Warp& warp, const Ins& ins);
 void trap(Warp& warp, const Ins& ins);
 void nothing(Warp& warp, const Ins& ins);
-void fence(Warp& warp, const Ins& ins);  ///< flags 1: of the block only.
+void fence(Warp& warp, const Ins& ins);  ///< With these flags.
+inline constexpr uint8_t kFenceOfBlock = 1, kFenceOfProxies = 2;
 /// src[0]: divisor of aux bytes, imm: the register that the quotient goes to.
 void check_divisor(Warp& warp, const Ins& ins);
 void special(Warp& warp, const Ins& ins);        ///< aux: SpecialRegister.
@@ -123,6 +124,9 @@ enum class SpecialRegister : uint32_t {
   NclusteridZ,
   DynamicShared,
   TotalShared,
+  ReservedBegin,
+  ReservedMiddle,
+  ReservedEnd,
 };
 
 /// By its PTX name, "%tid.x".
