@@ -12,6 +12,7 @@
 #include "common/base/processors.h"
 #include "common/base/result.h"
 #include "common/base/threads.h"
+#include "common/base/utf8.h"
 
 namespace gpuemu {
 namespace {
@@ -79,6 +80,13 @@ TEST(Processors, AHelperStaysOffItsMakersProcessor) {
   cpu_set_t both;
   CPU_AND(&both, &given, &mine);
   EXPECT_TRUE(CPU_EQUAL(&both, &given)) << "a processor that the process may not use";
+}
+
+TEST(Utf8, KnowsWellFormedText) {
+  for (const char* good : {"", "plain", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"})
+    EXPECT_TRUE(is_utf8(good)) << good;
+  for (const char* bad : {"\xff", "a\xc3", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\x80"})
+    EXPECT_FALSE(is_utf8(bad)) << bad;
 }
 
 }  // namespace

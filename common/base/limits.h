@@ -24,8 +24,9 @@ inline constexpr size_t kSocketPathBytesMax = 107;
 inline constexpr size_t kScriptOutputBytesMax = size_t{512} << 20;
 /// Standard error kept of one reference script: what fits a screen many times over.
 inline constexpr size_t kScriptErrorBytesMax = size_t{64} << 10;
-/// Files that hold configuration or PTX.
-inline constexpr size_t kSourceBytesMax = size_t{256} << 20;
+/// Files that hold source text or PTX: read into a module, PTX takes forty times its size, in the
+/// daemon and in each worker.
+inline constexpr size_t kSourceBytesMax = size_t{64} << 20;
 /// Characters of one message shown to people; longer ones are cut in the middle.
 inline constexpr size_t kMessageCharsMax = 4096;
 /// Histories of global memory that the race detector keeps: sixteen bytes for every four. Tensors

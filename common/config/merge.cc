@@ -6,6 +6,7 @@
 #include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/base/service_limits.h"
+#include "common/base/utf8.h"
 #include "common/config/nearest.h"
 #include "common/config/readers.h"
 
@@ -99,6 +100,12 @@ void read_file_layer(Load& load, const std::string& file, bool project) {
   auto text = read_file(file, kConfigBytesMax);
   if (!text) {
     load.state.problem({file, 0, 0, 0}, "", "cannot be read: " + text.error().message);
+    return;
+  }
+  // Paths from here on are told to other processes in messages of UTF-8.
+  if (!is_utf8(folder_of(file))) {
+    load.state.problem({file, 0, 0, 0}, "",
+                       "lies in a folder whose name is not UTF-8; rename the folder");
     return;
   }
   auto document = parse_toml(*text, file, load.state.problems);

@@ -146,12 +146,7 @@ void read_kernel(const ValueReader& item, Config& config, Drafts& drafts) {
   KernelDraft draft;
   draft.path = item.path();
   TableReader table(item);
-  table.read("name", kernel.name);
-  const auto name = table.find("name");
-  if (!name) table.missing("name", "the kernel's name");
-  if (name && name->is(TomlValue::Kind::Text) && kernel.name.empty()) {
-    name->problem("empty, expected the kernel's name");
-  }
+  table.read_name("the kernel's", kernel.name);
   read_source(table, kernel);
   if (const auto path = table.find("reference")) kernel.reference = path->path_value().value_or("");
   table.read_integer("priority", INT32_MIN, INT32_MAX, kernel.priority);

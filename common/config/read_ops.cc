@@ -185,11 +185,7 @@ void read_op(const ValueReader& item, Config& config, Drafts& drafts) {
   OpDraft draft;
   draft.path = draft.data_path = item.path();
   TableReader table(item);
-  table.read("name", op.name);
-  if (!table.find("name")) table.missing("name", "the op's name");
-  if (table.has("name") && table.find("name")->is(TomlValue::Kind::Text) && op.name.empty()) {
-    table.find("name")->problem("empty, expected the op's name");
-  }
+  table.read_name("the op's", op.name);
   if (const auto path = table.find("reference")) op.reference = path->path_value().value_or("");
   read_kernel_names(table, op);
   table.read("module", op.module);

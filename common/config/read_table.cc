@@ -27,6 +27,12 @@ std::optional<T> parse_text(const std::string& text) {
   return value;
 }
 
+/// What a terminal would act on, or a C string end at.
+bool is_control(char c) {
+  const auto code = static_cast<unsigned char>(c);
+  return (code < 0x20 && c != '\t' && c != '\n' && c != '\r') || code == 0x7f;
+}
+
 std::vector<std::string> dtype_names() {
   std::vector<std::string> names;
   for (size_t i = 0; i < kDTypeCount; ++i) names.emplace_back(name_of(static_cast<DType>(i)));
@@ -78,11 +84,11 @@ void ValueReader::wrong_kind(const std::string& expected) const {
 }
 
 std::optional<std::string> ValueReader::text() const {
-  if (value_->kind == Kind::Text && value_->text.find('\0') == std::string::npos) {
+  if (value_->kind == Kind::Text && std::ranges::none_of(value_->text, is_control)) {
     return value_->text;
   }
   if (value_->kind == Kind::Text) {
-    problem("expected text without a NUL character");
+    problem("expected text without control characters (tabs and line ends are allowed)");
   } else {
     wrong_kind("text in quotes");
   }
@@ -293,7 +299,8 @@ void TableReader::finish() {
     if (std::ranges::binary_search(known, entry.key)) continue;
     std::string hint = did_you_mean(entry.key, known);
     if (hint.empty()) hint = fmt::format(", expected one of {}", fmt::join(known, ", "));
-    problem_at_key(entry.key, "unknown key" + hint);
+    self_.state().problem({self_.layer().name, entry.line, entry.column, 0}, path_of(entry.key),
+                          "unknown key" + hint);
   }
 }
 
@@ -302,6 +309,17 @@ void TableReader::missing(std::string_view key, const std::string& expected) {
   const TomlValue& at = self_.value();
   self_.state().problem({self_.layer().name, at.line, at.column, 0}, path_of(key),
                         "missing, expected " + expected);
+}
+
+void TableReader::read_name(const std::string& whose, std::string& out) {
+  const auto name = find("name");
+  if (!name) return missing("name", whose + " name");
+  const auto text = name->text();
+  if (!text) return;
+  if (text->empty()) name->problem("empty, expected " + whose + " name");
+  if (text->find_first_of("\t\n\r") != std::string::npos)
+    name->problem("expected a name without tabs and line ends");
+  out = *text;
 }
 
 void TableReader::problem_at_key(std::string_view key, const std::string& message) {

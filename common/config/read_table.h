@@ -108,6 +108,8 @@ class TableReader {
   /// Reports the keys that nobody asked for.
   void finish();
   void missing(std::string_view key, const std::string& expected);
+  /// Entry `name`: one line that is not empty, as reports show it. `whose`: "the op's".
+  void read_name(const std::string& whose, std::string& out);
   /// At the key itself, not at its value. REQUIRES: has(key).
   void problem_at_key(std::string_view key, const std::string& message);
 

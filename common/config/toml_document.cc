@@ -64,6 +64,20 @@ TomlValue convert(const toml::node& node) {
   return out;
 }
 
+/// The line of a dotted key with more parts than the parser's own recursion bears; 0: there is
+/// none.
+uint32_t line_of_endless_key(const std::string& text) {
+  constexpr size_t kPartsMax = 1000;
+  uint32_t line = 1;
+  size_t parts = 0;
+  for (const char c : text) {
+    if (c == '\n') ++line;
+    if (c == '.' && ++parts > kPartsMax) return line;
+    if (std::string_view("\n=,{}[]#").find(c) != std::string_view::npos) parts = 0;
+  }
+  return 0;
+}
+
 }  // namespace
 
 const char* kind_name(TomlValue::Kind kind) {
@@ -88,6 +102,10 @@ const char* kind_name(TomlValue::Kind kind) {
 
 std::optional<TomlValue> parse_toml(const std::string& text, const std::string& file,
                                     std::vector<ConfigProblem>& problems) {
+  if (const uint32_t line = line_of_endless_key(text); line != 0) {
+    problems.push_back({file, line, 1, "", "not valid TOML here: more than 1000 dots in a row"});
+    return std::nullopt;
+  }
   try {
     return convert(toml::parse(text));
   } catch (const toml::parse_error& failure) {

@@ -30,17 +30,22 @@ def load_parts(parts):
     return types.SimpleNamespace(**{name: sys.modules.pop(name) for name in parts})
 
 
+def encodable(text):
+    """What scripts raise and print may hold halves of characters."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 def answer(request):
     try:
         reply = None if request["process_only"] else host.host_function.try_function(request)
         return {"ok": True, **(reply or host.host_process.run_process(request))}
     except host.host_common.Failure as failure:
-        return {"ok": False, "code": failure.code, "message": str(failure)}
+        return {"ok": False, "code": failure.code, "message": encodable(str(failure))}
     except MemoryError:
         return {"ok": False, "code": "ResourceExhausted",
                 "message": f"{request['script']}: out of memory in the reference"}
     except OSError as failure:
-        return {"ok": False, "code": "Io", "message": f"{request['script']}: {failure}"}
+        return {"ok": False, "code": "Io", "message": encodable(f"{request['script']}: {failure}")}
 
 
 def say(record):

@@ -229,6 +229,11 @@ def normal(value, what):
     """As float64, int64 (uint64 where the values need it) or bool."""
     if value is None:
         raise script_error(f"{what} returned None")
+    if isinstance(value, numpy.ma.MaskedArray):
+        if numpy.ma.is_masked(value):
+            raise script_error(f"{what} returned a masked array; expected values for all elements: "
+                               f"say what masked ones are with .filled(value)")
+        value = value.data
     array = numpy.asarray(value)
     kind = array.dtype.kind
     if array.size * WIDE_BYTES > RESULT_BYTES_MAX:
@@ -257,6 +262,24 @@ def store(pairs, writer, what):
     return stored
 
 
+def stored(output):
+    """What store() has put there."""
+    return numpy.ndarray(output["shape"], DTYPES[output["dtype"]], arena.map, output["offset"])
+
+
+def check_scale(name, scale, reference, values):
+    """Infinity, and NaN beside infinities, mean that nothing bounds the element. NaN everywhere would let everything pass."""
+    below = scale < 0
+    if below.any():
+        place = [int(i) for i in numpy.argwhere(below)[0]]
+        raise script_error(f"error_scale() for {name}: element {place} is {scale[tuple(place)]}; expected magnitudes, "
+                           f"numbers from 0 on")
+    judged = numpy.isfinite(reference)
+    if judged.any() and numpy.isnan(scale[judged]).all() and all(numpy.isfinite(value).all() for value in values.values()):
+        raise script_error(f"error_scale() for {name} is NaN in every element though all inputs are finite, so that "
+                           f"no error would count; expected numbers, or infinity where nothing bounds the error")
+
+
 def scales_of(module, values, outputs, writer, names):
     pairs = by_name(call_with(module.error_scale, values, "error_scale()"), names, "error_scale()")
     spread = []
@@ -265,6 +288,7 @@ def scales_of(module, values, outputs, writer, names):
             array = numpy.asarray(value, numpy.float64)
             if array.shape != output["shape"]:
                 array = numpy.broadcast_to(array, output["shape"])
+            check_scale(name, array, stored(output), values)
             spread.append((name, array))
         except (TypeError, ValueError) as failure:
             raise script_error(f"error_scale() for {name}: {failure}; the output's shape is "

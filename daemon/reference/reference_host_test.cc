@@ -105,6 +105,18 @@ TEST_F(ReferenceTest, TheErrorScaleIsSpreadOverTheOutput) {
   EXPECT_EQ(values<double>(reply->scales[0]), (Doubles{7, 7, 7}));
 }
 
+TEST_F(ReferenceTest, AnErrorScaleUnderWhichNothingCountsIsRefused) {
+  request_.want_scale = true;
+  const std::string reference = "import numpy as np\ndef reference(x):\n  return x\n";
+  const auto scaled = [&](const std::string& scale) {
+    return failure_of(reference + "def error_scale(x):\n  return " + scale + "\n").message;
+  };
+  EXPECT_NE(scaled("x * np.nan").find("NaN in every element"), std::string::npos);
+  EXPECT_NE(scaled("np.array([1, -2, 3])").find("element [1] is -2"), std::string::npos);
+  // Beside others it may be: 0 times infinity where a row has one.
+  EXPECT_TRUE(ask(reference + "def error_scale(x):\n  return np.array([1, np.nan, np.inf])\n"));
+}
+
 TEST_F(ReferenceTest, GrowsTheArenaForLargeResults) {
   auto reply = ask("import numpy as np\ndef reference(x):\n  return np.full((1000, 1000), x[2])\n");
   ASSERT_TRUE(reply) << reply.error().message;

@@ -62,6 +62,8 @@ BAD = {
     "function returns text": (FUNCTION + "return 'two'\n", "dtype"),
     "function returns objects": (FUNCTION + "return np.array([object()])\n", "object"),
     "function returns a ragged list": (FUNCTION + "return [[1], [2, 3]]\n", "ref.py"),
+    "function returns a masked array": (FUNCTION + "return np.ma.masked_array(x, mask=True)\n", "masked"),
+    "function raises half a character": (FUNCTION + "raise ValueError('\\ud800 half')\n", "half"),
     "function raises": (FUNCTION + "raise RuntimeError('out of ideas')\n", "out of ideas"),
     "function exits": (FUNCTION + "sys.exit('leaving')\n", "leaving"),
     "function calls os._exit": (FUNCTION + "os._exit(5)\n", "exit code 5"),

@@ -221,3 +221,19 @@ def name_of(pid):
         return pathlib.Path(f"/proc/{pid}/comm").read_text()
     except OSError:
         return ""
+
+
+def test_a_folder_whose_name_is_no_utf8_is_refused_before_anything_runs(own):
+    folder = os.path.join(os.fsencode(own.home), b"\xff\xfe")
+    os.rename(own.project, folder)
+    done = subprocess.run([str(BIN / "gpuemu"), "test"], cwd=folder, env=own.env, capture_output=True, timeout=60)
+    assert done.returncode == 2 and b"not UTF-8" in done.stderr, done.stdout + done.stderr
+
+
+def test_a_source_in_a_folder_with_a_quote_is_named_as_what_compilers_cannot_take(own):
+    folder = own.home / 'say "no"'
+    os.rename(own.project, folder)
+    (folder / "gpuemu.toml").write_text(kernel_op("twice", "twice.cu"))
+    (folder / "twice.cu").write_text('extern "C" __global__ void scale(const float* x, float* y, int n) {}\n')
+    done = subprocess.run([str(BIN / "gpuemu"), "test"], cwd=folder, env=own.env, text=True, capture_output=True, timeout=60)
+    assert done.returncode == 3 and "rename the file or its folder" in done.stderr, done.stdout + done.stderr

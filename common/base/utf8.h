@@ -1,0 +1,13 @@
+// Well-formed UTF-8 (The Unicode Standard, table 3-7): no overlong forms, no surrogates.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace gpuemu {
+
+/// Bytes of the character at the start; 0 when there is none. REQUIRES: !text.empty().
+size_t utf8_length(std::string_view text);
+bool is_utf8(std::string_view text);
+
+}  // namespace gpuemu
