@@ -11,7 +11,7 @@ sys.path.insert(0, str(ROOT / "python"))
 import numpy as np  # noqa: E402
 
 import gpuemu  # noqa: E402
-from gpuemu import values  # noqa: E402
+from gpuemu import native, values  # noqa: E402
 
 ELEMENTS = 1 << 22
 ROUNDS = 5
@@ -46,6 +46,22 @@ def fill(strategy, dtype):
     return values.fill_input({"base_seed": 1, "iteration": 0, "value_strategy": strategy, "inputs": [entry]}, "x")
 
 
+STRATEGIES = ("uniform10", "normal", "bits_uniform", "duplicates", "ascend", "special", "mixed_adversarial")
+DTYPES = ("float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8")
+
+
+def fill_rates(library, copied):
+    """MB/s of every strategy and dtype, and the least of each dtype beside `copied`, that of memcpy."""
+    native._searched, native._library = True, library
+    by = "NumPy alone" if library is None else "machine code"
+    for dtype in DTYPES:
+        rates = {}
+        for strategy in STRATEGIES:
+            rates[strategy] = ELEMENTS * fill(strategy, dtype).itemsize / least(lambda: fill(strategy, dtype), 3) / 1e6
+        told = ", ".join(f"{name} {rate:.0f}" for name, rate in rates.items())
+        print(f"fill {dtype} by {by}, MB/s: {told}; the least is {min(rates.values()) / copied:.3f} of memcpy")
+
+
 def double(x: gpuemu.Tensor["rows", "cols"]):
     return x * np.float32(2)
 
@@ -66,11 +82,14 @@ def main():
     uniform = ELEMENTS * 4 / least(lambda: drawn.random(ELEMENTS, np.float32)) / 1e6
     normal = ELEMENTS * 4 / least(lambda: drawn.standard_normal(ELEMENTS, np.float32)) / 1e6
     print(f"NumPy's generator, float32: uniform {uniform:.0f} MB/s, normal {normal:.0f} MB/s")
-    for strategy, baseline in (("uniform10", uniform), ("normal", normal), ("bits_uniform", uniform), ("duplicates", uniform), ("ascend", uniform),
-                               ("special", uniform)):
-        for dtype in ("float32", "float64", "float16", "bfloat16", "int32"):
-            rate = ELEMENTS * fill(strategy, dtype).itemsize / least(lambda: fill(strategy, dtype), 3) / 1e6
-            print(f"fill {strategy} {dtype}: {rate:.0f} MB/s, {rate / baseline:.2f} of NumPy's float32")
+    source, target = np.ones(ELEMENTS * 8, np.uint8), np.empty(ELEMENTS * 8, np.uint8)
+    copied = source.nbytes / least(lambda: np.copyto(target, source)) / 1e6
+    print(f"memcpy of {source.nbytes >> 20} MiB: {copied:.0f} MB/s")
+    library = native.library()
+    if library is None:
+        print("no libgpuemu-draws.so beside the gpuemu command: machine code is not measured")
+    for one in (None, library) if library else (None,):
+        fill_rates(one, copied)
     dims = {"rows": (1, 8), "cols": (1, 16)}
     checked = 500 / least(lambda: gpuemu.check(double, lambda x: 2 * x, cases=500, seed=1, dims=dims), 3)
     plain = 500 / least(lambda: plain_loop(500), 3)

@@ -12,7 +12,7 @@ python=${PYTHON:-python3}
 echo "bench: building in $build (release)"
 cmake --preset release -B "$build" -DGPUEMU_BENCH=ON -DGPUEMU_TESTS=OFF >/dev/null
 benches=(gpuemu_bench_ping gpuemu_bench_fill gpuemu_bench_validate gpuemu_bench_emulator gpuemu_bench_memory)
-ninja -C "$build" gpuemu gpuemu-daemon gpuemu-worker "${benches[@]}" | tail -n 1
+ninja -C "$build" gpuemu gpuemu-daemon gpuemu-worker gpuemu-draws "${benches[@]}" | tail -n 1
 
 echo; echo "bench: $(grep -m1 'model name' /proc/cpuinfo | cut -d: -f2- | xargs), $(nproc) cores," \
   "load $(cut -d' ' -f1 /proc/loadavg) before the first figure"
@@ -23,7 +23,8 @@ figure "cases per second on small tensors" "$python" bench/fuzz_per_second.py --
 figure "making failures smaller" "$python" bench/minimize_seconds.py --bin "$build/bin"
 figure "round trip of a Ping" "$build/bench/gpuemu_bench_ping" "$build/bin"
 figure "filling a tensor" "$build/bench/gpuemu_bench_fill"
-figure "the Python package" "$python" bench/python_bench.py
+figure "the Python package" env GPUEMU_CLI="$build/bin/gpuemu" "$python" bench/python_bench.py
+figure "arrays through shared memory" "$python" bench/transfer_bench.py --bin "$build/bin"
 figure "comparing two tensors" "$build/bench/gpuemu_bench_validate"
 figure "allocating from the cache" "$build/bench/gpuemu_bench_memory"
 # numba has the CUDA simulator, triton its interpreter; where PyPI is out of reach these columns are

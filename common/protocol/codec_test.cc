@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "common/protocol/json_codec.h"
+#include "common/protocol/shared_data.h"
 
 namespace gpuemu {
 namespace {
@@ -128,6 +129,52 @@ TEST(Codec, RefusesTensorsThatDoNotAddUp) {
            R"({"shape":"1","dtype":"float32","data":"AACAPw=="})",
        }) {
     EXPECT_NE(message_of(validate_with(bad)).find("output"), std::string::npos) << bad;
+  }
+}
+
+TEST(Codec, FetchesTensorsThatLieInMemoryOnlyForThoseWhoCan) {
+  const std::string shared = validate_with(
+      R"({"shape":[2],"strides":[4],"dtype":"float32","memory":{"process":12,"descriptor":5,)"
+      R"("name":"gpuemu-shared-1","offset":64,"bytes":8}})");
+  EXPECT_EQ(message_of(shared), "ValidateOp: member 'output.data' is missing");
+  const std::vector<std::byte> content(8, std::byte{7});
+  SharedData asked;
+  const auto request = decode_request(shared, [&](const SharedData& where) {
+    asked = where;
+    return Result<std::vector<std::byte>>(content);
+  });
+  ASSERT_TRUE(request) << request.error().message;
+  EXPECT_EQ(std::get<ValidateOpRequest>(*request).output.data, content);
+  EXPECT_EQ(asked, (SharedData{12, 5, "gpuemu-shared-1", 64, 8}));
+}
+
+TEST(Codec, AsksForNoMemoryThatDoesNotFitTheShapeAndKeepsTheCodeOfAFailure) {
+  const auto ask = [](const std::string& memory) {
+    size_t fetched = 0;
+    const auto request =
+        decode_request(validate_with(R"({"shape":[2],"dtype":"float32","memory":)" + memory + "}"),
+                       [&](const SharedData&) -> Result<std::vector<std::byte>> {
+                         ++fetched;
+                         return error(ErrorCode::NotFound, "gone");
+                       });
+    EXPECT_FALSE(request);
+    return std::pair(fetched, request.error());
+  };
+  const auto gone =
+      ask(R"({"process":1,"descriptor":1,"name":"gpuemu-shared-1","offset":0,"bytes":8})");
+  EXPECT_EQ(gone.first, 1U);
+  EXPECT_EQ(gone.second.code, ErrorCode::NotFound);
+  EXPECT_EQ(gone.second.message, "ValidateOp: member 'output': gone");
+  for (const char* wrong :
+       {R"({"process":1,"descriptor":1,"name":"gpuemu-shared-1","offset":0,"bytes":9})",
+        R"({"process":1,"descriptor":1,"name":"gpuemu-shared-1","offset":0})",
+        R"({"process":-1,"descriptor":1,"name":"gpuemu-shared-1","offset":0,"bytes":8})",
+        R"({"process":1,"descriptor":"1","name":"gpuemu-shared-1","offset":0,"bytes":8})",
+        R"("/dev/shm/x")"}) {
+    const auto refused = ask(wrong);
+    EXPECT_EQ(refused.first, 0U) << wrong;
+    EXPECT_EQ(refused.second.code, ErrorCode::InvalidArgument) << wrong;
+    EXPECT_NE(refused.second.message.find("output"), std::string::npos) << refused.second.message;
   }
 }
 

@@ -5,8 +5,18 @@
 #include "common/protocol/fields_artifacts.h"
 #include "common/protocol/fields_explain.h"
 #include "common/protocol/requests.h"
+#include "common/protocol/shared_data.h"
 
 namespace gpuemu {
+
+template <typename V, Is<SharedData> R>
+void fields(V& v, R& r) {
+  v.required("process", r.process);
+  v.required("descriptor", r.descriptor);
+  v.required("name", r.name);
+  v.required("offset", r.offset);
+  v.required("bytes", r.bytes);
+}
 
 /// Requests that consist of their `type` alone.
 template <typename R>

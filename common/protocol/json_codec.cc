@@ -4,6 +4,7 @@
 #include "common/protocol/json_reader.h"
 #include "common/protocol/json_writer.h"
 #include "common/protocol/names.h"
+#include "common/protocol/shared_data.h"
 
 namespace gpuemu {
 namespace {
@@ -28,9 +29,9 @@ Result<size_t> type_index(const nlohmann::json& object, std::span<const char* co
 }
 
 template <typename Message, typename Record>
-Result<Message> read_record(const nlohmann::json& object) {
+Result<Message> read_record(const nlohmann::json& object, const FetchShared* fetch) {
   Record record;
-  JsonReader reader(object);
+  JsonReader reader(object, fetch);
   fields(reader, record);
   GPUEMU_TRY(reader.status());
   return Message(std::move(record));
@@ -39,19 +40,20 @@ Result<Message> read_record(const nlohmann::json& object) {
 /// One reader per alternative of the variant, in its order.
 template <typename Message, size_t... kIndex>
 Result<Message> read_alternative(size_t index, const nlohmann::json& object,
-                                 std::index_sequence<kIndex...>) {
-  using Read = Result<Message> (*)(const nlohmann::json&);
+                                 const FetchShared* fetch, std::index_sequence<kIndex...>) {
+  using Read = Result<Message> (*)(const nlohmann::json&, const FetchShared*);
   constexpr Read kReaders[] = {
       &read_record<Message, std::variant_alternative_t<kIndex, Message>>...};
-  return kReaders[index](object);
+  return kReaders[index](object, fetch);
 }
 
 template <typename Message>
-Result<Message> decode(std::string_view json, std::span<const char* const> types) {
+Result<Message> decode(std::string_view json, std::span<const char* const> types,
+                       const FetchShared* fetch = nullptr) {
   const nlohmann::json object = GPUEMU_TRY(parse_object(json));
   const size_t index = GPUEMU_TRY(type_index(object, types));
   auto message = read_alternative<Message>(
-      index, object, std::make_index_sequence<std::variant_size_v<Message>>());
+      index, object, fetch, std::make_index_sequence<std::variant_size_v<Message>>());
   if (!message) return message.error().with_context(types[index]);
   return message;
 }
@@ -69,13 +71,19 @@ Status check_fuzz_op(FuzzOpRequest& request) {
   return ok_status();
 }
 
-}  // namespace
-
-Result<Request> decode_request(std::string_view json) {
-  auto request = decode<Request>(json, request_types());
+Result<Request> decode_checked(std::string_view json, const FetchShared* fetch) {
+  auto request = decode<Request>(json, request_types(), fetch);
   if (!request) return request;
   if (auto* fuzz = std::get_if<FuzzOpRequest>(&*request)) GPUEMU_TRY(check_fuzz_op(*fuzz));
   return request;
+}
+
+}  // namespace
+
+Result<Request> decode_request(std::string_view json) { return decode_checked(json, nullptr); }
+
+Result<Request> decode_request(std::string_view json, const FetchShared& fetch) {
+  return decode_checked(json, &fetch);
 }
 
 Result<Reply> decode_reply(std::string_view json) { return decode<Reply>(json, reply_types()); }

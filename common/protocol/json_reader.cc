@@ -104,12 +104,12 @@ Result<Json> parse_object(std::string_view text) {
 
 void JsonReader::fail(const std::string& expected, const Json* got) {
   if (error_) return;
-  std::string where;
-  for (const std::string& part : path_) where += (where.empty() ? "" : ".") + part;
-  error_ = got == nullptr ? error(ErrorCode::InvalidArgument, "member '{}' is missing", where)
-                          : error(ErrorCode::InvalidArgument, "member '{}': expected {}, got {}",
-                                  where, expected, describe(got));
+  error_ = got == nullptr ? error(ErrorCode::InvalidArgument, "{} is missing", member())
+                          : error(ErrorCode::InvalidArgument, "{}: expected {}, got {}", member(),
+                                  expected, describe(got));
 }
+
+std::string JsonReader::member() const { return fmt::format("member '{}'", fmt::join(path_, ".")); }
 
 void JsonReader::json_text(const char* name, std::string& json) {
   if (error_) return;
@@ -188,6 +188,31 @@ void JsonReader::read(const Json& from, std::vector<std::byte>& bytes) {
   bytes = *std::move(decoded);
 }
 
+void JsonReader::read_data(const Json& from, uint64_t bytes, Tensor& tensor) {
+  const auto misfit = [&](uint64_t given) {
+    fail(fmt::format("{} bytes of data for shape {} of {}", bytes, to_string(tensor.shape),
+                     name_of(tensor.dtype)),
+         &from);
+    error_->message += fmt::format(" with {} bytes of data", given);
+  };
+  const auto memory = from.find("memory");
+  if (fetch_ == nullptr || memory == from.end() || memory->is_null()) {
+    required("data", tensor.data);
+    if (!error_ && tensor.data.size() != bytes) misfit(tensor.data.size());
+    return;
+  }
+  SharedData shared;
+  required("memory", shared);
+  if (error_) return;
+  if (shared.bytes != bytes) return misfit(shared.bytes);
+  auto fetched = (*fetch_)(shared);
+  if (fetched) {
+    tensor.data = *std::move(fetched);
+  } else {
+    error_ = fetched.error().with_context(member());
+  }
+}
+
 void JsonReader::read(const Json& from, Tensor& tensor) {
   if (!from.is_object()) return fail("a tensor (shape, strides, dtype, data)", &from);
   const Json* const outer = object_;
@@ -197,17 +222,15 @@ void JsonReader::read(const Json& from, Tensor& tensor) {
   // Clients send NumPy's byte strides of the array before packing: any integers, never used.
   Strides ignored;
   optional("strides", ignored);
-  required("data", tensor.data);
+  if (!error_) {
+    const auto count = checked_element_count(tensor.shape);
+    if (count) {
+      read_data(from, static_cast<uint64_t>(*count) * byte_size(tensor.dtype), tensor);
+    } else {
+      fail("a shape that can be stored (" + count.error().message + ")", &from);
+    }
+  }
   object_ = outer;
-  if (error_) return;
-  const auto count = checked_element_count(tensor.shape);
-  if (!count) return fail("a shape that can be stored (" + count.error().message + ")", &from);
-  const uint64_t bytes = static_cast<uint64_t>(*count) * byte_size(tensor.dtype);
-  if (tensor.data.size() == bytes) return;
-  fail(fmt::format("{} bytes of data for shape {} of {}", bytes, to_string(tensor.shape),
-                   name_of(tensor.dtype)),
-       &from);
-  error_->message += fmt::format(" with {} bytes of data", tensor.data.size());
 }
 
 void JsonReader::read(const Json& from, CaseInput& input) {

@@ -15,6 +15,7 @@
 #include "common/protocol/fields.h"
 #include "common/protocol/fields_replies.h"
 #include "common/protocol/fields_requests.h"
+#include "common/protocol/shared_data.h"
 
 namespace gpuemu {
 
@@ -24,8 +25,10 @@ Result<nlohmann::json> parse_object(std::string_view text);
 
 class JsonReader {
  public:
-  /// `object` must be an object and outlive the reader.
-  explicit JsonReader(const nlohmann::json& object) : object_(&object) {}
+  /// `object` must be an object and outlive the reader. `fetch`, if any, copies what tensors say
+  /// that the sender's memory holds; without it every tensor needs its `data`.
+  explicit JsonReader(const nlohmann::json& object, const FetchShared* fetch = nullptr)
+      : object_(&object), fetch_(fetch) {}
 
   Status status() const { return error_ ? Status(*error_) : ok_status(); }
 
@@ -61,6 +64,8 @@ class JsonReader {
  private:
   using Json = nlohmann::json;
 
+  /// "member 'a.b'", where the reader is.
+  std::string member() const;
   void read(const Json& from, bool& value);
   void read(const Json& from, double& value);
   void read(const Json& from, std::string& value);
@@ -75,6 +80,8 @@ class JsonReader {
   void read(const Json& from, std::vector<std::byte>& bytes);
   void read(const Json& from, Tensor& tensor);
   void read(const Json& from, CaseInput& input);
+  /// The bytes of a tensor from where `from` says they are; `bytes` is how many there must be.
+  void read_data(const Json& from, uint64_t bytes, Tensor& tensor);
   int64_t read_signed(const Json& from, int64_t smallest, int64_t largest);
   uint64_t read_unsigned(const Json& from, uint64_t largest);
 
@@ -128,6 +135,7 @@ class JsonReader {
   }
 
   const Json* object_;
+  const FetchShared* fetch_;
   std::vector<std::string> path_;
   std::optional<Error> error_;
 };

@@ -40,16 +40,24 @@ GPUEMU_INLINE uint64_t count_bits(uint64_t x) {
   return (x + (x >> 32)) & 0x7F;
 }
 
+/// `yes` where `condition` holds, without a branch.
+GPUEMU_INLINE uint64_t choose(bool condition, uint64_t yes, uint64_t no) {
+  const uint64_t mask = uint64_t{0} - static_cast<uint64_t>(condition);
+  return (yes & mask) | (no & ~mask);
+}
+
 GPUEMU_INLINE double power_of_two(int64_t exponent) {
   return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52);
 }
 
+/// scale_below for an n below 2^32, in products of 32 bits, which vector units have.
+GPUEMU_INLINE uint64_t scale_below_32(uint64_t output, uint64_t n) {
+  const uint64_t low = (output & 0xFFFFFFFFu) * n;
+  return ((output >> 32) * n + (low >> 32)) >> 32;
+}
+
 GPUEMU_INLINE double log_uniform_value(const Distribution& d, uint64_t a, uint64_t b) {
-  // The high product of b << 1 with a count below 2^32, in 32-bit halves.
-  const auto count = static_cast<uint64_t>(d.hi - d.lo + 1);
-  const uint64_t shifted = b << 1;
-  const uint64_t low = (shifted & 0xFFFFFFFFu) * count;
-  const uint64_t drawn = ((shifted >> 32) * count + (low >> 32)) >> 32;
+  const uint64_t drawn = scale_below_32(b << 1, static_cast<uint64_t>(d.hi - d.lo + 1));
   const int64_t exponent = d.lo + static_cast<int64_t>(drawn);
   const int64_t normal = exponent < -1022 ? -1022 : exponent;
   const double mantissa =
@@ -67,8 +75,11 @@ GPUEMU_INLINE double value(const Distribution& d, uint64_t a, uint64_t b) {
   } else if constexpr (kKind == Kind::LogUniform) {
     return log_uniform_value(d, a, b);
   } else if constexpr (kKind == Kind::Special) {
-    const uint64_t row = scale_below(a, static_cast<uint64_t>(d.hi) + 1);
-    return unit(b) < d.first ? double_below_2_53(row) : -1.0;
+    const uint64_t row = scale_below_32(a, static_cast<uint64_t>(d.hi) + 1);
+    // Half of the draws may go either way, which no processor foresees.
+    return std::bit_cast<double>(choose(unit(b) < d.first,
+                                        std::bit_cast<uint64_t>(double_below_2_53(row)),
+                                        std::bit_cast<uint64_t>(-1.0)));
   } else {
     const uint64_t count = static_cast<uint64_t>(d.hi) - static_cast<uint64_t>(d.lo) + 1;
     const uint64_t offset = count == 0 ? a : scale_below(a, count);
@@ -83,12 +94,6 @@ struct Target {
   DType dtype;
   bool raw;  ///< float64 as computed.
 };
-
-/// `yes` where `condition` holds, without a branch.
-GPUEMU_INLINE uint64_t choose(bool condition, uint64_t yes, uint64_t no) {
-  const uint64_t mask = uint64_t{0} - static_cast<uint64_t>(condition);
-  return (yes & mask) | (no & ~mask);
-}
 
 /// The bits of float16_from_double (10 bits of mantissa) and bfloat16_from_double (7), by choices
 /// instead of branches, so that a loop over it becomes vector code.
@@ -267,7 +272,7 @@ void fill_any(RngState state, const Distribution& d, const Target& target, size_
     case Kind::Integer:
       return fill_kind<Kind::Integer>(state, d, target, count);
     case Kind::Special:
-      GPUEMU_CHECK(0 <= d.hi && d.hi < int64_t{1} << 32);
+      GPUEMU_CHECK(0 <= d.hi && d.hi < (int64_t{1} << 32) - 1);
       return fill_kind<Kind::Special>(state, d, target, count);
   }
 }

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "common/base/service_limits.h"
+#include "daemon/server/client_memory.h"
 #include "daemon/server/handlers.h"
 
 namespace gpuemu {
@@ -92,7 +93,9 @@ uint64_t fresh_seed() {
 std::string handle_message(std::string_view message, ServerContext& context) {
   ++context.requests;
   try {
-    const auto request = decode_request(message);
+    ClientMemory memory;
+    const FetchShared fetch = [&](const SharedData& where) { return memory.fetch(where); };
+    const auto request = decode_request(message, fetch);
     if (!request) return encode_reply(error_reply(request.error()));
     Call call{context, std::string(message)};
     return encode_reply(may_take_long(*request) ? dispatch_long(*request, call)

@@ -12,12 +12,13 @@ import asyncio
 import contextlib
 import inspect
 import os
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpuemu import calls, records
 from gpuemu.calls import Call, Json
-from gpuemu.client import WAIT_MS, Progress, job_reply, listener, raised
+from gpuemu.client import AHEAD, WAIT_MS, Progress, job_reply, listener, raised
 from gpuemu.connection import Connection, default_socket
 from gpuemu.errors import ClientError, NotFoundError
 from gpuemu.tensors import Array
@@ -31,9 +32,9 @@ T = TypeVar("T")
 class AsyncClient:
     """As gpuemu.Client; every method but close is a coroutine."""
 
-    def __init__(self, socket_path: str | None = None, timeout_ms: int = 30000, *, start: bool | None = None) -> None:
+    def __init__(self, socket_path: str | None = None, timeout_ms: int = 30000, *, start: bool | None = None, share: bool = True) -> None:
         self.socket_path = default_socket() if socket_path is None else os.fspath(socket_path)
-        self.connection = Connection(self.socket_path, timeout_ms, socket_path is None if start is None else start)
+        self.connection = Connection(self.socket_path, timeout_ms, socket_path is None if start is None else start, share)
 
     async def __aenter__(self) -> AsyncClient:
         await self.ping()
@@ -252,24 +253,31 @@ class AsyncClient:
                                   dtypes: Sequence[str] | None = None) -> records.FuzzResults:  # fmt: skip
         """As that of Client; run_op may be a coroutine function. A plain one runs in the loop's thread."""
         found = records.FuzzResults(seed=calls.fresh_seed() if seed is None else seed)
-        for case in await self.get_test_batch(op_name, iterations, found.seed, op_schema, dtypes):
-            found.total += 1
-            verdict = await self._judge_case(op_name, run_op, case)
-            found.passed += verdict.passed
-            if verdict.passed:
-                continue
-            found.failed += 1
-            found.failures.append(verdict)
-            if fail_fast:
-                break
+        ahead = 0 if fail_fast else AHEAD
+        waiting: deque[asyncio.Future[records.ValidationResult]] = deque()
+        try:
+            for case in await self.get_test_batch(op_name, iterations, found.seed, op_schema, dtypes):
+                waiting.append(await self._judged(op_name, run_op, case))
+                if len(waiting) > ahead:
+                    found.add(await waiting.popleft())
+                if fail_fast and found.failed:
+                    break
+            while waiting:
+                found.add(await waiting.popleft())
+        finally:
+            for one in waiting:  # Whoever was cancelled wants no more verdicts.
+                one.cancel()
         return found
 
-    async def _judge_case(self, op_name: str, run_op: Callable[[dict[str, Array]], Any], case: records.TestCase,
-                          ) -> records.ValidationResult:  # fmt: skip
+    async def _judged(self, op_name: str, run_op: Callable[[dict[str, Array]], Any], case: records.TestCase,
+                      ) -> asyncio.Future[records.ValidationResult]:  # fmt: skip
+        """Runs an op on a drawn case here; the verdict on what it gives."""
         try:
             output = run_op(case["inputs"])
             if inspect.isawaitable(output):
                 output = await output
         except Exception as problem:  # Whatever a user's op raises is what is wrong with it.
-            return raised(op_name, case["seed"], problem)
-        return await self.submit_output(op_name, case["inputs"], output, case["seed"])
+            verdict: asyncio.Future[records.ValidationResult] = asyncio.get_running_loop().create_future()
+            verdict.set_result(raised(op_name, case["seed"], problem))
+            return verdict
+        return asyncio.ensure_future(self._ask(calls.validate(op_name, case["inputs"], output, {}, case["seed"], own=True)))

@@ -24,7 +24,7 @@ STRATEGIES = {"binary-search-dims": "BinarySearchDims", "binary-search-values": 
 
 @dataclass(frozen=True)
 class Call(Generic[T]):
-    """`answers`: the type of the reply. `stream`: it may run as a job, whose result is that reply."""
+    """`request`: as the protocol has it, arrays as tensors.Outgoing. `answers`: the type of the reply. `stream`: it may run as a job, whose result is that reply."""
 
     request: Json
     answers: str
@@ -72,16 +72,16 @@ def shutdown() -> Call[None]:
     return _call("Ok", _nothing, "Shutdown")
 
 
-def validate(op: str, inputs: Mapping[str, Any], output: Any, kwargs: Mapping[str, Any], seed: int | None = None,
-             ) -> Call[records.ValidationResult]:  # fmt: skip
-    """ValidateOp, with a seed SubmitOutput."""
+def validate(op: str, inputs: Mapping[str, Any], output: Any, kwargs: Mapping[str, Any], seed: int | None = None, *,
+             own: bool = False) -> Call[records.ValidationResult]:  # fmt: skip
+    """ValidateOp, with a seed SubmitOutput. own: it holds copies of the arrays, which may change before it is sent."""
     return _call(
         "ValidationResult" if seed is None else "SubmitResult",
         lambda r: records.ValidationResult.from_dict(r["result"]),
         "ValidateOp" if seed is None else "SubmitOutput",
         op_name=op,
-        inputs={name: tensors.encode(value) for name, value in inputs.items()},
-        output=tensors.encode(output),
+        inputs={name: tensors.outgoing(value, own=own) for name, value in inputs.items()},
+        output=tensors.outgoing(output, own=own),
         seed=seed,
         kwargs={name: str(value) for name, value in kwargs.items()},
     )

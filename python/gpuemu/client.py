@@ -16,8 +16,9 @@ import os
 import sys
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -37,6 +38,7 @@ __all__ = ["HAS_PYNNG", "PROTOCOL_VERSION", "Client", "ClientError", "FuzzResult
 HAS_PYNNG = importlib.util.find_spec("pynng") is not None
 T = TypeVar("T")
 Progress = Callable[[records.JobStatus], object]
+AHEAD = 7  # Cases of fuzz_op_client_side that the daemon may have while the op runs the next one.
 WAIT_MS = 500  # How long the daemon waits for a job's end before it says how far it is.
 
 
@@ -84,12 +86,13 @@ class Client:
     socket_path: the daemon's; by default $GPUEMU_SOCKET, else ~/.gpuemu/gpuemu.sock.
     timeout_ms: how long a request may take.
     start: whether a daemon is started when none answers; by default only for the default socket.
+    share: large arrays go through memory that a daemon of this machine can read, not as text; False: never.
     """
 
-    def __init__(self, socket_path: str | None = None, timeout_ms: int = 30000, *, start: bool | None = None) -> None:
+    def __init__(self, socket_path: str | None = None, timeout_ms: int = 30000, *, start: bool | None = None, share: bool = True) -> None:
         self.socket_path = default_socket() if socket_path is None else os.fspath(socket_path)
         self.timeout_ms = timeout_ms
-        self.connection = Connection(self.socket_path, timeout_ms, socket_path is None if start is None else start)
+        self.connection = Connection(self.socket_path, timeout_ms, socket_path is None if start is None else start, share)
 
     def close(self) -> None:
         """Closes the connection; the daemon goes on. The next request opens it again."""
@@ -362,19 +365,34 @@ class Client:
                             seed: int | None = None, fail_fast: bool = False, op_schema: Json | None = None,
                             dtypes: Sequence[str] | None = None) -> records.FuzzResults:  # fmt: skip
         """Draws cases, calls `run_op` with each one's inputs and judges what it gives. An exception of run_op is a
-        failure of kind ExecutionError."""
+        failure of kind ExecutionError. The op runs in this thread, one case after the other; while it does, the daemon judges
+        earlier cases, unless fail_fast wants none after the first failure."""
         found = records.FuzzResults(seed=calls.fresh_seed() if seed is None else seed)
-        for case in self.get_test_batch(op_name, iterations, found.seed, op_schema, dtypes):
-            verdict = judge_case(self, op_name, run_op, case)
-            found.total += 1
-            found.passed += verdict.passed
-            if verdict.passed:
-                continue
-            found.failed += 1
-            found.failures.append(verdict)
-            if fail_fast:
-                break
+        cases = self.get_test_batch(op_name, iterations, found.seed, op_schema, dtypes)
+        # While the daemon judges some cases the op runs the next ones; whoever wants the first failure alone runs one after the other.
+        ahead = 0 if fail_fast else AHEAD
+        waiting: deque[Future[ValidationResult]] = deque()
+        with ThreadPoolExecutor(ahead + 1, "gpuemu-judge") as pool:
+            for case in cases:
+                waiting.append(self._judged(pool, op_name, run_op, case))
+                if len(waiting) > ahead:
+                    found.add(waiting.popleft().result())
+                if fail_fast and found.failed:
+                    break
+            while waiting:
+                found.add(waiting.popleft().result())
         return found
+
+    def _judged(self, pool: ThreadPoolExecutor, op_name: str, run_op: Callable[[dict[str, Array]], Any], case: records.TestCase,
+                ) -> Future[ValidationResult]:  # fmt: skip
+        """Runs an op on a drawn case here and has what it gives judged by a thread of the pool."""
+        verdict: Future[ValidationResult] = Future()
+        try:
+            output = run_op(case["inputs"])
+        except Exception as problem:  # Whatever a user's op raises is what is wrong with it.
+            verdict.set_result(raised(op_name, case["seed"], problem))
+            return verdict
+        return pool.submit(self._ask, calls.validate(op_name, case["inputs"], output, {}, case["seed"], own=True))
 
 
 def raised(op_name: str, seed: int, problem: Exception) -> ValidationResult:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pathlib
 import shutil
 import subprocess
 import threading
+from collections.abc import Iterator
 from typing import Any
 
-from gpuemu import arguments, installed
-from gpuemu.errors import ClientError, ConnectionError, ProtocolError, TimeoutError
+from gpuemu import arguments, installed, shared
+from gpuemu.errors import ClientError, ConnectionError, NotFoundError, ProtocolError, TimeoutError
 
 PROTOCOL_VERSION = 1
 
@@ -77,10 +79,14 @@ _nng_process: int | None = None  # Where NNG was used first: its threads are the
 
 class Connection:
     """A socket to the daemon. Every request has an NNG context of its own, so threads and tasks do not wait for
-    each other. Opened at the first request; `start`: a daemon is started when none answers."""
+    each other. Opened at the first request; `start`: a daemon is started when none answers; `share`: large arrays go
+    through memory where the daemon can read it."""
 
-    def __init__(self, socket_path: str, timeout_ms: int, start: bool) -> None:
+    def __init__(self, socket_path: str, timeout_ms: int, start: bool, share: bool = True) -> None:
         self.socket_path, self.timeout_ms, self.start = socket_path, arguments.whole(timeout_ms, "timeout_ms", 1), start
+        self.memory = shared.Pool()
+        if not share:
+            self.memory.close()
         self.capabilities: frozenset[str] = frozenset()
         self._socket: Any = None
         self._lock = threading.Lock()
@@ -142,15 +148,35 @@ class Connection:
             raise ProtocolError(f"Protocol version mismatch: client={PROTOCOL_VERSION}, daemon={theirs}. Please upgrade the {old}.")
         self.capabilities = frozenset(pong.get("capabilities") or [])
 
-    def _exchange(self, socket: Any, request: dict[str, Any], timeout_ms: int) -> dict[str, Any]:
+    def _exchange(self, socket: Any, request: dict[str, Any], timeout_ms: int, loan: shared.Loan | None = None) -> dict[str, Any]:
         pynng = _pynng()
         with socket.new_context() as context:
             context.send_timeout = context.recv_timeout = timeout_ms
             try:
-                context.send(json.dumps(request).encode())
+                context.send(json.dumps(request, default=shared.writer(loan)).encode())
                 return self._decoded(context.recv())
             except pynng.exceptions.NNGException as problem:
                 raise self._lost(problem, request, timeout_ms) from problem
+
+    @contextlib.contextmanager
+    def _lent(self) -> Iterator[shared.Loan | None]:
+        """The memory of one request, where the daemon reads such."""
+        if shared.CAPABILITY not in self.capabilities:
+            yield None
+            return
+        loan, answered = shared.Loan(self.memory), False
+        try:
+            yield loan
+            answered = True
+        finally:
+            loan.give_back(answered=answered)
+
+    def _was_unreachable(self, loan: shared.Loan | None, reply: dict[str, Any]) -> bool:
+        """Whether the daemon could not reach the memory: it is in another container, say. Then it is not tried again."""
+        if loan is None or loan.segment is None or reply.get("code") != NotFoundError.code:
+            return False
+        self.memory.close()
+        return True
 
     def _lost(self, problem: Exception, request: dict[str, Any], timeout_ms: int) -> ClientError:
         if isinstance(problem, _pynng().exceptions.Timeout):
@@ -169,24 +195,34 @@ class Connection:
 
     def ask(self, request: dict[str, Any], timeout_ms: int | None = None) -> dict[str, Any]:
         """The reply as it came, Error replies too. Thread-safe."""
-        return self._exchange(self.open(), request, self.timeout_ms if timeout_ms is None else timeout_ms)
+        socket, timeout_ms = self.open(), self.timeout_ms if timeout_ms is None else timeout_ms
+        with self._lent() as loan:
+            reply = self._exchange(socket, request, timeout_ms, loan)
+            unreachable = self._was_unreachable(loan, reply)
+        return self._exchange(socket, request, timeout_ms) if unreachable else reply
 
-    async def ask_async(self, request: dict[str, Any], timeout_ms: int | None = None) -> dict[str, Any]:
-        """`ask` for a task of asyncio (or trio)."""
+    async def _exchange_async(self, socket: Any, request: dict[str, Any], timeout_ms: int, loan: shared.Loan | None) -> dict[str, Any]:
         pynng = _pynng()
-        socket = self.open()
-        timeout_ms = self.timeout_ms if timeout_ms is None else timeout_ms
         with socket.new_context() as context:
             context.send_timeout = context.recv_timeout = timeout_ms
             try:
-                await context.asend(json.dumps(request).encode())
+                await context.asend(json.dumps(request, default=shared.writer(loan)).encode())
                 return self._decoded(await context.arecv())
             except pynng.exceptions.NNGException as problem:
                 raise self._lost(problem, request, timeout_ms) from problem
+
+    async def ask_async(self, request: dict[str, Any], timeout_ms: int | None = None) -> dict[str, Any]:
+        """`ask` for a task of asyncio (or trio)."""
+        socket, timeout_ms = self.open(), self.timeout_ms if timeout_ms is None else timeout_ms
+        with self._lent() as loan:
+            reply = await self._exchange_async(socket, request, timeout_ms, loan)
+            unreachable = self._was_unreachable(loan, reply)
+        return await self._exchange_async(socket, request, timeout_ms, None) if unreachable else reply
 
     def close(self) -> None:
         """May be called again, and used again: the next request opens it anew."""
         with self._lock:
             socket, self._socket = self._socket, None
+        self.memory.empty()
         if socket is not None:
             socket.close()

@@ -127,6 +127,14 @@ class FuzzResults:
     search: dict[str, Any] | None = None  # What a guided run reached.
     error: str = ""  # why not all cases could be run
 
+    def add(self, verdict: ValidationResult) -> None:
+        """Counts one more case."""
+        self.total += 1
+        self.passed += verdict.passed
+        if not verdict.passed:
+            self.failed += 1
+            self.failures.append(verdict)
+
     def _repr_html_(self) -> str:
         from gpuemu.display import fuzz_html
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpuemu import arguments, linear
+from gpuemu import arguments, linear, native
 from gpuemu.legacy import SeededRng, derive_seed, generate_seed
 from gpuemu.linear import MASK, State
 from gpuemu.rounding import bfloat16_bits, bfloat16_values, cast
@@ -309,4 +309,10 @@ def generate(
     Raises ValueError for another distribution."""
     sizes, name = arguments.shape(shape), arguments.dtype(dtype)
     state = derive_state(base_seed, iteration, label)
+    wanted(distribution)
+    _insist(distribution, params)
+    if native.can_draw(distribution, params):
+        made = np.empty(math.prod(sizes), dtype=np.uint16 if name == "bfloat16" else name)
+        if native.draw(state, distribution, params, name, made):
+            return made.reshape(sizes)
     return cast(draw(state, distribution, params, math.prod(sizes)), name).reshape(sizes)

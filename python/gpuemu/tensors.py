@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -62,20 +63,38 @@ def as_array(value: Any) -> Array:
     return np.asarray(value)
 
 
-def encode(value: Any) -> dict[str, Any]:
-    """The TensorData of an array. Raises TypeError for a type that the protocol does not have."""
+@dataclass(frozen=True)
+class Outgoing:
+    """An array on its way into a message. strides: in bytes, as clients have always sent them; `packed` is contiguous
+    whatever they are."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: str
+    packed: Array
+
+    def record(self, memory: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The protocol's tensor: with the elements in it, or with the memory in which they are."""
+        told: dict[str, Any] = {"shape": list(self.shape), "strides": list(self.strides), "dtype": self.dtype}
+        if memory is not None:
+            return {**told, "memory": memory}
+        return {**told, "data": base64.b64encode(self.packed.tobytes()).decode("ascii")}
+
+
+def outgoing(value: Any, *, own: bool = False) -> Outgoing:
+    """An array of any framework; own: a copy, for a message that is written later. Raises TypeError for a type that the
+    protocol does not have."""
     array = as_array(value)
     name = str(array.dtype.newbyteorder("=")) if array.dtype.kind != "V" else str(array.dtype)
     if name not in DTYPES:
         raise TypeError(f"{name} has no dtype in the protocol; it has {', '.join(DTYPES)}")
-    # Strides in bytes, as clients have always sent them; the data is packed whatever they are.
     packed = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<") if array.dtype.byteorder == ">" else None)
-    return {
-        "shape": list(array.shape),
-        "strides": list(array.strides),
-        "dtype": name,
-        "data": base64.b64encode(packed.tobytes()).decode("ascii"),
-    }
+    return Outgoing(array.shape, array.strides, name, packed.copy() if own and np.may_share_memory(packed, array) else packed)
+
+
+def encode(value: Any) -> dict[str, Any]:
+    """The TensorData of an array. Raises TypeError for a type that the protocol does not have."""
+    return outgoing(value).record()
 
 
 def decode(record: dict[str, Any]) -> Array:

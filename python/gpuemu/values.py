@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpuemu import arguments, linear, rng
+from gpuemu import arguments, linear, native, rng
 from gpuemu.linear import MASK
 from gpuemu.tensors import Array
 
@@ -158,12 +158,29 @@ def _recipe(dtype: str, strategy: str, domain: Domain) -> Recipe:
 
 
 class Source(NamedTuple):
-    """A distribution, what becomes of its draws, and between which numbers that lies."""
+    """A distribution, what becomes of its draws, and between which numbers that lies: each is multiplied by `factor`, of which
+    with `fold` 1 the magnitude is taken, with -1 minus that; or it is the row of a value in `choices`."""
 
     distribution: str
     params: tuple[float, float]
-    become: Callable[[Array], Array]
     reach: tuple[float, float]
+    factor: float = 1.0
+    fold: int = 0
+    choices: Array | None = None
+
+    def become(self, drawn: Array) -> Array:
+        """float64; may be in the memory of what was drawn."""
+        if self.choices is not None:
+            picked: Array = self.choices[drawn]
+            return picked
+        made = drawn if drawn.dtype == np.float64 else drawn.astype(np.float64)
+        if self.factor != 1.0:
+            made *= self.factor
+        if self.fold:
+            np.abs(made, made)
+        if self.fold < 0:
+            np.negative(made, made)
+        return made
 
 
 def _reach(recipe: Recipe) -> tuple[float, float]:
@@ -183,28 +200,17 @@ def _reach(recipe: Recipe) -> tuple[float, float]:
 
 
 def _source(recipe: Recipe, domain: Domain) -> Source:
-    folded = domain.lo >= 0 or domain.hi <= 0 if recipe.symmetric else False
+    fold = 0 if not recipe.symmetric else -1 if domain.hi <= 0 else 1 if domain.lo >= 0 else 0
     lo, hi = _reach(recipe)
-    if folded:
+    if fold:
         most = max(abs(lo), abs(hi))
-        lo, hi = (0.0, most) if domain.hi > 0 else (-most, 0.0)
-
-    def become(drawn: Array) -> Array:
-        made = drawn if drawn.dtype == np.float64 else drawn.astype(np.float64)
-        if recipe.factor != 1.0:
-            made *= recipe.factor
-        if folded:
-            np.abs(made, made)
-        if folded and domain.hi <= 0:
-            np.negative(made, made)
-        return made
-
-    return Source(recipe.distribution, recipe.params, become, (lo, hi))
+        lo, hi = (0.0, most) if fold > 0 else (-most, 0.0)
+    return Source(recipe.distribution, recipe.params, (lo, hi), recipe.factor, fold)
 
 
 def _choices(values: list[float]) -> Source:
     table = np.array(values, dtype=np.float64)
-    return Source("integer", (0, len(values) - 1), lambda drawn: table[drawn], (min(values), max(values)))
+    return Source("integer", (0, len(values) - 1), (min(values), max(values)), choices=table)
 
 
 def _ramp(row: int, strategy: str, usual: tuple[float, float]) -> Callable[[Array], Array]:
@@ -310,12 +316,17 @@ def _table(case: dict[str, Any], tensor: dict[str, Any], domain: Domain) -> tupl
     return np.array(kept, dtype=np.float64), 0.125 if strategy == "special" else 0.5
 
 
+def _is_inside(domain: Domain, scale: float, reach: tuple[float, float]) -> bool:
+    """Whether what lies in `reach` lies in the domain when it is scaled."""
+    lo, hi = sorted((reach[0] * scale, reach[1] * scale))
+    return domain.lo <= lo and hi <= domain.hi
+
+
 def _inside(values: Array, domain: Domain, scale: float, reach: tuple[float, float]) -> Array:
     """Scaled and clamped to the domain, in place. `reach`: between which numbers they lie before."""
     if scale != 1.0:
         values *= scale
-    lo, hi = sorted((reach[0] * scale, reach[1] * scale))
-    if domain.lo <= lo and hi <= domain.hi:
+    if _is_inside(domain, scale, reach):
         return values
     if domain.lo != 0 and domain.hi != 0:
         np.maximum(values, domain.lo, out=values)
@@ -343,7 +354,8 @@ class Filler:
         self.special = rng.cast(special, self.name)
         self.work, self.other = rng.Work(), rng.Work()
         lo, hi = (int(one) for one in source.params) if source.distribution == "integer" else (0, MASK)
-        self.table = self._rounded(np.arange(lo, hi + 1)) if hi - lo < min(self.TABLE_MAX, count // 4) else None
+        few = source.choices is not None or hi - lo < min(self.TABLE_MAX, count // 4)
+        self.table = self._rounded(np.arange(lo, hi + 1)) if few else None
 
     def _rounded(self, drawn: Array) -> Array:
         values = self.source.become(drawn)
@@ -355,6 +367,18 @@ class Filler:
             return self._rounded(rng.shape_draws(self.source.distribution, self.source.params, a, b, self.work))
         rows = rng.high_product(a, len(self.table), self.work)
         return np.take(self.table, rows.view(np.int64), out=self.work(a, self.dtype.str, "values"), mode="clip")
+
+    def native(self, state: rng.State, other: rng.State, probability: float, count: int) -> Array | None:
+        """All values by machine code; None where there is none for them."""
+        source = self.source
+        if not native.can_draw(source.distribution, source.params):
+            return None
+        inside = (-math.inf, math.inf) if _is_inside(self.domain, self.scale, source.reach) else (self.domain.lo, self.domain.hi)
+        made: Array = np.empty(count, dtype=self.dtype)
+        done = native.draw(state, source.distribution, source.params, self.name, made, factor=source.factor, fold=source.fold,
+                           scale=self.scale, inside=inside, table=self.table, special=self.special if len(self.special) else None,
+                           special_state=other, probability=probability)  # fmt: skip
+        return made if done else None
 
     def plant(self, made: Array, probability: float, a: Array, b: Array) -> Array:
         """Puts special values over some of those in `made`."""
@@ -400,6 +424,9 @@ def _fill(case: dict[str, Any], tensor: dict[str, Any], count: int) -> Array:
     special, probability = _table(case, tensor, domain)
     filler = Filler(source, domain, float(case.get("value_scale", 1.0)), tensor, count, special)
     state, other = _state(case, "input/" + name), _state(case, "special/" + name)
+    done = filler.native(state, other, probability, count)
+    if done is not None:
+        return done
     if count < 128:
         pairs = rng.outputs(state, 2 * count)
         made = filler.values(pairs[0::2].copy(), pairs[1::2].copy())

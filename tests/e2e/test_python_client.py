@@ -113,6 +113,54 @@ def test_the_context_manager_raises_what_is_wrong(client):
             pass
 
 
+def test_an_op_that_writes_into_one_buffer_is_judged_by_what_it_gave(client):
+    """Cases are judged while the next ones run: each has its own copy of inputs and output."""
+    schema = {"name": "s", "dims": [{"name": "N", "candidates": [4, 9000]}], "inputs": [{"name": "x", "dims": ["N"]}]}
+    buffer, ran = np.zeros(9000, np.float32), []
+
+    def twice(inputs):
+        assert threading.current_thread() is threading.main_thread()
+        x = inputs["x"]
+        out = buffer[: x.size]
+        np.multiply(x, 2, out=out)
+        ran.append(x.size)
+        if len(ran) == 7:
+            out += 1
+        return out
+
+    found = client.fuzz_op_client_side("scale", twice, iterations=30, seed=5, op_schema=schema, dtypes=["float32"])
+    assert (found.total, found.passed, found.failed, len(ran)) == (30, 29, 1, 30) and set(ran) == {4, 9000}
+    cases = client.get_test_batch("scale", 30, 5, schema, ["float32"])
+    assert found.failures[0].seed == cases[6]["seed"] and found.failures[0].failures[0].kind == "ToleranceExceeded"
+
+    ran.clear()
+    first = client.fuzz_op_client_side("scale", twice, iterations=30, seed=5, op_schema=schema, dtypes=["float32"], fail_fast=True)
+    assert (first.total, first.failed, len(ran)) == (7, 1, 7), "no case runs after the first failure"
+
+    async def waiting():
+        async with gpuemu.AsyncClient(client.socket_path) as one:
+            return await one.fuzz_op_client_side("scale", twice, iterations=30, seed=5, op_schema=schema, dtypes=["float32"])
+
+    ran.clear()
+    again = asyncio.run(waiting())
+    assert (again.total, again.failed, again.failures[0].seed) == (30, 1, found.failures[0].seed)
+
+
+def test_failures_keep_the_order_of_their_cases_and_an_op_may_raise(client):
+    order = []
+
+    def wrong(inputs):
+        order.append(len(order))
+        if len(order) % 3 == 0:
+            raise RuntimeError(f"case {len(order)}")
+        return inputs["x"] * 3
+
+    schema = {"name": "s", "dims": [{"name": "N", "candidates": [3]}], "inputs": [{"name": "x", "dims": ["N"]}]}
+    found = client.fuzz_op_client_side("scale", wrong, iterations=12, seed=1, op_schema=schema, dtypes=["float32"])
+    assert [one.failures[0].kind == "ExecutionError" for one in found.failures] == [False, False, True] * 4
+    assert [one.seed for one in found.failures] == [case["seed"] for case in client.get_test_batch("scale", 12, 1, schema, ["float32"])]
+
+
 def test_threads_share_a_client(client):
     wrong = []
 

@@ -1,0 +1,34 @@
+// Tensors whose bytes lie in memory of the client's process instead of in its message: a request of
+// large arrays is then as short as one without.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/result.h"
+#include "common/protocol/requests.h"
+
+namespace gpuemu {
+
+/// Bytes of a memfd that another process has open.
+struct SharedData {
+  uint64_t process = 0;     ///< Its number.
+  uint64_t descriptor = 0;  ///< What the process has the memfd open as.
+  std::string name;         ///< That the memfd was made with: it must still be this one.
+  uint64_t offset = 0, bytes = 0;
+  bool operator==(const SharedData&) const = default;
+};
+
+/// A copy of those bytes. NotFound when they cannot be reached from here, InvalidArgument when they
+/// are not what the record says.
+using FetchShared = std::function<Result<std::vector<std::byte>>(const SharedData&)>;
+
+/// decode_request of json_codec.h for a message whose tensors may have `memory` in the place of
+/// `data`; errors of `fetch` come back with their code.
+Result<Request> decode_request(std::string_view json, const FetchShared& fetch);
+
+}  // namespace gpuemu
