@@ -113,9 +113,9 @@ fi
 
 if [ "$want_tests" = 1 ]; then
   make_venv || say "no python3-venv: tests of existing Python clients are switched off"
-  if [ -x build/venv/bin/python ] && ! build/venv/bin/python -c 'import pynng, mypy, hypothesis, tomlkit, ml_dtypes, xdist' 2>/dev/null; then
-    build/venv/bin/python -m pip install --quiet --disable-pip-version-check pynng mypy hypothesis tomlkit ml_dtypes pytest-xdist ||
-      say "pynng, mypy, hypothesis, tomlkit, ml_dtypes and pytest-xdist cannot be had (PyPI out of reach): tests of Python clients, of type hints and of what needs them are switched off"
+  if [ -x build/venv/bin/python ] && ! build/venv/bin/python -c 'import pynng, mypy, hypothesis, tomlkit, ml_dtypes, xdist, tqdm, matplotlib' 2>/dev/null; then
+    build/venv/bin/python -m pip install --quiet --disable-pip-version-check pynng mypy hypothesis tomlkit ml_dtypes pytest-xdist tqdm matplotlib ||
+      say "pynng, mypy, hypothesis, tomlkit, ml_dtypes, pytest-xdist, tqdm and matplotlib cannot be had (PyPI out of reach): tests of Python clients, of type hints and of what needs them are switched off"
   fi
 fi
 say "done"

@@ -52,11 +52,29 @@ for path in sys.argv[1:]:
         print("\n".join("  " + line for line in shown))
 P
 }
+tell_skipped() { # JUNIT-FILE...: which tests this machine could not run, and why; those of scripts/nightly.sh are not meant to
+  python3 - "$@" <<'P'
+import collections, sys, xml.etree.ElementTree as tree
+reasons = collections.defaultdict(list)
+for path in sys.argv[1:]:
+    try:
+        cases = list(tree.parse(path).getroot().iter("testcase"))
+    except Exception:
+        continue  # count_junit has said so.
+    for case in cases:
+        for skipped in case.findall("skipped"):
+            if not (skipped.get("message") or "").startswith("slow:"):
+                reasons[skipped.get("message")].append(f"{case.get('classname')}::{case.get('name')}")
+for reason, names in reasons.items():
+    print(f"skipped {len(names)}: {reason}: {', '.join(names[:3])}{', ...' if len(names) > 3 else ''}")
+P
+}
 
 scripts/setup.sh --tests || { echo "0 passed, 1 failed"; exit 1; }
 mkdir -p build
 rm -f build/ctest.xml build/pytest.xml build/frameworks.xml  # What an earlier run found counts for nothing.
-scripts/frameworks.sh --install >build/frameworks.log 2>&1 &  # Fetches PyTorch and JAX while everything is built.
+# Fetches PyTorch, JAX and TensorFlow while everything is built; at the lowest priority beside the compilers that would take for ever.
+scripts/frameworks.sh --install >build/frameworks.log 2>&1 &
 
 say "building (release)"
 cmake --preset release -DGPUEMU_TESTS=ON >build/configure.log 2>&1 || { cat build/configure.log; echo "0 passed, 1 failed"; exit 1; }
@@ -111,15 +129,16 @@ if command -v clang-tidy-19 >/dev/null; then tell clang-tidy
 else echo "clang-tidy-19 is missing: static analysis is switched off"
 fi
 for sanitizer in address thread; do tell "$sanitizer-sanitizer"; done
-say "PyTorch and JAX"; cat build/frameworks.log build/behind-frameworks.log
+say "PyTorch, JAX and TensorFlow"; cat build/frameworks.log build/behind-frameworks.log
 status=$(cat build/behind-frameworks.status 2>/dev/null || echo 1)
-if [ "$status" = 77 ]; then echo "neither can be had here: their tests are switched off"
-else count_junit build/frameworks.xml "PyTorch and JAX" "$status"
+if [ "$status" = 77 ]; then echo "none of them can be had here: their tests are switched off"
+else count_junit build/frameworks.xml "PyTorch, JAX and TensorFlow" "$status"
 fi
 
 echo
 reports=(build/ctest.xml build/pytest.xml)
 [ ! -f build/frameworks.xml ] || reports+=(build/frameworks.xml)
+tell_skipped "${reports[@]}"
 [ "$failed" = 0 ] || tell_failures "${reports[@]}"
 echo "test: took $((SECONDS - started)) s"
 echo "$passed passed, $failed failed"

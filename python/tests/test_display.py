@@ -1,0 +1,85 @@
+"""What a notebook shows of each kind of result, and what a plot of errors holds."""
+
+import builtins
+import importlib.util
+
+import numpy as np
+import pytest
+
+import gpuemu
+from gpuemu.records import Finding, FuzzResults, OpReport, TestReport, ValidationResult
+
+WRONG = ValidationResult(False, 7, "a<b>", 0.5, 0.1, [Finding("ToleranceExceeded", "element 3 & more: <wrong>")], error_stats={"count": 4, "max_abs": 0.5})
+
+
+def texts(page):
+    """The words between the tags; every tag that is opened is closed."""
+    from html.parser import HTMLParser
+
+    class Reader(HTMLParser):
+        def __init__(self):
+            super().__init__()
+            self.open, self.words = [], []
+
+        def handle_starttag(self, tag, _):
+            if tag != "br":
+                self.open.append(tag)
+
+        def handle_endtag(self, tag):
+            assert self.open.pop() == tag, page
+
+        def handle_data(self, data):
+            self.words.append(data)
+
+    reader = Reader()
+    reader.feed(page)
+    assert not reader.open, page
+    return reader.words
+
+
+def test_a_verdict_shows_findings_and_statistics_and_what_it_quotes_is_no_markup():
+    words = texts(WRONG._repr_html_())
+    assert words[0] == "FAIL" and " a<b>, seed 7" in words
+    assert "element 3 & more: <wrong>" in words and "ToleranceExceeded" in words
+    assert words.index("count") < words.index("max_abs") < words.index("4") < words.index("0.5")
+    assert texts(ValidationResult(True, 1, "softmax")._repr_html_()) == ["PASS", " softmax, seed 1"]
+
+
+def test_a_run_shows_its_failures_and_a_report_its_ops():
+    words = texts(FuzzResults(seed=3, total=5, passed=4, failed=1, failures=[WRONG])._repr_html_())
+    assert words[:2] == ["FAIL", " 4 of 5 cases, seed 3"] and words[-3:] == ["7", "ToleranceExceeded", "element 3 & more: <wrong>"]
+    assert texts(FuzzResults(seed=3, total=5, passed=5)._repr_html_()) == ["PASS", " 5 of 5 cases, seed 3"]
+    report = TestReport(seed=9, device="an emulator", total=3, passed=2, failed=1, ops=[OpReport("gelu", "float16", cases=3, passed=2, failed=1, max_diff=1e-9)])
+    words = texts(report._repr_html_())
+    assert words[:2] == ["FAIL", " 2 of 3 cases on an emulator, seed 9"] and words[-6:] == ["gelu", "float16", "3", "2", "1", "1e-09"]
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("matplotlib"), reason="no matplotlib: scripts/setup.sh --tests installs it")
+def test_a_plot_has_the_error_of_each_element_and_how_often_each_size_occurs(tmp_path):
+    expected = np.zeros((3, 4))
+    actual = expected.copy()
+    actual[1, 2], actual[2, 0], actual[0, 0] = 0.5, -8.0, np.nan
+    figure = WRONG.plot(actual, expected)
+    heat, histogram = figure.axes[:2]
+    shown = np.ma.filled(heat.images[0].get_array(), -1.0)
+    assert shown.shape == (3, 4) and shown[1, 2] == 0.5 and shown[2, 0] == 8 and not shown[0, 0] > 0 and shown[1, 1] == 0
+    assert sum(bar.get_height() for bar in histogram.patches) == 2 and "2 errors, 10 zero or not finite" in histogram.get_title()
+    assert "a<b>" in heat.get_title()
+    figure.savefig(tmp_path / "plot.png")
+    assert (tmp_path / "plot.png").stat().st_size > 5000
+    assert gpuemu.ValidationResult(op_name="x").plot(np.ones(3), np.ones(3)).axes  # No error at all.
+    with pytest.raises(ValueError, match=r"the output is \[3\], the reference \[4\]"):
+        WRONG.plot(np.ones(3), np.ones(4))
+
+
+def test_without_matplotlib_a_plot_says_what_to_install(monkeypatch):
+    found = builtins.__import__
+
+    def refuse(name, *args, **kwargs):
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return found(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    with pytest.raises(ImportError, match="pip install matplotlib"):
+        WRONG.plot(np.ones(3), np.zeros(3))
