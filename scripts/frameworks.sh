@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The tests of PyTorch, JAX and TensorFlow, with the packages of PyPI: 3 to 8 GB in build/frameworks-venv, made at the first run.
+# The tests of PyTorch, JAX, TensorFlow and Ray, with the packages of PyPI: 3 to 8 GB in build/frameworks-venv, made at the first run.
 #   scripts/frameworks.sh [--ci | --install] [pytest options]     GPUEMU_FRAMEWORKS_VENV names another folder
 #     --install   only makes the folder, with what can be had in GPUEMU_FRAMEWORKS_SECONDS (900) for each package
 #     --ci        the tests of what is in the folder
@@ -30,6 +30,7 @@ if [ $mode != ci ]; then
   has 'pynng, pytest, ml_dtypes' || fetch pytest pynng numpy ml_dtypes || { echo "frameworks: pytest, pynng, numpy and ml_dtypes cannot be had" >&2; exit 77; }
   has 'jax, tensorflow' || fetch jax tensorflow-cpu || { has jax || fetch jax; } || echo "frameworks: no jax" >&2
   has torch || fetch_torch || echo "frameworks: no torch" >&2
+  has ray || fetch ray || echo "frameworks: no ray" >&2
   [ $mode != install ] || exit 0
 fi
 has pytest && has pynng && { has torch || has jax; } || { echo "frameworks: neither torch nor jax is in $venv: scripts/frameworks.sh --install" >&2; exit 77; }

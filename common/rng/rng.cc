@@ -1,22 +1,13 @@
-// States from BLAKE2b and jumps by powers of the step as bit matrices.
+// Jumps by powers of the step as bit matrices.
 #include "common/rng/rng.h"
 
 #include <array>
-#include <bit>
-#include <cstring>
 #include <memory>
 
-#include "common/base/blake2.h"
 #include "common/base/check.h"
 
 namespace gpuemu {
 namespace {
-
-static_assert(std::endian::native == std::endian::little);
-
-std::string_view bytes_of(const uint64_t& value) {
-  return {reinterpret_cast<const char*>(&value), sizeof value};
-}
 
 /// A linear map of the state: what each of the 128 state bits contributes.
 using BitMatrix = std::array<RngState, 128>;
@@ -51,15 +42,6 @@ std::unique_ptr<const StepPowers> make_powers() {
 }
 
 }  // namespace
-
-RngState derive_state(uint64_t base_seed, uint64_t iteration, std::string_view label) {
-  const auto digest = blake2b_16({bytes_of(base_seed), bytes_of(iteration), label});
-  RngState state;
-  std::memcpy(&state.s0, digest.data(), 8);
-  std::memcpy(&state.s1, digest.data() + 8, 8);
-  if (state.s0 == 0 && state.s1 == 0) state.s1 = 1;
-  return state;
-}
 
 RngState jump(RngState state, uint64_t outputs) {
   static const std::unique_ptr<const StepPowers> kPowers = make_powers();

@@ -111,7 +111,7 @@ _NAMES = {
 }  # fmt: skip
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 # Modules that programs use as attributes of the package without importing them.
-_MODULES = {*_NAMES, "artifacts", "calls", "ci", "frameworks", "judge", "layouts", "replies", "reproduce", "rng", "strategies", "tensors", "values"}
+_MODULES = {*_NAMES, "artifacts", "calls", "ci", "frameworks", "judge", "layouts", "on_ray", "replies", "reproduce", "rng", "strategies", "tensors", "values"}
 
 # gpuemu.validate is the function. A module of that name would take its place when it is loaded: it is loaded here, and left
 # in sys.modules for `from gpuemu.validate import ...`.

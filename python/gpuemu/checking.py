@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -170,6 +170,25 @@ class Checker:
                                                  dims=dict(case.dims), value_strategy=case.strategy)  # fmt: skip
         return result
 
+    def run(self, numbers: Iterable[int], fail_fast: bool) -> CheckResult:
+        """Draws and judges the cases of these numbers; the first failure is made smaller."""
+        found = CheckResult(self.schema.name, self.seed)
+        start = time.perf_counter()
+        for number in numbers:
+            case = self.draw(number)
+            result = self.judge(case)
+            found.cases += 1
+            found.passed += result.passed
+            if result.passed:
+                continue
+            found.failures.append(self.judge(case, stats=True))
+            if found.smallest is None:
+                found.smallest = self.shrink(case, result.failures[0].kind)
+            if fail_fast:
+                break
+        found.seconds = time.perf_counter() - start
+        return found
+
     def shrink(self, case: Case, kind: str) -> Case:
         """A smaller case with a failure of the same kind: fewer elements first, then simpler values, then zeros."""
         budget = SHRINKS_MAX
@@ -244,6 +263,24 @@ def check(fn: Callable[..., Any], reference: Callable[..., Any], *, cases: int =
     framework: what `fn` takes ("torch", "jax", "tensorflow", "numpy"); by default that of its annotations.
     Raises CheckError at the first failure, made smaller, unless raise_on_failure is False.
     """
+    checker = checker_of(fn, reference, seed=seed, dtypes=dtypes, dims=dims, strategies=strategies, inputs=inputs, tolerance=tolerance,
+                         framework=framework, name=name, layouts=layouts)  # fmt: skip
+    numbers = range(arguments.whole(cases, "cases", 1)) if only is None else (arguments.whole(only, "only", 0),)
+    return settled(checker.run(numbers, fail_fast), raise_on_failure)
+
+
+def settled(found: CheckResult, raise_on_failure: bool) -> CheckResult:
+    """Raises CheckError when that is wanted and there is a failure."""
+    if found.failures and raise_on_failure:
+        raise CheckError(found)
+    return found
+
+
+def checker_of(fn: Callable[..., Any], reference: Callable[..., Any], *, seed: int | None = None, dtypes: Sequence[str] = ("float32",),
+               dims: Mapping[str, Any] | None = None, strategies: Sequence[str] | None = None,
+               inputs: Mapping[str, Tensor | Scalar] | None = None, tolerance: ToleranceConfig | None = None, framework: str | None = None,
+               name: str | None = None, layouts: Sequence[str] = ("contiguous",)) -> Checker:  # fmt: skip
+    """What `check` draws with, from its arguments. Raises TypeError and ValueError for wrong ones."""
     for what, given in (("fn", fn), ("reference", reference)):
         if not callable(given):
             raise TypeError(f"{what} is {given!r}, expected a function")
@@ -253,29 +290,10 @@ def check(fn: Callable[..., Any], reference: Callable[..., Any], *, cases: int =
         tensors.numpy_dtype(dtype)
     usual = FLOATING if any(one in values.FLOATS for one in wanted) else WHOLE
     chosen = arguments.names(usual if strategies is None else strategies, "strategies", values.STRATEGIES)
-    numbers = range(arguments.whole(cases, "cases", 1)) if only is None else (arguments.whole(only, "only", 0),)
     if tolerance is not None and not isinstance(tolerance, ToleranceConfig):
         raise TypeError(f"tolerance is {tolerance!r}, expected gpuemu.ToleranceConfig(atol, rtol)")
     drawn = rng.generate_seed() if seed is None else arguments.whole(seed, "seed")
-    checker = Checker(fn, reference, schema, drawn, wanted, chosen, tolerance, arguments.names(layouts, "layouts", KINDS))
-    found = CheckResult(schema.name, checker.seed)
-    start = time.perf_counter()
-    for number in numbers:
-        case = checker.draw(number)
-        result = checker.judge(case)
-        found.cases += 1
-        found.passed += result.passed
-        if result.passed:
-            continue
-        found.failures.append(checker.judge(case, stats=True))
-        if found.smallest is None:
-            found.smallest = checker.shrink(case, result.failures[0].kind)
-        if fail_fast:
-            break
-    found.seconds = time.perf_counter() - start
-    if found.failures and raise_on_failure:
-        raise CheckError(found)
-    return found
+    return Checker(fn, reference, schema, drawn, wanted, chosen, tolerance, arguments.names(layouts, "layouts", KINDS))
 
 
 class Op:

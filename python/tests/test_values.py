@@ -174,3 +174,12 @@ def test_the_library_is_found_beside_the_command_and_can_be_left_alone():
     assert said() == str((BIN.parent / "lib" / native.NAME).resolve())
     assert said(GPUEMU_NATIVE_DRAWS="0") == "None"
     assert said(GPUEMU_CLI="/nowhere/bin/gpuemu") == "None"
+
+
+def test_the_library_brings_nothing_into_the_process_and_gives_two_names():
+    """A C++ library of ours could be older than the one that another package needs, an OpenMP of ours would be a second one."""
+    path = pathlib.Path(load().path)
+    needed = subprocess.run(["ldd", path], capture_output=True, text=True, check=True).stdout.split()
+    assert {one.partition(".so")[0] for one in needed if one.startswith("lib")} <= {"libc", "libm"}, needed
+    listed = subprocess.run(["nm", "-D", "--defined-only", path], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert {line.split()[-1] for line in listed} == {"gpuemu_draw", "gpuemu_draws_version"}

@@ -40,6 +40,9 @@ def test_the_wheel_runs_the_examples_without_the_sources(tmp_path):
         code = "import gpuemu; r = gpuemu.Client().run_tests(['vector_add'], cases=4); print(r.passed, r.failed)"
         python = subprocess.run([venv / "bin/python", "-c", code], cwd=project, env=env, capture_output=True, text=True, timeout=300)
         assert python.stdout.split() == ["4", "0"], python.stderr
+        code = "from gpuemu import native; print(native.library().path)"
+        drawn = subprocess.run([venv / "bin/python", "-c", code], cwd=project, env=env, capture_output=True, text=True, timeout=60)
+        assert pathlib.Path(drawn.stdout.strip()).is_relative_to(venv), drawn.stdout + drawn.stderr
         # The plugin comes by its entry point: nothing names it here.
         command = [venv / "bin/python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--gpuemu-budget=2", "--gpuemu-seed=1", "-k",
                    "vector_add or missing_tail"]
@@ -49,7 +52,7 @@ def test_the_wheel_runs_the_examples_without_the_sources(tmp_path):
         subprocess.run([venv / "bin/gpuemu", "daemon", "stop"], cwd=project, env=env, capture_output=True, timeout=60)
     contents = [hashlib.sha256(path.read_bytes()).hexdigest() for path in venv.rglob("native/lib/*.so*")]
     assert contents and len(contents) == len(set(contents)), "a library is in the wheel twice"
-    for program in sorted(pathlib.Path(venv).rglob("native/bin/*")):
+    for program in sorted([*venv.rglob("native/bin/*"), *venv.rglob("native/lib/libgpuemu-draws.so")]):
         needed = subprocess.run(["ldd", program], capture_output=True, text=True).stdout
         outside = [line for line in needed.splitlines() if "=> /" in line and str(venv) not in line]
         own = ("libc.so", "libm.so", "libdl.so", "libpthread.so", "librt.so", "ld-linux")
