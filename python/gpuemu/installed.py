@@ -17,6 +17,14 @@ def program(name: str) -> str | None:
     return str(path) if os.access(path, os.X_OK) else None
 
 
+def examples() -> pathlib.Path:
+    """The folder of the example project. Raises FileNotFoundError where the package came without it."""
+    path = NATIVE / "share" / "gpuemu" / "examples"
+    if not path.is_dir():
+        raise FileNotFoundError(f"this installation of the package gpuemu has no {path}; the sources have examples/")
+    return path
+
+
 def environment() -> dict[str, str]:
     """What the programs run with: references are run by this Python unless the project says otherwise, and the CUDA wheels
     of this Python (`pip install gpuemu[cuda]`) are its compiler."""

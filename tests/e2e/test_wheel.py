@@ -27,7 +27,9 @@ def test_the_wheel_runs_the_examples_without_the_sources(tmp_path):
     if pip.returncode != 0 and "No matching distribution" in pip.stderr:
         pytest.skip("PyPI cannot be reached for numpy, pynng and pytest")
     assert pip.returncode == 0, pip.stderr
-    shutil.copytree(next(venv.rglob("native/share/gpuemu/examples")), project)
+    code = "import gpuemu.installed as here; print(here.examples())"
+    examples = subprocess.run([venv / "bin/python", "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    shutil.copytree(examples.stdout.strip(), project)
     home = tmp_path / "home"
     home.mkdir()
     clean = {key: os.environ[key] for key in ("LANG", "CUDA_HOME") if key in os.environ}

@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 
 import pytest
 
@@ -57,3 +58,21 @@ def test_a_moved_file_is_named_where_it_lies_now(compilers, cache, saw, tmp_path
                                         ("numba, left out", "takes 3 arguments, 2 are given")])
 def test_wrong_calls_are_told(saw, call, said):
     assert said in saw[call]
+
+
+@pytest.mark.parametrize("program", ["add_one.py", "saxpy.py"])
+def test_the_page_of_python_shows_what_its_programs_print(compilers, cache, program, tmp_path):
+    sys.path.insert(0, str(ROOT / "tests/e2e"))
+    try:
+        import pages
+    finally:
+        sys.path.pop(0)
+    blocks = pages.blocks_of(ROOT / "docs/python.md")
+    at = next(i for i, block in enumerate(blocks) if block.directives.get("file") == program)
+    (tmp_path / program).write_text(blocks[at].text)
+    ((command, shown),) = blocks[at + 1].commands()
+    assert command == f"python3 {program}"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "python"), "GPUEMU_DEVICE": str(BIN / "gpuemu-device"), "TRITON_CACHE_DIR": str(cache)}
+    done = subprocess.run([compilers, program], cwd=tmp_path, capture_output=True, text=True, timeout=300, env=environment)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert pages.missing_line(shown, done.stdout) is None, done.stdout
