@@ -4,7 +4,7 @@
       int i = blockIdx.x * blockDim.x + threadIdx.x;
       if (i < n) y[i] += x[i];
     }''', "add")
-    add[(4,), (256,)](x, y, 1000)                  # NumPy, torch; y is changed in place
+    add[(4,), (256,)](x, y, 1000)                  # NumPy, torch, CuPy; y is changed in place
 """
 
 from __future__ import annotations
@@ -70,10 +70,14 @@ class Buffer:
             self.value[...] = after
         elif hasattr(self.value, "copy_"):  # torch
             self._write_torch(after)
+        elif tensors.is_cupy(self.value):
+            import cupy
+
+            self.value[...] = cupy.asarray(after)  # Views with strides too, which set() refuses.
         else:
             raise LaunchError(
                 f"the kernel wrote to argument '{self.name}', a {type(self.value).__name__} that cannot be changed in place: "
-                "pass a NumPy array or a torch tensor"
+                "pass an array of NumPy or CuPy or a torch tensor"
             )
 
     def _write_torch(self, after: Array) -> None:

@@ -42,6 +42,11 @@ def dtype_name(value: Any) -> str:
     return str(getattr(dtype, "name", dtype)).removeprefix("torch.")
 
 
+def is_cupy(value: Any) -> bool:
+    """An array of CuPy: in memory of a GPU, and NumPy does not copy it by itself."""
+    return type(value).__module__.partition(".")[0] == "cupy" and hasattr(value, "get")
+
+
 def as_array(value: Any) -> Array:
     """A NumPy array of an array of any framework, without a copy where that can be; gradients are left behind.
 
@@ -58,6 +63,8 @@ def as_array(value: Any) -> Array:
             import torch
 
             return np.asarray(value.contiguous().view(torch.int16).numpy()).view(kind)
+    if is_cupy(value):
+        return np.asarray(value.get())
     if hasattr(value, "numpy") and callable(value.numpy):
         return np.asarray(value.numpy())
     return np.asarray(value)

@@ -78,6 +78,49 @@ def test_a_torch_tensor_is_changed_in_place(add):
     assert torch.equal(y, 1 + 2 * torch.arange(1000))
 
 
+CUPY = """
+import numpy
+
+
+class ndarray:
+    def __init__(self, kept):
+        self.kept = kept
+
+    shape = property(lambda self: self.kept.shape)
+    dtype = property(lambda self: self.kept.dtype)
+
+    def get(self):
+        return self.kept.copy()
+
+    def __array__(self, *_, **__):
+        raise TypeError("Implicit conversion to a NumPy array is not allowed. Please use `.get()`")
+
+    def __getitem__(self, where):
+        return ndarray(self.kept[where])
+
+    def __setitem__(self, where, value):
+        if not isinstance(value, ndarray):
+            raise TypeError("Unsupported type <class 'numpy.ndarray'>")
+        self.kept[where] = value.kept
+
+
+def asarray(value):
+    return ndarray(numpy.array(value))
+"""
+
+
+def test_an_array_of_cupy_is_changed_in_place(add, tmp_path, monkeypatch):
+    """A stand-in with what CuPy has and refuses, because CuPy makes no array without a GPU."""
+    (tmp_path / "cupy.py").write_text(CUPY)
+    monkeypatch.syspath_prepend(tmp_path)
+    import cupy
+
+    x, y = cupy.asarray(np.arange(1000, dtype=np.float32)), cupy.asarray(np.ones((1000, 2), np.float32))
+    add[4, 256](x, y[:, 0], 1000, 2.0)
+    assert np.array_equal(y.get()[:, 0], 1 + 2 * np.arange(1000)) and np.all(y.get()[:, 1] == 1)
+    monkeypatch.delitem(sys.modules, "cupy")
+
+
 def test_a_fault_names_the_line_of_the_python_file_and_the_parameter(add):
     x, y = arrays()
     with pytest.raises(gpuemu.KernelError) as caught:

@@ -82,3 +82,15 @@ def test_cases_are_drawn_run_and_judged(client):
     right = adapter.fuzz_jax_op(client, "scale", lambda x: x * 2, iterations=1, seed=5, check_jit=True)
     assert (right["total"], right["failed"], right["transform_failures"]) == (1, 0, [])
     assert adapter.fuzz_jax_op(client, "scale", lambda x: x * 3, iterations=1, seed=5)["failed"] == 1
+
+
+def test_a_kernel_reads_an_array_of_jax_and_does_not_write_one(monkeypatch):
+    from conftest import BIN
+
+    monkeypatch.setenv("GPUEMU_DEVICE", str(BIN / "gpuemu-device"))
+    double = gpuemu.Kernel("__global__ void twice(const float* x, float* y, int n) { int i = threadIdx.x; if (i < n) y[i] = 2 * x[i]; }", "twice")
+    x, y = jnp.arange(8, dtype=jnp.float32), np.zeros(8, np.float32)
+    double[1, 32](x, y, 8)
+    assert np.array_equal(y, 2 * np.arange(8))
+    with pytest.raises(gpuemu.LaunchError, match="argument 'y', a ArrayImpl that cannot be changed in place"):
+        double[1, 32](x, jnp.zeros(8, jnp.float32), 8)
