@@ -5,37 +5,16 @@
 #include <filesystem>
 #include <sstream>
 
+#include "runtime/libraries/cuda_homes.h"
+
 namespace gpuemu::compile {
 namespace {
 
 namespace fs = std::filesystem;
 
-/// Folders above the program that may hold the wheels: build/release/cli/gpuemu -> build.
-constexpr int kLevelsUp = 4;
-
 bool is_there(const fs::path& path) {
   std::error_code ignored;
   return fs::exists(path, ignored);
-}
-
-std::vector<fs::path> homes() {
-  std::vector<fs::path> out;
-  for (const char* variable : {"GPUEMU_CUDA_HOME", "CUDA_HOME"}) {
-    const char* value = std::getenv(variable);
-    if (value == nullptr || *value == '\0') continue;
-    out.emplace_back(value);
-    // The folder that pip filled is accepted as well as the toolkit inside it.
-    out.push_back(fs::path(value) / "nvidia" / "cu13");
-  }
-  std::error_code failed;
-  fs::path folder = fs::read_symlink("/proc/self/exe", failed).parent_path();
-  for (int level = 0; !failed && level < kLevelsUp && folder.has_relative_path(); ++level) {
-    out.push_back(folder);
-    out.push_back(folder / "cuda" / "nvidia" / "cu13");
-    folder = folder.parent_path();
-  }
-  out.emplace_back("/usr/local/cuda");
-  return out;
 }
 
 /// Where the loader looks for a library that is given by name alone.
@@ -82,7 +61,7 @@ void search(const fs::path& home, Toolkit& kit) {
 
 Toolkit find_toolkit() {
   Toolkit kit;
-  for (const fs::path& home : homes()) search(home, kit);
+  for (const fs::path& home : cuda_homes()) search(home, kit);
   if (kit.nvcc.empty()) kit.nvcc = find_in_path("nvcc");
   std::error_code failed;
   const fs::path nvcc = fs::canonical(kit.nvcc, failed);
