@@ -1,15 +1,21 @@
 // y = x / (1 + exp(-x)). Any one-dimensional grid and block.
+#include "kernels/approx.cuh"
 #include "kernels/packets.cuh"
 
 namespace gpuemu_kernels {
 
+// exp of a negative number neither overflows nor loses the left tail; at -infinity the product
+// would be NaN.
 struct Silu {
-  template <typename C>
-  __device__ __forceinline__ C operator()(C x) const {
-    if (x == C(-INFINITY)) return C(-0.0f);
-    // exp of a negative number: neither overflows nor loses the left tail.
-    const C e = exp(-fabs(x));
-    return x * (x < C(0) ? e : C(1)) / (C(1) + e);
+  __device__ __forceinline__ float operator()(float x) const {
+    const float e = expf(-fabsf(x));
+    const float y = x * (x < 0.0f ? e : 1.0f) * chip_reciprocal(1.0f + e);
+    return x == -INFINITY ? -0.0f : y;
+  }
+  __device__ __forceinline__ double operator()(double x) const {
+    if (x == -INFINITY) return -0.0;
+    const double e = exp(-fabs(x));
+    return x * (x < 0.0 ? e : 1.0) / (1.0 + e);
   }
 };
 
