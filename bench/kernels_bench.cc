@@ -1,5 +1,6 @@
 // How near the built-in kernels come to what the GPU can do: bytes per second beside the driver's
-// own copy of as many bytes, and multiplications beside a loop of nothing but independent FMAs.
+// own copy of as many bytes, and multiplications beside a loop of nothing but independent FMAs and,
+// where it is found, beside cuBLAS.
 // Each is launched as its op declares it; kernel and baseline take turns, and the median of each
 // counts.
 //   gpuemu_bench_kernels [--rounds N = 30]
@@ -21,11 +22,15 @@
 #include "runtime/backends/backends.h"
 #include "runtime/dispatch/check_case.h"
 #include "runtime/dispatch/types.h"
+#include "runtime/libraries/cublas.h"
 
 namespace gpuemu {
 namespace {
 
 using Sizes = std::vector<int64_t>;
+
+/// What NVIDIA recommends for Hopper.
+constexpr uint64_t kCublasWorkspaceBytes = uint64_t{32} << 20;
 
 struct Tensor {
   uint64_t address = 0;
@@ -40,8 +45,9 @@ struct Measurement {
   const char* variant;
   std::vector<Sizes> inputs, outputs;
   DType dtype = DType::Float32;
-  double products = 0;  ///< Multiplications and additions; 0: bytes are what counts.
-  int32_t axis = -1;    ///< Of ops that have one.
+  double products = 0;     ///< Multiplications and additions; 0: bytes are what counts.
+  int32_t axis = -1;       ///< Of ops that have one.
+  bool by_cublas = false;  ///< Beside cuBLAS, which multiplies the same two matrices.
 };
 
 std::vector<Measurement> measurements() {
@@ -75,6 +81,9 @@ std::vector<Measurement> measurements() {
           {"gemm", "naive", {side, side}, {side}, DType::Float32, cube},
           {"gemm", "tiled", {side, side}, {side}, DType::Float64, cube},
           {"gemm", "mma", {side, side}, {side}, DType::Float16, cube},
+          {"gemm", "tiled", {side, side}, {side}, DType::Float32, cube, -1, true},
+          {"gemm", "tiled", {side, side}, {side}, DType::Float64, cube, -1, true},
+          {"gemm", "mma", {side, side}, {side}, DType::Float16, cube, -1, true},
           {"attention", "online", {heads, heads, heads}, {heads}, DType::Float32, attended},
           {"attention", "naive", {heads, heads, heads}, {heads}, DType::Float32, attended}};
 }
@@ -137,9 +146,14 @@ class DriverCopy {
   }
   bool usable() const { return end_ != nullptr; }
   double seconds(uint64_t to, uint64_t from, uint64_t bytes) const {
+    return timed([&] { copy_(to, from, bytes, nullptr); });
+  }
+  /// What is issued to the default stream.
+  template <typename Issue>
+  double timed(Issue issue) const {
     float milliseconds = 0;
     record_(begin_, nullptr);
-    copy_(to, from, bytes, nullptr);
+    issue();
     record_(end_, nullptr);
     wait_(end_);
     elapsed_(&milliseconds, begin_, end_);
@@ -166,9 +180,17 @@ class Bench {
     from_ = must(device_.allocate(uint64_t{1} << 30, "from"));
     to_ = must(device_.allocate(uint64_t{1} << 30, "to"));
     fma_module_ = must(device_.load_module(fma_text(), "fma_chains"));
+    auto opened = Cublas::open();
+    if (opened) {
+      cublas_ = *std::move(opened);
+      std::printf("%s\n", cublas_->version().c_str());
+    } else {
+      std::printf("no cuBLAS: %s\n", opened.error().message.c_str());
+    }
   }
 
   void measure(const Measurement& what) {
+    if (what.by_cublas && cublas_ == nullptr) return;
     const OpKind* op = nullptr;
     for (const OpKind* one : builtin_ops()) op = one->name == std::string(what.op) ? one : op;
     const KernelVariant* variant = nullptr;
@@ -187,6 +209,12 @@ class Bench {
       for (const Tensor& one : *all) bytes += one.bytes();
     }
     const auto launches = launches_of(what, *op, *variant, inputs, outputs);
+    product_ = {.dtype = what.dtype};
+    if (what.by_cublas) {
+      product_ = {.dtype = what.dtype, .a = inputs[0].address, .b = inputs[1].address, .c = to_};
+      product_.m = product_.n = what.outputs[0][0];
+      product_.k = what.inputs[0][1];
+    }
     report(what, *variant, launches, bytes);
     if (launches.workspace != 0) (void)device_.free(launches.workspace);
     for (const auto* all : {&inputs, &outputs}) {
@@ -273,6 +301,19 @@ class Bench {
     return static_cast<double>(must(device_.launch(fma_module_, config)).elapsed_ns) * 1e-9;
   }
 
+  double baseline_seconds(const Measurement& what, uint64_t bytes, double* operations) {
+    if (what.products <= 0) return copy_.seconds(to_, from_, bytes / 2);
+    if (!what.by_cublas) return fma_seconds(operations);
+    *operations = what.products;
+    return copy_.timed([&] {
+      const CublasPlace place{.workspace = from_, .workspace_bytes = kCublasWorkspaceBytes};
+      const Status issued = cublas_->multiply(product_, place);
+      if (issued) return;
+      std::fprintf(stderr, "gpuemu_bench_kernels: %s\n", issued.error().message.c_str());
+      std::exit(3);
+    });
+  }
+
   void report(const Measurement& what, const KernelVariant& variant, const Launches& launches,
               uint64_t bytes) {
     std::vector<double> kernel, baseline;
@@ -280,8 +321,7 @@ class Bench {
     for (int round = 0; round < rounds_ + 3; ++round) {
       const double one = seconds(launches);
       // A copy reads and writes: half of the bytes make as much traffic.
-      const double other =
-          what.products > 0 ? fma_seconds(&operations) : copy_.seconds(to_, from_, bytes / 2);
+      const double other = baseline_seconds(what, bytes, &operations);
       if (round < 3) continue;
       kernel.push_back(one);
       baseline.push_back(other);
@@ -292,7 +332,10 @@ class Bench {
     std::printf("| %s %s %s | %.0f us | %.2f %s | %.2f %s | %.1f %% |\n", what.op,
                 variant.name.c_str(), std::string(name_of(what.dtype)).c_str(),
                 median(kernel) * 1e6, speed * 1e-12, what.products > 0 ? "TFLOP/s" : "TB/s",
-                base * 1e-12, what.products > 0 ? "TFLOP/s of f32 FMA" : "TB/s of copy",
+                base * 1e-12,
+                what.by_cublas      ? "TFLOP/s of cuBLAS"
+                : what.products > 0 ? "TFLOP/s of f32 FMA"
+                                    : "TB/s of copy",
                 100 * speed / base);
     std::fflush(stdout);
   }
@@ -300,6 +343,8 @@ class Bench {
   Device& device_;
   int rounds_;
   DriverCopy copy_;
+  std::unique_ptr<Cublas> cublas_;
+  CublasProduct product_;
   uint64_t from_ = 0, to_ = 0;
   ModuleId fma_module_ = 0;
 };

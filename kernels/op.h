@@ -46,15 +46,27 @@ struct TypeRule {
   std::vector<DType> dtypes;
 };
 
+/// A case as c = op(a) * op(b), for a library that multiplies matrices: a and b are the first two
+/// inputs and c the first output, row-major, c of m x n. A transposed one is stored k x m or n x k.
+struct MatrixProduct {
+  int64_t m = 0, n = 0, k = 0;
+  bool a_transposed = false, b_transposed = false;
+  bool tf32 = false;  ///< float32 may be rounded to TF32 first.
+};
+
 struct KernelVariant {
-  std::string name;    ///< "tiled": unique within its op.
-  std::string module;  ///< Of builtin_kernels(); of a `source` its name in messages.
+  std::string name;         ///< "tiled": unique within its op.
+  std::string module = {};  ///< Of builtin_kernels(); of a `source` its name in messages.
   /// CUDA C++ that is compiled for each instance of its templates when that is first called, where
   /// a module for every combination of dtypes would be too large. Needs a CUDA compiler then.
   std::string_view source = {};
+  /// Computed by a library of the machine in place of kernels of ours, where it is found: "cublas".
+  /// `product` tells it the case; there is no module, no entry and no plan.
+  std::string library = {};
+  MatrixProduct (*product)(const OpCase&) = nullptr;
   /// What plan() may launch: "matmul_{T}" is matmul_float32 for T = float32. In the names of
   /// templates {T:c} is the CUDA type: "cast<{T:c}, {U:c}>".
-  std::vector<std::string> entries;
+  std::vector<std::string> entries = {};
   std::vector<TypeRule> types;  ///< One per letter of the operands.
   int priority = 0;             ///< Higher is tried first; equal ones in order of declaration.
   bool strided = false;         ///< Takes any strides; else every tensor must be contiguous.

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/catalog.h"
-#include "runtime/dispatch/registry.h"
+#include "runtime/dispatch/libraries.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -23,9 +23,9 @@ std::string joined(const std::vector<DType>& dtypes) {
 /// The dtypes that any variant computes for the first letter, in the order of their numbers.
 std::vector<DType> dtypes_of(const OpKind& op) {
   std::set<DType> all;
-  for (const KernelVariant& variant : op.variants) {
-    if (variant.types.empty()) continue;
-    all.insert(variant.types[0].dtypes.begin(), variant.types[0].dtypes.end());
+  for (const KernelVariant* variant : variants_here(op)) {
+    if (variant->types.empty()) continue;
+    all.insert(variant->types[0].dtypes.begin(), variant->types[0].dtypes.end());
   }
   return {all.begin(), all.end()};
 }
@@ -39,6 +39,7 @@ std::string rank_text(const OperandSpec& operand) {
 }
 
 std::string source_of(const KernelVariant& variant) {
+  if (!variant.library.empty()) return "lib" + variant.library + " of this machine";
   const BuiltinKernel* module = find_builtin(variant.module);
   return module == nullptr ? variant.module : std::string(module->file);
 }
@@ -118,8 +119,9 @@ Json variant_json(const KernelVariant& variant) {
 
 void print_ops(std::span<const OpKind* const> ops, std::ostream& out) {
   for (const OpKind* op : ops) {
-    out << fmt::format("{:<14} {}; {} variant{}; {}\n", op->name, joined(dtypes_of(*op)),
-                       op->variants.size(), op->variants.size() == 1 ? "" : "s", op->summary);
+    const size_t variants = variants_here(*op).size();
+    out << fmt::format("{:<14} {}; {} variant{}; {}\n", op->name, joined(dtypes_of(*op)), variants,
+                       variants == 1 ? "" : "s", op->summary);
   }
 }
 
@@ -129,7 +131,7 @@ void print_op(const OpKind& op, std::ostream& out) {
   print_operands("outputs", op.outputs, out);
   if (op.in_place) out << "  in place   an output may be the very tensor that is an input\n";
   print_schema(op.schema, out);
-  for (const KernelVariant* variant : by_priority(op)) {
+  for (const KernelVariant* variant : variants_here(op)) {
     out << fmt::format("  variant    {}, priority {}, {}\n", variant->name, variant->priority,
                        source_of(*variant));
     for (const TypeRule& rule : variant->types) {
@@ -145,7 +147,7 @@ std::string ops_json(std::span<const OpKind* const> ops) {
   Json list = Json::array();
   for (const OpKind* op : ops) {
     Json variants = Json::array();
-    for (const KernelVariant* variant : by_priority(*op))
+    for (const KernelVariant* variant : variants_here(*op))
       variants.push_back(variant_json(*variant));
     list.push_back({{"name", op->name},
                     {"summary", op->summary},

@@ -52,6 +52,25 @@ std::string unsupported_tiled(const OpCase& c) {
 }
 std::string unsupported_mma(const OpCase& c) { return grid_y_refusal(sizes_of(c).m, 64); }
 
+MatrixProduct product_of(const OpCase& c) {
+  const Sizes size = sizes_of(c);
+  return {.m = size.m,
+          .n = size.n,
+          .k = size.k,
+          .a_transposed = transposed(c, "trans_a"),
+          .b_transposed = transposed(c, "trans_b"),
+          .tf32 = c.attributes.get<int32_t>("tf32") != 0};
+}
+
+std::string unsupported_cublas(const OpCase& c) {
+  return sizes_of(c).k > 0 ? "" : "k is 0, it multiplies from 1 on";
+}
+
+/// What NVIDIA recommends for Hopper, and for what came before.
+uint64_t cublas_workspace_bytes(const OpCase& c) {
+  return uint64_t{c.device.sm >= 90 ? 32U : 4U} << 20;
+}
+
 }  // namespace
 
 const OpKind& gemm_op() {
@@ -69,7 +88,12 @@ const OpKind& gemm_op() {
                             {.name = "trans_b",
                              .type = AttributeType::Int32,
                              .fallback = 0,
-                             .meaning = "1: b is stored as n x k"}}},
+                             .meaning = "1: b is stored as n x k"},
+                            {.name = "tf32",
+                             .type = AttributeType::Int32,
+                             .fallback = 0,
+                             .since = 2,
+                             .meaning = "1: cublas may round float32 to TF32 first"}}},
       .check = check,
       .variants = {{.name = "mma",
                     .module = "gemm_mma",
@@ -91,7 +115,14 @@ const OpKind& gemm_op() {
                     .entries = {"gemm_naive_{T}"},
                     .types = float_types(),
                     .unsupported = unsupported_naive,
-                    .plan = plan_naive}},
+                    .plan = plan_naive},
+                   {.name = "cublas",
+                    .library = "cublas",
+                    .product = product_of,
+                    .types = float_types(),
+                    .priority = -1,
+                    .unsupported = unsupported_cublas,
+                    .workspace_bytes = cublas_workspace_bytes}},
   };
   return kOp;
 }

@@ -45,13 +45,14 @@ def gather(axis: int = 0) -> tuple[int, bytes]:
     return 4353, struct.pack("<i", axis)
 
 
-def gemm(trans_a: int = 0, trans_b: int = 0) -> tuple[int, bytes]:
+def gemm(trans_a: int = 0, trans_b: int = 0, tf32: int = 0) -> tuple[int, bytes]:
     """c = op(a) * op(b), where op is the matrix or its transpose
 
     trans_a: int32, 1: a is stored as k x m
     trans_b: int32, 1: b is stored as n x k
+    tf32: int32, 1: cublas may round float32 to TF32 first
     """
-    return 2561, struct.pack("<ii", trans_a, trans_b)
+    return 2562, struct.pack("<iii", trans_a, trans_b, tf32)
 
 
 def layernorm(eps: float = 1e-05, eps_double: float = 0.0) -> tuple[int, bytes]:

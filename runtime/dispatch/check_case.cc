@@ -185,6 +185,9 @@ Result<TypeBinding> check_case(const OpCase& c) {
 
 std::string refusal(const OpCase& c, const KernelVariant& variant, const TypeBinding& types) {
   if (std::string reason = dtype_refusal(variant, types); !reason.empty()) return reason;
+  if (!variant.library.empty() && c.device.backend != "cuda") {
+    return fmt::format("{} needs a GPU, the device is the {}", variant.library, c.device.backend);
+  }
   if (c.device.sm < variant.sm_min) {
     return fmt::format("the device is sm_{}, it needs sm_{}", c.device.sm, variant.sm_min);
   }

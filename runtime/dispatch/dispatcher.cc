@@ -116,7 +116,7 @@ Result<Dispatcher::Choice> Dispatcher::choose(const OpCase& c, const TypeBinding
   if (!preferred.empty()) {
     const auto wanted = std::ranges::find(*order, preferred, &KernelVariant::name);
     const std::string reason =
-        wanted == order->end() ? "there is none of that name" : refusal(c, **wanted, types);
+        wanted == order->end() ? "there is none of that name" : refusal_of(c, **wanted, types);
     if (reason.empty()) return Choice{*wanted, "preferred"};
     warn_once(fmt::format("{}: the preferred variant '{}' is not used: {}", c.op.name, preferred,
                           reason));
@@ -124,7 +124,7 @@ Result<Dispatcher::Choice> Dispatcher::choose(const OpCase& c, const TypeBinding
   std::vector<const KernelVariant*> able;
   std::string reasons;
   for (const KernelVariant* variant : *order) {
-    const std::string reason = refusal(c, *variant, types);
+    const std::string reason = refusal_of(c, *variant, types);
     if (reason.empty() && strategy == Strategy::FirstSupported) {
       return Choice{variant, "first supported"};
     }
@@ -151,9 +151,9 @@ Result<Dispatcher::Choice> Dispatcher::fastest(const OpCase& c, const TypeBindin
   const KernelVariant* best = nullptr;
   bool changed = false;
   for (const KernelVariant* variant : able) {
-    const LoadedEntry* entry = GPUEMU_TRY(entry_of(c.op, *variant, 0, types));
+    const std::string hash = GPUEMU_TRY(hash_of(c, *variant, types));
     VariantTime& time = times[variant->name];
-    if (time.module_hash != entry->module_hash) {
+    if (time.module_hash != hash) {
       if (!scratch) {
         auto made = ScratchCase::create(device_, streams_, c, stream);
         if (!made && made.error().code != ErrorCode::ResourceExhausted) {
@@ -166,7 +166,7 @@ Result<Dispatcher::Choice> Dispatcher::fastest(const OpCase& c, const TypeBindin
         }
         scratch = *std::move(made);
       }
-      time = {entry->module_hash, GPUEMU_TRY(time_variant(*scratch, *variant, types))};
+      time = {hash, GPUEMU_TRY(time_variant(*scratch, *variant, types))};
       changed = true;
     }
     if (best == nullptr || time.microseconds < times[best->name].microseconds) best = variant;
@@ -194,6 +194,22 @@ Result<double> Dispatcher::time_variant(const ScratchCase& scratch, const Kernel
   if (!done) return done.error().with_context(c.op.name + ", timing " + variant.name);
   // Two that are faster than the clock are equal; nothing takes no time.
   return std::max(best, 1e-3);
+}
+
+std::string Dispatcher::refusal_of(const OpCase& c, const KernelVariant& variant,
+                                   const TypeBinding& types) {
+  std::string reason = refusal(c, variant, types);
+  if (!reason.empty() || variant.library.empty()) return reason;
+  // Any question to the streams makes the device's context that of this thread.
+  const auto answers = streams_.is_capturing(kDefaultStream);
+  return answers ? libraries_.refusal(variant) : answers.error().message;
+}
+
+Result<std::string> Dispatcher::hash_of(const OpCase& c, const KernelVariant& variant,
+                                        const TypeBinding& types) {
+  if (!variant.library.empty()) return libraries_.version(variant);
+  const LoadedEntry* entry = GPUEMU_TRY(entry_of(c.op, variant, 0, types));
+  return entry->module_hash;
 }
 
 Result<const LoadedEntry*> Dispatcher::entry_of(const OpKind& op, const KernelVariant& variant,
@@ -234,8 +250,15 @@ Status Dispatcher::launch(const OpCase& c, const KernelVariant& variant, const T
                                                      : GPUEMU_TRY(workspaces_.take(bytes, stream));
     planned.workspace = turn.address;
   }
+  if (variant.library.empty()) return launch_steps(planned, variant, types, stream);
+  const Status issued = libraries_.issue(planned, variant, stream);
+  return issued ? issued : Status(issued.error().with_context(c.op.name + ", " + variant.name));
+}
+
+Status Dispatcher::launch_steps(const OpCase& c, const KernelVariant& variant,
+                                const TypeBinding& types, StreamId stream) {
   Plan plan;
-  variant.plan(planned, plan);
+  variant.plan(c, plan);
   for (const LaunchStep& step : plan.steps()) {
     const LoadedEntry* entry = GPUEMU_TRY(entry_of(c.op, variant, step.entry, types));
     std::array<KernelArg, kPlanArgumentsMax> args;

@@ -12,6 +12,7 @@
 
 #include "runtime/device/stream.h"
 #include "runtime/dispatch/check_case.h"
+#include "runtime/dispatch/libraries.h"
 #include "runtime/dispatch/policy.h"
 #include "runtime/dispatch/timings.h"
 #include "runtime/dispatch/workspaces.h"
@@ -82,6 +83,11 @@ class Dispatcher {
 
   Dispatcher(Device& device, Streams& streams, const OpRegistry& registry);
   OpState& state_of(const OpKind& op);
+  /// Of the call or of this machine; "" when the variant computes it.
+  std::string refusal_of(const OpCase& c, const KernelVariant& variant, const TypeBinding& types);
+  /// What changes with the code of the variant.
+  Result<std::string> hash_of(const OpCase& c, const KernelVariant& variant,
+                              const TypeBinding& types);
   Result<const LoadedEntry*> entry_of(const OpKind& op, const KernelVariant& variant,
                                       uint32_t entry, const TypeBinding& types);
   Result<Choice> choose(const OpCase& c, const TypeBinding& types, StreamId stream);
@@ -91,6 +97,8 @@ class Dispatcher {
                               const TypeBinding& types);
   Status launch(const OpCase& c, const KernelVariant& variant, const TypeBinding& types,
                 StreamId stream);
+  Status launch_steps(const OpCase& c, const KernelVariant& variant, const TypeBinding& types,
+                      StreamId stream);
   Status launch_profiled(const OpCase& c, const Choice& choice, const TypeBinding& types,
                          const OpCall& call);
   Result<DispatchRecord> launch_timed(const OpCase& c, const Choice& choice,
@@ -105,6 +113,7 @@ class Dispatcher {
   std::function<void(const std::string&)> warn_;
   std::atomic<Profiler*> profiler_ = nullptr;
   Workspaces workspaces_;
+  Libraries libraries_;
   std::mutex mutex_;  ///< Of everything below.
   std::shared_ptr<const Log> log_;
   DispatchPolicy policy_;

@@ -62,8 +62,12 @@ Status check_variant(const OpKind& op, const KernelVariant& variant) {
   const auto complain = [&](const std::string& what) {
     return wrong(op, fmt::format("variant '{}': {}", variant.name, what));
   };
-  if (variant.plan == nullptr) return complain("it has no plan");
-  if (variant.entries.empty()) return complain("it names no entry");
+  const bool is_librarys = !variant.library.empty();
+  if (is_librarys && (variant.product == nullptr || !variant.entries.empty())) {
+    return complain("a library's variant has a product and no entries");
+  }
+  if (!is_librarys && variant.plan == nullptr) return complain("it has no plan");
+  if (!is_librarys && variant.entries.empty()) return complain("it names no entry");
   std::string letters;
   for (const TypeRule& rule : variant.types) {
     if (rule.dtypes.empty()) return complain(fmt::format("no dtypes for '{}'", rule.letter));
