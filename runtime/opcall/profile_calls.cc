@@ -50,6 +50,7 @@ gpuemu_code gpuemu_profile_stop(gpuemu_context* context, const char* trace_file,
   context->dispatcher->set_profiler(nullptr);
   const auto result = profiler->stop();
   if (!result) return answer(result.error());
+  for (const std::string& note : result->notes) fmt::print(stderr, "gpuemu: {}\n", note);
   if (trace_file != nullptr) {
     const gpuemu::Status written = gpuemu::write_file(trace_file, result->chrome_trace());
     if (!written) return answer(written);

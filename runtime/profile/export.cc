@@ -8,12 +8,34 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The two processes of a trace; its viewer shows one group of tracks for each.
-constexpr int kHost = 1;
-constexpr int kDevice = 2;
+/// The processes of a trace; its viewer shows one group of tracks for each.
+struct Process {
+  int number;
+  const char *title, *category;
+};
+constexpr Process kProcesses[] = {
+    {1, "host threads", "range"}, {2, "device streams, ops", "op"}, {3, "kernels", "kernel"}};
 
-Json name_of_process(int process, const char* name) {
-  return {{"ph", "M"}, {"name", "process_name"}, {"pid", process}, {"args", {{"name", name}}}};
+const Process& process_of(TraceSpan::Kind kind) { return kProcesses[static_cast<size_t>(kind)]; }
+
+Json name_of(const Process& process) {
+  return {{"ph", "M"},
+          {"name", "process_name"},
+          {"pid", process.number},
+          {"args", {{"name", process.title}}}};
+}
+
+Json event_of(const TraceSpan& span) {
+  const Process& process = process_of(span.kind);
+  Json event = {{"ph", "X"},
+                {"name", span.name},
+                {"cat", process.category},
+                {"pid", process.number},
+                {"tid", span.track},
+                {"ts", span.begin_us},
+                {"dur", span.duration_us}};
+  if (!span.geometry.empty()) event["args"] = {{"launch", span.geometry}};
+  return event;
 }
 
 std::string text_of(const Json& json) {
@@ -39,35 +61,29 @@ Json kernel_json(const std::string& name, const KernelCounts& kernel) {
       memory.global_requests == 0
           ? 0
           : static_cast<double>(memory.sectors) / static_cast<double>(memory.global_requests);
-  return {{"name", name},
-          {"launches", kernel.launches},
-          {"total_us", kernel.time.total_us},
-          {"instructions", kernel.instructions},
-          {"divergent_branches", kernel.divergent_branches},
-          {"global_requests", memory.global_requests},
-          {"global_bytes", memory.global_bytes},
-          {"sectors", memory.sectors},
-          {"sectors_per_request", per_request},
-          {"coalescing", coalescing(memory)},
-          {"shared_requests", memory.shared_requests},
-          {"bank_conflicts", memory.bank_conflicts}};
+  Json json = {{"name", name},
+               {"launches", kernel.launches},
+               {"total_us", kernel.time.total_us},
+               {"instructions", kernel.instructions},
+               {"divergent_branches", kernel.divergent_branches},
+               {"global_requests", memory.global_requests},
+               {"global_bytes", memory.global_bytes},
+               {"sectors", memory.sectors},
+               {"sectors_per_request", per_request},
+               {"coalescing", coalescing(memory)},
+               {"shared_requests", memory.shared_requests},
+               {"bank_conflicts", memory.bank_conflicts}};
+  if (kernel.registers) json["registers"] = *kernel.registers;
+  if (kernel.local_bytes) json["local_bytes"] = *kernel.local_bytes;
+  return json;
 }
 
 }  // namespace
 
 std::string ProfileResult::chrome_trace() const {
   Json events = Json::array();
-  events.push_back(name_of_process(kHost, "host threads"));
-  events.push_back(name_of_process(kDevice, "device streams"));
-  for (const TraceSpan& span : spans) {
-    events.push_back({{"ph", "X"},
-                      {"name", span.name},
-                      {"cat", span.on_device ? "op" : "range"},
-                      {"pid", span.on_device ? kDevice : kHost},
-                      {"tid", span.track},
-                      {"ts", span.begin_us},
-                      {"dur", span.duration_us}});
-  }
+  for (const Process& process : kProcesses) events.push_back(name_of(process));
+  for (const TraceSpan& span : spans) events.push_back(event_of(span));
   return text_of({{"traceEvents", events}, {"displayTimeUnit", "ns"}});
 }
 
@@ -77,7 +93,8 @@ std::string ProfileResult::json() const {
   return text_of({{"ops", times_json(ops)},
                   {"ranges", times_json(ranges)},
                   {"kernels", list},
-                  {"dropped", dropped}});
+                  {"dropped", dropped},
+                  {"notes", notes}});
 }
 
 }  // namespace gpuemu

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/ranges.h>
+
 namespace gpuemu {
 namespace {
 
@@ -32,7 +34,10 @@ Result<std::unique_ptr<Profiler>> Profiler::create(Device& device, ProfilerOptio
   made->base_ = GPUEMU_TRY(streams->make_event());
   GPUEMU_TRY(streams->record(made->base_, kDefaultStream));
   GPUEMU_TRY(streams->synchronize_event(made->base_));
+  const bool has_records = device.properties().backend == "cuda" || !options.cupti.empty();
+  if (options.kernels && has_records) made->record_kernels();
   made->started_ = Clock::now();
+  if (made->recorder_ != nullptr) made->recorder_began_ns_ = made->recorder_->now_ns();
   if (options.counters) {
     StreamChecks checks;
     checks.profile = true;
@@ -82,7 +87,7 @@ void Profiler::end_range() {
   open.pop_back();
   result_.ranges[range.name].add(end - range.begin_us);
   if (!full()) {
-    result_.spans.push_back({range.name, range.begin_us, end - range.begin_us, track, false});
+    result_.spans.push_back({range.name, range.begin_us, end - range.begin_us, track});
   }
 }
 
@@ -119,10 +124,15 @@ Status Profiler::end_op(StreamId stream) {
 }
 
 void Profiler::count(const std::string& entry, const LaunchReport& report) {
+  const double end = now_us(), duration = static_cast<double>(report.elapsed_ns) * 1e-3;
   const std::lock_guard lock(mutex_);
   KernelCounts& kernel = result_.kernels[entry];
   ++kernel.launches;
-  kernel.time.add(static_cast<double>(report.elapsed_ns) * 1e-3);
+  kernel.time.add(duration);
+  if (!full()) {
+    const double begin = std::max(0.0, end - duration);
+    result_.spans.push_back({entry, begin, duration, 0, TraceSpan::Kind::Kernel});
+  }
   if (report.profile == nullptr) return;
   for (const GroupCount& group : by_group(*report.profile)) {
     kernel.instructions[std::string(group.group)] += group.threads;
@@ -133,12 +143,42 @@ void Profiler::count(const std::string& entry, const LaunchReport& report) {
   }
 }
 
+void Profiler::record_kernels() {
+  auto recorder = KernelRecorder::start(options_.records_max, options_.cupti);
+  if (recorder) {
+    recorder_ = *std::move(recorder);
+  } else {
+    result_.notes.push_back("no records of kernels: " + recorder.error().message);
+  }
+}
+
+Status Profiler::add_kernels(ProfileResult& result) {
+  if (recorder_ == nullptr) return ok_status();
+  const KernelRecorder::Recorded recorded = GPUEMU_TRY(recorder_->stop());
+  result.dropped += recorded.dropped;
+  for (const KernelRecord& one : recorded.kernels) {
+    const double begin =
+        (static_cast<double>(one.begin_ns) - static_cast<double>(recorder_began_ns_)) * 1e-3;
+    const double duration = static_cast<double>(one.end_ns - one.begin_ns) * 1e-3;
+    KernelCounts& kernel = result.kernels[one.name];
+    ++kernel.launches;
+    kernel.time.add(duration);
+    kernel.registers = one.registers;
+    kernel.local_bytes = one.local_bytes;
+    if (full()) continue;
+    result.spans.push_back(
+        {one.name, std::max(0.0, begin), duration, one.stream, TraceSpan::Kind::Kernel,
+         fmt::format("grid {}, block {}", fmt::join(one.grid, "x"), fmt::join(one.block, "x"))});
+  }
+  return ok_status();
+}
+
 Status Profiler::resolve(ProfileResult& result) {
   for (const PendingOp& op : ops_) {
     const double begin = 1000.0 * GPUEMU_TRY(streams_.elapsed_ms(base_, op.begin));
     const double duration = 1000.0 * GPUEMU_TRY(streams_.elapsed_ms(op.begin, op.end));
     result.ops[op.name].add(duration);
-    result.spans.push_back({op.name, begin, duration, op.stream, true});
+    result.spans.push_back({op.name, begin, duration, op.stream, TraceSpan::Kind::Op});
     GPUEMU_TRY(streams_.free_event(op.begin));
     GPUEMU_TRY(streams_.free_event(op.end));
   }
@@ -157,10 +197,11 @@ Result<ProfileResult> Profiler::stop() {
   for (auto& [track, open] : open_) {
     for (const OpenRange& range : open) {
       result_.ranges[range.name].add(end - range.begin_us);
-      result_.spans.push_back({range.name, range.begin_us, end - range.begin_us, track, false});
+      result_.spans.push_back({range.name, range.begin_us, end - range.begin_us, track});
     }
   }
   GPUEMU_TRY(resolve(result_));
+  GPUEMU_TRY(add_kernels(result_));
   std::ranges::stable_sort(result_.spans, {}, &TraceSpan::begin_us);
   return std::move(result_);
 }

@@ -1,11 +1,13 @@
-// What a program did and how long it took: ranges of host threads, ops on the device, and on the
-// emulator what their kernels counted. Nobody who holds no Profiler pays for it.
+// What a program did and how long it took: ranges of host threads, ops on the device, every kernel
+// (a GPU: through CUPTI, where there is one; the emulator: where its counters are on, with what
+// they counted). Nobody who holds no Profiler pays for it.
 #pragma once
 
 #include <chrono>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -13,6 +15,7 @@
 
 #include "runtime/device/profile.h"
 #include "runtime/device/stream.h"
+#include "runtime/libraries/cupti.h"
 #include "runtime/profile/nvtx.h"
 
 namespace gpuemu {
@@ -20,7 +23,10 @@ namespace gpuemu {
 struct ProfilerOptions {
   bool counters = false;  ///< Emulator: instructions, bytes, conflicts of every kernel; slower.
   bool nvtx = true;       ///< Ranges and ops are NVTX ranges too, where that library can be loaded.
-  size_t records_max = 1'000'000;  ///< Of ranges and ops; later ones are counted and dropped.
+  bool kernels = true;    ///< GPU: a record of each kernel, of graphs too.
+  std::string cupti = {};  ///< This file and not NVIDIA's, whatever the device; for tests.
+  size_t records_max =
+      1'000'000;  ///< Of ranges, ops and kernels; later ones are counted and dropped.
 };
 
 /// All calls of one name.
@@ -31,21 +37,24 @@ struct TimeStatistics {
   void add(double us);
 };
 
-/// All launches of one entry, of a device that counts.
+/// All launches of one entry.
 struct KernelCounts {
   uint64_t launches = 0;
   TimeStatistics time;
   std::map<std::string, uint64_t> instructions;  ///< Threads' instructions by group.
   uint64_t divergent_branches = 0;
   MemoryCount memory;
+  std::optional<uint32_t> registers;    ///< Of a thread, where a GPU told.
+  std::optional<uint32_t> local_bytes;  ///< Likewise.
 };
 
 /// Something with a beginning and an end, in microseconds since the profiler began.
 struct TraceSpan {
   std::string name;
   double begin_us = 0, duration_us = 0;
-  uint64_t track = 0;      ///< Host thread, counted from 0; of ops the stream.
-  bool on_device = false;  ///< An op; else a range of a host thread.
+  uint64_t track = 0;  ///< Host thread, counted from 0; of ops the stream; of kernels CUPTI's.
+  enum class Kind { Range, Op, Kernel } kind = Kind::Range;
+  std::string geometry = {};  ///< Kernels of a GPU: "grid 4x1x1, block 256x1x1".
 };
 
 struct ProfileResult {
@@ -53,10 +62,11 @@ struct ProfileResult {
   std::map<std::string, TimeStatistics> ops, ranges;
   std::map<std::string, KernelCounts> kernels;
   uint64_t dropped = 0;
+  std::vector<std::string> notes;  ///< What is missing and why, a line each.
 
   /// Opens in Perfetto and chrome://tracing.
   std::string chrome_trace() const;
-  /// {"ops": [...], "ranges": [...], "kernels": [...], "dropped": n}
+  /// {"ops": [...], "ranges": [...], "kernels": [...], "dropped": n, "notes": [...]}
   std::string json() const;
 };
 
@@ -100,10 +110,15 @@ class Profiler {
   bool full();
   void count(const std::string& entry, const LaunchReport& report);
   Status resolve(ProfileResult& result);
+  /// Records kernels from now on, or notes why not.
+  void record_kernels();
+  Status add_kernels(ProfileResult& result);
 
   Streams& streams_;
   const ProfilerOptions options_;
   Nvtx nvtx_;
+  std::unique_ptr<KernelRecorder> recorder_;
+  uint64_t recorder_began_ns_ = 0;
   Clock::time_point started_;
   EventId base_ = 0;
   bool stopped_ = false;

@@ -151,6 +151,59 @@ TEST_F(Profiling, EndsWhatIsOpenAndIgnoresAnEndWithoutABeginning) {
   EXPECT_EQ(result->ranges.at("open").count, 1U);
 }
 
+TEST_F(Profiling, ShowsTheKernelsThatCuptiRecorded) {
+  start({.cupti = FAKE_cupti});
+  launch();
+  const auto result = profiler_->stop();
+  ASSERT_TRUE(result) << result.error().message;
+  const KernelCounts& kernel = result->kernels.at("gemm_tiled_float32");
+  EXPECT_EQ(kernel.launches, 1U);
+  EXPECT_EQ(kernel.time.total_us, 4.0);
+  EXPECT_EQ(kernel.registers, 40U);
+  EXPECT_EQ(result->dropped, 2U);
+  EXPECT_TRUE(result->notes.empty());
+  const Json events = Json::parse(result->chrome_trace())["traceEvents"];
+  int kernels = 0;
+  for (const Json& event : events) {
+    if (event["ph"] != "X" || event["cat"] != "kernel") continue;
+    if (event["name"] != "gemm_tiled_float32") continue;
+    ++kernels;
+    EXPECT_EQ(event["ts"], 1.0) << "a microsecond after the profiler began";
+    EXPECT_EQ(event["dur"], 4.0);
+    EXPECT_EQ(event["tid"], 13);
+    EXPECT_EQ(event["args"]["launch"], "grid 1x2x3, block 32x8x2");
+  }
+  EXPECT_EQ(kernels, 1);
+}
+
+TEST_F(Profiling, SaysInOneLineWhyThereAreNoRecordsOfKernels) {
+  start({.cupti = "/there/is/no/libcupti.so"});
+  launch();
+  const auto result = profiler_->stop();
+  ASSERT_TRUE(result) << result.error().message;
+  ASSERT_EQ(result->notes.size(), 1U);
+  EXPECT_TRUE(result->notes[0].starts_with("no records of kernels: /there/is/no/libcupti.so"))
+      << result->notes[0];
+  EXPECT_EQ(result->notes[0].find('\n'), std::string::npos);
+  EXPECT_EQ(Json::parse(result->json())["notes"][0], result->notes[0]);
+  EXPECT_EQ(result->ops.size(), 1U);
+}
+
+TEST_F(Profiling, ShowsKernelsOfGraphsWhereTheEmulatorCounts) {
+  start({.counters = true});
+  ASSERT_TRUE(streams_->begin_capture(stream_));
+  launch();
+  const auto graph = streams_->end_capture(stream_);
+  ASSERT_TRUE(graph) << graph.error().message;
+  const auto exec = streams_->instantiate(*graph);
+  ASSERT_TRUE(exec);
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(streams_->launch_graph(*exec, stream_));
+  const auto result = profiler_->stop();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->spans.size(), 3U);
+  for (const TraceSpan& span : result->spans) EXPECT_EQ(span.kind, TraceSpan::Kind::Kernel);
+}
+
 TEST(NvtxTest, IsOptional) {
   Nvtx nvtx;
   EXPECT_FALSE(nvtx.load("libthere-is-no-such-library.so"));
