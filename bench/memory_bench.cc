@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "runtime/backends/backends.h"
@@ -21,8 +22,8 @@ using gpuemu::Pool;
 using gpuemu::PoolOptions;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kRounds = 400, kPairs = 100;
-constexpr uint64_t kSizes[] = {4096, 100'000, 1 << 20, 16 << 20};
+constexpr int kRounds = 400, kPairs = 100, kReplays = 15;
+constexpr uint64_t kSizes[] = {256, 4096, 100'000, 1 << 20, 16 << 20};
 
 double median(std::vector<double> values) {
   std::nth_element(values.begin(), values.begin() + static_cast<int>(values.size() / 2),
@@ -106,6 +107,38 @@ bool replay(Pool& pool, const std::vector<Event>& trace) {
   return true;
 }
 
+/// The same trace without a pool.
+void replay_bare(Device& device, const std::vector<Event>& trace) {
+  std::map<uint64_t, uint64_t> live;
+  for (const Event& event : trace) {
+    if (event.is_free) {
+      (void)device.free(live[event.id]);
+    } else {
+      live[event.id] = *device.allocate(event.bytes, "trace");
+    }
+  }
+}
+
+/// Microseconds of the whole trace, the median of several turns.
+template <typename Replay>
+double replay_us(Replay replay) {
+  std::vector<double> times;
+  for (int i = 0; i < kReplays; ++i) {
+    const auto begin = Clock::now();
+    replay();
+    times.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
+  }
+  return median(times);
+}
+
+void time_trace(Device& device, const std::vector<Event>& trace) {
+  Pool pool(gpuemu::device_memory(device), {});
+  const double bare = replay_us([&] { replay_bare(device, trace); });
+  const double pooled = replay_us([&] { (void)replay(pool, trace); });
+  std::printf("the trace from the device %.0f us, from the pool %.0f us, ratio %.1f\n", bare,
+              pooled, bare / pooled);
+}
+
 int fragment(Device& device, const std::string& file) {
   const std::vector<Event> trace = read_trace(file);
   if (trace.empty()) {
@@ -125,6 +158,7 @@ int fragment(Device& device, const std::string& file) {
                 static_cast<unsigned long long>(all.peak_reserved_bytes), 100 * all.fragmentation(),
                 static_cast<unsigned long long>(all.segments_taken));
   }
+  time_trace(device, trace);
   return 0;
 }
 
@@ -146,6 +180,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", device.error().message.c_str());
     return 3;
   }
+  // With a second thread, which every program on a GPU has, locks cost what they do there.
+  std::thread([] {}).join();
   std::printf("%s\n", (*device)->properties().name.c_str());
   compare(**device);
   return fragment(**device, trace);

@@ -21,6 +21,11 @@ namespace gpuemu::memory {
 inline constexpr uint64_t kGranule = 256;
 inline constexpr uint32_t kStepsUsual = 8, kStepsMax = 16;
 
+/// Number of a size class: the doubling, and the step in it.
+struct SizeClass {
+  uint32_t level = 0, step = 0;
+};
+
 struct Block;
 
 struct Segment {
@@ -32,11 +37,13 @@ struct Segment {
 
 struct Block {
   uint64_t address = 0, bytes = 0;
+  SizeClass place;  ///< Of `bytes`.
   uint64_t requested = 0;
   Segment* segment = nullptr;
   Block *before = nullptr, *after = nullptr;             ///< In the segment.
   Block *previous_free = nullptr, *next_free = nullptr;  ///< In the bin.
   bool is_free = false;
+  bool is_listed = false;            ///< Among those whose neighbours were not looked at.
   StreamId stream = kDefaultStream;  ///< Whose later work may use it, or uses it.
   EventId ready = 0;                 ///< Free memory that others may use after this event; 0: none.
   std::string name;
@@ -50,13 +57,10 @@ class SizeClasses {
   explicit SizeClasses(uint32_t steps)
       : steps_log2_(static_cast<uint32_t>(std::countr_zero(steps))) {}
 
-  struct Place {
-    uint32_t level = 0, step = 0;
-  };
   /// At least `bytes`, a class's size.
   uint64_t round_up(uint64_t bytes) const;
   /// The largest class that is not larger. REQUIRES: a positive multiple of kGranule.
-  Place of(uint64_t bytes) const;
+  SizeClass of(uint64_t bytes) const;
 
  private:
   uint32_t steps_log2_;
@@ -65,10 +69,15 @@ class SizeClasses {
 /// Free blocks of one stream, by class.
 class Bins {
  public:
-  void insert(Block& block, SizeClasses::Place place);
-  void remove(Block& block, SizeClasses::Place place);
+  void insert(Block& block);
+  void remove(Block& block);
+  /// A block of exactly so many bytes, if it is the first of its class.
+  Block* find_exactly(uint64_t bytes, SizeClass place) const {
+    Block* head = heads_[place.level][place.step];
+    return head != nullptr && head->bytes == bytes ? head : nullptr;
+  }
   /// A block of that class or the next larger one there is; nullptr when there is none.
-  Block* find(SizeClasses::Place place) const;
+  Block* find(SizeClass place) const;
   uint64_t bytes() const { return bytes_; }
   /// All blocks, in no order.
   std::vector<Block*> all() const;
@@ -81,9 +90,49 @@ class Bins {
   uint64_t bytes_ = 0;
 };
 
+/// Blocks by their address: open addressing, because a node for each would cost more than all else.
+class AddressMap {
+ public:
+  /// REQUIRES: not there.
+  void insert(uint64_t address, Block* block);
+  Block* find(uint64_t address) const {
+    return slots_.empty() ? nullptr : slots_[place_of(address)].block;
+  }
+  /// REQUIRES: there.
+  void erase(uint64_t address);
+  template <typename F>
+  void for_each(F f) const {
+    for (const Slot& slot : slots_)
+      if (slot.block != nullptr) f(slot.address, *slot.block);
+  }
+
+ private:
+  struct Slot {
+    uint64_t address = 0;
+    Block* block = nullptr;
+  };
+  size_t home_of(uint64_t address) const {
+    // Addresses are multiples of the granule; the multiplication spreads what is left.
+    return static_cast<size_t>((address / kGranule * 0x9e3779b97f4a7c15U) >> shift_);
+  }
+  size_t place_of(uint64_t address) const {
+    size_t at = home_of(address);
+    while (slots_[at].block != nullptr && slots_[at].address != address) {
+      at = (at + 1) & (slots_.size() - 1);
+    }
+    return at;
+  }
+  void grow();
+
+  std::vector<Slot> slots_;  ///< A power of two, at most half of them used.
+  size_t count_ = 0;
+  uint32_t shift_ = 64;
+};
+
 /// Blocks that are not in use stay here to be used again: a vector of addresses never moves them.
 class BlockStore {
  public:
+  /// As a new one, but for `name`.
   Block& make();
   void recycle(Block& block);
 

@@ -112,11 +112,11 @@ void Pool::join_everything() {
 }
 
 Status Pool::forget_stream(StreamId stream) {
-  const std::lock_guard lock(mutex_);
-  for (auto& [address, block] : live_) {
-    if (std::erase(block->also_used, stream) != 0) order(block->stream, stream);
-    if (block->stream == stream) block->stream = kDefaultStream;
-  }
+  const std::lock_guard lock(lock_);
+  live_.for_each([&](uint64_t, Block& block) {
+    if (std::erase(block.also_used, stream) != 0) order(block.stream, stream);
+    if (block.stream == stream) block.stream = kDefaultStream;
+  });
   order(kDefaultStream, stream);
   const auto found = bins_.find(stream);
   if (stream == kDefaultStream || found == bins_.end()) return ok_status();
@@ -127,6 +127,7 @@ Status Pool::forget_stream(StreamId stream) {
     release(*block);
   }
   bins_.erase(stream);
+  last_bins_ = nullptr;
   return ok_status();
 }
 

@@ -41,14 +41,26 @@ Pool::~Pool() {
   for (const auto& segment : segments_) (void)source_->give_back(segment->address);
 }
 
+memory::Bins& Pool::bins_of(StreamId stream) {
+  if (last_bins_ != nullptr && last_stream_ == stream) return *last_bins_;
+  last_stream_ = stream;
+  last_bins_ = &bins_[stream];
+  return *last_bins_;
+}
+
+void Pool::resize(Block& block, uint64_t bytes) const {
+  block.bytes = bytes;
+  block.place = classes_.of(bytes);
+}
+
 void Pool::insert_free(Block& block) {
   block.is_free = true;
-  bins_[block.stream].insert(block, classes_.of(block.bytes));
+  bins_of(block.stream).insert(block);
 }
 
 void Pool::remove_free(Block& block) {
   block.is_free = false;
-  bins_[block.stream].remove(block, classes_.of(block.bytes));
+  bins_of(block.stream).remove(block);
 }
 
 /// Uses the block, or stops using it: a segment is held while any part of it is in use.
@@ -60,9 +72,13 @@ void Pool::use(Block& block, bool begins) {
 }
 
 Pool::Block* Pool::take_cached(uint64_t bytes, StreamId stream, bool must_fit) {
-  const auto mine = bins_.find(stream);
-  if (mine == bins_.end()) return nullptr;
-  Block* found = mine->second.find(classes_.of(bytes));
+  memory::Bins& mine = bins_of(stream);
+  const memory::SizeClass place = classes_.of(bytes);
+  Block* found = mine.find_exactly(bytes, place);
+  if (found == nullptr) {
+    join_freed();
+    found = mine.find(place);
+  }
   if (found == nullptr) return nullptr;
   const bool is_segment = found->bytes == found->segment->bytes;
   if (must_fit && is_segment && found->segment->unit / kGrowth > bytes) return nullptr;
@@ -75,46 +91,54 @@ Pool::Block* Pool::take_cached(uint64_t bytes, StreamId stream, bool must_fit) {
 void Pool::cut(Block& block, uint64_t bytes) {
   if (block.bytes == bytes) return;
   Block& rest = store_.make();
-  rest = {};
   rest.address = block.address + bytes;
-  rest.bytes = block.bytes - bytes;
+  resize(rest, block.bytes - bytes);
   rest.segment = block.segment;
   rest.stream = block.stream;
   rest.before = &block;
   rest.after = block.after;
   if (rest.after != nullptr) rest.after->before = &rest;
   block.after = &rest;
-  block.bytes = bytes;
+  resize(block, bytes);
   insert_free(rest);
 }
 
 /// The next block becomes part of this one. Both are free and in no bin.
 void Pool::swallow_next(Block& block) {
   Block& next = *block.after;
-  block.bytes += next.bytes;
+  resize(block, block.bytes + next.bytes);
   block.after = next.after;
   if (block.after != nullptr) block.after->before = &block;
   store_.recycle(next);
 }
 
-/// The block is out of use: it joins its free neighbours of the same stream.
+/// The block is out of use. Most are wanted again as they are, before any other size is.
 void Pool::release(Block& block) {
   use(block, false);
-  const auto joins = [&](const Block* other) {
-    return other != nullptr && other->is_free && other->stream == block.stream &&
-           other->ready == 0 && block.ready == 0;
+  insert_free(block);
+  if (block.is_listed) return;
+  block.is_listed = true;
+  unjoined_.push_back(&block);
+}
+
+void Pool::join_freed() {
+  const auto joins = [](const Block* one, const Block* other) {
+    return one != nullptr && other != nullptr && one->is_free && other->is_free &&
+           one->stream == other->stream && one->ready == 0 && other->ready == 0;
   };
-  Block* whole = &block;
-  if (joins(block.after)) {
-    remove_free(*block.after);
-    swallow_next(block);
+  for (Block* block : unjoined_) {
+    block->is_listed = false;
+    while (joins(block->before, block)) block = block->before;
+    if (!joins(block, block->after)) continue;
+    remove_free(*block);
+    block->is_free = true;
+    while (joins(block, block->after)) {
+      remove_free(*block->after);
+      swallow_next(*block);
+    }
+    insert_free(*block);
   }
-  if (joins(block.before)) {
-    whole = block.before;
-    remove_free(*whole);
-    swallow_next(*whole);
-  }
-  insert_free(*whole);
+  unjoined_.clear();
 }
 
 /// Whole segments that are too small for what is asked now, where they are a share worth the call.
@@ -165,9 +189,8 @@ Result<Pool::Block*> Pool::take_segment(uint64_t bytes, StreamId stream) {
   segment->bytes = size;
   segment->unit = bytes;
   Block& block = store_.make();
-  block = {};
   block.address = *address;
-  block.bytes = size;
+  resize(block, size);
   block.segment = segment.get();
   block.stream = stream;
   segment->first = &block;
@@ -181,6 +204,7 @@ Result<Pool::Block*> Pool::take_segment(uint64_t bytes, StreamId stream) {
 /// In the order of what it costs: memory of another stream that is out of use, new memory, new
 /// memory after everything cached was given back, memory that the stream has to wait for.
 Result<Pool::Block*> Pool::take_somehow(uint64_t bytes, StreamId stream) {
+  join_freed();
   if (Block* found = take_foreign(bytes, stream, false)) return found;
   auto taken = take_segment(bytes, stream);
   if (taken || taken.error().code != ErrorCode::ResourceExhausted) return taken;
@@ -199,7 +223,7 @@ void Pool::hand_out(Block& block, std::string_view name) {
   block.name.assign(name);
   block.also_used.clear();
   use(block, true);
-  live_.emplace(user_address(block), &block);
+  live_.insert(user_address(block), &block);
   ++statistics_.allocations;
   ++statistics_.live;
   statistics_.allocated_bytes += block.bytes;
@@ -211,7 +235,7 @@ void Pool::hand_out(Block& block, std::string_view name) {
 }
 
 Result<uint64_t> Pool::allocate(uint64_t bytes, std::string_view name, StreamId stream) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(lock_);
   if (bytes > kBytesMax)
     return out_of_memory(bytes, name, error(ErrorCode::ResourceExhausted, "no device has as much"));
   const uint64_t wanted = classes_.round_up(bytes + 2 * guard_);
@@ -237,12 +261,12 @@ Result<uint64_t> Pool::allocate(uint64_t bytes, std::string_view name, StreamId 
 }
 
 Status Pool::free(uint64_t address) {
-  const std::lock_guard lock(mutex_);
-  const auto found = live_.find(address);
-  if (found == live_.end())
+  const std::lock_guard lock(lock_);
+  Block* const found = live_.find(address);
+  if (found == nullptr)
     return error(ErrorCode::InvalidArgument,
                  "address {:#x} is not allocated from this pool, or already free", address);
-  Block& block = *found->second;
+  Block& block = *found;
   if (is_captured(block.stream))
     return error(ErrorCode::InvalidArgument,
                  "'{}' belongs to a stream that is captured; keep it as long as the graph",
@@ -256,7 +280,7 @@ Status Pool::free(uint64_t address) {
       verdict = error(ErrorCode::Corruption, "{} bytes beside '{}' were written, the first at {}",
                       damages->front().bytes, block.name, damages->front().byte_offset);
   }
-  live_.erase(found);
+  live_.erase(address);
   ++statistics_.frees;
   --statistics_.live;
   statistics_.allocated_bytes -= block.bytes;
@@ -280,19 +304,19 @@ Status Pool::free(uint64_t address) {
 }
 
 Status Pool::used_by(uint64_t address, StreamId stream) {
-  const std::lock_guard lock(mutex_);
-  const auto found = live_.find(address);
-  if (found == live_.end())
+  const std::lock_guard lock(lock_);
+  Block* const found = live_.find(address);
+  if (found == nullptr)
     return error(ErrorCode::InvalidArgument, "address {:#x} is not allocated from this pool",
                  address);
-  Block& block = *found->second;
+  Block& block = *found;
   if (stream != block.stream && std::ranges::find(block.also_used, stream) == block.also_used.end())
     block.also_used.push_back(stream);
   return ok_status();
 }
 
 Status Pool::trim(uint64_t target_bytes) {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(lock_);
   collect(false);
   trim_locked(target_bytes);
   return ok_status();
@@ -306,18 +330,19 @@ void Pool::trim_locked(uint64_t target_bytes) {
 }
 
 PoolStatistics Pool::statistics() const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(lock_);
   return statistics_;
 }
 
 std::vector<std::pair<std::string, uint64_t>> Pool::largest(size_t count) const {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(lock_);
   return largest_locked(count);
 }
 
 std::vector<std::pair<std::string, uint64_t>> Pool::largest_locked(size_t count) const {
   std::vector<std::pair<std::string, uint64_t>> out;
-  for (const auto& [address, block] : live_) out.emplace_back(block->name, block->requested);
+  live_.for_each(
+      [&](uint64_t, const Block& block) { out.emplace_back(block.name, block.requested); });
   std::ranges::sort(out, [](const auto& a, const auto& b) {
     return a.second != b.second ? a.second > b.second : a.first < b.first;
   });
@@ -368,11 +393,17 @@ Result<std::vector<GuardDamage>> Pool::damage_of(const Block& block) {
 }
 
 Result<std::vector<GuardDamage>> Pool::check_guards() {
-  const std::lock_guard lock(mutex_);
+  const std::lock_guard lock(lock_);
   std::vector<GuardDamage> out;
   if (guard_ == 0) return out;
-  for (const auto& [address, block] : live_)
-    for (GuardDamage& damage : GPUEMU_TRY(damage_of(*block))) out.push_back(std::move(damage));
+  Status looked = ok_status();
+  live_.for_each([&](uint64_t, const Block& block) {
+    if (!looked) return;
+    auto damages = damage_of(block);
+    if (!damages) looked = damages.error();
+    if (damages) std::ranges::move(*damages, std::back_inserter(out));
+  });
+  GPUEMU_TRY(looked);
   return out;
 }
 

@@ -2,10 +2,10 @@
 // blocks that are split and joined, and kept for the next request when they are freed.
 //
 // Memory is ordered by streams: what is freed is used again at once by the stream that it belongs
-// to, whose work comes after what used it before. Another stream takes it when that work is done,
-// or waits for it by an event where the device has no more to give. Work of a graph uses fixed
-// addresses: what it uses has to stay allocated as long as the graph, so nothing is freed in a
-// stream that is captured.
+// to, whose work comes after what used it before: a block of the same size as it is, others after
+// it joined its free neighbours. Another stream takes it when that work is done, or waits for it by
+// an event where the device has no more to give. Work of a graph uses fixed addresses: what it uses
+// has to stay allocated as long as the graph, so nothing is freed in a stream that is captured.
 //
 // Segments grow with what is reserved, an eighth of it each, so that little of the last one lies
 // idle. Before a new one is taken those that are idle as a whole are given back, where they are an
@@ -20,11 +20,11 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "runtime/memory/blocks.h"
+#include "runtime/memory/quick_lock.h"
 #include "runtime/memory/source.h"
 
 namespace gpuemu {
@@ -102,7 +102,9 @@ class Pool {
   using Block = memory::Block;
   using Segment = memory::Segment;
 
-  // pool.cc and order.cc; the mutex is held.
+  // pool.cc and order.cc; the lock is held.
+  memory::Bins& bins_of(StreamId stream);
+  void resize(Block& block, uint64_t bytes) const;
   void insert_free(Block& block);
   void remove_free(Block& block);
   void use(Block& block, bool begins);
@@ -117,6 +119,8 @@ class Pool {
   void cut(Block& block, uint64_t bytes);
   void swallow_next(Block& block);
   void release(Block& block);
+  /// What was freed joins its free neighbours of the same stream.
+  void join_freed();
   void trim_locked(uint64_t target_bytes);
   Error out_of_memory(uint64_t bytes, std::string_view name, const Error& why) const;
   std::vector<std::pair<std::string, uint64_t>> largest_locked(size_t count) const;
@@ -137,12 +141,15 @@ class Pool {
   const PoolOptions options_;
   const uint64_t guard_;
   const memory::SizeClasses classes_;
-  mutable std::mutex mutex_;  ///< Guards what follows.
+  mutable memory::QuickLock lock_;  ///< Guards what follows.
   memory::BlockStore store_;
   std::vector<std::unique_ptr<Segment>> segments_;
-  std::unordered_map<uint64_t, Block*> live_;  ///< By the user's address.
+  memory::AddressMap live_;  ///< By the user's address.
   std::map<StreamId, memory::Bins> bins_;
-  std::vector<Block*> pending_;  ///< Freed memory of the host, each with its event.
+  StreamId last_stream_ = 0;  ///< Whose bins were asked for last.
+  memory::Bins* last_bins_ = nullptr;
+  std::vector<Block*> unjoined_;  ///< Freed since neighbours were looked at; some in use again.
+  std::vector<Block*> pending_;   ///< Freed memory of the host, each with its event.
   PoolStatistics statistics_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <map>
 #include <random>
 #include <thread>
@@ -56,6 +57,52 @@ TEST(SizeClasses, WasteANinthAtMostAndFitTheirBins) {
                 std::pair(below.level, below.step) <= std::pair(place.level, place.step));
     last = size;
   }
+}
+
+TEST(AddressMap, FindsWhatIsInItWhateverCameAndWent) {
+  memory::AddressMap map;
+  std::map<uint64_t, memory::Block*> truth;
+  std::vector<memory::Block> blocks(64);
+  std::mt19937_64 draw(7);
+  EXPECT_EQ(map.find(256), nullptr);
+  for (int i = 0; i < 20'000; ++i) {
+    const uint64_t address = (1 + draw() % 300) * memory::kGranule;
+    memory::Block* block = &blocks[draw() % blocks.size()];
+    if (truth.erase(address) != 0) {
+      map.erase(address);
+    } else {
+      map.insert(address, truth[address] = block);
+    }
+    const uint64_t asked = (1 + draw() % 300) * memory::kGranule;
+    const auto expected = truth.find(asked);
+    ASSERT_EQ(map.find(asked), expected == truth.end() ? nullptr : expected->second) << i;
+  }
+  std::map<uint64_t, memory::Block*> seen;
+  map.for_each([&](uint64_t address, memory::Block& block) { seen[address] = &block; });
+  EXPECT_EQ(seen, truth);
+}
+
+/// The allocations and frees of a worker while it fuzzed: "a ID BYTES" and "f ID".
+double fragmentation_of_fuzzing(uint32_t classes_per_doubling) {
+  World world({.classes_per_doubling = classes_per_doubling});
+  std::ifstream trace(GPUEMU_SOURCE_DIR "/bench/fuzz_allocations.txt");
+  std::map<uint64_t, uint64_t> live;
+  uint64_t id = 0, bytes = 0;
+  for (std::string what; trace >> what >> id;) {
+    if (what == "a" && trace >> bytes) {
+      live[id] = world.get(bytes);
+      continue;
+    }
+    EXPECT_TRUE(world.pool.free(live.at(id)));
+  }
+  EXPECT_GE(world.pool.statistics().allocations, 1000U);
+  return world.pool.statistics().fragmentation();
+}
+
+TEST(Pool, WastesLittleOnARecordedTraceOfFuzzing) {
+  const double ours = fragmentation_of_fuzzing(memory::kStepsUsual);
+  EXPECT_LT(ours, 0.15);
+  EXPECT_LT(ours, fragmentation_of_fuzzing(1) / 2) << "powers of two";
 }
 
 TEST(Pool, GivesFreedMemoryAgainWithoutTheDevice) {
