@@ -36,6 +36,9 @@ Result<std::unique_ptr<gpuemu_context>> create(const gpuemu_options& options) {
   auto context = std::make_unique<gpuemu_context>();
   context->device = GPUEMU_TRY(open_device(request));
   context->streams = GPUEMU_TRY(context->device->streams());
+  if (!context->device->properties().checks_bounds) {
+    context->pool = std::make_unique<Pool>(device_memory(*context->device), PoolOptions{});
+  }
   context->registry = OpRegistry::with_builtins();
   DispatchOptions dispatch;
   if (options.folder != nullptr) dispatch.folder = options.folder;
@@ -74,7 +77,8 @@ gpuemu::Status gpuemu_context::check_range(const char* what, uint64_t address, u
   const std::shared_lock lock(mutex);
   const auto after = allocations.upper_bound(address);
   if (after != allocations.begin()) {
-    const auto [begin, size] = *std::prev(after);
+    const auto& [begin, allocation] = *std::prev(after);
+    const uint64_t size = allocation.bytes;
     if (address - begin < size) {
       if (bytes <= size - (address - begin)) return gpuemu::ok_status();
       return gpuemu::error(gpuemu::ErrorCode::InvalidArgument,

@@ -12,6 +12,7 @@
 #include "runtime/device/current.h"
 #include "runtime/device/stream.h"
 #include "runtime/dispatch/dispatcher.h"
+#include "runtime/memory/pool.h"
 #include "runtime/opcall/op_call.h"
 #include "runtime/profile/profiler.h"
 
@@ -19,12 +20,18 @@
 struct gpuemu_context {
   std::unique_ptr<gpuemu::Device> device;
   gpuemu::Streams* streams = nullptr;
+  /// Of a device that knows no bounds; a device that checks them would see those of the segments.
+  std::unique_ptr<gpuemu::Pool> pool = nullptr;
   gpuemu::OpRegistry registry;
   std::unique_ptr<gpuemu::Dispatcher> dispatcher;
   std::atomic<bool> is_profiling = false;                ///< Spares ranges the lock.
   std::shared_mutex mutex;                               ///< Of what follows.
   std::shared_ptr<gpuemu::Profiler> profiler = nullptr;  ///< A range may outlive its being here.
-  std::map<uint64_t, uint64_t> allocations = {};         ///< Address to bytes.
+  struct Allocation {
+    uint64_t bytes = 0;
+    bool is_async = false, is_pools = false;
+  };
+  std::map<uint64_t, Allocation> allocations = {};  ///< By address.
 
   gpuemu::StreamId stream_of(gpuemu_stream stream) const {
     return stream == 0 ? gpuemu::current_stream(*device) : stream;

@@ -1,74 +1,10 @@
-// Memory, streams, events and graphs for C.
+// Streams, events and graphs for C.
 #include "runtime/opcall/context.h"
-
-namespace {
 
 using gpuemu::opcall::answer;
 using gpuemu::opcall::missing;
 
-uint64_t address_of(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
-
-}  // namespace
-
 extern "C" {
-
-gpuemu_code gpuemu_memory_allocate(gpuemu_context* context, size_t bytes, void** address) {
-  if (context == nullptr) return missing("context");
-  if (address == nullptr) return missing("address");
-  const auto made = context->device->allocate(bytes, "op_call memory");
-  if (!made) return answer(made.error());
-  const std::unique_lock lock(context->mutex);
-  context->allocations[*made] = bytes;
-  *address = reinterpret_cast<void*>(*made);
-  return GPUEMU_OK;
-}
-
-gpuemu_code gpuemu_memory_free(gpuemu_context* context, void* address) {
-  if (context == nullptr) return missing("context");
-  if (address == nullptr) return GPUEMU_OK;
-  // The record goes first: once the memory is free another thread may get, and record, its address.
-  std::map<uint64_t, uint64_t>::node_type record;
-  {
-    const std::unique_lock lock(context->mutex);
-    record = context->allocations.extract(address_of(address));
-  }
-  const gpuemu::Status freed = context->device->free(address_of(address));
-  if (!freed && !record.empty()) {
-    const std::unique_lock lock(context->mutex);
-    context->allocations.insert(std::move(record));
-  }
-  return answer(freed);
-}
-
-gpuemu_code gpuemu_memory_upload(gpuemu_context* context, void* to, const void* from, size_t bytes,
-                                 gpuemu_stream stream) {
-  if (context == nullptr) return missing("context");
-  if (from == nullptr && bytes > 0) return missing("from");
-  return answer(context->streams->upload(context->stream_of(stream), address_of(to),
-                                         {static_cast<const std::byte*>(from), bytes}));
-}
-
-gpuemu_code gpuemu_memory_download(gpuemu_context* context, void* to, const void* from,
-                                   size_t bytes, gpuemu_stream stream) {
-  if (context == nullptr) return missing("context");
-  if (to == nullptr && bytes > 0) return missing("to");
-  return answer(context->streams->download(context->stream_of(stream),
-                                           {static_cast<std::byte*>(to), bytes}, address_of(from)));
-}
-
-gpuemu_code gpuemu_memory_copy(gpuemu_context* context, void* to, const void* from, size_t bytes,
-                               gpuemu_stream stream) {
-  if (context == nullptr) return missing("context");
-  return answer(
-      context->streams->copy(context->stream_of(stream), address_of(to), address_of(from), bytes));
-}
-
-gpuemu_code gpuemu_memory_fill(gpuemu_context* context, void* to, uint8_t value, size_t bytes,
-                               gpuemu_stream stream) {
-  if (context == nullptr) return missing("context");
-  return answer(context->streams->fill(context->stream_of(stream), address_of(to),
-                                       static_cast<std::byte>(value), bytes));
-}
 
 gpuemu_code gpuemu_stream_create(gpuemu_context* context, int32_t priority, uint32_t non_blocking,
                                  gpuemu_stream* stream) {
@@ -81,6 +17,11 @@ gpuemu_code gpuemu_stream_create(gpuemu_context* context, int32_t priority, uint
 
 gpuemu_code gpuemu_stream_destroy(gpuemu_context* context, gpuemu_stream stream) {
   if (context == nullptr) return missing("context");
+  // Its memory becomes the default stream's, behind what it still does.
+  if (context->pool != nullptr) {
+    const gpuemu::Status forgotten = context->pool->forget_stream(stream);
+    if (!forgotten) return answer(forgotten);
+  }
   return answer(context->streams->free_stream(stream));
 }
 

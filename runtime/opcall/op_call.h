@@ -141,6 +141,17 @@ gpuemu_code gpuemu_op_call(gpuemu_context* context, const gpuemu_call* call);
 gpuemu_code gpuemu_memory_allocate(gpuemu_context* context, size_t bytes, void** address);
 /* Waits for all work. NULL is allowed. */
 gpuemu_code gpuemu_memory_free(gpuemu_context* context, void* address);
+/* Memory in the order of a stream: it is for the stream's later work, and free again behind the
+ * work that `stream` was given before free_async, without a wait; work of other streams has to be
+ * waited for by that stream first (gpuemu_event_wait). On a GPU it comes from a cache that the
+ * context keeps; on the emulator each piece is an allocation of its own, so that its bounds are
+ * checked, and free waits. gpuemu_memory_free takes it too, and waits. */
+gpuemu_code gpuemu_memory_allocate_async(gpuemu_context* context, size_t bytes,
+                                         gpuemu_stream stream, void** address);
+/* Only of gpuemu_memory_allocate_async. NULL is allowed. */
+gpuemu_code gpuemu_memory_free_async(gpuemu_context* context, void* address, gpuemu_stream stream);
+/* Gives unused parts of the cache back to the device until it has at most so many bytes. */
+gpuemu_code gpuemu_memory_trim(gpuemu_context* context, size_t bytes);
 /* In the order of the stream. Host memory must stay, unchanged, until that is done. */
 gpuemu_code gpuemu_memory_upload(gpuemu_context* context, void* to, const void* from, size_t bytes,
                                  gpuemu_stream stream);

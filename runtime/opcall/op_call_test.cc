@@ -14,6 +14,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "runtime/opcall/context.h"
+
 namespace {
 
 struct Log {
@@ -115,6 +117,48 @@ TEST_F(OpCall, RefusesTensorsThatLeaveTheirMemory) {
   const std::array<int64_t, 2> strides = {4, 1};
   inputs_[0].strides = strides.data();
   EXPECT_NE(problem().find("a needs 28 bytes"), std::string::npos);
+}
+
+TEST_F(OpCall, GivesMemoryInTheOrderOfAStream) {
+  for (const bool has_pool : {false, true}) {
+    // As on a GPU, whose memory has no bounds to check.
+    if (has_pool) {
+      context_->pool = std::make_unique<gpuemu::Pool>(gpuemu::device_memory(*context_->device),
+                                                      gpuemu::PoolOptions{});
+    }
+    void* first = nullptr;
+    ASSERT_EQ(gpuemu_memory_allocate_async(context_, 24, stream_, &first), GPUEMU_OK);
+    output_.data = first;
+    EXPECT_EQ(problem(GPUEMU_OK), "");
+    EXPECT_EQ(gpuemu_memory_free_async(context_, first, stream_), GPUEMU_OK);
+    EXPECT_NE(problem(), "") << "freed memory is none of the device's";
+    EXPECT_EQ(gpuemu_memory_free_async(context_, first, stream_), GPUEMU_INVALID_ARGUMENT);
+    void* second = nullptr;
+    ASSERT_EQ(gpuemu_memory_allocate_async(context_, 20, stream_, &second), GPUEMU_OK);
+    if (has_pool) {
+      EXPECT_EQ(second, first) << "from the cache";
+    }
+    output_.data = second;
+    EXPECT_NE(problem().find("its allocation has 20 left"), std::string::npos);
+    EXPECT_EQ(gpuemu_memory_free(context_, second), GPUEMU_OK) << gpuemu_last_error();
+    EXPECT_EQ(gpuemu_memory_trim(context_, 0), GPUEMU_OK);
+    if (has_pool) {
+      EXPECT_EQ(context_->pool->statistics().reserved_bytes, 0U);
+    }
+  }
+}
+
+TEST_F(OpCall, RefusesMemoryCallsThatHaveNoOrder) {
+  void* memory = nullptr;
+  EXPECT_EQ(gpuemu_memory_allocate_async(context_, 24, 12345, &memory), GPUEMU_INVALID_ARGUMENT);
+  EXPECT_EQ(gpuemu_memory_allocate_async(context_, 24, stream_, nullptr), GPUEMU_INVALID_ARGUMENT);
+  EXPECT_EQ(gpuemu_memory_free_async(context_, memory_[0], stream_), GPUEMU_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(gpuemu_last_error()).find("no memory of gpuemu_memory_allocate_async"),
+            std::string::npos);
+  ASSERT_EQ(gpuemu_memory_allocate_async(context_, 24, stream_, &memory), GPUEMU_OK);
+  EXPECT_EQ(gpuemu_memory_free_async(context_, memory, 12345), GPUEMU_INVALID_ARGUMENT);
+  EXPECT_EQ(gpuemu_memory_free_async(context_, memory, stream_), GPUEMU_OK);
+  EXPECT_EQ(gpuemu_memory_free_async(context_, nullptr, stream_), GPUEMU_OK);
 }
 
 TEST_F(OpCall, RefusesNumbersThatAreNone) {
