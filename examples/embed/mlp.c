@@ -4,10 +4,10 @@
  * captured as a graph and replayed; the learning rate lies in device memory and changes from replay
  * to replay.
  *
- *   mlp [--backend NAME] [--layers N] [--width N] [--batch N] [--steps N] [--bench]
+ *   mlp [--backend NAME] [--layers N] [--width N] [--batch N] [--steps N] [--bench] [--trace FILE]
  *
  * Prints "loss STEP VALUE" of every hundredth step and of the last. With --bench: how long a step
- * takes call by call and as a graph.
+ * takes call by call and as a graph. With --trace: what ran when, as a Chrome trace.
  */
 #define _POSIX_C_SOURCE 199309L
 #include <stdio.h>
@@ -133,9 +133,7 @@ static void backward(Model* model) {
   }
 }
 
-static void step(Model* model) {
-  forward(model);
-  backward(model);
+static void update(Model* model) {
   for (int i = 0; i < model->layers; ++i) {
     Layer* at = &model->layer[i];
     const gpuemu_tensor w[] = {at->w, at->dw, at->velocity_w, model->rate, at->w, at->velocity_w};
@@ -143,6 +141,18 @@ static void step(Model* model) {
                                   model->rate, at->bias,  at->velocity_bias};
     call_op(model, model->sgd_step, w, 4, 2);
     call_op(model, model->sgd_step, bias, 4, 2);
+  }
+}
+
+static void step(Model* model) {
+  static const struct {
+    const char* name;
+    void (*part)(Model* model);
+  } parts[] = {{"forward", forward}, {"backward", backward}, {"update", update}};
+  for (size_t i = 0; i < sizeof parts / sizeof parts[0]; ++i) {
+    gpuemu_range_begin(model->context, parts[i].name);
+    parts[i].part(model);
+    gpuemu_range_end(model->context);
   }
 }
 
@@ -235,12 +245,18 @@ static void train(Model* model, int steps) {
     need(gpuemu_memory_upload(model->context, model->rate.data, &rates[i], sizeof rates[i],
                               model->stream),
          "rate");
+    if (i == 1) {
+      gpuemu_range_begin(model->context, "capture");
+      graph = capture(model);
+      gpuemu_range_end(model->context);
+    }
+    gpuemu_range_begin(model->context, i == 0 ? "step" : "replay");
     if (i == 0) {
       step(model);
     } else {
-      if (i == 1) graph = capture(model);
       need(gpuemu_graph_launch(model->context, graph, model->stream), "graph");
     }
+    gpuemu_range_end(model->context);
     if (i % kLinesEvery == 0 || i + 1 == steps) print_loss(model, i);
   }
   if (graph != 0) need(gpuemu_graph_destroy(model->context, graph), "graph");
@@ -290,6 +306,7 @@ int main(int argc, char** argv) {
   Model model;
   gpuemu_options options;
   int steps = 1001, width = 16, measure = 0;
+  const char* trace = NULL;
   memset(&model, 0, sizeof model);
   memset(&options, 0, sizeof options);
   options.struct_bytes = sizeof options;
@@ -303,6 +320,8 @@ int main(int argc, char** argv) {
     }
     if (strcmp(argv[i], "--backend") == 0) {
       options.backend = value;
+    } else if (strcmp(argv[i], "--trace") == 0) {
+      trace = value;
     } else if (strcmp(argv[i], "--layers") == 0) {
       model.layers = number(value, 1, kLayersMax);
     } else if (strcmp(argv[i], "--width") == 0) {
@@ -314,7 +333,7 @@ int main(int argc, char** argv) {
     } else {
       fprintf(stderr,
               "usage: mlp [--backend NAME] [--layers N] [--width N] [--batch N] [--steps N]"
-              " [--bench]\n");
+              " [--bench] [--trace FILE]\n");
       return 2;
     }
     ++i;
@@ -322,12 +341,19 @@ int main(int argc, char** argv) {
   need(gpuemu_context_create(&options, &model.context), "device");
   need(gpuemu_stream_create(model.context, 0, 1, &model.stream), "stream");
   build(&model, width);
+  if (trace != NULL) {
+    /* The trace leaves out the loading of kernels. The rate is still 0: nothing is learnt. */
+    step(&model);
+    need(gpuemu_stream_synchronize(model.context, model.stream), "step");
+    need(gpuemu_profile_start(model.context, 1), "profile");
+  }
   if (measure) {
     bench(&model, steps);
   } else {
     train(&model, steps);
   }
   need(gpuemu_stream_synchronize(model.context, model.stream), "end");
+  if (trace != NULL) need(gpuemu_profile_stop(model.context, trace, NULL), "trace");
   tear_down(&model);
   need(gpuemu_stream_destroy(model.context, model.stream), "stream");
   gpuemu_context_destroy(model.context);

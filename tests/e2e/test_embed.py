@@ -1,10 +1,13 @@
 """The C program of examples/embed trains the model that NumPy trains."""
+import json
 import subprocess
+import sys
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from conftest import BIN
+from conftest import BIN, ROOT
 
 INPUTS, OUTPUTS = 8, 4
 
@@ -81,3 +84,27 @@ def test_wrong_use_is_answered(program):
     assert run(program, "--nonsense").returncode == 2
     done = subprocess.run([program, "--backend", "abacus"], capture_output=True, text=True)
     assert done.returncode == 1 and "abacus" in done.stderr
+
+
+def test_its_trace_has_every_level_and_becomes_a_picture(program, tmp_path):
+    trace, picture = tmp_path / "mlp.json", tmp_path / "mlp.svg"
+    done = run(program, "--layers", "3", "--steps", "4", "--trace", str(trace))
+    assert done.returncode == 0, done.stderr
+    events = [e for e in json.loads(trace.read_text())["traceEvents"] if e["ph"] == "X"]
+    named = {kind: [e["name"] for e in events if e["cat"] == kind] for kind in ("range", "op", "kernel")}
+    assert named["range"].count("replay") == 3 and named["range"].count("step") == 1
+    # The step after the warm-up, with one forward of its own and one while it is captured.
+    assert named["range"].count("forward") == 2
+    assert named["op"].count("gemm") == 3, "captured calls have no time"
+    kernels = named["kernel"].count("gemm_tiled_float32")
+    assert kernels == 4 * 3, "kernels of replays are there"
+    tool = [sys.executable, str(ROOT / "tools" / "trace_picture.py")]
+    drawn = subprocess.run([*tool, str(trace), str(picture)], capture_output=True, text=True)
+    assert drawn.returncode == 0, drawn.stderr
+    titles = [title.text for title in ElementTree.parse(picture).iter("{http://www.w3.org/2000/svg}title")]
+    assert len(titles) == len(events)
+    assert sum(title.startswith("gemm_tiled_float32: ") for title in titles) == kernels
+    empty = tmp_path / "empty.json"
+    empty.write_text('{"traceEvents": []}')
+    refused = subprocess.run([*tool, str(empty), str(picture)], capture_output=True, text=True)
+    assert refused.returncode == 1 and "nothing to draw" in refused.stderr
