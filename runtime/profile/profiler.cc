@@ -31,11 +31,12 @@ Result<std::unique_ptr<Profiler>> Profiler::create(Device& device, ProfilerOptio
   Streams* streams = GPUEMU_TRY(device.streams());
   std::unique_ptr<Profiler> made(new Profiler(*streams, options));
   if (options.nvtx) made->nvtx_.load();
+  // Loading CUPTI takes its time: all clocks begin behind it.
+  const bool has_records = device.properties().backend == "cuda" || !options.cupti.empty();
+  if (options.kernels && has_records) made->record_kernels();
   made->base_ = GPUEMU_TRY(streams->make_event());
   GPUEMU_TRY(streams->record(made->base_, kDefaultStream));
   GPUEMU_TRY(streams->synchronize_event(made->base_));
-  const bool has_records = device.properties().backend == "cuda" || !options.cupti.empty();
-  if (options.kernels && has_records) made->record_kernels();
   made->started_ = Clock::now();
   if (made->recorder_ != nullptr) made->recorder_began_ns_ = made->recorder_->now_ns();
   if (options.counters) {
