@@ -75,7 +75,9 @@ void print_details(const ArtifactMetrics& metrics, std::ostream& out) {
            fmt::format("{} blocks, {} of {} warps, limited by {}", one.occupancy->blocks,
                        one.occupancy->warps, one.occupancy->warps_max, one.occupancy->limiter));
     }
-    if (one.sass_instructions > 0) line("machine code", list_of(one.sass_classes));
+    if (one.sass_instructions == 0) continue;
+    line("machine code", list_of(one.sass_classes));
+    line("control flow", list_of(one.sass_control));
   }
 }
 

@@ -69,6 +69,7 @@ struct CompiledMetrics {
   std::optional<Occupancy> occupancy;
   uint32_t sass_instructions = 0;  ///< 0 when it was not disassembled.
   Counts sass_classes;
+  Counts sass_control;  ///< "branches", "loops", "calls", "predicated exits", ...
   bool operator==(const CompiledMetrics&) const = default;
 };
 

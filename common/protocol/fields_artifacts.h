@@ -68,6 +68,7 @@ void fields(V& v, R& r) {
   v.optional("occupancy", r.occupancy);
   v.extra("sass_instructions", r.sass_instructions);
   v.extra("sass_classes", r.sass_classes);
+  v.extra("sass_control", r.sass_control);
 }
 
 template <typename V, Is<ArtifactMetrics> R>

@@ -82,6 +82,13 @@ Result<LaunchFootprint> shape_of(const EntryLaunch& launch, const ptx::Function&
                "no launch is known; give --threads, or list the kernel with its launches");
 }
 
+/// What a listing of machine code tells.
+void take_listing(CompiledMetrics& from, CompiledMetrics& to) {
+  to.sass_instructions = from.sass_instructions;
+  to.sass_classes = std::move(from.sass_classes);
+  to.sass_control = std::move(from.sass_control);
+}
+
 /// Takes the resources that cuobjdump lists and the machine code of the same kernel together.
 std::vector<SassKernel> kernels_of(const Disassembled& object) {
   std::vector<SassKernel> kernels = read_sass(object.listing);
@@ -89,11 +96,8 @@ std::vector<SassKernel> kernels_of(const Disassembled& object) {
   for (const SassKernel& usage : read_resource_usage(object.resources, plain_arch)) {
     for (SassKernel& kernel : kernels) {
       if (kernel.name != usage.name || kernel.metrics.arch != usage.metrics.arch) continue;
-      const uint32_t instructions = kernel.metrics.sass_instructions;
-      Counts classes = std::move(kernel.metrics.sass_classes);
-      kernel.metrics = usage.metrics;
-      kernel.metrics.sass_instructions = instructions;
-      kernel.metrics.sass_classes = std::move(classes);
+      CompiledMetrics listed = std::exchange(kernel.metrics, usage.metrics);
+      take_listing(listed, kernel.metrics);
     }
   }
   return kernels;
@@ -128,8 +132,7 @@ Result<std::shared_ptr<const PtxUnit>> make_unit(const std::string& ptx, const s
   for (SassKernel& kernel : read_sass(assembled->listing)) {
     const auto entry = unit->compiled.find(kernel.name);
     if (entry == unit->compiled.end()) continue;
-    entry->second.sass_instructions = kernel.metrics.sass_instructions;
-    entry->second.sass_classes = std::move(kernel.metrics.sass_classes);
+    take_listing(kernel.metrics, entry->second);
     unit->opcodes[kernel.name] = std::move(kernel.mnemonics);
   }
   return std::shared_ptr<const PtxUnit>(std::move(unit));

@@ -45,6 +45,19 @@ double spills_of(const CompiledMetrics& one) {
   return static_cast<double>(one.spill_store_bytes) + one.spill_load_bytes;
 }
 
+/// Metrics that an older gpuemu wrote have no control flow, and code without any has no exit.
+void compare_control(const Counts& before, const Counts& after, const std::string& arch,
+                     Changes& changes) {
+  if (before.empty() || after.empty()) return;
+  for (const char* name : {"branches", "loops", "calls", "predicated exits"}) {
+    const auto count = [name](const Counts& counts) {
+      const auto found = counts.find(name);
+      return found == counts.end() ? 0.0 : double(found->second);
+    };
+    changes.add({name, count(before), count(after)}, arch);
+  }
+}
+
 void compare_compiled(const CompiledMetrics& before, const CompiledMetrics& after,
                       Changes& changes) {
   const Number numbers[] = {
@@ -63,6 +76,7 @@ void compare_compiled(const CompiledMetrics& before, const CompiledMetrics& afte
     changes.add(
         {"machine instructions", double(before.sass_instructions), double(after.sass_instructions)},
         after.arch);
+    compare_control(before.sass_control, after.sass_control, after.arch, changes);
   }
 }
 

@@ -176,6 +176,52 @@ TEST(Sass, IsCountedByClassPerKernel) {
   EXPECT_EQ(kernels[1].metrics.sass_instructions, 1u);
 }
 
+constexpr char kFlow[] = R"(
+	code for sm_80
+		Function : k
+        /*0030*/               @P0 EXIT ;                          /* 0x000000000000094d */
+        /*0050*/                   BSSY B0, 0x160 ;                /* 0x0000010000007945 */
+        /*00e0*/                   CALL.REL.NOINC 0x1a0 ;          /* 0x000000b000007944 */
+        /*0110*/                   BRA P1, 0x150 ;                 /* 0x0000000000007947 */
+        /*0120*/              @!P0 BRA 0x80 ;                      /* 0xffffff3000009947 */
+        /*0140*/              @!P1 BRA 0x80 ;                      /* 0xffffff3000009947 */
+        /*0145*/               @P1 BRA 0x145 ;                     /* 0xffffff3000009947 */
+        /*0150*/                   BSYNC B0 ;                      /* 0x0000000000007941 */
+        /*0160*/                   BRX R4 -0x170 ;                 /* 0x0000000000007949 */
+        /*0190*/                   EXIT ;                          /* 0x000000000000794d */
+        /*01c0*/                   RET.REL.NODEC R4 0x0 ;          /* 0xfffffe3004007950 */
+        /*01d0*/                   BRA 0x1d0;                      /* 0xfffffff000007947 */
+		Function : straight
+        /*0000*/                   EXIT ;                          /* 0x000000000000794d */
+        /*0010*/                   BRA 0x10;                       /* 0xfffffff000007947 */
+)";
+
+TEST(Sass, CountsBranchesLoopsCallsAndExits) {
+  const auto kernels = read_sass(kFlow);
+  ASSERT_EQ(kernels.size(), 2u);
+  EXPECT_EQ(kernels[0].metrics.sass_control, (Counts{{"branches", 5},
+                                                     {"calls", 1},
+                                                     {"computed branches", 1},
+                                                     {"conditional branches", 4},
+                                                     {"exits", 2},
+                                                     {"loops", 2},
+                                                     {"predicated exits", 1},
+                                                     {"reconvergence points", 1},
+                                                     {"returns", 1}}));
+  EXPECT_EQ(kernels[1].metrics.sass_control, (Counts{{"exits", 1}}));
+}
+
+TEST(Sass, CutOrChangedAnywhereIsReadWithoutHarm) {
+  const std::string listing = kFlow;
+  std::mt19937 random(5);
+  for (size_t length = 0; length < listing.size(); length += 3) {
+    EXPECT_LE(read_sass(listing.substr(0, length)).size(), 2u);
+    std::string changed = listing;
+    changed[random() % changed.size()] = static_cast<char>(random());
+    EXPECT_LE(read_sass(changed).size(), 2u);
+  }
+}
+
 TEST(Sass, HasAClassForEachKindOfOpcode) {
   const std::pair<const char*, const char*> rows[] = {
       {"FFMA", "float"},     {"FLO", "integer"},    {"FRND", "convert"}, {"DFMA", "double"},

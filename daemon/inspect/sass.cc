@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <optional>
+#include <set>
 
 namespace gpuemu {
 namespace {
@@ -62,19 +64,82 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
 }
 
-/// The opcode of "/*0010*/  @!P0 IMAD.MOV.U32 R1, RZ ;"; empty for other lines.
-std::string_view opcode_of(std::string_view line) {
+/// "/*0010*/  @!P0 BRA 0x80 ;" in its parts.
+struct Instruction {
+  uint64_t address = 0;
+  bool predicated = false;
+  std::string_view opcode, operands;
+};
+
+/// Nothing for other lines.
+std::optional<Instruction> instruction_of(std::string_view line) {
   line = trimmed(line);
-  if (!line.starts_with("/*") || line.starts_with("/* ")) return {};
+  if (!line.starts_with("/*") || line.starts_with("/* ")) return std::nullopt;
   const size_t closed = line.find("*/");
-  if (closed == line.npos) return {};
+  if (closed == line.npos) return std::nullopt;
+  Instruction made;
+  std::from_chars(line.data() + 2, line.data() + closed, made.address, 16);
   line = trimmed(line.substr(closed + 2));
   if (line.starts_with("{")) line = trimmed(line.substr(1));
-  if (line.starts_with("@")) line = trimmed(line.substr(std::min(line.find(' '), line.size())));
-  const std::string_view opcode = line.substr(0, line.find_first_of(" \t;"));
-  const bool upper = !opcode.empty() && opcode.front() >= 'A' && opcode.front() <= 'Z';
-  return upper ? opcode : std::string_view();
+  if (line.starts_with("@")) {
+    made.predicated = true;
+    line = trimmed(line.substr(std::min(line.find(' '), line.size())));
+  }
+  made.opcode = line.substr(0, line.find_first_of(" \t;"));
+  const bool upper =
+      !made.opcode.empty() && made.opcode.front() >= 'A' && made.opcode.front() <= 'Z';
+  if (!upper) return std::nullopt;
+  line.remove_prefix(made.opcode.size());
+  made.operands = trimmed(line.substr(0, line.find(';')));
+  return made;
 }
+
+/// Where the instruction goes: the address at the end of its operands.
+std::optional<uint64_t> target_of(const Instruction& one) {
+  const size_t at = one.operands.rfind("0x");
+  if (at == one.operands.npos) return std::nullopt;
+  const std::string_view digits = one.operands.substr(at + 2);
+  uint64_t target = 0;
+  const auto [end, failed] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), target, 16);
+  if (failed != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  return target;
+}
+
+/// Counts the control flow of one kernel.
+class ControlFlow {
+ public:
+  void add(const Instruction& one, Counts& counts) {
+    const std::string_view name = one.opcode.substr(0, one.opcode.find('.'));
+    if (name == "EXIT") {
+      ++counts["exits"];
+      if (one.predicated) ++counts["predicated exits"];
+    } else if (name == "CALL" || name == "JCAL") {
+      ++counts["calls"];
+    } else if (name == "RET") {
+      ++counts["returns"];
+    } else if (name == "BSSY") {
+      ++counts["reconvergence points"];
+    } else if (name == "BRA" || name == "UBRA" || name == "JMP" || name == "BRX" || name == "JMX") {
+      add_branch(one, name.ends_with('X'), counts);
+    }
+  }
+
+ private:
+  void add_branch(const Instruction& one, bool computed, Counts& counts) {
+    const auto target = computed ? std::nullopt : target_of(one);
+    // "BRA P1, 0x80" has its condition among the operands.
+    const bool conditional = one.predicated || one.operands.find(',') != one.operands.npos;
+    // The endless branch with which ptxas ends a kernel's code.
+    if (target == one.address && !conditional) return;
+    ++counts["branches"];
+    if (conditional && !computed) ++counts["conditional branches"];
+    if (computed) ++counts["computed branches"];
+    if (target && *target <= one.address && heads_.insert(*target).second) ++counts["loops"];
+  }
+
+  std::set<uint64_t> heads_;  ///< Where branches backwards go.
+};
 
 /// Calls `visit` with each line.
 template <typename Visit>
@@ -125,17 +190,21 @@ std::vector<SassKernel> read_sass(std::string_view listing) {
   std::vector<SassKernel> kernels;
   std::string arch;
   bool inside = false;
+  ControlFlow flow;
   for_each_line(listing, [&](std::string_view line) {
     if (line.starts_with("code for ")) arch = line.substr(9);
     if (line.starts_with("Function : ")) {
       kernels.push_back({std::string(line.substr(11)), {}, {}});
       kernels.back().metrics.arch = arch;
       inside = true;
+      flow = {};
       return;
     }
-    const std::string_view opcode = inside ? opcode_of(line) : std::string_view();
-    if (opcode.empty()) return;
+    const auto one = inside ? instruction_of(line) : std::nullopt;
+    if (!one) return;
+    const std::string_view opcode = one->opcode;
     SassKernel& kernel = kernels.back();
+    flow.add(*one, kernel.metrics.sass_control);
     ++kernel.metrics.sass_instructions;
     ++kernel.metrics.sass_classes[std::string(sass_class(opcode))];
     if (std::ranges::find(kernel.mnemonics, opcode) == kernel.mnemonics.end()) {

@@ -104,6 +104,7 @@ std::unique_ptr<stored::CompiledT> pack(const CompiledMetrics& from) {
   to->constant_bytes = pack(from.constant_bytes);
   to->sass_instructions = from.sass_instructions;
   to->sass_classes = pack(from.sass_classes);
+  to->sass_control = pack(from.sass_control);
   if (!from.occupancy) return to;
   to->occupancy = std::make_unique<stored::OccupancyT>();
   to->occupancy->threads = from.occupancy->threads;
@@ -128,6 +129,7 @@ CompiledMetrics unpack(const stored::CompiledT& from) {
   to.constant_bytes = unpack(from.constant_bytes);
   to.sass_instructions = from.sass_instructions;
   to.sass_classes = unpack(from.sass_classes);
+  to.sass_control = unpack(from.sass_control);
   if (const auto& given = from.occupancy) {
     to.occupancy = {given->threads,   given->dynamic_shared_bytes,
                     given->blocks,    given->warps,

@@ -18,7 +18,11 @@ class MemoryStore : public Store {
         return kept.op_name == one.op_name && kept.seed == one.seed;
       });
       results_.push_back(result);
-      if (is_failure) failures_.push_back(result);
+      if (!is_failure) continue;
+      std::erase_if(failures_, [&one = result](const ValidationResult& kept) {
+        return is_same_case(kept, one);
+      });
+      failures_.push_back(result);
     }
     return ok_status();
   }

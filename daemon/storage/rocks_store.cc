@@ -102,6 +102,7 @@ class RocksStore : public Store {
   uint64_t next_stamp();
   Status check_schema();
   Status add_result(rocksdb::WriteBatch& batch, const ResultToKeep& kept);
+  Status erase_same_case(rocksdb::WriteBatch& batch, const ValidationResult& result);
   Status walk(const Kind& kind, const std::string& index_prefix,
               const std::function<bool(ValidationResult)>& visit);
   Result<ValidationResult> newest(const Kind& kind, uint64_t seed, const std::string& op);
@@ -183,12 +184,29 @@ Status RocksStore::add_result(rocksdb::WriteBatch& batch, const ResultToKeep& ke
   database_->put(batch, Family::Index, storage::time_key('r', stamp), key);
   database_->put(batch, Family::Index, storage::seed_key('r', result.seed, stamp), key);
   if (kept.is_failure) {
+    GPUEMU_TRY(erase_same_case(batch, result));
     const std::string failure = storage::failure_key(result.op_name, result.seed, stamp);
     database_->put(batch, Family::Failures, failure, value);
     database_->put(batch, Family::Index, storage::time_key('f', stamp), failure);
     database_->put(batch, Family::Index, storage::seed_key('f', result.seed, stamp), failure);
   }
   return ok_status();
+}
+
+/// Failures of the same case that are on disk; what the same batch adds is not.
+Status RocksStore::erase_same_case(rocksdb::WriteBatch& batch, const ValidationResult& result) {
+  const std::string prefix = storage::result_key(result.op_name, result.seed) + ":";
+  const auto visit = [&](std::string_view key, std::string_view value) -> Result<bool> {
+    const auto parts = storage::parse_failure_key(key);
+    if (!parts || parts->op != result.op_name || parts->seed != result.seed) return true;
+    const auto record = storage::decode_result(value);
+    if (!record || !is_same_case(record->result, result)) return true;
+    database_->erase(batch, Family::Failures, key);
+    database_->erase(batch, Family::Index, storage::time_key('f', parts->stamp));
+    database_->erase(batch, Family::Index, storage::seed_key('f', parts->seed, parts->stamp));
+    return true;
+  };
+  return database_->scan(Family::Failures, prefix, visit);
 }
 
 /// Visits records newest first, as long as `visit` returns true. Void index entries are passed

@@ -105,8 +105,9 @@ ArtifactMetrics full_artifact() {
                        {{"0", 7}},
                        Occupancy{8, 9, 10, 11, 12, 0.5, "warps"},
                        13,
-                       {{"float", 14}}},
-                      {"sm_90", 1, 2, 3, 4, 5, 6, {}, std::nullopt, 0, {}}};
+                       {{"float", 14}},
+                       {{"loops", 15}}},
+                      {"sm_90", 1, 2, 3, 4, 5, 6, {}, std::nullopt, 0, {}, {}}};
   return metrics;
 }
 
@@ -178,7 +179,9 @@ TEST_F(Storage, BehavesAsTheStoreInMemoryUnderRandomOperations) {
     ValidationResult result =
         result_of(op, random() % 6, step % 5 == 0 ? 0 : static_cast<double>(step));
     result.timestamp = step;
-    result.repro_info.emplace().input_snapshot.emplace(random() % 64);
+    ReproductionInfo& info = result.repro_info.emplace();
+    info.input_snapshot.emplace(random() % 3);
+    if (step % 2 == 0) info.base_seed = info.iteration = 1;
     const auto choice = random() % 13;
     const std::byte byte{static_cast<uint8_t>(step)};
     const bool fails = choice < 2 && !result.passed;
@@ -235,6 +238,29 @@ TEST_F(Storage, KeepsEveryMemberOverAReopen) {
   EXPECT_EQ(store->artifact_baseline("main")->at(0), metrics);
   EXPECT_EQ(*store->meta("name"), "value");
   EXPECT_EQ(*store->meta("schema_version"), std::nullopt);
+}
+
+TEST_F(Storage, TheSameCaseIsOneFailureHoweverOftenItIsKept) {
+  auto disk = open();
+  auto memory = make_memory_store();
+  for (Store* store : {disk.get(), memory.get()}) {
+    ValidationResult failure = full_result();
+    failure.repro_info->base_seed = failure.repro_info->iteration = 5;
+    ASSERT_TRUE(store->put_result(failure, true));
+    failure.timestamp += 60;
+    failure.failures.front().message = "another kernel fails otherwise";
+    ASSERT_TRUE(store->put_result(failure, true));
+    ASSERT_EQ(store->list_failures(10)->size(), 1u);
+    EXPECT_EQ(store->failure(failure.seed)->failures, failure.failures);
+    ValidationResult other = failure, submitted = failure;
+    other.repro_info->dims["n"] += 1;
+    ASSERT_TRUE(store->put_result(other, true));
+    other.op_name += ":" + std::string(20, '0');
+    ASSERT_TRUE(store->put_result(other, true));
+    submitted.repro_info.reset();  // By a client: each time may be another one.
+    for (int i = 0; i < 2; ++i) ASSERT_TRUE(store->put_result(submitted, true));
+    EXPECT_EQ(*store->count_failures(), 5u);
+  }
 }
 
 TEST_F(Storage, DeletedFailuresAreGoneAndTheDiskHasTheirSpaceBack) {

@@ -22,8 +22,13 @@ struct ResultToKeep {
   bool is_failure = false;
 };
 
-/// A failure may be kept again under its (op, seed): each time stays, told apart by order of
-/// storing. Where the disk is full, writing is ResourceExhausted and reading goes on.
+/// Whether both are of one generated case: what a later run found of it is what is known now. Cases
+/// that a client submitted may be anything.
+bool is_same_case(const ValidationResult& one, const ValidationResult& other);
+
+/// A failure that is kept again replaces the record of the same case (is_same_case); others of its
+/// (op, seed) stay, told apart by order of storing. Where the disk is full, writing is
+/// ResourceExhausted and reading goes on.
 class Store {
  public:
   virtual ~Store() = default;

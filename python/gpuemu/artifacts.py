@@ -63,7 +63,8 @@ class Occupancy:
 
 @dataclass
 class CompiledMetrics:
-    """What ptxas made of one entry for one architecture. sass_instructions: 0 where it was not disassembled."""
+    """What ptxas made of one entry for one architecture. sass_instructions: 0 where it was not disassembled;
+    sass_control: how often it branches, loops, calls and ends."""
 
     arch: str = ""
     registers: int = 0
@@ -76,6 +77,7 @@ class CompiledMetrics:
     occupancy: Occupancy | None = None
     sass_instructions: int = 0
     sass_classes: dict[str, int] = field(default_factory=dict)
+    sass_control: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass

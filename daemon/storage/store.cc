@@ -1,0 +1,11 @@
+#include "daemon/storage/store.h"
+
+namespace gpuemu {
+
+bool is_same_case(const ValidationResult& one, const ValidationResult& other) {
+  const bool generated = one.repro_info && one.repro_info->base_seed && one.repro_info->iteration;
+  return generated && one.op_name == other.op_name && one.seed == other.seed &&
+         one.repro_info == other.repro_info;
+}
+
+}  // namespace gpuemu
