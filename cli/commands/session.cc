@@ -54,7 +54,8 @@ std::optional<Config> Session::config() {
     return std::nullopt;
   }
   for (const ConfigProblem& warning : loaded.config->warnings) {
-    if (verbose) err << "warning: " << warning.text() << '\n';
+    // Sizes that make every run slow are nobody's wish.
+    if (verbose || warning.key.ends_with(".dims")) err << "warning: " << warning.text() << '\n';
   }
   return std::move(loaded.config);
 }

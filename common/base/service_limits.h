@@ -18,6 +18,12 @@ inline constexpr uint64_t kShardsMax = 10'000;
 /// Files and architectures of one Inspect: each pair is one run of a compiler.
 inline constexpr size_t kInspectFilesMax = 10'000;
 inline constexpr size_t kInspectArchsMax = 16;
+/// Lanes of a daemon, and cases or compilers at a time of one run: more than any machine has cores.
+inline constexpr uint32_t kWorkersMax = 1024;
+/// How long a job may be asked to outlive the last question for it, and how long one of the command
+/// line does: it asks five times a second.
+inline constexpr std::chrono::milliseconds kJobLeaseMax{std::chrono::hours(24)};
+inline constexpr std::chrono::milliseconds kCommandLease{30'000};
 /// Jobs under way: each has threads of its own and waits for the same lanes.
 inline constexpr size_t kJobsRunningMax = 64;
 /// One gpuemu.toml: thousands of ops.

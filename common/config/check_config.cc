@@ -251,6 +251,7 @@ void check_config(ReadState& state, Config& config, Drafts& drafts, bool check_f
     fill_defaults(config.ops[i], config);
     settle_layouts(state, config, config.ops[i], drafts.ops[i]);
     check_op_names(state, config, config.ops[i], drafts.ops[i], drafts);
+    check_smallest_case(state, config, config.ops[i], drafts.ops[i]);
   }
   check_policy(state, config);
   if (check_files) check_all_files(state, config, drafts);

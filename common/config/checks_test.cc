@@ -90,6 +90,25 @@ TEST(ArtifactChecks, AWrongKeyIsNamedWithItsPlace) {
       << result.text();
 }
 
+TEST(SmallestCase, ThatIsSlowIsWarnedAbout) {
+  const auto warnings = [](const std::string& size) {
+    return good(R"([[kernels]]
+name = "k"
+source = "k.ptx"
+launches = [{ entry = "k", grid = 1, block = 1, args = ["x"] }]
+outputs = [{ name = "x", shape = ["n"] }]
+dims = { n = )" +
+                size + " }\n")
+        .warnings;
+  };
+  EXPECT_TRUE(warnings("[1, 99999999999]").empty());
+  EXPECT_TRUE(warnings("16777216").empty());
+  const auto slow = warnings("99999999");
+  ASSERT_EQ(slow.size(), 1u);
+  EXPECT_EQ(slow[0].key, "kernels[0].dims");
+  EXPECT_NE(slow[0].message.find("has 381 MiB of tensors"), std::string::npos) << slow[0].message;
+}
+
 TEST(Pattern, FindsWhatIsAnywhereInTheText) {
   const Pattern fused("fma\\.rn");
   EXPECT_TRUE(fused.found_in("fma.rn.f32 %f1, %f2"));

@@ -1,7 +1,7 @@
 // [project], [runtime], [daemon], [policies], [ci].
 #include <algorithm>
 
-#include "common/base/limits.h"
+#include "common/base/service_limits.h"
 #include "common/config/names.h"
 #include "common/config/nearest.h"
 #include "common/config/readers.h"
@@ -12,7 +12,6 @@ namespace {
 // A day; longer is a mistake, not a limit.
 constexpr int64_t kDayMs = 86'400'000;
 constexpr int64_t kDaySeconds = 86'400;
-constexpr int64_t kWorkersMax = 1024;
 constexpr int64_t kMemoryLimitMbMax = 1 << 20;
 
 void read_workers(TableReader& runtime, Config& config) {

@@ -56,6 +56,9 @@ void check_invariants(ReadState& state, const Config& config, const OpConfig& op
 /// The names that the expressions and arguments of one op use.
 void check_op_names(ReadState& state, const Config& config, const OpConfig& op,
                     const OpDraft& draft, const Drafts& drafts);
+/// Whether the smallest case of one op fits into memory, and is small enough to be run often.
+void check_smallest_case(ReadState& state, const Config& config, const OpConfig& op,
+                         const OpDraft& draft);
 /// For `config show --origin`.
 std::vector<Config::Setting> list_settings(const Config& config, const ReadState& state,
                                            const TomlValue* project);

@@ -150,6 +150,30 @@ const TensorSpec* largest_above(const OpConfig& op, const CasePlan& plan, int64_
   return largest;
 }
 
+/// The tensor at which add_tensors has ended because it would have more elements than any may have;
+/// null where it ended for another reason.
+const TensorSpec* too_large(const OpConfig& op, const CasePlan& plan) {
+  const size_t inputs = plan.inputs.size(), outputs = plan.outputs.size();
+  const TensorSpec* spec = inputs < op.inputs.size()     ? &op.inputs[inputs]
+                           : outputs < op.outputs.size() ? &op.outputs[outputs]
+                                                         : nullptr;
+  if (spec == nullptr) return nullptr;
+  Scope scope = scope_of(op, plan);
+  for (const auto* made : {&plan.inputs, &plan.outputs}) {
+    for (const CaseTensor& tensor : *made) {
+      scope.shapes[tensor.name] = tensor.shape;
+      scope.strides[tensor.name] = tensor.layout.strides;
+    }
+  }
+  Shape shape;
+  for (const Expression& size : spec->shape) {
+    const auto value = size.evaluate_size(scope);
+    if (!value) return nullptr;
+    shape.push_back(*value);
+  }
+  return checked_element_count(shape) ? nullptr : spec;
+}
+
 /// Lowers the largest dim of the tensor's shape; false when none can be lowered.
 bool lower_one_dim(const OpConfig& op, const TensorSpec& spec, CasePlan& plan) {
   const DimSpec* pick = nullptr;
@@ -169,8 +193,8 @@ bool lower_one_dim(const OpConfig& op, const TensorSpec& spec, CasePlan& plan) {
 
 Status fit(const OpConfig& op, CasePlan& plan, int64_t elements_max) {
   auto added = add_tensors(op, plan);
-  while (added) {
-    const TensorSpec* spec = largest_above(op, plan, elements_max);
+  while (true) {
+    const TensorSpec* spec = added ? largest_above(op, plan, elements_max) : too_large(op, plan);
     if (spec == nullptr || !lower_one_dim(op, *spec, plan)) break;
     added = add_tensors(op, plan);
   }

@@ -60,6 +60,24 @@ TEST(PlanCase, StaysInsideDimsAndElementLimit) {
   }
 }
 
+TEST(PlanCase, LowersRangesWhoseEndsNoTensorCanHave) {
+  OpConfig op = softmax();
+  op.dims = {{"rows", false, {1, int64_t{1} << 40}}, {"cols", false, {3, int64_t{1} << 40}}};
+  for (uint64_t i = 0; i < 200; ++i) {
+    const auto plan = plan_case(op, 42, i, {{}, {}, 1 << 18});
+    ASSERT_TRUE(plan) << plan.error().message;
+    EXPECT_LE(element_count(plan->inputs[0].shape), 1 << 18);
+  }
+  op.dims[1] = {"cols", true, {int64_t{1} << 40}};
+  const auto never = plan_case(op, 42, 0, {{}, {}, 1 << 18});
+  ASSERT_FALSE(never);
+  EXPECT_NE(never.error().message.find("too many elements"), std::string::npos);
+  op.dims[1] = {"cols", false, {1, 64}};
+  op.inputs[0].shape[1] = *Expression::parse("120 / (rows - rows)");
+  EXPECT_NE(plan_case(op, 42, 0, {{}, {}, 1 << 18}).error().message.find("division by zero"),
+            std::string::npos);
+}
+
 TEST(PlanCase, FirstCasesMeetTheCornersOfEveryDtype) {
   std::map<std::pair<DType, std::string>, std::set<int64_t>> seen;
   OpConfig op = softmax();

@@ -1,0 +1,86 @@
+// Whether the tensors of an op's smallest case fit into memory: larger ones are lowered until they
+// do, but not below what gpuemu.toml asks for.
+#include <algorithm>
+
+#include "common/config/readers.h"
+#include "common/numeric/dtype.h"
+
+namespace gpuemu {
+namespace {
+
+// Cases are lowered to a few MiB where their dims allow it; one beyond this is slow to make, run
+// and compare.
+constexpr double kSlowBytes = 64 << 20;
+
+/// What sizes mean in the smallest case.
+Scope smallest_scope(const OpConfig& op) {
+  Scope scope;
+  for (const DimSpec& dim : op.dims) scope.integers[dim.name] = std::ranges::min(dim.values);
+  for (const AttrSpec& attr : op.attrs) {
+    if (is_float(attr.dtype) || attr.values.empty()) continue;
+    scope.integers[attr.name] = static_cast<int64_t>(std::ranges::min(attr.values));
+  }
+  scope.strings["dtype"] = op.dtypes.empty() ? "float32" : std::string(name_of(op.dtypes[0]));
+  return scope;
+}
+
+size_t least_bytes_per_element(const OpConfig& op, const TensorSpec& tensor) {
+  if (const auto fixed = dtype_from_alias(tensor.dtype)) return byte_size(*fixed);
+  size_t least = op.dtypes.empty() ? 1 : byte_size(op.dtypes.front());
+  for (const DType dtype : op.dtypes) least = std::min(least, byte_size(dtype));
+  return least;
+}
+
+/// 0 where a size needs what only a case knows. As a double nothing overflows.
+double bytes_of(const OpConfig& op, const TensorSpec& tensor, const Scope& scope) {
+  auto bytes = static_cast<double>(least_bytes_per_element(op, tensor));
+  for (const Expression& size : tensor.shape) {
+    if (!size.tensor_uses().empty()) return 0;
+    const auto value = size.evaluate_size(scope);
+    if (!value) return 0;
+    bytes *= static_cast<double>(*value);
+  }
+  return bytes;
+}
+
+std::string mebibytes(double bytes) { return fmt::format("{:.0f} MiB", bytes / (1 << 20)); }
+
+}  // namespace
+
+void check_smallest_case(ReadState& state, const Config& config, const OpConfig& op,
+                         const OpDraft& draft) {
+  if (op.mode != ExecutionMode::Kernel) return;
+  const Scope scope = smallest_scope(op);
+  double all = 0, most = 0;
+  std::string largest;
+  const auto add = [&](const std::vector<TensorSpec>& tensors, bool outputs) {
+    for (const TensorSpec& tensor : tensors) {
+      if (outputs && tensor.inout) continue;
+      const double bytes = bytes_of(op, tensor, scope);
+      all += bytes;
+      if (bytes > most) largest = tensor.name;
+      most = std::max(most, bytes);
+    }
+  };
+  add(op.inputs, false);
+  add(op.outputs, true);
+  const std::string own = draft.path + ".dims";
+  const std::string key = state.places.contains(own) ? own : draft.data_path + ".dims";
+  const auto limit = static_cast<double>(config.memory_limit_mb << 20);
+  if (all > limit) {
+    state.problem_at(key, fmt::format("the smallest case of op '{}' has {} of tensors, {} of them "
+                                      "'{}', but runtime.memory_limit_mb is {}; give the dims "
+                                      "smaller sizes or raise the limit",
+                                      op.name, mebibytes(all), mebibytes(most), largest,
+                                      config.memory_limit_mb));
+  } else if (all > kSlowBytes) {
+    const Place place = state.place_of(key);
+    state.warnings.push_back(
+        {place.file, place.line, place.column, key,
+         fmt::format("the smallest case of op '{}' has {} of tensors, so that one takes as long as "
+                     "hundreds of usual cases; let the dims begin with smaller sizes",
+                     op.name, mebibytes(all))});
+  }
+}
+
+}  // namespace gpuemu
