@@ -3,6 +3,8 @@
 
 #include <ostream>
 
+#include "common/base/service_limits.h"
+
 namespace gpuemu::cli {
 namespace {
 
@@ -43,7 +45,8 @@ Result<JobResult> run_job(Session& session, const Request& request, const std::s
         return JobResult{OkReply{}, encode_reply(OkReply{}), true};
       }
     }
-    const Reply reply = GPUEMU_TRY(session.call(JobStatusRequest{job->job_id, 0, kPollMs}));
+    const Reply reply = GPUEMU_TRY(
+        session.call(JobStatusRequest{job->job_id, 0, kPollMs, uint64_t{kCommandLease.count()}}));
     const auto* status = std::get_if<JobStatusReply>(&reply);
     if (status == nullptr) return JobResult{reply, encode_reply(reply), cancelled};
     draw(session, *status, what);

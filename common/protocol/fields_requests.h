@@ -209,6 +209,7 @@ void fields(V& v, R& r) {
   v.required("job_id", r.job_id);
   v.extra("log_from", r.log_from);
   v.extra("wait_ms", r.wait_ms);
+  v.extra("lease_ms", r.lease_ms);
 }
 
 template <typename V, Is<JobCancelRequest> R>

@@ -190,6 +190,8 @@ struct JobStatusRequest {
   uint64_t job_id = 0;
   uint64_t log_from = 0;  ///< Lines of the log that the client already has.
   uint64_t wait_ms = 0;   ///< Answer earlier only when the job changes; bounded by the daemon.
+  /// Cancel the job when nobody asks for it in so long; 0: it goes on whether or not anybody does.
+  std::optional<uint64_t> lease_ms = std::nullopt;
   bool operator==(const JobStatusRequest&) const = default;
 };
 struct JobCancelRequest {

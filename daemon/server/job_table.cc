@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <system_error>
 #include <vector>
 
@@ -15,6 +16,8 @@ namespace {
 // Finished jobs whose result a slow client may still fetch.
 constexpr size_t kFinishedJobsKept = 64;
 constexpr uint64_t kStatusWaitMillisecondsMax = 10'000;
+// Between two looks at jobs that nobody may be waiting for.
+constexpr std::chrono::milliseconds kLeaseLook{200};
 // Lines of a job's log: the first failures tell the story, all of them are in storage.
 constexpr size_t kLogLinesMax = 1000;
 
@@ -46,6 +49,9 @@ struct JobTable::Job {
   std::condition_variable changed;
   bool finished = false;    // Guarded by mutex.
   Reply reply = OkReply{};  // Guarded by mutex.
+  /// Guarded by the table's mutex. Nobody's question is under way when the time runs out.
+  std::optional<std::chrono::milliseconds> lease;
+  std::chrono::steady_clock::time_point lease_end;
 
   void perform(const Work& work) {
     Reply answer = OkReply{};
@@ -138,9 +144,50 @@ std::shared_ptr<JobTable::Job> JobTable::find(uint64_t job_id) const {
   return at == jobs_.end() ? nullptr : at->second;
 }
 
+/// What the question says about its lease, or what the last one that said something did; it runs
+/// from the latest moment at which the question can be answered.
+Status JobTable::take_lease(Job& job, const JobStatusRequest& request) {
+  const std::lock_guard lock(mutex_);
+  if (request.lease_ms) {
+    const std::chrono::milliseconds longest = kJobLeaseMax;
+    if (*request.lease_ms > static_cast<uint64_t>(longest.count())) {
+      return error(ErrorCode::InvalidArgument, "lease_ms is {}, the limit is {}", *request.lease_ms,
+                   longest.count());
+    }
+    job.lease.reset();
+    if (*request.lease_ms > 0) job.lease = std::chrono::milliseconds(*request.lease_ms);
+  }
+  if (!job.lease || stopping_) return ok_status();
+  const auto wait = std::chrono::milliseconds(
+      static_cast<int64_t>(std::min(request.wait_ms, kStatusWaitMillisecondsMax)));
+  job.lease_end = std::chrono::steady_clock::now() + wait + *job.lease;
+  if (lease_watch_.joinable()) return ok_status();
+  try {
+    lease_watch_ = std::thread([this] { watch_leases(); });
+  } catch (const std::system_error&) {
+    job.lease.reset();  // Then the job goes on, as one without a lease does.
+  }
+  return ok_status();
+}
+
+void JobTable::watch_leases() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    const auto now = std::chrono::steady_clock::now();
+    for (const auto& [id, job] : jobs_) {
+      if (!job->lease || now < job->lease_end) continue;
+      job->lease.reset();
+      const std::lock_guard job_lock(job->mutex);
+      if (!job->finished) job->control.cancel = true;
+    }
+    leases_changed_.wait_for(lock, kLeaseLook, [&] { return stopping_; });
+  }
+}
+
 Result<JobStatusReply> JobTable::status(const JobStatusRequest& request) {
   const std::shared_ptr<Job> job = find(request.job_id);
   if (job == nullptr) return error(ErrorCode::NotFound, "no job {}", request.job_id);
+  GPUEMU_TRY(take_lease(*job, request));
   std::unique_lock lock(job->mutex);
   const auto wait = static_cast<int64_t>(std::min(request.wait_ms, kStatusWaitMillisecondsMax));
   job->changed.wait_for(lock, std::chrono::milliseconds(wait), [&] { return job->finished; });
@@ -176,12 +223,16 @@ Status JobTable::cancel(uint64_t job_id) {
 
 void JobTable::stop() {
   std::map<uint64_t, std::shared_ptr<Job>> jobs;
+  std::thread watch;
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
     for (auto& [key, job] : by_key_) job->control.cancel = true;
     jobs.swap(jobs_);
+    watch.swap(lease_watch_);
+    leases_changed_.notify_all();
   }
+  if (watch.joinable()) watch.join();
   for (auto& [id, job] : jobs) {
     {
       const std::lock_guard lock(job->mutex);

@@ -51,7 +51,9 @@ class JobTable {
   /// That is what a client's resend after 60 s needs.
   Reply run(const std::string& key, const Work& work);
 
-  /// NotFound for an unknown job. Waits up to wait_ms, bounded, for its end.
+  /// NotFound for an unknown job, InvalidArgument for a lease that is too long. Waits up to
+  /// wait_ms, bounded, for its end. A job with a lease is cancelled when no other question follows
+  /// in that time: whoever waited for it is gone.
   Result<JobStatusReply> status(const JobStatusRequest& request);
   /// Asks the job to end; one that has ended stays as it is.
   Status cancel(uint64_t job_id);
@@ -64,12 +66,16 @@ class JobTable {
   std::shared_ptr<Job> find(uint64_t job_id) const;
   size_t running_jobs() const;  ///< REQUIRES: mutex_ is held.
   void forget_old();
+  Status take_lease(Job& job, const JobStatusRequest& request);
+  void watch_leases();
 
   mutable std::mutex mutex_;
   bool stopping_ = false;                               // Guarded by mutex_.
   uint64_t next_id_ = 1;                                // Guarded by mutex_.
   std::map<uint64_t, std::shared_ptr<Job>> jobs_;       // Guarded by mutex_.
   std::map<std::string, std::shared_ptr<Job>> by_key_;  // Guarded by mutex_.
+  std::condition_variable leases_changed_;              // With mutex_: a lease, or stopping_.
+  std::thread lease_watch_;                             // From the first lease on; with mutex_.
 };
 
 }  // namespace gpuemu

@@ -103,6 +103,38 @@ TEST(JobTable, UnknownJobsAreNotFound) {
   EXPECT_EQ(jobs.cancel(5).error().code, ErrorCode::NotFound);
 }
 
+TEST(JobTable, AJobWithALeaseEndsWhenNobodyAsksAnyMore) {
+  JobTable jobs;
+  const auto left = jobs.start(wait_for_cancel), kept = jobs.start(wait_for_cancel);
+  ASSERT_TRUE(left && kept);
+  const auto ask = [&](uint64_t id, std::optional<uint64_t> lease) {
+    return jobs.status({.job_id = id, .log_from = 0, .wait_ms = 0, .lease_ms = lease});
+  };
+  ASSERT_TRUE(ask(*left, 1));
+  // One whose owner comes back without a lease, and one that never had any, go on.
+  ASSERT_TRUE(ask(*kept, 1'000'000));
+  ASSERT_TRUE(ask(*kept, 0));
+  while (jobs.running() == 2) std::this_thread::yield();
+  EXPECT_EQ(end_of(jobs, *left).state, JobState::Cancelled);
+  EXPECT_EQ(ask(*kept, std::nullopt)->state, JobState::Running);
+  EXPECT_EQ(ask(*kept, UINT64_MAX).error().code, ErrorCode::InvalidArgument);
+  ASSERT_TRUE(jobs.cancel(*kept));
+  EXPECT_EQ(end_of(jobs, *kept).state, JobState::Cancelled);
+}
+
+TEST(JobTable, EveryQuestionRenewsTheLease) {
+  JobTable jobs;
+  const auto id = jobs.start(wait_for_cancel);
+  ASSERT_TRUE(id);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(900);
+  while (std::chrono::steady_clock::now() < until) {
+    const auto status = jobs.status({.job_id = *id, .log_from = 0, .wait_ms = 0, .lease_ms = 600});
+    ASSERT_EQ(status->state, JobState::Running);
+  }
+  while (jobs.running() > 0) std::this_thread::yield();
+  EXPECT_EQ(end_of(jobs, *id).state, JobState::Cancelled);
+}
+
 TEST(JobTable, CancellingAJobThatHasEndedChangesNothing) {
   JobTable jobs;
   const auto id = jobs.start([](JobControl&) -> Reply { return OkReply{}; });

@@ -1,9 +1,11 @@
 """Long work over the wire: progress, log, cancelling, and the reply at the end."""
+import subprocess
 import threading
 import time
 
 import pytest
 
+from conftest import BIN
 from projects import client_project
 from wire_records import U64, check_error, fuzz_config, integer, number
 
@@ -75,6 +77,41 @@ def test_a_cancelled_job_ends_soon_and_keeps_what_it_found(client):
     assert status["result"]["type"] == "FuzzResults" and 0 < status["result"]["total"] < 1_000_000
     seed = status["result"]["failures"][0]["seed"]
     assert client.ask("GetResult", seed=seed)["result"]["op_name"] == "tripled"
+
+
+def long_job(client):
+    return client.ask("FuzzOp", op_name="twice", fuzz_config=fuzz_config(), iterations=1_000_000, fail_fast=False, stream=True)["job_id"]
+
+
+def test_a_job_is_given_up_with_its_client_only_where_that_asked_so(home):
+    with home.client() as gone:
+        leased, kept = long_job(gone), long_job(gone)
+        assert gone.ask("JobStatus", job_id=leased, lease_ms=300)["state"] == "running"
+        check_error(gone.ask("JobStatus", job_id=leased, lease_ms=U64), "InvalidRequest", "lease_ms")
+    with home.client() as other:
+        deadline = time.monotonic() + 60
+        while other.ask("DaemonStatus")["jobs_running"] > 1 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert other.ask("JobStatus", job_id=leased)["state"] == "cancelled"
+        assert other.ask("JobStatus", job_id=kept)["state"] == "running"
+        other.ask("JobCancel", job_id=kept)
+        assert finish(other, kept)["state"] == "cancelled"
+
+
+@pytest.mark.slow
+def test_the_job_of_a_command_that_was_killed_ends(home, client):
+    command = [str(BIN / "gpuemu"), "fuzz", "--op", "twice", "--iterations", "1000000"]
+    running = subprocess.Popen(command, cwd=home.project, env=home.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while client.ask("DaemonStatus")["jobs_running"] == 0:
+        time.sleep(0.05)
+    time.sleep(1)  # It has asked for its job by then.
+    running.kill()
+    running.wait()
+    killed = time.monotonic()
+    while client.ask("DaemonStatus")["jobs_running"] > 0:
+        assert time.monotonic() - killed < 90
+        time.sleep(0.2)
+    assert time.monotonic() - killed > 10  # A moment without a question is no reason.
 
 
 def test_a_job_that_fails_says_why(client):
