@@ -5,6 +5,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
+#include <map>
+#include <memory>
+#include <mutex>
 
 #include "common/base/blake2.h"
 #include "common/base/files.h"
@@ -123,6 +126,19 @@ void write_cached(const fs::path& file, const Output& output) {
   if (!failed) (void)write_file(file, text).ok();
 }
 
+/// Held while a text is compiled for the cache. nvcc draws names at random, so two compilations of
+/// one text differ, and whoever compares what they used with what is kept would find a change.
+std::shared_ptr<std::mutex> turn_of(const std::string& file) {
+  static std::mutex guard;
+  static std::map<std::string, std::weak_ptr<std::mutex>> turns;
+  const std::lock_guard lock(guard);
+  std::erase_if(turns, [](const auto& one) { return one.second.expired(); });
+  std::weak_ptr<std::mutex>& slot = turns[file];
+  std::shared_ptr<std::mutex> turn = slot.lock();
+  if (turn == nullptr) slot = turn = std::make_shared<std::mutex>();
+  return turn;
+}
+
 Result<Output> run_compiler(const Toolkit& toolkit, const Job& job, Compiler& compiler,
                             CompilerChoice wanted) {
   if (!compiler.use_nvrtc) return compile::run_nvcc(toolkit, job);
@@ -145,6 +161,15 @@ Error explain(const Toolkit& toolkit, Job job, Compiler compiler, const Error& f
   if (!plain) return first;
   std::string names;
   for (const std::string& name : wanted) names += (names.empty() ? "'" : ", '") + name + "'";
+  const std::vector<std::string> entries = compile::ptx_entries(plain->ptx);
+  for (const std::string& name : wanted) {
+    const std::string base = compile::normalised(name.substr(0, name.find('<')));
+    const bool is_plain = std::ranges::any_of(
+        entries, [&](const std::string& one) { return compile::plain_name(one) == base; });
+    if (!is_plain) continue;
+    return error(ErrorCode::NotFound, "no entry '{0}': {1} in {2} is no template; write '{1}'",
+                 name, base, job.path);
+  }
   // The kernel may exist and fail inside for this type: then the compiler's lines tell.
   for (const std::string& name : wanted) {
     const std::string base = name.substr(0, name.find('<'));
@@ -191,8 +216,12 @@ Result<CompiledModule> compile_source(const CompileRequest& request) {
   const Toolkit toolkit = compile::find_toolkit();
   Compiler compiler = GPUEMU_TRY(choose(toolkit, request.compiler));
   fs::path cached;
+  std::shared_ptr<std::mutex> turn;
+  std::unique_lock<std::mutex> mine;
   if (!request.cache_folder.empty()) {
     cached = fs::path(request.cache_folder) / (cache_key(job, compiler) + ".ptx");
+    turn = turn_of(cached.string());
+    mine = std::unique_lock(*turn);
     auto kept = read_cached(cached);
     if (kept) return finish(request, job.source, *std::move(kept), "cache");
   }

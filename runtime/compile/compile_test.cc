@@ -1,6 +1,9 @@
 // Each compiler that is here, once; what needs many compilations is in compile_thorough_test.cc.
 #include "runtime/compile/compile.h"
 
+#include <thread>
+#include <vector>
+
 #include "runtime/compile/compile_fixture.h"
 #include "runtime/compile/diagnostics.h"
 #include "runtime/compile/includes.h"
@@ -33,6 +36,28 @@ TEST_P(Compile, InstantiatesTemplatesFindsPlainNamesAndKeepsTheResult) {
   EXPECT_EQ(missing.error().code, ErrorCode::NotFound);
   EXPECT_NE(missing.error().message.find("plain, c_name"), std::string::npos)
       << missing.error().message;
+}
+
+TEST_P(Compile, ThoseWhoAskAtTheSameTimeGetTheSameText) {
+  CompileRequest wanted = request({"scale<float>"});
+  wanted.cache_folder = folder_ / "shared";
+  std::string texts[2];
+  {
+    std::vector<std::jthread> threads;
+    for (std::string& text : texts) {
+      threads.emplace_back([&] { text = compile_source(wanted)->ptx; });
+    }
+  }
+  EXPECT_EQ(texts[0], texts[1]);
+  EXPECT_EQ(compile_source(wanted)->ptx, texts[0]);
+}
+
+TEST_P(Compile, SaysThatAPlainKernelIsNoTemplate) {
+  const auto module = compile_source(request({"plain<float>"}));
+  ASSERT_FALSE(module);
+  EXPECT_EQ(module.error().code, ErrorCode::NotFound);
+  EXPECT_NE(module.error().message.find("is no template; write 'plain'"), std::string::npos)
+      << module.error().message;
 }
 
 TEST_P(Compile, PrintsTheUsersFileAndLine) {
