@@ -10,7 +10,7 @@
 #include "cli/commands/job.h"
 #include "cli/commands/options.h"
 #include "cli/commands/own_daemon.h"
-#include "common/base/limits.h"
+#include "common/base/service_limits.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -142,7 +142,7 @@ void add_ci(CLI::App& app, Session& session) {
       ->add_option("--parallel", options->parallel,
                    "Cases and compilers at a time\n(default: ci.parallel_jobs)")
       ->type_name("N")
-      ->check(whole_number(0, 1 << 16));
+      ->check(whole_number(0, kWorkersMax));
   add_base_seed(*command, options->seed)
       ->description(
           "Base seed: the same one makes the same cases\n(default: validation.seed, else 1)");

@@ -59,6 +59,16 @@ Table failures_of(const CiRunSummary& summary) {
   return table;
 }
 
+Table proofs_of(const CiRunSummary& summary) {
+  Table table("Proof", "| op | cases | what those that pass prove |", "| --- | --- | --- |");
+  for (const CiOp& op : summary.ops) {
+    if (!op.proof) continue;
+    table.row({cell(fmt::format("{} {}", op.op_name, name_of(op.dtype))), number(op.cases),
+               cell(proof_text(*op.proof))});
+  }
+  return table;
+}
+
 Table broken_of(const CiRunSummary& summary) {
   Table table("Could not be run", "| what | why |", "| --- | --- |");
   for (const CiOp& op : summary.ops) {
@@ -148,6 +158,7 @@ std::string ci_comment(const CiRunSummary& summary, const Config&) {
   failures_of(summary).append_to(comment);
   violations_of(summary).append_to(comment);
   regressions_of(summary).append_to(comment);
+  proofs_of(summary).append_to(comment);
   std::string notes;
   for (const std::string& note : summary.notes) notes += "\n- " + cell(note);
   if (!notes.empty() && comment.size() + notes.size() < kCommentMax) comment += notes + "\n";

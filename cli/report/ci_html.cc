@@ -64,6 +64,20 @@ std::string ops_table(const CiRunSummary& summary) {
   return html + "</table>\n";
 }
 
+std::string proofs_table(const CiRunSummary& summary) {
+  std::string rows;
+  for (const CiOp& op : summary.ops) {
+    if (!op.proof) continue;
+    rows += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", cell(op.op_name),
+                        name_of(op.dtype), share_bar(op.proof->telling, op.proof->judged),
+                        cell(proof_text(*op.proof)));
+  }
+  if (rows.empty()) return "";
+  return "<h2>What passing proves</h2><table><tr><th>op</th><th>dtype</th><th>cases that tell</th>"
+         "<th>how much</th></tr>\n" +
+         rows + "</table>\n";
+}
+
 std::string failures_table(const CiRunSummary& summary) {
   std::string rows;
   size_t count = 0;
@@ -131,6 +145,19 @@ std::string trend_section(const CiRunSummary& summary) {
          (chart.empty() ? "<p>No number of a kernel has changed.</p>\n" : chart);
 }
 
+std::string history_section(const CiRunSummary& summary) {
+  if (summary.trends.empty()) return "";
+  const std::string rows = trend_lines(summary.trends);
+  if (rows.empty()) {
+    return fmt::format("<h2>Over time</h2><p>No number of {} kernels was ever another one.</p>\n",
+                       summary.trends.size());
+  }
+  return "<h2>Over time</h2><table><tr><th>kernel</th><th>arch</th><th>number</th><th "
+         "class=\"n\">first</th><th>baselines and runs where it changed</th><th "
+         "class=\"n\">now</th></tr>\n" +
+         rows + "</table>\n";
+}
+
 std::string coverage_section(const CiRunSummary& summary) {
   std::map<std::string, std::pair<size_t, size_t>> files;
   std::map<std::string, std::string> missed;
@@ -164,8 +191,9 @@ std::string ci_html(const CiRunSummary& summary, const Config& config) {
       cell(config.name), verdict_text(summary), kStyle, good ? "good" : "bad",
       verdict_text(summary), cell(config.name), summary.passed, summary.failed, summary.skipped,
       static_cast<double>(summary.duration_ms) / 1000, cell(origin_of(summary)));
-  html += ops_table(summary) + failures_table(summary) + worst_section(summary) +
-          kernels_table(summary) + trend_section(summary) + coverage_section(summary);
+  html += ops_table(summary) + proofs_table(summary) + failures_table(summary) +
+          worst_section(summary) + kernels_table(summary) + trend_section(summary) +
+          history_section(summary) + coverage_section(summary);
   for (const std::string& note : summary.notes) {
     html += "<p class=\"mute\">" + cell(note) + "</p>\n";
   }

@@ -121,7 +121,10 @@ const ValidationResult* first_failure(const CiRunSummary& summary, const CiOp& o
 }
 
 void print_ci(const CiRunSummary& summary, bool details, std::ostream& out, std::ostream& err) {
-  for (const CiOp& op : summary.ops) tell(op_line(summary, op), out, err);
+  for (const CiOp& op : summary.ops) {
+    tell(op_line(summary, op), out, err);
+    if (op.proof) out << proof_line(*op.proof);
+  }
   if (!summary.lint_results.empty()) {
     std::ostringstream kernels;
     print_lint(summary.lint_results, details, kernels);

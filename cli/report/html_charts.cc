@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include <fmt/chrono.h>
+
 #include "cli/report/escape.h"
 
 namespace gpuemu::cli {
@@ -47,6 +49,66 @@ std::string bars(const std::vector<Bar>& all) {
         kBar - 4, bar.colour, kLabel + width + 6, y + 12, markup(bar.value));
   }
   return svg + "</svg>\n";
+}
+
+constexpr int kLineWidth = 240, kLineHeight = 30, kLineEdge = 4;
+constexpr size_t kLinesMax = 60;
+
+struct TrendMetric {
+  const char* name;
+  uint64_t TrendPoint::* value;
+};
+constexpr TrendMetric kTrendMetrics[] = {
+    {"registers", &TrendPoint::registers},       {"spill bytes", &TrendPoint::spill_bytes},
+    {"stack bytes", &TrendPoint::stack_bytes},   {"shared bytes", &TrendPoint::shared_bytes},
+    {"instructions", &TrendPoint::instructions},
+};
+
+/// A file may hold any number; fmt knows the years that have four digits.
+std::string utc_time(int64_t seconds) {
+  constexpr int64_t kSecondsMax = 253'402'300'799;
+  return fmt::format("{:%Y-%m-%d %H:%M}",
+                     fmt::gmtime(std::time_t{std::clamp<int64_t>(seconds, 0, kSecondsMax)}));
+}
+
+std::string origin_of(const TrendPoint& point, bool is_last) {
+  const std::string time = utc_time(point.timestamp);
+  if (is_last) return time + " this run";
+  return point.label.empty() ? time : time + " " + clipped(point.label, 60);
+}
+
+/// From the lowest value at the bottom to the highest at the top.
+std::string trend_line(const std::vector<TrendPoint>& points, const TrendMetric& metric) {
+  uint64_t least = UINT64_MAX, most = 0;
+  for (const TrendPoint& point : points) {
+    least = std::min(least, point.*metric.value);
+    most = std::max(most, point.*metric.value);
+  }
+  const auto step = static_cast<double>(kLineWidth - 2 * kLineEdge) /
+                    static_cast<double>(std::max<size_t>(1, points.size() - 1));
+  const double scale =
+      (kLineHeight - 2 * kLineEdge) / static_cast<double>(std::max<uint64_t>(1, most - least));
+  std::string line, dots;
+  for (size_t i = 0; i < points.size(); ++i) {
+    const uint64_t value = points[i].*metric.value;
+    const double x = kLineEdge + step * static_cast<double>(i);
+    const double y = kLineHeight - kLineEdge - scale * static_cast<double>(value - least);
+    line += fmt::format("{}{:.1f},{:.1f}", i == 0 ? "" : " ", x, y);
+    dots += fmt::format(
+        "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"#0969da\"><title>{}: "
+        "{}</title></circle>",
+        x, y, markup(origin_of(points[i], i + 1 == points.size())), value);
+  }
+  return fmt::format(
+      "<svg viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\"><polyline "
+      "points=\"{2}\" fill=\"none\" stroke=\"#0969da\"/>{3}</svg>",
+      kLineWidth, kLineHeight, line, dots);
+}
+
+bool changes(const std::vector<TrendPoint>& points, const TrendMetric& metric) {
+  return std::ranges::any_of(points, [&](const TrendPoint& one) {
+    return one.*metric.value != points.front().*metric.value;
+  });
 }
 
 }  // namespace
@@ -111,6 +173,24 @@ std::string trend_chart(const ArtifactDiffSummary& summary) {
   }
   for (Bar& bar : all) bar.share /= most;
   return all.empty() ? "" : bars(all);
+}
+
+std::string trend_lines(const std::vector<KernelTrend>& trends) {
+  std::string html;
+  size_t rows = 0;
+  for (const KernelTrend& trend : trends) {
+    for (const TrendMetric& metric : kTrendMetrics) {
+      if (!changes(trend.points, metric) || ++rows > kLinesMax) continue;
+      html += fmt::format(
+          "<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td>{}</td><td "
+          "class=\"n\">{}</td></tr>\n",
+          markup(clipped(trend.kernel_name, 120)), markup(clipped(trend.arch, 60)), metric.name,
+          trend.points.front().*metric.value, trend_line(trend.points, metric),
+          trend.points.back().*metric.value);
+    }
+  }
+  if (rows > kLinesMax) html += fmt::format("<tr><td>and {} more</td></tr>\n", rows - kLinesMax);
+  return html;
 }
 
 std::string share_bar(size_t part, size_t all) {

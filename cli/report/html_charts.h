@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "common/protocol/ci.h"
 
@@ -13,6 +14,9 @@ std::string heat_map(const ErrorMap& map);
 std::string error_histogram(const ErrorMap& map);
 /// A bar per number of a kernel that is not what it was, in per cent; "" when all are.
 std::string trend_chart(const ArtifactDiffSummary& summary);
+/// A line per number of a kernel that was not always the same, oldest left, as rows of a table; ""
+/// where every number was.
+std::string trend_lines(const std::vector<KernelTrend>& trends);
 /// A bar that is filled as far as `part` is of `all`.
 std::string share_bar(size_t part, size_t all);
 

@@ -84,8 +84,8 @@ std::string search_line(const SearchReport& search) {
       search.replayed > 0 ? fmt::format(" ({} run again first)", search.replayed) : "");
 }
 
-std::string proof_line(const Proof& proof) {
-  std::string text = fmt::format("    proof: {} of {} passing cases refuse every trivial output",
+std::string proof_text(const Proof& proof) {
+  std::string text = fmt::format("{} of {} passing cases refuse every trivial output",
                                  proof.telling, proof.judged);
   std::string through;
   for (const auto& [name, cases] : proof.trivial) {
@@ -99,8 +99,10 @@ std::string proof_line(const Proof& proof) {
     text += fmt::format("; at most {:.3g} % of such cases are wrong, with 95 % confidence",
                         100 * *proof.failure_limit);
   }
-  return text + "\n";
+  return text;
 }
+
+std::string proof_line(const Proof& proof) { return "    proof: " + proof_text(proof) + "\n"; }
 
 std::string one_line(const std::string& text) {
   std::string clean;

@@ -17,8 +17,10 @@ bool has_broken_op(const TestReportReply& report);
 /// The [ERROR] lines alone.
 void print_broken_ops(const TestReportReply& report, std::ostream& err);
 
-/// How much the passing cases prove, indented, in one line; names no op, and the words with which
-/// editors find failures stand nowhere in it.
+/// How much the passing cases prove; names no op, and the words with which editors find failures
+/// stand nowhere in it.
+std::string proof_text(const Proof& proof);
+/// The same, indented, in one line.
 std::string proof_line(const Proof& proof);
 
 /// What a guided run reached, indented, in one line.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/protocol/artifacts.h"
+#include "common/protocol/proof.h"
 #include "common/protocol/records.h"
 
 namespace gpuemu {
@@ -28,15 +29,8 @@ struct CiOp {
   double worst_error_use = 0;  ///< Largest error over its allowed bound; 1 is the limit.
   std::string file;            ///< Where it is declared.
   uint32_t line = 0;
+  std::optional<Proof> proof;  ///< When a case passed.
   bool operator==(const CiOp&) const = default;
-};
-
-/// A source line that has code, and how many threads executed it.
-struct CoveredLine {
-  std::string file;
-  uint32_t line = 0;
-  uint64_t hits = 0;
-  bool operator==(const CoveredLine&) const = default;
 };
 
 /// Where in an output the errors are: a grid over its rows (all axes but the last) and columns.
@@ -49,6 +43,22 @@ struct ErrorMap {
   std::vector<double> cells;       ///< Largest |error| in each, row by row; not finite: null.
   std::map<std::string, uint64_t> distribution;  ///< Elements by decade of |error|: "1e-06", "0".
   bool operator==(const ErrorMap&) const = default;
+};
+
+/// A kernel's numbers at one time, for one architecture.
+struct TrendPoint {
+  int64_t timestamp = 0;
+  std::string label;  ///< The baseline that they are of; "" of an earlier run.
+  uint64_t registers = 0, spill_bytes = 0, stack_bytes = 0, shared_bytes = 0;
+  uint64_t instructions = 0;  ///< Of the machine code, of the PTX where there is none.
+  bool operator==(const TrendPoint&) const = default;
+};
+
+/// How a kernel's numbers became what they are.
+struct KernelTrend {
+  std::string kernel_name, arch;   ///< `arch` is "" where only the PTX was measured.
+  std::vector<TrendPoint> points;  ///< Oldest first; the last one is of this run.
+  bool operator==(const KernelTrend&) const = default;
 };
 
 struct CiRunSummary {
@@ -70,6 +80,7 @@ struct CiRunSummary {
   std::vector<std::string> notes;                ///< What the reader should know: time ran out.
   std::vector<CoveredLine> coverage;  ///< When it was asked for, on a device that counts.
   std::optional<ErrorMap> worst;      ///< Of the first failing case with comparable values.
+  std::vector<KernelTrend> trends;    ///< Of kernels that were measured before.
   bool operator==(const CiRunSummary&) const = default;
 
   bool has_regressions() const;

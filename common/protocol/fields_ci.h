@@ -5,6 +5,7 @@
 #include "common/protocol/ci.h"
 #include "common/protocol/fields.h"
 #include "common/protocol/fields_artifacts.h"
+#include "common/protocol/fields_proof.h"
 
 namespace gpuemu {
 
@@ -25,13 +26,25 @@ void fields(V& v, R& r) {
   v.diff("worst_error_use", r.worst_error_use);
   v.extra("file", r.file);
   v.extra("line", r.line);
+  v.extra("proof", r.proof);
 }
 
-template <typename V, Is<CoveredLine> R>
+template <typename V, Is<TrendPoint> R>
 void fields(V& v, R& r) {
-  v.required("file", r.file);
-  v.required("line", r.line);
-  v.required("hits", r.hits);
+  v.required("timestamp", r.timestamp);
+  v.extra("label", r.label);
+  v.required("registers", r.registers);
+  v.optional("spill_bytes", r.spill_bytes);
+  v.optional("stack_bytes", r.stack_bytes);
+  v.optional("shared_bytes", r.shared_bytes);
+  v.optional("instructions", r.instructions);
+}
+
+template <typename V, Is<KernelTrend> R>
+void fields(V& v, R& r) {
+  v.required("kernel_name", r.kernel_name);
+  v.extra("arch", r.arch);
+  v.required("points", r.points);
 }
 
 template <typename V, Is<ErrorMap> R>
@@ -71,6 +84,7 @@ void fields(V& v, R& r) {
   v.extra("notes", r.notes);
   v.extra("coverage", r.coverage);
   v.extra("worst", r.worst);
+  v.extra("trends", r.trends);
 }
 
 }  // namespace gpuemu

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "common/protocol/fields.h"
-#include "common/protocol/fields_ci.h"
 #include "common/protocol/proof.h"
 
 namespace gpuemu {
@@ -27,6 +26,13 @@ void fields(V& v, R& r) {
   v.required("blocks_total", r.blocks_total);
   v.required("edges", r.edges);
   v.required("edges_total", r.edges_total);
+}
+
+template <typename V, Is<CoveredLine> R>
+void fields(V& v, R& r) {
+  v.required("file", r.file);
+  v.required("line", r.line);
+  v.required("hits", r.hits);
 }
 
 template <typename V, Is<BranchWay> R>

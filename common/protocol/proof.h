@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "common/numeric/dtype.h"
-#include "common/protocol/ci.h"
 
 namespace gpuemu {
 
@@ -34,6 +33,14 @@ struct SearchReport {
   uint64_t corpus = 0;    ///< Entries that are kept for the next time.
   uint64_t blocks = 0, blocks_total = 0, edges = 0, edges_total = 0;
   bool operator==(const SearchReport&) const = default;
+};
+
+/// A source line that has code, and how many threads executed it.
+struct CoveredLine {
+  std::string file;
+  uint32_t line = 0;
+  uint64_t hits = 0;
+  bool operator==(const CoveredLine&) const = default;
 };
 
 /// One way out of a branch of the kernel.

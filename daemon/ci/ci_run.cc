@@ -7,6 +7,7 @@
 #include "common/base/threads.h"
 #include "daemon/ci/ci_tests.h"
 #include "daemon/ci/compare_results.h"
+#include "daemon/ci/trend.h"
 #include "daemon/inspect/compare.h"
 
 namespace gpuemu {
@@ -172,6 +173,9 @@ Result<CiRunSummary> run_ci(const CiMachine& machine, const CiOptions& options,
     compare_kernels(machine, options, summary);
     compare_cases(options, summary);
   }
+  summary.trends =
+      GPUEMU_TRY(follow_trends(machine.store, {options.baseline_name, options.baseline_artifacts},
+                               summary.lint_results, summary.timestamp));
   if (cancel) mark_interrupted(options, summary);
   count(summary);
   summary.duration_ms = static_cast<uint64_t>(

@@ -1,12 +1,9 @@
 #include "daemon/ci/ci_tests.h"
 
 #include <algorithm>
-#include <set>
-#include <thread>
 
 #include "common/base/blake2.h"
 #include "common/base/limits.h"
-#include "common/base/threads.h"
 #include "common/protocol/json_codec.h"
 #include "daemon/ci/compare_results.h"
 
@@ -15,10 +12,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Stored failures of one op that are run again: the newest.
-constexpr size_t kReplaysMax = 200;
-// Corpus entries of one op: what reached something first, not everything that ran.
-constexpr size_t kCorpusMax = 64;
 // Passing results in one summary: reports list them, the counts cover all.
 constexpr size_t kPassingMax = 20'000;
 // Cases of one op between two looks at where coverage grows.
@@ -152,139 +145,6 @@ void CiTests::run_scripts() {
   }
 }
 
-/// Whether the very same case is among those that the run makes anyway.
-bool CiTests::will_be_generated(const OpConfig& op, const ReproductionInfo& info) const {
-  const uint64_t number = info.iteration.value_or(0) / std::max<size_t>(1, op.dtypes.size());
-  if (*info.base_seed != options_.seed || number >= options_.cases || info.value_scale)
-    return false;
-  CaseOptions same;
-  same.dtypes = {info.dtype};
-  same.strategies = machine_.config.strategies;
-  const auto plan = plan_case(op, options_.seed, info.iteration.value_or(0), same);
-  return plan && plan->dims == info.dims && plan->attrs == info.attrs &&
-         plan->value_strategy == info.value_strategy && plan->case_seed == info.seed;
-}
-
-void CiTests::add_replays(const OpConfig& op, const std::vector<ValidationResult>& stored) {
-  size_t unfit = 0;
-  std::set<uint64_t> seeds;
-  for (const ValidationResult& one : stored) {
-    if (!one.repro_info || !one.repro_info->base_seed) continue;
-    CiUnit* unit = find(op.name, one.repro_info->dtype);
-    if (unit == nullptr || unit->report.cached || !seeds.insert(one.seed).second) continue;
-    if (!is_in_shard(one.seed, options_.shard, options_.shards)) continue;
-    if (!deadline_ && will_be_generated(op, *one.repro_info)) continue;
-    auto plan = plan_from(op, *one.repro_info);
-    if (!plan) {
-      ++unfit;
-      continue;
-    }
-    const auto named = machine_.config.find_kernel(plan->kernel);
-    if (named == nullptr || std::ranges::find(op.kernels, plan->kernel) == op.kernels.end()) {
-      plan->kernel.clear();  // Its kernel was renamed or is gone: the one of now.
-    }
-    unit->replays.push_back(*std::move(plan));
-  }
-  if (unfit > 0) {
-    notes_.push_back(
-        fmt::format("{}: {} stored cases do not fit its dims any more", op.name, unfit));
-  }
-}
-
-void CiTests::break_units(const OpConfig& op, const std::string& why) {
-  for (const auto& unit : units_) {
-    if (unit->op == &op) unit->report.error = why;
-  }
-}
-
-/// Failures and corpus of the op: what a run must look at again.
-Result<std::vector<ValidationResult>> CiTests::stored_cases(const OpConfig& op) {
-  auto stored = GPUEMU_TRY(machine_.store.list_failures(kReplaysMax, op.name));
-  const auto corpus = GPUEMU_TRY(machine_.store.list_corpus(op.name));
-  corpus_[op.name] = corpus.size();
-  size_t unreadable = 0;
-  for (const std::vector<std::byte>& entry : corpus) {
-    const auto reply = decode_reply({reinterpret_cast<const char*>(entry.data()), entry.size()});
-    const auto* record = reply ? std::get_if<ValidationResultReply>(&*reply) : nullptr;
-    if (record != nullptr) stored.push_back(record->result);
-    unreadable += record == nullptr ? 1 : 0;
-  }
-  if (unreadable == 0) return stored;
-  notes_.push_back(fmt::format("{}: {} cases of its corpus cannot be read and were left out",
-                               op.name, unreadable));
-  for (const auto& unit : units_) {
-    if (unit->op == &op) unit->key.reset();
-  }
-  return stored;
-}
-
-void CiTests::collect_replays() {
-  std::set<const OpConfig*> ops;
-  for (const auto& unit : units_) {
-    if (unit->op->mode == ExecutionMode::Kernel) ops.insert(unit->op);
-  }
-  for (const OpConfig* op : ops) {
-    corpus_[op->name] = kCorpusMax;
-    const auto stored = stored_cases(*op);
-    if (stored) {
-      add_replays(*op, *stored);
-    } else {
-      break_units(*op, stored.error().with_context("its stored cases cannot be read").message);
-    }
-  }
-}
-
-Status CiTests::replay(CiUnit& unit, const CasePlan& plan) {
-  auto outcome =
-      machine_.campaign.run_one(*unit.op, plan, campaign_options().wishes, options_.session);
-  events_.step();
-  if (!outcome) {
-    const ErrorCode code = outcome.error().code;
-    // The generated cases tell of a kernel that does not compile.
-    if (code == ErrorCode::Unsupported || code == ErrorCode::InvalidArgument ||
-        code == ErrorCode::Compile || code == ErrorCode::NotFound) {
-      return ok_status();
-    }
-    return outcome.error();
-  }
-  outcome->result.seed = plan.case_seed;
-  const std::lock_guard lock(mutex_);
-  ++unit.report.cases;
-  ++unit.report.replayed;
-  ++(outcome->result.passed ? unit.report.passed : unit.report.failed);
-  unit.report.max_diff = std::max(unit.report.max_diff, outcome->result.max_diff);
-  // What is stored already is not stored as another failure.
-  GPUEMU_TRY(machine_.store.put_result(outcome->result, false));
-  if (!outcome->result.passed) events_.failed(outcome->result);
-  note(*outcome);
-  return ok_status();
-}
-
-Status CiTests::run_replays() {
-  std::vector<std::pair<CiUnit*, const CasePlan*>> all;
-  for (const auto& unit : units_) {
-    for (const CasePlan& plan : unit->replays) all.emplace_back(unit.get(), &plan);
-  }
-  events_.more(all.size());
-  std::atomic<size_t> next{0};
-  std::mutex failure_mutex;
-  Status status;
-  const auto work = [&] {
-    for (size_t i = next++; i < all.size() && !is_over(); i = next++) {
-      const Status done = replay(*all[i].first, *all[i].second);
-      if (done || done.error().code == ErrorCode::Cancelled) continue;
-      const std::lock_guard lock(failure_mutex);
-      status = done;
-      next = all.size();
-    }
-  };
-  const size_t threads = options_.threads_max > 0
-                             ? options_.threads_max
-                             : std::max(1U, std::thread::hardware_concurrency());
-  run_on_threads(std::min(threads, all.size()), work);
-  return status;
-}
-
 CampaignOptions CiTests::campaign_options() const {
   CampaignOptions options;
   options.dtypes = options_.dtypes;
@@ -297,6 +157,7 @@ CampaignOptions CiTests::campaign_options() const {
   options.threads_max = options_.threads_max;
   options.deadline = deadline_;
   options.wishes.reproduction = true;
+  options.wishes.power = true;
   options.wishes.profile = options_.coverage || options_.budget.count() > 0;
   return options;
 }
@@ -326,10 +187,11 @@ Status CiTests::keep(const std::vector<const CaseOutcome*>& outcomes) {
   const std::lock_guard lock(mutex_);
   for (const CaseOutcome* one : outcomes) {
     events_.step();
+    CiUnit* unit = find(one->result.op_name, one->result.repro_info->dtype);
+    if (unit != nullptr && take_back(*unit, one->result)) continue;
     if (!one->result.passed) events_.failed(one->result);
     const size_t before = found_;
     note(*one);
-    CiUnit* unit = find(one->result.op_name, one->result.repro_info->dtype);
     if (found_ > before && unit != nullptr) GPUEMU_TRY(keep_corpus(*unit, *one));
   }
   return ok_status();
@@ -339,6 +201,7 @@ Status CiTests::keep(const std::vector<const CaseOutcome*>& outcomes) {
 void CiTests::note(const CaseOutcome& outcome) {
   const ValidationResult& result = outcome.result;
   CiUnit* unit = result.repro_info ? find(result.op_name, result.repro_info->dtype) : nullptr;
+  if (unit != nullptr) unit->proof.add(outcome, result.repro_info->value_strategy);
   if (unit != nullptr && !outcome.profile.empty()) {
     found_ += unit->growth.add(outcome.profile);
     const KernelConfig* kernel = machine_.config.find_kernel(outcome.kernel);
@@ -361,9 +224,10 @@ void CiTests::merge(const TestReportReply& report) {
     if (unit == nullptr || unit->op->mode != ExecutionMode::Kernel) continue;
     CiOp& op = unit->report;
     if (!one.kernel.empty()) op.kernel = one.kernel;
-    op.cases += one.cases;
-    op.passed += one.passed;
-    op.failed += one.failed;
+    op.cases += one.cases - unit->surplus.cases;
+    op.passed += one.passed - unit->surplus.passed;
+    op.failed += one.failed - unit->surplus.failed;
+    unit->surplus = {};
     op.duration_ms += one.duration_ms;
     op.max_diff = std::max(op.max_diff, one.max_diff);
     op.worst_error_use = std::max(op.worst_error_use, one.worst_error_use);
@@ -465,6 +329,9 @@ Status CiTests::run(CiRunSummary& summary) {
   GPUEMU_TRY(run_cases());
   run_scripts();
   GPUEMU_TRY(grow());
+  for (const auto& unit : units_) {
+    if (!unit->report.cached) unit->report.proof = unit->proof.proof(unit->report.dtype);
+  }
   keep_verdicts();
   if (options_.limit.count() > 0 && options_.budget.count() == 0 && is_over() && !cancel_) {
     notes_.push_back(fmt::format("stopped after {} s (ci.thorough_timeout); not all cases ran",

@@ -9,8 +9,14 @@
 #include "daemon/ci/fingerprint.h"
 #include "daemon/ci/growth.h"
 #include "daemon/ci/verdict_cache.h"
+#include "daemon/engine/proof_tally.h"
 
 namespace gpuemu {
+
+/// Stored failures of one op that are run again: the newest.
+inline constexpr size_t kReplaysMax = 200;
+/// Corpus entries of one op: what reached something first, not everything that ran.
+inline constexpr size_t kCorpusMax = 64;
 
 /// One op in one dtype.
 struct CiUnit {
@@ -22,6 +28,13 @@ struct CiUnit {
   Growth growth;
   uint64_t next_number = 0;  ///< Of the cases that were generated.
   bool regressed = false;    ///< Against the baseline: worse than it was, though it may pass.
+  ProofTally proof;
+  /// Stored cases that are generated too, by seed, and whether they have run; and how many of
+  /// those ran a second time.
+  std::map<uint64_t, bool> twice;
+  struct {
+    uint64_t cases = 0, passed = 0, failed = 0;
+  } surplus;
 };
 
 class CiTests {
@@ -53,6 +66,7 @@ class CiTests {
   CampaignEvents campaign_events();
   Status keep(const std::vector<const CaseOutcome*>& outcomes);
   Status keep_corpus(const CiUnit& unit, const CaseOutcome& outcome);
+  bool take_back(CiUnit& unit, const ValidationResult& result);
   void note(const CaseOutcome& outcome);
   void merge(const TestReportReply& report);
   void keep_verdicts();

@@ -26,6 +26,10 @@ Status check(const RunCiRequest& request) {
                  "shard {} of {}: expected a number from 1 to the number of shards, at most {}",
                  request.shard, request.shards, kShardsMax);
   }
+  if (request.parallel_jobs > kWorkersMax) {
+    return error(ErrorCode::InvalidArgument, "parallel_jobs is {}, the limit is {}",
+                 request.parallel_jobs, kWorkersMax);
+  }
   if (request.budget_ms > kBudgetMsMax) {
     return error(ErrorCode::InvalidArgument, "budget_ms is {}, the limit is {} (a week)",
                  request.budget_ms, kBudgetMsMax);
@@ -72,9 +76,8 @@ CiOptions options_of(const RunCiRequest& request, const Config& config) {
   }
   options.shard = request.shard;
   options.shards = request.shards;
-  options.threads_max = static_cast<uint32_t>(
-      request.parallel_jobs > 0 ? std::min<uint64_t>(request.parallel_jobs, 1 << 16)
-                                : config.ci_parallel_jobs);
+  options.threads_max = static_cast<uint32_t>(request.parallel_jobs > 0 ? request.parallel_jobs
+                                                                        : config.ci_parallel_jobs);
   // What has been tried is not what a budget is for.
   options.cached = request.cached && request.budget_ms == 0 && !request.coverage;
   options.coverage = request.coverage;

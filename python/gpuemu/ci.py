@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from gpuemu.artifacts import ArtifactDiffs, LintResult
 from gpuemu.records import Comparison, ValidationResult
@@ -28,6 +29,7 @@ class CiOp:
     worst_error_use: float | None = 0.0
     file: str = ""
     line: int = 0
+    proof: dict[str, Any] | None = None  # How much the passing cases prove; docs/validation.md.
 
 
 @dataclass
@@ -47,9 +49,32 @@ class ErrorMap:
 
 
 @dataclass
+class TrendPoint:
+    """A kernel's numbers at one time. label: the baseline that they are of, "" of an earlier run; instructions: of the machine
+    code, of the PTX where there is none."""
+
+    timestamp: int = 0
+    label: str = ""
+    registers: int = 0
+    spill_bytes: int = 0
+    stack_bytes: int = 0
+    shared_bytes: int = 0
+    instructions: int = 0
+
+
+@dataclass
+class KernelTrend:
+    """How a kernel's numbers for one architecture became what they are, oldest first. arch: "" where only the PTX was measured."""
+
+    kernel_name: str = ""
+    arch: str = ""
+    points: list[TrendPoint] = field(default_factory=list)
+
+
+@dataclass
 class CiSummary:
     """What `gpuemu ci` prints. `total_tests` to `skipped` count cases and kernels; validation_results has all failures and the
-    first 20,000 passing cases; worst: the errors of the first failing case."""
+    first 20,000 passing cases; worst: the errors of the first failing case; trends: of kernels that were measured before."""
 
     total_tests: int = 0
     passed: int = 0
@@ -73,6 +98,7 @@ class CiSummary:
     notes: list[str] = field(default_factory=list)
     coverage: list[CoveredLine] = field(default_factory=list)
     worst: ErrorMap | None = None
+    trends: list[KernelTrend] = field(default_factory=list)
 
     @property
     def broken(self) -> list[str]:

@@ -57,6 +57,25 @@ def test_an_unchanged_project_is_done_at_once_and_any_change_runs_again(new_home
     assert not any(op.get("cached") for op in forced["ops"])
 
 
+def test_the_examples_unchanged_cost_a_fraction_of_their_first_run(gpuemu):
+    """The eight that are right: what is unchanged is neither compiled nor run again."""
+    config = gpuemu.project / "gpuemu.toml"
+    faulty = ("scale_missing_tail_mask", "reduce_missing_sync", "rowmax_wrong_identity")
+    tables = re.split(r"(?m)^(?=\[\[)", config.read_text())
+    config.write_text("".join(one for one in tables if not any(f'"{name}"' in one for name in faulty)))
+    took = []
+    for _ in range(2):
+        started = time.monotonic()
+        run = gpuemu.run("ci", "--format", "json")
+        took.append(time.monotonic() - started)
+        assert run.returncode == 0, run.stdout + run.stderr
+    summary = summary_of(run)
+    assert len(summary["ops"]) >= 8 and all(op["cached"] for op in summary["ops"])
+    assert summary["kernels_cached"] == len(summary["lint_results"]) >= 8
+    print(f"first {took[0]:.2f} s, unchanged {took[1]:.2f} s")
+    assert took[1] < took[0] / 3, took
+
+
 def test_stored_failures_run_again_until_they_pass(new_home):
     home = new_home(project(wrong=True))
     found = home.run("fuzz", "--op", "other", "-i", "3", "--seed", "99")
@@ -70,6 +89,57 @@ def test_stored_failures_run_again_until_they_pass(new_home):
     fixed = home.run("ci", "--quick", "--format", "json")
     op = summary_of(fixed)["ops"][1]
     assert fixed.returncode == 0 and op["replayed"] >= 1 and op["failed"] == 0, op
+
+
+def test_a_stored_case_that_is_generated_again_counts_once(new_home):
+    home = new_home(project(wrong=True))
+    assert home.run("test", "other").returncode == 1  # The same base seed and cases as those of ci.
+    stored = home.run("failures").stdout.splitlines()
+    assert home.run("test", "other").returncode == 1
+    assert len(home.run("failures").stdout.splitlines()) == len(stored) > 3
+    op = summary_of(home.run("ci", "--format", "json"))["ops"][1]
+    assert (op["cases"], op["failed"], op.get("replayed", 0)) == (6, len(stored), 0), op
+    # Within a time limit the stored ones come first; that they are generated as well changes no count.
+    found = summary_of(home.run("ci", "--thorough", "--format", "json"))
+    op = found["ops"][1]
+    assert (op["cases"], op["replayed"]) == (256, len(stored)) and len(stored) < op["failed"] == 256 - op["passed"], op
+    seeds = [one["seed"] for one in found["validation_results"] if one["op_name"] == "other"]
+    assert len(seeds) == len(set(seeds)) == 256
+
+
+def test_what_passing_proves_stands_in_every_report(new_home):
+    home = new_home(project())
+    words = [word for name in ("json", "html", "pr-comment") for word in ("--report", f"{name}=out.{name}")]
+    first = home.run("ci", *words)
+    assert first.returncode == 0, first.stderr
+    told = re.findall(r"^    proof: (\d+) of (\d+) passing cases refuse every trivial output", first.stdout, re.M)
+    assert len(told) == 2 and all(0 < int(telling) <= int(judged) <= 6 for telling, judged in told), first.stdout
+    ops = json.loads((home.project / "out.json").read_text())["ops"]
+    assert [(str(op["proof"]["telling"]), str(op["proof"]["judged"])) for op in ops] == told
+    text = f"{told[0][0]} of {told[0][1]} passing cases refuse every trivial output"
+    assert text in (home.project / "out.html").read_text() and text in (home.project / "out.pr-comment").read_text()
+    # Kept with the verdict, and the same as `gpuemu test` says of these cases.
+    assert re.findall(r"proof: (\d+) of (\d+)", home.run("ci").stdout) == told
+    assert re.findall(r"proof: (\d+) of (\d+)", home.run("test").stdout) == told
+
+
+def test_the_page_shows_how_numbers_changed_over_time(new_home):
+    home = new_home(project())
+    assert home.run("ci").returncode == 0
+    assert home.run("baseline", "save", "first").returncode == 0
+    summary = summary_of(home.run("ci", "--format", "json", "--report", "html=same.html"))
+    assert {one["kernel_name"] for one in summary["trends"]} == {"twice", "other"}
+    assert "was ever another one" in (home.project / "same.html").read_text()
+    for extra in (60, 20):
+        more = "".join(f"\tmul.f32 %f2, %f2, 0f3F8{i:05X};\n" for i in range(1, extra))
+        rewrite(home, "twice.ptx", SCALE_PTX.replace("FACTOR", TWO).replace("\tst.global", more + "\tst.global"))
+        run = home.run("ci", "--format", "json", "--report", "html=out.html", "--no-cache")
+    [trend] = [one for one in summary_of(run)["trends"] if one["kernel_name"] == "twice"]
+    assert "first" in [point.get("label", "") for point in trend["points"]]
+    counts = [point["instructions"] for point in trend["points"]]
+    assert len(set(counts)) == 3 and counts[-1] < max(counts), counts
+    page = (home.project / "out.html").read_text()
+    assert "<h2>Over time</h2>" in page and page.count("<polyline") >= 1 and "this run" in page
 
 
 def test_shards_are_deterministic_and_together_complete(new_home):
@@ -149,6 +219,7 @@ def test_no_daemon_is_left_behind_and_a_running_one_stays(new_home):
     (("--file", "none.json"), "none.json"),
     (("--report", "json"), "FORMAT=FILE"),
     (("--report", "wrong=file"), "wrong"),
+    (("--parallel", "1025"), "'1025' is not a whole number from 0 to 1024"),
 ])
 def test_wrong_use_is_told_before_anything_runs(new_home, arguments, said):
     run = new_home(project()).run("ci", *arguments)
@@ -184,6 +255,8 @@ def test_the_request_runs_ten_or_fifty_cases_and_its_summary_is_kept(new_home):
         assert client.ask("GetCiSummary") == quick
         unknown = client.ask("RunCi", quick=True, baseline="none", parallel_jobs=0)
         assert unknown["type"] == "Error" and unknown["code"] == "BaselineNotFound"
+        many = client.ask("RunCi", quick=True, parallel_jobs=1025)
+        assert many["code"] == "InvalidRequest" and "the limit is 1024" in many["message"]
         bad = client.ask("RunCi", quick=True, parallel_jobs=0, shard=3, shards=2)
         assert bad["code"] == "InvalidRequest" and "shard" in bad["message"]
 

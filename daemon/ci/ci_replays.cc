@@ -1,0 +1,163 @@
+// Stored failures and corpus: what a run looks at again before anything new.
+#include <algorithm>
+#include <set>
+#include <thread>
+
+#include "common/base/threads.h"
+#include "common/protocol/json_codec.h"
+#include "daemon/ci/ci_tests.h"
+
+namespace gpuemu {
+
+/// Whether the very same case is among those that the run makes anyway; with a budget, whether it
+/// may be.
+bool CiTests::will_be_generated(const OpConfig& op, const ReproductionInfo& info) const {
+  const uint64_t number = info.iteration.value_or(0) / std::max<size_t>(1, op.dtypes.size());
+  const bool minimized = info.value_scale.value_or(1) != 1;
+  const bool beyond = number >= options_.cases && options_.budget.count() == 0;
+  if (*info.base_seed != options_.seed || beyond || minimized) return false;
+  CaseOptions same;
+  same.dtypes = {info.dtype};
+  same.strategies = machine_.config.strategies;
+  same.constants = machine_.campaign.constants_of(op, info.dtype);
+  const auto plan = plan_case(op, options_.seed, info.iteration.value_or(0), same);
+  return plan && plan->dims == info.dims && plan->attrs == info.attrs &&
+         plan->value_strategy == info.value_strategy && plan->case_seed == info.seed;
+}
+
+void CiTests::add_replays(const OpConfig& op, const std::vector<ValidationResult>& stored) {
+  size_t unfit = 0;
+  std::set<uint64_t> seeds;
+  for (const ValidationResult& one : stored) {
+    if (!one.repro_info || !one.repro_info->base_seed) continue;
+    CiUnit* unit = find(op.name, one.repro_info->dtype);
+    if (unit == nullptr || unit->report.cached || !seeds.insert(one.seed).second) continue;
+    if (!is_in_shard(one.seed, options_.shard, options_.shards)) continue;
+    const bool comes_anyway = will_be_generated(op, *one.repro_info);
+    if (comes_anyway && !deadline_) continue;
+    auto plan = plan_from(op, *one.repro_info);
+    if (!plan) {
+      ++unfit;
+      continue;
+    }
+    const auto named = machine_.config.find_kernel(plan->kernel);
+    if (named == nullptr || std::ranges::find(op.kernels, plan->kernel) == op.kernels.end()) {
+      plan->kernel.clear();  // Its kernel was renamed or is gone: the one of now.
+    }
+    if (comes_anyway) unit->twice[one.seed] = false;
+    unit->replays.push_back(*std::move(plan));
+  }
+  if (unfit > 0) {
+    notes_.push_back(
+        fmt::format("{}: {} stored cases do not fit its dims any more", op.name, unfit));
+  }
+}
+
+void CiTests::break_units(const OpConfig& op, const std::string& why) {
+  for (const auto& unit : units_) {
+    if (unit->op == &op) unit->report.error = why;
+  }
+}
+
+/// Failures and corpus of the op: what a run must look at again.
+Result<std::vector<ValidationResult>> CiTests::stored_cases(const OpConfig& op) {
+  auto stored = GPUEMU_TRY(machine_.store.list_failures(kReplaysMax, op.name));
+  const auto corpus = GPUEMU_TRY(machine_.store.list_corpus(op.name));
+  corpus_[op.name] = corpus.size();
+  size_t unreadable = 0;
+  for (const std::vector<std::byte>& entry : corpus) {
+    const auto reply = decode_reply({reinterpret_cast<const char*>(entry.data()), entry.size()});
+    const auto* record = reply ? std::get_if<ValidationResultReply>(&*reply) : nullptr;
+    if (record != nullptr) stored.push_back(record->result);
+    unreadable += record == nullptr ? 1 : 0;
+  }
+  if (unreadable == 0) return stored;
+  notes_.push_back(fmt::format("{}: {} cases of its corpus cannot be read and were left out",
+                               op.name, unreadable));
+  for (const auto& unit : units_) {
+    if (unit->op == &op) unit->key.reset();
+  }
+  return stored;
+}
+
+void CiTests::collect_replays() {
+  std::set<const OpConfig*> ops;
+  for (const auto& unit : units_) {
+    if (unit->op->mode == ExecutionMode::Kernel) ops.insert(unit->op);
+  }
+  for (const OpConfig* op : ops) {
+    corpus_[op->name] = kCorpusMax;
+    const auto stored = stored_cases(*op);
+    if (stored) {
+      add_replays(*op, *stored);
+    } else {
+      break_units(*op, stored.error().with_context("its stored cases cannot be read").message);
+    }
+  }
+}
+
+Status CiTests::replay(CiUnit& unit, const CasePlan& plan) {
+  auto outcome =
+      machine_.campaign.run_one(*unit.op, plan, campaign_options().wishes, options_.session);
+  events_.step();
+  if (!outcome) {
+    const ErrorCode code = outcome.error().code;
+    // The generated cases tell of a kernel that does not compile.
+    if (code == ErrorCode::Unsupported || code == ErrorCode::InvalidArgument ||
+        code == ErrorCode::Compile || code == ErrorCode::NotFound) {
+      return ok_status();
+    }
+    return outcome.error();
+  }
+  outcome->result.seed = plan.case_seed;
+  const std::lock_guard lock(mutex_);
+  ++unit.report.cases;
+  ++unit.report.replayed;
+  ++(outcome->result.passed ? unit.report.passed : unit.report.failed);
+  unit.report.max_diff = std::max(unit.report.max_diff, outcome->result.max_diff);
+  // What is stored already is not stored as another failure.
+  GPUEMU_TRY(machine_.store.put_result(outcome->result, false));
+  if (!outcome->result.passed) events_.failed(outcome->result);
+  const auto again = unit.twice.find(plan.case_seed);
+  if (again != unit.twice.end()) again->second = true;
+  note(*outcome);
+  return ok_status();
+}
+
+Status CiTests::run_replays() {
+  std::vector<std::pair<CiUnit*, const CasePlan*>> all;
+  for (const auto& unit : units_) {
+    for (const CasePlan& plan : unit->replays) all.emplace_back(unit.get(), &plan);
+  }
+  events_.more(all.size());
+  std::atomic<size_t> next{0};
+  std::mutex failure_mutex;
+  Status status;
+  const auto work = [&] {
+    for (size_t i = next++; i < all.size() && !is_over(); i = next++) {
+      const Status done = replay(*all[i].first, *all[i].second);
+      if (done || done.error().code == ErrorCode::Cancelled) continue;
+      const std::lock_guard lock(failure_mutex);
+      status = done;
+      next = all.size();
+    }
+  };
+  const size_t threads = options_.threads_max > 0
+                             ? options_.threads_max
+                             : std::max(1U, std::thread::hardware_concurrency());
+  run_on_threads(std::min(threads, all.size()), work);
+  return status;
+}
+
+/// True for a case that was run already as a stored one: merge() leaves it out.
+/// REQUIRES: mutex_ is held.
+bool CiTests::take_back(CiUnit& unit, const ValidationResult& result) {
+  const auto replayed = unit.twice.find(result.seed);
+  if (replayed == unit.twice.end() || !replayed->second) return false;
+  unit.twice.erase(replayed);
+  ++unit.surplus.cases;
+  ++(result.passed ? unit.surplus.passed : unit.surplus.failed);
+  return true;
+}
+
+}  // namespace gpuemu
