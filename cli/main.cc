@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,10 +28,23 @@ bool same_place(int one, int other) {
          first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
-bool draws(const std::map<std::string, std::string>& variables) {
+bool draws(const std::map<std::string, std::string>& variables, int stream) {
   const auto terminal = variables.find("TERM");
   const bool dumb = terminal == variables.end() || terminal->second == "dumb";
-  return !dumb && ::isatty(STDERR_FILENO) == 1;
+  return !dumb && ::isatty(stream) == 1;
+}
+
+/// Nothing where text does not go to a terminal. NO_COLOR: see no-color.org.
+std::optional<TerminalStyle> style_of(const std::map<std::string, std::string>& variables) {
+  if (!draws(variables, STDOUT_FILENO)) return std::nullopt;
+  const auto set = [&](const char* name) {
+    const auto found = variables.find(name);
+    return found != variables.end() && !found->second.empty();
+  };
+  TerminalStyle style{.colours = !set("NO_COLOR") && !set("GPUEMU_NO_COLOR"), .columns = 0};
+  struct winsize size{};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) style.columns = size.ws_col;
+  return style;
 }
 
 /// Also when the command line is wrong, a program that asked for JSON gets a document.
@@ -120,7 +134,8 @@ int run(int argc, char** argv) {
   session.working_folder = std::filesystem::current_path(ignored).string();
   session.program_folder =
       std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path().string();
-  session.terminal = draws(session.environment);
+  session.terminal = draws(session.environment, STDERR_FILENO);
+  session.style = style_of(session.environment);
   session.same_streams = same_place(STDOUT_FILENO, STDERR_FILENO);
   CLI::App app(
       "Finds out whether GPU kernels are right: runs them on a GPU or an emulator\n"

@@ -113,7 +113,7 @@ void ReportChoice::show(const CiRunSummary& summary, const Config& config, Sessi
     return;
   }
   if (output.empty()) {
-    session.out << *made;
+    session.out << (plain ? session.shown(*made) : *made);
   } else {
     write(output, *made, session);
     if (!plain) session.err << "wrote " << output << '\n';

@@ -81,7 +81,7 @@ void show(const LintResultsReply& reply, const Config& config, const Options& op
   const std::string text = text_of(reply.results, config, session);
   if (session.exit_code != ExitCode::Interrupted) session.exit_code = verdict_of(reply.results);
   if (options.output.empty()) {
-    session.out << text;
+    session.out << (session.format == "text" ? session.shown(text) : text);
   } else if (const Status written = write_file(options.output, text); !written) {
     session.fail(written.error());
   }

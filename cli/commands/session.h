@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/report/terminal_text.h"
 #include "common/config/config.h"
 #include "common/protocol/json_codec.h"
 #include "common/transport/client.h"
@@ -29,15 +30,20 @@ class Session {
   const std::atomic<bool>& interrupted;  ///< Ctrl-C was pressed.
   std::map<std::string, std::string> environment;
   std::string working_folder;
-  std::string program_folder;   ///< Where gpuemu-daemon lies beside this program.
-  bool terminal = false;        ///< Progress may be drawn on err.
-  bool same_streams = false;    ///< out and err end in one place: nothing is said on both.
-  std::string config_file;      ///< --config
-  std::string format = "text";  ///< --format
+  std::string program_folder;          ///< Where gpuemu-daemon lies beside this program.
+  bool terminal = false;               ///< Progress may be drawn on err.
+  std::optional<TerminalStyle> style;  ///< out is a terminal.
+  bool same_streams = false;           ///< out and err end in one place: nothing is said on both.
+  std::string config_file;             ///< --config
+  std::string format = "text";         ///< --format
   bool verbose = false;
   ExitCode exit_code = ExitCode::Ok;
 
   bool json() const { return format == "json"; }
+  /// A text report as `out` gets it: on a terminal with colours, aligned and broken.
+  std::string shown(const std::string& report) const {
+    return style ? for_terminal(report, *style) : report;
+  }
 
   /// The effective configuration. When gpuemu.toml is wrong every problem has been told.
   std::optional<Config> config();

@@ -61,7 +61,9 @@ void show(const TestReportReply& report, const std::string& json, Session& sessi
     session.out << json << '\n';
     print_broken_ops(report, session.err);
   } else {
-    print_test_report(report, session.out, repeated);
+    std::ostringstream text;
+    print_test_report(report, text, repeated);
+    session.out << session.shown(text.str());
   }
 }
 

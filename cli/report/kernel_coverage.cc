@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -111,13 +112,12 @@ std::string as_text(const KernelCoverageReply& coverage, const Config& config,
         text += fmt::format("{}:{}: never runs: {}\n", name, number, quote(sources, file, number));
         continue;
       }
-      std::string last;
+      std::set<std::string> told;  // Several branches of a line may miss the same way.
       for (const BranchWay* way : line.ways) {
         if (way->hits > 0) continue;
         const std::string why = missing_way(*way, line, sources);
-        if (why.empty() || why == last) continue;
+        if (why.empty() || !told.insert(why).second) continue;
         text += fmt::format("{}:{}: {}: {}\n", name, number, why, quote(sources, file, number));
-        last = why;
       }
     }
   }

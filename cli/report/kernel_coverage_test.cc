@@ -37,6 +37,20 @@ TEST(KernelCoverage, TextQuotesWhatNoCaseReached) {
             "k.cu:3: never runs: y = 0;\n");
 }
 
+TEST(KernelCoverage, TextSaysOnceWhatSeveralBranchesOfALineMiss) {
+  KernelCoverageReply coverage = relu();
+  for (uint32_t branch = 1; branch < 4; ++branch) {
+    coverage.branches.push_back({"/p/k.cu", 2, branch, 0, 4 - branch % 2, 0});
+    coverage.branches.push_back({"/p/k.cu", 2, branch, 1, 2, 9});
+  }
+  Config config;
+  config.folder = "/p";
+  const std::string text = kernel_coverage_text(coverage, config, kSources, "text");
+  const std::string line = "k.cu:2: never goes on at line 3";
+  EXPECT_EQ(text.find(line), text.rfind(line)) << text;
+  EXPECT_NE(text.find("k.cu:2: never goes on at line 4"), std::string::npos) << text;
+}
+
 TEST(KernelCoverage, LcovHasLinesAndBranches) {
   EXPECT_EQ(rendered("lcov"),
             "TN:gpuemu\nSF:k.cu\nBRDA:2,0,0,640\nBRDA:2,0,1,0\nDA:2,640\nDA:3,0\nBRF:2\nBRH:1\n"

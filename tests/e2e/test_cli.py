@@ -1,8 +1,11 @@
 """What the command line says and where, beyond what its page shows."""
+import fcntl
 import json
 import os
 import pty
+import struct
 import subprocess
+import termios
 
 from conftest import BIN
 
@@ -116,3 +119,32 @@ def test_the_socket_that_the_project_names_is_used(gpuemu):
 def test_dtypes_do_not_swallow_the_ops_behind_them(gpuemu):
     result = gpuemu.run("test", "--dtype", "float32", "gelu", "--cases", "1")
     assert result.returncode == 0 and result.stdout.count("[PASS]") == 1
+
+
+def test_on_a_terminal_reports_have_colours_and_fit_and_in_a_pipe_they_do_not(gpuemu):
+    project(gpuemu)
+    (gpuemu.project / "gpuemu.toml").write_text(CONFIG.format(top="", entry="none").replace('name = "none"', 'name = "rather_long_name_of_an_op"'))
+
+    def drawn(columns, **env):
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        running = subprocess.Popen([str(BIN / "gpuemu"), "test", "--cases", "2", "--seed", "1"], cwd=gpuemu.project,
+                                   env={**gpuemu.env, "TERM": "xterm", "NO_COLOR": "", **env}, stdout=theirs, stderr=subprocess.DEVNULL)
+        os.close(theirs)
+        text = read_all(ours).decode().replace("\r\n", "\n")
+        assert running.wait(timeout=60) == 1
+        return text
+
+    piped = gpuemu.run("test", "--cases", "2", "--seed", "1", env={"TERM": "xterm"}).stdout
+    assert "\x1b" not in piped and max(map(len, piped.splitlines())) > 80
+    narrow = drawn(80)
+    assert "\x1b[1;31m[FAIL]\x1b[0m" in narrow
+    plain = drawn(80, NO_COLOR="1")
+    assert "\x1b" not in plain and max(map(len, plain.splitlines())) <= 80
+
+    def words_of(text):
+        """But for times and rates, which are others in each run."""
+        return [word for word in text.split() if not any(letter.isdigit() for letter in word)]
+
+    uncoloured = narrow.replace("\x1b[1;31m", "").replace("\x1b[0m", "")
+    assert words_of(plain) == words_of(piped) == words_of(uncoloured)

@@ -1,0 +1,134 @@
+#include "cli/report/terminal_text.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace gpuemu::cli {
+namespace {
+
+struct Tag {
+  std::string_view word, colour;
+  bool leads_name = false;  ///< A name stands behind it, which is aligned.
+};
+constexpr Tag kTags[] = {
+    {"[PASS]", "\x1b[32m", true}, {"[FAIL]", "\x1b[1;31m", true}, {"[ERROR]", "\x1b[1;31m", true},
+    {"[SKIP]", "\x1b[2m", true},  {"[regression]", "\x1b[31m"},   {"[improvement]", "\x1b[32m"},
+    {"[warning]", "\x1b[33m"},    {"[change]", "\x1b[33m"},       {"[constant]", "\x1b[33m"},
+};
+constexpr std::string_view kPlain = "\x1b[0m";
+constexpr size_t kTagWidth = 7;  // "[ERROR]"
+// A longer name moves what stands behind it, and only that.
+constexpr size_t kNameMax = 32;
+constexpr size_t kIndent = 4;
+// On a narrower one nothing is gained by breaking lines.
+constexpr size_t kColumnsMin = 40;
+
+/// Columns of UTF-8 text, each character one wide.
+size_t width_of(std::string_view text) {
+  return static_cast<size_t>(std::ranges::count_if(
+      text, [](char letter) { return (static_cast<unsigned char>(letter) & 0xc0) != 0x80; }));
+}
+
+const Tag* tag_of(std::string_view line) {
+  const auto found = std::ranges::find_if(kTags, [&](const Tag& tag) {
+    return line.starts_with(tag.word) && line.substr(tag.word.size()).starts_with(' ');
+  });
+  return found == std::end(kTags) ? nullptr : &*found;
+}
+
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    lines.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+/// "[PASS] name rest" in its parts; an empty name for other lines.
+struct Named {
+  std::string_view tag, name, rest;
+};
+
+Named named(std::string_view line) {
+  const Tag* tag = tag_of(line);
+  if (tag == nullptr || !tag->leads_name) return {};
+  const std::string_view behind = line.substr(tag->word.size() + 1);
+  const size_t blank = std::min(behind.find(' '), behind.size());
+  return {tag->word, behind.substr(0, blank), behind.substr(std::min(blank + 1, behind.size()))};
+}
+
+std::string padded(std::string_view text, size_t width) {
+  std::string all(text);
+  const size_t now = width_of(text);
+  if (now < width) all.append(width - now, ' ');
+  return all;
+}
+
+std::string aligned(std::string_view line, size_t name_width) {
+  const Named parts = named(line);
+  if (parts.name.empty()) return std::string(line);
+  return padded(parts.tag, kTagWidth) + " " + padded(parts.name, name_width) + " " +
+         std::string(parts.rest);
+}
+
+/// Where the first `columns` columns of the text end, in bytes.
+size_t bytes_of_columns(std::string_view text, size_t columns) {
+  size_t at = 0;
+  for (size_t seen = 0; at < text.size(); ++at) {
+    if ((static_cast<unsigned char>(text[at]) & 0xc0) == 0x80) continue;
+    if (seen++ == columns) break;
+  }
+  return at;
+}
+
+/// Where the line that begins with `from` is broken: at the last blank that fits, else at the first
+/// there is. npos: nowhere.
+size_t break_at(std::string_view from, size_t columns) {
+  if (width_of(from) <= columns) return from.npos;
+  const size_t room = bytes_of_columns(from, columns);
+  const size_t fits = from.rfind(' ', room);
+  return fits == from.npos || fits == 0 ? from.find(' ', 1) : fits;
+}
+
+/// Breaks at blanks; a word that is longer than a line stays whole.
+std::string broken(std::string_view line, size_t columns) {
+  const size_t begin = std::min(line.find_first_not_of(' '), line.size());
+  const std::string before(begin, ' ');
+  const std::string behind(std::min(begin + kIndent, columns / 2), ' ');
+  line.remove_prefix(begin);
+  std::string all = before;
+  size_t room = columns - std::min(begin, columns / 2);
+  for (size_t at = break_at(line, room); at != line.npos; at = break_at(line, room)) {
+    all += std::string(line.substr(0, at)) + "\n" + behind;
+    line.remove_prefix(std::min(line.find_first_not_of(' ', at), line.size()));
+    room = columns - behind.size();
+  }
+  return all + std::string(line);
+}
+
+}  // namespace
+
+std::string for_terminal(std::string_view text, const TerminalStyle& style) {
+  const std::vector<std::string_view> lines = lines_of(text);
+  size_t name_width = 0;
+  for (const std::string_view line : lines) {
+    const size_t width = width_of(named(line).name);
+    if (width <= kNameMax) name_width = std::max(name_width, width);
+  }
+  std::string all;
+  for (const std::string_view line : lines) {
+    std::string shown = aligned(line, name_width);
+    if (style.columns >= kColumnsMin) shown = broken(shown, style.columns);
+    const Tag* tag = style.colours ? tag_of(line) : nullptr;
+    if (tag != nullptr) {
+      shown.insert(tag->word.size(), kPlain);
+      shown.insert(0, tag->colour);
+    }
+    all += shown + "\n";
+  }
+  return all;
+}
+
+}  // namespace gpuemu::cli
