@@ -48,6 +48,14 @@ std::vector<std::string> choices_of(const CLI::Option& option) {
   return words;
 }
 
+/// The words that the command's first argument may be: "bash", "zsh" and "fish" of `completion`.
+std::vector<std::string> argument_choices_of(const CLI::App& app) {
+  for (const CLI::Option* one : app.get_options()) {
+    if (one->get_positional()) return choices_of(*one);
+  }
+  return {};
+}
+
 std::string joined(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
@@ -78,6 +86,7 @@ std::vector<Place> places_of(const CLI::App& app) {
 std::vector<std::string> words_at(const Place& place) {
   std::vector<std::string> words;
   for (const CLI::App* one : commands_of(*place.app)) words.push_back(one->get_name());
+  for (const std::string& word : argument_choices_of(*place.app)) words.push_back(word);
   for (const CLI::Option* one : options_of(*place.app)) words.push_back(word_of(*one));
   return words;
 }
@@ -119,8 +128,18 @@ complete -o filenames -F _gpuemu gpuemu
                      known, values, cases);
 }
 
-/// Text inside single quotes of zsh and fish.
-std::string quoted(const std::string& text) {
+/// Text inside single quotes of fish.
+std::string quoted_for_fish(const std::string& text) {
+  std::string out;
+  for (const char letter : text) {
+    if (letter == '\'' || letter == '\\') out += '\\';
+    out += letter;
+  }
+  return out;
+}
+
+/// Text of a specification of _arguments, inside single quotes of zsh.
+std::string quoted_for_zsh(const std::string& text) {
   std::string out;
   for (const char letter : text) {
     if (letter == '\'') {
@@ -143,7 +162,7 @@ std::string zsh_arguments(const CLI::App& app) {
                               : choices.empty()     ? ":value:_files"
                                                     : ":value:(" + joined(choices) + ")";
     text += fmt::format("        '*{}[{}]{}' \\\n", word_of(*option),
-                        quoted(first_line(option->get_description())), value);
+                        quoted_for_zsh(first_line(option->get_description())), value);
   }
   return text;
 }
@@ -153,8 +172,9 @@ std::string zsh_script(const CLI::App& app) {
   for (const Place& place : places_of(app)) {
     std::string below;
     for (const CLI::App* one : commands_of(*place.app)) below += one->get_name() + " ";
+    below += joined(argument_choices_of(*place.app));
     const std::string rest =
-        below.empty() ? "'*:file:_files'" : fmt::format("'1:command:({})'", below);
+        below.empty() ? "'*:file:_files'" : fmt::format("'1:word:({})'", below);
     cases += fmt::format("    '{}')\n      _arguments -S \\\n{}        {} ;;\n", joined(place.path),
                          zsh_arguments(*place.app), rest);
   }
@@ -166,16 +186,21 @@ std::string zsh_script(const CLI::App& app) {
   }
   return fmt::format(R"(#compdef gpuemu
 _gpuemu() {{
-  local i command=''
+  local i command='' last=1
   for ((i = 2; i < CURRENT; i++)); do
     case "$command${{command:+ }}${{words[i]}}" in
-{}      *) ;;
+{}      *) continue ;;
     esac
+    last=$i
   done
+  # What stands before the command is no argument of it.
+  words=("${{(@)words[last,-1]}}")
+  (( CURRENT -= last - 1 ))
   case "$command" in
 {}  esac
 }}
-compdef _gpuemu gpuemu
+# From a folder of completions this text is the function itself; a start-up file reads it.
+if [[ ${{funcstack[1]}} == _gpuemu ]]; then _gpuemu "$@"; else compdef _gpuemu gpuemu; fi
 )",
                      known, cases);
 }
@@ -193,7 +218,11 @@ std::string fish_script(const CLI::App& app) {
     }
     for (const CLI::App* one : commands_of(*place.app)) {
       text += fmt::format("complete -c gpuemu -f -n '{}' -a '{}' -d '{}'\n", when, one->get_name(),
-                          quoted(first_line(one->get_description())));
+                          quoted_for_fish(first_line(one->get_description())));
+    }
+    const std::vector<std::string> words = argument_choices_of(*place.app);
+    if (!words.empty()) {
+      text += fmt::format("complete -c gpuemu -f -n '{}' -a '{}'\n", when, joined(words));
     }
     for (const CLI::Option* option : options_of(*place.app)) {
       if (option->get_lnames().empty()) continue;
@@ -203,7 +232,7 @@ std::string fish_script(const CLI::App& app) {
                                                       : " -x -a '" + joined(choices) + "'";
       text += fmt::format("complete -c gpuemu -n '{}' -l '{}'{} -d '{}'\n", when,
                           option->get_lnames().front(), value,
-                          quoted(first_line(option->get_description())));
+                          quoted_for_fish(first_line(option->get_description())));
     }
   }
   return text;

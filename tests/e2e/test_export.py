@@ -58,6 +58,28 @@ def test_the_python_program_shows_the_fault_and_passes_with_the_right_kernel(gpu
     assert right.returncode == 0 and "PASS" in right.stdout, right.stdout + right.stderr
 
 
+def test_a_launch_that_the_device_refuses_is_told_and_is_no_traceback(gpuemu):
+    config = gpuemu.project / "gpuemu.toml"
+    text = config.read_text()
+    launch = 'block = ["256"], args = ["a", "b", "y", "i32:n"]'
+    assert launch in text
+    config.write_text(text.replace(launch, 'shared = "1000000", ' + launch))
+    failure = failure_of(gpuemu, "vector_add", cases=2)
+    assert failure["failures"][0]["kind"] == "LaunchError"
+    folder = export(gpuemu, failure["seed"], "bug")
+    gpuemu.stop()
+    refused = run_python(gpuemu, folder, "--device", "emulator")
+    assert refused.returncode == 1 and refused.stdout.splitlines()[-1].startswith("FAIL: "), refused.stdout + refused.stderr
+    assert "shared" in refused.stdout and "Traceback" not in refused.stderr
+
+
+def test_without_the_program_of_the_emulator_there_is_nothing_to_run_on(gpuemu):
+    folder = export(gpuemu, failure_of(gpuemu, "scale_missing_tail_mask")["seed"], "bug")
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(gpuemu.home), "PYTHONPATH": str(ROOT / "python"), "GPUEMU_DEVICE": "/nowhere/gpuemu-device"}
+    done = subprocess.run([sys.executable, "run.py", "--device", "emulator"], cwd=folder, env=env, text=True, capture_output=True, timeout=120)
+    assert done.returncode == 3 and "no emulator here" in done.stderr and "Traceback" not in done.stderr, done.stderr
+
+
 def test_the_cpp_program_builds_and_says_what_it_lacks(gpuemu):
     folder = export(gpuemu, failure_of(gpuemu, "scale_missing_tail_mask")["seed"], "bug")
     built = subprocess.run(["make", "run"], cwd=folder, capture_output=True, text=True,

@@ -101,6 +101,15 @@ class Cuda:
         self.check("cuCtxSynchronize")
 
 
+def told_by_device():
+    """The errors with which gpuemu's device refuses a module or a launch."""
+    try:
+        from gpuemu.errors import DeviceError, KernelError, LaunchError
+    except ImportError:
+        return ()
+    return DeviceError, KernelError, LaunchError
+
+
 class Emulator:
     """gpuemu's emulator, as a process of its own. It knows where each tensor ends, so there are no guards."""
 
@@ -108,9 +117,14 @@ class Emulator:
 
     def __init__(self, ptx, arch):
         try:
-            from gpuemu.device import Device
+            from gpuemu.device import Device, program
+            from gpuemu.errors import DeviceError
         except ImportError:
             raise NoDevice("no emulator here: the Python package `gpuemu` is not installed") from None
+        try:
+            program()
+        except DeviceError as missing:
+            raise NoDevice(f"no emulator here: {missing}") from None
         self.device = Device("emulator", arch=arch)
         self.module = self.device.load(ptx, "kernel.ptx")
 
@@ -264,7 +278,7 @@ def main():
     except NoDevice as problem:
         print(problem, file=sys.stderr)
         return 3
-    except Fault as fault:
+    except (Fault, *told_by_device()) as fault:
         print(f"FAIL: {fault}")
         return 1
     except (OSError, ValueError, KeyError) as damaged:
