@@ -1,4 +1,5 @@
 # Sourced: a bundle's folder names its own files, so that making it anew removes these and nothing else.
+# shellcheck shell=bash
 bundle_marker=.gpuemu-bundle
 
 takes_bundle() { # FOLDER: it is not there, is empty, or has a bundle

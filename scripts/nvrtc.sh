@@ -1,4 +1,5 @@
 # Sourced: where this machine has NVRTC and the CUDA headers, for packages that take them along.
+# shellcheck shell=bash
 # Sets nvrtc_options, arguments of cmake; ends the script that sources it when there is no NVRTC.
 find_nvrtc_options() {
   local home lib found=""

@@ -19,7 +19,8 @@ build_packages=(g++ cmake ninja-build ccache pkg-config libnng-dev librocksdb-de
   flatbuffers-compiler nlohmann-json3-dev libtomlplusplus-dev libcli11-dev libboost1.81-dev
   libboost-filesystem1.81-dev libre2-dev libb2-dev libfmt-dev libspdlog-dev libssl-dev libedit-dev libgtest-dev
   libsnappy-dev zlib1g-dev libbz2-dev liblz4-dev libzstd-dev libgflags-dev python3 python3-numpy python3-venv)
-test_packages=(python3-pytest python3-jsonschema python3-lxml python3-yaml clang-format-19 clang-tidy-19)
+test_packages=(python3-pytest python3-jsonschema python3-lxml python3-yaml clang-format-19 clang-tidy-19
+  zsh fish shellcheck debootstrap)
 packages=("${build_packages[@]}")
 [ "$want_tests" = 1 ] && packages+=("${test_packages[@]}")
 
@@ -111,11 +112,32 @@ if [ -n "$nvrtc" ]; then say "NVRTC: $nvrtc"
 else say "NVRTC cannot be had (PyPI out of reach): sources are compiled with nvcc, about a second each"
 fi
 
+# What reads machine code: 6 MB beside the other wheels, for `gpuemu lint` and its tests.
+find_cuobjdump() {
+  local folder
+  for folder in ${CUDA_HOME:+"$CUDA_HOME/bin"} "$(dirname "$nvcc")" /usr/local/cuda/bin "$wheels/nvidia/cu13/bin"; do
+    if [ -x "$folder/cuobjdump" ] && [ -x "$folder/nvdisasm" ]; then echo "$folder/cuobjdump"; return 0; fi
+  done
+  command -v cuobjdump
+}
+if [ "$want_tests" = 1 ] && ! find_cuobjdump >/dev/null; then
+  # A folder of its own first: pip would replace what lies in the other.
+  scratch=$(mktemp -d)
+  if find_pip && "${pip[@]}" install --quiet --disable-pip-version-check --no-deps --target "$scratch" \
+      'nvidia-cuda-cuobjdump==13.2.*' 'nvidia-cuda-nvdisasm==13.2.*'; then
+    mkdir -p "$wheels/nvidia/cu13/bin"
+    cp "$scratch"/nvidia/cu13/bin/{cuobjdump,nvdisasm} "$wheels/nvidia/cu13/bin/"
+  else
+    say "cuobjdump and nvdisasm cannot be had (PyPI out of reach): tests of machine code are switched off"
+  fi
+  rm -rf "$scratch"
+fi
+
 if [ "$want_tests" = 1 ]; then
   make_venv || say "no python3-venv: tests of existing Python clients are switched off"
-  if [ -x build/venv/bin/python ] && ! build/venv/bin/python -c 'import pynng, mypy, hypothesis, tomlkit, ml_dtypes, xdist, tqdm, matplotlib' 2>/dev/null; then
-    build/venv/bin/python -m pip install --quiet --disable-pip-version-check pynng mypy hypothesis tomlkit ml_dtypes pytest-xdist tqdm matplotlib ||
-      say "pynng, mypy, hypothesis, tomlkit, ml_dtypes, pytest-xdist, tqdm and matplotlib cannot be had (PyPI out of reach): tests of Python clients, of type hints and of what needs them are switched off"
+  if [ -x build/venv/bin/python ] && ! build/venv/bin/python -c 'import pynng, mypy, hypothesis, tomlkit, ml_dtypes, xdist, tqdm, matplotlib, check_jsonschema' 2>/dev/null; then
+    build/venv/bin/python -m pip install --quiet --disable-pip-version-check pynng mypy hypothesis tomlkit ml_dtypes pytest-xdist tqdm matplotlib check-jsonschema ||
+      say "pynng, mypy, hypothesis, tomlkit, ml_dtypes, pytest-xdist, tqdm, matplotlib and check-jsonschema cannot be had (PyPI out of reach): tests of Python clients, of type hints and of what needs them are switched off"
   fi
 fi
 say "done"

@@ -2,7 +2,7 @@
 # Sets up what the tests need and runs them all: C++ unit and golden tests, Python, end to end.
 # Ends with the line "N passed, N failed" over all of them; exit code 0 only when nothing failed.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 3
 root=$PWD
 passed=0; failed=0
 started=$SECONDS

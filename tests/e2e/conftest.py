@@ -15,6 +15,14 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("GPUEMU_BIN", ROOT / "build/release/bin"))
 
 
+def cuda_tool(name):
+    """The path of a program of the CUDA toolkit; None where there is none."""
+    home = pathlib.Path(os.environ.get("CUDA_HOME") or "/nowhere")
+    candidates = [home / "bin" / name, home / "nvidia/cu13/bin" / name, pathlib.Path(shutil.which(name) or "/nowhere"),
+                  pathlib.Path("/usr/local/cuda/bin") / name, ROOT / "build/cuda/nvidia/cu13/bin" / name]
+    return next((str(path) for path in candidates if path.is_file()), None)
+
+
 def parent_of(pid):
     """0 when the process is gone or a zombie."""
     try:

@@ -1,10 +1,18 @@
 """Signed pages, completion, the manual page, and what other people's CI installs."""
 import base64
+import fcntl
 import hashlib
+import os
+import pty
 import re
+import select
 import shutil
+import struct
 import subprocess
+import sys
 import tarfile
+import termios
+import time
 
 import pytest
 
@@ -94,6 +102,95 @@ _gpuemu; printf '%s\\n' "${{COMPREPLY[@]}}" """
     assert "save" in complete("gpuemu", "baseline", "sa")
 
 
+# Typed text up to the TAB -> the words of the command that Enter then runs.
+TYPED = [("gpuemu ci --shar", "ci --shard"), ("gpuemu lint --format s", "lint --format sarif"), ("gpuemu basel", "baseline"),
+         ("gpuemu baseline sa", "baseline save"), ("gpuemu --verbose baseline dele", "--verbose baseline delete"),
+         ("gpuemu lint only_th", "lint only_this.cu"), ("gpuemu completion fi", "completion fish")]  # fmt: skip
+
+
+class Terminal:
+    """An interactive shell at a terminal of its own."""
+
+    def __init__(self, command, folder):
+        self.ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 200, 0, 0))
+        env = {"PATH": "/usr/bin:/bin", "HOME": str(folder), "TERM": "xterm", "LANG": "C.UTF-8"}
+        self.shell = subprocess.Popen(command, cwd=folder, env=env, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True)
+        os.close(theirs)
+        self.seen = ""
+
+    def type(self, text):
+        os.write(self.ours, text.encode())
+
+    def wait_for(self, text, seconds=30):
+        """What came up to and with `text`, which is then gone."""
+        deadline = time.monotonic() + seconds
+        while text not in self.seen:
+            left = deadline - time.monotonic()
+            assert left > 0, f"no {text!r} in {self.seen!r}"
+            if select.select([self.ours], [], [], left)[0]:
+                self.seen += os.read(self.ours, 1 << 12).decode(errors="replace")
+        before, _, self.seen = self.seen.partition(text)
+        return before + text
+
+    def close(self):
+        self.shell.kill()
+        self.shell.wait()
+        os.close(self.ours)
+
+
+def completion_file(shell, folder, name):
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as out:
+        subprocess.run([BIN / "gpuemu", "completion", shell], stdout=out, check=True)
+    return path
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="no zsh on this machine: apt-get install zsh")
+@pytest.mark.parametrize("installed", [True, False], ids=["from_a_folder", "from_a_start_up_file"])
+def test_zsh_completes_what_is_typed(tmp_path, installed):
+    (tmp_path / "only_this.cu").touch()
+    file = completion_file("zsh", tmp_path, "functions/_gpuemu")
+    terminal = Terminal(["zsh", "-f", "-i"], tmp_path)
+    begin = [f"fpath=({file.parent} $fpath)"] if installed else []
+    begin += ["autoload -Uz compinit", "compinit -u -D"] + ([] if installed else [f"source {file}"])
+    # A function instead of the program: it prints the words that it gets.
+    begin += ["PS1='$ '", "gpuemu() { print -r -- \"words=<$*>\" }", "print begun=$((40+2))"]
+    try:
+        terminal.type("\n".join(begin) + "\n")
+        terminal.wait_for("begun=42")
+        for typed, words in TYPED:
+            terminal.type(typed + "\t")
+            # The blank behind a finished word says that completion is done.
+            terminal.wait_for(words.split()[-1])
+            terminal.type("\n")
+            assert terminal.wait_for(">\r\n").rpartition("words=<")[2].split(">")[0].strip() == words
+    finally:
+        terminal.close()
+
+
+@pytest.mark.skipif(not shutil.which("fish"), reason="no fish on this machine: apt-get install fish")
+def test_fish_offers_what_fits(tmp_path):
+    (tmp_path / "only_this.cu").touch()
+    file = completion_file("fish", tmp_path, ".config/fish/completions/gpuemu.fish")
+    # Fish offers nothing for programs that are not there.
+    env = {"PATH": f"{BIN}:/usr/bin:/bin", "HOME": str(tmp_path), "LANG": "C.UTF-8"}
+
+    def offers(typed):
+        done = subprocess.run(["fish", "-c", f"complete -C '{typed}'"], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0 and not done.stderr, done.stderr
+        return dict((line.split("\t") + [""])[:2] for line in done.stdout.splitlines())
+
+    assert file.is_file()
+    for typed, words in TYPED:
+        assert list(offers(typed)) == [words.split()[-1]], typed
+    commands = offers("gpuemu ")
+    assert {"ci", "lint", "baseline"} <= set(commands) and commands["ci"].startswith("Everything in front of a merge")
+    assert not any("\\" in text for text in commands.values())
+    assert "save" not in commands and "save" in offers("gpuemu baseline ") and "ci" not in offers("gpuemu baseline ")
+
+
 def test_the_manual_page_names_every_command_and_is_sound():
     text = subprocess.run([BIN / "gpuemu", "man"], capture_output=True, text=True, check=True).stdout
     assert text.startswith(".TH GPUEMU 1") and ".SS gpuemu baseline save" in text and ".SS gpuemu ci" in text
@@ -173,6 +270,58 @@ def test_the_github_action_can_be_used_several_times_in_a_job(release):
                                   capture_output=True, text=True)
             assert done.returncode == 0, done.stderr
         assert (folder / "temp/gpuemu-state" / reports).is_dir()
+
+
+GITHUB_ACTION = ["--builtin-schema", "vendor.github-actions"]
+GITHUB_WORKFLOW = ["--builtin-schema", "vendor.github-workflows"]
+GITLAB_CI = ["--builtin-schema", "vendor.gitlab-ci", "--data-transform", "gitlab-ci"]
+
+
+@pytest.mark.parametrize("file, schema, part", [
+    (ACTION, GITHUB_ACTION, "runs"), (GITLAB, GITLAB_CI, ".gpuemu"), (".github/workflows/gpuemu.yml", GITHUB_WORKFLOW, "jobs"),
+    (".gitlab-ci.yml", GITLAB_CI, "gpuemu")], ids=["action", "gitlab", "init_github", "init_gitlab"])  # fmt: skip
+def test_the_templates_have_the_form_that_github_and_gitlab_publish(new_home, tmp_path, file, schema, part):
+    pytest.importorskip("check_jsonschema", reason="no check-jsonschema: scripts/setup.sh --tests installs it from PyPI")
+    yaml = pytest.importorskip("yaml")
+    if isinstance(file, str):
+        home = new_home({})
+        assert home.run("init", "--ci", "github" if "github" in file else "gitlab").returncode == 0
+        file = home.project / file
+    command = [sys.executable, "-m", "check_jsonschema", *schema]
+    # Of a job that is only extended GitLab's schema asks nothing: it is looked at as one that runs.
+    text = re.sub(rf"^{re.escape(part)}:", f"{part.lstrip('.')}:", file.read_text(), flags=re.M)
+    document = yaml.safe_load(text)
+    document[part.lstrip(".")] = ["nonsense"]
+    for name, content, wrong in (("good.yml", text, False), ("bad.yml", yaml.safe_dump(document), True)):
+        (tmp_path / name).write_text(content)
+        done = subprocess.run([*command, tmp_path / name], capture_output=True, text=True)
+        assert done.returncode == int(wrong), done.stdout + done.stderr
+
+
+def shell_texts():
+    """Every shell program that the integrations and packages have, by name."""
+    yaml = pytest.importorskip("yaml")
+    action = yaml.safe_load(ACTION.read_text())["runs"]["steps"]
+    job = yaml.safe_load(GITLAB.read_text())[".gpuemu"]
+    docker = re.findall(r"^RUN ((?:.*\\\n)*.*)", (ROOT / "packaging/Dockerfile").read_text(), re.M)
+    texts = {f"step '{step['name']}'": "#!/bin/bash\n" + step["run"] for step in action if "run" in step}
+    texts["gitlab"] = "#!/bin/bash\n" + "\n".join([*job["before_script"], *job["script"]])
+    texts["Dockerfile"] = "#!/bin/sh\n" + "\n".join(docker)
+    for path in (INSTALL, *sorted((ROOT / "scripts").glob("*.sh")), *sorted((ROOT / "tests/soak").glob("*.sh"))):
+        texts[str(path.relative_to(ROOT))] = path.read_text()
+    return texts
+
+
+@pytest.mark.skipif(not shutil.which("shellcheck"), reason="no shellcheck on this machine: apt-get install shellcheck")
+def test_shellcheck_finds_nothing_in_any_script(tmp_path):
+    found = ""
+    for name, text in shell_texts().items():
+        file = tmp_path / re.sub(r"\W+", "_", name)
+        file.write_text(text)
+        # SC1091: what is sourced lies elsewhere.
+        done = subprocess.run(["shellcheck", "--severity=warning", "--exclude=SC1091", file], capture_output=True, text=True)
+        found += done.stdout
+    assert not found, found
 
 
 def test_a_bundle_replaces_its_own_files_and_leaves_everything_else(tmp_path):

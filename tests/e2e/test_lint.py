@@ -7,12 +7,10 @@ import subprocess
 
 import pytest
 
-from conftest import ROOT
+from conftest import cuda_tool
 from projects import SCALE_PTX, TWO, kernel_op
 
-PTXAS = shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
-NVCC = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
-CUOBJDUMP = shutil.which("cuobjdump") or shutil.which("cuobjdump", path="/usr/local/cuda/bin")
+PTXAS, NVCC, CUOBJDUMP = cuda_tool("ptxas"), cuda_tool("nvcc"), cuda_tool("cuobjdump")
 needs_ptxas = pytest.mark.skipif(not PTXAS, reason="no ptxas on this machine")
 needs_nvcc = pytest.mark.skipif(not NVCC, reason="no nvcc on this machine")
 needs_cuobjdump = pytest.mark.skipif(not CUOBJDUMP, reason="no cuobjdump on this machine")
@@ -154,6 +152,50 @@ def test_machine_code_is_read_from_objects_and_truncated_ones_are_refused(gpuemu
     (gpuemu.project / "cut.cubin").write_bytes(built.read_bytes()[:300])
     run = gpuemu.run("lint", "cut.cubin")
     assert run.returncode == 3 and "cut.cubin has no machine code that cuobjdump can read" in run.stdout
+
+
+@needs_nvcc
+@needs_cuobjdump
+def test_fatbins_and_libraries_are_read_like_objects(gpuemu):
+    source = gpuemu.project / "kernels/softmax.cu"
+    codes = ["-gencode", "arch=compute_80,code=sm_80", "-gencode", "arch=compute_90,code=sm_90"]
+    for name, how in (("softmax.o", ["-c"]), ("softmax.fatbin", ["-fatbin"]), ("libsoftmax.so", ["-shared", "-Xcompiler", "-fPIC"]),
+                      ("softmax.cubin", ["-cubin"])):
+        wanted = ["-arch=sm_80"] if name.endswith("cubin") else codes
+        subprocess.run([NVCC, *how, *wanted, "-o", gpuemu.project / name, source], check=True)
+    measured = {}
+    for name in ("softmax.o", "softmax.fatbin", "libsoftmax.so", "softmax.cubin"):
+        run = gpuemu.run("lint", name, "--format", "json")
+        [found] = results(run)
+        assert found["kernel_name"] == "softmax", run.stdout
+        measured[name] = found["metrics"]["compiled"]
+    assert {one["arch"] for one in measured["softmax.o"]} == {"sm_80", "sm_90"}
+    assert measured["softmax.fatbin"] == measured["softmax.o"] == measured["libsoftmax.so"]
+    assert measured["softmax.cubin"] == [one for one in measured["softmax.o"] if one["arch"] == "sm_80"]
+
+
+@needs_nvcc
+@needs_cuobjdump
+def test_control_flow_of_machine_code_is_counted(gpuemu):
+    """Against a listing that is read here."""
+    text = gpuemu.run("lint", "kernels/softmax.cu", "--arch", "sm_80,sm_90", "--format", "json")
+    for one in results(text)[0]["metrics"]["compiled"]:
+        cubin = gpuemu.project / f"softmax.{one['arch']}.cubin"
+        subprocess.run([NVCC, "-cubin", "-std=c++17", f"-arch={one['arch']}", "-o", cubin, gpuemu.project / "kernels/softmax.cu"], check=True)
+        [code] = results(gpuemu.run("lint", cubin.name, "--format", "json"))
+        [compiled] = code["metrics"]["compiled"]
+        listing = subprocess.run([CUOBJDUMP, "-sass", cubin], capture_output=True, text=True, check=True).stdout
+        lines = re.findall(r"/\*([0-9a-f]{4,})\*/\s+(@!?U?P\w+ )?([A-Z][A-Z0-9.]*)([^;]*);", listing)
+        branches = [(int(at, 16), bool(when), rest) for at, when, name, rest in lines if name.partition(".")[0] == "BRA"]
+        real = [(at, when or "," in rest, int(re.findall("0x([0-9a-f]+)", rest)[-1], 16)) for at, when, rest in branches]
+        real = [(at, when, to) for at, when, to in real if when or to != at]
+        control = compiled["sass_control"]
+        assert control["branches"] == len(real) and control.get("conditional branches", 0) == sum(when for _, when, _ in real)
+        assert control.get("loops", 0) == len({to for at, _, to in real if to <= at}) > 0
+        assert control["exits"] == sum(name == "EXIT" for _, _, name, _ in lines)
+        assert control.get("predicated exits", 0) == sum(name == "EXIT" and bool(when) for _, when, name, _ in lines)
+    shown = gpuemu.run("lint", "kernels/softmax.cu", "-v").stdout
+    assert re.search(r"control flow +branches \d+", shown), shown
 
 
 @needs_ptxas

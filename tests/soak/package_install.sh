@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # What a user of the packages does: the .deb on a bare Debian 12, the tarball on another, `gpuemu ci`
-# on the examples in both. Needs root, debootstrap and Debian's mirror; 2 GB below TMPDIR.
+# on the examples in both; then the steps of the Dockerfile, of the GitHub action and of the GitLab job, each
+# on one of its own. Needs root, debootstrap and Debian's mirror; 3 GB below TMPDIR.
 #   tests/soak/package_install.sh [BUILD_FOLDER = build/release]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -18,7 +19,7 @@ debootstrap --variant=minbase bookworm "$bare/deb" http://deb.debian.org/debian 
 # How this machine reaches the mirror, which is no part of gpuemu.
 cp -n /etc/apt/apt.conf.d/* "$bare/deb/etc/apt/apt.conf.d/" 2>/dev/null || true
 for file in etc/resolv.conf etc/hosts; do [ ! -e "/$file" ] || cp "/$file" "$bare/deb/$file"; done
-cp -a "$bare/deb" "$bare/tar"
+for root in tar docker github gitlab; do cp -a "$bare/deb" "$bare/$root"; done
 cp "$build"/gpuemu_*_amd64.deb "$bare/deb/root/"
 mkdir "$bare/tar/root/anywhere"
 tar -xzf "$build"/gpuemu-*-Linux.tar.gz -C "$bare/tar/root/anywhere" --strip-components=1
@@ -51,3 +52,58 @@ inside "$bare/deb" "test -e /usr/share/man/man1/gpuemu.1* && bash -n /usr/share/
 echo "package_install: the tarball"
 inside "$bare/tar" "apt-get update -qq; apt-get install -y -qq --no-install-recommends python3-numpy >/dev/null; $check"
 echo "package_install: both packages ran gpuemu ci on the examples"
+
+# The release on a mirror that is a folder; the examples are the checkout.
+version=$(sed -n 's/.* gpuemu-\(.*\)-Linux.tar.gz$/\1/p' "$build/SHA256SUMS")
+sum=$(sed -n 's/ .*-Linux.tar.gz$//p' "$build/SHA256SUMS")
+for root in github gitlab; do
+  mkdir -p "$bare/$root/mirror/v$version"
+  cp "$build/gpuemu-$version-Linux.tar.gz" "$bare/$root/mirror/v$version/"
+  cp -r examples "$bare/$root/root/checkout"
+done
+python=/usr/bin/python3
+[ ! -x build/venv/bin/python ] || python=$PWD/build/venv/bin/python
+# The shell programs of a template, one behind the other: PATH OF A LIST, MEMBER OF ITS ITEMS.
+steps_of() {
+  "$python" -c '
+import sys, yaml
+at = yaml.safe_load(open(sys.argv[1]))
+for name in sys.argv[2].split("/"): at = at[name]
+print("\n".join(one if isinstance(one, str) else one["run"] for one in at if isinstance(one, str) or "run" in one))' "$@"
+}
+pins="export GPUEMU_VERSION=$version GPUEMU_SHA256=$sum GPUEMU_URL=file:///mirror GPUEMU_ARGUMENTS=--quick"
+needs="apt-get update -qq; apt-get install -y -qq --no-install-recommends ca-certificates curl python3-numpy >/dev/null"
+
+echo "package_install: the steps of the Dockerfile"
+cp "$build"/gpuemu_*_amd64.deb "$bare/docker/tmp/gpuemu.deb"
+grep -q '^COPY gpuemu_\*_amd64.deb /tmp/gpuemu.deb$' packaging/Dockerfile
+# What stands behind RUN, with the lines that go on.
+sed -n '/^RUN/,/[^\\]$/p' packaging/Dockerfile | sed 's/^RUN //' >"$bare/docker/root/run.sh"
+mv "$bare/docker/tmp/gpuemu.deb" "$bare/docker/root/"
+inside "$bare/docker" "mv /root/gpuemu.deb /tmp/gpuemu.deb; sh -e /root/run.sh >/dev/null; [ ! -e /tmp/gpuemu.deb ]; [ ! -e /var/lib/apt/lists/lock ]; gpuemu --help | grep -q 'Exit code'; $check"
+
+echo "package_install: the steps of the GitHub action"
+mkdir -p "$bare/github/action/github"
+cp integrations/install.sh "$bare/github/action/"
+steps_of integrations/github/action.yml runs/steps >"$bare/github/root/all.sh"
+# Each step is a shell of its own that begins with `set`; a line of GITHUB_PATH is for those behind it.
+inside "$bare/github" "$needs; $pins
+  export RUNNER_TEMP=/tmp/runner GITHUB_PATH=/tmp/path GITHUB_STEP_SUMMARY=/tmp/summary GITHUB_ACTION_PATH=/action/github GPUEMU_REPORTS=gpuemu-reports
+  mkdir -p /tmp/runner; cd /root/checkout; csplit -s -z -f /tmp/step- /root/all.sh '/^set -euo pipefail/' '{*}'
+  set +e
+  for step in /tmp/step-*; do
+    PATH=\$(cat /tmp/path 2>/dev/null):\$PATH bash -e \$step >/root/ci.txt; code=\$?
+  done
+  set -e
+  [ \$code = 1 ]; grep -q 'gpuemu: not ready to merge' /tmp/summary; grep -q reduce_missing_sync gpuemu-reports/junit.xml
+  ls gpuemu-reports | tr '\n' ' ' | grep -qx 'comment.md gpuemu.sarif junit.xml report.html '"
+
+echo "package_install: the job of the GitLab template"
+{ echo "set -eo pipefail"; steps_of integrations/gitlab/gpuemu.gitlab-ci.yml .gpuemu/before_script; steps_of integrations/gitlab/gpuemu.gitlab-ci.yml .gpuemu/script; } >"$bare/gitlab/root/job.sh"
+inside "$bare/gitlab" "$pins GPUEMU_HOME=/opt/gpuemu GPUEMU_DB=/root/checkout/.gpuemu-state/db GPUEMU_SOCKET=/tmp/gpuemu.sock
+  cd /root/checkout; set +e; bash /root/job.sh >/root/ci.txt; code=\$?; set -e
+  [ \$code = 1 ]; grep -q reduce_missing_sync gpuemu-reports/junit.xml; [ -s gpuemu-reports/report.html ]; [ -d .gpuemu-state/db ]
+  # A job that pins nothing, or something else, fails before anything runs.
+  GPUEMU_HOME=/opt/other GPUEMU_SHA256=${sum//[0-9]/0} bash /root/job.sh >/dev/null 2>&1 && exit 1
+  [ ! -e /opt/other ]"
+echo "package_install: Dockerfile, GitHub action and GitLab job did what they say"
