@@ -1,5 +1,6 @@
 // gpuemu-daemon: builds the object graph, serves until SIGTERM or Shutdown.
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <thread>
 
@@ -137,6 +138,27 @@ Error with_remedy(Error failure) {
   return failure;
 }
 
+/// Of one backend: that of the configuration, else of the first that answers.
+Result<std::vector<DeviceProperties>> devices_of(const Config& config) {
+  // The workers, which open the devices, inherit it.
+  if (const std::string emulated = emulated_devices_of(config); !emulated.empty()) {
+    ::setenv("GPUEMU_EMULATED_DEVICES", emulated.c_str(), 1);
+  }
+  std::vector<DeviceProperties> devices = GPUEMU_TRY(list_devices());
+  std::erase_if(devices, [&](const DeviceProperties& one) {
+    return config.backend != "auto" && one.backend != config.backend;
+  });
+  if (devices.empty()) {
+    return error(ErrorCode::Unavailable,
+                 "no device answers for backend '{}'; use "
+                 "backend = \"emulator\" on a machine without a GPU",
+                 config.backend);
+  }
+  const std::string backend = devices.front().backend;
+  std::erase_if(devices, [&](const DeviceProperties& one) { return one.backend != backend; });
+  return devices;
+}
+
 int serve(const ConfigSources& sources, Config config) {
   StopSignal stop;
   open_log(config);
@@ -146,23 +168,10 @@ int serve(const ConfigSources& sources, Config config) {
   auto store = open_store(config.db_path);
   if (!store) return fail(with_remedy(store.error()), kExitBroken);
 
-  std::vector<DeviceProperties> devices;
-  auto listed = list_devices();
-  if (!listed) return fail(listed.error(), kExitBroken);
-  for (DeviceProperties& device : *listed) {
-    if (config.backend == "auto" || device.backend == config.backend) {
-      devices.push_back(std::move(device));
-    }
-  }
-  if (devices.empty()) {
-    return fail(error(ErrorCode::Unavailable,
-                      "no device answers for backend '{}'; use "
-                      "backend = \"emulator\" on a machine without a GPU",
-                      config.backend),
-                kExitBroken);
-  }
+  auto found = devices_of(config);
+  if (!found) return fail(found.error(), kExitBroken);
+  const std::vector<DeviceProperties> devices = *std::move(found);
   const std::string backend = devices.front().backend;
-  std::erase_if(devices, [&](const DeviceProperties& one) { return one.backend != backend; });
 
   const std::string socket_path = config.socket_path, db_path = config.db_path;
   const auto settings = start_settings(config);

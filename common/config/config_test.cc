@@ -331,6 +331,16 @@ TEST_F(Layers, WhatADaemonReadsOnlyWhenItStartsIsCompared) {
   EXPECT_EQ(unlike_setting(load(), served), "runtime.backend = \"auto\", wanted \"emulator\"");
 }
 
+TEST_F(Layers, EmulatedDevicesComeFromTheProjectOrTheEnvironment) {
+  write("project/gpuemu.toml", "[runtime]\nemulated_devices = [\"sm_75\", \"sm_90:2048\"]\n");
+  const Config config = load();
+  EXPECT_EQ(emulated_devices_of(config), "sm_75, sm_90:2048");
+  EXPECT_EQ(origin_of(config, "runtime.emulated_devices"),
+            "\"sm_75, sm_90:2048\" from " + config.file + ":2");
+  sources_.environment["GPUEMU_EMULATED_DEVICES"] = "sm_80,sm_80";
+  EXPECT_EQ(emulated_devices_of(load()), "sm_80,sm_80");
+}
+
 TEST_F(Layers, WithoutAProjectOnlyWhatTheEnvironmentSaysIsWanted) {
   write("project/gpuemu.toml", "[runtime]\nworkers = 3\nbackend = \"emulator\"\n");
   const std::map<std::string, std::string> served = start_settings(load());

@@ -24,6 +24,7 @@ struct VariableRow {
 };
 // The later row wins where two name one key.
 constexpr VariableRow kVariables[] = {{"GPUEMU_BACKEND", "runtime.backend"},
+                                      {"GPUEMU_EMULATED_DEVICES", "runtime.emulated_devices"},
                                       {"GPUEMU_DB", "daemon.db"},
                                       {"GPUEMU_LOG_LEVEL", "daemon.log_level"},
                                       {"GPUEMU_LOG", "daemon.log_level"},

@@ -1,6 +1,7 @@
 // [project], [runtime], [daemon], [policies], [ci].
 #include <algorithm>
 
+#include "common/base/emulated_devices.h"
 #include "common/base/service_limits.h"
 #include "common/config/names.h"
 #include "common/config/nearest.h"
@@ -24,6 +25,26 @@ void read_workers(TableReader& runtime, Config& config) {
   } else if (const auto workers = value->integer(1, kWorkersMax)) {
     config.workers = static_cast<uint32_t>(*workers);
   }
+}
+
+/// A list, or as in the environment one text with commas.
+void read_emulated_devices(TableReader& runtime) {
+  const auto value = runtime.find("emulated_devices");
+  if (!value) return;
+  std::string list;
+  size_t count = 0;
+  for (const ValueReader& item : value->items(true)) {
+    const auto text = item.text();
+    if (!text) continue;
+    const auto devices = parse_emulated_devices(*text);
+    if (!devices) item.problem(devices.error().message);
+    count += devices ? devices->size() : 1;
+    list += (list.empty() ? "" : ", ") + *text;
+  }
+  if (count > kEmulatedDevicesMax) {
+    value->problem(fmt::format("{} devices, expected at most {}", count, kEmulatedDevicesMax));
+  }
+  runtime.self().state().emulated_devices = list;
 }
 
 void read_kernel_policy(TableReader& runtime, Config& config) {
@@ -125,6 +146,7 @@ void read_runtime(TableReader& root, Config& config) {
       config.arch = *text;
     }
   }
+  read_emulated_devices(runtime);
   runtime.read_one_of("contraction", {"auto", "never", "always"}, config.contraction);
   read_paths(runtime, "include_dirs", config.include_dirs);
   read_compile_flags(runtime, config);

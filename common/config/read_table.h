@@ -25,6 +25,7 @@ struct Place {
 struct ReadState {
   std::map<std::string, Place> places;
   std::vector<ConfigProblem> problems, warnings;
+  std::string emulated_devices;  ///< "sm_75, sm_80:16384"; only a daemon that starts asks for it.
 
   void problem(const Place& place, const std::string& key, const std::string& message);
   /// At the place of `key`, or of the nearest enclosing key that is known.

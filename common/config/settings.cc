@@ -33,6 +33,8 @@ class Lister {
  public:
   Lister(const ReadState& state, std::vector<Config::Setting>& out) : state_(state), out_(out) {}
 
+  const ReadState& state() const { return state_; }
+
   /// `alias` is another spelling of the key, where there is one.
   void add(const std::string& key, const std::string& value, const std::string& alias = "") {
     auto place = state_.places.find(key);
@@ -76,6 +78,7 @@ void list_runtime(const Config& config, Lister& out) {
   out.add("project.framework", quoted(config.framework));
   out.add("runtime.backend", quoted(config.backend));
   out.add("runtime.arch", quoted(config.arch));
+  out.add("runtime.emulated_devices", quoted(out.state().emulated_devices));
   out.add("runtime.contraction", quoted(config.contraction));
   out.add("runtime.include_dirs", list_of(config.include_dirs));
   out.add("runtime.compile_flags", list_of(config.compile_flags));

@@ -8,13 +8,9 @@
 namespace gpuemu {
 namespace {
 
-constexpr std::array<std::string_view, 7> kStartKeys = {"runtime.backend",
-                                                        "runtime.arch",
-                                                        "runtime.contraction",
-                                                        "runtime.workers",
-                                                        "runtime.memory_limit_mb",
-                                                        "runtime.python",
-                                                        "daemon.db"};
+constexpr std::array<std::string_view, 8> kStartKeys = {
+    "runtime.backend", "runtime.emulated_devices", "runtime.arch",   "runtime.contraction",
+    "runtime.workers", "runtime.memory_limit_mb",  "runtime.python", "daemon.db"};
 
 bool is_start_key(const std::string& key) {
   return std::ranges::find(kStartKeys, key) != kStartKeys.end();
@@ -26,6 +22,14 @@ bool is_said_now(const std::string& origin) {
 }
 
 }  // namespace
+
+std::string emulated_devices_of(const Config& config) {
+  for (const Config::Setting& one : config.settings) {
+    // Without the quotes of a listed text.
+    if (one.key == "runtime.emulated_devices") return one.value.substr(1, one.value.size() - 2);
+  }
+  return "";
+}
 
 std::map<std::string, std::string> start_settings(const Config& config) {
   std::map<std::string, std::string> settings;

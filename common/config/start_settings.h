@@ -8,6 +8,10 @@
 
 namespace gpuemu {
 
+/// What the emulator is to present, as GPUEMU_EMULATED_DEVICES has it: "sm_75, sm_80:16384"; ""
+/// when nothing says it.
+std::string emulated_devices_of(const Config& config);
+
 /// Keys and values, as `config show` lists them.
 std::map<std::string, std::string> start_settings(const Config& config);
 

@@ -73,7 +73,11 @@ TEST(EmulatedDevices, SayWhatIsWrong) {
     const auto devices = parse_emulated_devices(text);
     ASSERT_FALSE(devices) << text;
     EXPECT_EQ(devices.error().code, ErrorCode::InvalidArgument);
-    EXPECT_NE(devices.error().message.find("GPUEMU_EMULATED_DEVICES"), std::string::npos);
+    ASSERT_EQ(::setenv("GPUEMU_EMULATED_DEVICES", text, 1), 0);
+    const auto listed = list_devices();
+    ::unsetenv("GPUEMU_EMULATED_DEVICES");
+    ASSERT_FALSE(listed) << text;
+    EXPECT_EQ(listed.error().message, "GPUEMU_EMULATED_DEVICES: " + devices.error().message);
   }
 }
 

@@ -1,76 +1,16 @@
 #include "runtime/backends/emulated_devices.h"
 
-#include <algorithm>
-#include <charconv>
 #include <cstdlib>
-#include <string_view>
 
 namespace gpuemu {
-namespace {
-
-constexpr const char* kVariable = "GPUEMU_EMULATED_DEVICES";
-/// As many as the largest hosts have GPUs; memory of one: more than any GPU has.
-constexpr size_t kEmulatedDevicesMax = 16;
-constexpr uint64_t kEmulatedMemoryBytesMax = uint64_t{1} << 40;
-constexpr int kArchitectures[] = {75, 80, 86, 89, 90};
-
-std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
-/// All of the text; nothing else.
-bool read_number(std::string_view text, uint64_t& number) {
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return code == std::errc() && end == text.data() + text.size();
-}
-
-Result<EmulatedDevice> parse_one(std::string_view part) {
-  const size_t colon = part.find(':');
-  const std::string_view name = trimmed(part.substr(0, colon));
-  uint64_t sm = 0, mebibytes = 0;
-  const bool is_known =
-      name.starts_with("sm_") && read_number(name.substr(3), sm) &&
-      std::ranges::find(kArchitectures, static_cast<int>(sm)) != std::end(kArchitectures);
-  if (!is_known)
-    return error(
-        ErrorCode::InvalidArgument,
-        "{}: no architecture '{}'; write sm_75, sm_80, sm_86, sm_89 or sm_90, separated by "
-        "commas",
-        kVariable, name);
-  EmulatedDevice device{static_cast<int>(sm), 0};
-  if (colon == std::string_view::npos) return device;
-  const std::string_view memory = trimmed(part.substr(colon + 1));
-  if (!read_number(memory, mebibytes) || mebibytes == 0 ||
-      mebibytes > kEmulatedMemoryBytesMax >> 20)
-    return error(ErrorCode::InvalidArgument,
-                 "{}: the memory '{}' of {} is not a number of MiB from 1 to {}", kVariable, memory,
-                 name, kEmulatedMemoryBytesMax >> 20);
-  device.memory_bytes = mebibytes << 20;
-  return device;
-}
-
-}  // namespace
-
-Result<std::vector<EmulatedDevice>> parse_emulated_devices(const std::string& text) {
-  std::vector<EmulatedDevice> out;
-  std::string_view rest = text;
-  while (true) {
-    const size_t comma = rest.find(',');
-    out.push_back(GPUEMU_TRY(parse_one(trimmed(rest.substr(0, comma)))));
-    if (out.size() > kEmulatedDevicesMax)
-      return error(ErrorCode::InvalidArgument, "{}: more than {} devices", kVariable,
-                   kEmulatedDevicesMax);
-    if (comma == std::string_view::npos) return out;
-    rest.remove_prefix(comma + 1);
-  }
-}
 
 Result<std::vector<EmulatedDevice>> emulated_devices() {
+  constexpr const char* kVariable = "GPUEMU_EMULATED_DEVICES";
   const char* text = std::getenv(kVariable);
   if (text == nullptr || *text == '\0') return std::vector<EmulatedDevice>{EmulatedDevice{}};
-  return parse_emulated_devices(text);
+  auto devices = parse_emulated_devices(text);
+  if (!devices) return devices.error().with_context(kVariable);
+  return devices;
 }
 
 }  // namespace gpuemu

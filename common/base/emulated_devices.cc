@@ -1,0 +1,62 @@
+#include "common/base/emulated_devices.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace gpuemu {
+namespace {
+
+/// More than any GPU has.
+constexpr uint64_t kEmulatedMemoryBytesMax = uint64_t{1} << 40;
+constexpr int kArchitectures[] = {75, 80, 86, 89, 90};
+
+std::string_view trimmed(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+/// All of the text; nothing else.
+bool read_number(std::string_view text, uint64_t& number) {
+  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return code == std::errc() && end == text.data() + text.size();
+}
+
+}  // namespace
+
+Result<EmulatedDevice> parse_emulated_device(std::string_view text) {
+  const size_t colon = text.find(':');
+  const std::string_view name = trimmed(text.substr(0, colon));
+  uint64_t sm = 0, mebibytes = 0;
+  const bool is_known =
+      name.starts_with("sm_") && read_number(name.substr(3), sm) &&
+      std::ranges::find(kArchitectures, static_cast<int>(sm)) != std::end(kArchitectures);
+  if (!is_known)
+    return error(ErrorCode::InvalidArgument,
+                 "no architecture '{}' to emulate, expected sm_75, sm_80, sm_86, sm_89 or sm_90",
+                 name);
+  EmulatedDevice device{static_cast<int>(sm), 0};
+  if (colon == std::string_view::npos) return device;
+  const std::string_view memory = trimmed(text.substr(colon + 1));
+  if (!read_number(memory, mebibytes) || mebibytes == 0 ||
+      mebibytes > kEmulatedMemoryBytesMax >> 20)
+    return error(ErrorCode::InvalidArgument,
+                 "the memory '{}' of {} is not a number of MiB from 1 to {}", memory, name,
+                 kEmulatedMemoryBytesMax >> 20);
+  device.memory_bytes = mebibytes << 20;
+  return device;
+}
+
+Result<std::vector<EmulatedDevice>> parse_emulated_devices(std::string_view text) {
+  std::vector<EmulatedDevice> out;
+  while (true) {
+    const size_t comma = text.find(',');
+    out.push_back(GPUEMU_TRY(parse_emulated_device(trimmed(text.substr(0, comma)))));
+    if (out.size() > kEmulatedDevicesMax)
+      return error(ErrorCode::InvalidArgument, "more than {} devices", kEmulatedDevicesMax);
+    if (comma == std::string_view::npos) return out;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+}  // namespace gpuemu
