@@ -3,7 +3,7 @@
 // Sizes are multiples of 256 bytes, the alignment that devices promise. Beyond the first few a
 // doubling has kStepsUsual classes of equal width, so that rounding up wastes a ninth of a block at
 // most. Eight, because at the peak of a recorded trace of fuzzing powers of two hold 1.9 times what
-// lives, two and four steps 1.4 and 1.2 times, eight 1.10 and sixteen 1.09 times: bench/README.md.
+// lives, two and four steps 1.4 and 1.2 times, eight and sixteen 1.10 times: bench/README.md.
 #pragma once
 
 #include <array>
