@@ -6,6 +6,8 @@ namespace gpuemu {
 namespace {
 
 const std::string kNames[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"};
+/// What it needs beside it: in the order of kNames.
+const std::string kOtherHalf[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11"};
 
 Result<cublas::Api> bind(const SharedLibrary& library) {
   cublas::Api api;
@@ -53,7 +55,11 @@ Status check(int code, const char* what) {
 
 }  // namespace
 
-Result<SharedLibrary> find_cublas() { return SharedLibrary::open(kNames); }
+Result<SharedLibrary> find_cublas() {
+  // A copy that does not say where its other half lies finds it when that is loaded already.
+  (void)SharedLibrary::open(kOtherHalf);
+  return SharedLibrary::open(kNames);
+}
 
 Result<std::unique_ptr<Cublas>> Cublas::open(const std::string& library) {
   const SharedLibrary found =
