@@ -60,8 +60,9 @@ Result<Compiler> choose(const Toolkit& toolkit, CompilerChoice wanted) {
   if (toolkit.nvcc.empty()) {
     return error(
         ErrorCode::Unavailable,
-        "no CUDA compiler: neither libnvrtc.so.13 nor nvcc was found; run scripts/setup.sh or set "
-        "CUDA_HOME to a CUDA 13 toolkit");
+        "no CUDA compiler: neither libnvrtc.so.13 nor nvcc was found; set CUDA_HOME to a CUDA 13 "
+        "toolkit, or get NVIDIA's wheels: pip install 'gpuemu[cuda]', in the sources "
+        "scripts/setup.sh");
   }
   std::error_code ignored;
   const fs::path real = fs::canonical(toolkit.nvcc, ignored);

@@ -2,6 +2,7 @@
 import inspect
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -142,6 +143,23 @@ def test_races_and_uninitialised_memory_are_found_and_checks_can_be_left_out():
     with pytest.raises(gpuemu.KernelError, match="row"):
         gpuemu.Kernel(source, "shift")[1, 64](y)
     gpuemu.Kernel(source, "shift", checks=["memory"])[1, 64](y)
+
+
+def test_without_a_compiler_the_error_says_how_to_get_one(tmp_path):
+    """A machine that has none: the program lies where no toolkit is beside it, and the usual folder is empty."""
+    if not os.path.isdir("/usr/local/cuda") or os.geteuid() != 0:
+        pytest.skip("needs the right to hide the toolkit")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "empty").mkdir()
+    shutil.copy(BIN / "gpuemu-device", tmp_path / "bin/gpuemu-device")
+    code = "import gpuemu\ntry:\n    gpuemu.Kernel('__global__ void k() {}', 'k')\nexcept gpuemu.DeviceError as error:\n    print(error)"
+    command = f'mount --bind {tmp_path}/empty "$(readlink -f /usr/local/cuda)" && exec {sys.executable} -c "$CODE"'
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "CODE": code, "PYTHONPATH": str(ROOT / "python"),
+           "GPUEMU_DEVICE": str(tmp_path / "bin/gpuemu-device")}
+    done = subprocess.run(["unshare", "-m", "sh", "-c", command], capture_output=True, text=True, timeout=60, env=env)
+    if "unshare" in done.stderr:
+        pytest.skip(done.stderr)
+    assert "no CUDA compiler" in done.stdout and "pip install 'gpuemu[cuda]'" in done.stdout, done.stdout + done.stderr
 
 
 def test_templates_files_ptx_and_dynamic_shared_memory(tmp_path):
