@@ -49,7 +49,8 @@ inline constexpr uint8_t kSigned = 1;
 inline constexpr uint8_t kOrdered = 2;  ///< volatile and its like: threads may meet here.
 /// A vector of plain words, as copies of structures use: some of them may be padding.
 inline constexpr uint8_t kWholeAccess = 4;
-inline constexpr uint8_t kReadOnly = 8;  ///< ld.global.nc: of what does not change.
+/// ld.global.nc: of what does not change. No flag of the other instructions that read.
+inline constexpr uint8_t kReadOnly = 64;
 
 /// One .param variable of a function or a call: a place in each lane's parameter area.
 struct ParamSlot {
