@@ -18,7 +18,8 @@ namespace {
 constexpr int kExitOk = 0, kExitFailed = 1, kExitUsage = 2;
 constexpr const char* kUsage =
     "usage: gpuemu-worker --backend NAME --device INDEX --sm NUMBER --threads COUNT\n"
-    "                     --contraction MODE --memory-limit BYTES --socket-fd FD --arena-fd FD\n"
+    "                     --contraction MODE --contraction-seed NUMBER --memory-limit BYTES\n"
+    "                     --socket-fd FD --arena-fd FD\n"
     "The daemon starts it; there is no reason to do so by hand.\n";
 
 struct Arguments {
@@ -29,6 +30,7 @@ struct Arguments {
   int socket = -1;
   int arena = -1;
   Contraction contraction = Contraction::Auto;
+  uint64_t contraction_seed = 0;
   uint64_t memory_limit_bytes = DeviceRequest().memory_limit_bytes;
 };
 
@@ -62,6 +64,10 @@ Result<Arguments> parse(int count, char** words) {
       arguments.memory_limit_bytes = GPUEMU_TRY(number<uint64_t>(name, words[i + 1]));
       known = true;
     }
+    if (name == "--contraction-seed") {
+      arguments.contraction_seed = GPUEMU_TRY(number<uint64_t>(name, words[i + 1]));
+      known = true;
+    }
     if (name == "--contraction") {
       const auto mode = contraction_from_name(words[i + 1]);
       if (!mode) return error(ErrorCode::InvalidArgument, "{}: no mode '{}'", name, words[i + 1]);
@@ -89,6 +95,7 @@ Status serve(const Arguments& arguments) {
   request.sm = arguments.sm;
   request.threads = static_cast<uint32_t>(arguments.threads);
   request.contraction = arguments.contraction;
+  request.contraction_seed = arguments.contraction_seed;
   request.memory_limit_bytes = arguments.memory_limit_bytes;
   const Result<std::unique_ptr<Device>> device = open_device(request);
   if (!device) {

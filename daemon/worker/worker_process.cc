@@ -82,6 +82,8 @@ Status WorkerProcess::State::spawn() {
                     std::to_string(options.threads),
                     "--contraction",
                     options.contraction,
+                    "--contraction-seed",
+                    std::to_string(options.contraction_seed),
                     "--memory-limit",
                     std::to_string(options.memory_limit_bytes),
                     "--socket-fd",

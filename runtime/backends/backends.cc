@@ -44,6 +44,7 @@ Result<std::unique_ptr<Device>> open_emulator(const DeviceRequest& request) {
     options.memory_limit_bytes = std::min(options.memory_limit_bytes, device.memory_bytes);
   }
   options.contraction = request.contraction;
+  options.contraction_seed = request.contraction_seed;
   options.schedule_seed = request.schedule_seed;
   options.debugger = request.debugger;
   return make_emulator(options);

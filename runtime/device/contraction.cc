@@ -7,7 +7,11 @@ struct Row {
   std::string_view name;
 };
 constexpr Row kRows[] = {
-    {Contraction::Auto, "auto"}, {Contraction::Never, "never"}, {Contraction::Always, "always"}};
+    {Contraction::Auto, "auto"},
+    {Contraction::Never, "never"},
+    {Contraction::Always, "always"},
+    {Contraction::Random, "random"},
+};
 }  // namespace
 
 std::string_view name_of(Contraction contraction) {

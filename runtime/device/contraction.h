@@ -11,6 +11,7 @@ enum class Contraction : uint8_t {
   Auto,    ///< Emulator: never. CUDA: as the driver's compiler decides, which is what users ship.
   Never,   ///< Product and sum are rounded each for itself.
   Always,  ///< Fused wherever the rules of the driver's compiler allow it.
+  Random,  ///< Emulator: as Always, at instructions drawn from a seed. CUDA: as Auto.
 };
 
 std::string_view name_of(Contraction contraction);  ///< "auto"

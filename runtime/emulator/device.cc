@@ -190,6 +190,8 @@ Result<ModuleId> Emulator::load_module(const std::string& ptx, const std::string
   made->module = GPUEMU_TRY(ptx::parse(ptx, name));
   GPUEMU_TRY(check_sizes(made->module, name));
   if (options_.contraction == Contraction::Always) contract(made->module);
+  if (options_.contraction == Contraction::Random)
+    contract(made->module, options_.contraction_seed);
   list_functions(*made);
   const std::lock_guard running(running_);
   const std::lock_guard layout(layout_);

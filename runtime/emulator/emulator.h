@@ -19,6 +19,7 @@ struct EmulatorOptions {
   uint64_t memory_limit_bytes = uint64_t{8} << 30;  ///< Of all allocations together.
   std::string name = "gpuemu emulator";
   Contraction contraction = Contraction::Auto;  ///< Auto is Never.
+  uint64_t contraction_seed = 0;                ///< For Random: which products are fused.
   /// Not 0: streams go on only when somebody waits, in an order that follows from the seed.
   uint64_t schedule_seed = 0;
   /// Not null: asked before every instruction of every launch; outlives the device.

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "common/rng/rng.h"
 #include "runtime/ptx/cfg.h"
 
 namespace gpuemu::emulator {
@@ -74,8 +75,8 @@ void each_mention(const Instruction& from, const Visit& visit) {
 
 class Contractor {
  public:
-  explicit Contractor(ptx::Function& function)
-      : function_(function), blocks_(ptx::analyse(function).block_of) {}
+  Contractor(ptx::Function& function, std::optional<uint64_t> seed)
+      : function_(function), blocks_(ptx::analyse(function).block_of), seed_(seed) {}
 
   void run() {
     count_mentions();
@@ -129,7 +130,7 @@ class Contractor {
     // The one mention that is no use is its definition.
     if (uses.product == kNowhere || uses.mentions != uses.sums + 1) return false;
     const Shape product = *shape_of(function_.body[uses.product]);
-    if (product.sat) return false;
+    if (product.sat || is_spared(uses.product)) return false;
     const Instruction& user = function_.body[sum];
     const auto is_product = [&](const Operand& operand) {
       return operand.kind == Operand::Kind::Register && operand.reg == reg;
@@ -141,6 +142,12 @@ class Contractor {
              shape.type == product.type && shape.ftz == product.ftz &&
              inputs_last(uses.product, at);
     });
+  }
+
+  /// Drawn for the place of the product, so that all sums that use it agree.
+  bool is_spared(uint32_t product) const {
+    if (!seed_) return false;
+    return Stream(*seed_, product, "contraction/" + function_.name).negative();
   }
 
   void consider(uint32_t at) {
@@ -292,6 +299,7 @@ class Contractor {
 
   ptx::Function& function_;
   std::vector<uint32_t> blocks_;
+  std::optional<uint64_t> seed_;
   std::vector<Uses> uses_;
   std::vector<Fused> fused_;
   std::map<uint32_t, std::pair<Operand, Operand>> factors_;  ///< Of quotients that are fused.
@@ -299,9 +307,9 @@ class Contractor {
 
 }  // namespace
 
-void contract(ptx::Module& module) {
+void contract(ptx::Module& module, std::optional<uint64_t> seed) {
   for (ptx::Function& function : module.functions)
-    if (!function.body.empty()) Contractor(function).run();
+    if (!function.body.empty()) Contractor(function, seed).run();
 }
 
 }  // namespace gpuemu::emulator

@@ -86,6 +86,30 @@ TEST(Contract, LeavesAloneWhatMustBeRoundedTwice) {
     EXPECT_EQ(contracted(body), body);
 }
 
+TEST(Contract, DrawsFromASeedWhichProductsAreFused) {
+  std::string body = ".version 8.0\n.target sm_90\n.entry k() { .reg .f32 %a<100>;\n";
+  constexpr int kProducts = 32;
+  for (int i = 0; i < kProducts; ++i) {
+    const std::string product = "%a" + std::to_string(3 * i);
+    body += "mul.f32 " + product + ", %a97, %a98; add.f32 %a" + std::to_string(3 * i + 1) + ", " +
+            product + ", %a99;\n";
+  }
+  const auto left_after = [&](uint64_t seed) {
+    auto module = ptx::parse(body + "ret; }", "t");
+    contract(*module, seed);
+    std::string left;
+    for (const ptx::Instruction& instruction : module->functions[0].body)
+      left += instruction.family + " ";
+    return left;
+  };
+  EXPECT_EQ(left_after(1), left_after(1));
+  EXPECT_NE(left_after(1), left_after(2));
+  for (const uint64_t seed : {1, 2, 3}) {
+    EXPECT_NE(left_after(seed).find("fma"), std::string::npos);
+    EXPECT_NE(left_after(seed).find("mul"), std::string::npos);
+  }
+}
+
 TEST(Contract, KeepsToOneBasicBlockAndMovesLabels) {
   EXPECT_EQ(contracted("mul.f32 %m, %a, %b; @%p bra L; add.f32 %s, %m, %c; L:"),
             "mul.f32 %m, %a, %b; @%p bra L; add.f32 %s, %m, %c; ");
