@@ -139,12 +139,19 @@ Error with_remedy(Error failure) {
 }
 
 /// Of one backend: that of the configuration, else of the first that answers.
-Result<std::vector<DeviceProperties>> devices_of(const Config& config) {
+struct Devices {
+  std::vector<DeviceProperties> served;  ///< Of one backend.
+  std::vector<std::string> backends;     ///< Of every device that answers.
+};
+
+Result<Devices> devices_of(const Config& config) {
   // The workers, which open the devices, inherit it.
   if (const std::string emulated = emulated_devices_of(config); !emulated.empty()) {
     ::setenv("GPUEMU_EMULATED_DEVICES", emulated.c_str(), 1);
   }
   std::vector<DeviceProperties> devices = GPUEMU_TRY(list_devices());
+  std::vector<std::string> backends;
+  for (const DeviceProperties& one : devices) backends.push_back(one.backend);
   std::erase_if(devices, [&](const DeviceProperties& one) {
     return config.backend != "auto" && one.backend != config.backend;
   });
@@ -156,7 +163,7 @@ Result<std::vector<DeviceProperties>> devices_of(const Config& config) {
   }
   const std::string backend = devices.front().backend;
   std::erase_if(devices, [&](const DeviceProperties& one) { return one.backend != backend; });
-  return devices;
+  return Devices{std::move(devices), std::move(backends)};
 }
 
 int serve(const ConfigSources& sources, Config config) {
@@ -170,7 +177,7 @@ int serve(const ConfigSources& sources, Config config) {
 
   auto found = devices_of(config);
   if (!found) return fail(found.error(), kExitBroken);
-  const std::vector<DeviceProperties> devices = *std::move(found);
+  const std::vector<DeviceProperties>& devices = found->served;
   const std::string backend = devices.front().backend;
 
   const std::string socket_path = config.socket_path, db_path = config.db_path;
@@ -179,6 +186,7 @@ int serve(const ConfigSources& sources, Config config) {
   auto pool = LanePool::create(lanes_wanted);
   if (!pool) return fail(pool.error(), kExitBroken);
   LanePool& lanes = **pool;
+  SideLanes side_lanes(lanes_wanted, found->backends);
   JobTable jobs;
   const std::string file = config.file, arch = target_arch(config, devices);
   ConfigWatch watch(sources, std::move(config));
@@ -194,7 +202,8 @@ int serve(const ConfigSources& sources, Config config) {
                         .devices = {},
                         .start_settings = settings,
                         .backend = backend,
-                        .request_stop = [&stop] { stop.request(); }};
+                        .request_stop = [&stop] { stop.request(); },
+                        .side_lanes = &side_lanes};
   for (const DeviceProperties& device : devices) context.devices.push_back(info_of(device));
 
   const Server::Handler handler = [&context](std::string_view message) {
@@ -213,6 +222,7 @@ int serve(const ConfigSources& sources, Config config) {
   spdlog::info("stopping");
   jobs.stop();
   lanes.shutdown();
+  side_lanes.shutdown();
   (*server)->stop();
   spdlog::info("stopped");
   return kExitOk;

@@ -29,6 +29,7 @@ std::vector<std::string> ops_of(const Options& options, const Config& config) {
 void print(const std::string& op, const FuzzResultsReply& results, Session& session) {
   for (const ValidationResult& failure : results.failures) {
     session.out << failure_line(failure) << '\n';
+    print_reasons(failure, session.out);
   }
   const std::string verdict = results.failed > 0       ? "[FAIL]"
                               : !results.error.empty() ? "[ERROR]"

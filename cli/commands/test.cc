@@ -19,7 +19,7 @@ constexpr uint64_t kThoroughCases = 256;
 
 struct Options {
   std::vector<std::string> ops, dtypes, strategies;
-  bool quick = false, thorough = false, fail_fast = false;
+  bool quick = false, thorough = false, fail_fast = false, fragile = false;
   uint64_t cases = 0;
   std::optional<uint64_t> seed;
 };
@@ -31,6 +31,7 @@ Result<RunTestsRequest> request_of(const Options& options, const Config& config)
                           .seed = options.seed,
                           .strategies = options.strategies,
                           .fail_fast = options.fail_fast,
+                          .fragile = options.fragile,
                           .stream = true};
   for (const std::string& name : options.ops) {
     if (config.find_op(name) == nullptr) return no_such_op(name, config);
@@ -143,6 +144,9 @@ void add_test(CLI::App& app, Session& session) {
       ->delimiter(',')
       ->allow_extra_args(false);
   command->add_flag("--fail-fast", options->fail_fast, "Stop after the first failing case");
+  command->add_flag("--fragile", options->fragile,
+                    "Run passing cases with products and sums fused otherwise\nand threads in "
+                    "other orders too, and tell what then fails");
   add_format(*command, session);
   command->footer(
       "Exit code: 0 all pass, 1 something failed, 2 wrong use or gpuemu.toml, 3 could not run.\n"

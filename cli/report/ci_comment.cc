@@ -14,6 +14,8 @@ namespace {
 constexpr size_t kCommentMax = 64'000;
 constexpr size_t kRowsMax = 50;
 constexpr size_t kCellMax = 300;
+// A reason has the values of every side and an instruction with its operands.
+constexpr size_t kReasonMax = 800;
 
 /// Rows of one table, as many as fit.
 class Table {
@@ -65,6 +67,18 @@ Table proofs_of(const CiRunSummary& summary) {
     if (!op.proof) continue;
     table.row({cell(fmt::format("{} {}", op.op_name, name_of(op.dtype))), number(op.cases),
                cell(proof_text(*op.proof))});
+  }
+  return table;
+}
+
+Table reasons_of(const CiRunSummary& summary) {
+  Table table("Why they fail", "| op | kind | seed | why |", "| --- | --- | --- | --- |");
+  for (const ValidationResult& one : summary.validation_results) {
+    for (const ValidationFailure& failure : one.failures) {
+      if (failure.diagnosis)
+        table.row({cell(one.op_name), name_of(failure.kind), number(one.seed),
+                   markdown_cell(why(failure), kReasonMax)});
+    }
   }
   return table;
 }
@@ -156,6 +170,7 @@ std::string ci_comment(const CiRunSummary& summary, const Config&) {
                   static_cast<double>(summary.duration_ms) / 1000, cell(origin_of(summary)));
   broken_of(summary).append_to(comment);
   failures_of(summary).append_to(comment);
+  reasons_of(summary).append_to(comment);
   violations_of(summary).append_to(comment);
   regressions_of(summary).append_to(comment);
   proofs_of(summary).append_to(comment);

@@ -87,8 +87,10 @@ std::string failures_table(const CiRunSummary& summary) {
         "<tr><td>{}</td><td class=\"bad\">{}</td><td>{}</td><td class=\"n\">{:.3g}</td><td><code>{}"
         "</code></td></tr>\n",
         cell(one.op_name), one.failures.empty() ? "" : name_of(one.failures.front().kind),
-        one.failures.empty() ? "" : cell(describe(one.failures.front())), one.max_diff,
-        cell(replay_command(one)));
+        one.failures.empty()
+            ? ""
+            : cell(describe(one.failures.front()) + reason_of(one.failures.front())),
+        one.max_diff, cell(replay_command(one)));
   }
   if (count == 0) return "";
   if (count > kRowsMax) rows += fmt::format("<tr><td>and {} more</td></tr>\n", count - kRowsMax);

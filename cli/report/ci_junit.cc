@@ -74,6 +74,9 @@ std::string details_of(const ValidationResult& result) {
   text += fmt::format("max diff: {:g}\nmax rel diff: {:g}\nreplay: {}\n", result.max_diff,
                       result.max_rel_diff, replay_command(result));
   for (size_t i = 1; i < result.failures.size(); ++i) text += describe(result.failures[i]) + "\n";
+  for (const ValidationFailure& failure : result.failures) {
+    if (failure.diagnosis) text += fmt::format("why {}: {}\n", name_of(failure.kind), why(failure));
+  }
   return text;
 }
 
@@ -84,7 +87,8 @@ void add_results(const CiRunSummary& summary, Suite& suite) {
       continue;
     }
     const ValidationFailure& first = one.failures.front();
-    suite.failed(one.op_name, one.duration_ms, name_of(first.kind), first.message, details_of(one));
+    suite.failed(one.op_name, one.duration_ms, name_of(first.kind),
+                 first.message + reason_of(first), details_of(one));
   }
   for (const CiOp& op : summary.ops) {
     const std::string name = fmt::format("{} {}", op.op_name, name_of(op.dtype));

@@ -125,6 +125,7 @@ void print_ci(const CiRunSummary& summary, bool details, std::ostream& out, std:
     tell(op_line(summary, op), out, err);
     if (op.proof) out << proof_line(*op.proof);
   }
+  for (const ValidationResult& one : summary.validation_results) print_reasons(one, out);
   if (!summary.lint_results.empty()) {
     std::ostringstream kernels;
     print_lint(summary.lint_results, details, kernels);

@@ -47,9 +47,9 @@ void add_cases(const CiRunSummary& summary, const Config& config, SarifLog& log)
   for (const ValidationResult& result : summary.validation_results) {
     for (const ValidationFailure& failure : result.failures) {
       const std::string kind = name_of(failure.kind);
-      const std::string message =
-          fmt::format("{} seed {}: {}; max diff {:.3e}; replay: {}", result.op_name, result.seed,
-                      describe(failure), result.max_diff, replay_command(result));
+      const std::string message = fmt::format(
+          "{} seed {}: {}; max diff {:.3e}; replay: {}", result.op_name, result.seed,
+          describe(failure) + reason_of(failure), result.max_diff, replay_command(result));
       log.add({"validation/" + kind, message, result.op_name,
                place_of(result.op_name, &failure, config), "kindAndOp",
                kind + ":" + result.op_name});

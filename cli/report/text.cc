@@ -12,6 +12,7 @@ namespace gpuemu::cli {
 namespace {
 
 constexpr int64_t kElementsShown = 6;
+constexpr std::string_view kReason = "why";
 
 std::string dims_text(const ReproductionInfo& info) {
   std::string text;
@@ -40,6 +41,28 @@ void print_basis(const OpTestReport& op, std::ostream& out) {
   out << "       relations, by cases: " << relations << '\n';
 }
 
+/// Settings in which passing cases fail, each with its first case.
+void print_fragile(const OpTestReport& op, std::ostream& out) {
+  if (op.fragile_checked > 0 && op.fragile.empty())
+    out << fmt::format("    fragile: none of {} passing cases\n", op.fragile_checked);
+  std::string last;
+  for (const FragileCase& one : op.fragile) {
+    if (one.setting == last) continue;
+    last = one.setting;
+    const auto cases = std::ranges::count(op.fragile, last, &FragileCase::setting);
+    out << fmt::format("    fragile: with {} {} of {} passing cases {}, the first is {}: {}", last,
+                       cases, op.fragile_checked, cases == 1 ? "is wrong" : "are wrong", one.seed,
+                       one_line(one.message));
+    if (one.divergence) {
+      const ExplainedStep& step = *one.divergence;
+      out << one_line(fmt::format("; it begins with {} at {}", step.instruction,
+                                  step.line != 0 ? fmt::format("{}:{}", step.file, step.line)
+                                                 : fmt::format("PTX line {}", step.ptx_line)));
+    }
+    out << '\n';
+  }
+}
+
 void print_op(const OpTestReport& op, std::ostream& out, std::ostream& err) {
   if (is_broken(op)) {
     out << broken_line(op);
@@ -59,6 +82,7 @@ void print_op(const OpTestReport& op, std::ostream& out, std::ostream& err) {
                        op.cases, closeness, op.cases_per_second);
     print_basis(op, out);
     if (op.proof) out << proof_line(*op.proof);
+    print_fragile(op, out);
     return;
   }
   const ValidationResult& first = op.failures.front();
@@ -69,8 +93,10 @@ void print_op(const OpTestReport& op, std::ostream& out, std::ostream& err) {
                   first.failures.empty() ? "no finding" : describe(first.failures.front()), where);
   out << line;
   err << line;
+  for (const ValidationResult& failure : op.failures) print_reasons(failure, out);
   print_basis(op, out);
   if (op.proof) out << proof_line(*op.proof);
+  print_fragile(op, out);
 }
 
 }  // namespace
@@ -130,6 +156,22 @@ std::string describe(const ValidationFailure& failure) {
   return text;
 }
 
+std::string why(const ValidationFailure& failure) {
+  return failure.diagnosis ? one_line(failure.diagnosis->note) : "";
+}
+
+std::string reason_of(const ValidationFailure& failure) {
+  return failure.diagnosis ? fmt::format("; {}: {}", kReason, why(failure)) : "";
+}
+
+void print_reasons(const ValidationResult& result, std::ostream& out) {
+  for (const ValidationFailure& failure : result.failures) {
+    if (!failure.diagnosis) continue;
+    out << fmt::format("    {} {} ({}): {}\n", kReason, result.seed, name_of(failure.kind),
+                       why(failure));
+  }
+}
+
 bool has_broken_op(const TestReportReply& report) {
   return std::ranges::any_of(report.ops, is_broken);
 }
@@ -187,6 +229,7 @@ void print_case(const ValidationResult& result, std::ostream& out) {
     }
   }
   for (const ValidationFailure& failure : result.failures) out << "  " << describe(failure) << '\n';
+  print_reasons(result, out);
   if (!result.error_stats) return;
   const ErrorStats& stats = *result.error_stats;
   if (!std::isfinite(stats.max_abs)) {

@@ -32,6 +32,13 @@ std::string failure_line(const ValidationResult& result);
 /// "Kind: message at kernel.cu:12", without control characters, at most one line.
 std::string describe(const ValidationFailure& failure);
 
+/// Why the finding is there, in one line; "" where the report did not look into it.
+std::string why(const ValidationFailure& failure);
+/// "; why: ..." for reports that have one text for each finding; "" likewise.
+std::string reason_of(const ValidationFailure& failure);
+/// One indented line per finding with a reason.
+void print_reasons(const ValidationResult& result, std::ostream& out);
+
 /// Everything that is known about a case: verdict, findings, dims, statistics.
 void print_case(const ValidationResult& result, std::ostream& out);
 

@@ -72,6 +72,36 @@ TEST(TestReport, TheProofFollowsTheLineOfItsOp) {
   EXPECT_FALSE(RE2::PartialMatch(printed.err, "proof"));
 }
 
+TEST(TestReport, AReasonFollowsTheLineOfItsOp) {
+  TestReportReply report;
+  report.ops = {op_report("relu", 2)};
+  ValidationResult& first = report.ops[0].failures.front();
+  first.failures.front().diagnosis = Diagnosis{
+      .verdict = "logic", .note = "logic: another\nformula", .divergence = {}, .vote = {}};
+  const Printed printed = print(report);
+  EXPECT_TRUE(RE2::PartialMatch(
+      printed.out, "FAIL. relu .*\n    why \\d+ .ToleranceExceeded.: logic: another formula\n"))
+      << printed.out;
+  EXPECT_EQ(printed.err.find("why"), std::string::npos);
+}
+
+TEST(TestReport, SaysInWhichSettingsPassingCasesFail) {
+  TestReportReply report;
+  report.ops = {op_report("gelu", 0)};
+  report.ops[0].fragile_checked = 64;
+  EXPECT_NE(print(report).out.find("    fragile: none of 64 passing cases\n"), std::string::npos);
+  const FragileCase one{7, "contraction always", "[ToleranceExceeded] off", {}};
+  FragileCase other = one;
+  other.setting = "order reverse";
+  report.ops[0].fragile = {one, one, other};
+  const std::string out = print(report).out;
+  EXPECT_NE(out.find("with contraction always 2 of 64 passing cases are wrong, the first is 7: "
+                     "[ToleranceExceeded] off\n"),
+            std::string::npos)
+      << out;
+  EXPECT_NE(out.find("with order reverse 1 of 64 passing cases is wrong"), std::string::npos);
+}
+
 TEST(FailureLine, GivesAnEditorSeedOpKindDtypeShapeAndDifference) {
   const std::string line = failure_line(failed_case("element 17 [0, 17]: expected 0.5, got 0"));
   std::string seed, op, rest;

@@ -38,6 +38,15 @@ inline constexpr size_t kPrintedLinesKept = 1000;
 /// the tensors of small cases, widened to 64 bits.
 inline constexpr int kFreedBytesKept = 64 << 20;
 inline constexpr int kHeapBlockBytesMax = 32 << 20;
+/// Findings that one report explains, the elements of a case for which it does so, how long one run
+/// without rounding may take (tens of times as long as the case) and all of them together: a report
+/// is waited for, and `gpuemu explain` has no such limits.
+inline constexpr size_t kDiagnosesMax = 16;
+inline constexpr int64_t kDiagnosedElementsMax = 1 << 18;
+inline constexpr uint64_t kDiagnosedCaseMsMax = 5'000;
+inline constexpr uint64_t kDiagnoseMsMax = 30'000;
+/// Fragile cases that the report of one op and dtype lists.
+inline constexpr size_t kFragileListedMax = 12;
 /// How long a daemon that still runs may take until it answers: on a cold disk it looks for a
 /// Python with NumPy and waits for the lock of its database.
 inline constexpr std::chrono::milliseconds kDaemonStartMax{60'000};

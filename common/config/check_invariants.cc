@@ -82,6 +82,24 @@ bool axis_is_of_input(const std::string& relation) {
   return std::ranges::find(kOfInput, relation) != std::end(kOfInput);
 }
 
+/// Whether runs must agree bit for bit is said in two places, which must not contradict each other.
+void check_determinism(ReadState& state, const OpConfig& op, const InvariantSpec& spec,
+                       const std::string& key) {
+  if (spec.name != "deterministic") return;
+  const auto tolerance = spec.numbers.find("tolerance");
+  const bool bitwise = tolerance == spec.numbers.end() || tolerance->second == 0;
+  if (bitwise && !op.deterministic) {
+    state.problem_at(key, fmt::format("op '{}' has deterministic = false: its runs may differ, so "
+                                      "expected {{ tolerance = ... }}, how much they may",
+                                      op.name));
+  }
+  if (!bitwise && op.deterministic) {
+    state.problem_at(key, fmt::format("runs of op '{}' must agree bit for bit, so a tolerance says "
+                                      "nothing; expected deterministic = false beside it",
+                                      op.name));
+  }
+}
+
 void check_axis(SpecChecker& checker, const OpConfig& op, const InvariantSpec& spec) {
   const std::string* input = text_of(spec, "input");
   if (axis_is_of_input(spec.name)) {
@@ -122,6 +140,7 @@ void check_invariants(ReadState& state, const Config& config, const OpConfig& op
     checker.check_one_of("op", "op", ops);
     checker.check_expressions(integers);
     check_axis(checker, op, spec);
+    check_determinism(state, op, spec, key);
   }
 }
 

@@ -25,6 +25,8 @@ constexpr InvariantName kInvariants[] = {
     {"sign", "", "input kind"},
     {"subset_of_input", "", "input"},
     {"conserve", "axis tolerance", "input"},
+    {"unbiased", "ulps", ""},
+    {"written_once", "", ""},
 };
 
 constexpr InvariantName kRelations[] = {
@@ -45,7 +47,12 @@ constexpr InvariantName kRelations[] = {
     {"in_place_equal", "", "input output"},
     {"config_invariant", "exact", "grid block shared"},
     {"inverse_of", "tolerance exact", "op"},
+    {"concat", "axis exact", "dim"},
+    {"deterministic", "runs tolerance", "schedules"},
 };
+
+constexpr std::string_view kSchedules[] = {"in_order",  "reverse",   "random",     "priorities",
+                                           "far_ahead", "one_block", "split_warps"};
 
 constexpr std::string_view kStrategies[] = {
     "default",     "regular",    "boundary",    "tile_cross",  "degenerate",        "distinct",
@@ -57,8 +64,8 @@ constexpr std::string_view kStrategies[] = {
 };
 
 constexpr std::string_view kErrorScales[] = {
-    "auto", "dot",    "elementwise", "exp",     "gelu", "l2norm",  "layernorm", "matmul",
-    "norm", "output", "rmsnorm",     "sigmoid", "silu", "softmax", "sum",       "tanh",
+    "auto",   "dot",     "elementwise", "exp",     "gelu", "l2norm",  "layernorm", "matmul", "norm",
+    "output", "rmsnorm", "shadow",      "sigmoid", "silu", "softmax", "sum",       "tanh",
 };
 
 constexpr std::string_view kLayouts[] = {"contiguous", "strided", "transposed", "broadcast",
@@ -79,6 +86,7 @@ std::span<const InvariantName> relation_names() { return kRelations; }
 bool is_relation(std::string_view name) {
   return std::ranges::find(kRelations, name, &InvariantName::name) != std::end(kRelations);
 }
+std::span<const std::string_view> schedule_names() { return kSchedules; }
 std::span<const std::string_view> strategy_names() { return kStrategies; }
 std::span<const std::string_view> error_scale_names() { return kErrorScales; }
 std::span<const std::string_view> layout_names() { return kLayouts; }

@@ -20,6 +20,8 @@ std::span<const InvariantName> invariant_names();
 /// What further runs of the kernel show; they stand in the same tables.
 std::span<const InvariantName> relation_names();
 bool is_relation(std::string_view name);
+/// Of `schedules` of the relation deterministic: orders in which a device lets threads proceed.
+std::span<const std::string_view> schedule_names();
 /// Of [validation].strategies, "default" among them.
 std::span<const std::string_view> strategy_names();
 /// Of `error_scale`, "auto" among them.

@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kParameterMax = 1e300;
 constexpr double kAxisMax = 64;
+constexpr double kRunsMax = 100;  // As [validation].determinism_runs.
 
 const InvariantName* find_invariant(const std::string& name) {
   for (const auto rows : {invariant_names(), relation_names()}) {
@@ -45,6 +46,10 @@ std::optional<double> number_of(const ValueReader& value, const std::string& nam
     value.problem(fmt::format("{} is no axis, expected an integer; -1 is the last", *number));
     return std::nullopt;
   }
+  if (name == "runs" && (*number != std::floor(*number) || *number < 2 || *number > kRunsMax)) {
+    value.problem(fmt::format("{} runs, expected a whole number from 2 to {}", *number, kRunsMax));
+    return std::nullopt;
+  }
   if (name == "p" && !(*number > 0)) {
     value.problem(fmt::format("{} is out of range, expected a number above 0", *number));
     return std::nullopt;
@@ -56,7 +61,17 @@ std::optional<double> number_of(const ValueReader& value, const std::string& nam
   return number;
 }
 
+/// A list of orders, kept as words.
+void read_schedules(const ValueReader& value, InvariantSpec& spec) {
+  std::string& all = spec.strings["schedules"];
+  for (const ValueReader& item : value.items(true)) {
+    const auto name = item.one_of(texts_of(schedule_names()));
+    if (name) all += (all.empty() ? "" : " ") + *name;
+  }
+}
+
 void read_text(const ValueReader& value, const std::string& name, InvariantSpec& spec) {
+  if (name == "schedules") return read_schedules(value, spec);
   const bool is_expression = name == "grid" || name == "block" || name == "shared";
   if (is_expression) {
     if (const auto expression = value.expression()) spec.strings[name] = expression->text();

@@ -44,6 +44,31 @@ struct ExplainedOutput {
   bool operator==(const ExplainedOutput&) const = default;
 };
 
+/// What one of those that can know a value says of it.
+struct VoteSide {
+  std::string
+      name;  ///< "reference", "exact", "emulator", "cuda", "kernel NAME" of another variant.
+  double value = 0;
+  bool operator==(const VoteSide&) const = default;
+};
+
+/// Who stands alone about one element.
+struct Vote {
+  std::string alone;  ///< "kernel", "reference", "cuda", "emulator"; "none" where no two agree.
+  std::string sentence;
+  std::vector<VoteSide> sides;
+  bool operator==(const Vote&) const = default;
+};
+
+/// Why a finding is there, as far as reports look into it; `gpuemu explain` says all of it.
+struct Diagnosis {
+  std::string verdict;  ///< As that of ExplainResult, or "skipped".
+  std::string note;     ///< In one line, for people.
+  std::optional<ExplainedStep> divergence;
+  std::optional<Vote> vote;
+  bool operator==(const Diagnosis&) const = default;
+};
+
 struct ExplainResultReply {
   uint64_t seed = 0;
   std::string op_name, kernel;
@@ -60,6 +85,7 @@ struct ExplainResultReply {
   uint64_t other_decisions = 0;             ///< Branches that the exact values take otherwise.
   std::optional<ExplainedStep> first_other_decision;
   bool complete = true;  ///< False where the history was too long to keep.
+  std::optional<Vote> vote;
   bool operator==(const ExplainResultReply&) const = default;
 };
 

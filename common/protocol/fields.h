@@ -28,6 +28,7 @@ void fields(V& v, R& r) {
   v.extra("output", r.output);
   v.extra("source_file", r.source_file);
   v.extra("source_line", r.source_line);
+  v.extra("diagnosis", r.diagnosis);
 }
 
 template <typename V, Is<LineProfile> R>

@@ -47,6 +47,27 @@ void fields(V& v, R& r) {
   v.required("rounding", r.rounding);
 }
 
+template <typename V, Is<VoteSide> R>
+void fields(V& v, R& r) {
+  v.required("name", r.name);
+  v.required("value", r.value);
+}
+
+template <typename V, Is<Vote> R>
+void fields(V& v, R& r) {
+  v.required("alone", r.alone);
+  v.required("sentence", r.sentence);
+  v.required("sides", r.sides);
+}
+
+template <typename V, Is<Diagnosis> R>
+void fields(V& v, R& r) {
+  v.required("verdict", r.verdict);
+  v.required("note", r.note);
+  v.extra("divergence", r.divergence);
+  v.extra("vote", r.vote);
+}
+
 template <typename V, Is<ExplainResultReply> R>
 void fields(V& v, R& r) {
   v.required("seed", r.seed);
@@ -67,6 +88,7 @@ void fields(V& v, R& r) {
   v.required("other_decisions", r.other_decisions);
   v.extra("first_other_decision", r.first_other_decision);
   v.required("complete", r.complete);
+  v.extra("vote", r.vote);
 }
 
 }  // namespace gpuemu

@@ -154,6 +154,14 @@ void fields(V& v, R& r) {
   v.required("message", r.message);
 }
 
+template <typename V, Is<FragileCase> R>
+void fields(V& v, R& r) {
+  v.required("seed", r.seed);
+  v.required("setting", r.setting);
+  v.required("message", r.message);
+  v.extra("divergence", r.divergence);
+}
+
 template <typename V, Is<OpTestReport> R>
 void fields(V& v, R& r) {
   v.required("op_name", r.op_name);
@@ -173,6 +181,8 @@ void fields(V& v, R& r) {
   v.extra("no_reference", r.no_reference);
   v.extra("notes", r.notes);
   v.extra("proof", r.proof);
+  v.extra("fragile", r.fragile);
+  v.extra("fragile_checked", r.fragile_checked);
 }
 
 template <typename V, Is<TestReportReply> R>

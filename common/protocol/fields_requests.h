@@ -174,6 +174,7 @@ void fields(V& v, R& r) {
   v.optional("seed", r.seed);
   v.optional("strategies", r.strategies);
   v.optional("fail_fast", r.fail_fast);
+  v.extra("fragile", r.fragile);
   v.extra("stream", r.stream);
 }
 

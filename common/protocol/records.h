@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "common/protocol/explain.h"
 #include "common/tensor/tensor.h"
 
 namespace gpuemu {
@@ -59,6 +60,8 @@ struct ValidationFailure {
   std::string output;       ///< Name of the output tensor.
   std::string source_file;  ///< Of the kernel, when known.
   uint32_t source_line = 0;
+  std::optional<Diagnosis>
+      diagnosis;  ///< In reports, of the first finding of its kind; not stored.
   bool operator==(const ValidationFailure&) const = default;
 };
 

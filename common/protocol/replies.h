@@ -176,6 +176,15 @@ ErrorReply error_reply(const Error& error);
 // Additions of this project.
 
 /// What came of one op in one dtype.
+/// A passing case whose verdict changes with how its arithmetic is compiled.
+struct FragileCase {
+  uint64_t seed = 0;
+  std::string setting;  ///< "contraction always", "contraction random 2"
+  std::string message;  ///< What then is wrong.
+  std::optional<ExplainedStep> divergence;
+  bool operator==(const FragileCase&) const = default;
+};
+
 struct OpTestReport {
   std::string op_name;
   DType dtype = DType::Float32;
@@ -192,6 +201,8 @@ struct OpTestReport {
   bool no_reference = false;                   ///< No value was compared with an expected one.
   std::vector<std::string> notes;              ///< What the verdict rests on, and what it does not.
   std::optional<Proof> proof;                  ///< When a case passed.
+  std::vector<FragileCase> fragile;            ///< When it was asked for; the first ones.
+  uint64_t fragile_checked = 0;                ///< Passing cases that were run in other settings.
   bool operator==(const OpTestReport&) const = default;
 };
 struct TestReportReply {

@@ -182,6 +182,7 @@ struct RunTestsRequest {
   std::optional<uint64_t> seed;         ///< Absent: chosen by the daemon, told in the reply.
   std::vector<std::string> strategies;  ///< Empty means the default mixture.
   bool fail_fast = false;
+  bool fragile = false;  ///< Run passing cases with other contractions too.
   bool stream = false;
   bool operator==(const RunTestsRequest&) const = default;
 };

@@ -4,9 +4,12 @@
 #include <algorithm>
 
 #include "common/base/limits.h"
+#include "daemon/relate/infer.h"
 
 namespace gpuemu {
 namespace {
+
+constexpr std::string_view kWrittenOnce = "written_once";
 
 constexpr uint64_t kArenaAlignment = 64;  // A cache line; any vector load of NumPy is aligned.
 
@@ -185,6 +188,11 @@ Result<PlanLaunch> build_launch(const LaunchSpec& spec, const Scope& scope,
   return launch;
 }
 
+bool is_declared(std::string_view invariant, const OpConfig& op, const KernelConfig& kernel) {
+  const auto declared = invariants_of(op, kernel);
+  return std::ranges::find(declared, invariant, &InvariantSpec::name) != declared.end();
+}
+
 }  // namespace
 
 std::string with_dtype(std::string text, DType dtype) {
@@ -241,6 +249,7 @@ Result<BuiltPlan> build_plan(const Config& config, const KernelConfig& kernel,
   out.timeout_ms = config.case_timeout_ms;
   out.memory_limit_bytes = config.memory_limit_mb << 20;
   out.sanitize = config.sanitize;
+  if (is_declared(kWrittenOnce, op, kernel)) out.sanitize.emplace_back("writes");
   OffsetPlanner offsets;
   add_case_tensors(plan, offsets, out);
   const Scope scope = scope_of(op, plan);

@@ -7,6 +7,7 @@
 #include "common/numeric/element.h"
 #include "daemon/validate/bound.h"
 #include "daemon/validate/formats.h"
+#include "daemon/validate/invariants.h"
 
 namespace gpuemu {
 namespace {
@@ -47,6 +48,31 @@ ShadowVerdict judge(const WrongElement& at, DType dtype) {
 double use_of(const WrongElement& at) {
   if (!std::isfinite(at.computed) || !std::isfinite(at.reference)) return INFINITY;
   return std::fabs(at.computed - at.reference) / at.tolerance;
+}
+
+WrongElement element_of(const TensorView& output, const ElementShadow& shadow, size_t index) {
+  WrongElement at;
+  at.index = static_cast<int64_t>(index);
+  at.computed = element(output, index);
+  at.known = shadow.known != 0;
+  at.exact = at.known ? shadow.high + shadow.low : at.computed;
+  at.bound = at.known ? shadow.bound : 0;
+  at.block = shadow.block;
+  return at;
+}
+
+/// The reference is an output like any other: what must hold of the one must hold of the other.
+void name_broken_invariants(const Comparison& comparison, ComparedShadow& made) {
+  if (comparison.output.shape != comparison.reference.shape) return;
+  Comparison expected = comparison;
+  expected.output = comparison.reference;
+  for (const InvariantSpec& spec : comparison.policy.invariants) {
+    const bool output = check_invariant(comparison, spec).has_value();
+    const bool reference = check_invariant(expected, spec).has_value();
+    if (output == reference) continue;
+    std::string& name = output ? made.broken_by_output : made.broken_by_reference;
+    if (name.empty()) name = spec.name;
+  }
 }
 
 std::string place_text(const ShadowStep& step) {
@@ -147,6 +173,7 @@ void plan_shadow(const ShadowWish& wish, BuiltPlan& built) {
   ExecutionPlan& plan = built.plan;
   plan.runs = 1;
   plan.shadow.wanted = true;
+  if (wish.timeout_ms != 0) plan.timeout_ms = std::min(plan.timeout_ms, wish.timeout_ms);
   plan.shadow.offsets.clear();
   built.result_offset = (built.result_offset + 63) / 64 * 64;
   for (size_t i = 0; i < plan.tensors.size(); ++i) {
@@ -170,18 +197,12 @@ ComparedShadow compare_shadow(const Comparison& comparison, std::span<const Elem
   made.counts.name = comparison.output_name;
   made.counts.elements = shadows.size();
   const Bound bound(comparison);
+  name_broken_invariants(comparison, made);
   double worst = -1;
   for (size_t i = 0; i < shadows.size(); ++i) {
-    WrongElement at;
-    at.index = static_cast<int64_t>(i);
-    at.computed = element(comparison.output, i);
+    WrongElement at = element_of(comparison.output, shadows[i], i);
     at.reference = element(comparison.reference, i);
     at.tolerance = std::isfinite(at.reference) ? bound.at(i, at.reference) : 0;
-    const ElementShadow& shadow = shadows[i];
-    at.known = shadow.known != 0;
-    at.exact = at.known ? shadow.high + shadow.low : at.computed;
-    at.bound = at.known ? shadow.bound : 0;
-    at.block = shadow.block;
     const bool wrong = is_wrong(at.computed, at.reference, at.tolerance);
     if (wrong) at.verdict = judge(at, comparison.output.dtype);
     if (wish.output == comparison.output_name && wish.element == at.index) made.chosen = at;
@@ -195,6 +216,53 @@ ComparedShadow compare_shadow(const Comparison& comparison, std::span<const Elem
     made.worst = at;
   }
   return made;
+}
+
+std::vector<double> exact_values(const TensorView& output, std::span<const ElementShadow> shadows) {
+  std::vector<double> values(shadows.size());
+  for (size_t i = 0; i < shadows.size(); ++i) values[i] = element_of(output, shadows[i], i).exact;
+  return values;
+}
+
+std::vector<ExactProperty> judge_exactly(const Comparison& comparison,
+                                         std::span<const ElementShadow> shadows) {
+  std::vector<ExactProperty> all;
+  const std::vector<double> values = exact_values(comparison.output, shadows);
+  Comparison exact = comparison;
+  exact.output = {DType::Float64, comparison.output.shape, std::as_bytes(std::span(values))};
+  for (const InvariantSpec& spec : comparison.policy.invariants) {
+    const auto found = check_invariant(comparison, spec);
+    if (!found) continue;
+    ExactProperty property{*found, !check_invariant(exact, spec).has_value(), {}};
+    property.finding.output = comparison.output_name;
+    if (found->index && static_cast<size_t>(*found->index) < shadows.size()) {
+      const auto index = static_cast<size_t>(*found->index);
+      property.at = element_of(comparison.output, shadows[index], index);
+    }
+    all.push_back(std::move(property));
+  }
+  return all;
+}
+
+ShadowVerdict verdict_of(const ExactProperty& property) {
+  return property.holds ? ShadowVerdict::Numerical : ShadowVerdict::Logic;
+}
+
+std::vector<std::string> sentences_of(const ExactProperty& property,
+                                      const ExecutionShadow& history) {
+  std::vector<std::string> all = {property.finding.message + "."};
+  if (!property.holds) {
+    all.push_back(
+        "It is violated without any rounding too: the formula of the kernel does not have this "
+        "property.");
+    return all;
+  }
+  all.push_back(
+      "Without any rounding it would hold: the formula has the property, the arithmetic of the "
+      "kernel loses it.");
+  add_origin(history, all);
+  add_decision(history, all);
+  return all;
 }
 
 ShadowVerdict with_history(const WrongElement& element, const ExecutionShadow& history) {

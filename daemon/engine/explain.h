@@ -18,6 +18,7 @@ struct ShadowWish {
   std::string output;  ///< "": no history.
   int64_t element = 0;
   uint64_t block = 0;
+  uint64_t timeout_ms = 0;  ///< Of the launches; 0: the project's.
 };
 
 enum class ShadowVerdict : uint8_t { Right, Logic, Numerical, Rounding, Unknown };
@@ -36,7 +37,25 @@ struct ComparedShadow {
   ExplainedOutput counts;
   std::optional<WrongElement> worst;   ///< None when no element is wrong.
   std::optional<WrongElement> chosen;  ///< The element of the wish.
+  /// An invariant that only the reference violates, or only the output; "" without one.
+  std::string broken_by_reference, broken_by_output;
 };
+
+/// An invariant or a relation that the outputs violate, and whether they would without rounding.
+struct ExactProperty {
+  ValidationFailure finding;
+  bool holds = false;  ///< Of the exact values.
+  /// Of the element that the finding names, where it is one of the case's own run.
+  std::optional<WrongElement> at;
+};
+
+/// The outputs of a launch as they would be without rounding, as numbers; the computed value where
+/// no float instruction made it.
+std::vector<double> exact_values(const TensorView& output, std::span<const ElementShadow> shadows);
+
+/// The invariants that the output violates.
+std::vector<ExactProperty> judge_exactly(const Comparison& comparison,
+                                         std::span<const ElementShadow> shadows);
 
 /// Gives the shadows of the outputs their place in the arena and makes the plan ask for them.
 void plan_shadow(const ShadowWish& wish, BuiltPlan& built);
@@ -48,6 +67,12 @@ ComparedShadow compare_shadow(const Comparison& comparison, std::span<const Elem
 /// The element's verdict now that its history is known: an overflow of finite values is one of the
 /// arithmetic, whatever the exact value would be.
 ShadowVerdict with_history(const WrongElement& element, const ExecutionShadow& history);
+
+/// What happened and what to do, of an invariant or a relation.
+std::vector<std::string> sentences_of(const ExactProperty& property,
+                                      const ExecutionShadow& history);
+/// "logic" where the exact values violate it as well, else "numerical".
+ShadowVerdict verdict_of(const ExactProperty& property);
 
 /// What happened and what to do.
 std::vector<std::string> sentences_of(const WrongElement& element, const std::string& output,

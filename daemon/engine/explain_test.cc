@@ -99,6 +99,42 @@ TEST(Explain, SaysWhereTheErrorBeginsAndWhatToDo) {
   EXPECT_NE(sentences.back().find("subtract the mean"), std::string::npos) << sentences.back();
 }
 
+TEST(Explain, AsksOfAnInvariantWhetherItWouldHoldWithoutRounding) {
+  const auto broken = [](std::vector<ElementShadow> shadows) {
+    const std::vector<float> computed = {0.5F, 0.75F};
+    Comparison comparison;
+    comparison.output_name = "y";
+    comparison.output = {DType::Float32, {2}, std::as_bytes(std::span(computed))};
+    comparison.has_reference = false;
+    comparison.policy.invariants = {{"sums_to_one", {}, {}}, {"non_negative", {}, {}}};
+    return judge_exactly(comparison, shadows);
+  };
+  const auto lost = broken({exactly(0.5), exactly(0.5)});
+  ASSERT_EQ(lost.size(), 1u);
+  EXPECT_EQ(verdict_of(lost[0]), ShadowVerdict::Numerical);
+  EXPECT_EQ(verdict_of(broken({exactly(0.5), exactly(0.75)}).at(0)), ShadowVerdict::Logic);
+  EXPECT_EQ(verdict_of(broken({exactly(0.5), ElementShadow{}}).at(0)), ShadowVerdict::Logic);
+  ASSERT_TRUE(lost[0].at);
+  EXPECT_EQ(lost[0].at->exact, 0.5);
+  const std::string first = sentences_of(lost[0], {}).at(0);
+  EXPECT_NE(first.find("sums_to_one"), std::string::npos) << first;
+}
+
+TEST(Explain, NamesAnInvariantThatOnlyOneSideBreaks) {
+  const std::vector<float> computed = {0.25F, 0.75F};
+  const std::vector<double> reference = {0.25, 0.5};
+  const std::vector<ElementShadow> shadows = {exactly(0.25), exactly(0.75)};
+  Comparison comparison;
+  comparison.output_name = "y";
+  comparison.output = {DType::Float32, {2}, std::as_bytes(std::span(computed))};
+  comparison.reference = {DType::Float64, {2}, std::as_bytes(std::span(reference))};
+  comparison.reference_is_wide = true;
+  comparison.policy.invariants = {{"sums_to_one", {}, {}}};
+  const ComparedShadow compared = compare_shadow(comparison, shadows, {});
+  EXPECT_EQ(compared.broken_by_reference, "sums_to_one");
+  EXPECT_EQ(compared.broken_by_output, "");
+}
+
 TEST(Explain, PutsTheShadowsBehindAllTensors) {
   BuiltPlan built;
   built.result_offset = 100;

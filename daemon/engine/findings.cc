@@ -31,6 +31,7 @@ constexpr DeviceKindRow kDeviceKinds[] = {
     {"trap", FindingKind::Trap},
     {"assert", FindingKind::Trap},
     {"unsupported_instruction", FindingKind::UnsupportedInstruction},
+    {"written_twice", FindingKind::InvariantViolation},
 };
 
 /// After these the kernel did not run to its end.
@@ -46,6 +47,9 @@ ValidationFailure from_device(const DeviceFinding& finding) {
   for (const DeviceKindRow& row : kDeviceKinds) {
     if (finding.kind == row.device_kind) failure.kind = row.kind;
   }
+  // Looked for where this invariant is declared, and nowhere else.
+  if (finding.kind == "written_twice")
+    failure.message = "invariant written_once: " + failure.message;
   failure.output = finding.tensor;
   failure.source_file = finding.file;
   failure.source_line = finding.line;

@@ -27,6 +27,13 @@ TEST_P(DeviceKinds, HaveAFindingOfTheirOwnName) {
   EXPECT_EQ(outputs_are_void(findings), GetParam().ends_the_kernel);
 }
 
+TEST(Findings, ASecondWriteViolatesTheInvariantThatAskedForIt) {
+  const auto findings = findings_before_values(report_of("written_twice"));
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].kind, FindingKind::InvariantViolation);
+  EXPECT_EQ(findings[0].message, "invariant written_once: words");
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, DeviceKinds,
     ::testing::Values(Row{"out_of_bounds", FindingKind::OutOfBounds, false},

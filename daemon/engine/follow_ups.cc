@@ -5,6 +5,7 @@
 
 #include <fmt/ranges.h>
 
+#include "common/numeric/element.h"
 #include "daemon/engine/findings.h"
 #include "daemon/relate/infer.h"
 #include "daemon/relate/relate.h"
@@ -15,10 +16,17 @@ namespace {
 /// One worker that runs whatever the relations of a case need.
 class FollowUps {
  public:
-  FollowUps(const CaseRequest& request, CaseMachine machine, CaseOutcome& outcome)
-      : request_(request), machine_(machine), outcome_(outcome) {}
+  /// Which outputs of the runs count: the computed ones, those without any rounding but their own,
+  /// or those as float64.
+  enum class Outputs : uint8_t { Computed, Exact, Wide };
+  FollowUps(const CaseRequest& request, CaseMachine machine, CaseOutcome& outcome, Outputs outputs)
+      : request_(request), machine_(machine), outcome_(outcome), outputs_(outputs) {}
+
+  Result<NamedTensors> run(const FollowUp& follow_up);
 
   Status check_all();
+  /// Whether it holds where these are the outputs of the case; nothing where that cannot be told.
+  Result<std::optional<bool>> holds_for(const InvariantSpec& spec, const NamedTensors& outputs);
 
  private:
   /// What runs: the case's own kernel, or one of another op.
@@ -29,7 +37,6 @@ class FollowUps {
     std::shared_ptr<const PreparedKernel> owned;
   };
   Result<Target> target_of(const CasePlan& plan) const;
-  Result<NamedTensors> run(const FollowUp& follow_up);
   Result<BuiltPlan> build(const FollowUp& follow_up, const Target& target) const;
   Status upload(const FollowUp& follow_up, const BuiltPlan& built);
   Status execute(const Target& target, const ExecutionPlan& plan);
@@ -37,10 +44,13 @@ class FollowUps {
   Error failed(ValidationFailure finding);
   Result<NamedTensors> outputs_of(const FollowUp& follow_up, const BuiltPlan& built);
   ValidationPolicy policy() const;
+  template <typename Use>
+  auto with_checker(const NamedTensors& outputs, const Use& use);
 
   const CaseRequest& request_;
   CaseMachine machine_;
   CaseOutcome& outcome_;
+  const Outputs outputs_;
   std::string relation_;  ///< For messages.
 };
 
@@ -99,6 +109,9 @@ Result<BuiltPlan> FollowUps::build(const FollowUp& follow_up, const Target& targ
     GPUEMU_TRY(change_launches(*follow_up.launch, scope_of(*target.op, follow_up.plan), plan));
   }
   share_memory(follow_up, plan);
+  plan.first_order = follow_up.order;
+  if (follow_up.order != Interleaving::InOrder) plan.order_seed = follow_up.order_seed;
+  if (outputs_ != Outputs::Computed) plan_shadow({.wanted = true, .output = {}}, *built);
   return built;
 }
 
@@ -141,6 +154,17 @@ Result<NamedTensors> FollowUps::outputs_of(const FollowUp& follow_up, const Buil
     Tensor tensor = make_tensor(output.dtype, output.shape);
     const auto from = GPUEMU_TRY(machine_.arena.range(planned->output_offset, tensor.data.size()));
     std::ranges::copy(from, tensor.data.begin());
+    if (outputs_ != Outputs::Computed && is_float(tensor.dtype)) {
+      const auto place = static_cast<size_t>(planned - built.plan.tensors.begin());
+      const auto bytes = GPUEMU_TRY(
+          machine_.arena.range(built.plan.shadow.offsets[place],
+                               static_cast<uint64_t>(tensor.count()) * sizeof(ElementShadow)));
+      const std::span shadows(reinterpret_cast<const ElementShadow*>(bytes.data()),
+                              static_cast<size_t>(tensor.count()));
+      const std::vector<double> values = exact_values(view_of(tensor), shadows);
+      if (outputs_ == Outputs::Wide) tensor = make_tensor(DType::Float64, tensor.shape);
+      narrow_from_double(tensor.dtype, values, tensor.data);
+    }
     outputs.emplace(output.name, std::move(tensor));
   }
   return outputs;
@@ -168,23 +192,50 @@ ValidationPolicy FollowUps::policy() const {
   return policy;
 }
 
-Status FollowUps::check_all() {
+template <typename Use>
+auto FollowUps::with_checker(const NamedTensors& outputs, const Use& use) {
   const NamedTensors inputs = make_inputs(request_.op, request_.plan);
   const FollowUpRunner runner = [this](const FollowUp& follow_up) { return run(follow_up); };
   RelationChecker checker(
-      {request_.op, request_.plan, inputs, outcome_.outputs, policy(),
+      {request_.op, request_.plan, inputs, outputs, policy(),
        [this](DType dtype) { return request_.config.tolerance_for(request_.op, dtype); }, runner,
        [this](const std::string& name) { return request_.config.find_op(name); }});
-  for (const InvariantSpec& spec : relations_of(request_.op, request_.kernel)) {
-    relation_ = describe_relation(spec);
-    auto verdict = checker.check(spec);
-    if (!verdict && verdict.error().code != ErrorCode::Cancelled) return verdict.error();
-    if (verdict && !verdict->checked) continue;
-    outcome_.relations.push_back(spec.name);
-    if (verdict && verdict->finding) outcome_.result.failures.push_back(*verdict->finding);
-  }
+  return use(checker);
+}
+
+Status FollowUps::check_all() {
+  const auto check_each = [&](RelationChecker& checker) -> Status {
+    for (const InvariantSpec& spec : relations_of(request_.op, request_.kernel)) {
+      relation_ = describe_relation(spec);
+      auto verdict = checker.check(spec);
+      if (!verdict && verdict.error().code != ErrorCode::Cancelled) return verdict.error();
+      if (verdict && !verdict->checked) continue;
+      outcome_.relations.push_back(spec.name);
+      if (!verdict || !verdict->finding) continue;
+      outcome_.result.failures.push_back(*verdict->finding);
+      if (!request_.wishes.shadow.wanted) continue;
+      CaseOutcome unused;
+      FollowUps exactly(request_, machine_, unused, Outputs::Exact);
+      const auto holds = GPUEMU_TRY(exactly.holds_for(spec, outcome_.exact_outputs));
+      if (holds) outcome_.properties.push_back({*verdict->finding, *holds, {}});
+    }
+    return ok_status();
+  };
+  GPUEMU_TRY(with_checker(outcome_.outputs, check_each));
   outcome_.result.passed = outcome_.result.failures.empty();
   return ok_status();
+}
+
+Result<std::optional<bool>> FollowUps::holds_for(const InvariantSpec& spec,
+                                                 const NamedTensors& outputs) {
+  if (outputs.empty()) return std::optional<bool>();
+  const auto ask = [&](RelationChecker& checker) { return checker.check(spec); };
+  const auto verdict = with_checker(outputs, ask);
+  // A finding of a further run is the relation's own trouble, not the formula's.
+  if (!verdict && verdict.error().code == ErrorCode::Cancelled) return std::optional<bool>();
+  if (!verdict) return verdict.error();
+  if (!verdict->checked) return std::optional<bool>();
+  return std::optional(!verdict->finding.has_value());
 }
 
 }  // namespace
@@ -199,6 +250,9 @@ void describe_verdict(const Config& config, const OpConfig& op, OpTestReport& re
     // Cases with a finding of another kind are not asked for their relations.
     if (!judges.contains(spec.name) && report.failed < report.cases) idle.insert(spec.name);
   }
+  for (const InvariantSpec& spec : invariants_of(op, *kernel)) {
+    if (is_rarely_told(spec.name) && !judges.contains(spec.name)) idle.insert(spec.name);
+  }
   report.no_reference = op.reference.empty();
   if (report.no_reference) {
     for (const InvariantSpec& spec : invariants_of(op, *kernel)) judges.insert(spec.name);
@@ -209,12 +263,19 @@ void describe_verdict(const Config& config, const OpConfig& op, OpTestReport& re
   if (idle.empty()) return;
   report.notes.push_back(
       fmt::format("no case could tell anything about {}: the sizes or ranges of "
-                  "the op do not allow it",
+                  "the op, or the device, do not allow it",
                   fmt::join(idle, ", ")));
 }
 
 Status check_relations(const CaseRequest& request, CaseMachine machine, CaseOutcome& outcome) {
-  return FollowUps(request, machine, outcome).check_all();
+  return FollowUps(request, machine, outcome, FollowUps::Outputs::Computed).check_all();
+}
+
+Result<NamedTensors> run_exactly(const CaseRequest& request, CaseMachine machine,
+                                 const NamedTensors& inputs) {
+  CaseOutcome unused;
+  return FollowUps(request, machine, unused, FollowUps::Outputs::Wide)
+      .run({.plan = request.plan, .inputs = inputs, .in_place_input = {}, .in_place_output = {}});
 }
 
 }  // namespace gpuemu

@@ -10,6 +10,11 @@ namespace gpuemu {
 /// checked and what does not hold. The arena holds other tensors afterwards.
 Status check_relations(const CaseRequest& request, CaseMachine machine, CaseOutcome& outcome);
 
+/// The outputs of the case's kernel on these inputs as they would be without any rounding, float64
+/// where they are floats. Cancelled when the run fails. The arena holds other tensors afterwards.
+Result<NamedTensors> run_exactly(const CaseRequest& request, CaseMachine machine,
+                                 const NamedTensors& inputs);
+
 /// Says in the report what its verdict rests on where no reference was compared, and which
 /// relations no case could tell anything about.
 void describe_verdict(const Config& config, const OpConfig& op, OpTestReport& report);

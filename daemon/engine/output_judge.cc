@@ -7,8 +7,11 @@
 #include "common/numeric/element.h"
 #include "daemon/engine/exact_tier.h"
 #include "daemon/engine/export_case.h"
+#include "daemon/engine/second_look.h"
 #include "daemon/relate/infer.h"
+#include "daemon/validate/bound.h"
 #include "daemon/validate/error_map.h"
+#include "daemon/validate/invariants.h"
 #include "daemon/validate/validate.h"
 
 namespace gpuemu {
@@ -102,17 +105,42 @@ class OutputJudge {
     }
     const bool exact = comparison.has_reference && ask_exactly(comparison);
     Verdict verdict = validate(comparison);
+    if (request_.op.error_scale == kShadowScale) add_doubtful(comparison, verdict, outcome);
     if (exact) explain_exactness(verdict);
     if (comparison.has_reference) measure(comparison, verdict, outcome);
-    if (request_.wishes.shadow.wanted && comparison.has_reference) {
-      GPUEMU_TRY(compare_exact(comparison, outcome));
+    for (const InvariantSpec& spec : policy.invariants) {
+      if (is_rarely_told(spec.name) && tells_about(comparison, spec)) note_told(spec.name, outcome);
     }
+    if (request_.wishes.shadow.wanted) GPUEMU_TRY(compare_exact(comparison, outcome));
     if (request_.wishes.error_map && comparison.has_reference &&
         (!outcome.error_map || !(verdict.max_diff <= outcome.result.max_diff))) {
       outcome.error_map = map_errors(comparison);
     }
     take(std::move(verdict), output.name, outcome);
     return ok_status();
+  }
+
+  static void add_doubtful(const Comparison& comparison, const Verdict& verdict,
+                           CaseOutcome& outcome) {
+    const TensorView &output = comparison.output, &reference = comparison.reference;
+    const bool exceeded = std::ranges::any_of(verdict.failures, [](const auto& failure) {
+      return failure.kind == FindingKind::ToleranceExceeded;
+    });
+    if (!exceeded || !is_float(output.dtype) || output.shape != reference.shape) return;
+    const Bound bound(comparison);
+    const auto count = static_cast<size_t>(element_count(output.shape));
+    for (size_t i = 0; i < count; ++i) {
+      const double computed = element(output, i), expected = element(reference, i);
+      if (!std::isfinite(computed) || !std::isfinite(expected)) continue;
+      const double allowed = bound.at(i, expected);
+      if (!(std::fabs(computed - expected) <= allowed))
+        outcome.doubtful.push_back({comparison.output_name, i, computed, expected, allowed});
+    }
+  }
+
+  static void note_told(const std::string& name, CaseOutcome& outcome) {
+    if (std::ranges::find(outcome.relations, name) == outcome.relations.end())
+      outcome.relations.push_back(name);
   }
 
   /// False when the reference does not have this output.
@@ -177,14 +205,20 @@ class OutputJudge {
 
   Status compare_exact(const Comparison& comparison, CaseOutcome& outcome) {
     const TensorView &output = comparison.output, &reference = comparison.reference;
-    if (!is_float(output.dtype) || output.shape != reference.shape) return ok_status();
+    Tensor& exact = outcome.exact_outputs[comparison.output_name];
+    exact = {output.dtype, output.shape, {output.data.begin(), output.data.end()}};
+    if (!is_float(output.dtype)) return ok_status();
     const auto index =
         static_cast<size_t>(&planned(comparison.output_name) - built_.plan.tensors.data());
     const auto count = static_cast<uint64_t>(element_count(output.shape));
     const auto bytes =
         GPUEMU_TRY(arena_.range(built_.plan.shadow.offsets[index], count * sizeof(ElementShadow)));
     const std::span shadows(reinterpret_cast<const ElementShadow*>(bytes.data()), count);
-    outcome.shadows.push_back(compare_shadow(comparison, shadows, request_.wishes.shadow));
+    if (comparison.has_reference && output.shape == reference.shape)
+      outcome.shadows.push_back(compare_shadow(comparison, shadows, request_.wishes.shadow));
+    for (ExactProperty& property : judge_exactly(comparison, shadows))
+      outcome.properties.push_back(std::move(property));
+    narrow_from_double(output.dtype, exact_values(output, shadows), exact.data);
     return ok_status();
   }
 

@@ -11,6 +11,7 @@
 #include "daemon/engine/findings.h"
 #include "daemon/engine/follow_ups.h"
 #include "daemon/engine/output_judge.h"
+#include "daemon/engine/second_look.h"
 #include "daemon/relate/follow_up.h"
 #include "daemon/relate/infer.h"
 
@@ -160,6 +161,10 @@ Status judge(const CaseRequest& request, const BuiltPlan& built, const SideBySid
     outcome.thread_instructions = both.executed->thread_instructions;
     outcome.printed = both.executed->printed;
     outcome.shadow = both.executed->shadow;
+    // Hardware counts no instructions and sees no writes.
+    if (outcome.thread_instructions > 0 &&
+        std::ranges::find(built.plan.sanitize, "writes") != built.plan.sanitize.end())
+      outcome.relations.emplace_back("written_once");
     for (const LineCount& line : both.executed->lines) outcome.profile.push_back(words_of(line));
     outcome.reached = both.executed->reached;
   } else if (both.executed.error().code == ErrorCode::Internal) {
@@ -302,6 +307,7 @@ Result<CaseOutcome> run_case(const CaseRequest& request, CaseMachine machine) {
   if (wants_primer(request)) add_primer(*built);
   built->plan.coverage = request.wishes.coverage;
   built->plan.coverage_lines = request.wishes.coverage_lines;
+  built->plan.first_order = request.wishes.order;
   if (request.wishes.exported) outcome.exported = describe_case(request, *built);
   if (request.wishes.shadow.wanted) plan_shadow(request.wishes.shadow, *built);
   GPUEMU_TRY(fill_arena(request, *built, machine.arena));
@@ -311,8 +317,11 @@ Result<CaseOutcome> run_case(const CaseRequest& request, CaseMachine machine) {
   }
   GPUEMU_TRY(machine.arena.refresh());
   GPUEMU_TRY(judge(request, *built, both, machine.arena, outcome));
+  const bool again = wants_second_look(request, outcome);
+  if (again) GPUEMU_TRY(keep_outputs(*built, machine.arena, outcome.outputs));
+  if (again) GPUEMU_TRY(look_again(request, machine, outcome));
   const bool relate = outcome.result.passed && !relations_of(request.op, request.kernel).empty();
-  if (request.wishes.tensors || relate) {
+  if (!again && (request.wishes.tensors || relate)) {
     GPUEMU_TRY(keep_outputs(*built, machine.arena, outcome.outputs));
   }
   if (relate) GPUEMU_TRY(check_relations(request, machine, outcome));

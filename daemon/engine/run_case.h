@@ -30,6 +30,13 @@ struct CaseMachine {
   ReferenceHost& reference;
 };
 
+/// An element whose error exceeds its bound.
+struct DoubtfulElement {
+  std::string output;
+  size_t index = 0;
+  double computed = 0, reference = 0, tolerance = 0;
+};
+
 struct CaseOutcome {
   ValidationResult result;
   double worst_use = 0;  ///< Largest |output - reference| / bound.
@@ -47,6 +54,9 @@ struct CaseOutcome {
   Reached reached;                    ///< When asked for, on a device that counts.
   std::optional<ExportedCaseReply> exported;  ///< When asked for; without inputs and result.
   std::vector<ComparedShadow> shadows;        ///< When asked for, per output that has them.
+  std::vector<ExactProperty> properties;      ///< Likewise: what the outputs violate.
+  NamedTensors exact_outputs;                 ///< Likewise: without rounding but their own.
+  std::vector<DoubtfulElement> doubtful;      ///< Of ops whose error_scale is "shadow".
   ExecutionShadow shadow;
 };
 
@@ -62,6 +72,7 @@ struct CaseWishes {
   bool exported = false;
   bool reproduction = false;  ///< repro_info of passing cases too, without their inputs.
   ShadowWish shadow = {};
+  Interleaving order = Interleaving::InOrder;  ///< Of the threads in the first run.
 };
 
 /// A kernel of another op, for a relation between two ops.

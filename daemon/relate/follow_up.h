@@ -7,6 +7,7 @@
 #include "common/config/config.h"
 #include "common/tensor/tensor.h"
 #include "daemon/fuzz/case.h"
+#include "runtime/device/interleaving.h"
 
 namespace gpuemu {
 
@@ -17,6 +18,9 @@ struct FollowUp {
   std::string in_place_input, in_place_output;
   /// Its `grid`, `block` and `shared` instead of the kernel's; null: the kernel's.
   const InvariantSpec* launch = nullptr;
+  /// Of the threads, and what it draws from, where the device can choose.
+  Interleaving order = Interleaving::InOrder;
+  uint64_t order_seed = 0;
 };
 
 /// Runs the kernel of `follow_up.plan.op` and gives its outputs. Unsupported when no kernel takes

@@ -77,6 +77,10 @@ std::vector<InvariantSpec> collect(const OpConfig& op, const KernelConfig& kerne
 
 }  // namespace
 
+bool is_rarely_told(const std::string& invariant) {
+  return invariant == "unbiased" || invariant == "written_once";
+}
+
 std::vector<InvariantSpec> relations_of(const OpConfig& op, const KernelConfig& kernel) {
   return collect(op, kernel, true);
 }

@@ -1,6 +1,7 @@
 // Relations and invariants that nobody declared but that the op must have.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "common/config/config.h"
@@ -14,5 +15,9 @@ std::vector<InvariantSpec> relations_of(const OpConfig& op, const KernelConfig& 
 
 /// The same for the invariants.
 std::vector<InvariantSpec> invariants_of(const OpConfig& op, const KernelConfig& kernel);
+
+/// Invariants that not every case or device can tell anything about: reports count the cases that
+/// did, as those of relations.
+bool is_rarely_told(const std::string& invariant);
 
 }  // namespace gpuemu

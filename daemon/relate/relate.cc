@@ -33,6 +33,8 @@ constexpr Row kRows[] = {
     {"in_place_equal", relate_in_place},
     {"config_invariant", relate_launch},
     {"inverse_of", relate_inverse},
+    {"concat", relate_concat},
+    {"deterministic", relate_deterministic},
 };
 
 bool has_elements(const CasePlan& plan) {

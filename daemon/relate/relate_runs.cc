@@ -1,6 +1,7 @@
 // Relations of other launches, shared memory, and outputs that become inputs.
 #include <algorithm>
 
+#include "common/config/names.h"
 #include "common/numeric/element.h"
 #include "daemon/relate/relations.h"
 
@@ -88,6 +89,37 @@ RelationResult relate_launch(const Relating& relating) {
   Relating::Demand demand{"another launch", exact};
   demand.inputs = &base.inputs;
   return relating.agree(got, base.outputs, demand);
+}
+
+RelationResult relate_deterministic(const Relating& relating) {
+  const double tolerance = relating.number("tolerance", 0);
+  std::vector<Interleaving> orders;
+  for (const std::string& name : words_of(relating.text("schedules")))
+    orders.push_back(*interleaving_from_name(name));  // The configuration has checked the name.
+  if (orders.empty())
+    for (int i = 1; i < kInterleavings; ++i) orders.push_back(static_cast<Interleaving>(i));
+  // Without a number each order has its turn.
+  const auto runs =
+      static_cast<size_t>(relating.number("runs", static_cast<double>(orders.size() + 1)));
+  for (size_t run = 1; run < runs; ++run) {
+    FollowUp follow_up{.plan = relating.plan(),
+                       .inputs = relating.checker().of().inputs,
+                       .in_place_input = {},
+                       .in_place_output = {}};
+    follow_up.order = orders[(run - 1) % orders.size()];
+    follow_up.order_seed = relating.plan().case_seed + run;
+    const NamedTensors got = GPUEMU_TRY(relating.checker().of().run(follow_up));
+    Relating::Demand demand{
+        fmt::format("the same inputs again (run {} of {}, threads in the order '{}' where the "
+                    "device can choose)",
+                    run + 1, runs, name_of(follow_up.order)),
+        true};
+    for (const auto& [name, output] : relating.checker().of().outputs)
+      demand.slack[name] = std::vector<double>(static_cast<size_t>(output.count()), tolerance);
+    RelationVerdict verdict = relating.agree(got, relating.checker().of().outputs, demand);
+    if (verdict.finding) return verdict;
+  }
+  return RelationVerdict{.checked = runs > 1, .finding = {}};
 }
 
 /// The other op on this op's output must give this op's first input.

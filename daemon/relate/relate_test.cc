@@ -348,6 +348,44 @@ TEST_F(Relate, FollowUpsAreTheSameEveryTime) {
   EXPECT_EQ(seen[0], seen[1]);
 }
 
+TEST_F(Relate, PartsOneAfterTheOtherAreTheWhole) {
+  rows_op(R"(["rows"])");
+  expect_holds(spec_of("concat"), by_row(row_sum));
+  const Kernel one_row_less = [](const FollowUp& follow_up, std::map<std::string, Floats>& t) {
+    const size_t rows = dim(follow_up, "rows"), cols = dim(follow_up, "cols");
+    for (size_t row = 0; row < rows; ++row) row_sum(&t["x"][row * cols], cols, &t["y"][row]);
+    if (rows >= 6) t["y"][0] += 1;
+  };
+  const std::string message = found(spec_of("concat", {}, {{"dim", "rows"}}), one_row_less);
+  EXPECT_NE(message.find("slices along 'rows' in two runs"), std::string::npos) << message;
+  EXPECT_FALSE(check(spec_of("concat", {}, {{"dim", "cols"}}), by_row(row_sum)).checked);
+  plan_ = *with_dims(*op_, plan_, {{"rows", 1}, {"cols", 8}});
+  EXPECT_FALSE(check(spec_of("concat"), by_row(row_sum)).checked);
+}
+
+TEST_F(Relate, EachOrderOfTheThreadsGivesTheSame) {
+  rows_op(R"(["rows", "cols"])");
+  expect_holds(spec_of("deterministic"), elementwise([](float x) { return 2 * x; }));
+  EXPECT_EQ(runs_, kInterleavings);
+  const Kernel ordered = [](const FollowUp& follow_up, std::map<std::string, Floats>& t) {
+    t["y"] = t["x"];
+    if (follow_up.order == Interleaving::Priorities) t["y"][3] += 0.5F;
+  };
+  const std::string message = found(spec_of("deterministic"), ordered);
+  EXPECT_NE(message.find("threads in the order 'priorities'"), std::string::npos) << message;
+  EXPECT_NE(message.find("element 3"), std::string::npos) << message;
+  expect_holds(spec_of("deterministic", {{"tolerance", 0.6}}), ordered);
+  found(spec_of("deterministic", {{"tolerance", 0.4}}), ordered);
+  expect_holds(spec_of("deterministic", {}, {{"schedules", "reverse random"}}), ordered);
+  expect_holds(spec_of("deterministic", {{"runs", 2}}), ordered);
+}
+
+TEST(Schedules, OfTheConfigurationAreThoseOfDevices) {
+  ASSERT_EQ(schedule_names().size(), static_cast<size_t>(kInterleavings));
+  for (int i = 0; i < kInterleavings; ++i)
+    EXPECT_EQ(schedule_names()[static_cast<size_t>(i)], name_of(static_cast<Interleaving>(i)));
+}
+
 TEST_F(Relate, NothingIsAskedOfEmptyTensors) {
   rows_op(R"(["rows", "cols"])");
   plan_ = *with_dims(*op_, plan_, {{"rows", 0}, {"cols", 8}});

@@ -73,10 +73,13 @@ RelationResult relate_independence(const Relating& relating);  ///< row_independ
 RelationResult relate_padding(const Relating& relating);
 RelationResult relate_additive(const Relating& relating);
 RelationResult relate_transpose_dual(const Relating& relating);
+// relate_parts.cc
+RelationResult relate_concat(const Relating& relating);
 // relate_runs.cc: other launches, or the output as input.
 RelationResult relate_idempotent(const Relating& relating);
 RelationResult relate_in_place(const Relating& relating);
 RelationResult relate_launch(const Relating& relating);
 RelationResult relate_inverse(const Relating& relating);
+RelationResult relate_deterministic(const Relating& relating);
 
 }  // namespace gpuemu

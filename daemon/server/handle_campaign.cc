@@ -1,10 +1,13 @@
 // FuzzOp and RunTests: many cases, as a plain answer or as a job.
 #include <algorithm>
+#include <set>
 
 #include <fmt/ranges.h>
 
 #include "common/base/limits.h"
 #include "daemon/engine/corpus.h"
+#include "daemon/engine/diagnose.h"
+#include "daemon/engine/fragility.h"
 #include "daemon/engine/guided_search.h"
 #include "daemon/server/campaign_events.h"
 #include "daemon/server/client_ops.h"
@@ -71,9 +74,28 @@ Reply run_tests(const RunTestsRequest& request, Call& call, JobControl& control)
   options.fail_fast = request.fail_fast;
   options.session = call.key;
   options.wishes.power = true;
-  auto report =
-      (*project)->campaign().run(options, keeping_events(call.context, control), control.cancel);
+  CampaignEvents events = keeping_events(call.context, control);
+  std::set<std::pair<std::string, uint64_t>> passed;
+  events.on_cases =
+      [&, keep = events.on_cases](const std::vector<const CaseOutcome*>& ended) -> Status {
+    for (const CaseOutcome* one : ended)
+      if (request.fragile && one->result.passed)
+        passed.emplace(one->result.op_name, one->result.seed);
+    return keep(ended);
+  };
+  auto report = (*project)->campaign().run(options, events, control.cancel);
   if (!report) return error_reply(report.error());
+  if (request.fragile) {
+    const Status looked =
+        find_fragile({config, options, std::move(passed), call.context.backend,
+                      [&](const SideWish& wish) { return (*project)->campaign_on(wish); }},
+                     control.cancel, *report);
+    if (!looked) return error_reply(looked.error());
+  }
+  std::vector<ValidationResult*> failures;
+  for (OpTestReport& op : report->ops)
+    for (ValidationResult& failure : op.failures) failures.push_back(&failure);
+  diagnose(config, (*project)->machines(), failures, {call.key, &control.cancel});
   for (OpTestReport& op : report->ops) bound_snapshots(op.failures);
   report->backend = call.context.backend;
   if (!call.context.devices.empty()) report->device = call.context.devices.front().name;
@@ -125,8 +147,14 @@ FuzzResultsReply fuzz_results(const TestReportReply& report) {
     return failure.repro_info ? failure.repro_info->iteration.value_or(0) : 0;
   });
   if (results.failures.size() > kFailuresListedMax) results.failures.resize(kFailuresListedMax);
-  bound_snapshots(results.failures);
   return results;
+}
+
+void diagnose_all(std::vector<ValidationResult>& failures, const Call& call, Project& project,
+                  const JobControl& control) {
+  std::vector<ValidationResult*> all;
+  for (ValidationResult& failure : failures) all.push_back(&failure);
+  diagnose(project.config(), project.machines(), all, {call.key, &control.cancel});
 }
 
 /// The search's corpus takes the place of the stored one, unless entries that did not run, or fail
@@ -176,6 +204,7 @@ Reply search(const OpConfig& op, const CampaignOptions& options, Call& call, Pro
   results.proofs = std::move(found->proofs);
   results.error = found->broken;
   if (found->counted) results.search = found->report;
+  diagnose_all(results.failures, call, project, control);
   bound_snapshots(results.failures);
   return results;
 }
@@ -213,7 +242,10 @@ Reply fuzz_kernel_op(const OpConfig& op, const FuzzOpRequest& request, Call& cal
       return ErrorReply{WireErrorCode::PtxParseError, one.skipped_reason.substr(kBroken.size())};
     }
   }
-  return fuzz_results(*report);
+  FuzzResultsReply results = fuzz_results(*report);
+  diagnose_all(results.failures, call, project, control);
+  bound_snapshots(results.failures);
+  return results;
 }
 
 Reply fuzz_op(const FuzzOpRequest& request, Call& call, JobControl& control) {
@@ -230,8 +262,9 @@ Reply fuzz_op(const FuzzOpRequest& request, Call& call, JobControl& control) {
     if (!request.config) return fuzz_kernel_op(*op, request, call, **project, control);
     auto restricted = restrict_op((*project)->config(), op->name, *request.config);
     if (!restricted) return error_reply(restricted.error());
-    Project narrow(std::make_shared<const Config>(*std::move(restricted)), call.context.lanes,
-                   call.context.cache_folder, call.context.arch);
+    Project narrow(std::make_shared<const Config>(*std::move(restricted)),
+                   {call.context.lanes, call.context.side_lanes}, call.context.cache_folder,
+                   call.context.arch);
     return fuzz_kernel_op(*narrow.config().find_op(op->name), request, call, narrow, control);
   }
   const auto stopped = [&control] { return control.cancel.load(); };

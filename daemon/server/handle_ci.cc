@@ -2,6 +2,7 @@
 #include "common/base/service_limits.h"
 #include "common/protocol/json_codec.h"
 #include "daemon/ci/ci_run.h"
+#include "daemon/engine/diagnose.h"
 #include "daemon/server/client_ops.h"
 #include "daemon/server/handlers.h"
 #include "runtime/compile/machine_code.h"
@@ -139,6 +140,9 @@ Reply run(const RunCiRequest& request, Call& call, JobControl& control) {
   auto summary = run_ci({config, (*project)->campaign(), context.store, inspect, identity}, options,
                         events_of(call, config, options.seed, control), control.cancel);
   if (!summary) return error_reply(summary.error());
+  std::vector<ValidationResult*> results;
+  for (ValidationResult& one : summary->validation_results) results.push_back(&one);
+  diagnose(config, (*project)->machines(), results, {call.key, &control.cancel});
   summary->backend = context.backend;
   summary->device = device;
   summary->notes.insert(summary->notes.end(), missing.begin(), missing.end());

@@ -39,4 +39,29 @@ Result<std::shared_ptr<const Config>> ConfigWatch::current() {
   return config_;
 }
 
+Result<Campaign*> Project::campaign_on(const SideWish& wish) {
+  if (lanes_.side == nullptr) {
+    return error(ErrorCode::Unavailable, "this daemon has no lanes but its own");
+  }
+  std::unique_ptr<Campaign>& kept = on_side_[wish];
+  if (kept == nullptr) {
+    LanePool* lanes = GPUEMU_TRY(lanes_.side->get(wish));
+    kept = std::make_unique<Campaign>(*config_, kernels_, *lanes);
+  }
+  return kept.get();
+}
+
+ExplainMachines Project::machines() {
+  const std::string own = lanes_.side == nullptr ? "emulator" : lanes_.side->own_backend();
+  const std::string other = lanes_.side == nullptr ? "" : lanes_.side->other_backend();
+  ExplainMachines machines{
+      .own = campaign_, .own_backend = own, .emulator = {}, .other_backend = other, .other = {}};
+  machines.emulator = [this, own]() -> Result<Campaign*> {
+    if (own == "emulator") return &campaign_;
+    return campaign_on({.backend = "emulator", .contraction = {}});
+  };
+  machines.other = [this, other] { return campaign_on({.backend = other, .contraction = {}}); };
+  return machines;
+}
+
 }  // namespace gpuemu

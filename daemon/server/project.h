@@ -2,14 +2,17 @@
 // for every request that needs it, so that an edited gpuemu.toml or kernel is what runs.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 
 #include "common/config/config.h"
 #include "daemon/engine/campaign.h"
+#include "daemon/engine/explain_case.h"
 #include "daemon/engine/kernel_store.h"
 #include "daemon/schedule/lane_pool.h"
+#include "daemon/schedule/side_lanes.h"
 
 namespace gpuemu {
 
@@ -34,21 +37,33 @@ class ConfigWatch {
 /// Used by the request that made it, with as many threads as it likes.
 class Project {
  public:
-  Project(std::shared_ptr<const Config> config, LanePool& lanes, const std::string& cache_folder,
+  /// Where its cases run.
+  struct Lanes {
+    LanePool& own;
+    SideLanes* side = nullptr;  ///< Null: there are no others.
+  };
+  Project(std::shared_ptr<const Config> config, Lanes lanes, const std::string& cache_folder,
           const std::string& arch)
       : config_(std::move(config)),
+        lanes_(lanes),
         kernels_(*config_, cache_folder, arch),
-        campaign_(*config_, kernels_, lanes) {}
+        campaign_(*config_, kernels_, lanes.own) {}
   Project(const Project&) = delete;
   Project& operator=(const Project&) = delete;
 
   const Config& config() const { return *config_; }
   Campaign& campaign() { return campaign_; }
+  /// Runs on other lanes than the daemon's own. Unavailable where there are none. For one thread.
+  Result<Campaign*> campaign_on(const SideWish& wish);
+  /// For explanations. Valid as long as the project. For one thread.
+  ExplainMachines machines();
 
  private:
   std::shared_ptr<const Config> config_;
+  const Lanes lanes_;
   KernelStore kernels_;
   Campaign campaign_;
+  std::map<SideWish, std::unique_ptr<Campaign>> on_side_;
 };
 
 }  // namespace gpuemu

@@ -47,8 +47,9 @@ Reply dispatch_long(const Request& request, Call& call) {
 Result<std::unique_ptr<Project>> open_project(Call& call) {
   ServerContext& context = call.context;
   auto config = GPUEMU_TRY(context.config.current());
-  return std::make_unique<Project>(std::move(config), context.lanes, context.cache_folder,
-                                   context.arch);
+  return std::make_unique<Project>(std::move(config),
+                                   Project::Lanes{context.lanes, context.side_lanes},
+                                   context.cache_folder, context.arch);
 }
 
 ErrorReply config_error(const Error& error) { return {WireErrorCode::ConfigError, error.message}; }

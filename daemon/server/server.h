@@ -28,6 +28,7 @@ struct ServerContext {
   std::map<std::string, std::string> start_settings;  ///< What the daemon was started with.
   std::string backend;                                ///< What "auto" became.
   std::function<void()> request_stop;                 ///< Called by Shutdown; must not block.
+  SideLanes* side_lanes = nullptr;                    ///< For second opinions; null: none.
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
   std::atomic<uint64_t> requests{0};
   std::atomic<size_t> long_requests{0};  ///< Of those under way.

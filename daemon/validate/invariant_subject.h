@@ -61,4 +61,9 @@ Finding check_sign(const Subject& subject);
 Finding check_subset_of_input(const Subject& subject);
 Finding check_conserve(const Subject& subject);
 
+// invariant_bias.cc
+Finding check_unbiased(const Subject& subject);
+/// Whether there are elements enough to find a kernel that truncates.
+bool tells_of_bias(const Subject& subject);
+
 }  // namespace gpuemu::invariants

@@ -237,6 +237,9 @@ Finding check_finite(const Subject& subject) {
   return std::nullopt;
 }
 
+/// The values do not show it: the device reports it (LaunchConfig::sanitize "writes").
+Finding seen_by_device(const Subject&) { return std::nullopt; }
+
 struct Row {
   InvariantInfo info;
   Finding (*check)(const Subject&);
@@ -268,6 +271,8 @@ constexpr Row kRows[] = {
     {{"sign", "input, kind", "the same sign as the input, or the opposite one"}, check_sign},
     {{"subset_of_input", "input", "every element is one of the input's"}, check_subset_of_input},
     {{"conserve", "axis, tolerance, input", "the sum is that of the input"}, check_conserve},
+    {{"unbiased", "ulps", "rounding errors are off in both directions alike"}, check_unbiased},
+    {{"written_once", "", "no element is written twice; the emulator sees it"}, seen_by_device},
 };
 
 }  // namespace
@@ -282,13 +287,24 @@ std::span<const InvariantInfo> known_invariants() {
   return kInfos;
 }
 
+bool tells_about(const Comparison& comparison, const InvariantSpec& spec) {
+  if (spec.name == "written_once") return false;
+  if (spec.name != "unbiased") return true;
+  invariants::Subject subject{comparison, spec, comparison.output.shape, {}};
+  subject.values.resize(static_cast<size_t>(element_count(subject.shape)));
+  decode(comparison.output, 0, subject.values);
+  return invariants::tells_of_bias(subject);
+}
+
 std::optional<ValidationFailure> check_invariant(const Comparison& comparison,
                                                  const InvariantSpec& spec) {
   invariants::Subject subject{comparison, spec, comparison.output.shape, {}};
   for (const invariants::Row& row : invariants::kRows) {
     if (spec.name != row.info.name) continue;
     if (row.check == invariants::check_finite && comparison.has_reference) return std::nullopt;
-    if (row.check != invariants::check_shape_preserved) {
+    const bool reads_values =
+        row.check != invariants::check_shape_preserved && row.check != invariants::seen_by_device;
+    if (reads_values) {
       subject.values.resize(static_cast<size_t>(element_count(subject.shape)));
       decode(comparison.output, 0, subject.values);
     }

@@ -1,6 +1,10 @@
+#include "daemon/validate/invariants.h"
+
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -115,6 +119,85 @@ TEST(Invariants, NameTheElementAndTheValue) {
             "invariant non_negative: element 2 [1, 0] is -3, expected a value >= 0");
   EXPECT_EQ(verdict.failures[0].index, 2);
   EXPECT_EQ(verdict.failures[0].actual, -3.0);
+}
+
+/// bfloat16 as its bits: rounded to nearest even, or cut off, or cut off towards minus infinity.
+enum class Rounding : uint8_t { Nearest, TowardsZero, Down };
+uint16_t narrow(double value, Rounding rounding) {
+  const uint32_t bits = std::bit_cast<uint32_t>(static_cast<float>(value));
+  const bool down = rounding == Rounding::Down && value < 0;
+  const uint32_t nearest = 0x7FFF + ((bits >> 16) & 1);
+  const uint32_t add = rounding == Rounding::Nearest ? nearest : down ? 0xFFFF : 0;
+  return static_cast<uint16_t>((bits + add) >> 16);
+}
+
+/// The message about an output of these values; "" when nothing is wrong.
+std::string bias_of(const std::vector<double>& values, Rounding rounding,
+                    std::map<std::string, double> numbers = {}) {
+  std::vector<uint16_t> bits;
+  for (const double value : values) bits.push_back(narrow(value, rounding));
+  const auto count = static_cast<int64_t>(values.size());
+  const Tensor output = tensor_of(DType::BFloat16, {count}, bits);
+  const Tensor reference = doubles({count}, values);
+  Comparison comparison = automatic(output, reference);
+  comparison.policy.invariants = {{"unbiased", std::move(numbers), {}}};
+  const Verdict verdict = validate(comparison);
+  return verdict.failures.empty() ? "" : verdict.failures[0].message;
+}
+
+std::vector<double> drawn(size_t count, uint64_t seed, double least, double most) {
+  std::mt19937_64 random(seed);
+  std::uniform_real_distribution<double> draw(least, most);
+  std::vector<double> values(count);
+  for (double& value : values) value = draw(random);
+  return values;
+}
+
+TEST(Unbiased, FindsTruncationAndNamesItsDirection) {
+  const std::vector<double> values = drawn(1000, 1, -10, 10);
+  EXPECT_EQ(bias_of(values, Rounding::Nearest), "");
+  const std::string inward = bias_of(values, Rounding::TowardsZero);
+  EXPECT_EQ(inward.find("invariant unbiased: results are off towards zero by 0.50 ulp"), 0u)
+      << inward;
+  EXPECT_NE(bias_of(values, Rounding::Down).find("downwards"), std::string::npos);
+  EXPECT_EQ(bias_of(values, Rounding::TowardsZero, {{"ulps", 0.5}}), "");
+}
+
+TEST(Unbiased, IsNotFooledByWhereTheValuesLie) {
+  // Whole numbers of few digits plus a hundredth: all in the lower half of the gap.
+  std::vector<double> lower, upper, same(2000, 3.001);
+  for (int i = 256; i < 1256; ++i) lower.push_back(i % 2 == 0 ? i + 0.01 : i);
+  for (int i = 0; i < 2000; ++i) upper.push_back(5 + i * 0.03125 + 0.02);
+  for (const auto& values : {lower, upper, same}) EXPECT_EQ(bias_of(values, Rounding::Nearest), "");
+}
+
+TEST(Unbiased, NeverFlagsSoundRoundingOfManyDraws) {
+  size_t alarms = 0;
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    const double least = seed % 2 == 0 ? 5 : -3;
+    alarms += bias_of(drawn(350, seed, least, 10), Rounding::Nearest).empty() ? 0 : 1;
+  }
+  EXPECT_EQ(alarms, 0u);
+}
+
+TEST(Unbiased, SaysNothingOfFewValuesOrOfARoundedReference) {
+  EXPECT_EQ(bias_of(drawn(100, 1, -10, 10), Rounding::TowardsZero), "");
+  const std::vector<double> values = drawn(1000, 1, -10, 10);
+  std::vector<uint16_t> cut, rounded;
+  for (const double value : values) {
+    cut.push_back(narrow(value, Rounding::TowardsZero));
+    rounded.push_back(narrow(value, Rounding::Nearest));
+  }
+  const Tensor output = tensor_of(DType::BFloat16, {1000}, cut);
+  const Tensor reference = tensor_of(DType::BFloat16, {1000}, rounded);
+  Comparison comparison = automatic(output, reference);
+  comparison.policy.invariants = {{"unbiased", {}, {}}};
+  EXPECT_TRUE(validate(comparison).failures.empty());
+  EXPECT_FALSE(tells_about(comparison, comparison.policy.invariants[0]));
+  const Tensor wide = doubles({1000}, values);
+  const Comparison telling = automatic(output, wide);
+  EXPECT_TRUE(tells_about(telling, {"unbiased", {}, {}}));
+  EXPECT_FALSE(tells_about(telling, {"written_once", {}, {}}));
 }
 
 TEST(Invariants, AreAllListed) {

@@ -67,7 +67,7 @@ class Execution {
   void take(LaunchReport report, const std::vector<ExecuteBuffer>& buffers, uint32_t run);
   Status find_others();
   void add(std::optional<HarnessFinding> finding);
-  /// In order in the first run, and where nobody asks for another one.
+  /// As the plan says in the first run; in order where nobody asks for another one.
   Interleaving order_of(uint32_t run) const;
   /// "; the threads proceeded in another order ('reverse') ..."; "" where they did not.
   std::string order_text(uint32_t run) const;
@@ -131,8 +131,9 @@ void Execution::add(std::optional<HarnessFinding> finding) {
 
 Interleaving Execution::order_of(uint32_t run) const {
   const bool wanted = std::ranges::find(plan_.sanitize, "schedule") != plan_.sanitize.end();
-  if (run == 0 || !wanted || device_.properties().backend != "emulator")
-    return Interleaving::InOrder;
+  if (device_.properties().backend != "emulator") return Interleaving::InOrder;
+  if (run == 0) return plan_.first_order;
+  if (!wanted) return Interleaving::InOrder;
   Stream draws(plan_.order_seed, run, "interleaving");
   return static_cast<Interleaving>(1 + draws.below(kInterleavings - 1));
 }

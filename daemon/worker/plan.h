@@ -80,6 +80,8 @@ struct ExecutionPlan {
   /// Runs after the first have their threads in an order that follows from it, with the check
   /// "schedule" on a device that can.
   uint64_t order_seed = 0;
+  /// Of the threads in the first run, where the device can.
+  Interleaving first_order = Interleaving::InOrder;
 };
 
 /// What the harness around the kernel saw.

@@ -151,6 +151,7 @@ void fields(Wire& wire, ExecutionPlan& it) {
   wire.value(it.coverage_lines);
   fields(wire, it.shadow);
   wire.value(it.order_seed);
+  wire.choice(it.first_order, kInterleavings);
 }
 
 template <typename Wire>

@@ -151,8 +151,8 @@ class AsyncClient:
 
     async def run_tests(self, ops: Sequence[str] = (), *, cases: int = 0, seed: int | None = None,
                         dtypes: Sequence[str] = (), strategies: Sequence[str] = (), fail_fast: bool = False,
-                        progress: bool | Progress | None = None) -> records.TestReport:  # fmt: skip
-        return await self._run(calls.run_tests(ops, cases, seed, dtypes, strategies, fail_fast), progress)
+                        fragile: bool = False, progress: bool | Progress | None = None) -> records.TestReport:  # fmt: skip
+        return await self._run(calls.run_tests(ops, cases, seed, dtypes, strategies, fail_fast, fragile), progress)
 
     async def fuzz_op(self, op_name: str, seed: int | None = None, iterations: int = 100, fail_fast: bool = False,
                       batch_sizes: Sequence[int] | None = None, seq_lengths: Sequence[int] | None = None,

@@ -107,9 +107,9 @@ def compare_baseline(tag: str, same_cases: bool) -> Call[records.BaselineCompari
 
 
 def run_tests(ops: Sequence[str], cases: int, seed: int | None, dtypes: Sequence[str], strategies: Sequence[str],
-              fail_fast: bool) -> Call[records.TestReport]:  # fmt: skip
+              fail_fast: bool, fragile: bool) -> Call[records.TestReport]:  # fmt: skip
     return _call("TestReport", records.TestReport.from_dict, "RunTests", stream=True, ops=list(ops), cases=cases,
-                 seed=seed, dtypes=list(dtypes), strategies=list(strategies), fail_fast=fail_fast)  # fmt: skip
+                 seed=seed, dtypes=list(dtypes), strategies=list(strategies), fail_fast=fail_fast, fragile=fragile or None)  # fmt: skip
 
 
 def shape_options(small: bool, **lists: Sequence[int] | None) -> Json:

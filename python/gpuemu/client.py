@@ -231,10 +231,11 @@ class Client:
     # --- kernels that the daemon runs
 
     def run_tests(self, ops: Sequence[str] = (), *, cases: int = 0, seed: int | None = None, dtypes: Sequence[str] = (),
-                  strategies: Sequence[str] = (), fail_fast: bool = False, progress: bool | Progress | None = None,
-                  ) -> records.TestReport:  # fmt: skip
-        """`gpuemu test`: all ops when none is named; cases 0 means validation.cases of gpuemu.toml."""
-        return self._run(calls.run_tests(ops, cases, seed, dtypes, strategies, fail_fast), progress)
+                  strategies: Sequence[str] = (), fail_fast: bool = False, fragile: bool = False,
+                  progress: bool | Progress | None = None) -> records.TestReport:  # fmt: skip
+        """`gpuemu test`: all ops when none is named; cases 0 means validation.cases of gpuemu.toml. fragile: run passing cases
+        with products and sums fused otherwise and threads in other orders too."""
+        return self._run(calls.run_tests(ops, cases, seed, dtypes, strategies, fail_fast, fragile), progress)
 
     def fuzz_op(self, op_name: str, seed: int | None = None, iterations: int = 100, fail_fast: bool = False,
                 batch_sizes: Sequence[int] | None = None, seq_lengths: Sequence[int] | None = None,

@@ -21,8 +21,44 @@ def build(cls: type[T], data: dict[str, Any], **changed: Any) -> T:
 
 
 @dataclass
+class VoteSide:
+    """What one of those that can know a value says: "emulator", "cuda", "exact" (the kernel without rounding), "kernel NAME"
+    (another kernel of the op), "reference"."""
+
+    name: str = ""
+    value: float | None = None
+
+
+@dataclass
+class Vote:
+    """Who stands alone about a wrong element. alone: "kernel", "reference", "cuda", "emulator"; "none" where no two agree."""
+
+    alone: str = ""
+    sentence: str = ""
+    sides: list[VoteSide] = field(default_factory=list)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Vote:
+        return build(cls, data, sides=[build(VoteSide, one) for one in data.get("sides") or []])
+
+
+@dataclass
+class Diagnosis:
+    """Why a finding is there. verdict: as that of an ExplainResult, or "skipped"; divergence: the members of an ExplainedStep."""
+
+    verdict: str = ""
+    note: str = ""
+    divergence: dict[str, Any] | None = None
+    vote: Vote | None = None
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Diagnosis:
+        return build(cls, data, vote=Vote.from_dict(data["vote"]) if data.get("vote") else None)
+
+
+@dataclass
 class Finding:
-    """One thing that is wrong. Reads like a dict too: finding["message"]."""
+    """One thing that is wrong. Reads like a dict too: finding["message"]. diagnosis: in reports, of the first of its kind."""
 
     kind: str = ""
     message: str = ""
@@ -32,6 +68,11 @@ class Finding:
     output: str = ""
     source_file: str = ""
     source_line: int = 0
+    diagnosis: Diagnosis | None = None
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Finding:
+        return build(cls, data, diagnosis=Diagnosis.from_dict(data["diagnosis"]) if data.get("diagnosis") else None)
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.__dict__:
@@ -105,7 +146,7 @@ class ValidationResult:
         return build(
             cls,
             data,
-            failures=[build(Finding, one) for one in data.get("failures") or []],
+            failures=[Finding.from_dict(one) for one in data.get("failures") or []],
             repro_info=ReproductionInfo.from_dict(info) if info else None,
         )
 
@@ -205,6 +246,8 @@ class OpReport:
     no_reference: bool = False
     notes: list[str] = field(default_factory=list)  # What the verdict rests on.
     proof: dict[str, Any] | None = None  # How much the passing cases prove; docs/validation.md.
+    fragile: list[dict[str, Any]] = field(default_factory=list)  # seed, setting, message, divergence; with fragile=True.
+    fragile_checked: int = 0  # Passing cases that were run in other settings.
 
 
 @dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gpuemu.records import ValidationResult
+from gpuemu.records import ValidationResult, Vote
 from gpuemu.tensors import Array
 
 Bytes = bytes  # Beside a member of that name.
@@ -79,6 +79,7 @@ class ExplainResult:
     other_decisions: int = 0
     first_other_decision: ExplainedStep | None = None
     complete: bool = True
+    vote: Vote | None = None
 
 
 # --- cases of kernels

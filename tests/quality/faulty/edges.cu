@@ -238,3 +238,20 @@ extern "C" __global__ void row_sums(const float* x, float* y, int cols) {
   sum = warp_sum(sum);
   if (threadIdx.x == 0) y[blockIdx.x] = sum;
 }
+
+// Each thread doubles 16 elements in pieces of 4; pieces that begin 3 apart do some of the work twice.
+extern "C" __global__ void pieces_overlap(const float* x, float* y, int n) {
+  const int first = (blockIdx.x * blockDim.x + threadIdx.x) * 16;
+  const int end = first + 16 < n ? first + 16 : n;
+  for (int piece = first; piece < end; piece += WRONG(3, 4))
+    for (int i = piece; i < piece + 4 && i < end; ++i) y[i] = 2.0f * x[i];  // FAULT pieces_overlap
+}
+
+// Row sums by a path of its own from 8 rows on, which forgets the last column.
+extern "C" __global__ void shorter_for_many_rows(const float* x, float* y, int rows, int cols) {
+  const int end = rows >= 8 ? cols - WRONG(1, 0) : cols;
+  float sum = 0;
+  for (int c = threadIdx.x; c < end; c += 32) sum += x[blockIdx.x * cols + c];
+  sum = warp_sum(sum);
+  if (threadIdx.x == 0) y[blockIdx.x] = sum;
+}
