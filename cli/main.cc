@@ -84,6 +84,7 @@ void add_commands(CLI::App& app, Session& session) {
   add_minimize(app, session);
   add_export(app, session);
   add_mutate(app, session);
+  add_prove(app, session);
   add_explain(app, session);
   add_debug(app, session);
   add_lint(app, session);

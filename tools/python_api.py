@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT / "python"))
 # The modules in the order of the page; None: what the package itself exports.
 MODULES = [("gpuemu", None),
            ("gpuemu.replies", ["ExplainResult", "ExplainedStep", "ExplainedValue", "StoredCase", "ExportedCase", "KernelCoverage", "Calibration",
-                               "MutationReport", "Mutant", "KernelComparison"]),
+                               "MutationReport", "Mutant", "KernelComparison", "BoundsReport", "LaunchBounds", "AccessBounds"]),
            ("gpuemu.artifacts", ["ArtifactMetrics", "LintResult", "LintViolation", "ArtifactDiffs", "ArtifactDiff", "Baseline", "BaselineInfo"]),
            ("gpuemu.ci", ["CiSummary", "CiOp", "ErrorMap", "KernelTrend", "TrendPoint"]), ("gpuemu.judge", ["compare", "error_stats"]), ("gpuemu.legacy", ["case"]),
            ("gpuemu.values", ["fill_input"]), ("gpuemu.layouts", ["Layout", "place", "drawn", "base_offset", "contiguous", "padded", "stepped", "transposed", "broadcast", "backwards"]),

@@ -14,6 +14,7 @@ void add_reproduce(CLI::App& app, Session& session);
 void add_explain(CLI::App& app, Session& session);
 void add_minimize(CLI::App& app, Session& session);
 void add_mutate(CLI::App& app, Session& session);
+void add_prove(CLI::App& app, Session& session);
 void add_export(CLI::App& app, Session& session);
 void add_failures(CLI::App& app, Session& session);
 void add_baseline(CLI::App& app, Session& session);

@@ -73,6 +73,8 @@ class Expression {
   const std::string& text() const { return text_; }
 
   struct Node;
+  /// The tree (expression_node.h), for who gives expressions another meaning; null when empty.
+  const Node* root() const { return root_.get(); }
 
  private:
   std::string text_;

@@ -1,4 +1,4 @@
-// The parsed form of an Expression; seen by its parser and its evaluator only.
+// The parsed form of an Expression; seen by its parser and by what gives it a meaning.
 #pragma once
 
 #include <cstdint>

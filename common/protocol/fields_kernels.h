@@ -74,4 +74,30 @@ void fields(V& v, R& r) {
   v.extra("left_out", r.left_out);
 }
 
+template <typename V, Is<AccessBounds> R>
+void fields(V& v, R& r) {
+  v.required("kind", r.kind);
+  v.required("space", r.space);
+  v.extra("tensor", r.tensor);
+  v.extra("file", r.file);
+  v.extra("line", r.line);
+  v.required("ptx_line", r.ptx_line);
+  v.required("instruction", r.instruction);
+  v.required("proved", r.proved);
+  v.extra("reason", r.reason);
+  v.extra("offset", r.offset);
+  v.extra("extent", r.extent);
+}
+
+template <typename V, Is<LaunchBounds> R>
+void fields(V& v, R& r) {
+  v.required("op_name", r.op_name);
+  v.required("kernel", r.kernel);
+  v.required("dtype", r.dtype);
+  v.required("launch", r.launch);
+  v.required("entry", r.entry);
+  v.extra("error", r.error);
+  v.required("accesses", r.accesses);
+}
+
 }  // namespace gpuemu

@@ -325,4 +325,12 @@ void fields(V& v, R& r) {
   v.required("entries", r.entries);
 }
 
+template <typename V, Is<BoundsReportReply> R>
+void fields(V& v, R& r) {
+  v.required("launches", r.launches);
+  v.required("total", r.total);
+  v.required("proved", r.proved);
+  v.required("duration_ms", r.duration_ms);
+}
+
 }  // namespace gpuemu

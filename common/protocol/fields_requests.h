@@ -251,4 +251,12 @@ void fields(V& v, R& r) {
   v.extra("arch", r.arch);
 }
 
+template <typename V, Is<ProveRequest> R>
+void fields(V& v, R& r) {
+  v.extra("op_name", r.op_name);
+  v.extra("kernel", r.kernel);
+  v.extra("dtype", r.dtype);
+  v.extra("stream", r.stream);
+}
+
 }  // namespace gpuemu

@@ -79,4 +79,30 @@ struct EntryDifference {
   bool operator==(const EntryDifference&) const = default;
 };
 
+/// One use of memory by one instruction of a kernel, and whether it stays inside for all data.
+struct AccessBounds {
+  std::string kind;    ///< "load", "store", "atomic", "copy to", "copy from", "access", "call"
+  std::string space;   ///< "global", "shared", "local", "const" or "generic"
+  std::string tensor;  ///< Or a variable of the kernel; "" when not known.
+  std::string file;    ///< Of the source, when known.
+  uint32_t line = 0;   ///< In it; 0 when not known.
+  uint32_t ptx_line = 0;
+  std::string instruction;
+  bool proved = false;
+  std::string reason;          ///< Why not.
+  std::string offset, extent;  ///< First byte and bytes of the tensor, over dims and threads.
+  bool operator==(const AccessBounds&) const = default;
+};
+
+/// A launch of a kernel for one dtype.
+struct LaunchBounds {
+  std::string op_name, kernel;
+  DType dtype = DType::Float32;
+  uint32_t launch = 0;  ///< Its place in the kernel's launches, from 1.
+  std::string entry;    ///< Of the PTX.
+  std::string error;    ///< Why it could not be looked at.
+  std::vector<AccessBounds> accesses;
+  bool operator==(const LaunchBounds&) const = default;
+};
+
 }  // namespace gpuemu

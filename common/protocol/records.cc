@@ -98,7 +98,8 @@ constexpr std::array kRequestTypes = {"Ping",
                                       "CompareKernels",
                                       "DeleteFailures",
 
-                                      "Explain"};
+                                      "Explain",
+                                      "Prove"};
 static_assert(kRequestTypes.size() == std::variant_size_v<Request>);
 
 constexpr std::array kReplyTypes = {"Pong",
@@ -134,7 +135,8 @@ constexpr std::array kReplyTypes = {"Pong",
                                     "KernelComparison",
                                     "FailuresDeleted",
 
-                                    "ExplainResult"};
+                                    "ExplainResult",
+                                    "BoundsReport"};
 static_assert(kReplyTypes.size() == std::variant_size_v<Reply>);
 
 template <typename Enum, size_t kCount>

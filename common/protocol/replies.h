@@ -320,6 +320,13 @@ struct KernelComparisonReply {
   bool operator==(const KernelComparisonReply&) const = default;
 };
 
+struct BoundsReportReply {
+  std::vector<LaunchBounds> launches;
+  uint64_t total = 0, proved = 0;  ///< Accesses of all launches.
+  uint64_t duration_ms = 0;
+  bool operator==(const BoundsReportReply&) const = default;
+};
+
 struct FailuresDeletedReply {
   uint64_t count = 0;
   bool operator==(const FailuresDeletedReply&) const = default;
@@ -332,7 +339,7 @@ using Reply = std::variant<
     CiRunCompleteReply, TestCaseReply, TestBatchReply, ErrorReply, TestReportReply, JobStartedReply,
     JobStatusReply, DevicesReply, ConfigShowReply, DaemonStatusReply, CaseReply, BaselineListReply,
     BaselineReply, KernelCoverageReply, CalibrationReply, ExportedCaseReply, MutationReportReply,
-    KernelComparisonReply, FailuresDeletedReply, ExplainResultReply>;
+    KernelComparisonReply, FailuresDeletedReply, ExplainResultReply, BoundsReportReply>;
 
 /// The wire's `type` of the reply: "Pong", "ValidationResult", ...
 const char* type_of(const Reply& reply);

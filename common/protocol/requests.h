@@ -255,6 +255,15 @@ struct CompareKernelsRequest {
   bool operator==(const CompareKernelsRequest&) const = default;
 };
 
+/// `gpuemu prove`: which accesses of kernels stay inside of their tensors for all data.
+struct ProveRequest {
+  std::string op_name;         ///< "": all ops that have a kernel.
+  std::string kernel;          ///< A variant; "": all of the op's.
+  std::optional<DType> dtype;  ///< Absent: all of the op's.
+  bool stream = false;
+  bool operator==(const ProveRequest&) const = default;
+};
+
 struct ListBaselinesRequest {
   bool operator==(const ListBaselinesRequest&) const = default;
 };
@@ -294,16 +303,18 @@ struct DeleteFailuresRequest {
   bool operator==(const DeleteFailuresRequest&) const = default;
 };
 
-using Request = std::variant<
-    PingRequest, ShutdownRequest, ValidateOpRequest, SubmitOutputRequest, GetResultRequest,
-    ListResultsRequest, ListFailuresRequest, StoreBaselineRequest, CompareBaselineRequest,
-    FuzzOpRequest, ReproduceRequest, MinimizeRequest, LintKernelRequest, StoreArtifactRequest,
-    StoreArtifactBaselineRequest, DiffArtifactBaselineRequest, GetArtifactRequest,
-    ListArtifactsRequest, RunCiRequest, GetCiSummaryRequest, GetTestCaseRequest,
-    GetTestBatchRequest, RunTestsRequest, JobStatusRequest, JobCancelRequest, DevicesRequest,
-    ConfigShowRequest, DaemonStatusRequest, GetCaseRequest, InspectRequest, ListBaselinesRequest,
-    GetBaselineRequest, DeleteBaselineRequest, KernelCoverageRequest, CalibrateRequest,
-    ExportCaseRequest, MutateRequest, CompareKernelsRequest, DeleteFailuresRequest, ExplainRequest>;
+using Request =
+    std::variant<PingRequest, ShutdownRequest, ValidateOpRequest, SubmitOutputRequest,
+                 GetResultRequest, ListResultsRequest, ListFailuresRequest, StoreBaselineRequest,
+                 CompareBaselineRequest, FuzzOpRequest, ReproduceRequest, MinimizeRequest,
+                 LintKernelRequest, StoreArtifactRequest, StoreArtifactBaselineRequest,
+                 DiffArtifactBaselineRequest, GetArtifactRequest, ListArtifactsRequest,
+                 RunCiRequest, GetCiSummaryRequest, GetTestCaseRequest, GetTestBatchRequest,
+                 RunTestsRequest, JobStatusRequest, JobCancelRequest, DevicesRequest,
+                 ConfigShowRequest, DaemonStatusRequest, GetCaseRequest, InspectRequest,
+                 ListBaselinesRequest, GetBaselineRequest, DeleteBaselineRequest,
+                 KernelCoverageRequest, CalibrateRequest, ExportCaseRequest, MutateRequest,
+                 CompareKernelsRequest, DeleteFailuresRequest, ExplainRequest, ProveRequest>;
 
 /// The wire's `type` of the request: "Ping", "ValidateOp", ...
 const char* type_of(const Request& request);

@@ -52,6 +52,8 @@ Reply handle(const ExportCaseRequest& request, Call& call);
 Reply handle(const CompareKernelsRequest& request, Call& call);
 // handle_mutate.cc
 Reply handle(const MutateRequest& request, Call& call);
+// handle_prove.cc
+Reply handle(const ProveRequest& request, Call& call);
 // handle_explain.cc
 Reply handle(const ExplainRequest& request, Call& call);
 // handle_client_cases.cc
@@ -88,6 +90,8 @@ template <>
 inline constexpr bool kMayTakeLong<MutateRequest> = true;
 template <>
 inline constexpr bool kMayTakeLong<CompareKernelsRequest> = true;
+template <>
+inline constexpr bool kMayTakeLong<ProveRequest> = true;
 template <>
 inline constexpr bool kMayTakeLong<ExplainRequest> = true;
 template <>

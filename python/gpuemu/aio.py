@@ -200,6 +200,10 @@ class AsyncClient:
         limits = {"cases": cases, "seed": seed, "mutants_max": mutants_max, "budget_ms": budget_ms}
         return await self._run(calls.mutate(op_name, kernel, dtype, limits, mutations), progress)
 
+    async def prove(self, op_name: str | None = None, *, kernel: str | None = None, dtype: str | None = None,
+                    progress: bool | Progress | None = None) -> replies.BoundsReport:  # fmt: skip
+        return await self._run(calls.prove(op_name, kernel, dtype), progress)
+
     async def inspect_kernels(self, kernels: Sequence[str] = (), *, files: Sequence[str] = (),
                               archs: Sequence[str] = (), threads: int = 0, dynamic_shared_bytes: int = 0,
                               progress: bool | Progress | None = None) -> list[artifacts.LintResult]:  # fmt: skip

@@ -232,6 +232,10 @@ def mutate(op: str, kernel: str | None, dtype: str | None, limits: Mapping[str, 
                  dtype=dtype, mutations=list(mutations), **limits)  # fmt: skip
 
 
+def prove(op: str | None, kernel: str | None, dtype: str | None) -> Call[replies.BoundsReport]:
+    return _call("BoundsReport", _reader("replies", "BoundsReport"), "Prove", stream=True, op_name=op, kernel=kernel, dtype=dtype)
+
+
 def compare_kernels(before: str, after: str, arch: str | None) -> Call[replies.KernelComparison]:
     return _call("KernelComparison", _reader("replies", "KernelComparison"), "CompareKernels", before=before, after=after, arch=arch)
 

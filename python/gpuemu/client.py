@@ -295,6 +295,12 @@ class Client:
         limits = {"cases": cases, "seed": seed, "mutants_max": mutants_max, "budget_ms": budget_ms}
         return self._run(calls.mutate(op_name, kernel, dtype, limits, mutations), progress)
 
+    def prove(self, op_name: str | None = None, *, kernel: str | None = None, dtype: str | None = None,
+              progress: bool | Progress | None = None) -> replies.BoundsReport:  # fmt: skip
+        """Which memory accesses of kernels stay inside of their tensors for all sizes and data; without an op, of all that have
+        a kernel."""
+        return self._run(calls.prove(op_name, kernel, dtype), progress)
+
     def inspect_kernels(self, kernels: Sequence[str] = (), *, files: Sequence[str] = (), archs: Sequence[str] = (),
                         threads: int = 0, dynamic_shared_bytes: int = 0, progress: bool | Progress | None = None,
                         ) -> list[artifacts.LintResult]:  # fmt: skip

@@ -315,3 +315,47 @@ class KernelComparison:
     after: str = ""
     verdict: str = ""
     entries: list[EntryDifference] = field(default_factory=list)
+
+
+# --- what is proved of memory accesses
+
+
+@dataclass
+class AccessBounds:
+    """One use of memory by one instruction. proved: it stays inside for all sizes and data; else reason says why that is not
+    known. offset, extent: its first byte and the bytes of the tensor, as formulas."""
+
+    kind: str = ""
+    space: str = ""
+    tensor: str = ""
+    file: str = ""
+    line: int = 0
+    ptx_line: int = 0
+    instruction: str = ""
+    proved: bool = False
+    reason: str = ""
+    offset: str = ""
+    extent: str = ""
+
+
+@dataclass
+class LaunchBounds:
+    """A launch (from 1) of a kernel for one dtype. error: why it could not be looked at."""
+
+    op_name: str = ""
+    kernel: str = ""
+    dtype: str = ""
+    launch: int = 0
+    entry: str = ""
+    error: str = ""
+    accesses: list[AccessBounds] = field(default_factory=list)
+
+
+@dataclass
+class BoundsReport:
+    """Memory accesses of kernels: total, and proved to stay inside of their tensors."""
+
+    launches: list[LaunchBounds] = field(default_factory=list)
+    total: int = 0
+    proved: int = 0
+    duration_ms: int = 0

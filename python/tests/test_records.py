@@ -32,7 +32,8 @@ OTHERS = {
     ci: {"CiSummary": "CiRunSummary"},
     replies: {"ExplainResult": "ExplainResultReply", "StoredCase": "CaseReply", "ExportedCase": "ExportedCaseReply", "Mutant": "MutantReport",
               "KernelCoverage": "KernelCoverageReply", "Calibration": "CalibrationReply", "MutationReport": "MutationReportReply",
-              "KernelComparison": "KernelComparisonReply"},
+              "KernelComparison": "KernelComparisonReply", "BoundsReport": "BoundsReportReply",
+              "LaunchBounds": "LaunchBounds", "AccessBounds": "AccessBounds"},
 }  # fmt: skip
 
 

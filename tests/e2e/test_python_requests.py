@@ -67,6 +67,10 @@ def test_kernels_are_covered_calibrated_mutated_and_compared(client, home):
     assert report.killed + report.survived + report.equivalent + report.invalid + report.not_run == 3
     with pytest.raises(gpuemu.InvalidRequestError):
         client.mutate("tripled", cases=2, seed=5)
+    bounds = client.prove("twice")
+    assert 0 < bounds.proved <= bounds.total and bounds.launches[0].entry == "scale" and bounds.launches[0].accesses[0].instruction
+    with pytest.raises(gpuemu.NotFoundError):
+        client.prove("twice", kernel="nothing")
     compared = client.compare_kernels(str(home.project / "before.ptx"), str(home.project / "after.ptx"))
     assert compared.verdict == "constant" and compared.entries[0].differences[0].kind == "constant"
     guided = client.fuzz_op("twice", seed=3, iterations=8, guided=True)

@@ -92,6 +92,28 @@ extern "C" __global__ void block_size(const float* x, float* y, int n) {
   }
 }
 
+/// The tree begins at half of the block that its author launched, whatever this launch has.
+extern "C" __global__ void block_variant(const float* x, float* y, int n) {
+  __shared__ float part[256];
+  const int t = threadIdx.x;
+  float sum = 0;
+  for (int i = t; i < n; i += blockDim.x) sum += x[i];
+  part[t] = sum;
+  __syncthreads();
+  for (int step = WRONG(64, blockDim.x / 2); step > 0; step /= 2) {
+    if (t < step) part[t] += part[t + step];
+    __syncthreads();
+  }
+  if (t == 0) y[0] = part[0];
+}
+
+/// Several elements for each thread; one number of them forgets the rest.
+extern "C" __global__ void variant_rest(const float* x, float* y, int n, int each) {
+  const int first = (blockIdx.x * blockDim.x + threadIdx.x) * each;
+  const int end = WRONG(each == 4 ? n / 4 * 4 : n, n);
+  for (int i = first; i < first + each && i < end; ++i) y[i] = 2 * x[i];
+}
+
 /// 16 x 16 tiles of C = A B; every guard can be left out.
 template <bool kRowGuard, bool kColumnGuard, bool kLastTile>
 __device__ void tiled_product(const float* a, const float* b, float* c, int m, int n, int k) {

@@ -1,0 +1,13 @@
+// Which accesses of kernels are proved to stay inside of their tensors, for people.
+#pragma once
+
+#include <ostream>
+
+#include "common/protocol/replies.h"
+
+namespace gpuemu::cli {
+
+/// `all`: the accesses that are proved too, not the others alone.
+void print_bounds(const BoundsReportReply& report, bool all, std::ostream& out);
+
+}  // namespace gpuemu::cli

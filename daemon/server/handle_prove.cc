@@ -1,0 +1,52 @@
+// Prove: which accesses of the kernels stay inside of their tensors.
+#include "daemon/engine/prove_op.h"
+#include "daemon/server/handlers.h"
+
+namespace gpuemu {
+namespace {
+
+Reply prove(const ProveRequest& request, Call& call, JobControl& control) {
+  const auto current = call.context.config.current();
+  if (!current) return config_error(current.error());
+  const Config& config = **current;
+  std::vector<const OpConfig*> ops;
+  for (const OpConfig& op : config.ops) {
+    const bool wanted = request.op_name.empty() || request.op_name == op.name;
+    if (wanted && op.mode == ExecutionMode::Kernel) ops.push_back(&op);
+  }
+  if (ops.empty()) {
+    if (!request.op_name.empty() && config.find_op(request.op_name) == nullptr) {
+      return op_not_found(config, request.op_name);
+    }
+    return ErrorReply{
+        WireErrorCode::InvalidRequest,
+        request.op_name.empty()
+            ? "no op of the project has a kernel that the daemon runs"
+            : fmt::format("op '{}' has no kernel that the daemon runs", request.op_name)};
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  KernelStore kernels(config, call.context.cache_folder, call.context.arch);
+  BoundsReportReply reply;
+  control.total = ops.size();
+  for (const OpConfig* op : ops) {
+    const Status done = prove_op(config, kernels, *op, {request.kernel, request.dtype}, reply,
+                                 [&control] { return control.cancel.load(); });
+    if (!done) return error_reply(done.error());
+    ++control.done;
+  }
+  reply.duration_ms = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(
+                                                std::chrono::steady_clock::now() - begin)
+                                                .count());
+  return reply;
+}
+
+}  // namespace
+
+Reply handle(const ProveRequest& request, Call& call) {
+  Call kept = call;
+  return as_plain_or_job(request.stream, call, [request, kept](JobControl& control) mutable {
+    return prove(request, kept, control);
+  });
+}
+
+}  // namespace gpuemu
