@@ -129,8 +129,7 @@ void prove_kernel(KernelStore& kernels, const prove::Setting& setting, BoundsRep
 }  // namespace
 
 Status prove_op(const Config& config, KernelStore& kernels, const OpConfig& op,
-                const ProveOptions& options, BoundsReportReply& reply,
-                const std::function<bool()>& stop) {
+                const ProveOptions& options, BoundsReportReply& reply) {
   const auto listed = [](const auto& all, const auto& wanted) {
     return std::ranges::find(all, wanted) != all.end();
   };
@@ -147,7 +146,7 @@ Status prove_op(const Config& config, KernelStore& kernels, const OpConfig& op,
     const bool wanted = options.kernel.empty() || options.kernel == name;
     if (kernel == nullptr || !wanted) continue;
     for (const DType dtype : op.dtypes) {
-      if (stop()) return ok_status();
+      if (options.stop()) return ok_status();
       if (options.dtype && *options.dtype != dtype) continue;
       prove_kernel(kernels, {op, *kernel, dtype, {}, config.memory_limit_mb << 20}, reply);
     }

@@ -15,12 +15,12 @@ namespace gpuemu {
 struct ProveOptions {
   std::string kernel;          ///< "": every variant.
   std::optional<DType> dtype;  ///< Absent: all of the op's.
+  std::function<bool()> stop;  ///< Asked between kernels.
 };
 
-/// Adds to `reply` one LaunchBounds for each launch, variant and dtype. `stop` is asked between
-/// them. NotFound when the op has no such kernel or dtype. REQUIRES: the op has kernels.
+/// Adds to `reply` one LaunchBounds for each launch, variant and dtype. NotFound when the op has no
+/// such kernel or dtype. REQUIRES: the op has kernels; options.stop.
 Status prove_op(const Config& config, KernelStore& kernels, const OpConfig& op,
-                const ProveOptions& options, BoundsReportReply& reply,
-                const std::function<bool()>& stop);
+                const ProveOptions& options, BoundsReportReply& reply);
 
 }  // namespace gpuemu

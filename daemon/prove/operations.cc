@@ -347,7 +347,7 @@ std::optional<Poly> Evaluator::compute(uint32_t at) {
   if (!is_whole(type) || instruction.operands.size() < 2) return std::nullopt;
   const Integer integer{ptx::byte_size(type) * 8, is_signed(type)};
   using Meaning = std::optional<Poly> (Evaluator::*)(uint32_t, Integer);
-  static const std::map<std::string, Meaning> meanings = {
+  static const std::map<std::string, Meaning> kMeanings = {
       {"add", &Evaluator::arithmetic}, {"sub", &Evaluator::arithmetic},
       {"neg", &Evaluator::arithmetic}, {"not", &Evaluator::arithmetic},
       {"min", &Evaluator::arithmetic}, {"max", &Evaluator::arithmetic},
@@ -358,8 +358,8 @@ std::optional<Poly> Evaluator::compute(uint32_t at) {
       {"xor", &Evaluator::masked},     {"bfe", &Evaluator::masked},
       {"selp", &Evaluator::selected},  {"mov", &Evaluator::moved},
   };
-  const auto found = meanings.find(family);
-  if (found == meanings.end()) return std::nullopt;
+  const auto found = kMeanings.find(family);
+  if (found == kMeanings.end()) return std::nullopt;
   return (this->*found->second)(at, integer);
 }
 

@@ -29,8 +29,9 @@ Reply prove(const ProveRequest& request, Call& call, JobControl& control) {
   BoundsReportReply reply;
   control.total = ops.size();
   for (const OpConfig* op : ops) {
-    const Status done = prove_op(config, kernels, *op, {request.kernel, request.dtype}, reply,
-                                 [&control] { return control.cancel.load(); });
+    const ProveOptions options{request.kernel, request.dtype,
+                               [&control] { return control.cancel.load(); }};
+    const Status done = prove_op(config, kernels, *op, options, reply);
     if (!done) return error_reply(done.error());
     ++control.done;
   }
