@@ -1,7 +1,8 @@
-// gpuemu.toml that nobody wrote in good faith: it is refused with its place, and nothing falls over.
-#include "common/config/config.h"
-
+// gpuemu.toml that nobody wrote in good faith: it is refused with its place, and nothing falls
+// over.
 #include <gtest/gtest.h>
+
+#include "common/config/config.h"
 
 namespace gpuemu {
 namespace {
