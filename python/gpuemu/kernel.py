@@ -13,7 +13,7 @@ import ast
 import inspect
 import pathlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,9 +31,9 @@ _NOTES = ("nonfinite_nan", "nonfinite_inf")  # They explain, and are no fault.
 
 def dims(size: Any, what: str) -> tuple[int, ...]:
     """An int or up to three of them."""
-    found = (size,) if isinstance(size, (int, np.integer)) else tuple(size)
-    if not 1 <= len(found) <= 3 or not all(isinstance(one, (int, np.integer)) and one > 0 for one in found):
-        raise LaunchError(f"{what} is {size!r}, expected one to three positive integers")
+    found = tuple(size) if isinstance(size, Iterable) else (size,)
+    if not 1 <= len(found) <= 3 or not all(isinstance(one, (int, np.integer)) and 0 < one < 2**32 for one in found):
+        raise LaunchError(f"{what} is {size!r}, expected one to three positive integers below 2^32")
     return tuple(int(one) for one in found)
 
 
@@ -167,6 +167,10 @@ class Kernel:
                 raise KernelError(faults)
             for buffer in buffers.values():
                 buffer.write_back()
+        except DeviceError as refusal:
+            if refusal.code != "InvalidArgument":
+                raise
+            raise LaunchError(str(refusal)) from None
         finally:
             self._release(list(buffers.values()))
 

@@ -222,12 +222,12 @@ def test_wrong_arguments_are_refused_before_anything_runs(add, args, said):
 
 
 def test_wrong_sizes_entries_files_and_sources_are_told(add, tmp_path):
-    for size in ((0, 1), (1, (1, 2, 3, 4)), (1, -1)):
+    for size in ((0, 1), (1, (1, 2, 3, 4)), (1, -1), (1.5, 32), (10**11, 32)):
         with pytest.raises(gpuemu.LaunchError, match="expected one to three positive integers"):
             add[size](*arrays(), 1, 1.0)
     with pytest.raises(gpuemu.LaunchError, match=r"kernel\[grid, block\]"):
         add[4](*arrays(), 1, 1.0)
-    with pytest.raises(gpuemu.DeviceError, match="2048x1x1.*not allowed"):
+    with pytest.raises(gpuemu.LaunchError, match="2048x1x1.*not allowed"):
         add[1, 2048](*arrays(), 1, 1.0)
     with pytest.raises(gpuemu.LaunchError, match="there is no file"):
         gpuemu.Kernel(tmp_path / "none.cu")
