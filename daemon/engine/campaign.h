@@ -21,6 +21,9 @@ namespace gpuemu {
 
 /// OpTestReport::skipped_reason where time or a cancelled job left nothing.
 inline constexpr const char* kStoppedBefore = "stopped before its first case";
+/// The same where no variant takes any of the cases.
+inline constexpr const char* kUnsupported = "no kernel supports any of its cases";
+inline constexpr const char* kUnsupportedRemedy = ": look at `supports` and the dims";
 
 struct CampaignOptions {
   std::vector<std::string> ops;  ///< Empty: every op with a kernel.

@@ -20,7 +20,7 @@ CALLS = {
     "list_results": (), "list_failures": (), "run_tests": (), "run_ci": (), "inspect_kernels": (), "validate_op": ("o", {"x": X}, X),
     "submit_output": ("o", {"x": X}, X, 1), "get_result": (1,), "delete_failures": (1,), "store_baseline": ("t",), "compare_baseline": ("t",),
     "fuzz_op": ("o",), "reproduce": (1,), "minimize": (1,), "explain": (1,), "get_case": ("o", 1), "export_case": (1,),
-    "compare_kernels": ("a.ptx", "b.ptx"), "kernel_coverage": ("k",), "calibrate": ("o",), "mutate": ("o",),
+    "compare_kernels": ("a.ptx", "b.ptx"), "kernel_coverage": ("k",), "calibrate": ("o",), "mutate": ("o",), "prove": ("o",),
     "store_artifact": (artifacts.ArtifactMetrics("k"),), "get_artifact": ("k",), "store_artifact_baseline": ("t",),
     "diff_artifact_baseline": ("t",), "get_baseline": ("t",), "delete_baseline": ("t",), "lint_kernel": ("",), "get_test_case": ("o",),
     "get_test_batch": ("o",), "job_status": (1,), "cancel_job": (1,),

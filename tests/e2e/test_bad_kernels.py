@@ -127,3 +127,5 @@ def test_an_op_of_which_no_case_can_run_is_an_error_and_a_dtype_may_be_left_out(
     assert "[ERROR] never float64: no kernel supports any of its cases" in both.stderr + both.stdout
     assert "[PASS] narrow float32" in both.stdout and "[SKIP] narrow float64" in both.stdout
     assert own.run("test", "narrow", "--cases", "4").returncode == 0
+    gate = own.run("ci", "--quick")
+    assert gate.returncode == 3 and "no kernel supports any of its cases" in gate.stdout + gate.stderr
