@@ -93,6 +93,17 @@ Poly Evaluator::address(uint32_t at, const Operand& operand) {
   return from + Poly(operand.offset);
 }
 
+namespace {
+// Only what the atom was made of: conditions name others too.
+void add_earlier(const Assumption& assumption, Atom atom, std::vector<Atom>& to) {
+  for (const Poly& fact : assumption.facts) {
+    for (const Atom other : fact.atoms()) {
+      if (other < atom) to.push_back(other);
+    }
+  }
+}
+}  // namespace
+
 // The first thing in it that nothing is known about.
 std::string Evaluator::blame(const Poly& poly) const {
   std::vector<Atom> open;
@@ -106,14 +117,7 @@ std::string Evaluator::blame(const Poly& poly) const {
     if (!info.reason.empty()) return info.name + " " + info.reason;
     open.insert(open.end(), info.parts.begin(), info.parts.end());
     for (const Alternatives& cases : info.cases) {
-      for (const Assumption& one : cases) {
-        for (const Poly& fact : one.facts) {
-          for (const Atom other : fact.atoms()) {
-            // Only what it was made of: conditions name others too.
-            if (other < atom) open.push_back(other);
-          }
-        }
-      }
+      for (const Assumption& one : cases) add_earlier(one, atom, open);
     }
   }
   return "";
