@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 /// What is drawn, what becomes of a draw, and what is put over some of the values.
-struct gpuemu_draws {
+struct gpuemu_draws {        // NOLINT(readability-identifier-naming): C.
   uint64_t state[2];         ///< Where the stream of the draws stands.
   const char* distribution;  ///< "uniform", "normal", "log_uniform" or "integer".
   const char* dtype;         ///< Wire name.
