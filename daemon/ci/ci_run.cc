@@ -136,8 +136,8 @@ void mark_interrupted(const CiOptions& options, CiRunSummary& summary) {
   }
 }
 
-/// A dtype that no kernel takes may be left out; an op of which nothing ran is a mistake, and a gate
-/// that says nothing of it would be green for ever. In a shard the others may have run.
+/// A dtype that no kernel takes may be left out; an op of which nothing ran is a mistake, and a
+/// gate that says nothing of it would be green for ever. In a shard the others may have run.
 void blame_ops_without_cases(const CiOptions& options, CiRunSummary& summary) {
   if (options.cases == 0 || options.shards > 1) return;
   std::set<std::string> ran;
