@@ -120,6 +120,16 @@ Poly Atoms::floor_of(const Poly& numerator, int64_t divisor) {
   return whole + Poly::atom(quotient);
 }
 
+Poly Atoms::quotient(const Key& key, AtomInfo info, const Poly& numerator, const Poly& divisor) {
+  const bool is_new = !functions_.contains(key);
+  const Atom result = function(key, std::move(info));
+  if (is_new) {
+    const Poly product = Poly::atom(result) * divisor;
+    all_[result].facts = {numerator - product, product + divisor - Poly(1) - numerator};
+  }
+  return Poly::atom(result);
+}
+
 Poly Atoms::floor_of(const Poly& numerator, const Poly& divisor) {
   if (const auto number = divisor.constant(); number && *number > 0) {
     return floor_of(numerator, *number);
@@ -134,13 +144,7 @@ Poly Atoms::floor_of(const Poly& numerator, const Poly& divisor) {
   if (range.has_high()) info.range.high = std::max<int64_t>(range.high, 0);
   if (range.has_low() && range.low >= 0) info.range.low = 0;
   info.parts = parts_of(numerator, divisor);
-  const bool is_new = !functions_.contains(key);
-  const Atom quotient = function(key, std::move(info));
-  if (is_new) {
-    const Poly product = Poly::atom(quotient) * divisor;
-    all_[quotient].facts = {numerator - product, product + divisor - Poly(1) - numerator};
-  }
-  return Poly::atom(quotient);
+  return quotient(key, std::move(info), numerator, divisor);
 }
 
 Poly Atoms::quotient_of(const Poly& numerator, const Poly& divisor) {
@@ -157,13 +161,7 @@ Poly Atoms::quotient_of(const Poly& numerator, const Poly& divisor) {
   info.range = {0, range.high};
   info.is_quotient = true;
   info.parts = parts_of(numerator, divisor);
-  const bool is_new = !functions_.contains(key);
-  const Atom quotient = function(key, std::move(info));
-  if (is_new) {
-    const Poly product = Poly::atom(quotient) * divisor;
-    all_[quotient].facts = {numerator - product, product + divisor - Poly(1) - numerator};
-  }
-  return Poly::atom(quotient);
+  return quotient(key, std::move(info), numerator, divisor);
 }
 
 std::vector<Atoms::Rounded> Atoms::rounded(const Poly& fact) const {

@@ -72,6 +72,8 @@ class Atoms {
   };
   /// The atom for a function of polynomials, the same for the same ones.
   Atom function(const Key& key, AtomInfo info);
+  /// The atom of that key, with what holds for numerator / divisor rounded down.
+  Poly quotient(const Key& key, AtomInfo info, const Poly& numerator, const Poly& divisor);
 
   std::vector<AtomInfo> all_;
   std::map<Key, Atom> functions_;
