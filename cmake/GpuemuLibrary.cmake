@@ -15,6 +15,7 @@ function(gpuemu_library name)
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O3>)
   endif()
   set_target_properties(${name} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
+  gpuemu_shareable(${name})
   if(ARG_TESTS AND GPUEMU_TESTS)
     add_executable(${name}_test ${ARG_TESTS})
     target_link_libraries(${name}_test PRIVATE ${name} ${ARG_TEST_DEPS} GTest::gtest_main gpuemu::warnings)
@@ -23,4 +24,11 @@ function(gpuemu_library name)
     target_compile_options(${name}_test PRIVATE $<$<CONFIG:Release>:-O1>)
     gtest_discover_tests(${name}_test DISCOVERY_MODE PRE_TEST PROPERTIES LABELS unit TIMEOUT 120)
   endif()
+endfunction()
+
+# The installed shared library is made of the folders' objects, so their code must not care where it
+# is loaded; with nothing exported by default the compiler still calls and reads its own directly.
+function(gpuemu_shareable name)
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON
+    CXX_VISIBILITY_PRESET hidden C_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 endfunction()
