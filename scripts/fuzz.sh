@@ -15,7 +15,8 @@ bytes_max=16384
 for target; do
   [ -f "tests/fuzz/${target}_fuzz.cc" ] || { echo "fuzz: no target '$target'; there are ptx_parse and ptx_run" >&2; exit 2; }
 done
-command -v clang++-19 >/dev/null || { echo "fuzz: clang++-19 is missing (apt install clang-19 libclang-rt-19-dev)" >&2; exit 3; }
+command -v clang++-19 >/dev/null && compgen -G "$(clang++-19 -print-resource-dir)/lib/*/libclang_rt.fuzzer*.a" >/dev/null ||
+  { echo "fuzz: clang-19 or libclang-rt-19-dev is missing: scripts/setup.sh --nightly" >&2; exit 3; }
 mkdir -p "$build"/found
 programs=("${@/%/_fuzz}")
 if ! cmake --preset fuzz -B "$build" >"$build/configure.log" 2>&1 ||

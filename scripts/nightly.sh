@@ -38,7 +38,7 @@ step() { # NAME COMMAND...   exit code 77: this machine cannot
 leave_out() { left_out+=("$1"); echo; echo "nightly: left out: $1: $2"; }
 
 if [ "$build" = 1 ]; then
-  scripts/setup.sh --tests || { echo "nightly: the set-up did not work"; exit 3; }
+  scripts/setup.sh --nightly || { echo "nightly: the set-up did not work"; exit 3; }
   mkdir -p build
   echo "nightly: building (release)"
   if ! cmake --preset release -DGPUEMU_TESTS=ON >build/nightly.log 2>&1 ||
@@ -61,10 +61,10 @@ fi
 step "clang-tidy with the static analyzer" python3 tools/lint.py --analyze
 step "all tests under the address sanitizer" scripts/sanitize.sh address --all
 step "all tests under the thread sanitizer" scripts/sanitize.sh thread --all
-if command -v clang++-19 >/dev/null; then
+if command -v clang++-19 >/dev/null && compgen -G "$(clang++-19 -print-resource-dir)/lib/*/libclang_rt.fuzzer*.a" >/dev/null; then
   step "fuzzing the reader of PTX and the emulator, 10 minutes each" scripts/fuzz.sh 10
 else
-  leave_out "fuzzing" "clang++-19 is missing"
+  leave_out "fuzzing" "clang-19 or libclang-rt-19-dev is missing (scripts/setup.sh --nightly)"
 fi
 step "slow end-to-end tests" env PYTHONPATH="$root/python" "$python" -m pytest -q -p no:cacheprovider \
   --slow -m slow tests/e2e

@@ -1,16 +1,19 @@
 #!/usr/bin/env bash
 # Makes a Debian 12 machine able to build gpuemu. Idempotent; asks nothing. What cannot be had is
 # named together with what that switches off; only a missing compiler or library stops it.
-#   scripts/setup.sh [--tests]      --tests: also what the test suite needs
+#   scripts/setup.sh [--tests] [--nightly]
+#     --tests     also what the test suite needs
+#     --nightly   that, and what only scripts/nightly.sh needs: the compiler for libFuzzer
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
-want_tests=0
+want_tests=0; want_nightly=0
 for arg in "$@"; do
   case $arg in
     --tests) want_tests=1 ;;
-    -h|--help) sed -n '2,4s/^# \{0,1\}//p' "$0"; exit 0 ;;
-    *) echo "setup: unknown argument '$arg'; usage: scripts/setup.sh [--tests]" >&2; exit 2 ;;
+    --nightly) want_tests=1; want_nightly=1 ;;
+    -h|--help) sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    *) echo "setup: unknown argument '$arg'; usage: scripts/setup.sh [--tests] [--nightly]" >&2; exit 2 ;;
   esac
 done
 say() { echo "setup: $*"; }
@@ -21,8 +24,10 @@ build_packages=(g++ cmake ninja-build ccache pkg-config libnng-dev librocksdb-de
   libsnappy-dev zlib1g-dev libbz2-dev liblz4-dev libzstd-dev libgflags-dev python3 python3-numpy python3-venv)
 test_packages=(python3-pytest python3-jsonschema python3-lxml python3-yaml clang-format-19 clang-tidy-19
   zsh fish shellcheck debootstrap)
+nightly_packages=(clang-19 libclang-rt-19-dev)
 packages=("${build_packages[@]}")
 [ "$want_tests" = 1 ] && packages+=("${test_packages[@]}")
+[ "$want_nightly" = 1 ] && packages+=("${nightly_packages[@]}")
 
 installed() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'; }
 missing=()
