@@ -4,18 +4,18 @@
  * captured as a graph and replayed; the learning rate lies in device memory and changes from replay
  * to replay.
  *
+ *   cc mlp.c $(pkg-config --cflags --libs gpuemu) -o mlp
  *   mlp [--backend NAME] [--layers N] [--width N] [--batch N] [--steps N] [--bench] [--trace FILE]
  *
  * Prints "loss STEP VALUE" of every hundredth step and of the last. With --bench: how long a step
  * takes call by call and as a graph. With --trace: what ran when, as a Chrome trace.
  */
 #define _POSIX_C_SOURCE 199309L
+#include <gpuemu/op_call.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#include "runtime/opcall/op_call.h"
 
 enum { kLayersMax = 16, kInputs = 8, kOutputs = 4, kLinesEvery = 100 };
 

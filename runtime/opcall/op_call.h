@@ -101,6 +101,11 @@ typedef struct gpuemu_call {
   gpuemu_stream stream;
 } gpuemu_call;
 
+/* What libgpuemu.so exports. */
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
+
 /* The version of this header that the library implements. */
 uint32_t gpuemu_abi_version(void);
 /* Of the last call of this thread that failed; valid until its next call. */
@@ -189,6 +194,9 @@ gpuemu_code gpuemu_capture_end(gpuemu_context* context, gpuemu_stream stream, gp
 gpuemu_code gpuemu_graph_launch(gpuemu_context* context, gpuemu_graph graph, gpuemu_stream stream);
 gpuemu_code gpuemu_graph_destroy(gpuemu_context* context, gpuemu_graph graph);
 
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

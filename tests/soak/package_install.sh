@@ -49,8 +49,14 @@ check='
 echo "package_install: the .deb"
 inside "$bare/deb" "apt-get update -qq; apt-get install -y -qq --no-install-recommends /root/gpuemu_*_amd64.deb >/dev/null; $check"
 inside "$bare/deb" "test -e /usr/share/man/man1/gpuemu.1* && bash -n /usr/share/bash-completion/completions/gpuemu && apt-get remove -y -qq gpuemu >/dev/null && ! command -v gpuemu"
+echo "package_install: a program on its library"
+embedded='cc mlp.c $(pkg-config --cflags --libs gpuemu) -o /root/mlp && /root/mlp --backend emulator --steps 2 &&
+  cc loaded.c $(pkg-config --cflags gpuemu) -ldl -o /root/loaded && /root/loaded emulator | grep "^emulator: sm_"'
+tools="apt-get install -y -qq --no-install-recommends gcc libc6-dev pkg-config >/dev/null"
+inside "$bare/deb" "apt-get install -y -qq --no-install-recommends /root/gpuemu_*_amd64.deb >/dev/null; $tools; cd /usr/lib/gpuemu/share/gpuemu/examples/embed; $embedded; cd /; apt-get remove -y -qq gpuemu >/dev/null"
 echo "package_install: the tarball"
 inside "$bare/tar" "apt-get update -qq; apt-get install -y -qq --no-install-recommends python3-numpy >/dev/null; $check"
+inside "$bare/tar" "$tools; export PKG_CONFIG_PATH=/root/anywhere/lib/pkgconfig GPUEMU_LIBRARY=/root/anywhere/lib/gpuemu/libgpuemu.so.1; cd /root/anywhere/share/gpuemu/examples/embed; $embedded"
 echo "package_install: both packages ran gpuemu ci on the examples"
 
 # The release on a mirror that is a folder; the examples are the checkout.
