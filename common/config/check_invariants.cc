@@ -100,6 +100,23 @@ void check_determinism(ReadState& state, const OpConfig& op, const InvariantSpec
   }
 }
 
+/// Copies of the tensors one behind the other are a longer dim only where it is the first axis.
+void check_huge(ReadState& state, const OpConfig& op, const InvariantSpec& spec,
+                const std::string& key) {
+  const std::string* dim = spec.name == "huge" ? text_of(spec, "dim") : nullptr;
+  if (dim == nullptr || std::ranges::find(op.dims, *dim, &DimSpec::name) == op.dims.end()) return;
+  const auto leads = [&](const TensorSpec& tensor) {
+    return !tensor.inout && !tensor.shape.empty() && tensor.shape.front().text() == *dim;
+  };
+  const auto other = std::ranges::find_if_not(op.outputs, leads);
+  if (other == op.outputs.end()) return;
+  state.problem_at(
+      key + ".dim",
+      fmt::format("{} '{}' is not written like [\"{}\", ...]: expected a dim that is "
+                  "the first axis of every output, none of which is inout",
+                  other->inout ? "inout output" : "the shape of output", other->name, *dim));
+}
+
 void check_axis(SpecChecker& checker, const OpConfig& op, const InvariantSpec& spec) {
   const std::string* input = text_of(spec, "input");
   if (axis_is_of_input(spec.name)) {
@@ -137,6 +154,7 @@ void check_invariants(ReadState& state, const Config& config, const OpConfig& op
     checker.check_one_of("input", "input", tensor_names(op.inputs));
     checker.check_one_of("output", "output", tensor_names(op.outputs));
     checker.check_one_of("dim", "dim", dims);
+    check_huge(state, op, spec, key);
     checker.check_one_of("op", "op", ops);
     checker.check_expressions(integers);
     check_axis(checker, op, spec);

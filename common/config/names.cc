@@ -49,6 +49,7 @@ constexpr InvariantName kRelations[] = {
     {"inverse_of", "tolerance exact", "op"},
     {"concat", "axis exact", "dim"},
     {"deterministic", "runs tolerance", "schedules"},
+    {"huge", "exact", "dim"},
 };
 
 constexpr std::string_view kSchedules[] = {"in_order",  "reverse",   "random",     "priorities",

@@ -108,6 +108,7 @@ constexpr Needed kNeeded[] = {
     {"causal", "dim axis", "{ dim = \"seq\" }"},
     {"config_invariant", "grid block", "{ block = 64 }"},
     {"inverse_of", "op", "{ op = \"quantize\" }"},
+    {"huge", "dim", "{ dim = \"rows\" }"},
 };
 
 bool is_complete(const InvariantSpec& spec, const ValueReader& value) {

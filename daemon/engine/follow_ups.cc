@@ -7,6 +7,7 @@
 
 #include "common/numeric/element.h"
 #include "daemon/engine/findings.h"
+#include "daemon/engine/huge_plan.h"
 #include "daemon/relate/infer.h"
 #include "daemon/relate/relate.h"
 
@@ -43,6 +44,7 @@ class FollowUps {
   /// Keeps the finding and says so.
   Error failed(ValidationFailure finding);
   Result<NamedTensors> outputs_of(const FollowUp& follow_up, const BuiltPlan& built);
+  Result<NamedTensors> run_huge(const FollowUp& follow_up, const Target& target);
   ValidationPolicy policy() const;
   template <typename Use>
   auto with_checker(const NamedTensors& outputs, const Use& use);
@@ -139,6 +141,8 @@ Status FollowUps::execute(const Target& target, const ExecutionPlan& plan) {
       worker.load(target.prepared->key, target.prepared->name, target.prepared->ptx);
   const Status launched = loaded ? worker.begin(plan) : Status(loaded.error());
   const auto report = launched ? worker.finish() : Result<ExecutionReport>(launched.error());
+  if (!report && plan.huge_ms != 0 && report.error().code == ErrorCode::Unsupported)
+    return report.error();
   if (!report) return failed(finding_of(report.error()));
   std::vector<ValidationFailure> findings = findings_before_values(*report);
   outcome_.thread_instructions += report->thread_instructions;
@@ -170,8 +174,28 @@ Result<NamedTensors> FollowUps::outputs_of(const FollowUp& follow_up, const Buil
   return outputs;
 }
 
+Result<NamedTensors> FollowUps::run_huge(const FollowUp& follow_up, const Target& target) {
+  // Without rounding the question is the same: it is one of places.
+  if (outputs_ != Outputs::Computed)
+    return error(ErrorCode::Unsupported, "a huge run has no shadows");
+  auto built =
+      build_plan(request_.config, *target.kernel, *target.prepared, *target.op, follow_up.plan);
+  // "i32:n" of what 32 bits cannot hold: the kernel does not take such sizes.
+  if (!built) return error(ErrorCode::Unsupported, "{}", built.error().message);
+  repeat_tensors(follow_up, *built);
+  GPUEMU_TRY(upload(follow_up, *built));
+  const uint64_t before = outcome_.thread_instructions;
+  GPUEMU_TRY(execute(target, built->plan));
+  GPUEMU_TRY(machine_.arena.refresh());
+  GPUEMU_TRY(read_windows(*built, machine_.arena, *follow_up.huge));
+  follow_up.huge->blocks_apart =
+      ran_apart(*built, outcome_.thread_instructions - before, target.prepared->ptx);
+  return NamedTensors();
+}
+
 Result<NamedTensors> FollowUps::run(const FollowUp& follow_up) {
   const Target target = GPUEMU_TRY(target_of(follow_up.plan));
+  if (follow_up.huge != nullptr) return run_huge(follow_up, target);
   const BuiltPlan built = GPUEMU_TRY(build(follow_up, target));
   GPUEMU_TRY(upload(follow_up, built));
   GPUEMU_TRY(execute(target, built.plan));

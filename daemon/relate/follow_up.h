@@ -2,7 +2,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "common/config/config.h"
 #include "common/tensor/tensor.h"
@@ -10,6 +12,25 @@
 #include "runtime/device/interleaving.h"
 
 namespace gpuemu {
+
+/// Of one output: the slices that a huge run shows, and which elements it has written.
+struct HugeWindow {
+  Tensor values;
+  std::vector<bool> written;
+};
+
+/// A run in which every tensor with the dim is its small self again and again, of which the device
+/// runs some blocks: the first ones in order, then the last ones in reverse. Its outputs are the
+/// first and the last copy of every output.
+struct HugeRun {
+  uint64_t repeats = 1;
+  uint64_t launch_ms = 1;  ///< Each launch ends after it, wherever its blocks are.
+  struct Windows {
+    std::map<std::string, HugeWindow> first, last;  ///< By output.
+  };
+  Windows in_order, reverse;
+  bool blocks_apart = false;  ///< No block ran in both, so what both wrote, two blocks write.
+};
 
 struct FollowUp {
   CasePlan plan;        ///< Its dims may differ from those of the case.
@@ -21,6 +42,9 @@ struct FollowUp {
   /// Of the threads, and what it draws from, where the device can choose.
   Interleaving order = Interleaving::InOrder;
   uint64_t order_seed = 0;
+  /// Not null: its windows are made instead of outputs. The sizes of `plan` are the huge ones,
+  /// those of `inputs` the small ones.
+  HugeRun* huge = nullptr;
 };
 
 /// Runs the kernel of `follow_up.plan.op` and gives its outputs. Unsupported when no kernel takes

@@ -35,6 +35,7 @@ constexpr Row kRows[] = {
     {"inverse_of", relate_inverse},
     {"concat", relate_concat},
     {"deterministic", relate_deterministic},
+    {"huge", relate_huge},
 };
 
 bool has_elements(const CasePlan& plan) {

@@ -77,6 +77,7 @@ launches = [{ entry = "k", grid = 1, block = 32, args = [] }]
 
   Result<NamedTensors> run(const FollowUp& follow_up) {
     ++runs_;
+    if (follow_up.huge != nullptr) return error(ErrorCode::Unsupported, "no memory for that");
     std::map<std::string, Floats> tensors;
     for (const auto& [name, tensor] : follow_up.inputs) tensors[name] = floats_of(tensor);
     for (const CaseTensor& output : follow_up.plan.outputs) {

@@ -75,6 +75,8 @@ RelationResult relate_additive(const Relating& relating);
 RelationResult relate_transpose_dual(const Relating& relating);
 // relate_parts.cc
 RelationResult relate_concat(const Relating& relating);
+// relate_huge.cc: tensors beyond 2^31 elements.
+RelationResult relate_huge(const Relating& relating);
 // relate_runs.cc: other launches, or the output as input.
 RelationResult relate_idempotent(const Relating& relating);
 RelationResult relate_in_place(const Relating& relating);

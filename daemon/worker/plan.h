@@ -34,6 +34,8 @@ struct PlanTensor {
   uint64_t primer_offset = 0;  ///< Packed elements: what Input and InOut hold in the primer.
   uint32_t base_offset_bytes =
       0;  ///< Added to the (256-aligned) buffer's start; layouts with less alignment.
+  /// Of execute_huge(): the buffer holds the packed elements so often, one copy after the other.
+  uint64_t repeats = 1;
 };
 
 /// Shadow execution of the plan; on the emulator alone.
@@ -82,6 +84,7 @@ struct ExecutionPlan {
   uint64_t order_seed = 0;
   /// Of the threads in the first run, where the device can.
   Interleaving first_order = Interleaving::InOrder;
+  uint64_t huge_ms = 0;  ///< Not 0: execute_huge() runs it, and ends each launch after so long.
 };
 
 /// What the harness around the kernel saw.

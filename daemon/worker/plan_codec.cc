@@ -73,6 +73,7 @@ void fields(Wire& wire, PlanTensor& it) {
   wire.value(it.output_offset);
   wire.value(it.primer_offset);
   wire.value(it.base_offset_bytes);
+  wire.value(it.repeats);
 }
 
 template <typename Wire>
@@ -152,6 +153,7 @@ void fields(Wire& wire, ExecutionPlan& it) {
   fields(wire, it.shadow);
   wire.value(it.order_seed);
   wire.choice(it.first_order, kInterleavings);
+  wire.value(it.huge_ms);
 }
 
 template <typename Wire>

@@ -8,6 +8,7 @@
 
 #include "common/base/limits.h"
 #include "daemon/worker/execute.h"
+#include "daemon/worker/execute_huge.h"
 #include "daemon/worker/plan_codec.h"
 
 namespace gpuemu {
@@ -78,7 +79,8 @@ Result<std::vector<std::byte>> WorkerLoop::run_plan(const ExecutionPlan& plan) {
     return error(ErrorCode::NotFound, "module '{}' is not loaded in this worker", plan.module_name);
   }
   GPUEMU_TRY(arena_.refresh());
-  const ExecutionReport report = GPUEMU_TRY(execute(device_, module->second, arena_, plan));
+  const auto run = plan.huge_ms != 0 ? execute_huge : execute;
+  const ExecutionReport report = GPUEMU_TRY(run(device_, module->second, arena_, plan));
   // A fault on hardware may have taken the context with it; the emulator has none to lose.
   if (!report.device.empty() && !device_.properties().checks_bounds) lost_ = check_device();
   return encode_report(report, !lost_.ok());

@@ -9,6 +9,7 @@
 #include "runtime/emulator/decode/check_sizes.h"
 #include "runtime/emulator/decode/contract.h"
 #include "runtime/emulator/decode/decode.h"
+#include "runtime/emulator/machine/sparse.h"
 #include "runtime/emulator/stepping/listing.h"
 #include "runtime/emulator/streams.h"
 #include "runtime/ptx/grid_barrier.h"
@@ -90,6 +91,24 @@ Result<uint64_t> Emulator::allocate(uint64_t bytes, const std::string& name) {
   const std::lock_guard running(running_);
   const std::lock_guard layout(layout_);
   return memory_.allocate(bytes, name);
+}
+
+Result<uint64_t> Emulator::allocate_sparse(uint64_t bytes, const std::string& name,
+                                           std::span<const std::byte> pattern) {
+  const std::lock_guard running(running_);
+  const std::lock_guard layout(layout_);
+  const uint64_t address = GPUEMU_TRY(memory_.allocate(bytes, name, Memory::Kind::Host));
+  if (pattern.empty()) return address;
+  auto* at = reinterpret_cast<std::byte*>(address);
+  if (is_sparse(bytes)) {
+    const Status filled = repeat_sparse(at, bytes, pattern);
+    if (filled) return address;
+    GPUEMU_TRY(memory_.free(address));
+    return filled.error().with_context("tensor '" + name + "'");
+  }
+  for (uint64_t done = 0; done < bytes; done += pattern.size())
+    std::ranges::copy(pattern.first(std::min<uint64_t>(pattern.size(), bytes - done)), at + done);
+  return address;
 }
 
 Status Emulator::free(uint64_t address) {

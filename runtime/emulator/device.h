@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/device/sparse.h"
 #include "runtime/emulator/emulator.h"
 #include "runtime/emulator/helpers.h"
 #include "runtime/emulator/machine/memory.h"
@@ -22,7 +23,7 @@ namespace gpuemu::emulator {
 
 class EmulatorStreams;
 
-class Emulator final : public Device {
+class Emulator final : public Device, public SparseMemory {
  public:
   explicit Emulator(const EmulatorOptions& options);
   ~Emulator() override;
@@ -31,6 +32,8 @@ class Emulator final : public Device {
   Result<MemoryInfo> memory() override;
   Result<Streams*> streams() override;
   Result<uint64_t> allocate(uint64_t bytes, const std::string& name) override;
+  Result<uint64_t> allocate_sparse(uint64_t bytes, const std::string& name,
+                                   std::span<const std::byte> pattern) override;
   Status free(uint64_t address) override;
   Status upload(uint64_t address, std::span<const std::byte> from) override;
   Status download(std::span<std::byte> to, uint64_t address) override;

@@ -2,10 +2,13 @@
 // host.
 #include "common/base/limits.h"
 
+#include <span>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "runtime/device/sparse.h"
 #include "runtime/emulator/emulator.h"
 #include "runtime/emulator/test_kernel.h"
 
@@ -189,6 +192,60 @@ TEST(Limits, ParametersEndAtTheirLastByte) {
   }
   EXPECT_EQ(kind_of(entry(".param .b32 a; .reg .b32 %r; st.param.b32 [a+-8], %r;")),
             "out_of_bounds");
+}
+
+/// Loads an element of 4 bytes at an offset, stores it at another.
+constexpr const char* kMove = R"(.reg .b64 %a<4>; .reg .b32 %v;
+ld.param.u64 %a0, [x]; ld.param.u64 %a1, [y]; ld.param.u64 %a2, [from]; ld.param.u64 %a3, [to];
+add.s64 %a0, %a0, %a2; add.s64 %a1, %a1, %a3;
+ld.global.b32 %v, [%a0]; st.global.b32 [%a1], %v;)";
+
+TEST(Limits, SparseMemoryHoldsWhatTheMachineCannot) {
+  const uint64_t bytes = (uint64_t{1} << 37) + 12;
+  const auto device = make_emulator({.threads = 1, .memory_limit_bytes = 1 << 20});
+  SparseMemory* sparse = sparse_memory_of(*device);
+  ASSERT_NE(sparse, nullptr);
+  std::vector<uint32_t> pattern(1000);
+  for (uint32_t i = 0; i < pattern.size(); ++i) pattern[i] = i + 1;
+  const auto x = sparse->allocate_sparse(bytes, "x", std::as_bytes(std::span(pattern)));
+  const auto y = sparse->allocate_sparse(bytes, "y", {});
+  ASSERT_TRUE(x) << x.error().message;
+  ASSERT_TRUE(y) << y.error().message;
+  const auto module = device->load_module(
+      entry(kMove, ".param .u64 x, .param .u64 y, .param .u64 from, .param .u64 to"), "test.ptx");
+  ASSERT_TRUE(module) << module.error().message;
+  const auto move = [&](uint64_t from, uint64_t to) {
+    LaunchConfig config;
+    config.entry = "k";
+    for (const uint64_t value : {*x, *y, from, to}) {
+      const auto one = std::as_bytes(std::span(&value, 1));
+      config.args.emplace_back(one.begin(), one.end());
+    }
+    const auto report = device->launch(*module, config);
+    EXPECT_TRUE(report);
+    return report && !report->findings.empty() ? report->findings[0].kind : "";
+  };
+  const uint64_t last = bytes - 4;
+  EXPECT_EQ(move(last, last), "");
+  uint32_t value = 0;
+  EXPECT_TRUE(device->download(std::as_writable_bytes(std::span(&value, 1)), *y + last));
+  EXPECT_EQ(value, last / 4 % 1000 + 1);
+  EXPECT_EQ(move(last + 4, 0), "out_of_bounds");
+  EXPECT_EQ(move(0, last + 4), "out_of_bounds");
+  EXPECT_TRUE(device->free(*x) && device->free(*y));
+}
+
+TEST(Limits, APatternThatFillsNoPagesIsRefused) {
+  const auto device = make_emulator({.threads = 1, .memory_limit_bytes = 1 << 20});
+  const std::vector<std::byte> odd((1 << 15) + 1), small(3, std::byte{7});
+  const auto refused = sparse_memory_of(*device)->allocate_sparse(uint64_t{1} << 32, "x", odd);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::Unsupported);
+  const auto filled = sparse_memory_of(*device)->allocate_sparse(10, "x", small);
+  ASSERT_TRUE(filled) << "memory of ordinary size takes every pattern";
+  std::vector<std::byte> there(10);
+  EXPECT_TRUE(device->download(there, *filled));
+  EXPECT_EQ(there, std::vector<std::byte>(10, std::byte{7}));
 }
 
 }  // namespace

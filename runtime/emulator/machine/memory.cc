@@ -5,6 +5,7 @@
 
 #include "common/base/limits.h"
 #include "runtime/device/texture.h"
+#include "runtime/emulator/machine/sparse.h"
 
 namespace gpuemu::emulator {
 namespace {
@@ -28,7 +29,10 @@ Result<uint64_t> Memory::allocate(uint64_t bytes, const std::string& name, Kind 
   auto allocation = std::make_unique<Allocation>();
   const uint64_t total = bytes + 2 * kRedZone + kAlign;
   // Zero pages that nobody touches cost nothing: a module may declare gigabytes.
-  allocation->storage.reset(static_cast<std::byte*>(std::calloc(total, 1)));
+  if (kind == Kind::Host && is_sparse(bytes))
+    allocation->storage = {map_sparse(total), unmap_sparse};
+  else
+    allocation->storage.reset(static_cast<std::byte*>(std::calloc(total, 1)));
   if (!allocation->storage)
     return error(ErrorCode::ResourceExhausted, "the host has no {} bytes for allocation '{}'",
                  total, name);

@@ -112,3 +112,25 @@ extern "C" __global__ void float_to_bfloat(const float* x, unsigned short* y, in
   const unsigned bits = __float_as_uint(x[i]);
   y[i] = x[i] != x[i] ? 0x7fff : (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
 }
+
+// Indices of 64 bits, so that tensors of any size are right; blocks take what the grid leaves.
+extern "C" __global__ void negate_stride(const float* x, float* y, long long n) {
+  const long long step = static_cast<long long>(gridDim.x) * blockDim.x;
+  for (long long i = static_cast<long long>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += step) y[i] = -x[i];
+}
+
+// The last block begins.
+extern "C" __global__ void negate_backwards(const float* x, float* y, int rows, int cols) {
+  const long long row = static_cast<long long>(rows) - 1 - blockIdx.x;
+  for (int c = threadIdx.x; c < cols; c += blockDim.x) y[row * cols + c] = -x[row * cols + c];
+}
+
+// Blocks take rows in the order in which they come.
+extern "C" __global__ void negate_tickets(const float* x, float* y, unsigned* next, int cols) {
+  __shared__ unsigned row;
+  if (threadIdx.x == 0) row = atomicAdd(next, 1u);
+  __syncthreads();
+  for (int c = threadIdx.x; c < cols; c += blockDim.x) y[static_cast<long long>(row) * cols + c] = -x[static_cast<long long>(row) * cols + c];
+}
+
+extern "C" __global__ void no_tickets(unsigned* next) { *next = 0; }

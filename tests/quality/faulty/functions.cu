@@ -122,3 +122,34 @@ extern "C" __global__ void dropout_scale(const float* x, float* y, int n, int se
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[i] = scrambled(i + seed) & 1 ? WRONG(x[i], 2.0f * x[i]) : 0.0f;
 }
+
+// Beyond 2^32 elements `i` begins anew: the last elements stay as they are.
+extern "C" __global__ void huge_unsigned(const float* x, float* y, unsigned rows, unsigned cols) {
+  const unsigned block = blockIdx.x * 4 + threadIdx.y;
+  if (block >= rows) return;
+  for (unsigned c = threadIdx.x; c < cols; c += 32) {
+    const unsigned long long at = WRONG(block * cols + c, static_cast<unsigned long long>(block) * cols + c);
+    y[at] = 2.0f * x[at];
+  }
+}
+
+// Offsets in bytes reach 2^32 four times as early.
+extern "C" __global__ void huge_bytes(const char* x, char* y, int rows, int cols) {
+  const int row = blockIdx.x;
+  for (int c = threadIdx.x; c < cols; c += blockDim.x) {
+    const long long at = WRONG((row * cols + c) * 4u, (static_cast<long long>(row) * cols + c) * 4);
+    *reinterpret_cast<float*>(y + at) = 2.0f * *reinterpret_cast<const float*>(x + at);
+  }
+}
+
+// y = x + x[0]; where x and y are one array, x[0] is read before and after it was written.
+extern "C" __global__ void in_place_first(const float* x, float* y, int n) {
+  const int i = threadIdx.x;
+#ifdef FIXED
+  const float first = x[0], here = i < n ? x[i] : 0.0f;
+  __syncthreads();
+  if (i < n) y[i] = here + first;
+#else
+  if (i < n) y[i] = x[i] + x[0];  // FAULT in_place_first
+#endif
+}
