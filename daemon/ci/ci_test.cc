@@ -101,7 +101,7 @@ TEST(VerdictCache, AnswersUnderTheSameKeyOnly) {
   const auto store = make_memory_store();
   VerdictCache cache(*store);
   CiOp op{.op_name = "gelu", .dtype = DType::Float16, .cases = 64, .passed = 64};
-  ASSERT_TRUE(cache.keep(op, "key"));
+  ASSERT_TRUE(cache.keep(op, "key", {}));
   EXPECT_FALSE(cache.op("gelu", DType::Float16, "other"));
   EXPECT_FALSE(cache.op("gelu", DType::Float32, "key"));
   const auto kept = cache.op("gelu", DType::Float16, "key");

@@ -295,8 +295,14 @@ void CiTests::keep_verdicts() {
         op.error.empty() && op.failed == 0 && op.skipped_reason.empty() && !unit->regressed;
     const bool whole = !cancel_ && !is_over();
     if (!unit->key || op.cached || !success || !whole) continue;
+    const std::string& script = unit->op->reference;
+    const std::optional<std::vector<FileContent>> reads =
+        script.empty() ? std::vector<FileContent>()
+                       : contents_of(machine_.campaign.reference_files().of(script), start_);
     // A verdict that is not kept is made again.
-    if (const Status kept = cache.keep(op, *unit->key); !kept) events_.warn(kept.error().message);
+    if (!reads) continue;
+    if (const Status kept = cache.keep(op, *unit->key, *reads); !kept)
+      events_.warn(kept.error().message);
   }
 }
 

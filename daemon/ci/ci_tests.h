@@ -1,6 +1,7 @@
 // Private to this folder: the part of a run that executes ops.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -79,6 +80,7 @@ class CiTests {
   const CiEvents& events_;
   const std::atomic<bool>& cancel_;
   std::vector<ValidationResult> baseline_;  ///< In the order of sort_baseline.
+  const std::filesystem::file_time_type start_ = std::filesystem::file_time_type::clock::now();
   std::optional<std::chrono::steady_clock::time_point> deadline_;
   std::vector<std::unique_ptr<CiUnit>> units_;
   std::map<std::string, size_t> corpus_;  ///< Entries per op.

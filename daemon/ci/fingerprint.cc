@@ -17,6 +17,9 @@ namespace fs = std::filesystem;
 constexpr size_t kPythonFilesMax = 2000;
 constexpr size_t kEntriesSeenMax = 50'000;
 constexpr size_t kPythonBytesMax = size_t{8} << 20;
+// Hashing more would take longer than cases do.
+constexpr size_t kReadBytesMax = size_t{256} << 20;
+constexpr std::string_view kTooLarge = "-";
 
 /// Where no verdict depends on it.
 bool is_apart(const std::string& key) {
@@ -80,6 +83,26 @@ std::optional<std::string> python_text(const fs::path& folder) {
 }
 
 }  // namespace
+
+std::string hash_of_file(const std::string& path) {
+  const auto content = read_file(path, kReadBytesMax);
+  if (content) return content_hash({*content});
+  return content.error().code == ErrorCode::NotFound ? "" : std::string(kTooLarge);
+}
+
+std::optional<std::vector<FileContent>> contents_of(const ReferenceReads& reads,
+                                                    fs::file_time_type start) {
+  if (!reads.complete) return std::nullopt;
+  std::vector<FileContent> contents;
+  for (const std::string& path : reads.files) {
+    std::error_code missing;
+    const auto changed = fs::last_write_time(path, missing);
+    if (!missing && changed >= start) return std::nullopt;
+    contents.push_back({path, hash_of_file(path)});
+    if (contents.back().hash == kTooLarge) return std::nullopt;
+  }
+  return contents;
+}
 
 std::optional<std::string> fingerprint_of(const Config& config, const OpConfig& op,
                                           const InspectOptions& options,

@@ -2,11 +2,15 @@
 // has the verdict.
 #pragma once
 
+#include <chrono>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/config/config.h"
 #include "daemon/engine/inspect.h"
+#include "daemon/reference/reference_files.h"
 
 namespace gpuemu {
 
@@ -18,11 +22,24 @@ struct RunIdentity {
 
 /// Nothing when it cannot be told (a kernel that does not compile, a reference that is gone, too
 /// many Python files): then there is nothing to rely on. Covers the effective settings, the
-/// compiled text of the op's kernels, and every Python file below its reference's folder. Installed
-/// Python packages are not looked at.
+/// compiled text of the op's kernels, and every Python file below its reference's folder. What else
+/// the reference reads is known once it has run: contents_of. Installed Python packages are not
+/// looked at.
 std::optional<std::string> fingerprint_of(const Config& config, const OpConfig& op,
                                           const InspectOptions& options,
                                           const RunIdentity& identity);
+/// A file that a reference read, and what was in it; "" where there was none.
+struct FileContent {
+  std::string path;
+  std::string hash;
+};
+
+std::string hash_of_file(const std::string& path);
+/// What a verdict depends on besides its fingerprint. Nothing when it cannot be told: the script
+/// may have read more, a file has changed since `start`, or is too large to be read each time.
+std::optional<std::vector<FileContent>> contents_of(const ReferenceReads& reads,
+                                                    std::filesystem::file_time_type start);
+
 /// The same for the measurement of a kernel.
 std::optional<std::string> fingerprint_of(const Config& config, const KernelConfig& kernel,
                                           const InspectOptions& options,

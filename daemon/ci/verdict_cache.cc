@@ -10,6 +10,21 @@ std::string op_name(const std::string& name, DType dtype) {
 }
 std::string kernel_name(const std::string& name) { return "ci:kernel:" + name; }
 
+/// Begins the line of a file that the reference read: its hash and its path follow.
+constexpr std::string_view kRead = "read ";
+
+/// What follows the lines of files, when all have the content of then.
+std::optional<std::string> behind_reads(std::string_view text) {
+  while (text.starts_with(kRead)) {
+    const size_t hash = kRead.size(), space = text.find(' ', hash), end = text.find('\n');
+    if (end == text.npos || space > end) return std::nullopt;
+    const std::string path(text.substr(space + 1, end - space - 1));
+    if (hash_of_file(path) != text.substr(hash, space - hash)) return std::nullopt;
+    text.remove_prefix(end + 1);
+  }
+  return std::string(text);
+}
+
 /// The key's line, then a reply as JSON: the records' own codec reads it back.
 std::string entry(const std::string& key, const Reply& reply) {
   return key + "\n" + encode_reply(reply);
@@ -24,7 +39,8 @@ std::optional<std::string> VerdictCache::text(const std::string& name, const std
 }
 
 std::optional<CiOp> VerdictCache::op(const std::string& name, DType dtype, const std::string& key) {
-  const auto json = text(op_name(name, dtype), key);
+  const auto kept = text(op_name(name, dtype), key);
+  const auto json = kept ? behind_reads(*kept) : std::nullopt;
   if (!json) return std::nullopt;
   const auto reply = decode_reply(*json);
   const auto* run = reply ? std::get_if<CiRunCompleteReply>(&*reply) : nullptr;
@@ -34,10 +50,15 @@ std::optional<CiOp> VerdictCache::op(const std::string& name, DType dtype, const
   return op;
 }
 
-Status VerdictCache::keep(const CiOp& op, const std::string& key) {
+Status VerdictCache::keep(const CiOp& op, const std::string& key,
+                          const std::vector<FileContent>& reads) {
   CiRunCompleteReply one;
   one.summary.ops = {op};
-  return store_.put_meta(op_name(op.op_name, op.dtype), entry(key, one));
+  std::string lines;
+  for (const FileContent& read : reads)
+    lines += fmt::format("{}{} {}\n", kRead, read.hash, read.path);
+  return store_.put_meta(op_name(op.op_name, op.dtype),
+                         key + "\n" + lines + encode_reply(Reply(one)));
 }
 
 std::optional<std::vector<LintResult>> VerdictCache::kernel(const std::string& name,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/protocol/ci.h"
+#include "daemon/ci/fingerprint.h"
 #include "daemon/storage/store.h"
 
 namespace gpuemu {
@@ -15,9 +16,11 @@ class VerdictCache {
  public:
   explicit VerdictCache(Store& store) : store_(store) {}
 
-  /// What the op came to under this key, marked as cached.
+  /// What the op came to under this key, marked as cached, when the files that its reference read
+  /// have the content of then.
   std::optional<CiOp> op(const std::string& name, DType dtype, const std::string& key);
-  Status keep(const CiOp& op, const std::string& key);
+  /// `reads`: of its reference.
+  Status keep(const CiOp& op, const std::string& key, const std::vector<FileContent>& reads);
   /// The measurements of a kernel under this key.
   std::optional<std::vector<LintResult>> kernel(const std::string& name, const std::string& key);
   Status keep(const std::string& name, const std::vector<LintResult>& results,

@@ -82,6 +82,9 @@ class Campaign {
                                                             const std::string& session,
                                                             const std::atomic<bool>& cancel);
 
+  /// What reference scripts read, of all cases so far.
+  const ReferenceFiles& reference_files() const { return lanes_.reference_files(); }
+
   /// What the kernels of the op compare sizes with, in this dtype. Empty where they do not compile.
   Constants constants_of(const OpConfig& op, DType dtype);
 

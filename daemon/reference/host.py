@@ -38,7 +38,9 @@ def encodable(text):
 def answer(request):
     try:
         reply = None if request["process_only"] else host.host_function.try_function(request)
-        return {"ok": True, **(reply or host.host_process.run_process(request))}
+        reply = {"ok": True, **(reply or host.host_process.run_process(request))}
+        reads = host.host_reads.reads_of(request["script"]).record()
+        return {**reply, "reads": reads} if reads else reply
     except host.host_common.Failure as failure:
         return {"ok": False, "code": failure.code, "message": encodable(str(failure))}
     except MemoryError:
@@ -65,6 +67,8 @@ def main():
     say({"ready": True})
     with open(CONTROL, "rb", buffering=1 << 16, closefd=False) as requests:
         for line in requests:
+            if host.host_reads.is_stale():
+                return say({"stale": True})
             say(answer(json.loads(line)))
 
 

@@ -5,7 +5,6 @@ import importlib
 import inspect
 import os
 import sys
-import sysconfig
 import traceback
 import types
 
@@ -14,6 +13,7 @@ import numpy
 from host_arena import Writer, arena
 from host_common import (HOST_PID, ITEM_BYTES, RESULT_BYTES_MAX, Failure, Tail, count_of, script_error,
                          with_output)
+from host_reads import PROJECT, is_installed, keep_loaded, reads_of, stamp_or_none
 
 DTYPES = {name: numpy.dtype(name) for name in ITEM_BYTES if name != "bfloat16"}
 NAMES = {dtype: name for name, dtype in DTYPES.items()}  # Asking a dtype for its name takes microseconds.
@@ -40,33 +40,15 @@ def bound_names(body):
                 yield from bound_names(handler.body)
 
 
-def stamp_of(path):
-    status = os.stat(path)
-    return status.st_mtime_ns, status.st_size, status.st_ino
-
-
-def stamp_or_none(path):
-    try:
-        return stamp_of(path)
-    except OSError:
-        return None
-
-
-PROJECT = os.path.join(os.getcwd(), "")
-# Where packages live; not what merely contains the project, as /usr may.
-INSTALLED = tuple(folder for path in {*sysconfig.get_paths().values(), sys.prefix} if path
-                  for folder in [os.path.join(path, "")] if not PROJECT.startswith(folder))
-
-
 def is_local(module, folder):
     """Whether it belongs to the project or lies beside a script. Extension modules do not count: they cannot be loaded
-    a second time."""
+    a second time in one interpreter."""
     file = getattr(module, "__file__", None)
     if file and not file.endswith(".py"):
         return False
     places = [file] if file else list(getattr(module, "__path__", []))
-    return any(isinstance(place, str) and place.startswith((folder, PROJECT)) and not place.startswith(INSTALLED)
-               and "-packages" + os.sep not in place for place in places)
+    return any(isinstance(place, str) and place.startswith((folder, PROJECT)) and not is_installed(place)
+               for place in places)
 
 
 MODULE_NAME = "gpuemu_reference_"  # Of a script itself, with its number.
@@ -80,10 +62,13 @@ class Script:
     def __init__(self, path, number):
         self.path, self.folder = path, os.path.join(os.path.dirname(path), "")
         self.name = f"{MODULE_NAME}{number}"
-        self.module, self.helpers, self.stamps = None, {}, {path: stamp_of(path)}
+        self.module, self.helpers, self.stamps = None, {}, {path: stamp_or_none(path)}
+        self.reads = reads_of(path)
+        self.reads.stamps.clear()
 
     def is_current(self):
-        return all(stamp is not None and stamp_or_none(file) == stamp for file, stamp in self.stamps.items())
+        return self.reads.is_current() and all(
+            stamp is not None and stamp_or_none(file) == stamp for file, stamp in self.stamps.items())
 
     def __enter__(self):
         sys.modules.update(self.helpers)
@@ -100,6 +85,7 @@ class Script:
             module = sys.modules[name]
             if name.startswith(MODULE_NAME) or not is_local(module, self.folder):
                 not_helpers.add(name)
+                keep_loaded(module)
                 continue
             self.helpers[name] = module
             if getattr(module, "__file__", None):
@@ -120,7 +106,7 @@ class Script:
         sys.modules[self.name] = module
         importlib.invalidate_caches()  # A helper may have been written a moment ago.
         try:
-            with self:
+            with self, self.reads:
                 exec(compile(tree, self.path, "exec"), module.__dict__)
         except BaseException:
             del sys.modules[self.name]
@@ -347,7 +333,7 @@ def try_function(request):
             script = scripts.current(path)
             if script.module is None:
                 return None
-            with script:
+            with script, script.reads:
                 return run_function(script.module, request)
     except Failure as failure:
         raise Failure(failure.code, with_output(f"{path}: {failure}", printed.text()))

@@ -1,6 +1,8 @@
 // nlohmann::json, used without its exceptions.
 #include "daemon/reference/host_message.h"
 
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "common/base/limits.h"
@@ -65,6 +67,16 @@ Result<std::vector<ReferenceTensor>> decode_tensors(const json& message, const c
   return tensors;
 }
 
+Result<ReferenceReads> decode_reads(const json& record) {
+  const bool good = record.is_object() && record.contains("complete") &&
+                    record["complete"].is_boolean() && record.contains("files") &&
+                    record["files"].is_array() &&
+                    std::ranges::all_of(record["files"], &json::is_string);
+  if (!good) return corrupt("files that are not a list of names");
+  return ReferenceReads{record["files"].get<std::vector<std::string>>(),
+                        record["complete"].get<bool>()};
+}
+
 ErrorCode code_of(std::string_view name) {
   for (ErrorCode code : {ErrorCode::Compile, ErrorCode::Timeout, ErrorCode::ResourceExhausted,
                          ErrorCode::Io, ErrorCode::InvalidArgument}) {
@@ -100,6 +112,7 @@ Result<std::optional<ReferenceReply>> decode_line(std::string_view line, uint64_
   const json message = json::parse(line, nullptr, false);
   if (!message.is_object()) return corrupt("a line that is not a JSON object");
   if (message.contains("ready")) return std::optional<ReferenceReply>();
+  if (message.contains("stale")) return error(ErrorCode::Cancelled, "a loaded module has changed");
   if (message.contains("fatal") && message["fatal"].is_string()) {
     return error(ErrorCode::Unavailable,
                  "{}; install numpy for it (pip install numpy) or name another interpreter in "
@@ -120,6 +133,8 @@ Result<std::optional<ReferenceReply>> decode_line(std::string_view line, uint64_
   reply.outputs = GPUEMU_TRY(decode_tensors(message, "outputs", arena_bytes));
   reply.scales = GPUEMU_TRY(decode_tensors(message, "scales", arena_bytes));
   reply.function_form = message.contains("function_form") && message["function_form"] == true;
+  if (const auto reads = message.find("reads"); reads != message.end())
+    reply.reads = GPUEMU_TRY(decode_reads(*reads));
   return std::optional(std::move(reply));
 }
 

@@ -13,8 +13,8 @@ namespace gpuemu {
 std::string encode_request(const ReferenceRequest& request);
 
 /// An empty optional for the line that says that the host is ready. Corruption for what host.py
-/// could not have written, tensors outside `arena_bytes` too; otherwise the error that the host
-/// reports.
+/// could not have written, tensors outside `arena_bytes` too; Cancelled when only another
+/// interpreter can load what has changed; otherwise the error that the host reports.
 Result<std::optional<ReferenceReply>> decode_line(std::string_view line, uint64_t arena_bytes);
 
 }  // namespace gpuemu

@@ -12,6 +12,7 @@ import traceback
 from host_arena import Writer, packed_bytes
 from host_common import (HOST_PID, ITEM_BYTES, OUTPUT_BYTES_MAX, Failure, Tail, count_of, script_error,
                          with_output)
+from host_reads import reads_of
 
 DRAIN_SECONDS = 0.2  # After its end a script's grandchildren may hold its pipes open: wait no longer.
 
@@ -34,14 +35,15 @@ def case_document(request):
     return json.dumps({"inputs": inputs, "kwargs": request["kwargs"]}).encode()
 
 
-def become_script(path, pipes):
-    """In the child: what `python3 path` does, without starting an interpreter."""
-    code = 1
+def become_script(path, pipes, report):
+    """In the child: what `python3 path` does, without starting an interpreter. At its end `report` has what it read."""
+    code, reads = 1, reads_of(path)
     try:
         os.setpgid(0, 0)
         for number, pipe in enumerate(pipes):
             os.dup2(pipe, number)
-        os.closerange(3, 1024)
+        os.closerange(3, report)
+        os.closerange(report + 1, 1024)
         for number in (signal.SIGINT, signal.SIGPIPE):
             signal.signal(number, signal.SIG_DFL)
         sys.stdin = sys.__stdin__ = open(0, "r", encoding="utf-8")
@@ -51,7 +53,8 @@ def become_script(path, pipes):
         sys.argv = [path]
         sys.path[:0] = [os.path.dirname(path)]
         try:
-            runpy.run_path(path, run_name="__main__")
+            with reads:
+                runpy.run_path(path, run_name="__main__")
             code = 0
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
@@ -65,6 +68,8 @@ def become_script(path, pipes):
         traceback.print_exc(limit=-8)
         code = code or 1
     finally:
+        reads.told = None
+        os.write(report, json.dumps(reads.record()).encode())
         os._exit(code & 0xFF)
 
 
@@ -80,9 +85,10 @@ class Run:
             read, write = os.pipe()
             ours.append(read if reading else write)
             theirs.append(write if reading else read)
+        self.report = os.memfd_create("gpuemu-reads")
         self.pid = os.fork()
         if self.pid == 0:
-            become_script(path, theirs)
+            become_script(path, theirs, self.report)
         try:
             os.setpgid(self.pid, self.pid)
         except OSError:
@@ -156,6 +162,7 @@ class Run:
 
     def finish(self):
         """Kills the group and whatever has been handed to us as its reaper."""
+        self.keep_reads()
         for pipe in list(self.selector.get_map()):
             self.close(pipe)
         self.selector.close()
@@ -166,6 +173,13 @@ class Run:
         except OSError:
             pass
         kill_orphans()
+
+
+    def keep_reads(self):
+        with open(self.report, "rb") as file:
+            file.seek(0)
+            text = file.read()
+        reads_of(self.path).add(json.loads(text) if text else None)
 
 
 def kill_orphans():

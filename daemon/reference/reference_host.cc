@@ -66,6 +66,7 @@ struct ReferenceHost::State {
   Status send_request();
   Result<std::string> next_line(Deadline until);
   Result<ReferenceReply> wait();
+  Result<ReferenceReply> in_another();
   Error ended(const Error& cause);
   void discard();
 };
@@ -166,6 +167,15 @@ Result<ReferenceReply> ReferenceHost::State::wait() {
   }
 }
 
+/// The interpreter has loaded modules that changed since.
+Result<ReferenceReply> ReferenceHost::State::in_another() {
+  discard();
+  GPUEMU_TRY(start());
+  deadline = deadline_after(in_flight->timeout_ms + kGraceMilliseconds);
+  if (const Status sent = send_request(); !sent) return ended(sent.error());
+  return wait();
+}
+
 ReferenceHost::ReferenceHost(ReferenceOptions options, Arena& arena)
     : state_(std::make_unique<State>(std::move(options), arena)) {}
 
@@ -192,6 +202,9 @@ Status ReferenceHost::begin(const ReferenceRequest& request) {
 Result<ReferenceReply> ReferenceHost::finish() {
   GPUEMU_CHECK(state_->in_flight.has_value());
   Result<ReferenceReply> reply = state_->wait();
+  if (!reply && reply.error().code == ErrorCode::Cancelled) reply = state_->in_another();
+  if (reply && reply->reads && state_->options.files)
+    state_->options.files->add(state_->in_flight->script, *reply->reads);
   state_->in_flight.reset();
   return reply;
 }

@@ -4,17 +4,20 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/base/arena.h"
 #include "common/tensor/tensor.h"
+#include "daemon/reference/reference_files.h"
 
 namespace gpuemu {
 
 struct ReferenceOptions {
-  std::string python;  ///< Interpreter; must import numpy.
-  std::string folder;  ///< Working folder of the scripts: the project's.
+  std::string python;                          ///< Interpreter; must import numpy.
+  std::string folder;                          ///< Working folder of the scripts: the project's.
+  std::shared_ptr<ReferenceFiles> files = {};  ///< Told what scripts read; may be null.
 };
 
 struct ReferenceTensor {
@@ -44,6 +47,7 @@ struct ReferenceReply {
   std::vector<ReferenceTensor>
       scales;  ///< float64, same order and shapes as outputs; empty when none.
   bool function_form = false;
+  std::optional<ReferenceReads> reads = {};  ///< When it differs from what the host told before.
 };
 
 class ReferenceHost {

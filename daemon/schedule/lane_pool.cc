@@ -12,6 +12,7 @@ namespace gpuemu {
 
 struct LanePool::State {
   std::vector<std::unique_ptr<Lane>> lanes;  ///< Fixed after create(); read without the mutex.
+  std::shared_ptr<ReferenceFiles> files = std::make_shared<ReferenceFiles>();
 
   mutable std::mutex mutex;  ///< Guards everything below.
   std::condition_variable changed;
@@ -51,16 +52,20 @@ Result<std::unique_ptr<LanePool>> LanePool::create(const LanePoolOptions& option
     return error(ErrorCode::InvalidArgument, "0 lanes, expected at least 1");
   }
   auto state = std::make_unique<State>();
+  ReferenceOptions reference = options.reference;
+  reference.files = state->files;
   for (size_t i = options.count; i-- > 0;) {
     Arena arena = GPUEMU_TRY(Arena::create());
     WorkerOptions worker = options.worker;
     worker.device_index = static_cast<int>(i % std::max(1U, options.devices));
-    state->lanes.push_back(std::make_unique<Lane>(std::move(arena), worker, options.reference));
+    state->lanes.push_back(std::make_unique<Lane>(std::move(arena), worker, reference));
     state->free.push_back(i);
   }
   state->statistics.resize(options.count);
   return std::unique_ptr<LanePool>(new LanePool(std::move(state)));
 }
+
+const ReferenceFiles& LanePool::reference_files() const { return *state_->files; }
 
 Result<LaneLease> LanePool::acquire(const std::string& session, const std::atomic<bool>* cancel) {
   std::unique_lock lock(state_->mutex);

@@ -71,6 +71,8 @@ class LanePool {
   /// REQUIRES: every lease has been given back.
   ~LanePool();
 
+  /// What the scripts of all lanes read.
+  const ReferenceFiles& reference_files() const;
   /// Waits for a lane. Cancelled when `*cancel` becomes true (then call wake()), Unavailable after
   /// shutdown().
   Result<LaneLease> acquire(const std::string& session, const std::atomic<bool>* cancel = nullptr);

@@ -57,6 +57,40 @@ def test_an_unchanged_project_is_done_at_once_and_any_change_runs_again(new_home
     assert not any(op.get("cached") for op in forced["ops"])
 
 
+READING = """import os, sys
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
+import outside
+TABLE = float(open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "table.txt")).read())
+def reference(x):
+    return outside.ONE * TABLE * x
+"""
+
+
+@pytest.mark.parametrize("daemon", [False, True], ids=["alone", "warm"])
+@pytest.mark.parametrize("changed", ["refs/table.txt", "lib/outside.py"])
+def test_whatever_the_reference_reads_runs_it_again_when_it_changes(new_home, changed, daemon):
+    files = project()
+    files["gpuemu.toml"] = files["gpuemu.toml"].replace("ref_twice.py", "refs/ref_twice.py")
+    home = new_home({**files, "refs/ref_twice.py": READING, "refs/table.txt": "2.0", "lib/outside.py": "ONE = 1\n"})
+    if daemon:
+        home.run("daemon", "start", "--background")
+    time.sleep(0.02)  # What changes while a run reads it is not relied on.
+    assert home.run("ci").returncode == 0
+    assert all(op["cached"] for op in summary_of(home.run("ci", "--format", "json"))["ops"])
+    rewrite(home, changed, "3.0" if changed.endswith("txt") else "ONE = 2\n")
+    again = home.run("ci", "--format", "json")
+    assert again.returncode == 1 and not any(op.get("cached") for op in summary_of(again)["ops"]), again.stdout
+
+
+def test_a_reference_that_starts_programs_is_always_run(new_home):
+    files = project()
+    files["ref_twice.py"] = "import subprocess\ndef reference(x):\n    subprocess.run(['true'])\n    return 2.0 * x\n"
+    home = new_home(files)
+    for _ in range(2):
+        run = home.run("ci", "--format", "json")
+        assert run.returncode == 0 and not any(op.get("cached") for op in summary_of(run)["ops"]), run.stdout
+
+
 def test_the_examples_unchanged_cost_a_fraction_of_their_first_run(gpuemu):
     """The eight that are right: what is unchanged is neither compiled nor run again."""
     config = gpuemu.project / "gpuemu.toml"
