@@ -262,13 +262,22 @@ std::string value_strategy_of(const CasePlan& plan, const Choices& choices, uint
 }
 
 /// Sizes that some cases draw without being asked for: the kernel's own numbers in every fourth
-/// case, long grids in every thirty-second.
+/// case, short sums in every sixteenth, long grids in every thirty-second.
 std::optional<std::string> reserved_strategy(const OpConfig& op, uint64_t row,
                                              const Constants& constants) {
   if (row < kCoveringFirst) return std::nullopt;
   if (row % 4 == 1 && fits_constants(op, constants)) return "constants";
+  if (row % 16 == 11 && op.accumulate) return "short_reduce";
   if (row % 32 == 15) return "waves";
   return std::nullopt;
+}
+
+/// Short sums have the tightest bounds where the values are small too: these take turns.
+std::string tight_values(const CasePlan& plan, const Choices& choices, uint64_t row) {
+  constexpr std::string_view kTight[] = {"unit", "signed_zero", "normal", "bits_uniform"};
+  const std::string_view wanted = kTight[row / 16 % std::size(kTight)];
+  const bool there = std::ranges::find(choices.values, wanted) != choices.values.end();
+  return there ? std::string(wanted) : plan.value_strategy;
 }
 
 /// Of a size that comes once, zeros would hide what is done with it.
@@ -346,6 +355,7 @@ Result<CasePlan> plan_case(const OpConfig& op, uint64_t base_seed, uint64_t iter
       request.strategies = {*reserved};
       request.turn = (row - kCoveringFirst) / 4;
       if (*reserved == "constants") plan.value_strategy = telling_values(plan, choices);
+      if (*reserved == "short_reduce") plan.value_strategy = tight_values(plan, choices, row);
     }
     DimChoice choice = choose_dims(op, request);
     plan.shape_strategy = choice.strategy;

@@ -104,11 +104,28 @@ TEST(PlanCase, EveryShapeAndValueStrategyComesUp) {
     shapes.insert(plan->shape_strategy);
     values.insert(plan->value_strategy);
   }
-  EXPECT_EQ(shapes.size(), 8u);
+  EXPECT_EQ(shapes.size(), 9u);
   EXPECT_FALSE(shapes.contains("constants"));  // No kernel has told any.
   EXPECT_TRUE(values.contains("bits_uniform") && values.contains("duplicates"));
   EXPECT_FALSE(values.contains("one_nan"));  // No policy says what is right.
   EXPECT_FALSE(values.contains("large"));    // No domain says what is legal.
+}
+
+TEST(PlanCase, ShortSumsOfSmallValuesHaveCasesOfTheirOwn) {
+  OpConfig op = softmax();
+  op.dtypes = {DType::Float32};
+  std::set<std::string> values;
+  for (uint64_t row = 11; row < 75; row += 16) {
+    const CasePlan plan = *plan_case(op, 42, row, {});
+    EXPECT_EQ(plan.shape_strategy, "short_reduce");
+    EXPECT_TRUE(plan.dims.at("cols") >= 2 && plan.dims.at("cols") <= 8);
+    EXPECT_EQ(plan.dims.at("rows"), 64);
+    values.insert(plan.value_strategy);
+  }
+  EXPECT_EQ(values, (std::set<std::string>{"unit", "signed_zero", "normal", "bits_uniform"}));
+  op.accumulate.reset();
+  EXPECT_NE(plan_case(op, 42, 11, {})->shape_strategy, "short_reduce") << "nothing is summed";
+  EXPECT_EQ(plan_case(softmax(), 42, 11, {{}, {"zeros"}})->value_strategy, "zeros");
 }
 
 TEST(PlanCase, SpecialValuesNeedANanPolicy) {

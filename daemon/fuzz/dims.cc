@@ -144,6 +144,11 @@ int64_t size_of(const DimSpec& dim, size_t position, const Draw& draw, Stream st
     }
     sizes = legal(dim, {4097, 65537, highest(dim)});
   }
+  if (draw.strategy == "short_reduce") {
+    const bool reduced = std::ranges::find(draw.reduced, dim.name) != draw.reduced.end();
+    sizes = legal(dim, reduced ? std::vector<int64_t>{2, 3, 4, 5, 8} : std::vector<int64_t>{64});
+    if (sizes.empty() && highest(dim) < 64) return highest(dim);
+  }
   if (draw.strategy == "waves") {
     if (&dim == draw.long_one) return highest(dim);
     sizes = legal(dim, {least, least + 1, least + 2});

@@ -82,16 +82,26 @@ Recipe uniform_recipe(const ValueRecipe& recipe, const Domain& domain) {
   return {Distribution::integer(from, until), lo, hi, false};
 }
 
+/// Far from 0 and close together. Where the domain has no 1000, at the end of it that is farther
+/// from 0, of two the lower one: what is large and positive, `uniform10` has too.
+Recipe offset_recipe(double centre, const Domain& domain) {
+  if (domain.lo <= centre + 1 && domain.hi >= centre - 1)
+    return {Distribution::uniform(centre - 1, centre + 1), centre - 1, centre + 1, false};
+  const double width = std::min(2.0, (domain.hi - domain.lo) / 50);
+  const bool below = std::abs(domain.lo) >= std::abs(domain.hi);
+  const double lo = below ? domain.lo : domain.hi - width;
+  const double hi = below ? domain.lo + width : domain.hi;
+  return {Distribution::uniform(lo, hi), lo, hi, false};
+}
+
 Recipe float_recipe(const ValueRecipe& recipe, const Domain& domain) {
   const FloatLimits limits = float_limits(recipe.dtype);
   const std::string& name = recipe.strategy;
   const bool wide = recipe.dtype == DType::Float32 || recipe.dtype == DType::Float64;
   if (name == "bits_uniform") return {Distribution::log_uniform(-12, 4), -1, 1, true};
+  if (name == "unit") return {Distribution::uniform(0, 1), 0, 1, false};
   if (name == "normal") return {Distribution::normal(0, 1), -1, 1, true};
-  if (name == "offset") {
-    const double centre = wide ? 1000.0 : 100.0;
-    return {Distribution::uniform(centre - 1, centre + 1), centre - 1, centre + 1, false};
-  }
+  if (name == "offset") return offset_recipe(wide ? 1000.0 : 100.0, domain);
   if (name == "tiny") {
     const double most = 4 * limits.min_normal;
     return {Distribution::uniform(-most, most), -most, most, true};

@@ -52,8 +52,22 @@ TEST(FillValues, EveryStrategyStaysInEveryDomain) {
   }
 }
 
-TEST(FillValues, DisjointStrategiesBecomeUniformInsteadOfOneValue) {
+TEST(FillValues, AnOffsetOutsideTheDomainBecomesItsFarEnd) {
   ValueRecipe r = recipe("offset");
+  const auto ends = [&](double lo, double hi) {
+    r.range = {{lo, hi}};
+    const auto values = values_of(r);
+    EXPECT_GT(std::set<double>(values.begin(), values.end()).size(), 30u);
+    return std::pair(std::ranges::min(values), std::ranges::max(values));
+  };
+  const auto far = ends(-100, 100), one = ends(0, 1), above = ends(5000, 6000);
+  EXPECT_TRUE(far.first >= -100 && far.second <= -98);
+  EXPECT_TRUE(one.first >= 0.98 && one.second <= 1);
+  EXPECT_TRUE(above.first >= 5998 && above.second <= 6000);
+}
+
+TEST(FillValues, DisjointStrategiesBecomeUniformInsteadOfOneValue) {
+  ValueRecipe r = recipe("all_pos");
   r.range = {{-1, 1}};
   const auto values = values_of(r);
   EXPECT_GT(std::set<double>(values.begin(), values.end()).size(), 30u);

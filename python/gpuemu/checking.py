@@ -27,7 +27,7 @@ from gpuemu.schema import Scalar, Schema, Tensor, infer
 from gpuemu.tensors import Array
 from gpuemu.tolerances import ToleranceConfig
 
-FLOATING = ("normal", "uniform10", "bits_uniform", "small_int", "zeros", "impulse", "constant", "all_neg", "all_pos", "offset",
+FLOATING = ("normal", "uniform10", "unit", "bits_uniform", "small_int", "zeros", "impulse", "constant", "all_neg", "all_pos", "offset",
             "duplicates", "signed_zero", "ascend", "descend", "sorted_ties", "tiny", "subnormal")  # fmt: skip
 WHOLE = ("uniform10", "small_int", "zeros", "duplicates", "ascend", "impulse", "constant")
 SIMPLER = ("zeros", "small_int", "constant", "uniform10")  # What a failing case is tried with, the simplest first.

@@ -22,7 +22,7 @@ FLOATS = {  # max, smallest normal, smallest subnormal, ulp of one
 
 PART = 1 << 15  # Elements of a long row that are made at once: they stay in the processor's cache.
 STRATEGIES = (
-    "bits_uniform", "normal", "uniform10", "small_int", "offset", "tiny", "subnormal", "all_neg", "all_pos", "impulse", "ascend",
+    "bits_uniform", "normal", "uniform10", "unit", "small_int", "offset", "tiny", "subnormal", "all_neg", "all_pos", "impulse", "ascend",
     "descend", "constant", "zeros", "large", "duplicates", "signed_zero", "sorted_ties", "int_extremes", "int_wide", "one_nan", "one_inf",
     "one_ninf", "special", "near_max", "mixed_adversarial",
 )  # fmt: skip
@@ -108,15 +108,25 @@ def _uniform(dtype: str, domain: Domain) -> Recipe:
     return Recipe("integer", whole, (lo, hi))
 
 
+def _offset(centre: float, domain: Domain) -> Recipe:
+    lo, hi = centre - 1, centre + 1
+    if domain.lo > hi or domain.hi < lo:
+        width = min(2.0, (domain.hi - domain.lo) / 50)
+        below = abs(domain.lo) >= abs(domain.hi)
+        lo, hi = (domain.lo, domain.lo + width) if below else (domain.hi - width, domain.hi)
+    return Recipe("uniform", (lo, hi), (lo, hi))
+
+
 def _float_recipe(dtype: str, strategy: str, domain: Domain) -> Recipe:
     largest, normal, subnormal, _ = FLOATS[dtype]
     if strategy == "bits_uniform":
         return Recipe("log_uniform", (-12, 4), (-1, 1), True)
     if strategy == "normal":
         return Recipe("normal", (0, 1), (-1, 1), True)
+    if strategy == "unit":
+        return Recipe("uniform", (0.0, 1.0), (0, 1))
     if strategy == "offset":
-        centre = 1000.0 if dtype in ("float32", "float64") else 100.0
-        return Recipe("uniform", (centre - 1, centre + 1), (centre - 1, centre + 1))
+        return _offset(1000.0 if dtype in ("float32", "float64") else 100.0, domain)
     if strategy == "tiny":
         return Recipe("uniform", (-4 * normal, 4 * normal), (-4 * normal, 4 * normal), True)
     if strategy == "subnormal":
