@@ -45,7 +45,6 @@ class FollowUps {
   Error failed(ValidationFailure finding);
   Result<NamedTensors> outputs_of(const FollowUp& follow_up, const BuiltPlan& built);
   Result<NamedTensors> run_huge(const FollowUp& follow_up, const Target& target);
-  ValidationPolicy policy() const;
   template <typename Use>
   auto with_checker(const NamedTensors& outputs, const Use& use);
 
@@ -202,26 +201,12 @@ Result<NamedTensors> FollowUps::run(const FollowUp& follow_up) {
   return outputs_of(follow_up, built);
 }
 
-ValidationPolicy FollowUps::policy() const {
-  ValidationPolicy policy;
-  policy.accumulate_dtype = request_.op.accumulate_dtype;
-  policy.error_scale = request_.op.error_scale;
-  policy.ftz_ok = request_.op.subnormal_ftz_ok;
-  policy.nan_policy = request_.op.nan_policy;
-  const Scope scope = scope_of(request_.op, request_.plan);
-  if (!request_.op.accumulate) return policy;
-  if (const auto length = request_.op.accumulate->evaluate(scope)) {
-    policy.accumulate_length = *length;
-  }
-  return policy;
-}
-
 template <typename Use>
 auto FollowUps::with_checker(const NamedTensors& outputs, const Use& use) {
   const NamedTensors inputs = make_inputs(request_.op, request_.plan);
   const FollowUpRunner runner = [this](const FollowUp& follow_up) { return run(follow_up); };
   RelationChecker checker(
-      {request_.op, request_.plan, inputs, outputs, policy(),
+      {request_.op, request_.plan, inputs, outputs, agreement_policy(request_),
        [this](DType dtype) { return request_.config.tolerance_for(request_.op, dtype); }, runner,
        [this](const std::string& name) { return request_.config.find_op(name); }});
   return use(checker);
@@ -289,6 +274,20 @@ void describe_verdict(const Config& config, const OpConfig& op, OpTestReport& re
       fmt::format("no case could tell anything about {}: the sizes or ranges of "
                   "the op, or the device, do not allow it",
                   fmt::join(idle, ", ")));
+}
+
+ValidationPolicy agreement_policy(const CaseRequest& request) {
+  ValidationPolicy policy;
+  policy.accumulate_dtype = request.op.accumulate_dtype;
+  policy.error_scale = request.op.error_scale;
+  policy.ftz_ok = request.op.subnormal_ftz_ok;
+  policy.nan_policy = request.op.nan_policy;
+  const Scope scope = scope_of(request.op, request.plan);
+  if (!request.op.accumulate) return policy;
+  if (const auto length = request.op.accumulate->evaluate(scope)) {
+    policy.accumulate_length = *length;
+  }
+  return policy;
 }
 
 Status check_relations(const CaseRequest& request, CaseMachine machine, CaseOutcome& outcome) {

@@ -15,6 +15,9 @@ Status check_relations(const CaseRequest& request, CaseMachine machine, CaseOutc
 Result<NamedTensors> run_exactly(const CaseRequest& request, CaseMachine machine,
                                  const NamedTensors& inputs);
 
+/// How outputs of two runs are compared: all of the op but its tolerance and invariants.
+ValidationPolicy agreement_policy(const CaseRequest& request);
+
 /// Says in the report what its verdict rests on where no reference was compared, and which
 /// relations no case could tell anything about.
 void describe_verdict(const Config& config, const OpConfig& op, OpTestReport& report);

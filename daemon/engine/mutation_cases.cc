@@ -75,7 +75,8 @@ void smallest_first(std::vector<CasePlan>& plans) {
 
 Result<std::vector<CasePlan>> configured_cases(const Config& config, const CaseSource& source,
                                                uint64_t count) {
-  const CaseOptions options{.dtypes = {source.dtype}, .strategies = config.strategies};
+  const CaseOptions options{
+      .dtypes = {source.dtype}, .strategies = config.strategies, .constants = source.constants};
   std::vector<CasePlan> plans;
   for (uint64_t number = 0; number < count; ++number) {
     CasePlan plan =
@@ -100,7 +101,8 @@ Result<std::vector<CasePlan>> every_kind_of_case(const CaseSource& source) {
       if (shape.kind != "shape") continue;
       const CaseOptions options{.dtypes = {source.dtype},
                                 .strategies = {value.name, shape.name},
-                                .elements_max = kElementsMax};
+                                .elements_max = kElementsMax,
+                                .constants = source.constants};
       CasePlan plan =
           GPUEMU_TRY(plan_case(source.op, source.seed, iteration_of(source, ++number), options));
       // What the op or dtype does not allow comes back as something else.

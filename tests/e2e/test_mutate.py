@@ -31,6 +31,18 @@ def test_mutants_of_a_reduction_are_killed_or_explained(gpuemu):
     assert all(one["line"] > 0 and one["file"].endswith((".cu", ".cuh")) for one in barriers)
 
 
+def test_mutants_that_only_round_otherwise_are_equivalent_and_less_accurate_ones_are_not(gpuemu):
+    report = mutate(gpuemu, "softmax", "--seed", "42", "--mutants", "0", "--mutation", "swap_constant")
+    by_change = {(one["before"], one["after"]): one for one in report["mutants"]}
+    shifted = next(one for (before, _), one in by_change.items() if "0f32A57060" in before)  # The low part of log2(e).
+    assert shifted["status"] == "equivalent" and "only the rounding of the outputs differs" in shifted["reason"], shifted
+    assert all(one["status"] == "killed" for (before, _), one in by_change.items() if "0fFF800000" in before), "a maximum that begins with 0"
+    for one in report["mutants"]:
+        if one["status"] == "survived":
+            assert "of what the tolerance allows" in one["reason"] or one["killing_strategy"], one
+    assert report["score"] >= 0.9, report["score"]
+
+
 def test_the_same_seed_gives_the_same_verdicts(gpuemu):
     first, again = (mutate(gpuemu, "vector_add", "--seed", "9", "--cases", "4", "--mutants", "12") for _ in range(2))
     for report in (first, again):
