@@ -21,7 +21,7 @@ Reply handle(const PingRequest&, Call& call) {
   pong.capabilities = {
       "kernels",   "jobs",    "run_tests", "op_name",         "minimize_stream", "artifacts",
       "baselines", "inspect", "ci",        "proof",           "guided",          "kernel_coverage",
-      "calibrate", "export",  "mutate",    "compare_kernels", "shared_memory"};
+      "calibrate", "export",  "mutate",    "compare_kernels", "shared_memory",   "prove"};
   pong.backend = call.context.backend;
   pong.devices = call.context.devices;
   return pong;
