@@ -211,6 +211,29 @@ Poly Atoms::extreme_of(const Poly& a, const Poly& b, bool larger) {
   return Poly::atom(one);
 }
 
+Poly reduced(Poly poly, const Assumption& way) {
+  for (auto one = way.facts.begin(); one != way.facts.end(); ++one) {
+    // 4 a - 4 b == 0 says a - b == 0.
+    const Poly fact = one->normalized();
+    if (fact.is_broken()) continue;
+    const Poly opposite = Poly(-1) * fact;
+    // Of the two only the first: the second one would put back what it has taken out.
+    const bool equal = std::any_of(one + 1, way.facts.end(), [&](const Poly& other) {
+      return other.normalized() == opposite;
+    });
+    if (!equal) continue;
+    const std::set<Atom> atoms = fact.atoms();
+    for (auto atom = atoms.rbegin(); atom != atoms.rend(); ++atom) {
+      const auto parts = fact.linear_in(*atom);
+      const auto factor = parts ? parts->factor.constant() : std::nullopt;
+      if (!factor || (*factor != 1 && *factor != -1) || !poly.has(*atom)) continue;
+      poly = poly.replaced(*atom, Poly(-*factor) * parts->rest);
+      break;
+    }
+  }
+  return poly;
+}
+
 void add_equality(std::vector<Poly>& facts, const Poly& a, const Poly& b) {
   facts.push_back(a - b);
   facts.push_back(b - a);

@@ -79,6 +79,10 @@ class Atoms {
   std::map<Key, Atom> functions_;
 };
 
+/// The same number as `poly` where the assumption holds: each equality among its facts takes one
+/// atom out of it.
+Poly reduced(Poly poly, const Assumption& way);
+
 /// a == b as facts.
 void add_equality(std::vector<Poly>& facts, const Poly& a, const Poly& b);
 

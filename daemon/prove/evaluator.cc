@@ -16,23 +16,6 @@ bool is_predicate(const ptx::Function& function, uint32_t reg) {
   return function.registers[reg].type == ptx::Type::Pred;
 }
 
-/// `poly` where the equalities among the facts hold: each takes one atom out of it.
-Poly reduced(Poly poly, const Assumption& way) {
-  for (const Poly& fact : way.facts) {
-    const Poly opposite = Poly(-1) * fact;
-    if (std::ranges::find(way.facts, opposite) == way.facts.end()) continue;
-    const std::set<Atom> atoms = fact.atoms();
-    for (auto atom = atoms.rbegin(); atom != atoms.rend(); ++atom) {
-      const auto parts = fact.linear_in(*atom);
-      const auto factor = parts ? parts->factor.constant() : std::nullopt;
-      if (!factor || (*factor != 1 && *factor != -1) || !poly.has(*atom)) continue;
-      poly = poly.replaced(*atom, Poly(-*factor) * parts->rest);
-      break;
-    }
-  }
-  return poly;
-}
-
 /// One formula that gives each of the values where its way was taken: behind a loop of r iterations
 /// that is skipped when r is 0, a sum has grown by r steps on either way.
 std::optional<Poly> common_formula(const Alternatives& ways, const std::vector<Poly>& values) {

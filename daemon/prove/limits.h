@@ -14,8 +14,8 @@ inline constexpr uint32_t kProofDepthMax = 18;
 /// Inequalities looked at on one way to a goal, for one goal, and for one launch of a kernel: the
 /// last is a few seconds.
 inline constexpr uint32_t kDerivationStepsMax = 100;
-inline constexpr uint32_t kProofStepsMax = 500;
-inline constexpr uint32_t kLaunchStepsMax = 60'000;
+inline constexpr uint32_t kProofStepsMax = 1000;
+inline constexpr uint32_t kLaunchStepsMax = 120'000;
 /// Distinctions of cases one within the other: a nest of three loops and two selections.
 inline constexpr uint32_t kCaseDepthMax = 5;
 /// Ways in which one condition may hold.

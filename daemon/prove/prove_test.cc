@@ -1,5 +1,7 @@
 #include "daemon/prove/prove.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "runtime/ptx/parse.h"
@@ -140,6 +142,60 @@ TEST(Prove, ALoopThatCountsDownToZero) {
   EXPECT_NE(loop("add.s32 %r6, %r6, 4;", "-4"), "");
   EXPECT_NE(loop("", "-2"), "");
   EXPECT_NE(loop("", "-3"), "");
+}
+
+/// Steps of 256 over a row of n from the thread's own element on, as compilers unroll them: the
+/// rest of a division by four one by one, then four at a time.
+std::string unrolled(const std::string& rest, const std::string& last) {
+  return "setp.ge.s32 %p1, %r2, %r1; @%p1 bra DONE;"
+         "not.b32 %r14, %r2; add.s32 %r6, %r14, %r1; shr.u32 %r15, %r6, 8; add.s32 %r16, %r15, 1;"
+         "and.b32 %r20, %r16, " +
+         rest +
+         "; setp.eq.s32 %p2, %r20, 0; mov.u32 %r21, %r2; @%p2 bra REST;"
+         "mul.wide.s32 %rd5, %r2, 4; add.s64 %rd6, %rd1, %rd5; mov.u32 %r21, %r2;"
+         "ONE: ld.global.f32 %f1, [%rd6]; add.s32 %r21, %r21, 256; add.s64 %rd6, %rd6, 1024;"
+         "add.s32 %r20, %r20, -1; setp.ne.s32 %p3, %r20, 0; @%p3 bra ONE;"
+         "REST: setp.lt.u32 %p4, %r6, 768; @%p4 bra DONE;"
+         "mul.wide.s32 %rd7, %r21, 4; add.s64 %rd8, %rd1, %rd7;"
+         "FOUR: ld.global.f32 %f1, [%rd8]; ld.global.f32 %f2, [%rd8+1024];"
+         "ld.global.f32 %f3, [%rd8+2048]; ld.global.f32 %f4, [%rd8+" +
+         last +
+         "]; add.s64 %rd8, %rd8, 4096; add.s32 %r21, %r21, 1024;"
+         "setp.lt.s32 %p5, %r21, %r1; @%p5 bra FOUR;";
+}
+
+TEST(Prove, ALoopUnrolledByFourAndItsRest) {
+  for (const Access& access : Entry(unrolled("3", "3072")).accesses())
+    EXPECT_EQ(access.reason, "") << access.instruction;
+  const auto proved = [](const std::string& body) {
+    const std::vector<Access> all = Entry(body).accesses();
+    return std::ranges::count(all, true, &Access::proved);
+  };
+  EXPECT_EQ(proved(unrolled("3", "3076")), 4) << "one element beside";
+  EXPECT_LT(proved(unrolled("1", "3072")), 5) << "what is left need not be a multiple of four";
+}
+
+/// sum over depth elements of a tile, 1 to 16 of them: four at a time, then one to three.
+std::string unrolled_tile(const std::string& third) {
+  return "min.s32 %r13, %r1, 16; max.s32 %r13, %r13, 1;"
+         "and.b32 %r16, %r13, 3; add.s32 %r15, %r13, -1; setp.lt.u32 %p1, %r15, 3;"
+         "mov.u32 %r20, 0; mov.u32 %r10, tile; @%p1 bra REST;"
+         "sub.s32 %r21, %r13, %r16; mov.u32 %r20, 0; mov.u32 %r22, %r10;"
+         "FOUR: ld.shared.f32 %f1, [%r22]; ld.shared.f32 %f2, [%r22+192];"
+         "add.s32 %r20, %r20, 4; add.s32 %r22, %r22, 256; add.s32 %r21, %r21, -4;"
+         "setp.ne.s32 %p2, %r21, 0; @%p2 bra FOUR;"
+         "REST: setp.eq.s32 %p3, %r16, 0; @%p3 bra DONE;"
+         "shl.b32 %r23, %r20, 6; add.s32 %r24, %r10, %r23; ld.shared.v4.f32 {%f1,%f2,%f3,%f4}, "
+         "[%r24+48];"
+         "setp.eq.s32 %p4, %r16, 1; @%p4 bra DONE; ld.shared.f32 %f1, [%r24+124];"
+         "setp.eq.s32 %p5, %r16, 2; @%p5 bra DONE; ld.shared.f32 %f1, [%r24+" +
+         third + "];";
+}
+
+TEST(Prove, TheRestOfAnUnrolledTile) {
+  for (const Access& access : Entry(unrolled_tile("188")).accesses())
+    EXPECT_EQ(access.reason, "") << access.instruction;
+  EXPECT_NE(Entry(unrolled_tile("256")).accesses().back().reason, "");
 }
 
 TEST(Prove, AReductionTree) {

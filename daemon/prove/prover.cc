@@ -102,8 +102,11 @@ bool Prover::by_cases(const Poly& goal, const Known& known, size_t first, uint32
     const bool all = std::ranges::all_of(choices[i], [&](const Assumption& one) {
       Known more = known;
       more.add(one);
-      return derive(goal, more) || contradictory(one, more) ||
-             by_cases(goal, more, i + 1, depth - 1);
+      if (derive(goal, more) || contradictory(one, more)) return true;
+      // An equality of the case may say the goal in other words, of which others cases speak.
+      const Poly same = reduced(goal, one);
+      if (same.is_broken() || same == goal) return by_cases(goal, more, i + 1, depth - 1);
+      return derive(same, more) || by_cases(same, more, 0, depth - 1);
     });
     if (all) return true;
   }
@@ -116,15 +119,20 @@ bool Prover::contradictory(const Assumption& added, const Known& known) {
   });
 }
 
-// One derivation may not use up what the distinctions of cases need.
+// One derivation may not use up what the distinctions of cases need. Two orders: what was defined
+// last first, or what leaves the least; neither finds all that the other one does.
 bool Prover::derive(const Poly& goal, const Known& known) {
-  if (steps_left_ == 0) return false;
-  const uint32_t kept = steps_left_ - std::min(steps_left_, kDerivationStepsMax);
-  steps_left_ -= kept;
-  Seen seen;
-  const bool found = search(goal, known, seen, kProofDepthMax);
-  steps_left_ += kept;
-  return found;
+  for (const Order order : {Order::LatestFirst, Order::ShortestFirst}) {
+    if (steps_left_ == 0) return false;
+    const uint32_t kept = steps_left_ - std::min(steps_left_, kDerivationStepsMax);
+    steps_left_ -= kept;
+    order_ = order;
+    Seen seen;
+    const bool found = search(goal, known, seen, kProofDepthMax);
+    steps_left_ += kept;
+    if (found) return true;
+  }
+  return false;
 }
 
 bool Prover::search(Poly goal, const Known& known, Seen& seen, uint32_t depth) {
@@ -135,17 +143,28 @@ bool Prover::search(Poly goal, const Known& known, Seen& seen, uint32_t depth) {
   if (range.has_high() && range.high < 0) return false;
   if (depth == 0 || steps_left_ == 0 || !seen.insert(goal).second) return false;
   --steps_left_;
-  const std::set<Atom> atoms = goal.atoms();
+  const auto follows = [&](std::vector<Poly>& weaker) {
+    // What leaves the least is the nearest to a number.
+    std::ranges::stable_sort(weaker, {}, [](const Poly& one) { return one.terms().size(); });
+    return std::ranges::any_of(
+        weaker, [&](const Poly& one) { return search(one, known, seen, depth - 1); });
+  };
   // What was defined last is bounded by what came before it.
-  return std::any_of(atoms.rbegin(), atoms.rend(),
-                     [&](Atom atom) { return eliminate(goal, atom, known, seen, depth); });
+  const std::set<Atom> atoms = goal.atoms();
+  std::vector<Poly> weaker;
+  for (auto atom = atoms.rbegin(); atom != atoms.rend(); ++atom) {
+    eliminate(goal, *atom, known, weaker);
+    if (order_ == Order::ShortestFirst) continue;
+    if (follows(weaker)) return true;
+    weaker.clear();
+  }
+  return follows(weaker);
 }
 
-bool Prover::eliminate(const Poly& goal, Atom atom, const Known& known, Seen& seen,
-                       uint32_t depth) {
+void Prover::eliminate(const Poly& goal, Atom atom, const Known& known,
+                       std::vector<Poly>& weaker) const {
   const auto parts = goal.linear_in(atom);
-  if (!parts || sign_of(parts->factor) == 0) return false;
-  std::vector<Poly> weaker;
+  if (!parts || sign_of(parts->factor) == 0) return;
   const auto use = [&](const Poly& fact) {
     auto one = weakened(goal, parts->factor, fact, atom);
     if (one && !one->is_broken()) weaker.push_back(*std::move(one));
@@ -157,10 +176,6 @@ bool Prover::eliminate(const Poly& goal, Atom atom, const Known& known, Seen& se
   const Poly it = Poly::atom(atom);
   if (info.range.has_low()) use(it - Poly(info.range.low));
   if (info.range.has_high()) use(Poly(info.range.high) - it);
-  // What leaves the least is the nearest to a number.
-  std::ranges::stable_sort(weaker, {}, [](const Poly& one) { return one.terms().size(); });
-  return std::ranges::any_of(weaker,
-                             [&](const Poly& one) { return search(one, known, seen, depth - 1); });
 }
 
 int Prover::sign_of(const Poly& poly) const {

@@ -33,17 +33,20 @@ class Prover {
 
  private:
   using Seen = std::set<Poly>;
+  enum class Order : uint8_t { LatestFirst, ShortestFirst };
   bool by_cases(const Poly& goal, const Known& known, size_t first, uint32_t depth);
   std::vector<Alternatives> cases_for(const Poly& goal, const Known& known) const;
   bool contradictory(const Assumption& added, const Known& known);
   bool derive(const Poly& goal, const Known& known);
   bool search(Poly goal, const Known& known, Seen& seen, uint32_t depth);
-  bool eliminate(const Poly& goal, Atom atom, const Known& known, Seen& seen, uint32_t depth);
+  /// What is to be shown instead when a fact bounds the atom; added to `weaker`.
+  void eliminate(const Poly& goal, Atom atom, const Known& known, std::vector<Poly>& weaker) const;
   std::optional<Poly> weakened(const Poly& goal, const Poly& factor, const Poly& fact,
                                Atom atom) const;
   int sign_of(const Poly& poly) const;
 
   const Atoms& atoms_;
+  Order order_ = Order::LatestFirst;
   uint32_t steps_left_ = 0;  // Of the goal.
   uint32_t all_steps_left_ = kLaunchStepsMax;
 };

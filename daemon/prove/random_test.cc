@@ -19,7 +19,8 @@ constexpr uint32_t kThreads = 64;
 /// guards that are right or off by a little.
 class Writer {
  public:
-  explicit Writer(uint64_t seed) : random_(seed) {}
+  /// Every fifth has a loop as compilers unroll it.
+  explicit Writer(uint64_t seed) : random_(seed), unrolled_(seed % 5 == 4) {}
 
   std::string write() {
     for (const char* name : {"%r1", "%r2", "%r3"}) live_.emplace_back(name);
@@ -32,11 +33,11 @@ class Writer {
       line("mad.lo.s32 %r4, %r3, %r90, %r2;");
       live_.emplace_back("%r4");
     }
-    for (uint64_t i = below(4); i > 0; --i) operation();
-    if (below(2) == 0) guard(any());
-    if (below(2) == 0) loop();
-    for (uint64_t i = below(3); i > 0; --i) operation();
-    if (!looped_ || below(2) == 0) access();
+    if (unrolled_) {
+      unrolled();
+    } else {
+      anything();
+    }
     return ".version 8.0\n.target sm_80\n.address_size 64\n"
            ".visible .entry k(.param .u64 x, .param .u32 n) {\n"
            ".reg .pred %p<60>; .reg .b32 %r<100>; .reg .b64 %rd<100>; .reg .f32 %f<9>;\n" +
@@ -44,6 +45,51 @@ class Writer {
   }
 
  private:
+  void anything() {
+    for (uint64_t i = below(4); i > 0; --i) operation();
+    if (below(2) == 0) guard(any());
+    if (below(2) == 0) loop();
+    for (uint64_t i = below(3); i > 0; --i) operation();
+    if (!looped_ || below(2) == 0) access();
+  }
+
+  /// What is right, mostly, else one of the others.
+  std::string mostly(const std::string& right, std::initializer_list<const char*> others) {
+    return below(8) > 0 ? right : of(others);
+  }
+
+  void load(const std::string& index, int64_t elements) {
+    const std::string wide = fresh("rd"), at = fresh("rd");
+    line(fmt::format("mul.wide.s32 {}, {}, 4; add.s64 {}, %rd1, {};", wide, index, at, wide));
+    line(fmt::format("ld.global.f32 %f1, [{}+{}];", at, 4 * elements));
+  }
+
+  // for (i = first; i < n; i += step), one by one until a multiple of four iterations is left.
+  void unrolled() {
+    const int64_t shift = below(2) == 0 ? 0 : 6, step = int64_t{1} << shift;
+    const std::string first = any(), p = fresh("p");
+    line(fmt::format("setp.{}.s32 {}, {}, %r1; @{} bra DONE;", mostly("ge", {"gt", "eq"}), p, first,
+                     p));
+    line(fmt::format("not.b32 %r80, {}; add.s32 %r81, %r80, %r1; shr.u32 %r82, %r81, {};", first,
+                     mostly(fmt::format("{}", shift), {"1", "5"})));
+    line(fmt::format("add.s32 %r83, %r82, {}; and.b32 %r84, %r83, {};", mostly("1", {"0", "2"}),
+                     mostly("3", {"1", "7"})));
+    line(fmt::format("mov.u32 %r85, {}; mov.u32 %r91, 0;", first));
+    line(fmt::format("setp.eq.s32 %p50, %r84, {}; @%p50 bra REST;", mostly("0", {"1"})));
+    line("ONE:");
+    load("%r85", 0);
+    line(fmt::format("add.s32 %r85, %r85, {}; add.s32 %r84, %r84, -1;", step));
+    line("add.s32 %r91, %r91, 1; setp.gt.u32 %p59, %r91, 40; @%p59 bra DONE;");
+    line("setp.ne.s32 %p51, %r84, 0; @%p51 bra ONE;");
+    line(fmt::format("REST: setp.lt.u32 %p52, %r81, {}; @%p52 bra DONE;",
+                     mostly(fmt::format("{}", 3 * step), {"1", "2", "128"})));
+    line("FOUR:");
+    for (int64_t k = 0; k < 4; ++k) load("%r85", k * step + (below(24) == 0 ? 1 : 0));
+    line(fmt::format("add.s32 %r85, %r85, {};",
+                     mostly(fmt::format("{}", 4 * step), {"1", "3", "64"})));
+    line(fmt::format("setp.{}.s32 %p53, %r85, %r1; @%p53 bra FOUR;", mostly("lt", {"le"})));
+  }
+
   uint64_t below(uint64_t count) { return random_() % count; }
   void line(const std::string& text) { text_ += text + "\n"; }
   const std::string& any() {
@@ -168,6 +214,7 @@ class Writer {
   std::vector<std::string> live_;
   uint64_t next_ = 0;
   bool looped_ = false;
+  bool unrolled_;
 };
 
 template <typename T>

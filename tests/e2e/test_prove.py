@@ -50,7 +50,7 @@ def test_most_accesses_of_the_examples_are_proved_and_those_of_the_planted_fault
         by_op.setdefault(launch["op_name"], []).extend(launch["accesses"])
     for access in by_op["scale_missing_tail_mask"]:
         assert not access["proved"] and access["reason"].startswith("may end behind") and access["line"] > 0, access
-    for op in ("vector_add", "gelu", "softmax", "layernorm", "rmsnorm"):
+    for op in ("vector_add", "gelu", "softmax", "layernorm", "rmsnorm", "matmul"):
         assert all(access["proved"] for access in by_op[op]), (op, by_op[op])
 
 
