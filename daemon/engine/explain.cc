@@ -202,7 +202,9 @@ ComparedShadow compare_shadow(const Comparison& comparison, std::span<const Elem
   for (size_t i = 0; i < shadows.size(); ++i) {
     WrongElement at = element_of(comparison.output, shadows[i], i);
     at.reference = element(comparison.reference, i);
-    at.tolerance = std::isfinite(at.reference) ? bound.at(i, at.reference) : 0;
+    // Of what is not finite there is no bound; the others still agree up to that of the output.
+    const double magnitude = std::isfinite(at.reference) ? at.reference : at.computed;
+    at.tolerance = std::isfinite(magnitude) ? bound.at(i, magnitude) : 0;
     const bool wrong = is_wrong(at.computed, at.reference, at.tolerance);
     if (wrong) at.verdict = judge(at, comparison.output.dtype);
     if (wish.output == comparison.output_name && wish.element == at.index) made.chosen = at;

@@ -62,6 +62,13 @@ TEST(Explain, AsksTheHistoryWhereTheExactValueOverflowsToo) {
   EXPECT_EQ(with_history(element, history), ShadowVerdict::Logic);
 }
 
+TEST(Explain, HasABoundForTheOtherSidesWhereTheReferenceIsNotFinite) {
+  // With none, an output and its exact value would count as two opinions.
+  EXPECT_DOUBLE_EQ((Case{{2.0F}, {NAN}, {exactly(2.0)}}).compare().worst->tolerance, 1e-3);
+  EXPECT_DOUBLE_EQ(
+      (Case{{NAN}, {NAN}, {exactly(2.0)}}).compare({true, "y", 0, 0}).chosen->tolerance, 0);
+}
+
 TEST(Explain, TakesTheWorstElementAndCountsAll) {
   const Case all{{1.0F, 1.5F, 4.0F, NAN},
                  {1.0, 1.0, 1.0, NAN},

@@ -228,3 +228,30 @@ def test_a_passing_case_that_fusing_changes_is_fragile_and_names_its_line(projec
     text = project.run("test", "fragile", "sturdy", "--fragile")
     assert "fragile: with contraction always 2 of 2 passing cases are wrong" in text.stdout, text.stdout
     assert "fragile: none of 2 passing cases" in text.stdout
+
+
+def has_gpu(installation):
+    return "cuda" in installation.run("devices").stdout
+
+
+@pytest.mark.parametrize("backend", ["emulator", "cuda"])
+def test_every_backend_of_the_machine_votes(project, new_home, backend):
+    """On a machine with a GPU the emulator votes beside it, whichever of the two found the failure; elsewhere there are three sides."""
+    gpu = has_gpu(project)
+    if backend == "cuda" and not gpu:
+        pytest.skip("no GPU answers here")
+    files = {path.name: path.read_text() for path in project.project.iterdir() if path.suffix in (".cu", ".py", ".toml")}
+    files["gpuemu.toml"] = files["gpuemu.toml"].replace('backend = "emulator"', f'backend = "{backend}"', 1)
+    home = new_home(files)
+    tested = home.run("test", "constant", "fragile", "--format", "json", timeout=600)
+    report = {op["op_name"]: op for op in json.loads(tested.stdout)["ops"]}
+    vote = diagnoses(report["constant"])[0]["vote"]
+    others = {"emulator": "cuda", "cuda": "emulator"}
+    sides = [backend, others[backend], "exact", "reference"] if gpu else ["emulator", "exact", "reference"]
+    assert [side["name"] for side in vote["sides"]] == sides and vote["alone"] == "reference", vote
+    if backend == "emulator":
+        assert report["fragile"]["failed"] == 0, "the emulator does not fuse unless it is told to"
+        return
+    # The driver's compiler makes one instruction of a product and a difference, which the emulator does not.
+    vote = diagnoses(report["fragile"])[0]["vote"]
+    assert [side["name"] for side in vote["sides"]] == sides and vote["alone"] == "cuda", vote
