@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <type_traits>
 
 #include "common/base/check.h"
@@ -18,6 +19,7 @@ inline constexpr size_t kPlanArgumentsMax = 24;
 inline constexpr size_t kPlanArgumentBytesMax = 512;
 /// Launches of one op.
 inline constexpr size_t kPlanStepsMax = 6;
+inline constexpr uint32_t kEveryOperand = 0xffffffff;
 
 /// One launch. The arguments are appended in the order of the entry's parameters.
 class LaunchStep {
@@ -26,8 +28,17 @@ class LaunchStep {
 
   uint32_t entry = 0;  ///< Of KernelVariant::entries.
   Dim3 grid, block;
-  uint32_t shared_bytes = 0;  ///< Dynamic.
+  uint32_t shared_bytes = 0;                                 ///< Dynamic.
+  uint32_t inputs = kEveryOperand, outputs = kEveryOperand;  ///< That it touches, by bits.
 
+  /// Of a plan whose launches share little: this one touches these inputs and outputs alone, and
+  /// waits in a graph for no other of the plan. Beside the workspace, which all are taken to touch.
+  LaunchStep& touches(std::initializer_list<uint32_t> in, std::initializer_list<uint32_t> out) {
+    inputs = outputs = 0;
+    for (const uint32_t operand : in) inputs |= 1U << operand;
+    for (const uint32_t operand : out) outputs |= 1U << operand;
+    return *this;
+  }
   LaunchStep& arg(const TensorView& tensor) { return arg(tensor.address); }
   /// A value or a struct, as the kernel takes it.
   template <typename T>

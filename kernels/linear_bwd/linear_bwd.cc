@@ -27,6 +27,7 @@ void plan(const OpCase& c, Plan& plan) {
   const auto n = static_cast<int32_t>(c.in(1).shape[0]);
   const uint32_t across = blocks_for(k, kSide);
   plan.launch({across, blocks_for(m, kSide), 1}, {256, 1, 1}, 0)
+      .touches({1, 2}, {0})
       .arg(c.in(2))
       .arg(c.in(1))
       .arg(c.out(0))
@@ -34,13 +35,19 @@ void plan(const OpCase& c, Plan& plan) {
       .arg(n)
       .arg(k);
   plan.launch({across, blocks_for(n, kSide), 1}, {256, 1, 1}, 1)
+      .touches({0, 2}, {1})
       .arg(c.in(2))
       .arg(c.in(0))
       .arg(c.out(1))
       .arg(m)
       .arg(n)
       .arg(k);
-  plan.launch({blocks_for(n, 32), 1, 1}, {256, 1, 1}, 2).arg(c.in(2)).arg(c.out(2)).arg(m).arg(n);
+  plan.launch({blocks_for(n, 32), 1, 1}, {256, 1, 1}, 2)
+      .touches({2}, {2})
+      .arg(c.in(2))
+      .arg(c.out(2))
+      .arg(m)
+      .arg(n);
 }
 
 }  // namespace

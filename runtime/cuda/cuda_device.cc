@@ -1,5 +1,6 @@
 // Memory, modules and launches on one GPU, and the watch over a launch.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <thread>
 
@@ -268,13 +269,29 @@ Result<CudaDevice::FoundEntry> CudaDevice::find_entry_of(ModuleId module, const 
   return found;
 }
 
+Status CudaDevice::ask_for_shared(const FoundEntry& entry, const LaunchShape& shape) {
+  if (shape.dynamic_shared_bytes <= kSharedWithoutOptin) return ok_status();
+  const int bytes = static_cast<int>(shape.dynamic_shared_bytes);
+  return check(driver_.cuFuncSetAttribute(entry.handle, kFunctionMaxDynamicShared, bytes),
+               "asking for shared memory");
+}
+
+Result<bool> CudaDevice::is_plain(const FoundEntry& entry, const LaunchShape& shape,
+                                  KernelNode& node) {
+  const Dim3 cluster = GPUEMU_TRY(cluster_of(entry.info, shape));
+  if (entry.info.cooperative || cluster != Dim3{1, 1, 1}) return false;
+  GPUEMU_TRY(ask_for_shared(entry, shape));
+  node.function = entry.handle;
+  const Dim3 &grid = shape.grid, &block = shape.block;
+  std::ranges::copy(std::array{grid.x, grid.y, grid.z}, node.grid);
+  std::ranges::copy(std::array{block.x, block.y, block.z}, node.block);
+  node.shared_bytes = shape.dynamic_shared_bytes;
+  return true;
+}
+
 Result<int> CudaDevice::launch_on(Stream stream, const FoundEntry& entry, const LaunchShape& shape,
                                   void** arguments) {
-  if (shape.dynamic_shared_bytes > kSharedWithoutOptin) {
-    const int bytes = static_cast<int>(shape.dynamic_shared_bytes);
-    GPUEMU_TRY(check(driver_.cuFuncSetAttribute(entry.handle, kFunctionMaxDynamicShared, bytes),
-                     "asking for shared memory"));
-  }
+  GPUEMU_TRY(ask_for_shared(entry, shape));
   const Dim3 cluster = GPUEMU_TRY(cluster_of(entry.info, shape));
   LaunchAttribute attributes[2];
   unsigned count = 0;

@@ -55,6 +55,8 @@ class CudaDevice final : public Device {
   Status check(int code, const char* what);
   Status check_range(uint64_t address, uint64_t bytes) const;
   Result<FoundEntry> find_entry_of(ModuleId module, const std::string& name);
+  /// Whether a launch says nothing but grid, block and shared memory; then it is `node`.
+  Result<bool> is_plain(const FoundEntry& entry, const LaunchShape& shape, KernelNode& node);
   /// The driver's answer. `arguments` point to one value each.
   Result<int> launch_on(Stream stream, const FoundEntry& entry, const LaunchShape& shape,
                         void** arguments);
@@ -75,6 +77,8 @@ class CudaDevice final : public Device {
   };
 
   Result<Loaded*> find_module(ModuleId module);
+  /// More dynamic shared memory than every kernel may have is the function's to allow.
+  Status ask_for_shared(const FoundEntry& entry, const LaunchShape& shape);
   Status start(const FoundEntry& entry, const LaunchConfig& config);
   /// kSuccess, a sticky error or kNotReady after `timeout_ms`.
   int wait(uint64_t timeout_ms) const;

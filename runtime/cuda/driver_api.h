@@ -37,6 +37,16 @@ struct LaunchParameters {
 };
 static_assert(sizeof(LaunchParameters) == 56);
 
+/// CUDA_KERNEL_NODE_PARAMS_v1.
+struct KernelNode {
+  Function function = nullptr;
+  unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
+  unsigned shared_bytes = 0;
+  void** arguments = nullptr;
+  void** extra = nullptr;
+};
+static_assert(sizeof(KernelNode) == 56);
+
 /// CUresult values that are told apart.
 inline constexpr int kSuccess = 0;
 inline constexpr int kOutOfMemory = 2;
@@ -78,6 +88,9 @@ inline constexpr int kFunctionMaxDynamicShared = 8;
 inline constexpr unsigned kNonBlocking = 1;
 inline constexpr unsigned kHostPortable = 1, kHostMapped = 2;
 inline constexpr int kCaptureRelaxed = 2;
+/// CUstreamCaptureStatus, CUstreamUpdateCaptureDependencies_flags.
+inline constexpr int kCaptureActive = 1;
+inline constexpr unsigned kAddDependencies = 0;
 inline constexpr int kJitErrorLog = 5;
 inline constexpr int kJitErrorLogBytes = 6;
 

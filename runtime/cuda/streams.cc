@@ -86,6 +86,10 @@ Status CudaStreams::free_stream(StreamId stream) {
     const std::lock_guard lock(last_mutex_);
     last_.erase(stream);
   }
+  {
+    const std::lock_guard lock(order_mutex_);
+    orders_.erase(reinterpret_cast<Stream>(stream));
+  }
   return device_.check(driver_.cuStreamDestroy_v2(reinterpret_cast<Stream>(stream)),
                        "freeing a stream");
 }
@@ -265,12 +269,47 @@ Status CudaStreams::launch(StreamId stream, const StreamLaunch& launch) {
     GPUEMU_TRY(check_argument(entry, i, launch.args[i].bytes));
     arguments[i] = const_cast<void*>(launch.args[i].data);  // The driver only reads it.
   }
-  const int code = GPUEMU_TRY(device_.launch_on(handle, known->entry, launch, arguments));
+  int code = kNotReady;
+  if (is_capturing_ && !launch.accesses.empty())
+    code = GPUEMU_TRY(add_to_capture(handle, *known, launch, arguments));
+  if (code == kNotReady)
+    code = GPUEMU_TRY(device_.launch_on(handle, known->entry, launch, arguments));
   GPUEMU_TRY(CudaDevice::refusal(code, entry.name, launch));
   GPUEMU_TRY(device_.check(code, "launching"));
   const std::lock_guard lock(last_mutex_);
   last_[stream] = {std::move(known), launch};
   return {};
+}
+
+Result<int> CudaStreams::add_to_capture(Stream stream, const Known& known,
+                                        const StreamLaunch& launch, void** arguments) {
+  if (driver_.cuStreamGetCaptureInfo_v2 == nullptr ||
+      driver_.cuStreamUpdateCaptureDependencies == nullptr || stream == nullptr)
+    return kNotReady;
+  KernelNode described;
+  if (!GPUEMU_TRY(device_.is_plain(known.entry, launch, described))) return kNotReady;
+  described.arguments = arguments;
+  // The graph is only added to and the stream only waits for more, so that whatever another thread
+  // or library has captured meanwhile stays waited for.
+  const std::lock_guard lock(order_mutex_);
+  int state = 0;
+  uint64_t capture = 0;
+  Graph graph = nullptr;
+  void* const* now = nullptr;
+  size_t count = 0;
+  const int told =
+      driver_.cuStreamGetCaptureInfo_v2(stream, &state, &capture, &graph, &now, &count);
+  if (told != kSuccess || state != kCaptureActive) return kNotReady;
+  CaptureOrder& order = orders_[stream];
+  order.begin(capture, {now, count});
+  if (order.is_full()) return kNotReady;
+  const std::vector<void*> before = order.before(launch.accesses);
+  void* node = nullptr;
+  const int added =
+      driver_.cuGraphAddKernelNode(&node, graph, before.data(), before.size(), &described);
+  if (added != kSuccess) return added;
+  order.add(node, launch.accesses);
+  return driver_.cuStreamUpdateCaptureDependencies(stream, &node, 1, kAddDependencies);
 }
 
 std::vector<DeviceFinding> CudaStreams::take_findings() {
@@ -283,8 +322,12 @@ Status CudaStreams::begin_capture(StreamId stream) {
     return error(ErrorCode::InvalidArgument,
                  "the default stream cannot be captured; make a stream for it");
   const Stream handle = GPUEMU_TRY(use(stream));
-  return device_.check(driver_.cuStreamBeginCapture_v2(handle, kCaptureRelaxed),
-                       "beginning a capture");
+  GPUEMU_TRY(device_.check(driver_.cuStreamBeginCapture_v2(handle, kCaptureRelaxed),
+                           "beginning a capture"));
+  const std::lock_guard lock(mutex_);
+  captured_.insert(stream);
+  is_capturing_ = true;
+  return ok_status();
 }
 
 Result<GraphId> CudaStreams::end_capture(StreamId stream) {
@@ -292,7 +335,13 @@ Result<GraphId> CudaStreams::end_capture(StreamId stream) {
   if (!GPUEMU_TRY(is_capturing(stream)))
     return error(ErrorCode::InvalidArgument, "stream {:#x} is not captured", stream);
   Graph graph = nullptr;
-  GPUEMU_TRY(device_.check(driver_.cuStreamEndCapture(handle, &graph), "ending a capture"));
+  const int ended = driver_.cuStreamEndCapture(handle, &graph);
+  {
+    const std::lock_guard lock(mutex_);
+    captured_.erase(stream);
+    is_capturing_ = !captured_.empty();
+  }
+  GPUEMU_TRY(device_.check(ended, "ending a capture"));
   const std::lock_guard lock(mutex_);
   graphs_.insert(id_of(graph));
   return id_of(graph);

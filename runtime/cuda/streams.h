@@ -1,6 +1,7 @@
 // Streams, events and graphs of one GPU. An id is the driver's handle, checked against those given.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -10,6 +11,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "runtime/cuda/capture_order.h"
 #include "runtime/cuda/device_impl.h"
 #include "runtime/device/stream.h"
 
@@ -74,6 +76,10 @@ class CudaStreams final : public Streams {
   Result<Event> use_event(EventId event);
   Status use_handle(const Handles& handles, uint64_t handle, const char* what);
   Status forget_handle(Handles& handles, uint64_t handle, const char* what);
+  /// The launch as a node of the stream's capture that waits for no more than it has to; kNotReady
+  /// when it has to be launched as every other.
+  Result<int> add_to_capture(Stream stream, const Known& known, const StreamLaunch& launch,
+                             void** arguments);
   /// The error of a wait: Launch for the first that sees a kernel's fault.
   Status waited(int code, StreamId stream);
 
@@ -81,9 +87,13 @@ class CudaStreams final : public Streams {
   const Driver& driver_;
   std::shared_mutex mutex_;  ///< Guards what follows.
   Handles streams_, events_, graphs_, execs_, pinned_;
+  Handles captured_;  ///< Streams whose capture has begun and not ended.
   std::unordered_map<FunctionId, std::shared_ptr<const Known>> functions_;
   FunctionId next_function_ = 1;
   std::vector<std::unique_ptr<std::function<void()>>> captured_calls_;
+  std::atomic<bool> is_capturing_ = false;  ///< One of captured_; spares launches a question.
+  std::mutex order_mutex_;                  ///< Guards what follows.
+  std::unordered_map<Stream, CaptureOrder> orders_;
   std::mutex last_mutex_;  ///< Guards what follows.
   std::unordered_map<StreamId, Last> last_;
   std::vector<DeviceFinding> findings_;

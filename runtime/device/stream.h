@@ -49,10 +49,19 @@ struct KernelArg {
   size_t bytes = 0;            ///< Exactly the parameter's.
 };
 
+/// Bytes that a kernel may read, or write and read.
+struct MemoryAccess {
+  uint64_t begin = 0, end = 0;  ///< Addresses; end is not one of them.
+  bool writes = false;
+};
+
 /// One launch, of a function that was looked up once.
 struct StreamLaunch : LaunchShape {
   FunctionId function = 0;
   std::span<const KernelArg> args;
+  /// All device memory that the kernel touches. A launch that says so and is captured need not wait
+  /// in the graph for those before it that it shares nothing with. Empty: it may touch everything.
+  std::span<const MemoryAccess> accesses;
 };
 
 /// How the emulator runs what streams launch. A GPU has none of it and calls no observer.

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "kernels/catalog.h"
+#include "runtime/dispatch/accesses.h"
 #include "runtime/dispatch/scratch_case.h"
 #include "runtime/dispatch/stopwatch.h"
 
@@ -250,13 +251,14 @@ Status Dispatcher::launch(const OpCase& c, const KernelVariant& variant, const T
                                                      : GPUEMU_TRY(workspaces_.take(bytes, stream));
     planned.workspace = turn.address;
   }
-  if (variant.library.empty()) return launch_steps(planned, variant, types, stream);
+  if (variant.library.empty()) return launch_steps(planned, bytes, variant, types, stream);
   const Status issued = libraries_.issue(planned, variant, stream);
   return issued ? issued : Status(issued.error().with_context(c.op.name + ", " + variant.name));
 }
 
-Status Dispatcher::launch_steps(const OpCase& c, const KernelVariant& variant,
-                                const TypeBinding& types, StreamId stream) {
+Status Dispatcher::launch_steps(const OpCase& c, uint64_t workspace_bytes,
+                                const KernelVariant& variant, const TypeBinding& types,
+                                StreamId stream) {
   Plan plan;
   variant.plan(c, plan);
   for (const LaunchStep& step : plan.steps()) {
@@ -272,6 +274,8 @@ Status Dispatcher::launch_steps(const OpCase& c, const KernelVariant& variant,
     launch.block = step.block;
     launch.dynamic_shared_bytes = step.shared_bytes;
     launch.args = std::span(args).first(step.arg_count());
+    const Accesses accesses(c, workspace_bytes, step);
+    launch.accesses = accesses.list();
     const Status started = streams_.launch(stream, launch);
     if (!started) return started.error().with_context(c.op.name + ", " + variant.name);
   }

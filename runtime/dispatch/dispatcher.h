@@ -97,8 +97,8 @@ class Dispatcher {
                               const TypeBinding& types);
   Status launch(const OpCase& c, const KernelVariant& variant, const TypeBinding& types,
                 StreamId stream);
-  Status launch_steps(const OpCase& c, const KernelVariant& variant, const TypeBinding& types,
-                      StreamId stream);
+  Status launch_steps(const OpCase& c, uint64_t workspace_bytes, const KernelVariant& variant,
+                      const TypeBinding& types, StreamId stream);
   Status launch_profiled(const OpCase& c, const Choice& choice, const TypeBinding& types,
                          const OpCall& call);
   Result<DispatchRecord> launch_timed(const OpCase& c, const Choice& choice,

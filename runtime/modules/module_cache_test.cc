@@ -2,6 +2,8 @@
 #include "runtime/modules/module_cache.h"
 
 #include <filesystem>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -57,6 +59,25 @@ TEST_F(Modules, LoadATextOnceHoweverItIsNamed) {
   EXPECT_EQ(*cache_->entry(kPtx, "a.ptx", "first"), *first);
   EXPECT_EQ(cache_->counts().modules, 1U);
   EXPECT_EQ(cache_->counts().hits, 1U);
+}
+
+TEST_F(Modules, AreLoadedOnceForThreadsThatAskAtOnce) {
+  constexpr int kThreads = 4;
+  std::vector<const LoadedEntry*> found(kThreads);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&, i] {
+      for (int round = 0; round < 20; ++round) {
+        const auto entry = cache_->entry(kPtx, "a.ptx", round % 2 == 0 ? "first" : "second");
+        ASSERT_TRUE(entry) << entry.error().message;
+        if (round == 0) found[static_cast<size_t>(i)] = *entry;
+        EXPECT_FALSE(cache_->entry(kPtx, "a.ptx", "third"));
+        EXPECT_EQ(cache_->counts().modules, 1U);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const LoadedEntry* entry : found) EXPECT_EQ(entry, found[0]);
 }
 
 TEST_F(Modules, ListTheirEntriesWhenOneIsMissing) {

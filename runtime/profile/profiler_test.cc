@@ -1,6 +1,9 @@
 // Ranges, ops and counters of real launches on the emulator, and what is exported of them.
 #include "runtime/profile/profiler.h"
 
+#include <thread>
+#include <vector>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -60,6 +63,27 @@ class Profiling : public testing::Test {
   uint64_t address_ = 0;
   std::unique_ptr<Profiler> profiler_;
 };
+
+TEST_F(Profiling, CountsWhatThreadsDoAtOnce) {
+  constexpr int kThreads = 4, kRounds = 50;
+  start({});
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] {
+      for (int round = 0; round < kRounds; ++round) {
+        const ProfileRange outer(profiler_.get(), "outer");
+        const ProfileRange inner(profiler_.get(), "inner");
+        launch();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const auto result = profiler_->stop();
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->ranges.at("outer").count, kThreads * kRounds);
+  EXPECT_EQ(result->ranges.at("inner").count, kThreads * kRounds);
+  EXPECT_EQ(result->ops.at("store").count, kThreads * kRounds);
+}
 
 TEST_F(Profiling, TimesOpsOnTheDeviceAndRangesOnTheHost) {
   start({});
