@@ -11,6 +11,7 @@
 #include "common/base/heap.h"
 #include "daemon/worker/worker_loop.h"
 #include "runtime/backends/backends.h"
+#include "runtime/compile/registers.h"
 
 namespace gpuemu {
 namespace {
@@ -97,6 +98,7 @@ Status serve(const Arguments& arguments) {
   request.contraction = arguments.contraction;
   request.contraction_seed = arguments.contraction_seed;
   request.memory_limit_bytes = arguments.memory_limit_bytes;
+  request.registers = registers_by_ptxas;
   const Result<std::unique_ptr<Device>> device = open_device(request);
   if (!device) {
     GPUEMU_TRY(report_no_device(device.error(), arguments.socket));

@@ -46,6 +46,7 @@ Result<std::unique_ptr<Device>> open_emulator(const DeviceRequest& request) {
   options.contraction = request.contraction;
   options.contraction_seed = request.contraction_seed;
   options.schedule_seed = request.schedule_seed;
+  options.registers = request.registers;
   options.debugger = request.debugger;
   return make_emulator(options);
 }

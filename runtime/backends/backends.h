@@ -8,6 +8,7 @@
 
 #include "runtime/device/contraction.h"
 #include "runtime/device/device.h"
+#include "runtime/device/launch_check.h"
 
 namespace gpuemu {
 
@@ -24,9 +25,10 @@ struct DeviceRequest {
   uint32_t threads = 0;  ///< Emulator: blocks run at once; 0: one per core.
   uint64_t memory_limit_bytes = uint64_t{8} << 30;
   Contraction contraction = Contraction::Auto;
-  uint64_t contraction_seed = 0;  ///< Emulator: which products Contraction::Random fuses.
-  uint64_t schedule_seed = 0;     ///< Emulator: the order between streams; 0: as issued.
-  Debugger* debugger = nullptr;   ///< Emulator: asked before every instruction.
+  uint64_t contraction_seed = 0;   ///< Emulator: which products Contraction::Random fuses.
+  uint64_t schedule_seed = 0;      ///< Emulator: the order between streams; 0: as issued.
+  RegisterCounter registers = {};  ///< Emulator: knows what kernels need; EmulatorOptions.
+  Debugger* debugger = nullptr;    ///< Emulator: asked before every instruction.
 };
 
 /// InvalidArgument for an unknown backend (lists those there are), Unavailable when the device is

@@ -11,6 +11,8 @@ namespace {
 
 /// Entries listed in a NotFound message: more do not fit a screen line.
 constexpr size_t kEntriesListedMax = 16;
+/// Of every architecture since Kepler.
+constexpr uint32_t kWarpLanes = 32, kRegisterUnit = 8, kRegistersPerThreadMax = 255;
 
 std::string text_of(const Dim3& dim) { return fmt::format("{}x{}x{}", dim.x, dim.y, dim.z); }
 
@@ -35,8 +37,18 @@ size_t distance(const std::string& have, const std::string& wanted) {
   return 1 + edit_distance(have, wanted);
 }
 
+uint64_t threads_of(const Dim3& block) { return uint64_t{block.x} * block.y * block.z; }
+
+/// A warp is given registers whole, eight for all its lanes at a time.
+uint64_t registers_of_block(uint32_t registers, const LaunchShape& shape) {
+  const uint64_t warps = (threads_of(shape.block) + kWarpLanes - 1) / kWarpLanes;
+  const uint64_t rounded =
+      (uint64_t{registers} + kRegisterUnit - 1) / kRegisterUnit * kRegisterUnit;
+  return warps * kWarpLanes * rounded;
+}
+
 Status check_block(const EntryInfo& entry, const Dim3& block) {
-  const uint64_t threads = uint64_t{block.x} * block.y * block.z;
+  const uint64_t threads = threads_of(block);
   const bool too_big = block.x > kThreadsPerBlockMax || block.y > kThreadsPerBlockMax ||
                        block.z > kBlockZMax || threads > kThreadsPerBlockMax;
   if (block.x == 0 || block.y == 0 || block.z == 0 || too_big) {
@@ -157,6 +169,25 @@ Status check_shape(const EntryInfo& entry, const LaunchShape& config,
         properties.shared_bytes_per_block_max);
   }
   return {};
+}
+
+bool may_lack_registers(const EntryInfo& entry, const LaunchShape& shape,
+                        const DeviceProperties& properties) {
+  // With .reqntid or .maxntid the compiler sees to it, and larger blocks are refused.
+  if (entry.required_block[0] != 0 || entry.max_block[0] != 0) return false;
+  return registers_of_block(kRegistersPerThreadMax, shape) > properties.registers_per_block;
+}
+
+Status check_registers(const std::string& entry, int registers, const LaunchShape& shape,
+                       const DeviceProperties& properties) {
+  const uint64_t needed = registers_of_block(static_cast<uint32_t>(registers), shape);
+  if (needed <= properties.registers_per_block) return ok_status();
+  return error(ErrorCode::InvalidArgument,
+               "entry '{}' with a block of {} threads needs more registers than a multiprocessor "
+               "has: {} for each thread, {} together, and {} has {}; use a smaller block or "
+               "__launch_bounds__",
+               entry, threads_of(shape.block), registers, needed, properties.name,
+               properties.registers_per_block);
 }
 
 Result<EntryInfo> find_entry(const std::vector<EntryInfo>& entries, const std::string& name) {

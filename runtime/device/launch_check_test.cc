@@ -89,6 +89,41 @@ TEST(CheckLaunch, CountsStaticAndDynamicSharedMemoryTogether) {
   EXPECT_NE(refusal(entry, config).find("49153 bytes"), std::string::npos);
 }
 
+LaunchShape block_of(uint32_t threads) {
+  LaunchShape shape;
+  shape.block = {threads, 1, 1};
+  return shape;
+}
+
+TEST(CheckRegisters, RefusesABlockThatHasMoreThanThereAre) {
+  const auto accepts = [](int registers, uint32_t threads) {
+    return check_registers("k", registers, block_of(threads), {}).ok();
+  };
+  EXPECT_TRUE(accepts(64, 1024));
+  EXPECT_FALSE(accepts(65, 1024)) << "a warp gets eight at a time: 72";
+  EXPECT_TRUE(accepts(72, 896));
+  EXPECT_TRUE(accepts(128, 512));
+  EXPECT_FALSE(accepts(129, 512));
+  EXPECT_FALSE(accepts(128, 513)) << "a warp that is begun has registers for all lanes";
+  EXPECT_TRUE(accepts(255, 256));
+  const Status refused = check_registers("k", 80, block_of(1024), {});
+  EXPECT_EQ(refused.error().code, ErrorCode::InvalidArgument);
+  EXPECT_NE(refused.error().message.find("80 for each thread, 81920 together"), std::string::npos)
+      << refused.error().message;
+  EXPECT_NE(refused.error().message.find("__launch_bounds__"), std::string::npos);
+}
+
+TEST(CheckRegisters, CannotBeLackingWithABoundOrInASmallBlock) {
+  EntryInfo entry = entry_with({});
+  EXPECT_FALSE(may_lack_registers(entry, block_of(256), {}));
+  EXPECT_TRUE(may_lack_registers(entry, block_of(257), {}));
+  entry.max_block = {1024, 1, 1};
+  EXPECT_FALSE(may_lack_registers(entry, block_of(1024), {}));
+  entry.max_block = {0, 0, 0};
+  entry.required_block = {1024, 1, 1};
+  EXPECT_FALSE(may_lack_registers(entry, block_of(1024), {}));
+}
+
 TEST(FindEntry, ListsTheNearestNameFirst) {
   const std::vector<EntryInfo> entries = {named("reduce"), named("softmax"), named("gelu")};
   EXPECT_EQ(find_entry(entries, "gelu")->name, "gelu");

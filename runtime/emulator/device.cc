@@ -59,7 +59,10 @@ EntryInfo entry_of(const Program& program, const Code& code) {
 }  // namespace
 
 Emulator::Emulator(const EmulatorOptions& options)
-    : options_(options), memory_(options.memory_limit_bytes), queues_(options.schedule_seed) {
+    : options_(options),
+      memory_(options.memory_limit_bytes),
+      registers_(options.registers, options.sm),
+      queues_(options.schedule_seed) {
   if (options_.threads == 0) options_.threads = std::max(1u, std::thread::hardware_concurrency());
   properties_.backend = "emulator";
   properties_.name = fmt::format("{} ({})", options.name, handlers_name());
@@ -225,6 +228,7 @@ Result<ModuleId> Emulator::load_module(const std::string& ptx, const std::string
   }
   if (options_.debugger != nullptr) options_.debugger->loaded(listing_of(*made));
   modules_[next_module_] = std::move(made);
+  registers_.add(next_module_, ptx);
   return next_module_++;
 }
 
@@ -235,6 +239,7 @@ Status Emulator::unload_module(ModuleId module) {
   Program* found = GPUEMU_TRY(program(module));
   release_variables(*found, memory_);
   modules_.erase(module);
+  registers_.forget(module);
   streams_->forget(module);
   return ok_status();
 }

@@ -17,6 +17,7 @@
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/texture.h"
 #include "runtime/emulator/queues/queues.h"
+#include "runtime/emulator/registers.h"
 #include "runtime/emulator/shadow/values.h"
 
 namespace gpuemu::emulator {
@@ -53,6 +54,9 @@ class Emulator final : public Device, public SparseMemory {
   Status copy_now(uint64_t to, uint64_t from, uint64_t bytes);
   Status fill_now(uint64_t address, std::byte value, uint64_t bytes);
   Status check_range(uint64_t address, uint64_t bytes, const char* what);
+  Status check_registers(ModuleId module, const EntryInfo& entry, const LaunchShape& shape) {
+    return registers_.check(module, entry, shape, properties_);
+  }
   Result<EntryInfo> entry_of_module(ModuleId module, const std::string& name);
   Result<uint64_t> allocate_pinned(uint64_t bytes);
 
@@ -71,6 +75,7 @@ class Emulator final : public Device, public SparseMemory {
   Textures textures_;
   ShadowMemory shadows_;  ///< What launches with shadows stored, for those that follow.
   Helpers helpers_;
+  Registers registers_;
   std::map<ModuleId, std::unique_ptr<Program>> modules_;
   ModuleId next_module_ = 1;
   std::unique_ptr<EmulatorStreams> streams_;

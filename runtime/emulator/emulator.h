@@ -7,6 +7,7 @@
 
 #include "runtime/device/contraction.h"
 #include "runtime/device/device.h"
+#include "runtime/device/launch_check.h"
 
 namespace gpuemu {
 
@@ -22,6 +23,8 @@ struct EmulatorOptions {
   uint64_t contraction_seed = 0;                ///< For Random: which products are fused.
   /// Not 0: streams go on only when somebody waits, in an order that follows from the seed.
   uint64_t schedule_seed = 0;
+  /// Asked when a block may need more registers than a GPU has. Empty: such launches are run.
+  RegisterCounter registers;
   /// Not null: asked before every instruction of every launch; outlives the device.
   Debugger* debugger = nullptr;
 };

@@ -68,6 +68,7 @@ Result<LaunchReport> Emulator::launch_now(ModuleId module, const LaunchConfig& c
   Program* loaded = GPUEMU_TRY(program(module));
   const EntryInfo entry = GPUEMU_TRY(this->entry(module, config.entry));
   GPUEMU_TRY(check_launch(entry, config, properties_));
+  GPUEMU_TRY(check_registers(module, entry, config));
   if (config.profile && config.shadow != nullptr)
     return error(ErrorCode::InvalidArgument,
                  "a launch of '{}' asks for a profile and for shadows; ask for one after the other",

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/device/sparse.h"
+#include "runtime/device/stream.h"
 #include "runtime/emulator/emulator.h"
 #include "runtime/emulator/test_kernel.h"
 
@@ -88,6 +89,50 @@ TEST(Limits, StaticSharedMemoryEndsWherePtxasEndsIt) {
   EXPECT_EQ(launch_refusal(entry(".shared .b8 a[49152];")), "");
   EXPECT_NE(launch_refusal(entry(".shared .b8 a[49153];")).find("at most 49152 may be static"),
             std::string::npos);
+}
+
+/// A device whose compiler gives each thread of `k` so many registers.
+EmulatorOptions with_registers(int count, int* asked) {
+  EmulatorOptions options{.sm = 90, .threads = 1};
+  options.registers = [=](const std::string& ptx, int sm) {
+    ++*asked;
+    EXPECT_EQ(sm, 90);
+    EXPECT_NE(ptx.find(".entry k"), std::string::npos);
+    return std::map<std::string, int>{{"k", count}};
+  };
+  return options;
+}
+
+TEST(Limits, RegistersOfABlockHaveThoseOfTheGpu) {
+  int asked = 0;
+  EXPECT_EQ(launch_refusal(entry(""), with_registers(64, &asked)), "");
+  const std::string refused = launch_refusal(entry(""), with_registers(72, &asked));
+  EXPECT_NE(refused.find("needs more registers than a multiprocessor has"), std::string::npos);
+  EXPECT_EQ(asked, 2);
+  const std::string bounded = with_header(".visible .entry k() .maxntid 1024 { ret; }\n");
+  EXPECT_EQ(launch_refusal(bounded, with_registers(72, &asked)), "");
+  EXPECT_EQ(asked, 2) << "the compiler keeps to .maxntid";
+}
+
+TEST(Limits, RegistersAreAskedForOnceAndOfStreamsToo) {
+  int asked = 0;
+  const auto device = make_emulator(with_registers(255, &asked));
+  const auto module = device->load_module(entry(""), "test.ptx");
+  ASSERT_TRUE(module);
+  Streams* streams = *device->streams();
+  StreamLaunch launch;
+  launch.function = *streams->function(*module, "k");
+  launch.block = {256, 1, 1};
+  EXPECT_TRUE(streams->launch(kDefaultStream, launch));
+  EXPECT_EQ(asked, 0) << "every kernel fits";
+  launch.block = {288, 1, 1};
+  for (int i = 0; i < 3; ++i) {
+    const Status refused = streams->launch(kDefaultStream, launch);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::InvalidArgument);
+  }
+  EXPECT_EQ(asked, 1);
+  EXPECT_TRUE(streams->synchronize(kDefaultStream));
 }
 
 TEST(Limits, RegistersOfAWarpHaveALimit) {

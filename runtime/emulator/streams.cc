@@ -74,6 +74,7 @@ Status EmulatorStreams::launch(StreamId stream, const StreamLaunch& launch) {
     config.args.emplace_back(data, data + arg.bytes);
   }
   GPUEMU_TRY(check_launch(function->info, config, device_.properties()));
+  GPUEMU_TRY(device_.check_registers(function->module, function->info, config));
   return queues_.submit(stream, [this, order = std::move(order)] { return run(order); });
 }
 

@@ -6,6 +6,7 @@
 
 #include "runtime/backends/backends.h"
 #include "runtime/compile/compile.h"
+#include "runtime/compile/registers.h"
 #include "runtime/device/profile.h"
 #include "runtime/host/fields.h"
 #include "runtime/ptx/parse.h"
@@ -84,6 +85,7 @@ Result<Json> Host::open(const Json& request) {
   wanted.threads = GPUEMU_TRY(optional(request, "threads", wanted.threads));
   wanted.memory_limit_bytes =
       GPUEMU_TRY(optional(request, "memory_limit_bytes", wanted.memory_limit_bytes));
+  wanted.registers = registers_by_ptxas;
   device_ = GPUEMU_TRY(open_device(wanted));
   DeviceProperties now = device_->properties();
   now.memory_free_bytes = GPUEMU_TRY(device_->memory()).free_bytes;

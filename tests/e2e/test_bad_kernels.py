@@ -1,6 +1,7 @@
 """PTX that is wrong in every way: an error that names file and line, never a pass, never a crash."""
 import pytest
 
+from conftest import cuda_tool
 from projects import SCALE_PTX, TWO, kernel_op
 
 RIGHT = SCALE_PTX.replace("FACTOR", TWO)
@@ -129,3 +130,19 @@ def test_an_op_of_which_no_case_can_run_is_an_error_and_a_dtype_may_be_left_out(
     assert own.run("test", "narrow", "--cases", "4").returncode == 0
     gate = own.run("ci", "--quick")
     assert gate.returncode == 3 and "no kernel supports any of its cases" in gate.stdout + gate.stderr
+
+
+@pytest.mark.skipif(cuda_tool("ptxas") is None, reason="ptxas tells how many registers a kernel needs")
+def test_a_block_with_more_registers_than_a_gpu_has_is_refused_as_a_gpu_refuses_it(new_home):
+    """100 values that are all read before the first is written: no thread of 1024 can have them."""
+    values = [(f"%g{i}", f"[%rd4+{4 * i}]") for i in range(100)]
+    greedy = RIGHT.replace(".reg .f32 %f<3>;", ".reg .f32 %f<3>; .reg .f32 %g<100>;").replace(
+        "DONE:", "".join([f"ld.volatile.global.f32 {value}, {place};\n" for value, place in values] +
+                         [f"st.volatile.global.f32 {place}, {value};\n" for value, place in values]) + "DONE:")
+    large = kernel_op("greedy", "greedy.ptx").replace("128", "1024")
+    files = {"greedy.ptx": greedy, "bounded.ptx": RIGHT, "ref_twice.py": "def reference(x): return 2 * x\n"}
+    own = new_home({**files, "gpuemu.toml": large + kernel_op("bounded", "bounded.ptx").replace("128", "1024")})
+    refused = own.run("test", "greedy", "--cases", "2")
+    said = refused.stdout + refused.stderr
+    assert refused.returncode != 0 and "needs more registers than a multiprocessor has" in said and "__launch_bounds__" in said, said
+    assert own.run("test", "bounded", "--cases", "2").returncode == 0, "few registers fit in as large a block"
