@@ -69,13 +69,19 @@ struct Valued {
   double bound = 0;
 };
 
+/// e^x - 1 of what is hardly ever more than a few roundings.
+double grown(double x) {
+  constexpr double kCubeIsLost = 0x1p-27;  // Beside the first two terms of the series.
+  return x < kCubeIsLost ? x + x * x / 2 : std::expm1(x);
+}
+
 /// A function of one operand of which the double nearest to the result is exact enough.
 Valued elementary(Meaning meaning, Exact x, double bound) {
   const double at = x.high;
   switch (meaning) {
     case Meaning::Ex2: {
       const double y = std::exp2(at), z = y + kept(y, y * (x.low * std::numbers::ln2));
-      return {{z, 0}, bound == 0 ? 0 : z * std::expm1(bound * std::numbers::ln2)};
+      return {{z, 0}, bound == 0 ? 0 : z * grown(bound * std::numbers::ln2)};
     }
     case Meaning::Lg2: {
       const double y = std::log2(at);
@@ -115,6 +121,11 @@ Valued extreme(const Operation& by, const Three& in, uint32_t lane) {
   return {takes_b ? b : a, std::max(in[0].bound[lane], in[1].bound[lane])};
 }
 
+bool is_root(Meaning meaning) {
+  return meaning == Meaning::Rcp || meaning == Meaning::Sqrt || meaning == Meaning::Rsqrt;
+}
+}  // namespace
+
 void clamp(Lanes& out) {
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if (out.high[lane] >= 0 && out.high[lane] <= 1) continue;
@@ -123,10 +134,10 @@ void clamp(Lanes& out) {
   }
 }
 
-bool is_root(Meaning meaning) {
-  return meaning == Meaning::Rcp || meaning == Meaning::Sqrt || meaning == Meaning::Rsqrt;
+double least_far(Format format) {
+  constexpr double kFar = 0x1p-8, kCoarseUnits = 16;
+  return std::max(kFar, kCoarseUnits * unit_of(format));
 }
-}  // namespace
 
 void compute(const Operation& by, const std::array<Lanes, 3>& in, Lanes& out) {
   switch (by.meaning) {

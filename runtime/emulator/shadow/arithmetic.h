@@ -19,6 +19,10 @@ void differentiate(const Operation& operation, const std::array<Lanes, 3>& opera
 /// Reads a register whose plane says what it holds; void lanes stand for themselves.
 void fetch_floats(const uint32_t* bits, const Plane* plane, Lanes& to);
 void fetch_doubles(const uint64_t* bits, const Plane* plane, Lanes& to);
+/// What a saturating operation does with them.
+void clamp(Lanes& results);
+/// A result is looked at when it lost all but its first eight bits, or nearly all of its format's.
+double least_far(Format format);
 /// Lanes of `mask` whose result is so much less exact than `least` allows.
 uint32_t far_off(const Lanes& result, double least, uint32_t mask);
 

@@ -3,15 +3,14 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/shadow/shadow.h"
 
 namespace gpuemu::emulator {
 namespace {
-/// A result is looked at when it lost all but its first eight bits, and more than its operands had.
-constexpr double kFar = 0x1p-8;
-constexpr double kCoarseUnits = 16;
+/// A result is looked at when it lost more than its operands had, by so much.
 constexpr double kLossOverOperands = 64;
 
 Held held_as(Format format) {
@@ -86,6 +85,8 @@ void Shadow::fetch(const Warp& warp, const ShadowedWarp& at, const Source& from,
 
 void Shadow::begin_arithmetic(Warp& warp, ShadowedWarp& at) {
   const Operation& does = *at.pending;
+  at.together = begin_together(warp, at);
+  if (at.together) return;
   for (uint32_t part = 0; part < does.pairs; ++part) {
     std::array<Lanes, 3>& operands = at.operands[part];
     if (does.picks_last) {  // cvt of two floats: the first becomes the upper half.
@@ -153,6 +154,7 @@ void Shadow::keep(Warp& warp, ShadowedWarp& at, uint32_t part) {
 
 void Shadow::finish_arithmetic(Warp& warp, ShadowedWarp& at) {
   const Operation& does = *at.pending;
+  if (std::exchange(at.together, false)) return finish_together(warp, at);
   if (does.results.empty()) return;
   const bool trace = traces(warp);
   for (uint32_t part = 0; part < does.pairs; ++part) {
@@ -174,8 +176,7 @@ void Shadow::finish_arithmetic(Warp& warp, ShadowedWarp& at) {
       out.high[lane] = out.computed[lane];
       out.low[lane] = out.bound[lane] = 0;
     }
-    const double least = std::max(kFar, kCoarseUnits * unit_of(does.to));
-    const uint32_t far = far_off(out, least, at.mask);
+    const uint32_t far = far_off(out, least_far(does.to), at.mask);
     if (far != 0 && !report_.divergence) look(warp, at, part, far);
     if (trace && to.plane != kNone) {
       Slopes slopes{};
@@ -228,6 +229,7 @@ void Shadow::look(Warp& warp, ShadowedWarp& at, uint32_t part, uint32_t lanes) {
 
 void Shadow::decide(Warp& warp, ShadowedWarp& at) {
   const Operation& does = *at.pending;
+  if (keeps_order(warp, at)) return;
   const ptx::Instruction& in = at.plan->code->source->body[does.index];
   const bool compares = does.meaning == Meaning::Compare;
   std::array<Lanes, 3>& operands = at.operands[0];

@@ -69,11 +69,44 @@ void set_bits(Plane& plane, uint32_t lane, uint64_t bits) {
 }
 }  // namespace
 
+/// copy() of f32s in all lanes at once; false: it has to be done lane by lane.
+bool Shadow::copy_together(Warp& warp, ShadowedWarp& at) {
+  const Operation& does = *at.pending;
+  const Source& to = does.results[0];
+  const bool picks = does.operands.size() == 3;
+  const size_t sources = picks ? 2 : 1;
+  if (at.plan->planes_each != 1 || to.bytes != 4) return false;
+  for (size_t i = 0; i < sources; ++i) {
+    const Source& from = does.operands[i];
+    if (from.plane == kNone) continue;
+    if (from.bytes != 4 || (pairs_.others(at.registers->planes[from.plane]) & at.mask) != 0)
+      return false;
+  }
+  uint32_t first = at.mask;
+  if (picks) {
+    const Source& by = does.operands[2];
+    if (by.reg == kNone || by.bytes != 0) return false;
+    const uint32_t holds = *reinterpret_cast<const uint32_t*>(warp.regs + by.offset);
+    first &= by.negated ? ~holds : holds;
+  }
+  Plane& plane = at.registers->planes[to.plane];
+  for (size_t i = 0; i < sources; ++i) {
+    const Source& from = does.operands[i];
+    const uint32_t lanes = i == 0 ? first : at.mask & ~first;
+    const Plane* source = from.plane == kNone ? nullptr : &at.registers->planes[from.plane];
+    const auto* bits = reinterpret_cast<const uint32_t*>(warp.regs + from.offset);
+    const uint32_t live = source == nullptr ? 0 : pairs_.live(bits, *source) & lanes;
+    pairs_.clear(lanes & ~live, plane);
+    if (live != 0) pairs_.assign(*source, live, plane);
+  }
+  return true;
+}
+
 /// mov, and selp of what its predicate picks.
 void Shadow::copy(Warp& warp, ShadowedWarp& at) {
   const Operation& does = *at.pending;
   const Source& to = does.results[0];
-  if (to.plane == kNone) return;
+  if (to.plane == kNone || copy_together(warp, at)) return;
   const bool picks = does.operands.size() == 3;
   for (uint32_t part = 0; part < at.plan->planes_each; ++part) {
     Plane& plane = at.registers->planes[to.plane + part];
@@ -92,29 +125,40 @@ void Shadow::copy(Warp& warp, ShadowedWarp& at) {
   }
 }
 
+namespace {
+/// The lane whose value shfl gives to `lane`.
+enum class Way : uint8_t { Up, Down, Across, Index };
+uint32_t shuffled_from(Way way, uint32_t lane, uint32_t b, uint32_t c) {
+  b &= 31;
+  const uint32_t segment = c >> 8 & 31, first = lane & segment, last = first | (c & 31 & ~segment);
+  const uint32_t other = way == Way::Up       ? lane - b
+                         : way == Way::Down   ? lane + b
+                         : way == Way::Across ? lane ^ b
+                                              : first | (b & ~segment);
+  const bool in_range =
+      way == Way::Up ? static_cast<int32_t>(other) >= static_cast<int32_t>(last) : other <= last;
+  return in_range ? other & 31 : lane;
+}
+}  // namespace
+
 void Shadow::shuffle(Warp& warp, ShadowedWarp& at) {
   const Operation& does = *at.pending;
   const Source& to = does.results[0];
   const Source& from = does.operands[0];
   if (to.plane == kNone) return;
   const ptx::Instruction& in = at.plan->code->source->body[does.index];
+  const Way way = in.has("up")     ? Way::Up
+                  : in.has("down") ? Way::Down
+                  : in.has("bfly") ? Way::Across
+                                   : Way::Index;
   for (uint32_t part = 0; part < at.plan->planes_each; ++part) {
     Plane& plane = at.registers->planes[to.plane + part];
     const Plane source = from.plane == kNone ? kEmpty : at.registers->planes[from.plane + part];
     for (uint32_t left = at.mask; left != 0; left &= left - 1) {
       const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-      const auto b = static_cast<uint32_t>(bits_of(warp, does.operands[1], lane)) & 31,
-                 c = static_cast<uint32_t>(bits_of(warp, does.operands[2], lane));
-      const uint32_t segment = c >> 8 & 31, first = lane & segment,
-                     last = first | (c & 31 & ~segment);
-      const bool up = in.has("up");
-      const uint32_t other = up               ? lane - b
-                             : in.has("down") ? lane + b
-                             : in.has("bfly") ? lane ^ b
-                                              : first | (b & ~segment);
-      const bool in_range =
-          up ? static_cast<int32_t>(other) >= static_cast<int32_t>(last) : other <= last;
-      const uint32_t chosen = in_range ? other & 31 : lane;
+      const uint32_t chosen =
+          shuffled_from(way, lane, static_cast<uint32_t>(bits_of(warp, does.operands[1], lane)),
+                        static_cast<uint32_t>(bits_of(warp, does.operands[2], lane)));
       if (from.plane != kNone && is_live(source, chosen, part, bits_of(warp, from, chosen)))
         assign(plane, lane, source, chosen);
       else
@@ -197,6 +241,11 @@ void Shadow::begin_bits(Warp& warp, ShadowedWarp& at) {
   at.saved.clear();
   for (const Source& from : does.operands) {
     if (from.plane == kNone) continue;
+    const Plane& first = at.registers->planes[from.plane];
+    const auto* words = reinterpret_cast<const uint32_t*>(warp.regs + from.offset);
+    if (at.plan->planes_each == 1 && from.bytes == 4 &&
+        ((pairs_.others(first) | pairs_.live(words, first)) & at.mask) == 0)
+      continue;
     for (uint32_t part = 0; part < at.plan->planes_each; ++part) {
       Plane& kept = at.saved.emplace_back(at.registers->planes[from.plane + part]);
       for (uint32_t lane = 0; lane < kLanes; ++lane)
@@ -210,9 +259,8 @@ void Shadow::finish_bits(Warp& warp, ShadowedWarp& at) {
   const Source& to = does.results[0];
   if (to.plane == kNone) return;
   for (uint32_t part = 0; part < at.plan->planes_each; ++part)
-    for (uint32_t lane = 0; lane < kLanes; ++lane)
-      if ((at.mask >> lane & 1) != 0)
-        at.registers->planes[to.plane + part].held[lane] = Held::Nothing;
+    pairs_.clear(at.mask, at.registers->planes[to.plane + part]);
+  if (at.saved.empty()) return;
   for (uint32_t left = at.mask; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     const uint64_t bits = bits_of(warp, to, lane);

@@ -29,13 +29,19 @@ const Plan& Shadow::plan_of(const Code& code) {
 }
 
 ShadowedWarp& Shadow::state_of(Warp& warp) {
-  std::unique_ptr<ShadowedWarp>& state = warps_[&warp];
-  if (state == nullptr) state = std::make_unique<ShadowedWarp>();
+  if (last_warp_ != &warp) {
+    std::unique_ptr<ShadowedWarp>& kept = warps_[&warp];
+    if (kept == nullptr) kept = std::make_unique<ShadowedWarp>();
+    last_warp_ = &warp;
+    last_state_ = kept.get();
+  }
+  ShadowedWarp* const state = last_state_;
   if (state->block != warp.block->linear) {
     state->block = warp.block->linear;
     state->pending = nullptr;
     state->local.clear();
     state->visits.clear();
+    state->plan = nullptr;
   }
   return *state;
 }
@@ -61,6 +67,9 @@ void Shadow::before(Warp& warp, const Ins& ins) {
   if (at.plan == nullptr || at.plan->code != &code) {
     finish(warp, at);
     at.plan = &plan_of(code);
+    std::vector<uint32_t>& visits = at.visits[at.plan];
+    visits.resize(at.plan->operations.size());
+    at.counts = visits.data();
   }
   const uint8_t role = at.plan->roles[static_cast<size_t>(&ins - code.ins.data())];
   if ((role & 1) != 0) {
@@ -72,9 +81,7 @@ void Shadow::before(Warp& warp, const Ins& ins) {
     at.frame = warp.regs;
     at.registers = &registers_of(warp, *at.plan);
     at.has_address = false;
-    std::vector<uint32_t>& visits = at.visits[at.plan];
-    visits.resize(at.plan->operations.size());
-    ++visits[next.index];
+    ++at.counts[next.index];
     begin(warp, at);
   }
   if ((role & 2) == 0 || at.pending != &at.plan->operations[ins.origin]) return;
@@ -158,9 +165,7 @@ bool Shadow::traces(const Warp& warp) const {
   return config_.target && config_.target->block == warp.block->linear;
 }
 
-uint32_t Shadow::visit_of(const ShadowedWarp& at) const {
-  return at.visits.at(at.plan)[at.pending->index];
-}
+uint32_t Shadow::visit_of(const ShadowedWarp& at) const { return at.counts[at.pending->index]; }
 
 uint32_t Shadow::add_node(const Warp& warp, const ShadowedWarp& at, uint32_t lane,
                           const Node& values, const Edge* edges, size_t count) {
@@ -184,29 +189,29 @@ ShadowStep Shadow::step_at(const Warp& warp, const ShadowedWarp& at, uint32_t la
 ShadowReport Shadow::report() {
   for (const ShadowRegion& region : config_.regions) {
     std::vector<ShadowElement>& elements = report_.regions.emplace_back(region.count);
+    const bool whole =
+        launch_.memory->find(region.address, region.count * region.element_bytes) != nullptr;
     for (uint64_t i = 0; i < region.count; ++i) {
       const uint64_t address = region.address + i * region.element_bytes;
-      const Cell* cell = global_.find(address);
+      const ShadowPage* page = address % 2 != 0 ? nullptr : global_.page_at(address);
+      if (page == nullptr) continue;
+      const Cell cell = page->get(address % ShadowPage::kBytes);
+      if (static_cast<uint32_t>(cell.held) != region.element_bytes) continue;
+      if (!whole && launch_.memory->find(address, region.element_bytes) == nullptr) continue;
       uint64_t bits = 0;
-      const Allocation* in = launch_.memory->find(address, region.element_bytes);
-      if (cell == nullptr || in == nullptr ||
-          static_cast<uint32_t>(cell->held) != region.element_bytes)
-        continue;
       std::memcpy(&bits, reinterpret_cast<const std::byte*>(address), region.element_bytes);
-      if (bits != cell->bits) continue;
-      elements[i] = {true, cell->high, cell->low, cell->bound, cell->block};
+      if (bits == cell.bits) elements[i] = {true, cell.high, cell.low, cell.bound, cell.block};
     }
   }
   if (config_.target) {
-    const Cell* cell = global_.find(config_.target->address);
+    const Cell cell = global_.get(config_.target->address);
     const Dim3 grid = launch_.config->grid;
     const uint64_t linear = config_.target->block;
     const Dim3 block = {static_cast<uint32_t>(linear % grid.x),
                         static_cast<uint32_t>(linear / grid.x % grid.y),
                         static_cast<uint32_t>(linear / (uint64_t{grid.x} * grid.y))};
-    if (cell != nullptr && cell->node != 0)
-      history_.explain(cell->node, {launch_.program->module, block, launch_.config->block},
-                       report_);
+    if (cell.node != 0)
+      history_.explain(cell.node, {launch_.program->module, block, launch_.config->block}, report_);
   }
   report_.complete = !global_.full() && !history_.full();
   return std::move(report_);

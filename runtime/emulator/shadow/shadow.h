@@ -11,6 +11,7 @@
 #include "runtime/emulator/machine/warp.h"
 #include "runtime/emulator/shadow/arithmetic.h"
 #include "runtime/emulator/shadow/history.h"
+#include "runtime/emulator/shadow/pairs.h"
 
 namespace gpuemu::emulator {
 
@@ -21,6 +22,14 @@ struct MatrixResult {
   double bound = 0;
   std::vector<Edge> edges;
 };
+
+struct ShadowedBlock {
+  uint64_t linear = ~uint64_t{0};
+  ShadowMemory shared;
+};
+
+/// An operand as the instruction found it: it may overwrite the register.
+using OperandBits = std::array<uint32_t, kLanes>;
 
 /// What is under way in one warp between two of its instructions.
 struct ShadowedWarp {
@@ -37,12 +46,12 @@ struct ShadowedWarp {
   std::vector<Plane> saved;  ///< Of operands that the instruction may overwrite.
   std::vector<MatrixResult> matrix;
   std::unordered_map<const Plan*, std::vector<uint32_t>> visits;
+  uint32_t* counts = nullptr;  ///< visits of `plan`.
   ShadowMemory local;
-};
-
-struct ShadowedBlock {
-  uint64_t linear = ~uint64_t{0};
-  ShadowMemory shared;
+  ShadowedBlock* home = nullptr;  ///< Of the block `home_of`.
+  const Block* home_of = nullptr;
+  bool together = false;  ///< The pending arithmetic was done on all lanes at once.
+  std::array<OperandBits, 3> operand_bits;
 };
 
 class Shadow final : public Follower {
@@ -76,7 +85,14 @@ class Shadow final : public Follower {
   void keep(Warp& warp, ShadowedWarp& at, uint32_t part);
   void look(Warp& warp, ShadowedWarp& at, uint32_t part, uint32_t lanes);
 
+  // together_steps.cc
+  bool begin_together(Warp& warp, ShadowedWarp& at);
+  void finish_together(Warp& warp, ShadowedWarp& at);
+  PairView view(const Warp& warp, ShadowedWarp& at, size_t operand);
+  bool keeps_order(Warp& warp, ShadowedWarp& at);
+
   // move_steps.cc
+  bool copy_together(Warp& warp, ShadowedWarp& at);
   void copy(Warp& warp, ShadowedWarp& at);
   void shuffle(Warp& warp, ShadowedWarp& at);
   void pack(Warp& warp, ShadowedWarp& at);
@@ -86,9 +102,19 @@ class Shadow final : public Follower {
 
   // memory_steps.cc
   void take_addresses(Warp& warp, const Ins& ins, ShadowedWarp& at);
-  Places place_of(Warp& warp, const ShadowedWarp& at, uint32_t lane, uint32_t offset);
-  uint64_t read_bits(Warp& warp, const ShadowedWarp& at, uint32_t lane, uint32_t bytes);
+  Places place_of(Warp& warp, ShadowedWarp& at, uint32_t lane, uint32_t offset);
+  ShadowMemory& shared_of(Warp& warp, ShadowedWarp& at);
+  uint64_t read_bits(Warp& warp, ShadowedWarp& at, uint32_t lane, uint32_t bytes);
+  bool moves_words(const Warp& warp, const ShadowedWarp& at, const Source& reg) const;
   void store(Warp& warp, ShadowedWarp& at);
+  bool store_row(Warp& warp, ShadowedWarp& at, const Source& from, uint32_t offset);
+  void store_float(Warp& warp, ShadowedWarp& at, uint32_t lane, const Source& from,
+                   uint32_t offset);
+  bool load_row(Warp& warp, ShadowedWarp& at, const Source& to, uint32_t offset);
+  std::optional<uint32_t> gather_row(ShadowMemory& memory, uint64_t begin);
+  std::optional<uint32_t> gather_same(ShadowMemory& memory, uint64_t address);
+  std::optional<uint32_t> gather_apart(ShadowMemory& memory, const ShadowedWarp& at,
+                                       uint64_t apart);
   void load(Warp& warp, ShadowedWarp& at);
   void begin_atomic(Warp& warp, ShadowedWarp& at);
   void finish_atomic(Warp& warp, ShadowedWarp& at);
@@ -107,6 +133,10 @@ class Shadow final : public Follower {
   Launch& launch_;
   const ShadowConfig& config_;
   ShadowMemory& global_;
+  const PairFunctions& pairs_ = pair_functions();
+  Plane row_{};  ///< Of memory, on its way to or from registers.
+  const Warp* last_warp_ = nullptr;
+  ShadowedWarp* last_state_ = nullptr;  ///< Of that warp.
   std::map<const Code*, Plan> plans_;
   std::unordered_map<const Warp*, std::unique_ptr<ShadowedWarp>> warps_;
   std::unordered_map<const Block*, std::unique_ptr<ShadowedBlock>> blocks_;

@@ -54,27 +54,64 @@ struct Cell {
   uint64_t block = 0;
 };
 
+/// The cells of so many bytes of memory: those at whole words in rows, which the lanes of a warp
+/// copy together, and those between them where there are any.
+struct ShadowPage {
+  static constexpr uint64_t kBytes = 512;
+  static constexpr uint32_t kWords = kBytes / 4;
+
+  alignas(64) std::array<double, kWords> high{}, low{}, bound{};
+  std::array<uint32_t, kWords> bits{}, bits_high{}, node{};
+  std::array<Held, kWords> held{};
+  std::array<uint64_t, kWords> block{};
+  std::unique_ptr<std::array<Cell, kWords>> between;
+  bool only_words = true;  ///< No cell held anything but a float of four bytes since its beginning.
+
+  Cell get(uint64_t offset) const;
+  void put(uint64_t offset, const Cell& cell);
+  void drop(uint64_t offset);
+};
+
+inline Cell ShadowPage::get(uint64_t offset) const {
+  const uint64_t word = offset / 4;
+  if (offset % 4 != 0) return between == nullptr ? Cell{} : (*between)[word];
+  return {high[word], low[word],  bound[word], bits[word] | uint64_t{bits_high[word]} << 32,
+          node[word], held[word], block[word]};
+}
+
 /// Cells by address, at every second byte.
 class ShadowMemory {
  public:
   explicit ShadowMemory(uint64_t bytes_max = ~uint64_t{0}) : bytes_max_(bytes_max) {}
-  /// nullptr where nothing was stored near.
-  Cell* find(uint64_t address);
-  /// nullptr when memory for shadows has run out.
-  Cell* make(uint64_t address);
+  /// Holds nothing where nothing was stored.
+  Cell get(uint64_t address);
+  /// False when memory for shadows has run out, or at an odd address.
+  bool put(uint64_t address, const Cell& cell);
+  void drop(uint64_t address);
+  /// The page of an address; nullptr: it has none, or there is no memory for it.
+  ShadowPage* page_at(uint64_t address);
+  ShadowPage* make_page(uint64_t address);
   void clear();
+  /// The same, but the memory is kept for what comes.
+  void wipe();
   void forget(uint64_t address, uint64_t bytes);
   bool full() const { return full_; }
+  bool empty() const { return pages_.empty(); }
 
  private:
-  static constexpr uint64_t kPageBytes = 512;
-  using Page = std::array<Cell, kPageBytes / 2>;
+  /// Pages looked for of late, by their number; those too that do not exist.
+  struct Recent {
+    uint64_t number = ~uint64_t{0};
+    ShadowPage* page = nullptr;
+  };
+  static constexpr uint64_t kRecent = 64;
 
-  Page* page_at(uint64_t number);
+  /// Pages of one place in the memories of all lanes are apart by a power of two.
+  Recent& recent(uint64_t number) { return recent_[(number ^ number >> kLaneShift) % kRecent]; }
+  static constexpr uint32_t kLaneShift = 23;
 
-  std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
-  uint64_t last_ = ~uint64_t{0};
-  Page* last_page_ = nullptr;
+  std::unordered_map<uint64_t, std::unique_ptr<ShadowPage>> pages_;
+  std::array<Recent, kRecent> recent_{};
   uint64_t bytes_max_;
   bool full_ = false;
 };
