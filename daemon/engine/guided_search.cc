@@ -16,6 +16,10 @@ namespace {
 constexpr size_t kBatch = 32;
 // Generated cases before the corpus takes every other turn: they go through corners and strategies.
 constexpr uint64_t kGeneratedFirst = 32;
+// Once so many cases on end have reached nothing new, fewer follow the corpus: its entries are
+// those that run long, and what they have in common was tried.
+constexpr uint64_t kDryAfter = 128;
+constexpr uint64_t kFollowEvery = 2, kFollowEveryWhenDry = 8;
 // Numbers of cases that follow others; far above those of generated ones, exact as a double.
 constexpr uint64_t kFollowers = uint64_t{1} << 40;
 // Entries kept of one op: what reached something first, not everything that ran.
@@ -39,6 +43,22 @@ size_t learn(std::vector<uint64_t>& known, const std::vector<uint64_t>& found) {
 }
 
 }  // namespace
+
+bool follows_corpus(uint64_t number, uint64_t round, uint64_t since_growth) {
+  const uint64_t every = since_growth >= kDryAfter ? kFollowEveryWhenDry : kFollowEvery;
+  return number >= kGeneratedFirst && round % every == 1;
+}
+
+const CorpusEntry* one_to_follow(const std::vector<const CorpusEntry*>& entries, uint64_t seed,
+                                 uint64_t number) {
+  Stream stream(seed, number, "follow");
+  const auto newer = [&] {
+    const uint64_t one = stream.below(entries.size()), other = stream.below(entries.size());
+    return entries[std::max(one, other)];
+  };
+  const CorpusEntry *first = newer(), *second = newer();
+  return elements_of(second->plan) < elements_of(first->plan) ? second : first;
+}
 
 std::vector<CorpusEntry> smallest_cover(std::vector<CorpusEntry> entries, size_t count_max) {
   std::ranges::stable_sort(entries, {},
@@ -75,22 +95,20 @@ bool GuidedSearch::is_over(const std::atomic<bool>& cancel) const {
 }
 
 /// Generated cases as `gpuemu test` has them; from some number on every other one follows an entry
-/// of the corpus, newer ones more often.
+/// of the corpus while that finds something.
 Result<CasePlan> GuidedSearch::plan_of(uint64_t number) {
   const size_t dtypes = options_.dtypes.size();
   const DType dtype = options_.dtypes[number % dtypes];
   const uint64_t round = number / dtypes;
   std::vector<const CorpusEntry*> followed;
-  if (number >= kGeneratedFirst && round % 2 == 1) {
+  if (follows_corpus(number, round, outcome_.total - grown_at_)) {
     for (const CorpusEntry& entry : entries_) {
       if (entry.plan.dtype == dtype) followed.push_back(&entry);
     }
   }
   if (!followed.empty()) {
-    Stream stream(options_.seed, kFollowers + number, "follow");
-    const uint64_t one = stream.below(followed.size()), other = stream.below(followed.size());
-    return mutated_case(op_, followed[std::max(one, other)]->plan, options_.seed,
-                        kFollowers + number, case_options_[dtype]);
+    return mutated_case(op_, one_to_follow(followed, options_.seed, kFollowers + number)->plan,
+                        options_.seed, kFollowers + number, case_options_[dtype]);
   }
   const auto place = std::ranges::find(op_.dtypes, dtype) - op_.dtypes.begin();
   const uint64_t iteration =
@@ -107,6 +125,7 @@ void GuidedSearch::note_coverage(const CasePlan& plan, const CaseOutcome& outcom
   // A case that fails is stored as a failure; what follows it would fail as well.
   if (fresh == 0 || !outcome.result.passed) return;
   ++outcome_.report.grown;
+  grown_at_ = outcome_.total;
   entries_.push_back({plan, outcome.result, std::move(features)});
 }
 

@@ -36,6 +36,14 @@ struct CorpusEntry {
 /// nothing, at most `count_max`. In that order.
 std::vector<CorpusEntry> smallest_cover(std::vector<CorpusEntry> entries, size_t count_max);
 
+/// Whether the case `number`, the `round`-th of its dtype, is made from the corpus after so many
+/// cases that reached nothing new: every other one, fewer once the corpus has grown dry.
+bool follows_corpus(uint64_t number, uint64_t round, uint64_t since_growth);
+/// The entry that it follows. Newer ones come more often; of two the smaller one is taken: what a
+/// case costs grows with its elements, what it may reach hardly does. REQUIRES: there is one.
+const CorpusEntry* one_to_follow(const std::vector<const CorpusEntry*>& entries, uint64_t seed,
+                                 uint64_t number);
+
 /// What a search found.
 struct SearchOutcome {
   uint64_t total = 0, passed = 0, failed = 0;
@@ -73,6 +81,7 @@ class GuidedSearch {
   std::map<DType, ProofTally> proofs_;
   std::map<DType, std::vector<uint64_t>> known_;  ///< Features; dtypes are kernels of their own.
   CoverageMap map_;
+  uint64_t grown_at_ = 0;  ///< Cases that had run when the last one joined the corpus.
   std::vector<CorpusEntry> entries_;
   SearchOutcome outcome_;
   Keeper<CaseOutcome> keeper_;

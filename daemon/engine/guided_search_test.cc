@@ -1,5 +1,7 @@
-// Which entries of a corpus are kept.
+// Which entries of a corpus are kept, and which are followed.
 #include "daemon/engine/guided_search.h"
+
+#include <algorithm>
 
 #include <gtest/gtest.h>
 
@@ -40,6 +42,34 @@ TEST(SmallestCover, IsBounded) {
   std::vector<CorpusEntry> many;
   for (uint64_t i = 0; i < 30; ++i) many.push_back(entry(static_cast<int64_t>(i), {i}));
   EXPECT_EQ(smallest_cover(std::move(many), 7).size(), 7u);
+}
+
+size_t followers(uint64_t first, uint64_t since_growth) {
+  size_t count = 0;
+  for (uint64_t number = first; number < first + 80; ++number)
+    count += follows_corpus(number, number, since_growth) ? 1U : 0U;
+  return count;
+}
+
+TEST(FollowsCorpus, EveryOtherCaseWhileItGrowsAndFewerWhenItDoesNot) {
+  EXPECT_EQ(followers(1000, 0), 40u);
+  EXPECT_EQ(followers(1000, 127), 40u);
+  EXPECT_EQ(followers(1000, 128), 10u);
+  EXPECT_FALSE(follows_corpus(31, 31, 0));
+  EXPECT_TRUE(follows_corpus(33, 33, 0));
+}
+
+TEST(OneToFollow, IsTheSmallerOfTwoAndAnyOfThemAtTimes) {
+  std::vector<CorpusEntry> entries;
+  for (const int64_t size : {4000, 70, 900}) entries.push_back(entry(size, {}));
+  const std::vector<const CorpusEntry*> all = {&entries[0], &entries[1], &entries[2]};
+  std::vector<size_t> chosen(entries.size());
+  for (uint64_t number = 0; number < 2000; ++number)
+    ++chosen[static_cast<size_t>(one_to_follow(all, 7, number) - entries.data())];
+  EXPECT_GT(chosen[1], chosen[2]);
+  EXPECT_GT(chosen[2], chosen[0]);
+  EXPECT_GT(chosen[0], 0u);
+  EXPECT_EQ(one_to_follow(all, 7, 5), one_to_follow(all, 7, 5));
 }
 
 }  // namespace
