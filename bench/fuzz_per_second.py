@@ -5,7 +5,8 @@
 
 At most 16,384 elements per tensor. One case of the baseline is described in tool.py. Rates on the clock depend on what
 else the machine does; the processor time of all processes hardly does. `idle` is the share of the cores' time that
-nobody used while gpuemu ran, of what other programs left to it.
+nobody used while gpuemu ran, of what other programs left to it. `wanted` is the share of them that its threads ran on or
+waited for (/proc/PID/task/TID/schedstat), which other programs do not hide: below 100 % cores would have been idle.
 Everything runs in a private folder that is removed at the end.
 """
 import argparse
@@ -28,17 +29,32 @@ SEARCHES = {"": [], ", unguided": ["--unguided"]}
 
 
 class Timing(typing.NamedTuple):
-    """Per second on the clock, processor seconds of one case, and the idle share of the cores."""
+    """Per second on the clock, processor seconds of one case, and the shares of the cores: idle, wanted."""
 
     rate: float
     used: float
     idle: float = 0.0
+    wanted: float = 0.0
 
 
 def idle_seconds():
     """Of all cores since the machine started."""
     fields = pathlib.Path("/proc/stat").read_text().splitlines()[0].split()[1:]
     return sum(map(int, fields[3:5])) / os.sysconf("SC_CLK_TCK")
+
+
+def wanted_seconds(process):
+    """What the threads of a process and of its descendants ran, or waited for a core, by thread."""
+    seconds = {}
+    for task in pathlib.Path(f"/proc/{process}/task").iterdir():
+        try:
+            ran, waited, _ = map(int, (task / "schedstat").read_text().split())
+            seconds[task.name] = (ran + waited) / 1e9
+            for child in (task / "children").read_text().split():
+                seconds.update(wanted_seconds(child))
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # It has ended.
+    return seconds
 
 
 def baseline(op, cases, folder):
@@ -53,15 +69,18 @@ def baseline(op, cases, folder):
 def timed_fuzz(tool, op, cases, seed, options):
     daemon = tool.daemon() or sys.exit("the daemon does not run")
     before, ours, idle = tree_seconds(daemon), children_seconds(), idle_seconds()
+    wanted = wanted_seconds(daemon)
     start = time.perf_counter()
     done = tool.run("fuzz", "--op", op, "-i", str(cases), "--seed", str(seed), "--format", "json", *options)
     seconds = time.perf_counter() - start
     idle = idle_seconds() - idle
     used = tree_seconds(daemon) - before + children_seconds() - ours
+    wanted = sum(now - wanted.get(thread, 0) for thread, now in wanted_seconds(daemon).items())
     results = json.loads(done.stdout) if done.returncode == 0 else None
     if results is None or results["failed"] != 0 or results["total"] < cases:
         sys.exit(f"gpuemu fuzz ended with {done.returncode}:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
-    return Timing(results["total"] / seconds, used / results["total"], idle / (idle + used))
+    wanted /= seconds * len(os.sched_getaffinity(0))
+    return Timing(results["total"] / seconds, used / results["total"], idle / (idle + used), wanted)
 
 
 def measure(options, folder):
@@ -88,14 +107,14 @@ def measure(options, folder):
 
 def print_table(rows):
     cores = len(os.sched_getaffinity(0))
-    print(f"{'':12}{'':22}{'cases/s':>9}{'ratio':>7}{'CPU ms/case':>13}{'ratio':>7}{'cores/CPU':>11}{'idle':>7}")
+    print(f"{'':12}{'':22}{'cases/s':>9}{'ratio':>7}{'CPU ms/case':>13}{'ratio':>7}{'cores/CPU':>11}{'idle':>7}{'wanted':>8}")
     for (op, row), timings in rows.items():
-        rate, used, idle = (sorted(column)[len(timings) // 2] for column in zip(*timings))
+        rate, used, idle, wanted = (sorted(column)[len(timings) // 2] for column in zip(*timings))
         base = rows[op, "fresh processes"]
-        base_rate, base_used, _ = (sorted(column)[len(base) // 2] for column in zip(*base))
-        told = f"{idle:>6.0%}" if row != "fresh processes" else ""
+        base_rate, base_used, *_ = (sorted(column)[len(base) // 2] for column in zip(*base))
+        told = f"{idle:>7.0%}{wanted:>8.0%}" if row != "fresh processes" else ""
         print(f"{op:12}{row:22}{rate:>9.1f}{rate / base_rate:>7.0f}{used * 1e3:>13.3f}{base_used / used:>7.0f}"
-              f"{cores / used:>11.0f}{told:>7}")
+              f"{cores / used:>11.0f}{told}")
     print(f"cores/CPU: cases per second if all {cores} cores did nothing else.")
 
 
