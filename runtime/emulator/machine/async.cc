@@ -29,11 +29,11 @@ void note_arrival(Warp& warp, const AsyncCopy& copy, uint32_t lanes) {
     for (uint32_t word = copy.to[lane] / 4; word <= (copy.to[lane] + copy.bytes - 1) / 4; ++word) {
       RaceWord& written = block.race[word];
       written.write = block.epoch << kWarpBits | (warp.index + 1);
-      written.write_site = copy.site;
+      written.write_site = site_number(copy.site) & kSiteMask;
       written.writers = uint32_t{1} << warp.index;
-      written.lanes = uint32_t{1} << lane;
-      written.syncs = warp.syncs;
-      written.written_bytes = 0xf;
+      written.write_lanes = uint32_t{1} << lane;
+      written.write_event = static_cast<uint16_t>(warp.order.now());
+      written.written_bytes = written.write_parts = kWholeWord;
     }
   }
 }

@@ -262,7 +262,8 @@ void Block::release_if_complete(uint32_t id) {
 
 void Block::next_epoch() {
   if (++epoch < kEpochsMax) return;
-  std::fill(race.begin(), race.end(), RaceWord{});  // Tags are about to repeat.
+  std::ranges::fill(race, RaceWord{});  // Tags are about to repeat.
+  std::ranges::fill(volatile_race, RaceWord{});
   epoch = proxy_epoch = 1;
 }
 

@@ -10,10 +10,11 @@ uint64_t block_bytes(const Launch& launch) {
   const Dim3& block = launch.config->block;
   const uint64_t warps = (uint64_t{block.x} * block.y * block.z + kLanes - 1) / kLanes;
   const Code& entry = *launch.entry;
-  // Local memory is doubled when it grows and has a shadow; shared memory has two.
+  // Local memory is doubled when it grows and has a shadow; shared memory has two, and two
+  // histories where the races of volatile accesses are watched.
   const uint64_t per_lane = entry.param_bytes + uint64_t{4} * entry.local_bytes;
   const uint64_t per_warp = entry.frame_bytes + per_lane * kLanes;
-  return warps * per_warp + uint64_t{launch.shared_bytes} * (2 + sizeof(RaceWord) / 4) +
+  return warps * per_warp + uint64_t{launch.shared_bytes} * (2 + 2 * sizeof(RaceWord) / 4) +
          uint64_t{launch.program->cached} * sizeof(Allocation*);
 }
 

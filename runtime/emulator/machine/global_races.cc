@@ -12,12 +12,6 @@
 namespace gpuemu::emulator {
 namespace {
 
-uint32_t segment_in(uint64_t cell) { return static_cast<uint32_t>(cell >> 32); }
-uint32_t bytes_in(uint64_t cell) { return static_cast<uint32_t>(cell >> kCellBytesShift) & 0xf; }
-uint32_t site_in(uint64_t cell) {
-  return static_cast<uint32_t>(cell) & ((uint32_t{1} << kCellSiteBits) - 1);
-}
-
 uint64_t load(const uint64_t& cell) {
   return std::atomic_ref(const_cast<uint64_t&>(cell)).load(std::memory_order_acquire);
 }
@@ -100,6 +94,7 @@ uint32_t GlobalRaces::new_segment(Warp& warp) {
       block.linear, warp.index, block.epoch, block.fences, block.sync_ops};
   warp.segment = number;
   warp.segment_epoch = block.epoch;
+  warp.segment_event = warp.segment_ordered = warp.order.now();
   return number;
 }
 
@@ -142,12 +137,14 @@ void GlobalRaces::note(Warp& warp, const Ins& ins, const uint64_t* address, uint
   const Reach reach = access != Access::Atomic               ? Reach::Plain
                       : instruction_of(warp, ins).has("cta") ? Reach::Block
                                                              : Reach::All;
+  const uint32_t event = warp.order.now() - warp.segment_event;
   const Allocation* in = nullptr;
   Tally bad;
   Seen seen;
   for (uint32_t left = lanes; left != 0;) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    const Touch touch{ins, access, own, lanes_of_word(address, bytes, left), address, bytes, reach};
+    const Touch touch{ins,     access, own,   lanes_of_word(address, bytes, left),
+                      address, bytes,  event, reach};
     left &= ~touch.lanes;
     if (in == nullptr || !in->contains(address[lane], bytes))
       in = warp.launch->memory->find(address[lane], bytes);
@@ -160,20 +157,84 @@ void GlobalRaces::note(Warp& warp, const Ins& ins, const uint64_t* address, uint
         const uint64_t from = address[std::countr_zero(each)];
         bits |= bits_of(at, from, from + bytes);
       }
-      const Cells cells{in->last_writes.get()[word], in->last_reads.get()[word], bits};
+      const Cells cells{in->last_writes.get()[word], in->last_reads.get()[word], at, bits};
       const std::optional<Seen> before = note_word(warp, touch, cells);
       if (!before) continue;
+      if (bad.lanes == 0) seen = *before;
       for (uint32_t each = touch.lanes; each != 0; each &= each - 1)
         bad.note(static_cast<uint32_t>(std::countr_zero(each)));
-      seen = *before;
     }
   }
-  if (bad.lanes != 0) report_race(warp, ins, access, bad, seen, address[bad.first]);
+  if (bad.lanes == 0) return;
+  (this->*(seen.others != 0 ? &GlobalRaces::report_in_warp : &GlobalRaces::report_race))(
+      warp, ins, access, bad, seen, address[bad.first]);
+}
+
+/// Cells of the word at `at` that the lanes make: which of them touches which byte.
+uint32_t GlobalRaces::who_touches(const Touch& touch, uint64_t at) {
+  const auto first = static_cast<uint32_t>(std::countr_zero(touch.lanes));
+  if ((touch.lanes & (touch.lanes - 1)) == 0) return first;
+  if (touch.bytes > 2) return kUnknownLanes;
+  const uint32_t form =
+      touch.bytes == 2 ? kPairs + first / kLanesOfPairs : kFours + first / kLanesOfFours;
+  for (uint32_t left = touch.lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    if (lane_of_byte(form, static_cast<uint32_t>(touch.address[lane] - at)) != lane)
+      return kUnknownLanes;
+  }
+  return form;
+}
+
+/// Lanes that touched bytes of this warp's cell which other lanes touch now, without an order.
+uint32_t GlobalRaces::unordered_lanes(const Warp& warp, const Touch& touch, uint64_t at,
+                                      uint64_t cell, bool reads) {
+  const uint32_t event = warp.segment_event + event_in(cell), who = who_in(cell);
+  uint32_t out = 0;
+  if (event < warp.segment_ordered) return out;
+  for (uint32_t left = touch.lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    const uint64_t from = touch.address[lane];
+    uint32_t others = 0;
+    for (uint32_t bits = bits_of(at, from, from + touch.bytes) & bytes_in(cell); bits != 0;
+         bits &= bits - 1) {
+      const uint32_t other = lane_of_byte(who, static_cast<uint32_t>(std::countr_zero(bits)));
+      if (other == kSeveralLanes) others = ~uint32_t{0};
+      if (other < kLanes) others |= uint32_t{1} << other;
+    }
+    others &= ~(uint32_t{1} << lane);
+    const uint32_t found = reads ? warp.order.unordered_reads(lane, others, event)
+                                 : warp.order.unordered_writes(lane, others, event);
+    // Some of who knows which lanes may be the ones that read.
+    if (who != kSeveralLanes || found == others) out |= found;
+  }
+  return out;
+}
+
+std::optional<GlobalRaces::Seen> GlobalRaces::note_in_warp(Warp& warp, const Touch& touch,
+                                                           const Cells& cells) const {
+  const auto mine = [&](uint64_t cell) {
+    return segment_in(cell) == touch.own && (bytes_in(cell) & cells.bits) != 0 &&
+           (cell & kCellAtomic) == 0;
+  };
+  const uint64_t written = load(cells.last_write), read = load(cells.last_read);
+  // What one instruction writes in several lanes check_clashes() looks at.
+  const bool writes_again =
+      touch.access != Access::Load && site_in(written) == cell_site(touch.ins.cache);
+  uint32_t others = 0;
+  if (mine(written) && !writes_again)
+    others = unordered_lanes(warp, touch, cells.at, written, false);
+  const bool read_before = others == 0 && touch.access == Access::Store && mine(read);
+  if (read_before) others = unordered_lanes(warp, touch, cells.at, read, true);
+  if (others == 0 || writes_same(warp, touch)) return std::nullopt;
+  return Seen{.segment = touch.own,
+              .site = site_in(read_before ? read : written),
+              .read_before = read_before,
+              .others = others};
 }
 
 std::optional<GlobalRaces::Seen> GlobalRaces::note_word(Warp& warp, const Touch& touch,
                                                         const Cells& cells) {
-  std::optional<Seen> seen;
+  std::optional<Seen> seen = note_in_warp(warp, touch, cells);
   const uint64_t written = load(cells.last_write);
   const auto same = [&] { return writes_same(warp, touch); };
   bool harmless = false;
@@ -199,9 +260,17 @@ std::optional<GlobalRaces::Seen> GlobalRaces::note_word(Warp& warp, const Touch&
       !ordered(segment(segment_in(read)), warp) && !same()) {
     seen = Seen{.segment = segment_in(read), .site = site_in(read), .read_before = true};
   }
-  // What several blocks write alike may be read by each of them.
-  store(cells.last_write,
-        cell_of(touch.own, touch.reach, harmless ? 0 : cells.bits, touch.ins.cache));
+  // What several blocks write alike may be read by each of them, what several lanes do too.
+  Touched by{.segment = touch.own,
+             .who = who_touches(touch, cells.at),
+             .event = touch.event,
+             .bytes = harmless ? 0 : cells.bits,
+             .site = touch.ins.cache,
+             .reach = touch.reach};
+  const bool joins = segment_in(written) == touch.own && event_in(written) == touch.event &&
+                     who_in(written) != by.who;
+  if (joins && (site_in(written) == cell_site(touch.ins.cache) || same())) by.who = kUnknownLanes;
+  store(cells.last_write, cell_of(by));
   return seen;
 }
 
@@ -221,7 +290,12 @@ std::optional<GlobalRaces::Seen> GlobalRaces::note_reading(const Touch& touch, c
   const bool of_launch = segment_in(written) >= first_ && (bytes_in(written) & cells.bits) != 0;
   if (!before && of_launch && (touch.ins.flags & kReadOnly) != 0)
     before = Seen{.segment = segment_in(written), .site = site_in(written), .read_only = true};
-  store(cells.last_read, cell_of(touch.own, Reach::Plain, cells.bits, touch.ins.cache));
+  const uint64_t now = cell_of({.segment = touch.own,
+                                .who = who_touches(touch, cells.at),
+                                .event = touch.event,
+                                .bytes = cells.bits,
+                                .site = touch.ins.cache});
+  store(cells.last_read, merged_reads(load(cells.last_read), now));
   return before;
 }
 
@@ -237,6 +311,28 @@ std::string advice_of(bool narrow, bool read_only, bool same_block) {
                     : "use an atomic, another launch, or __threadfence() and an atomic flag";
 }
 }  // namespace
+
+void GlobalRaces::report_in_warp(Warp& warp, const Ins& ins, Access access, const Tally& bad,
+                                 const Seen& seen, uint64_t address) {
+  const Program& program = *warp.launch->program;
+  const Allocation* in = warp.launch->memory->nearest(address);
+  const ptx::Instruction* instruction = instruction_at(program, seen.site);
+  const auto offset = static_cast<int64_t>(address - in->base);
+  report(warp, ins,
+         {.kind = "race_warp",
+          .message = fmt::format(
+              "{} byte offset {} of '{}'{} that lane {} of the same warp {} ({}) without "
+              "__syncwarp() after it; threads of a warp run on their own",
+              verb(access), offset, in->name,
+              element_text(static_cast<uint64_t>(offset), element_bytes(instruction_of(warp, ins))),
+              std::countr_zero(seen.others), seen.read_before ? "read" : "wrote",
+              instruction != nullptr ? describe(program.module, *instruction) : "an access"),
+          .lane = bad.first,
+          .tensor = in->name,
+          .byte_offset = offset,
+          .count = bad.count(),
+          .other = instruction});
+}
 
 void GlobalRaces::report_race(Warp& warp, const Ins& ins, Access access, const Tally& bad,
                               const Seen& seen, uint64_t address) {

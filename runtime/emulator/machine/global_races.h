@@ -1,4 +1,5 @@
-// Races in global memory: between blocks, and between warps of one block without a barrier.
+// Races in global memory: between blocks, between warps of one block without a barrier, and between
+// the lanes of one warp.
 //
 // Every word has the last write and the last read. Each names a segment: what one warp does between
 // two barriers or fences. Segments of one block are ordered by its barriers. Segments of different
@@ -6,7 +7,8 @@
 // access, and the second one an atomic or volatile access after that, whatever the addresses: too
 // many pairs count as ordered, never too few. Accesses with scope .cta order nothing between blocks
 // and are not atomic there. What ld.global.nc reads nobody may write in the same launch, in
-// whatever order. All methods may be called from any thread.
+// whatever order. Lanes of one segment
+// are ordered by their warp's events (lane_order.h). All methods may be called from any thread.
 #pragma once
 
 #include <array>
@@ -18,21 +20,9 @@
 #include <vector>
 
 #include "runtime/emulator/machine/access.h"
+#include "runtime/emulator/machine/cells.h"
 
 namespace gpuemu::emulator {
-
-/// Between whom an access is atomic.
-enum class Reach : uint8_t { Plain, Block, All };
-
-/// What a word's history keeps of an access, from the top: segment:32 atomic:1 bytes:4 narrow:1
-/// site:26; narrow: atomic between threads of one block only.
-constexpr uint32_t kCellSiteBits = 26, kCellBytesShift = kCellSiteBits + 1;
-constexpr uint64_t kCellAtomic = uint64_t{1} << 31, kCellNarrow = uint64_t{1} << kCellSiteBits;
-constexpr uint64_t cell_of(uint32_t segment, Reach reach, uint32_t bytes, uint32_t site) {
-  return uint64_t{segment} << 32 | (reach != Reach::Plain ? kCellAtomic : 0) |
-         (reach == Reach::Block ? kCellNarrow : 0) | uint64_t{bytes} << kCellBytesShift |
-         (site & ((uint32_t{1} << kCellSiteBits) - 1));
-}
 
 class GlobalRaces {
  public:
@@ -51,7 +41,8 @@ class GlobalRaces {
 
   /// The segment that the warp is in; 0 when there are too many.
   uint32_t segment_of(Warp& warp) {
-    const bool known = warp.segment != 0 && warp.segment_epoch == warp.block->epoch;
+    const bool known = warp.segment != 0 && warp.segment_epoch == warp.block->epoch &&
+                       warp.order.now() - warp.segment_event < kCellEventsMax;
     return known ? warp.segment : new_segment(warp);
   }
   /// Cells of lesser segments are of earlier launches.
@@ -71,6 +62,7 @@ class GlobalRaces {
     bool read_before = false, atomic = false;
     bool narrow = false;     ///< Atomic, but not between these two blocks.
     bool read_only = false;  ///< Read as what never changes.
+    uint32_t others = 0;     ///< Lanes of this warp; 0: it was another one.
   };
   /// One lane's access, or that of several in one word.
   struct Touch {
@@ -80,12 +72,14 @@ class GlobalRaces {
     uint32_t lanes;
     const uint64_t* address;
     uint32_t bytes;  ///< Of each lane.
+    uint32_t event;  ///< Of the segment.
     Reach reach = Reach::Plain;
   };
   /// What is known of one word of four bytes, and those of them that are touched now.
   struct Cells {
     uint64_t& last_write;
     uint64_t& last_read;
+    uint64_t at;  ///< Its address.
     uint32_t bits;
   };
   static constexpr uint32_t kChunk = 1 << 12;
@@ -102,9 +96,15 @@ class GlobalRaces {
   bool same_soon(Warp& warp, const Touch& touch);
   /// Returns the access that races with it, if one does.
   std::optional<Seen> note_word(Warp& warp, const Touch& touch, const Cells& cells);
+  static uint32_t who_touches(const Touch& touch, uint64_t at);
+  static uint32_t unordered_lanes(const Warp& warp, const Touch& touch, uint64_t at, uint64_t cell,
+                                  bool reads);
+  std::optional<Seen> note_in_warp(Warp& warp, const Touch& touch, const Cells& cells) const;
   const Segment& segment(uint32_t number) const;
   bool ordered(const Segment& before, const Warp& now);
   bool conflicts(Warp& warp, uint64_t cell, uint32_t bytes_bits, uint32_t own) const;
+  void report_in_warp(Warp& warp, const Ins& ins, Access access, const Tally& bad, const Seen& seen,
+                      uint64_t address);
   void report_race(Warp& warp, const Ins& ins, Access access, const Tally& bad, const Seen& seen,
                    uint64_t address);
 

@@ -5,12 +5,14 @@
 
 #include "common/base/limits.h"
 #include "runtime/device/texture.h"
+#include "runtime/emulator/machine/global_races.h"
 #include "runtime/emulator/machine/sparse.h"
 
 namespace gpuemu::emulator {
 namespace {
-/// Where the numbers of segments begin anew: a launch needs at most 2^22 of them.
-constexpr uint32_t kSegmentsEnd = uint32_t{1} << 31;
+/// Where the numbers of segments, of 26 bits, begin anew: a launch needs at most 2^22 of them.
+constexpr uint32_t kSegmentsEnd = uint32_t{15} << 22;
+static_assert(kSegmentsEnd + GlobalRaces::kSegmentsMax <= uint32_t{1} << (64 - kCellSegmentShift));
 /// What drivers give, so that every tensor can be a texture.
 constexpr uint64_t kAlign = std::max<uint64_t>(kDeviceAlignment, kTextureAlignment);
 /// A red zone wide enough that an index wrong by a row still falls between two tensors.

@@ -28,34 +28,42 @@ uint64_t stored_value(Warp& warp, const Ins& ins, uint32_t element, uint32_t lan
 namespace {
 
 /// The bytes of word `word` that an access to [address, address + bytes) touches, as bits.
-uint8_t bytes_of_word(uint64_t word, uint64_t address, uint32_t bytes) {
+uint32_t bytes_of_word(uint64_t word, uint64_t address, uint32_t bytes) {
   const uint64_t from = std::max(address, word * 4) - word * 4;
   const uint64_t to = std::min(address + bytes, word * 4 + 4) - word * 4;
-  return static_cast<uint8_t>(((1u << to) - 1) & ~((1u << from) - 1));
+  return ((1u << to) - 1) & ~((1u << from) - 1);
 }
 
 /// What an access conflicts with.
 struct Conflicts {
   Tally between_warps, within_warp;
-  uint32_t site = 0;         ///< Of the other warp's access.
-  uint32_t lanes = 0;        ///< Of this warp that stored before.
-  uint32_t within_site = 0;  ///< With which instruction.
-  bool read_before = false;  ///< The other warp only read.
+  uint32_t site = 0;                     ///< Of the other warp's access.
+  bool read_before = false;              ///< The other warp only read.
+  uint32_t others = 0;                   ///< Of this warp's lanes: who accessed the place before.
+  uint32_t within_site = 0;              ///< With which instruction.
+  bool read_in_warp = false;             ///< And only read.
+  const RaceWord* first_word = nullptr;  ///< Where lanes of this warp met.
+  bool several_words = false;            ///< Not only there.
 };
 
 class SharedRace {
  public:
-  SharedRace(Warp& warp, const Ins& ins, Access access)
+  /// Where `in_warp_only` nothing is said about other warps.
+  SharedRace(Warp& warp, const Ins& ins, Access access, bool in_warp_only = false)
       : warp_(warp),
         ins_(ins),
         access_(access),
+        in_warp_only_(in_warp_only),
         epoch_(warp.block->epoch),
         self_(warp.block->epoch << kWarpBits | (warp.index + 1)) {}
 
-  void note(uint32_t lane, RaceWord& seen, uint8_t bytes, bool same_value) {
-    check(lane, seen, bytes, same_value);
+  void look(uint32_t lane, RaceWord& seen, uint32_t bytes, bool same_value) {
+    check_within(lane, seen, bytes, same_value);
+  }
+  void note(uint32_t lane, RaceWord& seen, uint32_t bytes, bool same_value) {
+    if (!in_warp_only_) check(lane, seen, bytes, same_value);
     if (access_ == Access::Load)
-      read(seen, bytes);
+      read(lane, seen, bytes);
     else
       write(lane, seen, bytes, same_value);
   }
@@ -63,9 +71,17 @@ class SharedRace {
 
  private:
   bool current(uint32_t tag) const { return tag >> kWarpBits == epoch_; }
-  void check(uint32_t lane, const RaceWord& seen, uint8_t bytes, bool same_value);
-  void read(RaceWord& seen, uint8_t bytes);
-  void write(uint32_t lane, RaceWord& seen, uint8_t bytes, bool same_value);
+  bool own(uint32_t tag) const { return (tag & ~kAtomicTag) == self_; }
+  void check(uint32_t lane, const RaceWord& seen, uint32_t bytes, bool same_value);
+  void check_within(uint32_t lane, const RaceWord& seen, uint32_t bytes, bool same_value);
+  uint32_t unordered_writers(uint32_t lane, const RaceWord& seen, uint32_t bytes) const;
+  uint32_t unordered_readers(uint32_t lane, const RaceWord& seen, uint32_t bytes) const;
+  void read(uint32_t lane, RaceWord& seen, uint32_t bytes);
+  void write(uint32_t lane, RaceWord& seen, uint32_t bytes, bool same_value);
+  void report_within(const uint64_t* address);
+  void say(const char* kind, const Tally& bad, uint32_t site, const uint64_t* address,
+           const std::string& words);
+  std::string name_of(uint32_t site) const;
   bool compares(uint32_t site) const {
     const ptx::Instruction* other = instruction_at(*warp_.launch->program, site);
     return other != nullptr && other->has("cas");
@@ -74,13 +90,13 @@ class SharedRace {
   Warp& warp_;
   const Ins& ins_;
   Access access_;
+  bool in_warp_only_;
   uint32_t epoch_, self_;
   Conflicts found_;
 };
 
-void SharedRace::check(uint32_t lane, const RaceWord& seen, uint8_t bytes, bool same_value) {
-  const bool overlaps = (seen.written_bytes & bytes) != 0;
-  if (current(seen.write) && overlaps && !same_value) {
+void SharedRace::check(uint32_t lane, const RaceWord& seen, uint32_t bytes, bool same_value) {
+  if (current(seen.write) && (seen.written_bytes & bytes) != 0 && !same_value) {
     const bool atomic = (seen.write & kAtomicTag) != 0;
     const uint32_t own_bit = uint32_t{1} << warp_.index;
     // Each atomic is a write of its own, also beside one of this warp.
@@ -92,11 +108,6 @@ void SharedRace::check(uint32_t lane, const RaceWord& seen, uint8_t bytes, bool 
       found_.between_warps.note(lane);
       found_.site = seen.write_site;
       found_.read_before = false;
-    } else if (own && !atomic && access_ != Access::Atomic && seen.syncs == warp_.syncs &&
-               (seen.lanes >> lane & 1) == 0 && seen.write_site != ins_.cache) {
-      found_.within_warp.note(lane);
-      found_.lanes = seen.lanes;
-      found_.within_site = seen.write_site;
     }
   }
   const bool read_by_others = current(seen.read) && (seen.read & ~kAtomicTag) != self_;
@@ -107,57 +118,124 @@ void SharedRace::check(uint32_t lane, const RaceWord& seen, uint8_t bytes, bool 
   }
 }
 
-void SharedRace::read(RaceWord& seen, uint8_t bytes) {
-  const bool several = current(seen.read) && seen.read != self_;
-  seen.read_bytes = static_cast<uint8_t>(current(seen.read) ? seen.read_bytes | bytes : bytes);
-  seen.read = several ? epoch_ << kWarpBits | kMany : self_;
-  seen.read_site = ins_.cache;
+uint32_t SharedRace::unordered_writers(uint32_t lane, const RaceWord& seen, uint32_t bytes) const {
+  const bool atomic = (seen.write & kAtomicTag) != 0;
+  if (!own(seen.write) || seen.write_event < warp_.order.ordered()) return 0;
+  const LanesOfWord by{seen.write_lanes, seen.write_parts};
+  if (atomic) {
+    const bool demoted =
+        access_ == Access::Atomic || (access_ == Access::Load && compares(seen.write_site));
+    if (demoted) return 0;
+  } else if (by.includes(lane, bytes)) {
+    return 0;
+  }
+  return warp_.order.unordered_writes(lane, by.others(lane, bytes, atomic), seen.write_event);
 }
 
-void SharedRace::write(uint32_t lane, RaceWord& seen, uint8_t bytes, bool same_value) {
-  const uint32_t bit = uint32_t{1} << lane, flag = access_ == Access::Atomic ? kAtomicTag : 0;
-  const bool again = current(seen.write) && seen.write_site == ins_.cache &&
-                     seen.syncs == warp_.syncs && (seen.writers >> warp_.index & 1) != 0;
-  seen.lanes = again || (same_value && current(seen.write)) ? seen.lanes | bit : bit;
-  if (!current(seen.write)) seen.writers = 0, seen.written_bytes = 0;
-  const bool joins = flag != 0 && current(seen.write) && (seen.write & kAtomicTag) != 0;
-  if (!same_value && !joins) seen.writers = 0;
+uint32_t SharedRace::unordered_readers(uint32_t lane, const RaceWord& seen, uint32_t bytes) const {
+  if (access_ != Access::Store || seen.read != self_) return 0;
+  if (seen.read_event < warp_.order.read_ordered()) return 0;
+  const LanesOfWord by{seen.read_lanes, seen.read_parts};
+  const uint32_t others = by.others(lane, bytes, true);
+  const uint32_t left = warp_.order.unordered_reads(lane, others, seen.read_event);
+  // Some of who knows which lanes may be the ones that read.
+  return (others | uint32_t{1} << lane) == LanesOfWord::kAnyOther && left != others ? 0 : left;
+}
+
+void SharedRace::check_within(uint32_t lane, const RaceWord& seen, uint32_t bytes,
+                              bool same_value) {
+  if (same_value) return;
+  const uint32_t writers = current(seen.write) ? unordered_writers(lane, seen, bytes) : 0;
+  const uint32_t readers =
+      writers == 0 && current(seen.read) ? unordered_readers(lane, seen, bytes) : 0;
+  if ((writers | readers) == 0) return;
+  const bool first = found_.within_warp.lanes == 0;
+  found_.within_warp.note(lane);
+  found_.several_words = found_.several_words || (!first && &seen != found_.first_word);
+  if (!first) return;
+  found_.first_word = &seen;
+  found_.others = writers | readers;
+  found_.read_in_warp = writers == 0;
+  found_.within_site = writers != 0 ? seen.write_site : seen.read_site;
+}
+
+void SharedRace::read(uint32_t lane, RaceWord& seen, uint32_t bytes) {
+  const bool now = current(seen.read), others = now && seen.read != self_;
+  // Of warps that read different bytes only the last one is kept: each may go on to write its own.
+  const bool several = others && (seen.read_bytes & bytes) != 0;
+  LanesOfWord by;
+  if (seen.read == self_ && seen.read_event == warp_.order.now())
+    by = {seen.read_lanes, seen.read_parts};
+  by.add(lane, bytes, false);
+  seen.read_lanes = by.lanes;
+  seen.read_parts = by.bytes & kWholeWord;
+  seen.read_event = static_cast<uint16_t>(warp_.order.now());
+  seen.read_bytes = (now && several == others ? seen.read_bytes | bytes : bytes) & kWholeWord;
+  seen.read = several ? epoch_ << kWarpBits | kMany : self_;
+  seen.read_site = site_number(ins_.cache) & kSiteMask;
+}
+
+void SharedRace::write(uint32_t lane, RaceWord& seen, uint32_t bytes, bool same_value) {
+  const uint32_t flag = access_ == Access::Atomic ? kAtomicTag : 0,
+                 site = site_number(ins_.cache) & kSiteMask;
+  const bool now = current(seen.write);
+  LanesOfWord by;
+  if (own(seen.write) && seen.write_event == warp_.order.now())
+    by = {seen.write_lanes, seen.write_parts};
+  by.add(lane, bytes, seen.write_site != site && !same_value);
+  seen.write_lanes = by.lanes;
+  seen.write_parts = by.bytes & kWholeWord;
+  if (!now) seen.writers = 0, seen.written_bytes = 0;
+  const bool joins = flag != 0 && now && (seen.write & kAtomicTag) != 0;
+  // Where warps have written different bytes each of them may go on with its own.
+  const bool covers = (seen.written_bytes & ~bytes) == 0;
+  if (!same_value && !joins && covers) seen.writers = 0;
   seen.writers |= uint32_t{1} << warp_.index;
   const bool several = (seen.writers & (seen.writers - 1)) != 0;
   seen.write = several ? epoch_ << kWarpBits | kMany | flag : self_ | flag;
-  seen.written_bytes = static_cast<uint8_t>(seen.written_bytes | bytes);
-  seen.syncs = warp_.syncs;
-  seen.write_site = ins_.cache;
+  seen.written_bytes = (seen.written_bytes | bytes) & kWholeWord;
+  seen.write_event = static_cast<uint16_t>(warp_.order.now());
+  seen.write_site = site & kSiteMask;
+}
+
+std::string SharedRace::name_of(uint32_t site) const {
+  const Program& program = *warp_.launch->program;
+  const ptx::Instruction* other = instruction_at(program, site);
+  return other != nullptr ? describe(program.module, *other) : "an access";
+}
+
+void SharedRace::say(const char* kind, const Tally& bad, uint32_t site, const uint64_t* address,
+                     const std::string& words) {
+  const uint32_t element = element_bytes(instruction_of(warp_, ins_));
+  const uint64_t at = address[bad.first];
+  report(warp_, ins_,
+         {.kind = kind,
+          .message = fmt::format("{} shared memory {} {}", verb(access_),
+                                 shared_place(warp_, at, element), words),
+          .lane = bad.first,
+          .byte_offset = static_cast<int64_t>(at),
+          .count = bad.count(),
+          .other = instruction_at(*warp_.launch->program, site)});
+}
+
+void SharedRace::report_within(const uint64_t* address) {
+  say("race_warp", found_.within_warp, found_.within_site, address,
+      fmt::format(
+          "that lane {} of the same warp {} ({}) without __syncwarp() after it; threads of a "
+          "warp run on their own{}",
+          std::countr_zero(found_.others), found_.read_in_warp ? "read" : "wrote",
+          name_of(found_.within_site),
+          in_warp_only_ ? ", and `volatile` puts them in no order" : ""));
 }
 
 void SharedRace::report_all(const uint64_t* address) {
-  const Program& program = *warp_.launch->program;
-  const uint32_t element = element_bytes(instruction_of(warp_, ins_));
-  const auto say = [&](const char* kind, const Tally& bad, uint32_t site, const auto& words) {
-    const ptx::Instruction* other = instruction_at(program, site);
-    const uint64_t at = address[bad.first];
-    const std::string text = other != nullptr ? describe(program.module, *other) : "an access";
-    report(warp_, ins_,
-           {.kind = kind,
-            .message = fmt::format("{} shared memory {} {}", verb(access_),
-                                   shared_place(warp_, at, element), words(text)),
-            .lane = bad.first,
-            .byte_offset = static_cast<int64_t>(at),
-            .count = bad.count(),
-            .other = other});
-  };
   if (found_.between_warps.lanes != 0)
-    say("race_shared", found_.between_warps, found_.site, [&](const std::string& other) {
-      return fmt::format("without a barrier after another warp's {}; put __syncthreads() between",
-                         other);
-    });
-  if (found_.within_warp.lanes != 0)
-    say("race_warp", found_.within_warp, found_.within_site, [&](const std::string& other) {
-      return fmt::format(
-          "that lane {} of the same warp wrote ({}) without __syncwarp() after it; threads of a "
-          "warp run on their own",
-          std::countr_zero(found_.lanes), other);
-    });
+    say("race_shared", found_.between_warps, found_.site, address,
+        fmt::format("without a barrier after another warp's {}; put __syncthreads() between",
+                    name_of(found_.site)));
+  // One volatile word that lanes write and read is a flag; several are data.
+  if (found_.within_warp.lanes != 0 && (!in_warp_only_ || found_.several_words))
+    report_within(address);
 }
 
 struct Clash {
@@ -244,15 +322,21 @@ void note_shared(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t b
                  uint32_t lanes, uint32_t same_value) {
   Block& block = *warp.block;
   if (is_ordered(ins, access)) order_before(warp, instruction_of(warp, ins));
-  if (access != Access::Atomic && (ins.flags & kOrdered) != 0) return;
-  if (access == Access::Store) check_clashes(warp, ins, address, lanes, true);
-  SharedRace race(warp, ins, access);
-  for (uint32_t left = lanes; left != 0; left &= left - 1) {
-    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    const bool same = access == Access::Store && (same_value >> lane & 1) != 0;
-    for (uint64_t word = address[lane] / 4; word <= (address[lane] + bytes - 1) / 4; ++word)
-      race.note(lane, block.race[word], bytes_of_word(word, address[lane], bytes), same);
-  }
+  const bool plain = access == Access::Atomic || (ins.flags & kOrdered) == 0;
+  if (!plain && !instruction_of(warp, ins).has("volatile")) return;
+  if (!plain && block.volatile_race.empty()) block.volatile_race.resize(block.race.size());
+  if (plain && access == Access::Store) check_clashes(warp, ins, address, lanes, true);
+  std::vector<RaceWord>& history = plain ? block.race : block.volatile_race;
+  SharedRace race(warp, ins, access, !plain);
+  using Step = void (SharedRace::*)(uint32_t, RaceWord&, uint32_t, bool);
+  // What the other lanes do with the same instruction is no part of the history yet.
+  for (const Step step : {&SharedRace::look, &SharedRace::note})
+    for (uint32_t left = lanes; left != 0; left &= left - 1) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+      const bool same = access == Access::Store && (same_value >> lane & 1) != 0;
+      for (uint64_t word = address[lane] / 4; word <= (address[lane] + bytes - 1) / 4; ++word)
+        (race.*step)(lane, history[word], bytes_of_word(word, address[lane], bytes), same);
+    }
   race.report_all(address);
 }
 
@@ -264,6 +348,7 @@ void before_global(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t
   const bool of_block = instruction.has("cta");
   if (!of_block && (instruction.has("release") || instruction.has("acq_rel"))) ++warp.block->fences;
   order_before(warp, instruction);
+  warp.pass_global();
   if (access == Access::Atomic) races.note(warp, ins, address, bytes, access, lanes);
   if (of_block)
     ++warp.block->sync_ops;
@@ -275,6 +360,7 @@ void after_global(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t 
                   Access access, uint32_t lanes) {
   GlobalRaces& races = *warp.launch->races;
   if (is_ordered(ins, access)) {
+    warp.pass_global();
     if (!instruction_of(warp, ins).has("cta")) return races.acquire(*warp.block);
     ++warp.block->sync_ops;
     return;

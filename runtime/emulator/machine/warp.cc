@@ -32,7 +32,7 @@ void Warp::start(uint32_t warp_index, uint32_t lanes) {
   cluster_arrived = false;
   alone_ = false;
   carry = 0;
-  ++syncs;
+  order.restart();
   segment = 0;
   watched = launch->checks.nonfinite || launch->follower != nullptr;
   definedness.clear();
@@ -97,6 +97,11 @@ bool Warp::may_enter(const Code& code, uint32_t local_base) {
           .lane = static_cast<uint32_t>(std::countr_zero(mask | 0x80000000u)),
           .fatal = true});
   return false;
+}
+
+void Warp::forget_order() {
+  block->next_epoch();
+  order.restart();
 }
 
 bool Warp::charge(Frame& frame, const Code& code) {

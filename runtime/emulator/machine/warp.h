@@ -18,8 +18,10 @@
 #include "runtime/emulator/machine/definedness.h"
 #include "runtime/emulator/machine/follower.h"
 #include "runtime/emulator/machine/ins.h"
+#include "runtime/emulator/machine/lane_order.h"
 #include "runtime/emulator/machine/memory.h"
 #include "runtime/emulator/machine/nonfinite.h"
+#include "runtime/emulator/machine/race_word.h"
 
 namespace gpuemu::emulator {
 
@@ -147,11 +149,13 @@ class Warp {
   Allocation** cache = nullptr;
   std::byte* local = nullptr;  ///< Lane after lane, local_stride bytes each.
   uint32_t local_stride = 0;
-  uint32_t syncs = 0;  ///< Counts what orders the warp's lanes: shuffles, __syncwarp() ...
+  LaneOrder order;  ///< Of its lanes' accesses; kept up to date for the race detectors.
 
   // --- Rest ---
-  uint32_t segment = 0, segment_epoch = 0;  ///< Of the race detector of global memory.
-  bool fenced = false;   ///< It executed a fence and no atomic or volatile access since.
+  /// Of the race detector of global memory; LaneOrder::now() when the segment began.
+  uint32_t segment = 0, segment_epoch = 0, segment_event = 0;
+  uint32_t segment_ordered = 0;  ///< What its lanes did in global memory before that is ordered.
+  bool fenced = false;           ///< It executed a fence and no atomic or volatile access since.
   bool watched = false;  ///< Registers may hold what nothing wrote: run_watched() follows them.
   Definedness definedness;
   Nonfinite nonfinite;
@@ -215,6 +219,23 @@ class Warp {
   bool await_parted(const Ins& ins);
   void wait_at_barrier(uint32_t id);
   void stop_slice() { remaining = 0; }
+  /// __syncwarp() and barriers: `lanes` (and those that do not exist) know what each has done.
+  void sync_lanes(uint32_t lanes) {
+    if (order.full()) forget_order();
+    if ((exists & ~lanes) == 0) return order.sync_all();
+    if (launch->checks.race || launch->races != nullptr) order.sync(lanes & exists);
+  }
+  /// An atomic or volatile access to global memory: lanes may hold a lock there, or a flag.
+  void pass_global() {
+    if (order.full()) forget_order();
+    segment_ordered = order.pass();
+  }
+  /// Shuffles and their like: they have waited for each other.
+  void meet_lanes(uint32_t lanes) {
+    if (order.full()) forget_order();
+    if ((exists & ~lanes) == 0) return order.meet_all();
+    if (launch->checks.race || launch->races != nullptr) order.meet(lanes & exists);
+  }
   void ensure_local(uint32_t bytes);
   /// Behind the current function's local memory, that of alloca included.
   uint32_t local_end();
@@ -238,23 +259,10 @@ class Warp {
   void load_function();
   bool may_enter(const Code& code, uint32_t local_base);
   bool charge(Frame& frame, const Code& code);
+  void forget_order();
 
   bool alone_ = false;  ///< The next .sync instruction waits for no other path.
 };
-
-/// A shared word's history for the race detector. A tag is the barrier epoch above the warp: equal
-/// tags need no further look.
-struct RaceWord {
-  uint32_t write = 0, read = 0;
-  uint32_t write_site = 0, read_site = 0;       ///< Ins::cache of the instructions.
-  uint32_t writers = 0;                         ///< Warps, which wrote the same value.
-  uint32_t lanes = 0, syncs = 0;                ///< Of the last store, and Warp::syncs then.
-  uint8_t written_bytes = 0, read_bytes = 0xf;  ///< Bit per byte of the word.
-};
-inline constexpr uint32_t kWarpBits = 7;  ///< Warp index + 1, or kMany; then the flag.
-inline constexpr uint32_t kMany = 63;
-inline constexpr uint32_t kAtomicTag = 64;
-inline constexpr uint32_t kEpochsMax = (uint32_t{1} << (32 - kWarpBits)) - 1;
 
 struct Barrier {
   uint32_t arrived = 0;   ///< Threads.
@@ -274,6 +282,7 @@ struct Block {
   std::vector<std::byte> shared;
   std::vector<uint8_t> shared_defined;
   std::vector<RaceWord> race;
+  std::vector<RaceWord> volatile_race;  ///< Of volatile accesses among themselves; none until one.
   uint32_t epoch = 1;
   uint32_t barriers_in_use = 0;  ///< Bit per barrier with arrivals.
   std::array<Barrier, kBarriers> barriers;

@@ -9,7 +9,7 @@ namespace gpuemu::emulator::steps {
 
 void arrive_at_cluster(Warp& warp, const Ins& ins) {
   if (warp.await_parted(ins)) return;
-  ++warp.syncs;
+  warp.sync_lanes(kNone);
   if (warp.cluster_arrived && warp.launch->checks.sync)
     report(warp, ins,
            {.kind = "barrier_divergence",
@@ -20,7 +20,7 @@ void arrive_at_cluster(Warp& warp, const Ins& ins) {
 
 void wait_for_cluster(Warp& warp, const Ins& ins) {
   if (warp.await_parted(ins)) return;
-  ++warp.syncs;
+  warp.sync_lanes(kNone);
   if (!warp.cluster_arrived && warp.launch->checks.sync)
     report(warp, ins,
            {.kind = "barrier_divergence",

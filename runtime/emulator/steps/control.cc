@@ -35,7 +35,6 @@ void fence(Warp& warp, const Ins& ins) {
     warp.block->next_epoch();
     warp.block->proxy_epoch = warp.block->epoch;
   }
-  ++warp.syncs;
 }
 
 void branch(Warp& warp, const Ins& ins) {
@@ -408,7 +407,7 @@ void check_barrier(Warp& warp, const Ins& ins) {
 void barrier(Warp& warp, const Ins& ins) {
   // Threads that have exited count as arrived: since sm_70 a barrier waits for the others alone.
   if (warp.await_parted(ins)) return;
-  ++warp.syncs;
+  warp.sync_lanes(kNone);
   const uint32_t lead = first_lane(warp.mask);
   if (warp.launch->checks.sync) check_barrier(warp, ins);
   const uint32_t id = warp.u32(ins.src[0])[lead] & (kBarriers - 1);

@@ -13,14 +13,24 @@ bool in(uint32_t mask, uint32_t lane) { return (mask >> lane & 1) != 0; }
 /// What an instruction does for lanes with the same member mask: `present` are its members here.
 using Exchange = void (*)(Warp& warp, const Ins& ins, uint32_t present);
 
+/// What the instruction orders between its lanes.
+enum class Orders : uint8_t { Reads, All };
+void note_order(Warp& warp, uint32_t members, Orders orders) {
+  if (orders == Orders::All)
+    warp.sync_lanes(members);
+  else
+    warp.meet_lanes(members);
+}
+
 /// Runs `one` for every group of lanes that name the same members in register `source`.
-void for_groups(Warp& warp, const Ins& ins, uint32_t source, Exchange one) {
+void for_groups(Warp& warp, const Ins& ins, uint32_t source, Exchange one,
+                Orders orders = Orders::Reads) {
   const uint32_t all = warp.mask;
   uint32_t common = kNone;
   for (uint32_t lane = 0; lane < kLanes; ++lane) common &= warp.u32(source)[lane];
   if (all == kNone && common == kNone) {  // Everyone with everyone: nothing can be wrong.
     if (warp.await_paths(ins, kNone)) return;
-    ++warp.syncs;
+    note_order(warp, kNone, orders);
     return one(warp, ins, kNone);
   }
   std::array<uint32_t, kLanes> named{};
@@ -28,7 +38,6 @@ void for_groups(Warp& warp, const Ins& ins, uint32_t source, Exchange one) {
   uint32_t wanted = 0;
   for (uint32_t left = all; left != 0; left &= left - 1) wanted |= named[first_lane(left)];
   if (warp.await_paths(ins, wanted)) return;
-  ++warp.syncs;
   for (uint32_t left = all; left != 0;) {
     const uint32_t lead = first_lane(left);
     uint32_t group = 0;
@@ -36,6 +45,7 @@ void for_groups(Warp& warp, const Ins& ins, uint32_t source, Exchange one) {
       if (in(left, lane) && named[lane] == named[lead]) group |= uint32_t{1} << lane;
     left &= ~group;
     warp.mask = group;
+    note_order(warp, named[lead] | group, orders);
     const uint32_t absent = named[lead] & warp.alive & ~group, strangers = group & ~named[lead];
     if (warp.launch->checks.sync && (absent != 0 || strangers != 0))
       report(warp, ins,
@@ -59,7 +69,7 @@ void set_all(Warp& warp, uint32_t offset, uint32_t value) {
 }  // namespace
 
 void warp_barrier(Warp& warp, const Ins& ins) {
-  for_groups(warp, ins, ins.src[0], [](Warp&, const Ins&, uint32_t) {});
+  for_groups(warp, ins, ins.src[0], [](Warp&, const Ins&, uint32_t) {}, Orders::All);
 }
 
 namespace {

@@ -18,7 +18,6 @@ void load_matrix(Warp& warp, const Ins& ins) {
            {.kind = "illegal_mask",
             .message = "ldmatrix needs all lanes of the warp",
             .lane = static_cast<uint32_t>(std::countr_zero(warp.mask))});
-  ++warp.syncs;  // .sync
   uint64_t address[kLanes];
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     const uint64_t base = ins.wide != 0 ? warp.u64(ins.src[0])[lane] : warp.u32(ins.src[0])[lane];
@@ -31,6 +30,7 @@ void load_matrix(Warp& warp, const Ins& ins) {
       warp.mask == 0 ? 0 : resolve_shared(warp, ins, address, kRowBytes, Access::Load);
   if (lanes != 0 && warp.launch->checks.race)
     note_shared(warp, ins, address, kRowBytes, Access::Load, lanes, 0);
+  warp.meet_lanes(kNone);  // .sync, and the rows have been read for all of them.
   warp.mask = all;
   for (uint32_t matrix = 0; matrix < ins.count; ++matrix) {
     uint16_t cells[kRows][kRows] = {};

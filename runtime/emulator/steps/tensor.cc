@@ -146,6 +146,7 @@ void move_fragment(Warp& warp, const Ins& ins) {
         if (host != nullptr) std::memcpy(step.store ? host : word, step.store ? word : host, bytes);
       }
     }
+  warp.meet_lanes(kNone);
 }
 
 /// stmatrix; src[0]: row addresses in shared memory, lane 8m + r for row r of matrix m.

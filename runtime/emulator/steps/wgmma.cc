@@ -132,6 +132,8 @@ Matrix transposed(Matrix& from) {
 /// src: descriptors of A and B, predicate "D is an operand too".
 void multiply_group(Warp& warp, const Ins& ins) {
   if (!whole_warp(warp, ins)) return;
+  // Which of its lanes read what is not defined: between them it counts as a barrier.
+  warp.sync_lanes(kNone);
   const TensorStep& step = warp.code().tensors[ins.list];
   const uint32_t lane = static_cast<uint32_t>(std::countr_zero(warp.mask));
   const uint32_t bits = element_bits(step.a.type);

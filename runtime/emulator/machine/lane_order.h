@@ -1,0 +1,67 @@
+// What the lanes of one warp know of each other's accesses: its events, counted.
+//
+// An event is a warp-level instruction at which lanes wait for each other. __syncwarp() and
+// barriers order all accesses of their lanes before it with those after it. Shuffles, votes,
+// matches and reductions order none by the memory model; a lane that has passed one has what it
+// read, however, and only reads count as done before it. An access that carries the count of events
+// at its time is ordered before lane A's next one when an event above that count joined both.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+namespace gpuemu::emulator {
+
+class LaneOrder {
+ public:
+  /// Counts are kept in 16 bits. Who finds the order full makes a new epoch of the block, in which
+  /// nothing of before counts, and calls restart().
+  static constexpr uint32_t kEventsMax = 0x7fff;
+
+  uint32_t now() const { return now_; }
+  bool full() const { return now_ == kEventsMax; }
+  /// Writes that carry a lesser count are ordered for every lane, and so are reads.
+  uint32_t ordered() const { return ordered_; }
+  uint32_t read_ordered() const { return read_ordered_; }
+
+  void restart() {
+    now_ = ordered_ = read_ordered_ = 0;
+    some_.reset();
+  }
+  /// An event that orders nothing here; what carries a lesser count was before it.
+  uint32_t pass() { return ++now_; }
+  /// All lanes of the warp.
+  void sync_all() { ordered_ = read_ordered_ = ++now_; }
+  void meet_all() { read_ordered_ = ++now_; }
+  /// Some of them.
+  void sync(uint32_t lanes);
+  void meet(uint32_t lanes);
+
+  /// Those of `others` whose writes (reads) of the time `event` are not ordered before what `lane`
+  /// does now.
+  uint32_t unordered_writes(uint32_t lane, uint32_t others, uint32_t event) const {
+    return event < ordered_ ? 0 : some_ == nullptr ? others : unknown(lane, others, event);
+  }
+  uint32_t unordered_reads(uint32_t lane, uint32_t others, uint32_t event) const {
+    if (event < read_ordered_ ||
+        (some_ != nullptr && some_->met[lane] > static_cast<int32_t>(event)))
+      return 0;
+    return some_ == nullptr ? others : unknown(lane, others, event);
+  }
+
+ private:
+  using Events = std::array<int16_t, 32>;
+  struct Some {
+    std::array<Events, 32>
+        known{};   ///< The last event of each lane (column) that a lane (row) knows.
+    Events met{};  ///< The last meeting of each lane.
+  };
+  Some& some();
+  uint32_t unknown(uint32_t lane, uint32_t others, uint32_t event) const;
+
+  uint32_t now_ = 0, ordered_ = 0, read_ordered_ = 0;
+  std::unique_ptr<Some> some_;  ///< None until some lanes synchronise without the others.
+};
+
+}  // namespace gpuemu::emulator

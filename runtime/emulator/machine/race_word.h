@@ -1,0 +1,111 @@
+// What the race detector of shared memory keeps of each word of four bytes.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+namespace gpuemu::emulator {
+
+/// Lanes of one warp, and which bytes of a word they touched. Most often all touched the same ones.
+struct LanesOfWord {
+  /// The lanes, where `bytes` says which bytes each of them touched. Where they differ `bytes` is 0
+  /// and this is a number per byte: 0 for nobody, the lane + 1, or kSeveral.
+  uint32_t lanes = 0;
+  uint32_t bytes = 0;
+
+  static constexpr uint32_t kBytes = 4, kByteBits = 8, kSeveral = 0xff, kAnyOther = ~uint32_t{0};
+
+  void set(uint32_t mask, uint32_t touched) { lanes = mask, bytes = touched; }
+  /// One lane more; the only one, on these bytes, if it `replaces` others.
+  void add(uint32_t lane, uint32_t touched, bool replaces) {
+    const uint32_t bit = uint32_t{1} << lane;
+    if (bytes == touched || lanes == 0) {
+      lanes = replaces ? bit : lanes | bit;
+      bytes = touched;
+      return;
+    }
+    if (bytes != 0) split();
+    for (uint32_t i = 0; i < kBytes; ++i) {
+      const uint32_t now = of_byte(i);
+      if ((touched >> i & 1) == 0 || now == lane + 1) continue;
+      put(i, now == 0 || replaces ? lane + 1 : kSeveral);
+    }
+  }
+  /// Lanes other than `lane` that touched these bytes. Of several on one byte it is not known which
+  /// they are: then all are named, if they are wanted at all.
+  uint32_t others(uint32_t lane, uint32_t touched, bool unknown_too) const {
+    const uint32_t own = uint32_t{1} << lane;
+    if (bytes != 0) return (bytes & touched) != 0 ? lanes & ~own : 0;
+    uint32_t out = 0;
+    for (uint32_t i = 0; i < kBytes; ++i) {
+      const uint32_t who = (touched >> i & 1) != 0 ? of_byte(i) : 0;
+      if (who == kSeveral && unknown_too) out = kAnyOther;
+      if (who != 0 && who != kSeveral) out |= uint32_t{1} << (who - 1);
+    }
+    return out & ~own;
+  }
+  /// Whether `lane` itself touched all of these bytes, as far as anybody did.
+  bool includes(uint32_t lane, uint32_t touched) const {
+    if (bytes != 0) return (lanes >> lane & 1) != 0 || (bytes & touched) == 0;
+    return others(lane, touched, false) == 0;
+  }
+
+ private:
+  uint32_t of_byte(uint32_t i) const { return lanes >> kByteBits * i & kSeveral; }
+  void put(uint32_t i, uint32_t value) {
+    lanes = (lanes & ~(kSeveral << kByteBits * i)) | value << kByteBits * i;
+  }
+  void split() {
+    const bool one = (lanes & (lanes - 1)) == 0;
+    const uint32_t who = one ? static_cast<uint32_t>(std::countr_zero(lanes)) + 1 : kSeveral;
+    const uint32_t touched = bytes;
+    set(0, 0);
+    for (uint32_t i = 0; i < kBytes; ++i)
+      if ((touched >> i & 1) != 0) put(i, who);
+  }
+};
+
+inline constexpr uint32_t kSiteBits = 24;
+inline constexpr uint32_t kSiteMask = (uint32_t{1} << kSiteBits) - 1;
+/// As a word keeps it; accesses beyond that have none.
+constexpr uint32_t site_number(uint32_t site) { return site <= kSiteMask ? site : 0; }
+/// Of a tag: warp index + 1, or kMany; then the flag.
+inline constexpr uint32_t kWarpBits = 7;
+inline constexpr uint32_t kMany = 63;
+inline constexpr uint32_t kAtomicTag = 64;
+inline constexpr uint32_t kEpochsMax = (uint32_t{1} << (32 - kWarpBits)) - 1;
+inline constexpr uint32_t kWholeWord = 0xf;
+
+/// A shared word's history. A tag is the barrier epoch above the warp: equal tags need no further
+/// look. Lanes are those of the last warp that wrote (read), at one event of its order.
+struct RaceWord {
+  uint32_t write = 0, read = 0;
+  uint32_t writers = 0;  ///< Warps, which wrote the same value.
+  uint32_t write_lanes = 0, read_lanes = 0;
+  uint16_t write_event = 0, read_event = 0;  ///< LaneOrder::now() then.
+  uint32_t write_site : kSiteBits = 0;       ///< Ins::cache of the instruction.
+  uint32_t written_bytes : 4 = 0;            ///< Bit per byte of the word.
+  uint32_t write_parts : 4 = 0;              ///< LanesOfWord::bytes.
+  uint32_t read_site : kSiteBits = 0;
+  uint32_t read_bytes : 4 = 0;
+  uint32_t read_parts : 4 = 0;
+
+  /// A load of the whole word by `lanes` of the warp whose tag is `self`.
+  void note_whole_read(uint32_t self, uint32_t many, uint32_t event, uint32_t lanes,
+                       uint32_t site) {
+    if (read == many) return;
+    const bool current = (read ^ self) >> kWarpBits == 0;
+    if (read == self && read_event == event && read_parts == kWholeWord) {
+      read_lanes |= lanes;
+      return;
+    }
+    read = current && read != self ? many : self;
+    read_lanes = lanes;
+    read_event = static_cast<uint16_t>(event);
+    read_site = site_number(site) & kSiteMask;
+    read_bytes = read_parts = kWholeWord;
+  }
+};
+static_assert(sizeof(RaceWord) == 32, "eight times as much as the memory that it watches");
+
+}  // namespace gpuemu::emulator
