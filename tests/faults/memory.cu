@@ -50,6 +50,7 @@ extern "C" __global__ void register_unwritten(const int* x, int* y) {
   int sum = WRONG(sum, 0);
   for (int i = 0; i < x[threadIdx.x]; ++i) sum = i;
   if (threadIdx.x < 9) y[threadIdx.x + 1] = sum;  // FAULT
+  __syncwarp();
   y[threadIdx.x] = x[threadIdx.x];
 }
 
