@@ -18,6 +18,9 @@ std::string& message() {
 static_assert(GPUEMU_INVALID_ARGUMENT == static_cast<int>(ErrorCode::InvalidArgument) + 1);
 static_assert(GPUEMU_INTERNAL == static_cast<int>(ErrorCode::Internal) + 1);
 
+/// The built-in kernels are compiled for it.
+constexpr int kSmMin = 75;
+
 constexpr const char* kCodeNames[] = {"GPUEMU_OK",          "GPUEMU_INVALID_ARGUMENT",
                                       "GPUEMU_NOT_FOUND",   "GPUEMU_CORRUPTION",
                                       "GPUEMU_UNSUPPORTED", "GPUEMU_UNAVAILABLE",
@@ -30,7 +33,12 @@ Result<std::unique_ptr<gpuemu_context>> create(const gpuemu_options& options) {
   DeviceRequest request;
   if (options.backend != nullptr) request.backend = options.backend;
   request.index = options.device;
-  if (options.sm != 0) request.sm = options.sm;
+  if (options.sm != 0 && options.sm < kSmMin) {
+    return error(ErrorCode::InvalidArgument,
+                 "options.sm is {}, expected 0 or an architecture from {} on, as in 80", options.sm,
+                 kSmMin);
+  }
+  request.sm = options.sm;
   request.threads = options.threads;
   request.memory_limit_bytes = kNoMemoryLimit;
   auto context = std::make_unique<gpuemu_context>();

@@ -219,6 +219,19 @@ TEST_F(OpCall, TakesTensorsWithoutElements) {
   EXPECT_EQ(problem(GPUEMU_OK), "");
 }
 
+TEST_F(OpCall, RefusesAnArchitectureThatNoKernelIsFor) {
+  for (const int32_t sm : {-1, 3, 74}) {
+    gpuemu_options options{};
+    options.struct_bytes = sizeof(options);
+    options.backend = "emulator";
+    options.sm = sm;
+    gpuemu_context* none = nullptr;
+    EXPECT_EQ(gpuemu_context_create(&options, &none), GPUEMU_INVALID_ARGUMENT);
+    EXPECT_EQ(none, nullptr);
+    EXPECT_NE(std::string(gpuemu_last_error()).find("from 75 on"), std::string::npos);
+  }
+}
+
 TEST_F(OpCall, HasTheMemoryThatThereIs) {
   gpuemu_device_info info{};
   info.struct_bytes = sizeof(info);
