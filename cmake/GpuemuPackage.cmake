@@ -22,7 +22,7 @@ set(CPACK_PACKAGE_CONTACT "gpuemu maintainers <gpuemu@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Finds out whether GPU kernels are right, on a GPU or an emulator")
 set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_PACKAGING_INSTALL_PREFIX /usr/lib/gpuemu)
+set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/packaging/places.cmake)
 # The libraries come along; the C library and Python are the machine's.
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.36), python3, python3-numpy")
