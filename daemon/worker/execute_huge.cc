@@ -12,6 +12,10 @@ namespace {
 
 using Role = PlanTensor::Role;
 
+/// The blocks of a smaller grid stride over the tensor: ended early, all of them are in the middle
+/// of it, and what they have written need not be what they would end with.
+constexpr uint64_t kGridMin = 16'384;
+
 constexpr Interleaving kOrders[] = {Interleaving::InOrder, Interleaving::Reverse};
 
 uint64_t packed_bytes(const PlanTensor& tensor) {
@@ -107,7 +111,9 @@ Result<HugeExecution::Ended> HugeExecution::launch_all(const std::vector<SparseB
     const bool early = std::erase_if(launched->findings, over) > 0;
     std::ranges::move(launched->findings, std::back_inserter(report_.device));
     if (!std::ranges::all_of(report_.device, is_note)) return Ended::WithFinding;
-    if (early) return &launch == &plan_.launches.back() ? Ended::InTheLast : Ended::Early;
+    const uint64_t blocks = uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
+    if (early && (blocks < kGridMin || &launch != &plan_.launches.back())) return Ended::Early;
+    if (early) return Ended::InTheLast;
   }
   return Ended::InTheLast;
 }
