@@ -21,7 +21,7 @@ from gpuemu.calls import Call, Json
 from gpuemu.client import AHEAD, WAIT_MS, Progress, job_reply, listener, raised
 from gpuemu.connection import Connection, default_socket
 from gpuemu.errors import ClientError, NotFoundError
-from gpuemu.tensors import Array
+from gpuemu.tensors import Array, owned
 
 if TYPE_CHECKING:
     from gpuemu import artifacts, ci, replies
@@ -277,10 +277,10 @@ class AsyncClient:
                       ) -> asyncio.Future[records.ValidationResult]:  # fmt: skip
         """Runs an op on a drawn case here; the verdict on what it gives."""
         try:
-            output = run_op(case["inputs"])
+            output = run_op(owned(case["inputs"]))
             if inspect.isawaitable(output):
                 output = await output
-        except Exception as problem:  # Whatever a user's op raises is what is wrong with it.
+        except (Exception, SystemExit) as problem:  # Whatever a user's op raises is what is wrong with it.
             verdict: asyncio.Future[records.ValidationResult] = asyncio.get_running_loop().create_future()
             verdict.set_result(raised(op_name, case["seed"], problem))
             return verdict

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import math
 import operator
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gpuemu.tensors import DTYPES
 
 
-def whole(value: Any, what: str, least: int | None = None) -> int:
-    """An integer, of NumPy too. TypeError for anything else, ValueError below `least`."""
+def whole(value: Any, what: str, least: int | None = None, most: int | None = None) -> int:
+    """An integer, of NumPy too. TypeError for anything else, ValueError below `least` or above `most`."""
+    if isinstance(value, bool):
+        raise TypeError(f"{what} is {value!r}, expected an integer")
     try:
         number = operator.index(value)
     except TypeError:
         raise TypeError(f"{what} is {value!r}, expected an integer") from None
     if least is not None and number < least:
         raise ValueError(f"{what} is {number}, expected {least} or more")
+    if most is not None and number > most:
+        raise ValueError(f"{what} is {number}, expected {most} at most")
     return number
 
 
@@ -27,6 +32,14 @@ def seed(value: Any, what: str = "seed") -> int:
     if not 0 <= number < 1 << 64:
         raise ValueError(f"{what} is {number}, expected an integer from 0 to 2**64 - 1")
     return number
+
+
+def bits64(value: Any, what: str = "seed") -> int:
+    """An integer of 64 bits, with or without a sign, as those without: no two seeds of one kind are the same."""
+    number = whole(value, what)
+    if not -(1 << 63) <= number < 1 << 64:
+        raise ValueError(f"{what} is {number}, which 64 bits do not hold; expected -2**63 to 2**64 - 1")
+    return number & ((1 << 64) - 1)
 
 
 def names(value: Any, what: str, known: Sequence[str]) -> list[str]:
@@ -39,6 +52,16 @@ def names(value: Any, what: str, known: Sequence[str]) -> list[str]:
         raise ValueError(f"unknown {what} {', '.join(unknown)}; there are {', '.join(known)}")
     if not found:
         raise ValueError(f"{what} is empty")
+    return found
+
+
+def texts(value: Any, what: str) -> list[str]:
+    """A list of texts, or of paths; TypeError for a single one, whose letters a list would be made of."""
+    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+        raise TypeError(f"{what} is {value!r}, expected a list, as in [{value!r}]")
+    found = [os.fspath(one) for one in value]
+    if wrong := [one for one in found if not isinstance(one, str)]:
+        raise TypeError(f"{what} has {wrong[0]!r}, expected texts")
     return found
 
 
@@ -77,6 +100,8 @@ def sizes(value: Any, what: str) -> tuple[int, ...]:
     found = tuple(whole(one, f"a size of {what}", 0) for one in value)
     if not found:
         raise ValueError(f"{what} has no size to choose from")
+    if isinstance(value, tuple) and len(found) == 2 and found[0] > found[1]:
+        raise ValueError(f"{what} is {value!r}, expected (least, largest); to choose from the two write {list(found)}")
     return found
 
 

@@ -53,20 +53,51 @@ class CheckedCalls:
         functools.update_wrapper(self, model, updated=())
         self.model, self.judge, self.raise_on_failure = model, judge, raise_on_failure
         self.hooked = False
+        self.elements = 0  # Of all outputs that were judged.
         self.results: list[ValidationResult] = []
 
     def check(self, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
         """Judges one call. Raises ValidationError when it is wrong, unless raise_on_failure is False."""
         result = self.judge(args, kwargs, output)
+        self.elements += int(np.prod(np.shape(output), dtype=object)) if hasattr(output, "shape") else 1
         self.results.append(result)
         if self.raise_on_failure and not result.passed:
             raise ValidationError(result)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.hooked:
+            return self.model(*args, **kwargs)
+        given = _own((args, kwargs))
         output = self.model(*args, **kwargs)
-        if not self.hooked:
-            self.check(args, kwargs, output)
+        self.check(*given, output)
         return output
+
+
+def _own(call: tuple[tuple[Any, ...], dict[str, Any]]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call with copies of arrays: a model that changes one is judged by what it was given."""
+
+    def copied(value: Any) -> Any:
+        if hasattr(value, "detach") and hasattr(value, "clone"):
+            return value.detach().clone()
+        return value.copy() if isinstance(value, np.ndarray) else value
+
+    return tuple(copied(one) for one in call[0]), {name: copied(one) for name, one in call[1].items()}
+
+
+def _watch(checked: CheckedCalls, model: Any) -> list[Any]:
+    """The hooks by which every call of a torch module is judged, from wherever it comes."""
+    given: list[Any] = []  # Of the calls that run; one that raises leaves its own at the bottom.
+
+    def before(_: Any, args: Any, kwargs: Any) -> None:
+        given.append(_own((args, kwargs)))
+
+    def after(_: Any, args: Any, kwargs: Any, output: Any) -> None:
+        args, kwargs = given.pop() if given else (args, kwargs)
+        checked.check(args, kwargs, output)
+
+    checked.hooked = True
+    first = [model.register_forward_pre_hook(before, with_kwargs=True)] if hasattr(model, "register_forward_pre_hook") else []
+    return [*first, model.register_forward_hook(after, with_kwargs=True)]
 
 
 def _judge_of(client: Client, model: Any, reference: Any, reference_dtype: str) -> Callable[..., ValidationResult]:
@@ -100,7 +131,9 @@ def _judge_of(client: Client, model: Any, reference: Any, reference_dtype: str) 
 
 
 def _widened(value: Any, dtype: str) -> Any:
-    """Floating-point arrays on the CPU in `dtype`, everything else as it is."""
+    """Floating-point arrays on the CPU in `dtype`, everything else as it is. Masked elements are refused: the reference would
+    mask its output, too."""
+    value = tensors.unmasked(value, "argument")
     if hasattr(value, "detach"):
         return value.detach().cpu().to(getattr(__import__("torch"), dtype)) if value.is_floating_point() else value.detach().cpu()
     if isinstance(value, np.ndarray) and value.dtype.kind == "f":
@@ -118,7 +151,7 @@ def validate(client: Client, model: Any, reference: Any = "cpu", dtype: str | No
 
     reference: "cpu" (the model itself, on the CPU, in reference_dtype, float64 by default), a callable, or the name of an op
     of gpuemu.toml. dtype: what outputs must be. Raises ValidationError at the first wrong call unless raise_on_failure is
-    False; warns when no call was seen.
+    False; warns when no call was seen or all outputs are empty.
     """
     judged = _judge_of(client, model, reference, reference_dtype or "float64")
 
@@ -133,17 +166,16 @@ def validate(client: Client, model: Any, reference: Any = "cpu", dtype: str | No
         return result
 
     checked = CheckedCalls(model, judge_call, raise_on_failure)
-    hook = None
-    if hasattr(model, "register_forward_hook"):
-        hook = model.register_forward_hook(lambda _, args, kwargs, output: checked.check(args, kwargs, output), with_kwargs=True)
-        checked.hooked = True
+    hooks = _watch(checked, model) if hasattr(model, "register_forward_hook") else []
     try:
         yield checked
     finally:
-        if hook is not None:
+        for hook in hooks:
             hook.remove()
     if not checked.results:
         warnings.warn("no call was checked: call what `with gpuemu.validate(...) as checked` gives", stacklevel=3)
+    elif not checked.elements:
+        warnings.warn(f"no element was compared: the outputs of all {len(checked.results)} calls are empty", stacklevel=3)
 
 
 def fuzz_shapes(**dimensions: Sequence[int]) -> Iterator[tuple[int, ...]]:

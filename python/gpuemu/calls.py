@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from gpuemu import records, tensors
+from gpuemu import arguments, records, tensors
 from gpuemu.errors import ProtocolError, of_reply
 
 if TYPE_CHECKING:
@@ -80,8 +80,8 @@ def validate(op: str, inputs: Mapping[str, Any], output: Any, kwargs: Mapping[st
         lambda r: records.ValidationResult.from_dict(r["result"]),
         "ValidateOp" if seed is None else "SubmitOutput",
         op_name=op,
-        inputs={name: tensors.outgoing(value, own=own) for name, value in inputs.items()},
-        output=tensors.outgoing(output, own=own),
+        inputs={name: tensors.outgoing(value, own=own, what=f"input '{name}'") for name, value in inputs.items()},
+        output=tensors.outgoing(output, own=own, what="output"),
         seed=seed,
         kwargs={name: str(value) for name, value in kwargs.items()},
     )
@@ -108,8 +108,9 @@ def compare_baseline(tag: str, same_cases: bool) -> Call[records.BaselineCompari
 
 def run_tests(ops: Sequence[str], cases: int, seed: int | None, dtypes: Sequence[str], strategies: Sequence[str],
               fail_fast: bool, fragile: bool) -> Call[records.TestReport]:  # fmt: skip
-    return _call("TestReport", records.TestReport.from_dict, "RunTests", stream=True, ops=list(ops), cases=cases,
-                 seed=seed, dtypes=list(dtypes), strategies=list(strategies), fail_fast=fail_fast, fragile=fragile or None)  # fmt: skip
+    lists = {name: arguments.texts(given, name) for name, given in (("ops", ops), ("dtypes", dtypes), ("strategies", strategies))}
+    return _call("TestReport", records.TestReport.from_dict, "RunTests", stream=True, cases=cases, seed=seed, fail_fast=fail_fast,
+                 fragile=fragile or None, **lists)  # fmt: skip
 
 
 def shape_options(small: bool, **lists: Sequence[int] | None) -> Json:

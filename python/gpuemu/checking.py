@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from gpuemu import arguments, judge, layouts, rng, tensors, values
-from gpuemu.errors import ValidationError
+from gpuemu.errors import ValidationError, told
 from gpuemu.layouts import KINDS
 from gpuemu.linear import MASK
 from gpuemu.records import Finding, ReproductionInfo, ValidationResult
@@ -56,7 +57,8 @@ class Case:
 
 @dataclass
 class CheckResult:
-    """What a check found: `failures` with the smallest case of the first in `smallest`."""
+    """What a check found: `failures` with the smallest case of the first in `smallest`, which is None when that case does not
+    fail again. `compared`: how many elements of outputs; `notes`: what else is wrong with the function."""
 
     op_name: str
     seed: int
@@ -65,6 +67,8 @@ class CheckResult:
     seconds: float = 0.0
     failures: list[ValidationResult] = field(default_factory=list)
     smallest: Case | None = None
+    compared: int = 0
+    notes: list[str] = field(default_factory=list)
 
     @property
     def failed(self) -> int:
@@ -94,9 +98,10 @@ class CheckError(ValidationError):
 
     def __init__(self, check: CheckResult) -> None:
         super().__init__(check.failures[0])
-        small = f"\n  smallest case: {check.smallest.describe()}" if check.smallest else ""
+        small = [f"smallest case: {check.smallest.describe()}"] if check.smallest else []
         self.check = check
-        self.args = (f"{self.args[0]}\n  {check.failed} of {check.cases} cases fail{small}\n  replay: {check.replay}",)
+        lines = [self.args[0], f"{check.failed} of {check.cases} cases fail", *small, *check.notes, f"replay: {check.replay}"]
+        self.args = ("\n  ".join(lines),)
 
 
 class Checker:
@@ -105,6 +110,8 @@ class Checker:
     def __init__(self, fn: Callable[..., Any], reference: Callable[..., Any], schema: Schema, seed: int, dtypes: Sequence[str],
                  strategies: Sequence[str], tolerance: ToleranceConfig | None, laid: Sequence[str] = ("contiguous",)) -> None:  # fmt: skip
         self.fn, self.reference, self.schema, self.seed = fn, reference, schema, int(seed) & MASK
+        self.compared = 0  # Elements of the last reference.
+        self.changed: set[str] = set()  # Inputs that the function has changed.
         self.dtypes, self.strategies, self.tolerance, self.layouts = dtypes, strategies, tolerance, laid
         self.convert = _converter(schema.framework)
 
@@ -153,41 +160,71 @@ class Checker:
         return spec.low + stream.unit64() * (spec.high - spec.low)
 
     def judge(self, case: Case, stats: bool = False) -> ValidationResult:
-        """Runs the function and the reference on a case; the verdict has repro_info when they differ. stats: error_stats too."""
-        expected = judge.float64_inputs(functools.partial(self.reference, **case.scalars), case.inputs)
-        if expected is None:
-            raise TypeError(f"the reference of '{self.schema.name}' gave None, expected an array")
+        """Runs the function and the reference on copies of a case's inputs; the verdict has repro_info when they differ. stats:
+        error_stats too. Raises TypeError for a reference that gives no array and a function that gives a coroutine."""
+        expected = self._expected(case)
+        self.compared = expected.size
         seed = rng.case_seed(self.seed, case.number, self.schema.name)
+        given = {name: self._copy(one, case, name) for name, one in case.inputs.items()}
+        output: Any = None
         try:
-            output = self.fn(**{name: self.convert(one) for name, one in case.inputs.items()}, **case.scalars)
-            result = judge.compare(output, expected, self.tolerance, op_name=self.schema.name, seed=seed, stats=stats)
-        except Exception as problem:  # Whatever the function raises is what is wrong with it.
-            said = Finding("ExecutionError", f"{type(problem).__name__}: {problem}")
+            output = self.fn(**{name: self.convert(one) for name, one in given.items()}, **case.scalars)
+            result = None if _is_unrun(output) else judge.compare(output, expected, self.tolerance, op_name=self.schema.name, seed=seed, stats=stats)
+        except (Exception, SystemExit) as problem:  # Whatever the function raises is what is wrong with it.
+            said = Finding("ExecutionError", told(problem))
             result = ValidationResult(False, seed, self.schema.name, float("inf"), float("inf"), [said], int(time.time()))
+        if result is None:
+            raise TypeError(unrun(self.schema.name, output))
         if not result.passed:
+            self.changed.update(name for name, one in given.items() if not _same_bytes(one, case.inputs[name]))
             shape = list(next(iter(case.inputs.values())).shape)
             result.repro_info = ReproductionInfo(seed=seed, shape=shape, dtype=case.dtype, base_seed=self.seed, iteration=case.number,
                                                  dims=dict(case.dims), value_strategy=case.strategy)  # fmt: skip
         return result
 
+    def _expected(self, case: Case) -> Array:
+        try:
+            expected = judge.float64_inputs(functools.partial(self.reference, **case.scalars), case.inputs)
+        except SystemExit as problem:  # A program that checks would end, with the status of one that is right.
+            raise RuntimeError(f"the reference of '{self.schema.name}' ended with {told(problem)}") from None
+        who = f"the reference of '{self.schema.name}'"
+        if expected is None:
+            raise TypeError(f"{who} gave None, expected an array")
+        if _is_unrun(expected):
+            raise TypeError(unrun(who, expected))
+        return judge.array_of(expected, f"output of {who}")
+
+    def _copy(self, array: Array, case: Case, name: str) -> Array:
+        return array.copy() if case.layout == "contiguous" else self._placed(array, case.number, name, case.layout)
+
     def run(self, numbers: Iterable[int], fail_fast: bool) -> CheckResult:
-        """Draws and judges the cases of these numbers; the first failure is made smaller."""
+        """Judges these cases; the first failure is made smaller."""
         found = CheckResult(self.schema.name, self.seed)
         start = time.perf_counter()
         for number in numbers:
             case = self.draw(number)
             result = self.judge(case)
             found.cases += 1
+            found.compared += self.compared
             found.passed += result.passed
             if result.passed:
                 continue
-            found.failures.append(self.judge(case, stats=True))
-            if found.smallest is None:
-                found.smallest = self.shrink(case, result.failures[0].kind)
+            found.failures.append(_kept(result))
+            if len(found.failures) == 1:
+                self._look_closer(found, case, result.failures[0].kind)
             if fail_fast:
                 break
         found.seconds = time.perf_counter() - start
         return found
+
+    def _look_closer(self, found: CheckResult, case: Case, kind: str) -> None:
+        """At the first failure: whether it comes again, what the function changes, the smallest case."""
+        changed = sorted(self.changed)
+        if not self.judge(case).passed:
+            found.smallest = self.shrink(case, kind)
+        else:
+            found.notes.append(f"case {case.number} ({case.describe()}) does not fail again: '{self.schema.name}' is not deterministic")
+        found.notes += [f"'{self.schema.name}' changes its input '{name}'" for name in changed]
 
     def shrink(self, case: Case, kind: str) -> Case:
         """A smaller case with a failure of the same kind: fewer elements first, then simpler values, then zeros."""
@@ -196,8 +233,10 @@ class Checker:
         def fails(candidate: Case) -> bool:
             nonlocal budget
             budget -= 1
-            result = self.judge(candidate)
-            return any(one.kind == kind for one in result.failures)
+            try:
+                return any(one.kind == kind for one in self.judge(candidate).failures)
+            except Exception:  # The reference does not take such a small case; the failure that was found counts.
+                return False
 
         progress = True
         while progress and budget > 0:
@@ -242,6 +281,30 @@ class Checker:
         return case
 
 
+def _is_unrun(output: Any) -> bool:
+    """What async def and generator functions give: nothing of theirs has run."""
+    return not hasattr(output, "shape") and (inspect.isawaitable(output) or inspect.isgenerator(output) or inspect.isasyncgen(output))
+
+
+def unrun(who: str, output: Any) -> str:
+    """The message about it; a coroutine is closed, of which Python would warn otherwise."""
+    if inspect.iscoroutine(output):
+        output.close()
+    name = "generator" if inspect.isgenerator(output) else type(output).__name__
+    return f"{who} returned a {name}; call gpuemu.check with a plain function, which returns an array"
+
+
+def _same_bytes(one: Array, other: Array) -> bool:
+    return one.tobytes() == other.tobytes()
+
+
+def _kept(result: ValidationResult) -> ValidationResult:
+    """With arrays of its own: the function may write into the one that it gave when it is called again."""
+    if result.compared is not None:
+        result.compared = (result.compared[0].copy(), result.compared[1].copy())
+    return result
+
+
 def _converter(framework: str) -> Callable[[Array], Any]:
     if framework == "numpy":
         return lambda array: array
@@ -257,22 +320,27 @@ def check(fn: Callable[..., Any], reference: Callable[..., Any], *, cases: int =
           layouts: Sequence[str] = ("contiguous",)) -> CheckResult:  # fmt: skip
     """Runs `fn` on drawn inputs and compares with `reference`, which gets the same arguments in float64.
 
-    dims: {"rows": (1, 64)} or {"rows": [1, 7, 64]}; strategies: of docs/validation.md; seed: any integer, of which the low
-    64 bits count; only: one case by its number.
+    dims: {"rows": (1, 64)} or {"rows": [1, 7, 64]}; strategies: of docs/validation.md; seed: an integer of 64 bits, a negative
+    one is told as the same bits without a sign; only: one case by its number.
     layouts: how inputs lie in memory: "contiguous", "strided", "transposed", "broadcast", "reversed"; one is drawn for each case.
     framework: what `fn` takes ("torch", "jax", "tensorflow", "numpy"); by default that of its annotations.
-    Raises CheckError at the first failure, made smaller, unless raise_on_failure is False.
+    Raises CheckError at the first failure, made smaller, unless raise_on_failure is False; ValueError when no case had an
+    output element to compare.
     """
     checker = checker_of(fn, reference, seed=seed, dtypes=dtypes, dims=dims, strategies=strategies, inputs=inputs, tolerance=tolerance,
                          framework=framework, name=name, layouts=layouts)  # fmt: skip
     numbers = range(arguments.whole(cases, "cases", 1)) if only is None else (arguments.whole(only, "only", 0),)
-    return settled(checker.run(numbers, fail_fast), raise_on_failure)
+    return settled(checker.run(numbers, fail_fast), raise_on_failure, replayed=only is not None)
 
 
-def settled(found: CheckResult, raise_on_failure: bool) -> CheckResult:
-    """Raises CheckError when that is wanted and there is a failure."""
+def settled(found: CheckResult, raise_on_failure: bool, *, replayed: bool = False) -> CheckResult:
+    """Raises CheckError when that is wanted and there is a failure, ValueError where nothing was compared; a single case that
+    is replayed may have empty outputs."""
     if found.failures and raise_on_failure:
         raise CheckError(found)
+    if not found.failures and not found.compared and not replayed:
+        raise ValueError(f"no output element of '{found.op_name}' was compared in any of {found.cases} cases: the reference gives empty arrays; "
+                         "give dims= sizes for which there are outputs")  # fmt: skip
     return found
 
 
@@ -284,6 +352,9 @@ def checker_of(fn: Callable[..., Any], reference: Callable[..., Any], *, seed: i
     for what, given in (("fn", fn), ("reference", reference)):
         if not callable(given):
             raise TypeError(f"{what} is {given!r}, expected a function")
+        if inspect.iscoroutinefunction(given) or inspect.isgeneratorfunction(given) or inspect.isasyncgenfunction(given):
+            kind = "coroutine" if inspect.iscoroutinefunction(given) else "generator"
+            raise TypeError(f"{what} '{given.__name__}' returns a {kind}; call gpuemu.check with a plain function, which returns an array")
     schema = infer(fn, name=name, dims=dims, inputs=inputs, framework=framework)
     wanted = arguments.names(dtypes, "dtypes", tensors.DTYPES)
     for dtype in wanted:
@@ -292,7 +363,7 @@ def checker_of(fn: Callable[..., Any], reference: Callable[..., Any], *, seed: i
     chosen = arguments.names(usual if strategies is None else strategies, "strategies", values.STRATEGIES)
     if tolerance is not None and not isinstance(tolerance, ToleranceConfig):
         raise TypeError(f"tolerance is {tolerance!r}, expected gpuemu.ToleranceConfig(atol, rtol)")
-    drawn = rng.generate_seed() if seed is None else arguments.whole(seed, "seed")
+    drawn = rng.generate_seed() if seed is None else arguments.bits64(seed)
     return Checker(fn, reference, schema, drawn, wanted, chosen, tolerance, arguments.names(layouts, "layouts", KINDS))
 
 

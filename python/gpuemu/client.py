@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from gpuemu import calls, records
 from gpuemu.calls import Call, Json
 from gpuemu.connection import PROTOCOL_VERSION, Connection, default_socket
-from gpuemu.errors import ClientError, NotFoundError
+from gpuemu.errors import ClientError, NotFoundError, told
 from gpuemu.records import FuzzResults, MinimizeResult, ReproduceResult, ReproductionInfo, ValidationResult
-from gpuemu.tensors import Array
+from gpuemu.tensors import Array, owned
 
 if TYPE_CHECKING:
     from gpuemu import artifacts, ci, replies
@@ -395,24 +395,24 @@ class Client:
         """Runs an op on a drawn case here and has what it gives judged by a thread of the pool."""
         verdict: Future[ValidationResult] = Future()
         try:
-            output = run_op(case["inputs"])
-        except Exception as problem:  # Whatever a user's op raises is what is wrong with it.
+            output = run_op(owned(case["inputs"]))
+        except (Exception, SystemExit) as problem:  # Whatever a user's op raises is what is wrong with it.
             verdict.set_result(raised(op_name, case["seed"], problem))
             return verdict
         return pool.submit(self._ask, calls.validate(op_name, case["inputs"], output, {}, case["seed"], own=True))
 
 
-def raised(op_name: str, seed: int, problem: Exception) -> ValidationResult:
+def raised(op_name: str, seed: int, problem: BaseException) -> ValidationResult:
     """The verdict on an op that raised."""
-    said = records.Finding("ExecutionError", f"{type(problem).__name__}: {problem}")
+    said = records.Finding("ExecutionError", told(problem))
     return ValidationResult(False, seed, op_name, float("inf"), float("inf"), [said], int(time.time()))
 
 
 def judge_case(client: Client, op_name: str, run_op: Callable[[dict[str, Array]], Any], case: records.TestCase) -> ValidationResult:
     """Runs an op on a drawn case; the daemon's verdict on what it gives."""
     try:
-        output = run_op(case["inputs"])
-    except Exception as problem:  # Whatever a user's op raises is what is wrong with it.
+        output = run_op(owned(case["inputs"]))
+    except (Exception, SystemExit) as problem:  # Whatever a user's op raises is what is wrong with it.
         return raised(op_name, case["seed"], problem)
     return client.submit_output(op_name, case["inputs"], output, case["seed"])
 

@@ -13,9 +13,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpuemu import arguments, installed, shared
-from gpuemu.errors import ClientError, ConnectionError, NotFoundError, ProtocolError, TimeoutError
+from gpuemu.errors import ClientError, ConnectionError, InvalidRequestError, NotFoundError, ProtocolError, TimeoutError
 
 PROTOCOL_VERSION = 1
+TIMEOUT_MS_MAX = 2**31 - 1  # What NNG can count.
 
 
 def default_socket() -> str:
@@ -77,13 +78,24 @@ def _pynng() -> Any:
 _nng_process: int | None = None  # Where NNG was used first: its threads are there and in no fork of it.
 
 
+def _encoded(request: dict[str, Any], loan: shared.Loan | None) -> bytes:
+    """The message. Raises InvalidRequestError for text that JSON cannot have: a name that was decoded from bytes that are no UTF-8."""
+    text = json.dumps(request, default=shared.writer(loan))
+    if "\\ud" in text:
+        try:
+            json.dumps(json.loads(text), ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise InvalidRequestError(f"{request['type']} has a text with a lone surrogate, which is no Unicode") from None
+    return text.encode()
+
+
 class Connection:
     """A socket to the daemon. Every request has an NNG context of its own, so threads and tasks do not wait for
     each other. Opened at the first request; `start`: a daemon is started when none answers; `share`: large arrays go
     through memory where the daemon can read it."""
 
     def __init__(self, socket_path: str, timeout_ms: int, start: bool, share: bool = True) -> None:
-        self.socket_path, self.timeout_ms, self.start = socket_path, arguments.whole(timeout_ms, "timeout_ms", 1), start
+        self.socket_path, self.timeout_ms, self.start = socket_path, arguments.whole(timeout_ms, "timeout_ms", 1, TIMEOUT_MS_MAX), start
         self.memory = shared.Pool()
         if not share:
             self.memory.close()
@@ -99,12 +111,15 @@ class Connection:
             try:
                 socket.dial(url, block=True)
                 return socket
+            except UnicodeEncodeError as problem:
+                socket.close()
+                raise ConnectionError(f"Cannot connect to daemon at {self.socket_path!a}: no socket can have this name") from problem
             except pynng.exceptions.NNGException as problem:
                 socket.close()
                 if attempt == 0 and self.start:
                     start_daemon(self.socket_path)
                     continue
-                there = "" if pathlib.Path(self.socket_path).exists() else ", where there is no socket"
+                there = "" if os.path.exists(self.socket_path) else ", where there is no socket"
                 raise ConnectionError(
                     f"Cannot connect to daemon at {self.socket_path}{there} ({problem}). "
                     "Is the daemon running? Start it with: gpuemu daemon start"
@@ -153,7 +168,7 @@ class Connection:
         with socket.new_context() as context:
             context.send_timeout = context.recv_timeout = timeout_ms
             try:
-                context.send(json.dumps(request, default=shared.writer(loan)).encode())
+                context.send(_encoded(request, loan))
                 return self._decoded(context.recv())
             except pynng.exceptions.NNGException as problem:
                 raise self._lost(problem, request, timeout_ms) from problem
@@ -206,7 +221,7 @@ class Connection:
         with socket.new_context() as context:
             context.send_timeout = context.recv_timeout = timeout_ms
             try:
-                await context.asend(json.dumps(request, default=shared.writer(loan)).encode())
+                await context.asend(_encoded(request, loan))
                 return self._decoded(await context.arecv())
             except pynng.exceptions.NNGException as problem:
                 raise self._lost(problem, request, timeout_ms) from problem

@@ -58,6 +58,7 @@ def check_html(found: CheckResult) -> str:
         text += validation_html(found.failures[0])
     if found.smallest is not None:
         text += f"<p>smallest case: {html.escape(found.smallest.describe())}<br>replay: <code>{html.escape(found.replay)}</code></p>"
+    text += "".join(f"<p>{html.escape(one)}</p>" for one in found.notes)
     return text
 
 

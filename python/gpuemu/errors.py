@@ -137,6 +137,21 @@ class KernelError(RuntimeError):
         super().__init__(explain(findings))
 
 
+_SAID_MAX = 4000  # Characters of an exception's text: one that has an array in it may have millions.
+
+
+def told(problem: BaseException) -> str:
+    """What somebody's exception says, as text that every terminal and file takes: with no lone surrogates, and not raising
+    where its own text does."""
+    try:
+        said = str(problem)
+    except Exception as second:
+        said = f"(its text cannot be had: {type(second).__name__})"
+    if len(said) > _SAID_MAX:
+        said = f"{said[:_SAID_MAX]}... ({len(said)} characters)"
+    return f"{type(problem).__name__}: {said}".encode("utf-8", "backslashreplace").decode()
+
+
 _BY_CODE = {
     kind.code: kind
     for kind in (

@@ -109,16 +109,26 @@ def _value_findings(actual: Array, expected: Array, tolerance: ToleranceConfig, 
     return findings, wrong
 
 
+def array_of(given: Any, what: str) -> Array:
+    """An array that can be compared, or a TypeError that says what was given instead."""
+    if given is None or isinstance(given, (str, bytes, dict)):
+        raise TypeError(f"the {what} is {given!r:.80}, expected an array")
+    try:
+        made = tensors.as_array(given, what)
+    except ValueError:  # NumPy on parts that do not fit together.
+        raise TypeError(f"the {what} is a {type(given).__name__} whose parts differ in shape, expected one array") from None
+    if made.dtype == object and not made.shape and not hasattr(given, "dtype"):
+        raise TypeError(f"the {what} is a {type(given).__name__}, expected an array")
+    return made
+
+
 def compare(actual: Any, expected: Any, tolerance: ToleranceConfig | None = None, *, op_name: str = "op", seed: int = 0,
             stats: bool = True) -> ValidationResult:  # fmt: skip
     """The verdict on `actual`. `expected` may be of a wider dtype: its values count. Without a tolerance the one that is
     recommended for the dtype and the op."""
     if tolerance is not None and not isinstance(tolerance, ToleranceConfig):
         raise TypeError(f"tolerance is {tolerance!r}, expected gpuemu.ToleranceConfig(atol, rtol)")
-    for what, given in (("output", actual), ("reference", expected)):
-        if given is None or isinstance(given, (str, bytes, dict)):
-            raise TypeError(f"the {what} is {given!r:.80}, expected an array")
-    got, want = tensors.as_array(actual), tensors.as_array(expected)
+    got, want = array_of(actual, "output"), array_of(expected, "reference")
     result = ValidationResult(True, seed, op_name, timestamp=int(time.time()))
     name = dtype_name(got)
     if got.shape != want.shape:
@@ -142,6 +152,6 @@ def compare(actual: Any, expected: Any, tolerance: ToleranceConfig | None = None
 
 
 def float64_inputs(reference: Callable[..., Any], inputs: Mapping[str, Any]) -> Any:
-    """What `reference` gives for the inputs as float64 arrays (integers as they are)."""
-    arrays = {name: tensors.as_array(one) for name, one in inputs.items()}
-    return reference(**{name: one.astype(np.float64) if is_float(one) else one for name, one in arrays.items()})
+    """What `reference` gives for the inputs as float64 arrays (integers as they are): copies, which it may change."""
+    arrays = {name: array_of(one, f"input '{name}'") for name, one in inputs.items()}
+    return reference(**{name: one.astype(np.float64) if is_float(one) else one.copy() for name, one in arrays.items()})

@@ -37,7 +37,7 @@ def check(fn: Callable[..., Any], reference: Callable[..., Any], *, cases: int =
     those that have not begun are left out; the failure that counts is the one of the lowest number that was run.
     Raises what gpuemu.check raises, and ImportError without the package ray."""
     count = arguments.whole(cases, "cases", 1)
-    options["seed"] = rng.generate_seed() if seed is None else arguments.whole(seed, "seed")
+    options["seed"] = rng.generate_seed() if seed is None else arguments.bits64(seed)
     checking.checker_of(fn, reference, **options)  # Wrong arguments are told here, not by a worker.
     ray, start = _ray(), time.perf_counter()
     wanted = int(ray.cluster_resources().get("CPU", 1)) * TASKS_PER_WORKER if tasks is None else arguments.whole(tasks, "tasks", 1)
@@ -65,8 +65,10 @@ def _merged(parts: list[CheckResult], start: float) -> CheckResult:
     for part in parts:
         found.cases += part.cases
         found.passed += part.passed
+        found.compared += part.compared
     for part in sorted((one for one in parts if one.failures), key=_number):
+        if not found.failures:  # These are about the first failure.
+            found.smallest, found.notes = part.smallest, part.notes
         found.failures += part.failures
-        found.smallest = found.smallest or part.smallest
     found.seconds = time.perf_counter() - start
     return found

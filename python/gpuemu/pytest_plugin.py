@@ -115,29 +115,29 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     marker = metafunc.definition.get_closest_marker("gpuemu")
     if marker is None:
         raise pytest.UsageError(f"{metafunc.definition.nodeid} uses gpuemu_case: mark it with @pytest.mark.gpuemu(x=gpuemu.Tensor[...])")
-    cases = metafunc.config.stash[_BUDGET].cases or marker.kwargs.get("cases", CASES)
+    asked = marker.kwargs.get("cases", CASES)
+    if not isinstance(asked, int) or isinstance(asked, bool) or asked < 1:  # Of no case at all pytest makes a skipped test.
+        raise pytest.UsageError(f"{metafunc.definition.nodeid}: cases is {asked!r}, expected an integer from 1")
+    cases = metafunc.config.stash[_BUDGET].cases or asked
     metafunc.parametrize("gpuemu_case", range(cases), indirect=True, ids=[f"case{i}" for i in range(cases)])
 
 
 @pytest.fixture
 def gpuemu_case(request: pytest.FixtureRequest) -> Iterator[GpuemuCase]:
     """The inputs of one case; they follow from --gpuemu-seed, the test's name and the case's number."""
-    from gpuemu import checking, rng, schema, values
+    from gpuemu import checking, rng
 
     marker = request.node.get_closest_marker("gpuemu")
     inputs = {name: one for name, one in marker.kwargs.items() if name not in CONTROL}
-    plan = schema.infer(_takes(inputs), name=request.node.originalname, dims=marker.kwargs.get("dims"), inputs=inputs)
-    dtypes = marker.kwargs.get("dtypes", ["float32"])
-    usual = checking.FLOATING if any(one in values.FLOATS for one in dtypes) else checking.WHOLE
+    options = {name: one for name, one in marker.kwargs.items() if name in CONTROL - {"cases"}}
     budget, spent = request.config.stash[_BUDGET], request.config.stash.setdefault(_SPENT, {})
     name = request.node.nodeid.split("[")[0]
     if budget.seconds is not None and spent.get(name, 0.0) > budget.seconds:
         pytest.skip(f"--gpuemu-budget of {budget.seconds:g} s is spent")
     seed = rng.derive_seed(request.config.stash[_SEED], name)
-    checker = checking.Checker(_takes(inputs), _takes(inputs), plan, seed, dtypes, marker.kwargs.get("strategies", usual), None,
-                               marker.kwargs.get("layouts", ["contiguous"]))
+    checker = checking.checker_of(_takes(inputs), _takes(inputs), seed=seed, inputs=inputs, name=request.node.originalname, **options)
     start = time.perf_counter()
-    case = GpuemuCase(checker.draw(request.param), rng.case_seed(seed, request.param, plan.name), plan.name)
+    case = GpuemuCase(checker.draw(request.param), rng.case_seed(seed, request.param, checker.schema.name), checker.schema.name)
     request.node.user_properties.append(("gpuemu", case.describe()))
     yield case
     spent[name] = spent.get(name, 0.0) + time.perf_counter() - start

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,6 +15,7 @@ from typing import Any
 from gpuemu import arguments
 
 FRAMEWORKS = {"torch": "torch", "jax": "jax", "jaxlib": "jax", "tensorflow": "tensorflow", "numpy": "numpy"}
+_DIM = re.compile(r"[^\W\d][\w.-]*")  # A number in quotes, or two names in one text, would be one drawn size.
 SIZES = (1, 32)  # Of a dim about which nothing is said.
 
 
@@ -35,6 +37,8 @@ class Tensor:
         for one in self.dims:
             if not isinstance(one, (str, int)):
                 raise TypeError(f"{one!r} is no dim of a Tensor; write names and numbers, as in Tensor['rows', 3]")
+            if isinstance(one, bool) or isinstance(one, str) and not _DIM.fullmatch(one):
+                raise TypeError(f"{one!r} is no name of a dim; write each dim by itself, a size as a number: Tensor['rows', 3]")
             if isinstance(one, int) and one < 0:
                 raise ValueError(f"a Tensor has no dim of {one} elements; expected names and numbers from 0")
         if self.dtype is not None:
@@ -52,6 +56,9 @@ class Scalar:
 
     low: float
     high: float
+
+    def __post_init__(self) -> None:
+        arguments.bounds((self.low, self.high), "the range of a Scalar")
 
 
 @dataclass

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,13 +49,40 @@ def is_cupy(value: Any) -> bool:
     return type(value).__module__.partition(".")[0] == "cupy" and hasattr(value, "get")
 
 
-def as_array(value: Any) -> Array:
+def unmasked(value: Any, what: str = "array") -> Any:
+    """The data of a masked array that masks nothing; everything else as it is. Raises TypeError where elements are masked:
+    they have no value, and whatever is compared with them is masked, too."""
+    if isinstance(value, (list, tuple)):
+        return [unmasked(one, what) for one in value] if any(isinstance(one, np.ma.MaskedArray) for one in value) else value
+    if not isinstance(value, np.ma.MaskedArray):
+        return value
+    hidden = np.ascontiguousarray(np.ma.getmaskarray(value)).view(np.bool_)
+    if hidden.any():
+        raise TypeError(f"the {what} is a masked array that masks {int(hidden.sum())} of {hidden.size} elements, which have no value: "
+                        "give .filled(value), or .data where the mask does not count")  # fmt: skip
+    return np.asarray(value.data)
+
+
+def _insist_on_elements(value: Any, what: str) -> None:
+    """Of these NumPy makes an array of one element, which is the object itself."""
+    if value is None:
+        raise TypeError(f"the {what} is None, expected an array")
+    if inspect.iscoroutine(value):
+        value.close()  # Python would warn of one that nothing awaits.
+    if isinstance(value, (Awaitable, Iterator, AsyncIterator, Mapping, Set)) and not hasattr(value, "shape"):
+        raise TypeError(f"the {what} is a {type(value).__name__}, expected an array")
+
+
+def as_array(value: Any, what: str = "array") -> Array:
     """A NumPy array of an array of any framework, without a copy where that can be; gradients are left behind.
 
-    torch.bfloat16 needs ml_dtypes, because NumPy has no such type.
+    torch.bfloat16 needs ml_dtypes, because NumPy has no such type. Raises TypeError for what has no elements to compare,
+    with `what` it is: masked elements, coroutines, generators, dicts and sets.
     """
+    value = unmasked(value, what)
     if isinstance(value, np.ndarray):
-        return value
+        return value if type(value) is np.ndarray else np.asarray(value)
+    _insist_on_elements(value, what)
     if hasattr(value, "detach"):  # torch
         value = value.detach().cpu()
         if str(value.dtype) == "torch.bfloat16":
@@ -68,6 +97,11 @@ def as_array(value: Any) -> Array:
     if hasattr(value, "numpy") and callable(value.numpy):
         return np.asarray(value.numpy())
     return np.asarray(value)
+
+
+def owned(inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """Copies for a function that may change what it is given: the verdict on it is about what was drawn."""
+    return {name: array.copy() for name, array in inputs.items()}
 
 
 @dataclass(frozen=True)
@@ -88,13 +122,13 @@ class Outgoing:
         return {**told, "data": base64.b64encode(self.packed.tobytes()).decode("ascii")}
 
 
-def outgoing(value: Any, *, own: bool = False) -> Outgoing:
+def outgoing(value: Any, *, own: bool = False, what: str = "array") -> Outgoing:
     """An array of any framework; own: a copy, for a message that is written later. Raises TypeError for a type that the
-    protocol does not have."""
-    array = as_array(value)
+    protocol does not have; it names `what`."""
+    array = as_array(value, what)
     name = str(array.dtype.newbyteorder("=")) if array.dtype.kind != "V" else str(array.dtype)
     if name not in DTYPES:
-        raise TypeError(f"{name} has no dtype in the protocol; it has {', '.join(DTYPES)}")
+        raise TypeError(f"the {what} cannot be sent: {name} has no dtype in the protocol; it has {', '.join(DTYPES)}")
     packed = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<") if array.dtype.byteorder == ">" else None)
     return Outgoing(array.shape, array.strides, name, packed.copy() if own and np.may_share_memory(packed, array) else packed)
 

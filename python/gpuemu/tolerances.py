@@ -158,7 +158,7 @@ def calibrate_tolerance(reference_fn: Callable[..., Any], test_fn: Callable[...,
     for what, given in (("test_fn", test_fn), ("reference_fn", reference_fn)):
         if not callable(given):
             raise TypeError(f"{what} is {given!r}, expected a function")
-    if n_samples < 1:
+    if arguments.whole(n_samples, "n_samples") < 1:
         raise ValueError(f"n_samples is {n_samples}, at least one is needed")
     if not 0 <= percentile <= 100:
         raise ValueError(f"percentile is {percentile}, expected 0 to 100")
@@ -174,9 +174,12 @@ def calibrate_tolerance(reference_fn: Callable[..., Any], test_fn: Callable[...,
     pairs: list[tuple[Array, Array]] = []
     for _ in range(n_samples):
         inputs = [drawn.standard_normal(shape).astype(kind) for shape in shapes]
-        expected, actual = (tensors.as_array(fn(*inputs)).astype(np.float64) for fn in (reference_fn, test_fn))
+        expected, actual = (tensors.as_array(fn(*[one.copy() for one in inputs]), f"output of {what}").astype(np.float64)
+                            for fn, what in ((reference_fn, "reference_fn"), (test_fn, "test_fn")))  # fmt: skip
         measured.append(_needs(expected, actual))
         pairs.append((np.abs(expected - actual), np.abs(expected)))
+    if not any(size.size for _, size in pairs):
+        raise ValueError("every output is empty: a tolerance can only be measured on elements; give input_shapes without 0")
     atol, rtol = (float(np.percentile([one[i] for one in measured], percentile)) for i in (0, 1))
     evidence = Evidence(dtype, shapes, n_samples, seed, percentile, safety_margin)
     for error, size in pairs:

@@ -57,6 +57,19 @@ def test_each_case_is_a_test_that_its_seed_brings_back(drawn):
     assert list(found) == ["test_wrong[case0]"] and first in again
 
 
+@pytest.mark.parametrize("mark, body, said", [
+    ("cases=0", "pass", "cases is 0, expected an integer from 1"),
+    ("dtypes='float32'", "pass", "dtypes is 'float32', expected a list of names"),
+    ("strategies=['nope']", "pass", "unknown strategies nope"),
+    ("cases=1", "gpuemu_case.check(np.ma.masked_array(gpuemu_case.x * 9, mask=True), gpuemu_case.x)", "the output is a masked array that masks"),
+])
+def test_what_would_check_nothing_is_no_pass(tmp_path, mark, body, said):
+    (tmp_path / "test_drawn.py").write_text(
+        f"import gpuemu, numpy as np, pytest\n@pytest.mark.gpuemu(x=gpuemu.Tensor['n'], {mark})\ndef test_it(gpuemu_case):\n    {body}\n")
+    text, found = run(tmp_path)
+    assert said in text and "pass" not in found.values() and "skipped" not in found.values()
+
+
 def test_a_budget_bounds_the_cases_and_a_wrong_one_is_refused(drawn):
     _, found = run(drawn, "-k", "right", "--gpuemu-budget", "2")
     assert sorted(found) == ["test_right[case0]", "test_right[case1]"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from gpuemu.calls import fresh_seed
 from gpuemu.client import Client, judge_case
-from gpuemu.errors import ValidationError
+from gpuemu.errors import ValidationError, told
 from gpuemu.judge import compare
 from gpuemu.records import ValidationResult
 from gpuemu.tolerances import ToleranceConfig
@@ -93,11 +93,11 @@ def fuzz(client: Client, op_name: str, run: Callable[[dict[str, Any]], Any], ext
     for number, case in enumerate(client.get_test_batch(op_name, options["iterations"], seed)):
         verdict = judge_case(client, op_name, run, case)
         wrong = not accepted(verdict, options["tolerance"])
-        told = [] if _raised(verdict) else _told(extra, case["inputs"])
+        wrongs = [] if _raised(verdict) else _told(extra, case["inputs"])
         failures += [verdict] if wrong else []
-        said += [{"case": number, "message": one} for one in told]
+        said += [{"case": number, "message": one} for one in wrongs]
         total += 1
-        failed += wrong or bool(told)
+        failed += wrong or bool(wrongs)
         if failed and options["fail_fast"]:
             break
     return {"total": total, "passed": total - failed, "failed": failed, "forward_failures": failures, "backward_failures": said}
@@ -111,7 +111,7 @@ def _told(extra: Callable[[dict[str, Any]], list[str]], inputs: dict[str, Any]) 
     try:
         return extra(inputs)
     except Exception as problem:  # Whatever a user's gradient raises is what is wrong with it.
-        return [f"{type(problem).__name__}: {problem}"]
+        return [told(problem)]
 
 
 def _within(result: ValidationResult, tolerance: ToleranceConfig) -> bool:
