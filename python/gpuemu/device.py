@@ -170,7 +170,10 @@ class Device:
     def _exchange(self, request: dict[str, Any], data: Any = b"") -> tuple[dict[str, Any], bytes]:
         process = self._process
         assert process is not None and process.stdin is not None and process.stdout is not None
-        text = json.dumps(request).encode()
+        try:
+            text = json.dumps(request, ensure_ascii=False).encode()
+        except UnicodeEncodeError:  # Of such a message the process could make nothing, and would end.
+            raise DeviceError(f"'{request['request']}' has a text with a lone surrogate, which is no Unicode", "InvalidArgument") from None
         try:
             process.stdin.write(_HEAD.pack(len(text), len(data)) + text)
             process.stdin.write(data)

@@ -18,12 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from gpuemu import tensors
+from gpuemu import arguments
+from gpuemu.buffers import Buffer, memory_of, pointee, write_back
 from gpuemu.device import Device, Entry, Module, Place, Report, shared_device
 from gpuemu.errors import DeviceError, KernelError, LaunchError
-from gpuemu.tensors import Array
 
 CHECKS = ("memory", "init", "race", "sync")
+_ALL_CHECKS = (*CHECKS, "race_shared", "race_global", "division", "nonfinite", "writes")
 _FLOATS: dict[str, Any] = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
 _INTEGERS = ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64")
 _NOTES = ("nonfinite_nan", "nonfinite_inf")  # They explain, and are no fault.
@@ -37,58 +38,14 @@ def dims(size: Any, what: str) -> tuple[int, ...]:
     return tuple(int(one) for one in found)
 
 
+def checks_of(names: Sequence[str]) -> tuple[str, ...]:
+    """Checks of the emulator that there are; none where none are wanted. An unknown one would check nothing."""
+    empty = not isinstance(names, str) and len(names) == 0
+    return () if empty else tuple(arguments.names(names, "checks", _ALL_CHECKS))
+
+
 def is_array(value: Any) -> bool:
     return hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(value, np.generic)
-
-
-class Buffer:
-    """An argument that is an array: its elements on the device, and the way back into the caller's array."""
-
-    def __init__(self, device: Device, value: Any, name: str) -> None:
-        self.device, self.value, self.name = device, value, name
-        self.before = np.ascontiguousarray(tensors.as_array(value))
-        self.address = device.allocate(self.before.nbytes, name)
-        try:
-            if self.before.nbytes:
-                device.upload(self.address, self.before.reshape(-1).view(np.uint8))
-        except BaseException:
-            self.free()
-            raise
-
-    def free(self) -> None:
-        self.device.free(self.address)
-
-    def write_back(self) -> None:
-        """Into the caller's array, when the kernel changed it."""
-        raw = self.device.download(self.address, self.before.nbytes)
-        if raw == self.before.tobytes():
-            return
-        after = np.frombuffer(raw, dtype=self.before.dtype).reshape(self.before.shape)
-        if isinstance(self.value, np.ndarray):
-            if not self.value.flags.writeable:
-                raise LaunchError(f"the kernel wrote to argument '{self.name}', which is a read-only array")
-            self.value[...] = after
-        elif hasattr(self.value, "copy_"):  # torch
-            self._write_torch(after)
-        elif tensors.is_cupy(self.value):
-            import cupy
-
-            self.value[...] = cupy.asarray(after)  # Views with strides too, which set() refuses.
-        else:
-            raise LaunchError(
-                f"the kernel wrote to argument '{self.name}', a {type(self.value).__name__} that cannot be changed in place: "
-                "pass an array of NumPy or CuPy or a torch tensor"
-            )
-
-    def _write_torch(self, after: Array) -> None:
-        import torch
-
-        if str(self.value.dtype) == "torch.bfloat16":
-            made = torch.from_numpy(after.view(np.int16).copy()).view(torch.bfloat16)
-        else:
-            made = torch.from_numpy(after.copy())
-        with torch.no_grad():
-            self.value.copy_(made)
 
 
 class Kernel:
@@ -107,11 +64,16 @@ class Kernel:
                  arch: str = "sm_80", flags: Sequence[str] = (), include_dirs: Sequence[str] = (),
                  checks: Sequence[str] = CHECKS, timeout_ms: int = 30000, device: Device | None = None) -> None:  # fmt: skip
         self.device = device or shared_device(backend, arch)
-        self.checks, self.timeout_ms = tuple(checks), timeout_ms
+        self.checks, self.timeout_ms = checks_of(checks), timeout_ms
+        flags, include_dirs = arguments.texts(flags, "flags"), arguments.texts(include_dirs, "include_dirs")
+        if entry is not None and not isinstance(entry, str):
+            raise LaunchError(f"the entry is {entry!r:.80}, expected a name such as 'scale' or 'softmax<float>'")
         self.report = Report()
         text, path = _read(source)
         lowered: dict[str, str] = {}
-        self.names = _parameter_names(text, entry)
+        declared = _parameters(text, entry)
+        self.names = [words[-1] for words, _ in declared]
+        self._points_to = [pointee(words) if points else "" for words, points in declared]
         if not _is_ptx(text, path):
             text, lowered = self.device.compile(_source_name(path), _with_place(text, path), flags=["-lineinfo", *flags], include_dirs=include_dirs,
                                                 names=[entry] if entry else [])  # fmt: skip
@@ -145,15 +107,18 @@ class Kernel:
         if len(args) != len(self.entry.params):
             wanted = ", ".join(f"{one.name}: {one.type or str(one.bytes) + ' bytes'}" for one in self.entry.params)
             raise LaunchError(f"'{self.entry.name}' takes {len(self.entry.params)} arguments ({wanted}), {len(args)} are given")
-        buffers: dict[int, Buffer] = {}
+        buffers: dict[Any, Buffer] = {}
+        points_to = self._points_to if len(self._points_to) == len(args) else [""] * len(args)
         names = names or (self.names if len(self.names) == len(args) else [f"arg{i}" for i in range(len(args))])
         try:
             packed = []
             for i, (name, value) in enumerate(zip(names, args)):
                 if is_array(value):
-                    if id(value) not in buffers:
-                        buffers[id(value)] = Buffer(self.device, value, name)
-                    value = buffers[id(value)].address
+                    self._insist_on_pointer(i, name)
+                    memory = memory_of(value)
+                    if memory not in buffers:
+                        buffers[memory] = Buffer(self.device, value, name, points_to[i])
+                    value = buffers[memory].address
                 packed.append(self._bytes_of(i, value))
             self.report = self.device.launch(
                 self.module, self.entry.name, dims(grid, "the grid"), dims(block, "the block"), packed,
@@ -165,14 +130,19 @@ class Kernel:
             faults = [one for one in self.report.findings if one.kind not in _NOTES]
             if faults:
                 raise KernelError(faults)
-            for buffer in buffers.values():
-                buffer.write_back()
+            write_back(list(buffers.values()))
         except DeviceError as refusal:
             if refusal.code != "InvalidArgument":
                 raise
             raise LaunchError(str(refusal)) from None
         finally:
             self._release(list(buffers.values()))
+
+    def _insist_on_pointer(self, index: int, name: str) -> None:
+        param = self.entry.params[index]
+        if param.bytes != 8 or param.type in _FLOATS:
+            raise LaunchError(f"argument {index} of '{self.entry.name}', '{name}', is an array, its parameter is {param.type or f'{param.bytes} bytes'}: "
+                              "give a number, as of .item(), or the bytes of a structure")  # fmt: skip
 
     def _release(self, buffers: list[Buffer]) -> None:
         for buffer in buffers:
@@ -239,11 +209,16 @@ def _read(source: str | pathlib.Path) -> tuple[str, str]:
         raise LaunchError(f"the source is {source!r:.80}, expected CUDA C++ or PTX as text, or the path of a .cu or .ptx file")
     if not str(source).strip():
         raise LaunchError("the source is empty, expected CUDA C++ or PTX")
+    if any("\ud800" <= one <= "\udfff" for one in str(source)):
+        raise LaunchError("the source has a lone surrogate, which no file can hold: it was decoded from bytes that are no UTF-8")
     if isinstance(source, pathlib.Path) or ("\n" not in source and source.endswith((".cu", ".cuh", ".ptx"))):
         path = pathlib.Path(source).resolve()
         if not path.is_file():
             raise LaunchError(f"there is no file '{path}'")
-        return path.read_text(), str(path)
+        try:
+            return path.read_text(), str(path)
+        except UnicodeDecodeError as problem:
+            raise LaunchError(f"'{path}' is no text: {problem}") from None
     frame = inspect.currentframe()
     while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "gpuemu":
         frame = frame.f_back
@@ -271,13 +246,14 @@ def _with_place(text: str, path: str) -> str:
     return text
 
 
-def _parameter_names(text: str, entry: str | None) -> list[str]:
-    """Of the source's definition of `entry`; empty when it does not look like one."""
+def _parameters(text: str, entry: str | None) -> list[tuple[list[str], bool]]:
+    """Of the source's definition of `entry` the words of each parameter, the last its name, and whether it is a pointer to
+    what they say; empty when it does not look like a definition."""
     plain = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
     name = re.escape(entry.split("<")[0].split("::")[-1].strip()) if entry else r"\w+"
     found = re.search(rf"__global__[^;{{}}()]*?(?:__launch_bounds__\s*\([^)]*\)\s*)?[^;{{}}()]*?\b{name}\s*\(([^)]*)\)", plain)
-    names = [re.findall(r"\w+", one.split("=")[0]) for one in found[1].split(",")] if found and found[1].strip() else []
-    return [words[-1] for words in names if words]
+    given = [one.split("=")[0] for one in found[1].split(",")] if found and found[1].strip() else []
+    return [(words, one.count("*") + one.count("[") == 1) for one in given if (words := re.findall(r"\w+", one))]
 
 
 def _is_ptx(text: str, path: str) -> bool:

@@ -20,7 +20,7 @@ import numpy as np
 from gpuemu import tensors
 from gpuemu.device import Device, Report, shared_device
 from gpuemu.errors import LaunchError
-from gpuemu.kernel import CHECKS, Kernel, is_array
+from gpuemu.kernel import CHECKS, Kernel, checks_of, is_array
 
 
 class NumbaKernel:
@@ -30,7 +30,7 @@ class NumbaKernel:
                  timeout_ms: int = 30000, device: Device | None = None) -> None:  # fmt: skip
         self.function = getattr(function, "py_func", function)
         self.device = device or shared_device(backend, arch)
-        self.checks, self.timeout_ms = tuple(checks), timeout_ms
+        self.checks, self.timeout_ms = checks_of(checks), timeout_ms
         self.report, self.ptx = Report(), ""
         self._compiled: dict[tuple[str, ...], Kernel] = {}
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from gpuemu.device import Device, Report, shared_device
 from gpuemu.errors import LaunchError
-from gpuemu.kernel import CHECKS, Kernel, dims, is_array
+from gpuemu.kernel import CHECKS, Kernel, checks_of, dims, is_array
 
 _POINTERS = {
     "float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64", "int8": "i8", "int16": "i16", "int32": "i32",
@@ -76,7 +76,7 @@ class TritonKernel:
                  timeout_ms: int = 30000, device: Device | None = None) -> None:  # fmt: skip
         self.function, self.constants, self.options, self.heuristics = _unwrapped(function)
         self.device = device or shared_device(backend, arch)
-        self.checks, self.timeout_ms = tuple(checks), timeout_ms
+        self.checks, self.timeout_ms = checks_of(checks), timeout_ms
         self.report, self.ptx = Report(), ""
         self._compiled: dict[Any, tuple[Kernel, Any]] = {}
 

@@ -248,6 +248,77 @@ def test_wrong_sizes_entries_files_and_sources_are_told(add, tmp_path):
         add[4, 256](arrays()[0], read_only, 1000, 1.0)
 
 
+@pytest.mark.parametrize("dtype, said", [
+    (">f4", "argument 'y' has dtype >f4, expected this machine's byte order"),
+    ([("a", "<f4"), ("b", ">i4")], "argument 'y' has dtype .*, expected this machine's byte order"),
+    (object, "argument 'y' has dtype object, whose elements are objects of Python"),
+    ([("a", "f4"), ("b", "O")], "whose elements are objects of Python"),
+    (np.longdouble, "argument 'y' has dtype float.*, a long double"),
+    (np.clongdouble, "argument 'y' has dtype complex.*, a long double"),
+    ([("a", "f4"), ("b", "g", (2,))], "a long double"),
+    (np.float64, r"argument 'y' has dtype float64 with elements of 8 bytes, its parameter is float\*.*\.astype\('float32'\)"),
+    (np.float16, r"float16 with elements of 2 bytes, its parameter is float\*"),
+    *((kind, None) for kind in (np.float32, "?", "i1", "u1", "i4", "u8", "c8", "c16", "M8[ns]", "m8[s]", "S4", "U4", "V4", [("a", "f4"), ("b", "i4")])),
+])  # fmt: skip
+def test_elements_that_no_kernel_reads_are_refused(add, dtype, said):
+    y = np.zeros(8, dtype)
+    if said is None:  # Their bytes are the kernel's matter, and come back.
+        before = y.copy()
+        add[1, 32](np.ones(8, np.float32), y, 0, 1.0)
+        assert np.array_equal(y, before)
+        return
+    with pytest.raises(gpuemu.LaunchError, match=said):
+        add[1, 32](np.ones(8, np.float32), y, 8, 1.0)
+
+
+def test_integers_of_another_size_and_arrays_for_numbers_are_refused(add):
+    count = gpuemu.Kernel("__global__ void count(const unsigned int *__restrict__ x, long long y[]) { y[0] = x[0]; }", "count")
+    total = np.zeros(1, np.int64)
+    count[1, 1](np.full(1, 5, np.int32), total)
+    assert total[0] == 5
+    with pytest.raises(gpuemu.LaunchError, match=r"'x' has dtype int64 .* is unsigned int\*.*astype\('int32'\)"):
+        count[1, 1](np.full(1, 5), total)
+    with pytest.raises(gpuemu.LaunchError, match=r"argument 2 of 'add', 'n', is an array, its parameter is u32: .*\.item\(\)"):
+        add[1, 32](*arrays(8), np.array(8), 1.0)
+    with pytest.raises(gpuemu.LaunchError, match="argument 'x' is a masked array that masks 8 of 8"):
+        add[1, 32](np.ma.masked_array(arrays(8)[0], mask=True), arrays(8)[1], 8, 1.0)
+
+
+def test_what_cannot_be_written_back_writes_nothing_back():
+    both = gpuemu.Kernel("__global__ void both(float* x, float* y, int n) { int i = threadIdx.x; if (i < n) { x[i] += 1; y[i] += 2; } }", "both")
+    x, frozen, memory = np.zeros(8, np.float32), np.zeros(8, np.float32), np.zeros(16, np.float32)
+    frozen.flags.writeable = False
+    one = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (8,), (0,))
+    for args, said in (((x, frozen), "argument 'y', which is a read-only array"), ((x, one), "argument 'y', of which several elements are one"),
+                       ((memory[:8], memory[4:12]), "arguments 'x' and 'y', which share memory")):  # fmt: skip
+        with pytest.raises(gpuemu.LaunchError, match=said):
+            both[1, 32](*args, 8)
+    assert not x.any() and not memory.any()
+    both[1, 32](memory[::2], memory[1::2], 8)  # Beside each other.
+    assert np.array_equal(memory, [1, 2] * 8)
+    both[1, 32](memory[:8], memory[:8], 8)  # The same elements are one buffer.
+    assert np.array_equal(memory, [4, 5] * 4 + [1, 2] * 4)
+
+
+@pytest.mark.parametrize("options, kind, said", [
+    ({"checks": "memory"}, TypeError, r"checks is 'memory', expected a list of names, as in \['memory'\]"),
+    ({"checks": ["memry"]}, ValueError, "unknown checks memry; there are memory, init, race, sync"),
+    ({"flags": "-O3"}, TypeError, "flags is '-O3', expected a list"),
+    ({"include_dirs": "/tmp"}, TypeError, "include_dirs is '/tmp', expected a list"),
+    ({"entry": 5}, gpuemu.LaunchError, "the entry is 5, expected a name"),
+    ({"entry": "a\udc80"}, gpuemu.DeviceError, "'compile' has a text with a lone surrogate"),
+    ({"source": ADD + "//\udc80"}, gpuemu.LaunchError, "the source has a lone surrogate"),
+])
+def test_wrong_options_of_a_kernel_are_told_and_end_no_device(add, options, kind, said):
+    generation = add.device.generation
+    with pytest.raises(kind, match=said):
+        gpuemu.Kernel(**{"source": ADD, "entry": "add", **options})
+    x, y = arrays(8)
+    add[1, 32](x, y, 8, 1.0)
+    assert add.device.generation == generation
+    assert gpuemu.Kernel(ADD, "add", checks=[], include_dirs=[pathlib.Path("/tmp")]).checks == ()
+
+
 def test_a_kernel_that_does_not_end_is_stopped():
     kernel = gpuemu.Kernel("__global__ void spin(volatile int* p) { while (*p == 0) {} }", "spin", timeout_ms=500)
     with pytest.raises(gpuemu.KernelError):
