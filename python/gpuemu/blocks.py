@@ -186,7 +186,7 @@ def fuzz_shapes(**dimensions: Sequence[int]) -> Iterator[tuple[int, ...]]:
 
 def fuzz_dtypes(dtypes: Sequence[str] | None = None) -> Iterator[str]:
     """The given dtypes one after another, by default float32 and float16."""
-    yield from ["float32", "float16"] if dtypes is None else dtypes
+    yield from ["float32", "float16"] if dtypes is None else arguments.texts(dtypes, "dtypes")
 
 
 def fuzz_layouts(shape: Sequence[int], include_contiguous: bool = True, include_strided: bool = True,
@@ -216,7 +216,7 @@ def fuzz_shapes_seeded(seed: int, batch_sizes: Sequence[int] | None = None, seq_
 def fuzz_dtypes_seeded(seed: int, dtypes: Sequence[str] | None = None) -> Iterator[tuple[int, str]]:
     """(seed of the case, dtype) without end."""
     for rng in legacy.iterations(seed):
-        yield rng.seed, rng.derive("dtype").choice(["float32", "float16"] if dtypes is None else dtypes)
+        yield rng.seed, rng.derive("dtype").choice(["float32", "float16"] if dtypes is None else arguments.texts(dtypes, "dtypes"))
 
 
 def fuzz_layouts_seeded(seed: int, shape: Sequence[int], layouts: Sequence[str] | None = None,

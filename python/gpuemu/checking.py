@@ -103,6 +103,9 @@ class CheckError(ValidationError):
         lines = [self.args[0], f"{check.failed} of {check.cases} cases fail", *small, *check.notes, f"replay: {check.replay}"]
         self.args = ("\n  ".join(lines),)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.check,), {"args": self.args}
+
 
 class Checker:
     """Draws, runs and judges cases of one function."""

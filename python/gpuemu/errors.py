@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gpuemu.device import Place
@@ -110,6 +110,10 @@ class ValidationError(AssertionError):
             told.append(f"and {len(result.failures) - 3} more failures")
         super().__init__(f"Validation failed for '{result.op_name}': {', '.join(told)} (seed: {result.seed})")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Made again from what it was made of: a process that raises it for another one would break the pool otherwise."""
+        return type(self), (self.result,), {"args": self.args}
+
 
 class DeviceError(Exception):
     """A device refused a request. `code`: of gpuemu's errors, such as InvalidArgument or Compile."""
@@ -135,6 +139,9 @@ class KernelError(RuntimeError):
 
         self.findings = findings
         super().__init__(explain(findings))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.findings,), {"args": self.args}
 
 
 _SAID_MAX = 4000  # Characters of an exception's text: one that has an array in it may have millions.

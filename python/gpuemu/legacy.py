@@ -206,6 +206,14 @@ class FuzzConfig:
         for one in dataclasses.fields(self):
             if getattr(self, one.name) is None and one.default_factory is not dataclasses.MISSING:
                 setattr(self, one.name, one.default_factory())
+        for name in ("batch_sizes", "seq_lengths", "hidden_dims"):
+            arguments.shape(getattr(self, name), f"{name} of a FuzzConfig")
+        if isinstance(self.edge_cases, (str, bytes, int)):
+            raise TypeError(f"edge_cases of a FuzzConfig is {self.edge_cases!r}, expected a list of shapes, as in [[1], [1, 1]]")
+        for shape in self.edge_cases:
+            arguments.shape(shape, "a shape of edge_cases of a FuzzConfig")
+        for name in ("dtypes", "layouts"):
+            arguments.texts(getattr(self, name), f"{name} of a FuzzConfig")
 
     def to_dict(self) -> dict[str, Any]:
         """As requests of the protocol carry it."""

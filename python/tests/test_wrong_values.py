@@ -1,12 +1,16 @@
 """Values that would make a verdict about nothing: masked elements, coroutines, empty outputs, inputs that were changed meanwhile."""
 
 import inspect
+import multiprocessing
+import pickle
+from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import pytest
 
 import gpuemu
 from gpuemu import judge, tensors
+from gpuemu.device import Place
 from gpuemu.records import ValidationResult
 
 T = gpuemu.Tensor
@@ -152,6 +156,22 @@ def test_an_exception_of_any_kind_is_told():
 
 def raises_exit():
     raise SystemExit(0)
+
+
+def wrong_in_another_process():
+    checked(lambda x: x * 3)
+
+
+def test_errors_come_whole_out_of_other_processes():
+    with pytest.raises(gpuemu.CheckError) as here:
+        wrong_in_another_process()
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool, pytest.raises(gpuemu.CheckError) as there:
+        pool.submit(wrong_in_another_process).result()
+    assert str(there.value) == str(here.value) and there.value.check.smallest.dims == here.value.check.smallest.dims
+    kernel = gpuemu.KernelError([Place("race", "writes 'y'", "add", "/nowhere.cu", 3)])
+    for error in (kernel, gpuemu.ValidationError(judge.compare(np.ones(3), np.zeros(3))), gpuemu.DeviceError("m", "Compile")):
+        again = pickle.loads(pickle.dumps(error))
+        assert (type(again), str(again), repr(vars(again))) == (type(error), str(error), repr(vars(error)))
 
 
 class Drawn(gpuemu.Client):
