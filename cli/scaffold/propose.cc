@@ -148,8 +148,13 @@ std::optional<ProposedKernel> propose(const SourceKernel& kernel, const std::str
   std::string type_name;
   if (!kernel.template_params.empty()) {
     if (kernel.template_params.size() > 1 || type_parameter(kernel.template_params[0]).empty()) {
-      why = fmt::format("{} is a template over more than one type; write its launch yourself",
-                        kernel.name);
+      std::string over;
+      for (const std::string& param : kernel.template_params)
+        over += (over.empty() ? "" : ", ") + param;
+      why = fmt::format(
+          "{} is a template over <{}>, and only one over a single type can be "
+          "proposed; write its launch yourself",
+          kernel.name, over);
       return std::nullopt;
     }
     type_name = legal_name(type_parameter(kernel.template_params[0]));

@@ -101,9 +101,16 @@ TEST(Propose, SaysWhatCannotBePassed) {
   std::string why;
   const auto kernels = scan_kernels(kSource);
   EXPECT_FALSE(propose(kernels[2], "k.cu", why));
-  EXPECT_NE(why.find("more than one type"), std::string::npos);
+  EXPECT_NE(why.find("tiled is a template over <int N, typename T>,"), std::string::npos) << why;
   EXPECT_FALSE(propose(kernels[3], "k.cu", why));
   EXPECT_NE(why.find("'Params p' of packed"), std::string::npos);
+}
+
+TEST(Propose, NamesATemplateOverOneValueAsWhatItIs) {
+  std::string why;
+  const auto kernels = scan_kernels("template <bool Fast> __global__ void gemm(float* y) {}");
+  EXPECT_FALSE(propose(kernels.at(0), "k.cu", why));
+  EXPECT_NE(why.find("gemm is a template over <bool Fast>,"), std::string::npos) << why;
 }
 
 TEST(Propose, TakesTheLastPointerOfAPtxEntryForTheOutput) {

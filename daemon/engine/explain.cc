@@ -146,12 +146,23 @@ void add_origin(const ExecutionShadow& history, std::vector<std::string>& to) {
   to.push_back(fmt::format("What to do: {}.", what_to_do(step.kind)));
 }
 
+/// One line of a source may have several loads: it is named once, with all that they loaded.
 void add_loads(const ExecutionShadow& history, std::vector<std::string>& to) {
-  std::string text;
+  std::vector<std::pair<std::string, uint64_t>> places;
   for (const ShadowStep& step : history.slice) {
     if (step.kind != Kind::Load) continue;
-    text += fmt::format("{}{} value{} loaded at {}", text.empty() ? "" : ", ", step.count,
-                        step.count == 1 ? "" : "s", place_text(step));
+    const std::string place = place_text(step);
+    const auto known = std::ranges::find(places, place, &std::pair<std::string, uint64_t>::first);
+    if (known == places.end()) {
+      places.emplace_back(place, step.count);
+    } else {
+      known->second += step.count;
+    }
+  }
+  std::string text;
+  for (const auto& [place, count] : places) {
+    text += fmt::format("{}{} value{} loaded at {}", text.empty() ? "" : ", ", count,
+                        count == 1 ? "" : "s", place);
   }
   if (!text.empty()) to.push_back(fmt::format("The element is made of {}.", text));
 }

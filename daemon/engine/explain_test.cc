@@ -1,8 +1,10 @@
 #include "daemon/engine/explain.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 namespace gpuemu {
@@ -157,6 +159,21 @@ TEST(Explain, PutsTheShadowsBehindAllTensors) {
   EXPECT_EQ(built.plan.shadow.tensor, 1);
   EXPECT_EQ(built.plan.shadow.block, 5u);
   EXPECT_EQ(built.plan.runs, 1u);
+}
+
+TEST(Explain, NamesALineWithSeveralLoadsOnce) {
+  const WrongElement element = *(Case{{2.0F}, {1.0}, {exactly(2.0)}}).compare().worst;
+  const auto load = [](uint32_t line, uint64_t count) {
+    return ShadowStep{.kind = ShadowStep::Kind::Load, .file = "k.cu", .line = line, .count = count};
+  };
+  ExecutionShadow history;
+  history.slice = {load(49, 1), load(7, 2), load(49, 1)};
+  const auto all = sentences_of(element, "y", DType::Float32, history);
+  EXPECT_EQ(
+      std::ranges::count(
+          all, "The element is made of 2 values loaded at k.cu:49, 2 values loaded at k.cu:7."),
+      1)
+      << fmt::format("{}", fmt::join(all, "\n"));
 }
 
 }  // namespace

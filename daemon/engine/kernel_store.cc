@@ -2,6 +2,7 @@
 #include "daemon/engine/kernel_store.h"
 
 #include <algorithm>
+#include <set>
 
 #include "common/base/blake2.h"
 #include "common/base/files.h"
@@ -58,6 +59,57 @@ Status check_ptx(const KernelConfig& kernel) {
                kernel.name, kernel.source);
 }
 
+std::vector<std::string> entry_names(const KernelConfig& kernel, DType dtype) {
+  std::vector<std::string> names;
+  for (const LaunchSpec& launch : kernel.launches) names.push_back(with_dtype(launch.entry, dtype));
+  return names;
+}
+
+/// The kernel and those of the same source that ops of this dtype launch.
+std::vector<const KernelConfig*> sharing_source(const Config& config, const KernelConfig& kernel,
+                                                DType dtype) {
+  std::vector<const KernelConfig*> sharing = {&kernel};
+  for (const OpConfig& op : config.ops) {
+    if (std::ranges::find(op.dtypes, dtype) == op.dtypes.end()) continue;
+    for (const std::string& name : op.kernels) {
+      const KernelConfig* const other = config.find_kernel(name);
+      if (other != nullptr && other->source == kernel.source) sharing.push_back(other);
+    }
+  }
+  return sharing;
+}
+
+/// Each once and in order: whichever kernel comes first, the compiler is asked the same.
+std::vector<std::string> names_of(const std::vector<const KernelConfig*>& kernels, DType dtype) {
+  std::set<std::string> names;
+  for (const KernelConfig* kernel : kernels) {
+    for (std::string& name : entry_names(*kernel, dtype)) names.insert(std::move(name));
+  }
+  return {names.begin(), names.end()};
+}
+
+/// A module that holds fewer entries than all kernels of its source want was made for one of them,
+/// because the compiler refused the whole; so it would again.
+bool was_made_apart(const Result<std::shared_ptr<const PreparedKernel>>& made,
+                    const std::vector<std::string>& all) {
+  if (!made) return true;
+  constexpr std::string_view kEntry = ".entry ";
+  size_t entries = 0;
+  for (size_t at = 0; (at = (*made)->ptx.find(kEntry, at)) != std::string::npos; ++at) ++entries;
+  return entries < all.size();
+}
+
+/// Templates of one source are instantiated by one run of the compiler. What is wrong with one of
+/// them is told of its own kernel alone.
+Result<CompiledModule> compile(CompileRequest request, const std::vector<std::string>& own,
+                               const std::vector<std::string>& together) {
+  request.name_expressions = together;
+  auto compiled = compile_source(request);
+  if (compiled || together == own) return compiled;
+  request.name_expressions = own;
+  return compile_source(request);
+}
+
 }  // namespace
 
 KernelStore::KernelStore(const Config& config, std::string cache_folder, std::string arch)
@@ -65,10 +117,7 @@ KernelStore::KernelStore(const Config& config, std::string cache_folder, std::st
 
 Result<std::shared_ptr<const PreparedKernel>> KernelStore::make(const KernelConfig& kernel,
                                                                 DType dtype) const {
-  std::vector<std::string> wanted;
-  for (const LaunchSpec& launch : kernel.launches) {
-    wanted.push_back(with_dtype(launch.entry, dtype));
-  }
+  const std::vector<std::string> wanted = entry_names(kernel, dtype);
   auto prepared = std::make_shared<PreparedKernel>();
   if (kernel.source.empty() || kernel.launches.empty()) {
     return error(ErrorCode::InvalidArgument,
@@ -83,18 +132,25 @@ Result<std::shared_ptr<const PreparedKernel>> KernelStore::make(const KernelConf
                  "kernel '{}': {} holds machine code; give its .cu or .ptx instead", kernel.name,
                  kernel.source);
   } else {
+    if (kernel.source.ends_with(".ptx")) GPUEMU_TRY(check_ptx(kernel));
     CompileRequest request{.path = kernel.source,
                            .source = {},
                            .arch = arch_,
                            .include_dirs = config_.include_dirs,
                            .flags = {},
-                           .name_expressions = wanted,
+                           .name_expressions = {},
                            .cache_folder = cache_folder_};
     for (const std::string& flag : config_.compile_flags) {
       request.flags.push_back(with_dtype(flag, dtype));
     }
-    if (kernel.source.ends_with(".ptx")) GPUEMU_TRY(check_ptx(kernel));
-    CompiledModule compiled = GPUEMU_TRY(compile_source(request));
+    const std::vector<const KernelConfig*> sharing = sharing_source(config_, kernel, dtype);
+    const std::vector<std::string> own = names_of({&kernel}, dtype);
+    const std::vector<std::string> all = names_of(sharing, dtype);
+    const bool apart = std::ranges::any_of(sharing, [&](const KernelConfig* other) {
+      const auto known = made_.find({other->name, dtype});
+      return known != made_.end() && was_made_apart(known->second, all);
+    });
+    CompiledModule compiled = GPUEMU_TRY(compile(request, own, apart ? own : all));
     prepared->name = kernel.source;
     prepared->ptx = std::move(compiled.ptx);
     for (const std::string& name : wanted) {

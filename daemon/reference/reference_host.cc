@@ -129,7 +129,15 @@ Result<std::string> ReferenceHost::State::next_line(Deadline until) {
 Error ReferenceHost::State::ended(const Error& cause) {
   const std::string script = in_flight ? in_flight->script : std::string();
   if (cause.code == ErrorCode::Timeout) {
+    const bool script_ran = ready;
     discard();
+    if (!script_ran) {
+      return error(ErrorCode::Timeout,
+                   "the interpreter {} did not start within {} ms and was killed; {} did not run; "
+                   "name another interpreter in [runtime].python{}",
+                   options.python.empty() ? "python3" : options.python, kStartMilliseconds, script,
+                   last_lines(child.error_tail()));
+    }
     return error(ErrorCode::Timeout, "{}: did not answer within {} ms and was killed{}", script,
                  in_flight->timeout_ms, last_lines(child.error_tail()));
   }

@@ -115,8 +115,15 @@ Result<std::vector<Variable>> parse_declarator(Cursor& in, const Declaration& de
                          variable.name, kDimensionsMax);
     }
     uint64_t dim = 0;
-    if (!in.is(']') || !variable.dims.empty())
+    if (!in.is(']') || !variable.dims.empty()) {
+      const Location where = in.peek().where;
+      const bool negative = in.is('-');
       dim = GPUEMU_TRY(in.constant("the size of a dimension"));
+      if (negative && static_cast<int64_t>(dim) < 0) {
+        return in.error_at(where, "'{}' has a dimension of {} elements; expected 0 or more",
+                           variable.name, static_cast<int64_t>(dim));
+      }
+    }
     variable.dims.push_back(dim);
     GPUEMU_TRY(in.expect(']', "after the size of a dimension"));
   }

@@ -5,6 +5,16 @@ import shutil
 
 import pytest
 
+from conftest import cuda_tool
+from projects import kernel_op
+
+# Three ops of one template; the compiler refuses factors from 9 on.
+TEMPLATE = """template <int Factor> __global__ void scale(const float* x, float* y, int n) {
+  static_assert(Factor < 9, "too large");
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = Factor * x[i];
+}
+"""
 KERNELS = pathlib.Path(__file__).resolve().parents[1] / "kernels"
 
 
@@ -44,3 +54,43 @@ def test_debug_kernels_agree_with_numpy(kernels):
     result, report, failed = verdicts(kernels)
     assert len(report["ops"]) == 16 and not failed, failed
     assert result.returncode == 0, result.stderr
+
+
+def templates(*factors):
+    """A project with an op for each factor."""
+    files = {"scale.cu": TEMPLATE, "gpuemu.toml": ""}
+    for factor in factors:
+        name = f"times{factor}"
+        files[f"{name}.py"] = f"def reference(x):\n    return {factor} * x\n"
+        op = kernel_op(name, "scale.cu", f"{name}.py")
+        files["gpuemu.toml"] += op.replace('entry = "scale"', f'entry = "scale<{factor}>"')
+    return files
+
+
+def ptx_kept(home):
+    """What the compiler made: one file for each of its runs."""
+    return sorted(path.read_text() for path in (home.home / "db.cache").rglob("*.ptx"))
+
+
+@pytest.mark.skipif(not cuda_tool("nvcc"), reason="no CUDA compiler: run scripts/setup.sh --tests")
+def test_templates_of_one_source_are_compiled_together(new_home):
+    home = new_home(templates(2, 3, 4))
+    run = home.run("test", "--cases", "4")
+    assert run.returncode == 0 and "3 ok, 0 bad" in run.stdout, run.stdout + run.stderr
+    [ptx] = ptx_kept(home)
+    assert ptx.count(".visible .entry") == 3
+    # Another entry is another text of the compiler, whatever was kept of the first.
+    for name, text in templates(2, 3, 4, 5).items():
+        (home.project / name).write_text(text)
+    run = home.run("test", "--cases", "4")
+    assert run.returncode == 0 and "4 ok, 0 bad" in run.stdout, run.stdout + run.stderr
+    assert [text.count(".visible .entry") for text in ptx_kept(home)] in ([3, 4], [4, 3])
+
+
+@pytest.mark.skipif(not cuda_tool("nvcc"), reason="no CUDA compiler: run scripts/setup.sh --tests")
+def test_a_template_that_does_not_compile_spoils_no_other(new_home):
+    home = new_home(templates(2, 3, 9))
+    run = home.run("test", "--cases", "4")
+    assert run.returncode == 3 and "[PASS] times2" in run.stdout and "[PASS] times3" in run.stdout, run.stdout + run.stderr
+    [broken] = [line for line in run.stdout.splitlines() if line.startswith("[ERROR]")]
+    assert "times9" in broken and "too large" in broken
