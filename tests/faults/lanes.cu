@@ -175,7 +175,7 @@ extern "C" __global__ void neighbour_in_global(const int* x, int* t, int* y) {
 }
 
 // run: in_place_in_global grid=2 block=32 args=buf:x:256
-// expect: race_warp tensor=x offset=0 thread=0 count=64
+// expect: race_warp tensor=x thread=0 count=64
 extern "C" __global__ void in_place_in_global(int* x) {
   const int i = blockIdx.x * 32 + threadIdx.x;
   const int v = x[i ^ 1];  // OTHER
