@@ -155,8 +155,41 @@ void complete_inout(OpConfig& op) {
   }
 }
 
+/// Whether something of the op's kernels follows the dtype under test.
+bool kernels_follow_dtype(const OpConfig& op, const Config& config) {
+  return std::ranges::any_of(config.kernels, [&](const KernelConfig& kernel) {
+    if (std::ranges::find(op.kernels, kernel.name) == op.kernels.end()) return false;
+    const auto asked = kernel.supports ? kernel.supports->names() : std::vector<std::string>();
+    if (std::ranges::find(asked, "dtype") != asked.end()) return true;
+    return std::ranges::any_of(kernel.launches, [](const LaunchSpec& launch) {
+      return launch.entry.find('{') != std::string::npos;
+    });
+  });
+}
+
+/// The dtype of an op whose tensors all have one of their own and whose inputs are integers: under
+/// test as a float it would be drawn as indices are, in small numbers only.
+std::optional<DType> integer_dtype_of(const OpConfig& op, const Config& config) {
+  std::optional<DType> found;
+  const auto look = [&](const TensorSpec& tensor, bool is_input) {
+    const auto dtype = dtype_from_alias(tensor.dtype);
+    if (!dtype) return false;  // It follows the dtype under test.
+    if (!is_input) return true;
+    if (!found && *dtype != DType::Bool) found = *dtype;
+    return !is_float(*dtype);
+  };
+  const bool fixed =
+      std::ranges::all_of(op.inputs, [&](const TensorSpec& input) { return look(input, true); }) &&
+      std::ranges::all_of(op.outputs,
+                          [&](const TensorSpec& output) { return look(output, output.inout); });
+  return fixed && !kernels_follow_dtype(op, config) ? found : std::nullopt;
+}
+
 void fill_defaults(OpConfig& op, const Config& config) {
-  if (op.dtypes.empty()) op.dtypes = config.dtypes;
+  if (op.dtypes.empty()) {
+    const auto own = integer_dtype_of(op, config);
+    op.dtypes = own ? std::vector{*own} : config.dtypes;
+  }
   if (!op.has_nan_policy && !op.kernels.empty()) {
     op.nan_policy = op.accumulate ? NanPolicy::Class : NanPolicy::Match;
     op.has_nan_policy = true;

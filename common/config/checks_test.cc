@@ -1,4 +1,5 @@
-// Limits for compiled code: which of several places wins.
+// Limits for compiled code: which of several places wins. And the dtype under test of integer ops.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "common/config/config.h"
@@ -114,6 +115,32 @@ TEST(Pattern, FindsWhatIsAnywhereInTheText) {
   EXPECT_TRUE(fused.found_in("fma.rn.f32 %f1, %f2"));
   EXPECT_FALSE(fused.found_in("fmaxrn"));
   EXPECT_EQ(fused.text(), "fma\\.rn");
+}
+
+TEST(Config, AnOpOfIntegersAloneIsTestedAsWhatItIs) {
+  const auto dtypes = [](const std::string& tensors, const std::string& entry = "sort") {
+    const Config config =
+        good("[[kernels]]\nname = \"sort\"\nsource = \"builtin:softmax\"\ndims = { n = [1, 9] }\n" +
+             tensors + "\nlaunches = [{ entry = \"" + entry +
+             "\", grid = 1, block = 32, args = [\"x\", \"y\"] }]\n");
+    return config.ops.at(0).dtypes;
+  };
+  const auto one = [](const char* name, const char* dtype) {
+    const std::string own = *dtype != 0 ? fmt::format(", dtype = \"{}\"", dtype) : "";
+    return fmt::format("{{ name = \"{}\", shape = [\"n\"]{} }}", name, own);
+  };
+  const auto both = [&](const char* x, const char* y) {
+    return "inputs = [" + one("x", x) + "]\noutputs = [" + one("y", y) + "]";
+  };
+  EXPECT_EQ(dtypes(both("int32", "int32")), std::vector{DType::Int32});
+  EXPECT_EQ(dtypes(both("int64", "float16")), std::vector{DType::Int64});
+  EXPECT_EQ(dtypes(both("int64", "int64") + "\ndtypes = [\"float16\"]"),
+            std::vector{DType::Float16});
+  const std::vector usual = {DType::Float32};
+  EXPECT_EQ(dtypes(both("int32", "")), usual) << "its output is of the dtype under test";
+  EXPECT_EQ(dtypes(both("float16", "int32")), usual);
+  EXPECT_EQ(dtypes(both("bool", "bool")), usual) << "flags have no strategies of their own";
+  EXPECT_EQ(dtypes(both("int32", "int32"), "sort_{dtype}"), usual) << "its kernel asks for it";
 }
 
 }  // namespace

@@ -79,8 +79,20 @@ Status fill_arena(const CaseRequest& request, const BuiltPlan& built, Arena& are
   return ok_status();
 }
 
+/// Whether some launch gets an input: without one, other inputs give the same outputs.
+bool launches_take_inputs(const CaseRequest& request) {
+  return std::ranges::any_of(request.kernel.launches, [&](const LaunchSpec& launch) {
+    return std::ranges::any_of(launch.args, [&](const LaunchSpec::Arg& arg) {
+      return arg.kind == LaunchSpec::Arg::Kind::Tensor &&
+             std::ranges::find(request.plan.inputs, arg.tensor, &CaseTensor::name) !=
+                 request.plan.inputs.end();
+    });
+  });
+}
+
 bool wants_primer(const CaseRequest& request) {
   if (request.plan.inputs.empty()) return false;
+  if (!request.op.reference.empty() && !launches_take_inputs(request)) return false;
   const uint64_t row = request.plan.iteration / std::max<size_t>(1, request.op.dtypes.size());
   return request.op.reference.empty() || row % kPrimedEvery == kPrimedFirst;
 }

@@ -136,6 +136,25 @@ TEST(PlanCase, SpecialValuesNeedANanPolicy) {
   EXPECT_TRUE(values.contains("one_nan") && values.contains("one_ninf"));
 }
 
+TEST(PlanCase, SpecialValuesOfAnOpWithIntegerOutputsAloneComeByName) {
+  OpConfig op = softmax();
+  op.has_nan_policy = true;
+  for (TensorSpec& output : op.outputs) output.dtype = "int32";
+  const std::set<std::string> special = {"one_nan", "one_inf", "one_ninf", "special"};
+  for (uint64_t i = 0; i < 200; ++i) {
+    const std::string value = plan_case(op, 1, i, {})->value_strategy;
+    EXPECT_FALSE(special.contains(value)) << value << " has no meaning as an integer";
+  }
+  EXPECT_EQ(plan_case(op, 1, 3, {{}, {"one_nan"}})->value_strategy, "one_nan");
+  op.outputs.front().dtype = "int8";
+  op.outputs.push_back(op.outputs.front());
+  op.outputs.back().name = "scales";
+  op.outputs.back().dtype = "float16";
+  std::set<std::string> values;
+  for (uint64_t i = 0; i < 100; ++i) values.insert(plan_case(op, 1, i, {})->value_strategy);
+  EXPECT_TRUE(values.contains("one_nan")) << "an output of floats can say NaN";
+}
+
 TEST(PlanCase, AnInfinityComesOnlyWhereSomeInputHasNumbersOfItsSign) {
   OpConfig op = softmax();
   op.has_nan_policy = true;

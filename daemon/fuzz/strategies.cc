@@ -120,6 +120,22 @@ bool open(Gate gate, const OpConfig& op, DType dtype) {
   return false;
 }
 
+/// Whether NaN and infinity have a meaning in some output. As an integer they have none: what a
+/// reference's conversion makes of them differs by machine and says nothing about the kernel.
+bool gives_floats(const OpConfig& op, DType dtype) {
+  return op.outputs.empty() || std::ranges::any_of(op.outputs, [dtype](const TensorSpec& output) {
+           if (output.dtype.empty() || output.dtype == "{dtype}") return is_float(dtype);
+           const auto fixed = dtype_from_alias(output.dtype);
+           return !fixed || is_float(*fixed);
+         });
+}
+
+/// Whether cases draw from the row though nobody asked for it.
+bool comes_unasked(Gate gate, const OpConfig& op, DType dtype) {
+  const bool plants = gate == Gate::NanPolicy || gate == Gate::PlusInf || gate == Gate::MinusInf;
+  return gate != Gate::ByName && (!plants || gives_floats(op, dtype));
+}
+
 /// A kind's names that were asked for; empty when the kind was not, or by "default".
 Result<std::vector<std::string>> named(std::string_view kind,
                                        const std::vector<std::string>& chosen) {
@@ -146,7 +162,7 @@ Result<std::vector<std::string>> allowed(std::string_view kind, const OpConfig& 
   std::vector<std::string> defaults;
   for (const Row& row : kRows) {
     if (row.kind != kind || !open(row.gate, op, dtype)) continue;
-    if (row.gate != Gate::ByName) defaults.emplace_back(row.name);
+    if (comes_unasked(row.gate, op, dtype)) defaults.emplace_back(row.name);
     if (std::ranges::find(asked, row.name) != asked.end()) names.emplace_back(row.name);
   }
   // `large` without a domain is no gate, yet somebody may ask for it by name.

@@ -151,3 +151,12 @@ def test_a_relation_that_no_case_can_check_is_told(gpuemu):
     result, ops = report_of(gpuemu)
     assert result.returncode == 0, result.stdout
     assert "odd" in ops["relu_1"]["notes"][1] and "relations" not in ops["relu_1"]
+
+
+def test_wrong_values_of_a_kernel_without_inputs_are_named_and_not_the_launch_before(gpuemu):
+    numbers = {**FLAT, "args": '"y", "i32:n"'}
+    install(gpuemu, op_text("numbers", "numbers_from_thread", numbers, "", "numbers.py"))
+    (gpuemu.project / "numbers.py").write_text("import numpy as np\n\n\ndef reference(n, x):\n    return 3.0 * np.arange(n)\n")
+    _, ops = report_of(gpuemu)
+    words = words_of(ops["numbers"])
+    assert words and all(text.startswith("[ToleranceExceeded]") for text in words), words[:4]

@@ -162,3 +162,7 @@ extern "C" __global__ void twice(const float* x, float* y, int n) {
   const int i = INDEX;
   if (i < n) y[i] = 2 * x[i];
 }
+extern "C" __global__ void numbers_from_thread(float* y, int n) {
+  const int i = INDEX;
+  if (i < n) y[i] = 2.0f * threadIdx.x + 1;
+}
