@@ -8,6 +8,7 @@
 #include "cli/commands/ci_reports.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/job.h"
+#include "cli/commands/not_empty.h"
 #include "cli/commands/options.h"
 #include "cli/commands/own_daemon.h"
 #include "common/base/service_limits.h"
@@ -129,15 +130,19 @@ void add_ci(CLI::App& app, Session& session) {
   command->add_flag("--thorough", options->thorough,
                     "256 cases per op and dtype, at most ci.thorough_timeout");
   command->add_option("--baseline", options->tag, "Compare with this stored baseline")
-      ->type_name("TAG");
+      ->type_name("TAG")
+      ->check(not_empty());
   command->add_option("--file", options->file, "Compare with the baseline in this file")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(not_empty());
   command
       ->add_option("--budget", options->budget,
                    "Go on until so much time is spent, where coverage grows:\n90s, 10m, 2h")
-      ->type_name("TIME");
+      ->type_name("TIME")
+      ->check(not_empty());
   command->add_option("--shard", options->shard, "Only this part of the work, as in 2/8")
-      ->type_name("I/N");
+      ->type_name("I/N")
+      ->check(not_empty());
   command
       ->add_option("--parallel", options->parallel,
                    "Cases and compilers at a time\n(default: ci.parallel_jobs)")

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <ostream>
 #include <sstream>
 
 #include <fmt/ranges.h>
 
+#include "cli/commands/not_empty.h"
 #include "cli/report/ci.h"
 #include "cli/report/ci_formats.h"
 #include "cli/sign/sign.h"
@@ -53,6 +55,14 @@ Status check_place(const std::string& file, const Session& session) {
                fs::exists(path, failed) ? "it" : folder.string());
 }
 
+/// The same for all names of one file.
+fs::path place_of(const std::string& file, const Session& session) {
+  std::error_code failed;
+  const fs::path path = fs::path(session.working_folder) / file;
+  const fs::path real = fs::weakly_canonical(path, failed);
+  return failed ? path.lexically_normal() : real;
+}
+
 void write(const std::string& file, const std::string& text, Session& session) {
   const Status written = write_file(fs::path(session.working_folder) / file, text);
   if (written) return;
@@ -86,10 +96,22 @@ Status ReportChoice::check(const Session& session) const {
     return error(ErrorCode::InvalidArgument,
                  "--signed is for pages: --format html, or --report html=FILE");
   }
-  if (!output.empty()) GPUEMU_TRY(check_place(output, session));
+  std::map<fs::path, std::string> reports;
+  if (!output.empty()) {
+    GPUEMU_TRY(check_place(output, session));
+    reports.emplace(place_of(output, session), format);
+  }
   for (const std::string& text : more) {
     const Report report = GPUEMU_TRY(report_of(text));
     GPUEMU_TRY(check_place(report.file, session));
+    const auto [other, is_new] = reports.emplace(place_of(report.file, session), report.format);
+    std::error_code failed;
+    // A pipe or a terminal takes one after the other.
+    if (is_new || (fs::exists(other->first, failed) && !fs::is_regular_file(other->first, failed)))
+      continue;
+    return error(ErrorCode::InvalidArgument,
+                 "{}: two reports, {} and {}, would go into this file; name two files", report.file,
+                 other->second, report.format);
   }
   return ok_status();
 }
@@ -145,7 +167,8 @@ void add_reports(CLI::App& command, ReportChoice& reports, Session& session) {
       ->type_name(fmt::format("{}", fmt::join(ci_formats(), "|")))
       ->transform(CLI::Validator(normalise, ""));
   command.add_option("-o,--output", reports.output, "Write that report to this file instead")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(not_empty());
   command.add_option("--report", reports.more, "Write another one, as in junit=results.xml")
       ->type_name("FORMAT=FILE")
       ->allow_extra_args(false);

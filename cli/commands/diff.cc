@@ -6,6 +6,7 @@
 
 #include "cli/commands/baselines.h"
 #include "cli/commands/commands.h"
+#include "cli/commands/not_empty.h"
 #include "cli/commands/options.h"
 #include "cli/report/kernel_diff.h"
 #include "common/base/files.h"
@@ -140,9 +141,12 @@ void add_diff(CLI::App& app, Session& session) {
       ->add_option("--arch", options->arch,
                    "Architecture to compile .cu files for (default: runtime.arch)")
       ->type_name("NAME");
-  command->add_option("--baseline", options->tag, "Name of a stored baseline")->type_name("TAG");
+  command->add_option("--baseline", options->tag, "Name of a stored baseline")
+      ->type_name("TAG")
+      ->check(not_empty());
   command->add_option("--file", options->file, "A baseline that lives in a file")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(not_empty());
   CLI::Option* fail = command->add_flag("--fail-on-regression", options->fail,
                                         "Exit with 1 on a regression, whatever gpuemu.toml says");
   command->add_flag("--no-fail", options->no_fail, "Exit with 0 on a regression")->excludes(fail);

@@ -6,6 +6,7 @@
 #include "cli/report/ci_documents.h"
 #include "cli/report/escape.h"
 #include "cli/report/text.h"
+#include "common/base/shell_word.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -122,6 +123,10 @@ Table regressions_of(const CiRunSummary& summary) {
                  cell(regression_text(one))});
     }
   }
+  if (summary.artifact_diffs) {
+    for (const std::string& one : summary.artifact_diffs->missing)
+      table.row({cell(one), "", "", "", "", cell(kMissing)});
+  }
   for (const BaselineComparison& one : summary.result_diffs) {
     if (one.is_regression)
       table.row({cell(one.op_name), "", "", "", "", cell(regression_text(one))});
@@ -132,7 +137,7 @@ Table regressions_of(const CiRunSummary& summary) {
 }  // namespace
 
 std::string replay_command(const ValidationResult& result) {
-  return fmt::format("gpuemu reproduce {} --op {}", result.seed, result.op_name);
+  return fmt::format("gpuemu reproduce {} --op {}", result.seed, shell_word(result.op_name));
 }
 
 std::string regression_text(const ArtifactDiff& diff) {

@@ -16,7 +16,10 @@ std::string ci_html(const CiRunSummary& summary, const Config& config);
 std::string ci_lcov(const CiRunSummary& summary, const Config& config);
 std::string ci_codecov(const CiRunSummary& summary, const Config& config);
 
-/// "gpuemu reproduce 17 --op gelu"
+/// Of a kernel or an op of the baseline: ArtifactDiffSummary::missing.
+inline constexpr const char* kMissing =
+    "in the baseline, not in this run; `gpuemu baseline save` makes a new one";
+/// "gpuemu reproduce 17 --op gelu", to be pasted into a shell.
 std::string replay_command(const ValidationResult& result);
 /// "registers on sm_80 40 -> 96", of everything that got worse.
 std::string regression_text(const ArtifactDiff& diff);

@@ -142,9 +142,13 @@ std::string kernels_table(const CiRunSummary& summary) {
 
 std::string trend_section(const CiRunSummary& summary) {
   if (!summary.artifact_diffs) return "";
+  std::string missing;
+  for (const std::string& one : summary.artifact_diffs->missing) {
+    missing += fmt::format("<p class=\"bad\">{}: {}</p>\n", cell(one), cell(kMissing));
+  }
   const std::string chart = trend_chart(*summary.artifact_diffs);
   return fmt::format("<h2>Since baseline {}</h2>\n", cell(summary.artifact_diffs->baseline_tag)) +
-         (chart.empty() ? "<p>No number of a kernel has changed.</p>\n" : chart);
+         missing + (chart.empty() ? "<p>No number of a kernel has changed.</p>\n" : chart);
 }
 
 std::string history_section(const CiRunSummary& summary) {

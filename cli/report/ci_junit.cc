@@ -38,6 +38,8 @@ class Suite {
     open(name, 0);
     text_ += fmt::format(">\n      <skipped message=\"{}\"/>\n    </testcase>\n", markup(why));
   }
+  /// What the reader should know beside the tests.
+  void note(const std::string& text) { notes_ += markup(clipped(text, kTextMax)) + "\n"; }
   size_t failures() const { return failures_; }
   size_t tests() const { return tests_; }
 
@@ -46,8 +48,9 @@ class Suite {
     if (tests_ == 0) return "";
     return fmt::format(
         "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\" "
-        "time=\"{}\">\n{}  </testsuite>\n",
-        name_, tests_, failures_, skipped_, seconds(ms_), text_);
+        "time=\"{}\">\n{}{}  </testsuite>\n",
+        name_, tests_, failures_, skipped_, seconds(ms_), text_,
+        notes_.empty() ? "" : "    <system-out>" + notes_ + "</system-out>\n");
   }
 
  private:
@@ -58,7 +61,7 @@ class Suite {
                          classname_, seconds(ms));
   }
 
-  std::string name_, classname_, text_;
+  std::string name_, classname_, text_, notes_;
   size_t tests_ = 0, failures_ = 0, skipped_ = 0;
   uint64_t ms_ = 0;
 };
@@ -131,6 +134,13 @@ void add_baseline(const CiRunSummary& summary, Suite& suite) {
                              one.register_delta, one.spill_delta, one.local_memory_delta,
                              one.instruction_delta));
   }
+  for (const std::string& one : summary.artifact_diffs->missing) {
+    if (summary.regressions_pass) {
+      suite.skipped(one, kMissing);
+    } else {
+      suite.failed(one, 0, "Missing", kMissing, "");
+    }
+  }
   for (const BaselineComparison& one : summary.result_diffs) {
     if (!one.is_regression || summary.regressions_pass) continue;
     suite.failed(one.op_name, 0, "Regression", regression_text(one), "");
@@ -145,6 +155,8 @@ std::string ci_junit(const CiRunSummary& summary, const Config&) {
   add_results(summary, cases);
   add_kernels(summary, kernels);
   add_baseline(summary, baseline);
+  Suite& told = cases.tests() > 0 ? cases : kernels;
+  for (const std::string& note : summary.notes) told.note(note);
   return fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"gpuemu\" tests=\"{}\" "
       "failures=\"{}\" errors=\"0\" time=\"{}\">\n{}{}{}</testsuites>\n",

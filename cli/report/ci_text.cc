@@ -2,12 +2,14 @@
 #include <map>
 #include <sstream>
 
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/report/ci.h"
 #include "cli/report/diff.h"
 #include "cli/report/lint.h"
 #include "cli/report/text.h"
+#include "common/base/shell_word.h"
 #include "common/protocol/json_codec.h"
 
 namespace gpuemu::cli {
@@ -85,6 +87,15 @@ void print_baseline(const CiRunSummary& summary, std::ostream& out, std::ostream
                       summary.result_diffs.size(), one_line(summary.artifact_diffs->baseline_tag),
                       worse);
   out << text.str();
+  const std::vector<std::string>& missing = summary.artifact_diffs->missing;
+  if (!missing.empty() && !summary.regressions_pass) {
+    err << fmt::format(
+        "gpuemu: {} of baseline {} {} not in this run: {}; if they are meant to be gone, save the "
+        "baseline again: gpuemu baseline save {}\n",
+        missing.size(), one_line(summary.artifact_diffs->baseline_tag),
+        missing.size() == 1 ? "is" : "are", one_line(fmt::format("{}", fmt::join(missing, ", "))),
+        one_line(shell_word(summary.artifact_diffs->baseline_tag)));
+  }
   if (summary.has_regressions() && !summary.regressions_pass) {
     err << "gpuemu: worse than baseline " << one_line(summary.artifact_diffs->baseline_tag) << '\n';
   }

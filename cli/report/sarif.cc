@@ -75,6 +75,14 @@ void add_regressions(const CiRunSummary& summary, const Config& config, SarifLog
              fmt::format("{} is worse than {}: {}", diff.kernel_name, tag, regression_text(diff)),
              diff.kernel_name, place, "kernelAndBaseline", diff.kernel_name + ":" + tag});
   }
+  for (const std::string& one : summary.artifact_diffs->missing) {
+    log.add({"lint/Missing",
+             fmt::format("{}: {} ({})", one, kMissing, tag),
+             one,
+             {config.file.empty() ? "gpuemu.toml" : config.file, 1},
+             "kernelAndBaseline",
+             "missing " + one + ":" + tag});
+  }
   for (const BaselineComparison& one : summary.result_diffs) {
     if (!one.is_regression) continue;
     log.add({"validation/Regression",
@@ -98,6 +106,7 @@ std::string ci_sarif(const CiRunSummary& summary, const Config& config) {
   add_cases(summary, config, log);
   for (const LintResult& result : summary.lint_results) add_lint(result, &config, log);
   add_regressions(summary, config, log);
+  for (const std::string& note : summary.notes) log.note(note);
   return log.text() + "\n";
 }
 

@@ -18,6 +18,7 @@ constexpr const char* kSchema =
 constexpr const char* kRulePage = "https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/";
 // What GitHub takes of one run; it refuses the whole file above it.
 constexpr size_t kResultsMax = 5000;
+constexpr size_t kNotesMax = 1000;
 
 /// A relative reference below `folder`, else a file URL; blanks and the like are escaped.
 std::string uri_of(const std::string& file, const std::string& folder) {
@@ -55,6 +56,11 @@ void SarifLog::add(const SarifFinding& finding) {
        {"partialFingerprints", {{finding.fingerprint, clean(finding.fingerprint_value)}}}});
 }
 
+void SarifLog::note(const std::string& text) {
+  if (notes_.size() >= kNotesMax) return;
+  notes_.push_back({{"level", "note"}, {"message", {{"text", clean(one_line(text))}}}});
+}
+
 std::string SarifLog::text() const {
   Json rules = Json::array();
   for (const std::string& rule : rules_) {
@@ -68,9 +74,11 @@ std::string SarifLog::text() const {
                        {"version", GPUEMU_VERSION},
                        {"informationUri", kRulePage},
                        {"rules", rules}};
-  const Json document = {{"$schema", kSchema},
-                         {"version", "2.1.0"},
-                         {"runs", {{{"tool", {{"driver", driver}}}, {"results", results_}}}}};
+  Json run = {{"tool", {{"driver", driver}}}, {"results", results_}};
+  if (!notes_.empty()) {
+    run["invocations"] = {{{"executionSuccessful", true}, {"toolExecutionNotifications", notes_}}};
+  }
+  const Json document = {{"$schema", kSchema}, {"version", "2.1.0"}, {"runs", {run}}};
   return document.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 

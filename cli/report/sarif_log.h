@@ -26,11 +26,14 @@ class SarifLog {
   /// Paths below `folder` are relative to it.
   explicit SarifLog(std::string folder) : folder_(std::move(folder)) {}
   void add(const SarifFinding& finding);
+  /// What the reader should know and no place has.
+  void note(const std::string& text);
   std::string text() const;
 
  private:
   std::string folder_;
   nlohmann::json results_ = nlohmann::json::array();
+  nlohmann::json notes_ = nlohmann::json::array();
   std::set<std::string> rules_;
 };
 

@@ -99,9 +99,30 @@ void inherit(OpConfig& op, OpDraft& draft, const Config& config, const Drafts& d
   }
 }
 
+// Who writes what only a test needs wants one; the gate then refuses to pass without it.
+bool warn_of_missing_key(ReadState& state, const KernelConfig& kernel, const KernelDraft& draft) {
+  const OpConfig& data = draft.data;
+  const bool wanted = !data.inputs.empty() || !data.outputs.empty() || !data.dims.empty() ||
+                      (!kernel.reference.empty() && !kernel.launches.empty());
+  if (!wanted) return false;
+  const bool has_launches = !kernel.launches.empty();
+  const char* missing = !has_launches ? "launches" : data.outputs.empty() ? "outputs" : "source";
+  const char* example = !has_launches          ? "launches = [{ entry = ..., grid = ..., ... }]"
+                        : data.outputs.empty() ? "outputs = [{ name = ..., shape = [...] }]"
+                                               : "source = \"FILE.cu\"";
+  const Place place = state.place_of(draft.path);
+  state.warnings.push_back(
+      {place.file, place.line, place.column, draft.path + "." + missing,
+       fmt::format("kernel '{}' is in no test: no op names it, and it has no {}; write {} there, "
+                   "or an [[ops]] entry with kernel = \"{}\"",
+                   kernel.name, missing, example, kernel.name)});
+  return true;
+}
+
 // Someone who writes launches wants the kernel to run.
-void warn_of_unused(ReadState& state, const KernelConfig& kernel, const std::string& path) {
-  if (kernel.launches.empty() || kernel.name.empty()) return;
+void warn_of_unused(ReadState& state, const KernelConfig& kernel, const KernelDraft& draft) {
+  if (warn_of_missing_key(state, kernel, draft) || kernel.launches.empty()) return;
+  const std::string& path = draft.path;
   const Place place = state.place_of(path);
   state.warnings.push_back(
       {place.file, place.line, place.column, path,
@@ -126,7 +147,7 @@ void add_ops_of_kernels(ReadState& state, Config& config, Drafts& drafts) {
     const KernelDraft& draft = drafts.kernels[i];
     if (used.contains(kernel.name) || kernel.name.empty()) continue;
     if (kernel.launches.empty() || kernel.source.empty() || draft.data.outputs.empty()) {
-      warn_of_unused(state, kernel, draft.path);
+      warn_of_unused(state, kernel, draft);
       continue;
     }
     OpConfig op = draft.data;

@@ -33,6 +33,20 @@ bool is_control(char c) {
   return (code < 0x20 && c != '\t' && c != '\n' && c != '\r') || code == 0x7f;
 }
 
+/// Characters that turn the direction of text: a name would not read as what it is.
+bool turns_text(std::string_view text) {
+  constexpr std::string_view kBlock = "\xe2\x80";     // U+2000 to U+203F
+  constexpr std::string_view kIsolates = "\xe2\x81";  // U+2040 to U+207F
+  for (size_t at = 0; at + 2 < text.size(); ++at) {
+    const std::string_view lead = text.substr(at, 2);
+    const auto last = static_cast<unsigned char>(text[at + 2]);
+    const bool marks = last == 0x8e || last == 0x8f || (last >= 0xaa && last <= 0xae);
+    if (lead == kBlock && marks) return true;
+    if (lead == kIsolates && last >= 0xa6 && last <= 0xa9) return true;
+  }
+  return false;
+}
+
 std::vector<std::string> dtype_names() {
   std::vector<std::string> names;
   for (size_t i = 0; i < kDTypeCount; ++i) names.emplace_back(name_of(static_cast<DType>(i)));
@@ -319,6 +333,8 @@ void TableReader::read_name(const std::string& whose, std::string& out) {
   if (text->empty()) name->problem("empty, expected " + whose + " name");
   if (text->find_first_of("\t\n\r") != std::string::npos)
     name->problem("expected a name without tabs and line ends");
+  if (turns_text(*text))
+    name->problem("expected a name without characters that turn the direction of text (U+202E)");
   out = *text;
 }
 

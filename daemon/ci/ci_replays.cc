@@ -25,6 +25,14 @@ bool CiTests::will_be_generated(const OpConfig& op, const ReproductionInfo& info
          plan->value_strategy == info.value_strategy && plan->case_seed == info.seed;
 }
 
+/// Whether it has the number of a case that variant_plans() may make.
+bool CiTests::may_be_a_variants(const OpConfig& op, const ReproductionInfo& info) const {
+  const uint64_t number = info.iteration.value_or(0) / std::max<size_t>(1, op.dtypes.size());
+  const bool same = *info.base_seed == options_.seed && info.value_scale.value_or(1) == 1;
+  return same && op.kernels.size() > 1 && number >= options_.cases &&
+         number < options_.cases * (1 + op.kernels.size());
+}
+
 void CiTests::add_replays(const OpConfig& op, const std::vector<ValidationResult>& stored) {
   size_t unfit = 0;
   std::set<uint64_t> seeds;
@@ -44,7 +52,7 @@ void CiTests::add_replays(const OpConfig& op, const std::vector<ValidationResult
     if (named == nullptr || std::ranges::find(op.kernels, plan->kernel) == op.kernels.end()) {
       plan->kernel.clear();  // Its kernel was renamed or is gone: the one of now.
     }
-    if (comes_anyway) unit->twice[one.seed] = false;
+    if (comes_anyway || may_be_a_variants(op, *one.repro_info)) unit->twice[one.seed] = false;
     unit->replays.push_back(*std::move(plan));
   }
   if (unfit > 0) {
@@ -96,7 +104,9 @@ void CiTests::collect_replays() {
   }
 }
 
-Status CiTests::replay(CiUnit& unit, const CasePlan& plan) {
+Status CiTests::run_planned_case(const PlannedCase& planned) {
+  CiUnit& unit = *planned.unit;
+  const CasePlan& plan = planned.plan;
   auto outcome =
       machine_.campaign.run_one(*unit.op, plan, campaign_options().wishes, options_.session);
   events_.step();
@@ -112,11 +122,13 @@ Status CiTests::replay(CiUnit& unit, const CasePlan& plan) {
   outcome->result.seed = plan.case_seed;
   const std::lock_guard lock(mutex_);
   ++unit.report.cases;
-  ++unit.report.replayed;
+  unit.report.replayed += planned.is_stored ? 1 : 0;
   ++(outcome->result.passed ? unit.report.passed : unit.report.failed);
   unit.report.max_diff = std::max(unit.report.max_diff, outcome->result.max_diff);
+  unit.report.worst_error_use = std::max(unit.report.worst_error_use, outcome->worst_use);
   // What is stored already is not stored as another failure.
-  GPUEMU_TRY(machine_.store.put_result(outcome->result, false));
+  const bool is_new_failure = !planned.is_stored && !outcome->result.passed;
+  GPUEMU_TRY(machine_.store.put_result(outcome->result, is_new_failure));
   if (!outcome->result.passed) events_.failed(outcome->result);
   const auto again = unit.twice.find(plan.case_seed);
   if (again != unit.twice.end()) again->second = true;
@@ -125,17 +137,21 @@ Status CiTests::replay(CiUnit& unit, const CasePlan& plan) {
 }
 
 Status CiTests::run_replays() {
-  std::vector<std::pair<CiUnit*, const CasePlan*>> all;
+  std::vector<PlannedCase> all;
   for (const auto& unit : units_) {
-    for (const CasePlan& plan : unit->replays) all.emplace_back(unit.get(), &plan);
+    for (const CasePlan& plan : unit->replays) all.push_back({unit.get(), plan, true});
   }
+  return run_planned(all);
+}
+
+Status CiTests::run_planned(const std::vector<PlannedCase>& all) {
   events_.more(all.size());
   std::atomic<size_t> next{0};
   std::mutex failure_mutex;
   Status status;
   const auto work = [&] {
     for (size_t i = next++; i < all.size() && !is_over(); i = next++) {
-      const Status done = replay(*all[i].first, *all[i].second);
+      const Status done = run_planned_case(all[i]);
       if (done || done.error().code == ErrorCode::Cancelled) continue;
       const std::lock_guard lock(failure_mutex);
       status = done;

@@ -8,6 +8,7 @@
 #include "common/base/threads.h"
 #include "daemon/ci/ci_tests.h"
 #include "daemon/ci/compare_results.h"
+#include "daemon/ci/gaps.h"
 #include "daemon/ci/trend.h"
 #include "daemon/inspect/compare.h"
 
@@ -93,8 +94,16 @@ class Measurer {
   std::atomic<uint64_t> cached_{0};
 };
 
-/// The kernel of gpuemu.toml whose metrics these are: "softmax" and "softmax:entry<float>".
-std::string owner_of(const std::string& name) { return name.substr(0, name.find(':')); }
+/// What is gone is worse than what it was: a test that was taken out finds nothing.
+void add_missing(const CiMachine& machine, const CiOptions& options, ArtifactDiffSummary& diffs) {
+  if (is_in_shard(0, options.shard, options.shards)) {
+    for (std::string& op : missing_ops(machine.config, options)) {
+      if (std::ranges::find(diffs.missing, op) == diffs.missing.end())
+        diffs.missing.push_back(std::move(op));
+    }
+  }
+  diffs.has_regressions = diffs.has_regressions || !diffs.missing.empty();
+}
 
 void compare_kernels(const CiMachine& machine, const CiOptions& options, CiRunSummary& summary) {
   const Config& config = machine.config;
@@ -169,6 +178,7 @@ void count(CiRunSummary& summary) {
 Result<CiRunSummary> run_ci(const CiMachine& machine, const CiOptions& options,
                             const CiEvents& events, const std::atomic<bool>& cancel) {
   const auto start = Clock::now();
+  GPUEMU_TRY(check_baseline(machine.config, options));
   CiRunSummary summary;
   summary.profile = options.profile;
   summary.seed = options.seed;
@@ -187,6 +197,7 @@ Result<CiRunSummary> run_ci(const CiMachine& machine, const CiOptions& options,
   GPUEMU_TRY(measurer.add_to(summary));
   if (!options.baseline_name.empty()) {
     compare_kernels(machine, options, summary);
+    if (!cancel) add_missing(machine, options, *summary.artifact_diffs);
     compare_cases(options, summary);
   }
   summary.trends =
@@ -196,6 +207,7 @@ Result<CiRunSummary> run_ci(const CiMachine& machine, const CiOptions& options,
     mark_interrupted(options, summary);
   else
     blame_ops_without_cases(options, summary);
+  tell_gaps(machine.config, summary);
   count(summary);
   summary.duration_ms = static_cast<uint64_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count());

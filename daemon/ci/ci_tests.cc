@@ -188,6 +188,7 @@ Status CiTests::keep(const std::vector<const CaseOutcome*>& outcomes) {
   for (const CaseOutcome* one : outcomes) {
     events_.step();
     CiUnit* unit = find(one->result.op_name, one->result.repro_info->dtype);
+    if (unit != nullptr) ++unit->chosen[one->kernel];
     if (unit != nullptr && take_back(*unit, one->result)) continue;
     if (!one->result.passed) events_.failed(one->result);
     const size_t before = found_;
@@ -201,6 +202,7 @@ Status CiTests::keep(const std::vector<const CaseOutcome*>& outcomes) {
 void CiTests::note(const CaseOutcome& outcome) {
   const ValidationResult& result = outcome.result;
   CiUnit* unit = result.repro_info ? find(result.op_name, result.repro_info->dtype) : nullptr;
+  if (unit != nullptr) ++unit->ran[outcome.kernel];
   if (unit != nullptr) unit->proof.add(outcome, result.repro_info->value_strategy);
   if (unit != nullptr && !outcome.profile.empty()) {
     found_ += unit->growth.add(outcome.profile);
@@ -253,11 +255,69 @@ Status CiTests::run_cases() {
       options.ops.push_back(unit->report.op_name);
       ++left;
     }
-    unit->next_number = options_.cases;
+    // Those behind the first belong to the variants, each its own: see variant_plans().
+    const uint64_t variants = unit->op->kernels.size() > 1 ? unit->op->kernels.size() : 0;
+    unit->next_number = options_.cases * (1 + variants);
   }
   if (left == 0) return ok_status();
   merge(GPUEMU_TRY(machine_.campaign.run(options, campaign_events(), cancel_)));
   return ok_status();
+}
+
+/// Of one variant of one op: behind those that are for all variants, and of their number.
+std::vector<CasePlan> CiTests::variant_plans(const CiUnit& unit, size_t variant) const {
+  const OpConfig& op = *unit.op;
+  const DType dtype = unit.report.dtype;
+  CaseOptions options;
+  options.dtypes = {dtype};
+  options.strategies = machine_.config.strategies;
+  options.constants = machine_.campaign.constants_of(op, dtype);
+  const auto dtype_index =
+      static_cast<uint64_t>(std::ranges::find(op.dtypes, dtype) - op.dtypes.begin());
+  std::vector<CasePlan> plans;
+  for (uint64_t i = 0; i < options_.cases; ++i) {
+    const uint64_t number = options_.cases * (1 + variant) + i;
+    if (!is_in_shard(number, options_.shard, options_.shards)) continue;
+    auto plan = plan_case(op, options_.seed, number * op.dtypes.size() + dtype_index, options);
+    // That none can be made has been told with the cases for all variants.
+    if (!plan) break;
+    plan->kernel = op.kernels[variant];
+    if (!unit.twice.contains(plan->case_seed)) plans.push_back(*std::move(plan));
+  }
+  return plans;
+}
+
+/// A variant that no case selects runs as soon as a size comes that the others do not take: it gets
+/// as many cases of its own. Where the policy prefers one, the others are not meant to run.
+Status CiTests::run_variants() {
+  std::vector<PlannedCase> planned;
+  std::vector<std::pair<CiUnit*, std::string>> idle;
+  for (const auto& unit : units_) {
+    const bool runs = unit->op->mode == ExecutionMode::Kernel && !unit->report.cached &&
+                      unit->report.cases > 0 && unit->report.error.empty();
+    for (size_t i = 0; runs && unit->op->kernels.size() > 1 && i < unit->op->kernels.size(); ++i) {
+      if (unit->chosen[unit->op->kernels[i]] > 0) continue;
+      idle.emplace_back(unit.get(), unit->op->kernels[i]);
+      if (machine_.config.kernel_policy.contains(unit->op->name)) continue;
+      for (CasePlan& plan : variant_plans(*unit, i)) {
+        planned.push_back({unit.get(), std::move(plan), false});
+      }
+    }
+  }
+  GPUEMU_TRY(run_planned(planned));
+  for (const auto& [unit, variant] : idle) tell_idle(*unit, variant);
+  return ok_status();
+}
+
+void CiTests::tell_idle(CiUnit& unit, const std::string& variant) {
+  // In a shard the others may have run it.
+  if (unit.ran[variant] > 0 || options_.shards > 1 || is_over()) return;
+  const bool unwanted = machine_.config.kernel_policy.contains(unit.op->name);
+  notes_.push_back(fmt::format(
+      "{} {}: variant {} ran in none of {} cases: {}", unit.op->name, name_of(unit.report.dtype),
+      variant, unit.report.cases,
+      unwanted ? "runtime.kernel_policy prefers another one" : "it supports none of them"));
+  unit.key.reset();  // A verdict that is kept does not tell.
 }
 
 Status CiTests::grow() {
@@ -334,6 +394,7 @@ Status CiTests::run(CiRunSummary& summary) {
   GPUEMU_TRY(run_replays());
   GPUEMU_TRY(run_cases());
   run_scripts();
+  GPUEMU_TRY(run_variants());
   GPUEMU_TRY(grow());
   for (const auto& unit : units_) {
     if (!unit->report.cached) unit->report.proof = unit->proof.proof(unit->report.dtype);

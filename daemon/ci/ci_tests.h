@@ -30,12 +30,21 @@ struct CiUnit {
   uint64_t next_number = 0;  ///< Of the cases that were generated.
   bool regressed = false;    ///< Against the baseline: worse than it was, though it may pass.
   ProofTally proof;
+  std::map<std::string, uint64_t> chosen;  ///< Generated cases by the variant that they select.
+  std::map<std::string, uint64_t> ran;     ///< All cases by variant.
   /// Stored cases that are generated too, by seed, and whether they have run; and how many of
   /// those ran a second time.
   std::map<uint64_t, bool> twice;
   struct {
     uint64_t cases = 0, passed = 0, failed = 0;
   } surplus;
+};
+
+/// A case that is not one of a campaign.
+struct PlannedCase {
+  CiUnit* unit = nullptr;
+  CasePlan plan;
+  bool is_stored = false;
 };
 
 class CiTests {
@@ -57,11 +66,16 @@ class CiTests {
   void collect_replays();
   Result<std::vector<ValidationResult>> stored_cases(const OpConfig& op);
   void break_units(const OpConfig& op, const std::string& why);
+  bool may_be_a_variants(const OpConfig& op, const ReproductionInfo& info) const;
   bool will_be_generated(const OpConfig& op, const ReproductionInfo& info) const;
   void add_replays(const OpConfig& op, const std::vector<ValidationResult>& stored);
   Status run_replays();
-  Status replay(CiUnit& unit, const CasePlan& plan);
+  Status run_planned(const std::vector<PlannedCase>& planned);
+  Status run_planned_case(const PlannedCase& planned);
   Status run_cases();
+  std::vector<CasePlan> variant_plans(const CiUnit& unit, size_t variant) const;
+  Status run_variants();
+  void tell_idle(CiUnit& unit, const std::string& variant);
   Status grow();
   CampaignOptions campaign_options() const;
   CampaignEvents campaign_events();

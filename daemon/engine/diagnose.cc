@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "common/base/service_limits.h"
+#include "common/base/shell_word.h"
 
 namespace gpuemu {
 namespace {
@@ -103,8 +104,8 @@ std::string Diagnoser::reason_to_skip(const CasePlan& plan) const {
 
 /// Nothing of what the device alone has seen.
 std::optional<Diagnosis> Diagnoser::diagnosis_of(const ExplainTask& task, FindingKind kind) const {
-  const std::string command =
-      fmt::format("; `gpuemu explain {} --op {}` looks into it", task.plan.case_seed, task.op.name);
+  const std::string command = fmt::format("; `gpuemu explain {} --op {}` looks into it",
+                                          task.plan.case_seed, shell_word(task.op.name));
   const std::string reason = reason_to_skip(task.plan);
   if (!reason.empty()) return Diagnosis{"skipped", reason + command, {}, {}};
   auto explained = explain_case(task, machines_);

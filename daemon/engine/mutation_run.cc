@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "common/base/blake2.h"
+#include "common/base/shell_word.h"
 #include "daemon/engine/mutant_equality.h"
 #include "daemon/engine/mutation_cases.h"
 #include "daemon/engine/run_case.h"
@@ -149,7 +150,7 @@ class MutationRun {
                    "kernel '{}' fails by itself: case {} finds {} ({}). A mutation score needs a "
                    "kernel that passes: see `gpuemu test {}`",
                    kernel_->name, plans_[i].case_seed, name_of(failure.kind), failure.message,
-                   op_.name);
+                   shell_word(op_.name));
     }
     config_.case_timeout_ms =
         std::min(config_.case_timeout_ms, std::max(kTimeoutMsMin, kSlowdownMax * slowest));

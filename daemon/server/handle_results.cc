@@ -62,6 +62,13 @@ Reply handle(const StoreBaselineRequest& request, Call& call) {
   }
   auto results = call.context.store.list_results(std::numeric_limits<size_t>::max());
   if (!results) return error_reply(results.error());
+  // The database may be that of other projects too, and hold ops that this one had once.
+  if (const auto project = open_project(call); project && !(*project)->config().ops.empty()) {
+    const Config& config = (*project)->config();
+    std::erase_if(*results, [&](const ValidationResult& one) {
+      return config.find_op(one.op_name) == nullptr;
+    });
+  }
   // A comparison looks at verdicts and differences only.
   for (ValidationResult& result : *results) result.repro_info.reset();
   const Status stored = call.context.store.put_baseline(request.tag, *results);

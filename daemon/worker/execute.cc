@@ -61,6 +61,7 @@ class Execution {
   Result<Outputs> run_once(uint32_t run);
   Status run_primer(std::vector<ExecuteBuffer>& buffers);
   /// False when the rest of the launches makes no sense.
+  void tell_time_left(const LaunchConfig& config, LaunchReport& launched) const;
   Result<bool> launch_all(const std::vector<ExecuteBuffer>& buffers, uint32_t run);
   Result<LaunchConfig> configure(const PlanLaunch& launch,
                                  const std::vector<ExecuteBuffer>& buffers) const;
@@ -208,6 +209,18 @@ Status Execution::find_others() {
   return ok_status();
 }
 
+/// All launches of a case share its time: the last one may have got next to none of it.
+void Execution::tell_time_left(const LaunchConfig& config, LaunchReport& launched) const {
+  if (config.timeout_ms > plan_.timeout_ms / 2) return;
+  for (DeviceFinding& finding : launched.findings) {
+    if (finding.message.find("did not end within") == std::string::npos) continue;
+    finding.message += fmt::format(
+        "; that was left of the {} ms that all launches of a case have together "
+        "(runtime.case_timeout_ms)",
+        plan_.timeout_ms);
+  }
+}
+
 Result<bool> Execution::launch_all(const std::vector<ExecuteBuffer>& buffers, uint32_t run) {
   for (const PlanLaunch& launch : plan_.launches) {
     LaunchConfig config = GPUEMU_TRY(configure(launch, buffers));
@@ -226,6 +239,7 @@ Result<bool> Execution::launch_all(const std::vector<ExecuteBuffer>& buffers, ui
     std::erase_if(launched->findings, [&](const DeviceFinding& finding) {
       return finding.kind == "written_twice" && !is_plain_output(plan_, finding.tensor);
     });
+    tell_time_left(config, *launched);
     stopped_ = stopped_ || !std::ranges::all_of(launched->findings, is_note);
     const bool goes_on = std::ranges::none_of(launched->findings, is_fault);
     if (launched->profile != nullptr && plan_.coverage)

@@ -11,6 +11,7 @@ import contextlib
 import os
 import pathlib
 import re
+import shlex
 import time
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
@@ -244,7 +245,7 @@ class OpItem(pytest.Item):
         for failure in [one for op in report.ops for one in op.failures][:3]:
             dims = failure.repro_info.dims if failure.repro_info else {}
             lines += [f"  seed {failure.seed} {dims}", *(f"    {one.kind}: {one.message}" for one in failure.failures[:3])]
-            lines.append(f"    replay: gpuemu reproduce {failure.seed} --op {self.op}")
+            lines.append(f"    replay: gpuemu reproduce {failure.seed} --op {shlex.quote(self.op)}")
         lines.append(f"  all again: pytest '{self.nodeid}' --gpuemu-seed={report.seed}")
         return "\n".join(lines)
 
