@@ -20,6 +20,12 @@ QUICK = ["examples"]
 SYSTEM_SHARED = 1024  # What the system takes of the shared memory of a block that has any, since sm_90; only cuobjdump counts it.
 
 
+def arch_of(ptx, arch):
+    """A kernel that needs a newer GPU than is asked for is compiled and measured for that one."""
+    target = re.search(r"^\.target (sm_(\d+)a?)", ptx.read_text(), re.M)
+    return target[1] if int(target[2]) > int(arch[3:]) else arch
+
+
 def of_ptxas(ptx, arch, cubin):
     """Entry -> its numbers. Leaves the machine code in `cubin`."""
     done = subprocess.run([PTXAS, "-v", f"-arch={arch}", "-o", cubin, ptx], capture_output=True, text=True, check=True)
@@ -45,7 +51,7 @@ def of_cuobjdump(cubin, arch):
     for entry, line in re.findall(r"Function (\S+):\s*\n\s*(REG:.*)", text):
         words = dict(word.rsplit(":", 1) for word in line.split())
         shared = int(words["SHARED"])
-        shared -= SYSTEM_SHARED if arch == "sm_90" and shared >= SYSTEM_SHARED else 0
+        shared -= SYSTEM_SHARED if arch.startswith("sm_90") and shared >= SYSTEM_SHARED else 0
         found[entry] = {"registers": int(words["REG"]), "stack_bytes": int(words["STACK"]), "shared_bytes": shared,
                         "constant_bytes": {name[9:-1]: int(size) for name, size in words.items() if name.startswith("CONSTANT[") and int(size)}}
     return found
@@ -80,6 +86,9 @@ def measured(new_home, folder, arch):
     if not sources_of(folder):
         shutil.rmtree(home.project)
         shutil.copytree(ROOT / folder, home.project)
+        for shared in (ROOT / folder).parent.glob("*"):  # What its gpuemu.toml names beside it.
+            if shared.is_dir() and f"../{shared.name}/" in (home.project / "gpuemu.toml").read_text():
+                shutil.copytree(shared, home.project.parent / shared.name)
     run = home.run("lint", *sources_of(folder), "--arch", arch, "--format", "json", timeout=1200)
     results = json.loads(run.stdout)
     home.stop()
@@ -94,10 +103,11 @@ def check(new_home, folder, arch):
     by_hand, in_code, cubins = {}, {}, []
     for number, ptx in enumerate(texts):
         cubins.append(home.home / f"{number}.cubin")
-        for entry, numbers in of_ptxas(ptx, arch, cubins[-1]).items():
+        own = arch_of(ptx, arch)
+        for entry, numbers in of_ptxas(ptx, own, cubins[-1]).items():
             by_hand.setdefault(entry, set()).add(plain(numbers))
         if CUOBJDUMP:
-            for entry, numbers in of_cuobjdump(cubins[-1], arch).items():
+            for entry, numbers in of_cuobjdump(cubins[-1], own).items():
                 in_code.setdefault(entry, set()).add(plain(numbers))
     names = ["registers", "stack_bytes", "spill_store_bytes", "spill_load_bytes", "barriers", "shared_bytes", "constant_bytes"]
     said = told(results, names)
