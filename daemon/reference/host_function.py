@@ -64,7 +64,7 @@ class Script:
         self.name = f"{MODULE_NAME}{number}"
         self.module, self.helpers, self.stamps = None, {}, {path: stamp_or_none(path)}
         self.reads = reads_of(path)
-        self.reads.stamps.clear()
+        self.reads.forget()
 
     def is_current(self):
         return self.reads.is_current() and all(

@@ -39,7 +39,7 @@ class Reads:
 
     def __init__(self):
         self.stamps = {}  # By path, as they were when they were first opened; None: there was no such file.
-        self.written, self.complete, self.told = set(), True, None
+        self.written, self.complete, self.loads, self.told = set(), True, 0, None
 
     def note(self, path, writing):
         if isinstance(path, int):
@@ -58,12 +58,17 @@ class Reads:
 
     def record(self):
         """What the daemon is told; None when it knows that."""
-        record = {"files": sorted(filter(is_plain, {*self.stamps, *staying}))[:FILES_MAX],
-                  "complete": self.complete and len(staying) <= FILES_MAX}
-        if record == self.told:
+        state = self.loads, len(self.stamps), len(self.written), len(staying), self.complete
+        if state == self.told:  # Asked after every case: lists are made where there is something new.
             return None
-        self.told = record
-        return record
+        self.told = state
+        return {"files": sorted(filter(is_plain, {*self.stamps, *staying}))[:FILES_MAX],
+                "complete": self.complete and len(staying) <= FILES_MAX}
+
+    def forget(self):
+        """The script is loaded anew."""
+        self.stamps.clear()
+        self.loads += 1
 
     def add(self, record):
         """What a process that ran the script has seen; None when it could not say."""
@@ -75,8 +80,8 @@ class Reads:
         self.complete = self.complete and record["complete"]
 
     def is_current(self):
-        """Whether all that was read at first is still the same; what was missing may appear at any time."""
-        return all(stamp is None or stamp_or_none(path) == stamp for path, stamp in self.stamps.items())
+        """Whether all that was read is as it was, and what was missing still is."""
+        return all(stamp_or_none(path) == stamp for path, stamp in self.stamps.items())
 
     def __enter__(self):
         global watched

@@ -96,6 +96,18 @@ TEST_F(ReadsTest, DataThatWasReadOnceIsReadAgainWhenItChanges) {
   EXPECT_EQ(values<int64_t>(reply->outputs.at(0)).at(0), 4444);
 }
 
+TEST_F(ReadsTest, DataThatWasMissingIsReadWhenItAppears) {
+  const std::string script =
+      "import os\nHERE = os.path.dirname(__file__)\ntry: TABLE = open(HERE + '/late.txt').read()\n"
+      "except OSError: TABLE = '3'\ndef reference(x):\n  return [int(TABLE)]\n";
+  ASSERT_TRUE(ask(script));
+  write_script("late.txt", "4");
+  const auto reply = again();
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(values<int64_t>(reply->outputs.at(0)).at(0), 4);
+  EXPECT_TRUE(has_read(path("late.txt")));
+}
+
 TEST_F(ReadsTest, AModuleFromElsewhereThatChangesTakesAnotherInterpreter) {
   // Neither below the project nor beside the script: it stays loaded for all scripts.
   char pattern[] = "/tmp/gpuemu-elsewhere-XXXXXX";
