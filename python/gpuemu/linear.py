@@ -6,6 +6,7 @@ computed from them is computed in tiles, some outputs of every lane at a time, t
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -28,22 +29,28 @@ class Linear:
     def __init__(self, step: Step, lane_step: LaneStep, sum_after: bool = False) -> None:
         self.step, self.lane_step, self.sum_after = step, lane_step, sum_after
         self._tables: list[Array] = []
+        self._adding = threading.Lock()  # A table that two threads add stands for twice as many steps.
 
     def _table(self, k: int) -> Array:
         """Entry [p, v]: what byte p of the state with value v becomes after 2**k steps."""
-        while len(self._tables) <= k:
-            if self._tables:
-                bits = [(1 << bit, 0) if bit < 64 else (0, 1 << (bit - 64)) for bit in range(128)]
-                columns = np.array(bits, dtype=np.uint64)
-                for _ in range(2):
-                    columns = _apply(self._tables[-1], columns)
-            else:
-                columns = np.array([self.step(((1 << bit) & MASK, (1 << bit) >> 64))[1] for bit in range(128)], dtype=np.uint64)
-            table = np.zeros((16, 1, 2), dtype=np.uint64)
-            for bit in range(8):
-                table = np.concatenate([table, table ^ columns[bit::8][:, None, :]], axis=1)
-            self._tables.append(table)
+        if len(self._tables) <= k:
+            with self._adding:
+                while len(self._tables) <= k:
+                    self._tables.append(self._next_table())
         return self._tables[k]
+
+    def _next_table(self) -> Array:
+        if self._tables:
+            bits = [(1 << bit, 0) if bit < 64 else (0, 1 << (bit - 64)) for bit in range(128)]
+            columns = np.array(bits, dtype=np.uint64)
+            for _ in range(2):
+                columns = _apply(self._tables[-1], columns)
+        else:
+            columns = np.array([self.step(((1 << bit) & MASK, (1 << bit) >> 64))[1] for bit in range(128)], dtype=np.uint64)
+        table = np.zeros((16, 1, 2), dtype=np.uint64)
+        for bit in range(8):
+            table = np.concatenate([table, table ^ columns[bit::8][:, None, :]], axis=1)
+        return table
 
     def jump(self, state: State, outputs: int) -> State:
         """The state after so many more outputs."""

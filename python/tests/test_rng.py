@@ -2,11 +2,13 @@
 
 import json
 import pathlib
+import sys
+import threading
 
 import numpy as np
 import pytest
 
-from gpuemu import rng
+from gpuemu import linear, rng
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 VECTORS = json.loads((ROOT / "tests/crosslang/rng_vectors.json").read_text())
@@ -90,3 +92,27 @@ def test_bfloat16_rounds_once_to_nearest_even():
     assert np.array_equal(rng.bfloat16_bits(low), patterns)
     assert np.array_equal(rng.bfloat16_bits(middle), even)
     assert np.array_equal(rng.bfloat16_bits(np.nextafter(middle, high)), patterns + np.uint16(1))
+
+
+def test_threads_that_draw_first_at_the_same_time_draw_the_same():
+    state, threads = rng.derive_state(1, 23, "input/x"), 8
+    expected = rng.outputs(state, 4000)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for _ in range(10):
+            fresh, begin, made = linear.Linear(rng.step, rng._lane_step), threading.Barrier(threads), []
+
+            def draw(fresh=fresh, begin=begin, made=made):
+                begin.wait()
+                made.append(fresh.outputs(state, 4000))
+
+            running = [threading.Thread(target=draw) for _ in range(threads)]
+            for one in running:
+                one.start()
+            for one in running:
+                one.join()
+            assert len(made) == threads and all(np.array_equal(one, expected) for one in made)
+            assert np.array_equal(fresh.outputs(state, 4000), expected)
+    finally:
+        sys.setswitchinterval(before)
