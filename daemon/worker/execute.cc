@@ -15,6 +15,7 @@
 #include "common/rng/rng.h"
 #include "daemon/worker/execute_buffer.h"
 #include "daemon/worker/execute_shadow.h"
+#include "daemon/worker/launch_config.h"
 #include "runtime/device/fault.h"
 
 namespace gpuemu {
@@ -150,28 +151,11 @@ std::string Execution::order_text(uint32_t run) const {
 
 Result<LaunchConfig> Execution::configure(const PlanLaunch& launch,
                                           const std::vector<ExecuteBuffer>& buffers) const {
-  LaunchConfig config;
-  config.entry = launch.entry;
-  config.grid = launch.grid;
-  config.block = launch.block;
-  config.cluster = launch.cluster;
-  config.dynamic_shared_bytes = launch.shared_bytes;
-  config.sanitize = plan_.sanitize;
+  std::vector<uint64_t> addresses;
+  for (const ExecuteBuffer& buffer : buffers) addresses.push_back(buffer.address());
+  LaunchConfig config = GPUEMU_TRY(launch_config(plan_, launch, addresses));
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(end_ - steady_clock::now());
   config.timeout_ms = static_cast<uint64_t>(std::max<int64_t>(left.count(), 1));
-  for (const PlanArg& arg : launch.args) {
-    if (arg.tensor < 0) {
-      config.args.push_back(arg.scalar);
-      continue;
-    }
-    if (static_cast<size_t>(arg.tensor) >= buffers.size()) {
-      return error(ErrorCode::InvalidArgument, "argument '{}' names tensor {} of {}", arg.text,
-                   arg.tensor, buffers.size());
-    }
-    const uint64_t address = buffers[static_cast<size_t>(arg.tensor)].address();
-    const auto* bytes = reinterpret_cast<const std::byte*>(&address);
-    config.args.emplace_back(bytes, bytes + sizeof address);
-  }
   return config;
 }
 

@@ -4,6 +4,7 @@
 
 #include "common/base/limits.h"
 #include "daemon/worker/execute_buffer.h"
+#include "daemon/worker/launch_config.h"
 #include "runtime/device/fault.h"
 #include "runtime/device/sparse.h"
 
@@ -85,23 +86,12 @@ Result<SparseBuffer> HugeExecution::create(SparseMemory& memory, const PlanTenso
 
 Result<HugeExecution::Ended> HugeExecution::launch_all(const std::vector<SparseBuffer>& buffers,
                                                        Interleaving order) {
+  std::vector<uint64_t> addresses;
+  for (const SparseBuffer& buffer : buffers) addresses.push_back(buffer.address());
   for (const PlanLaunch& launch : plan_.launches) {
-    LaunchConfig config;
-    config.entry = launch.entry;
-    config.grid = launch.grid;
-    config.block = launch.block;
-    config.cluster = launch.cluster;
-    config.dynamic_shared_bytes = launch.shared_bytes;
-    config.sanitize = plan_.sanitize;
+    LaunchConfig config = GPUEMU_TRY(launch_config(plan_, launch, addresses));
     config.timeout_ms = plan_.huge_ms;
     config.interleaving = order;
-    for (const PlanArg& arg : launch.args) {
-      config.args.push_back(arg.scalar);
-      if (arg.tensor < 0) continue;
-      const uint64_t address = buffers.at(static_cast<size_t>(arg.tensor)).address();
-      const auto* bytes = reinterpret_cast<const std::byte*>(&address);
-      config.args.back().assign(bytes, bytes + sizeof address);
-    }
     Result<LaunchReport> launched = device_.launch(module_, config);
     if (!launched && launched.error().code == ErrorCode::InvalidArgument)
       return error(ErrorCode::Unsupported, "{}", launched.error().message);
