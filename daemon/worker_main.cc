@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -20,7 +21,7 @@ constexpr int kExitOk = 0, kExitFailed = 1, kExitUsage = 2;
 constexpr const char* kUsage =
     "usage: gpuemu-worker --backend NAME --device INDEX --sm NUMBER --threads COUNT\n"
     "                     --contraction MODE --contraction-seed NUMBER --memory-limit BYTES\n"
-    "                     --socket-fd FD --arena-fd FD\n"
+    "                     --socket-fd FD --arena-fd FD --arenas COUNT\n"
     "The daemon starts it; there is no reason to do so by hand.\n";
 
 struct Arguments {
@@ -29,7 +30,8 @@ struct Arguments {
   int sm = 0;
   int threads = 1;
   int socket = -1;
-  int arena = -1;
+  int arena = -1;  ///< The first; the others follow it.
+  int arenas = 1;
   Contraction contraction = Contraction::Auto;
   uint64_t contraction_seed = 0;
   uint64_t memory_limit_bytes = DeviceRequest().memory_limit_bytes;
@@ -50,11 +52,10 @@ Result<Arguments> parse(int count, char** words) {
     std::string_view name;
     int Arguments::* value;
   };
-  constexpr Option kOptions[] = {{"--device", &Arguments::device},
-                                 {"--sm", &Arguments::sm},
-                                 {"--threads", &Arguments::threads},
-                                 {"--socket-fd", &Arguments::socket},
-                                 {"--arena-fd", &Arguments::arena}};
+  constexpr Option kOptions[] = {
+      {"--device", &Arguments::device},   {"--sm", &Arguments::sm},
+      {"--threads", &Arguments::threads}, {"--socket-fd", &Arguments::socket},
+      {"--arena-fd", &Arguments::arena},  {"--arenas", &Arguments::arenas}};
   Arguments arguments;
   for (int i = 1; i < count; i += 2) {
     const std::string_view name = words[i];
@@ -89,7 +90,9 @@ Result<Arguments> parse(int count, char** words) {
 }
 
 Status serve(const Arguments& arguments) {
-  Arena arena = GPUEMU_TRY(Arena::open(UniqueFd(arguments.arena)));
+  std::vector<Arena> arenas;
+  for (int i = 0; i < arguments.arenas; ++i)
+    arenas.push_back(GPUEMU_TRY(Arena::open(UniqueFd(arguments.arena + i))));
   DeviceRequest request;
   request.backend = arguments.backend;
   request.index = arguments.device;
@@ -104,7 +107,7 @@ Status serve(const Arguments& arguments) {
     GPUEMU_TRY(report_no_device(device.error(), arguments.socket));
     return device.error();
   }
-  return run_worker_loop(**device, arena, arguments.socket);
+  return run_worker_loop(**device, std::move(arenas), arguments.socket);
 }
 
 int run(int count, char** words) {

@@ -24,7 +24,7 @@ ExitCode show_status(Session& session) {
   session.out << "socket:   " << status.socket_path
               << "\nproject:  " << (status.config_path.empty() ? "none" : status.config_path)
               << "\ndatabase: " << status.storage_path << '\n';
-  session.out << fmt::format("process:  {}, {} lanes, {} jobs, backend {}\n", status.pid,
+  session.out << fmt::format("process:  {}, {} workers, {} jobs, backend {}\n", status.pid,
                              status.workers, status.jobs_running, status.backend);
   return session.exit_code = ExitCode::Ok;
 }

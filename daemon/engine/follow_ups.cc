@@ -135,10 +135,9 @@ Error FollowUps::failed(ValidationFailure finding) {
 }
 
 Status FollowUps::execute(const Target& target, const ExecutionPlan& plan) {
-  WorkerProcess& worker = machine_.worker;
-  const auto loaded =
-      worker.load(target.prepared->key, target.prepared->name, target.prepared->ptx);
-  const Status launched = loaded ? worker.begin(plan) : Status(loaded.error());
+  WorkerSeat& worker = machine_.worker;
+  const Status launched =
+      worker.begin(target.prepared->key, target.prepared->name, target.prepared->ptx, plan);
   const auto report = launched ? worker.finish() : Result<ExecutionReport>(launched.error());
   if (!report && plan.huge_ms != 0 && report.error().code == ErrorCode::Unsupported)
     return report.error();

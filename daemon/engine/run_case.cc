@@ -119,9 +119,8 @@ SideBySide execute_both(const CaseRequest& request, const BuiltPlan& built, Case
   // First the one that does not wait: a fresh Python starts while the worker starts and loads.
   const Status asked =
       refers ? machine.reference.begin(reference_request(request, built)) : ok_status();
-  auto loaded =
-      machine.worker.load(request.prepared.key, request.prepared.name, request.prepared.ptx);
-  const Status launched = loaded ? machine.worker.begin(built.plan) : Status(loaded.error());
+  const Status launched = machine.worker.begin(request.prepared.key, request.prepared.name,
+                                               request.prepared.ptx, built.plan);
   both.executed = launched ? machine.worker.finish() : Result<ExecutionReport>(launched.error());
   if (!refers) return both;
   both.expected = asked ? machine.reference.finish() : Result<ReferenceReply>(asked.error());

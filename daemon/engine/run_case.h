@@ -19,14 +19,14 @@
 #include "daemon/reference/reference_host.h"
 #include "daemon/validate/envelope.h"
 #include "daemon/validate/power.h"
-#include "daemon/worker/worker_process.h"
+#include "daemon/worker/worker_seat.h"
 
 namespace gpuemu {
 
 /// What one case needs; borrowed from a lane for the time of the call.
 struct CaseMachine {
   Arena& arena;
-  WorkerProcess& worker;
+  WorkerSeat& worker;
   ReferenceHost& reference;
 };
 

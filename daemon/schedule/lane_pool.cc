@@ -11,7 +11,10 @@
 namespace gpuemu {
 
 struct LanePool::State {
-  std::vector<std::unique_ptr<Lane>> lanes;  ///< Fixed after create(); read without the mutex.
+  // Fixed after create(); read without the mutex.
+  std::vector<std::unique_ptr<Arena>> arenas;  ///< Of the lanes, in their order.
+  std::vector<std::unique_ptr<Lane>> lanes;
+  size_t workers = 0;
   std::shared_ptr<ReferenceFiles> files = std::make_shared<ReferenceFiles>();
 
   mutable std::mutex mutex;  ///< Guards everything below.
@@ -20,7 +23,27 @@ struct LanePool::State {
   std::vector<size_t> free;
   TurnQueue queue;
   bool ended = false;
+
+  Status add_worker(size_t number, const LanePoolOptions& options,
+                    const ReferenceOptions& reference);
 };
+
+/// With the lanes that have a seat at it.
+Status LanePool::State::add_worker(size_t number, const LanePoolOptions& options,
+                                   const ReferenceOptions& reference) {
+  std::vector<const Arena*> shared;
+  const size_t first = arenas.size();
+  for (uint32_t i = 0; i < options.lanes_per_worker; ++i) {
+    arenas.push_back(std::make_unique<Arena>(GPUEMU_TRY(Arena::create())));
+    shared.push_back(arenas.back().get());
+  }
+  WorkerOptions own = options.worker;
+  own.device_index = static_cast<int>(number % std::max(1U, options.devices));
+  const auto worker = std::make_shared<SharedWorker>(std::move(own), std::move(shared));
+  for (uint32_t i = 0; i < options.lanes_per_worker; ++i)
+    lanes.push_back(std::make_unique<Lane>(*arenas[first + i], WorkerSeat(worker, i), reference));
+  return ok_status();
+}
 
 LaneLease::LaneLease(LaneLease&& other) noexcept
     : pool_(std::exchange(other.pool_, nullptr)), index_(other.index_) {}
@@ -48,20 +71,18 @@ LanePool::~LanePool() {
 }
 
 Result<std::unique_ptr<LanePool>> LanePool::create(const LanePoolOptions& options) {
-  if (options.count == 0) {
+  if (options.count == 0 || options.lanes_per_worker == 0)
     return error(ErrorCode::InvalidArgument, "0 lanes, expected at least 1");
-  }
   auto state = std::make_unique<State>();
   ReferenceOptions reference = options.reference;
   reference.files = state->files;
-  for (size_t i = options.count; i-- > 0;) {
-    Arena arena = GPUEMU_TRY(Arena::create());
-    WorkerOptions worker = options.worker;
-    worker.device_index = static_cast<int>(i % std::max(1U, options.devices));
-    state->lanes.push_back(std::make_unique<Lane>(std::move(arena), worker, reference));
-    state->free.push_back(i);
-  }
-  state->statistics.resize(options.count);
+  for (size_t i = 0; i < options.count; ++i) GPUEMU_TRY(state->add_worker(i, options, reference));
+  // Lanes of workers that differ come first: the last in the list is the first to be taken.
+  for (size_t place = options.lanes_per_worker; place-- > 0;)
+    for (size_t i = options.count; i-- > 0;)
+      state->free.push_back(i * options.lanes_per_worker + place);
+  state->workers = options.count;
+  state->statistics.resize(state->lanes.size());
   return std::unique_ptr<LanePool>(new LanePool(std::move(state)));
 }
 
@@ -119,6 +140,8 @@ void LanePool::shutdown() {
 }
 
 size_t LanePool::size() const { return state_->lanes.size(); }
+
+size_t LanePool::workers() const { return state_->workers; }
 
 size_t LanePool::waiting() const {
   const std::lock_guard lock(state_->mutex);

@@ -1,6 +1,6 @@
-// Lanes, and who gets one next. A lane executes one case at a time: shared memory, a worker and a
-// reference host. Sessions that wait are served in turn, one lane each, however many tasks each
-// has.
+// Lanes, and who gets one next. A lane executes one case at a time: shared memory, a seat at a
+// worker and a reference host. Sessions that wait are served in turn, one lane each, however many
+// tasks each has.
 #pragma once
 
 #include <atomic>
@@ -11,25 +11,26 @@
 
 #include "common/base/arena.h"
 #include "daemon/reference/reference_host.h"
-#include "daemon/worker/worker_process.h"
+#include "daemon/worker/worker_seat.h"
 
 namespace gpuemu {
 
-/// Processes start when they are first used.
+/// Processes start when they are first used. The memory must outlive it.
 struct Lane {
-  Lane(Arena memory, const WorkerOptions& worker_options, const ReferenceOptions& reference_options)
-      : arena(std::move(memory)),
-        worker(worker_options, arena),
-        reference(reference_options, arena) {}
+  Lane(Arena& memory, WorkerSeat seat, const ReferenceOptions& reference_options)
+      : arena(memory), worker(std::move(seat)), reference(reference_options, arena) {}
 
-  Arena arena;
-  WorkerProcess worker;
+  Arena& arena;
+  WorkerSeat worker;
   ReferenceHost reference;
 };
 
 struct LanePoolOptions {
-  uint32_t count = 1;
-  uint32_t devices = 1;  ///< The lanes take them in turn.
+  uint32_t count = 1;    ///< Workers: one process each.
+  uint32_t devices = 1;  ///< The workers take them in turn.
+  /// That share a worker. On a GPU several lanes with one worker are three times as fast as one,
+  /// several workers slower: processes take turns at it.
+  uint32_t lanes_per_worker = 1;
   WorkerOptions worker;
   ReferenceOptions reference;
 };
@@ -82,6 +83,7 @@ class LanePool {
   void shutdown();
 
   size_t size() const;
+  size_t workers() const;
   /// How many calls of acquire() wait now.
   size_t waiting() const;
   std::vector<LaneStatistics> statistics() const;

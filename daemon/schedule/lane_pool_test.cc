@@ -134,9 +134,33 @@ TEST(LanePool, ALaneOffersItsMemory) {
   EXPECT_EQ(lease->worker.pid(), -1) << "nothing starts before it is used";
 }
 
+TEST(LanePool, LanesOfAGpuShareItsWorkerAndAreTakenGpuByGpu) {
+  LanePoolOptions options;
+  options.count = options.devices = 2;
+  options.lanes_per_worker = 3;
+  options.worker.program = GPUEMU_FAKE_WORKER;
+  options.worker.backend = "fake";
+  auto pool = LanePool::create(options);
+  ASSERT_TRUE(pool);
+  EXPECT_EQ((*pool)->workers(), 2u);
+  ASSERT_EQ((*pool)->size(), 6u);
+  std::vector<LaneLease> leases;
+  std::vector<int> pids;
+  for (int i = 0; i < 6; ++i) {
+    leases.push_back(*(*pool)->acquire("s"));
+    ASSERT_TRUE(leases.back()->worker.properties());
+    pids.push_back(leases.back()->worker.pid());
+  }
+  EXPECT_NE(pids[0], pids[1]);
+  EXPECT_EQ(pids, (std::vector{pids[0], pids[1], pids[0], pids[1], pids[0], pids[1]}));
+}
+
 TEST(LanePool, NoLanesAreRefused) {
   LanePoolOptions options;
   options.count = 0;
+  EXPECT_EQ(LanePool::create(options).error().code, ErrorCode::InvalidArgument);
+  options.count = 1;
+  options.lanes_per_worker = 0;
   EXPECT_EQ(LanePool::create(options).error().code, ErrorCode::InvalidArgument);
 }
 

@@ -30,6 +30,7 @@ Result<LanePool*> SideLanes::get(const SideWish& wish) {
   options.worker.contraction_seed = wish.contraction_seed;
   // Cases on a GPU are few and one after the other; the emulator may use every core.
   options.devices = 1;
+  options.lanes_per_worker = 1;
   options.count =
       wish.backend == "emulator" ? std::max(1U, std::thread::hardware_concurrency()) : 1;
   pool = GPUEMU_TRY(LanePool::create(options));

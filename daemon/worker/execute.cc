@@ -29,8 +29,6 @@ using Role = PlanTensor::Role;
 constexpr size_t kTellingBytes = 4;
 /// Larger runs may use the addresses of the one before: two of them need not fit the device.
 constexpr uint64_t kHeldBytesMax = uint64_t{256} << 20;
-/// Lines of device printf kept of one case.
-
 /// Whether its elements are to be written and nothing else: what holds values before, or serves the
 /// kernel as a notebook, may be written as often as it likes.
 bool is_plain_output(const ExecutionPlan& plan, const std::string& name) {
@@ -45,8 +43,9 @@ using Outputs = std::vector<std::vector<std::byte>>;
 
 class Execution {
  public:
-  Execution(Device& device, ModuleId module, Arena& arena, const ExecutionPlan& plan)
-      : device_(device),
+  Execution(RunMemory& memory, ModuleId module, Arena& arena, const ExecutionPlan& plan)
+      : memory_(memory),
+        device_(memory.device()),
         module_(module),
         arena_(arena),
         plan_(plan),
@@ -61,6 +60,7 @@ class Execution {
   Result<std::vector<ExecuteBuffer>> fresh_buffers();
   Result<Outputs> run_once(uint32_t run);
   Status run_primer(std::vector<ExecuteBuffer>& buffers);
+  Status download_all(std::vector<ExecuteBuffer>& buffers);
   /// False when the rest of the launches makes no sense.
   void tell_time_left(const LaunchConfig& config, LaunchReport& launched) const;
   Result<bool> launch_all(const std::vector<ExecuteBuffer>& buffers, uint32_t run);
@@ -78,6 +78,7 @@ class Execution {
   void compare_tensor(size_t index, const std::vector<Outputs>& runs);
   void compare_with_primer(const Outputs& outputs);
 
+  RunMemory& memory_;
   Device& device_;
   ModuleId module_;
   Arena& arena_;
@@ -242,7 +243,7 @@ Result<std::vector<ExecuteBuffer>> Execution::fresh_buffers() {
   std::vector<ExecuteBuffer> buffers;
   buffers.reserve(plan_.tensors.size());
   for (const PlanTensor& tensor : plan_.tensors) {
-    buffers.push_back(GPUEMU_TRY(ExecuteBuffer::create(device_, tensor)));
+    buffers.push_back(GPUEMU_TRY(ExecuteBuffer::create(memory_, tensor)));
   }
   previous_.clear();
   return buffers;
@@ -270,24 +271,33 @@ Status Execution::run_primer(std::vector<ExecuteBuffer>& buffers) {
   for (size_t i = 0; i < buffers.size(); ++i) {
     if (!is_output(plan_.tensors[i].role)) continue;
     GPUEMU_TRY(buffers[i].download());
-    outputs[i] = buffers[i].packed();
   }
+  GPUEMU_TRY(memory_.settle());
+  for (size_t i = 0; i < buffers.size(); ++i)
+    if (is_output(plan_.tensors[i].role)) outputs[i] = buffers[i].packed();
+  memory_.reuse_host();
   primed_ = std::move(outputs);
   return ok_status();
 }
 
+Status Execution::download_all(std::vector<ExecuteBuffer>& buffers) {
+  for (ExecuteBuffer& buffer : buffers) GPUEMU_TRY(buffer.download());
+  return memory_.settle();
+}
+
 Result<Outputs> Execution::run_once(uint32_t run) {
+  memory_.reuse_host();
   std::vector<ExecuteBuffer> buffers = GPUEMU_TRY(fresh_buffers());
   if (run == 0 && plan_.primer) GPUEMU_TRY(run_primer(buffers));
   if (stopped_) return Outputs();
   for (ExecuteBuffer& buffer : buffers) GPUEMU_TRY(buffer.upload(arena_, run));
   const bool completed = GPUEMU_TRY(launch_all(buffers, run));
+  const Status read = download_all(buffers);
+  // After a fault the device may be lost: the fault is the finding, not the loss.
+  if (!read && !completed) return Outputs();
+  if (!read) return read.error();
   Outputs outputs(buffers.size());
   for (size_t i = 0; i < buffers.size(); ++i) {
-    const Status read = buffers[i].download();
-    // After a fault the device may be lost: the fault is the finding, not the loss.
-    if (!read && !completed) return Outputs();
-    if (!read) return read.error();
     add(buffers[i].guard_finding());
     add(buffers[i].input_finding());
     if (is_output(plan_.tensors[i].role)) outputs[i] = buffers[i].packed();
@@ -393,9 +403,9 @@ Result<ExecutionReport> Execution::run() {
 
 }  // namespace
 
-Result<ExecutionReport> execute(Device& device, ModuleId module, Arena& arena,
+Result<ExecutionReport> execute(RunMemory& memory, ModuleId module, Arena& arena,
                                 const ExecutionPlan& plan) {
-  return Execution(device, module, arena, plan).run();
+  return Execution(memory, module, arena, plan).run();
 }
 
 }  // namespace gpuemu

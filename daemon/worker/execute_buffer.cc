@@ -104,15 +104,15 @@ Result<uint64_t> ExecuteBuffer::bytes_for(const PlanTensor& tensor, bool checks_
   return sizes.total;
 }
 
-Result<ExecuteBuffer> ExecuteBuffer::create(Device& device, const PlanTensor& tensor) {
-  const Sizes sizes = GPUEMU_TRY(sizes_of(tensor, device.properties().checks_bounds));
-  ExecuteBuffer buffer(device, tensor);
+Result<ExecuteBuffer> ExecuteBuffer::create(RunMemory& memory, const PlanTensor& tensor) {
+  const Sizes sizes = GPUEMU_TRY(sizes_of(tensor, memory.device().properties().checks_bounds));
+  ExecuteBuffer buffer(memory, tensor);
   buffer.front_bytes_ = sizes.front;
   buffer.body_bytes_ = sizes.body;
   buffer.total_bytes_ = sizes.total;
-  Result<uint64_t> address = device.allocate(sizes.total, tensor.name);
+  Result<uint64_t> address = memory.allocate(sizes.total, tensor.name);
   if (!address) {
-    buffer.device_ = nullptr;
+    buffer.memory_ = nullptr;
     return address.error().with_context("tensor '" + tensor.name + "'");
   }
   buffer.allocation_ = *address;
@@ -120,27 +120,29 @@ Result<ExecuteBuffer> ExecuteBuffer::create(Device& device, const PlanTensor& te
 }
 
 ExecuteBuffer::ExecuteBuffer(ExecuteBuffer&& other) noexcept
-    : device_(std::exchange(other.device_, nullptr)),
+    : memory_(std::exchange(other.memory_, nullptr)),
       tensor_(other.tensor_),
       allocation_(other.allocation_),
       front_bytes_(other.front_bytes_),
       body_bytes_(other.body_bytes_),
       total_bytes_(other.total_bytes_),
-      uploaded_(std::move(other.uploaded_)),
-      downloaded_(std::move(other.downloaded_)) {}
+      uploaded_(other.uploaded_),
+      downloaded_(other.downloaded_) {}
 
 ExecuteBuffer::~ExecuteBuffer() {
   // A lost device refuses; its process ends soon and the memory with it.
-  if (device_ != nullptr) static_cast<void>(device_->free(allocation_).ok());
+  if (memory_ != nullptr) static_cast<void>(memory_->free(allocation_, total_bytes_).ok());
 }
 
-std::span<const std::byte> ExecuteBuffer::body(const std::vector<std::byte>& image) const {
-  return std::span(image).subspan(front_bytes_, body_bytes_);
+std::span<const std::byte> ExecuteBuffer::body(std::span<const std::byte> image) const {
+  return image.subspan(front_bytes_, body_bytes_);
 }
 
 Status ExecuteBuffer::upload(Arena& arena, uint32_t run, bool primer) {
-  uploaded_.assign(total_bytes_, guard_byte(run));
-  const auto within = std::span(uploaded_).subspan(front_bytes_, body_bytes_);
+  uploaded_ = memory_->host(total_bytes_);
+  const auto within = uploaded_.subspan(front_bytes_, body_bytes_);
+  std::ranges::fill(uploaded_.first(front_bytes_), guard_byte(run));
+  std::ranges::fill(uploaded_.subspan(front_bytes_ + body_bytes_), guard_byte(run));
   // What a dense input overwrites needs no poison.
   if (!reads_arena(tensor_->role) || !is_dense(*tensor_)) fill_with_poison(within, run);
   if (reads_arena(tensor_->role)) {
@@ -151,14 +153,15 @@ Status ExecuteBuffer::upload(Arena& arena, uint32_t run, bool primer) {
     scatter(tensor_->dtype, tensor_->shape, tensor_->layout, packed, within);
   }
   if (total_bytes_ == 0) return ok_status();
-  GPUEMU_TRY(device_->upload(allocation_, uploaded_));
+  GPUEMU_TRY(memory_->upload(allocation_, uploaded_));
   // Poison is nothing that a kernel may read.
-  return reads_arena(tensor_->role) ? ok_status() : device_->forget(address(), body_bytes_);
+  return reads_arena(tensor_->role) ? ok_status()
+                                    : memory_->device().forget(address(), body_bytes_);
 }
 
 Status ExecuteBuffer::download() {
-  downloaded_.resize(total_bytes_);
-  return total_bytes_ == 0 ? ok_status() : device_->download(downloaded_, allocation_);
+  downloaded_ = memory_->host(total_bytes_);
+  return memory_->download(downloaded_, allocation_);
 }
 
 std::vector<std::byte> ExecuteBuffer::packed() const {
@@ -170,14 +173,14 @@ std::vector<std::byte> ExecuteBuffer::packed() const {
 
 std::optional<HarnessFinding> ExecuteBuffer::guard_finding() const {
   const size_t end_of_body = front_bytes_ + body_bytes_;
-  const auto before = std::span(uploaded_).first(front_bytes_);
-  const auto behind = std::span(uploaded_).subspan(end_of_body);
-  if (is_dense(*tensor_) && same_bytes(before, std::span(downloaded_).first(front_bytes_)) &&
-      same_bytes(behind, std::span(downloaded_).subspan(end_of_body))) {
+  const auto before = uploaded_.first(front_bytes_);
+  const auto behind = uploaded_.subspan(end_of_body);
+  if (is_dense(*tensor_) && same_bytes(before, downloaded_.first(front_bytes_)) &&
+      same_bytes(behind, downloaded_.subspan(end_of_body))) {
     return std::nullopt;
   }
   // What the memory must look like: as uploaded, with the elements that are there now.
-  std::vector<std::byte> expected = uploaded_;
+  std::vector<std::byte> expected(uploaded_.begin(), uploaded_.end());
   const auto within = std::span(expected).subspan(front_bytes_, body_bytes_);
   if (tensor_->role == PlanTensor::Role::Scratch) {
     std::ranges::copy(body(downloaded_), within.begin());

@@ -10,6 +10,7 @@
 
 #include "common/base/arena.h"
 #include "daemon/worker/plan.h"
+#include "daemon/worker/run_memory.h"
 
 namespace gpuemu {
 
@@ -19,10 +20,10 @@ std::byte poison_byte(uint32_t run, uint64_t index);
 /// What lies around the tensors; another value than the poison of the same run.
 std::byte guard_byte(uint32_t run);
 
-/// Frees its allocation when it goes.
+/// Frees its allocation when it goes. Its images of the memory are of RunMemory::host().
 class ExecuteBuffer {
  public:
-  static Result<ExecuteBuffer> create(Device& device, const PlanTensor& tensor);
+  static Result<ExecuteBuffer> create(RunMemory& memory, const PlanTensor& tensor);
   ExecuteBuffer(ExecuteBuffer&& other) noexcept;
   ExecuteBuffer(const ExecuteBuffer&) = delete;
   ExecuteBuffer& operator=(const ExecuteBuffer&) = delete;
@@ -38,24 +39,25 @@ class ExecuteBuffer {
 
   /// Fills everything for `run` and copies the inputs from the arena; those of the primer if asked.
   Status upload(Arena& arena, uint32_t run, bool primer = false);
-  /// Reads all back; then the packed elements and the findings below can be asked for.
+  /// Reads all back: after RunMemory::settle() the packed elements and the findings below can be
+  /// asked for.
   Status download();
   std::vector<std::byte> packed() const;
 
-  /// Damaged guards, and gaps of the layout that no element uses. REQUIRES: download().
+  /// Damaged guards, and gaps of the layout that no element uses. REQUIRES: download(), settled.
   std::optional<HarnessFinding> guard_finding() const;
-  /// Elements of an input that changed. REQUIRES: download().
+  /// Elements of an input that changed. REQUIRES: download(), settled.
   std::optional<HarnessFinding> input_finding() const;
 
  private:
-  ExecuteBuffer(Device& device, const PlanTensor& tensor) : device_(&device), tensor_(&tensor) {}
-  std::span<const std::byte> body(const std::vector<std::byte>& image) const;
+  ExecuteBuffer(RunMemory& memory, const PlanTensor& tensor) : memory_(&memory), tensor_(&tensor) {}
+  std::span<const std::byte> body(std::span<const std::byte> image) const;
 
-  Device* device_;  ///< Null after a move.
+  RunMemory* memory_;  ///< Null after a move.
   const PlanTensor* tensor_;
   uint64_t allocation_ = 0;
   uint64_t front_bytes_ = 0, body_bytes_ = 0, total_bytes_ = 0;
-  std::vector<std::byte> uploaded_, downloaded_;
+  std::span<std::byte> uploaded_, downloaded_;
 };
 
 }  // namespace gpuemu

@@ -13,7 +13,7 @@ using Floats = std::vector<float>;
 class Execute : public testing::Test {
  protected:
   ExecutionReport run(const ExecutionPlan& plan) {
-    auto report = execute(device_, 1, arena_, plan);
+    auto report = execute(memory_, 1, arena_, plan);
     EXPECT_TRUE(report) << report.error().message;
     EXPECT_EQ(device_.allocation_count(), 0u) << "everything is freed";
     return report ? *std::move(report) : ExecutionReport{};
@@ -24,6 +24,7 @@ class Execute : public testing::Test {
     return report.harness.empty() ? HarnessFinding{} : report.harness[0];
   }
   FakeDevice device_{false};
+  RunMemory memory_{device_};
   Arena arena_ = add_arena();
 };
 
@@ -65,9 +66,10 @@ TEST_F(Execute, FindsAWriteBeforeTheStart) {
 
 TEST_F(Execute, FindsAWriteBeforeABaseOffsetEvenWhereTheDeviceChecksBounds) {
   FakeDevice checking(true);
+  RunMemory memory(checking);
   ExecutionPlan plan = add_plan("add_before");
   plan.tensors[2].base_offset_bytes = 16;
-  auto report = execute(checking, 1, arena_, plan);
+  auto report = execute(memory, 1, arena_, plan);
   ASSERT_TRUE(report);
   ASSERT_EQ(report->harness.size(), 1u);
   EXPECT_EQ(report->harness[0].first_index, -4);
@@ -224,7 +226,7 @@ TEST_F(Execute, AWrongLaunchIsAFindingWithItsText) {
 TEST_F(Execute, TheMemoryLimitIsCheckedBeforeAllocating) {
   ExecutionPlan plan = add_plan("add");
   plan.memory_limit_bytes = 100;
-  auto report = execute(device_, 1, arena_, plan);
+  auto report = execute(memory_, 1, arena_, plan);
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().code, ErrorCode::ResourceExhausted);
 }
@@ -233,7 +235,7 @@ TEST_F(Execute, APlanThatDoesNotFitIsRefused) {
   const auto refuse = [&](auto change) {
     ExecutionPlan plan = add_plan("add");
     change(plan.tensors[0]);
-    auto report = execute(device_, 1, arena_, plan);
+    auto report = execute(memory_, 1, arena_, plan);
     ASSERT_FALSE(report);
     EXPECT_EQ(report.error().code, ErrorCode::InvalidArgument);
   };

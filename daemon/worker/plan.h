@@ -62,6 +62,7 @@ struct PlanLaunch {
 };
 
 struct ExecutionPlan {
+  uint32_t arena = 0;       ///< Which of the worker's arenas the offsets of its tensors mean.
   std::string module_key;   ///< Content hash; the client sends the text once per worker process.
   std::string module_name;  ///< For messages.
   std::vector<PlanTensor> tensors;

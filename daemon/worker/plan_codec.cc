@@ -137,6 +137,7 @@ void fields(Wire& wire, ExecutionShadow& it) {
 
 template <typename Wire>
 void fields(Wire& wire, ExecutionPlan& it) {
+  wire.value(it.arena);
   wire.value(it.module_key);
   wire.value(it.module_name);
   wire.list(it.tensors, kEach);

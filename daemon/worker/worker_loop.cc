@@ -45,8 +45,8 @@ Result<bool> receive_exactly(int socket, std::span<std::byte> to) {
 
 class WorkerLoop {
  public:
-  WorkerLoop(Device& device, Arena& arena, int socket)
-      : device_(device), arena_(arena), socket_(socket) {}
+  WorkerLoop(Device& device, std::vector<Arena> arenas, int socket)
+      : device_(device), memory_(device), arenas_(std::move(arenas)), socket_(socket) {}
 
   Status run();
 
@@ -58,7 +58,8 @@ class WorkerLoop {
   Status check_device();
 
   Device& device_;
-  Arena& arena_;
+  RunMemory memory_;
+  std::vector<Arena> arenas_;
   int socket_;
   std::map<std::string, ModuleId> modules_;
   Status lost_;  ///< An error when the device does not work any more.
@@ -78,9 +79,14 @@ Result<std::vector<std::byte>> WorkerLoop::run_plan(const ExecutionPlan& plan) {
   if (module == modules_.end()) {
     return error(ErrorCode::NotFound, "module '{}' is not loaded in this worker", plan.module_name);
   }
-  GPUEMU_TRY(arena_.refresh());
-  const auto run = plan.huge_ms != 0 ? execute_huge : execute;
-  const ExecutionReport report = GPUEMU_TRY(run(device_, module->second, arena_, plan));
+  if (plan.arena >= arenas_.size())
+    return error(ErrorCode::Corruption, "a plan of arena {} of {}", plan.arena, arenas_.size());
+  Arena& arena = arenas_[plan.arena];
+  GPUEMU_TRY(arena.refresh());
+  Result<ExecutionReport> executed = plan.huge_ms != 0
+                                         ? execute_huge(device_, module->second, arena, plan)
+                                         : execute(memory_, module->second, arena, plan);
+  const ExecutionReport report = GPUEMU_TRY(std::move(executed));
   // A fault on hardware may have taken the context with it; the emulator has none to lose.
   if (!report.device.empty() && !device_.properties().checks_bounds) lost_ = check_device();
   return encode_report(report, !lost_.ok());
@@ -137,8 +143,8 @@ Status WorkerLoop::run() {
 
 }  // namespace
 
-Status run_worker_loop(Device& device, Arena& arena, int socket) {
-  return WorkerLoop(device, arena, socket).run();
+Status run_worker_loop(Device& device, std::vector<Arena> arenas, int socket) {
+  return WorkerLoop(device, std::move(arenas), socket).run();
 }
 
 Status report_no_device(const Error& why, int socket) {

@@ -1,15 +1,17 @@
 // The worker's side: answers messages over one socket with one device until the socket closes.
 #pragma once
 
+#include <vector>
+
 #include "common/base/arena.h"
 #include "runtime/device/device.h"
 
 namespace gpuemu {
 
-/// Sends Hello, then serves. Returns when the daemon has closed the socket; Unavailable when the
-/// device is lost (the daemon has been told; a fresh process must take over), Corruption for bytes
-/// that no daemon sends.
-Status run_worker_loop(Device& device, Arena& arena, int socket);
+/// Sends Hello, then serves plans of these arenas (ExecutionPlan::arena). Returns when the daemon
+/// has closed the socket; Unavailable when the device is lost (the daemon has been told; a fresh
+/// process must take over), Corruption for bytes that no daemon sends.
+Status run_worker_loop(Device& device, std::vector<Arena> arenas, int socket);
 
 /// Instead of the loop when there is no device: the daemon learns why.
 Status report_no_device(const Error& why, int socket);

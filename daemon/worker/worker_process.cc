@@ -42,7 +42,7 @@ Status expect(ByteReader& in, MessageKind wanted) {
 
 struct WorkerProcess::State {
   WorkerOptions options;
-  Arena& arena;
+  std::vector<const Arena*> arenas;
   ChildProcess child;
   std::vector<std::byte> received;
   DeviceProperties properties;
@@ -51,7 +51,8 @@ struct WorkerProcess::State {
   uint64_t timeout_ms = 0;
   uint64_t starts = 0;
 
-  State(WorkerOptions given, Arena& shared) : options(std::move(given)), arena(shared) {}
+  State(WorkerOptions given, std::vector<const Arena*> shared)
+      : options(std::move(given)), arenas(std::move(shared)) {}
 
   /// Running and greeted.
   Status ensure();
@@ -89,8 +90,10 @@ Status WorkerProcess::State::spawn() {
                     "--socket-fd",
                     std::to_string(kChildSocket),
                     "--arena-fd",
-                    std::to_string(kChildFirstInherited)};
-  wanted.inherit = {arena.fd()};
+                    std::to_string(kChildFirstInherited),
+                    "--arenas",
+                    std::to_string(arenas.size())};
+  for (const Arena* arena : arenas) wanted.inherit.push_back(arena->fd());
   child = GPUEMU_TRY(ChildProcess::spawn(wanted));
   ++starts;
   return ok_status();
@@ -208,8 +211,8 @@ Error WorkerProcess::State::judge(const Error& cause) {
   }
 }
 
-WorkerProcess::WorkerProcess(WorkerOptions options, Arena& arena)
-    : state_(std::make_unique<State>(std::move(options), arena)) {}
+WorkerProcess::WorkerProcess(WorkerOptions options, std::vector<const Arena*> arenas)
+    : state_(std::make_unique<State>(std::move(options), std::move(arenas))) {}
 
 WorkerProcess::~WorkerProcess() {
   // A worker in the middle of a launch may take its time: only an idle one is asked politely.

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "common/base/arena.h"
 #include "daemon/worker/plan.h"
@@ -24,8 +25,9 @@ struct WorkerOptions {
 
 class WorkerProcess {
  public:
-  /// Starts lazily at the first call. `arena` must outlive it; its descriptor is inherited.
-  WorkerProcess(WorkerOptions options, Arena& arena);
+  /// Starts lazily at the first call. The arenas are those that plans name by their place; they
+  /// must outlive it, their descriptors are inherited.
+  WorkerProcess(WorkerOptions options, std::vector<const Arena*> arenas);
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;

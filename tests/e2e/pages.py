@@ -18,7 +18,7 @@ import re
 DIRECTIVE = re.compile(r"<!-- (file|folder|exit|skip): (.*?) -->\s*$")
 FENCE = re.compile(r"^```(\w*)\s*$")
 
-# What differs between two runs, machines or mixtures of inputs: counts of failing cases, trials, rates, times, process numbers, lanes, vector units.
+# What differs between two runs, machines or mixtures of inputs: counts of failing cases, trials, rates, times, process numbers, workers, vector units.
 VARIES = [
     (re.compile(r"\(\d+ cases/s\)"), "(N cases/s)"),
     (re.compile(r"\b\d+ cases/s"), "N cases/s"),
@@ -28,7 +28,7 @@ VARIES = [
     (re.compile(r"^case \d+ of"), "case N of"),
     (re.compile(r"largest error \S+ of"), "largest error N of"),
     (re.compile(r"uptime \d+s"), "uptime Ns"),
-    (re.compile(r"process:  \d+, \d+ lanes"), "process:  N, N lanes"),
+    (re.compile(r"process:  \d+, \d+ workers"), "process:  N, N workers"),
     (re.compile(r"gpuemu emulator \([^)]*\)"), "gpuemu emulator (N)"),
     (re.compile(r"sm_80, \d+ MiB"), "sm_80, N MiB"),
 ]

@@ -190,11 +190,11 @@ def test_nothing_that_a_reference_started_outlives_it(home):
         write(home, FINE[name])
         validate(home)
     still_serving(home)
-    lanes = home.ask("DaemonStatus")["workers"]
+    workers = home.ask("DaemonStatus")["workers"]
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
-        # The daemon, and at most a worker and a Python for each lane.
-        if len(home.processes()) <= 1 + 2 * lanes:
+        # The daemon, its workers, and two Pythons for each.
+        if len(home.processes()) <= 1 + 3 * workers:
             return
         time.sleep(0.1)
     names = [pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()[:80] for pid in home.processes()]

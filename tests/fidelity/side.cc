@@ -17,7 +17,10 @@ std::span<const std::byte> bytes_of(const std::string& text) {
 class LiveSide final : public Side {
  public:
   LiveSide(DeviceRequest request, std::unique_ptr<Device> device, Arena arena)
-      : request_(std::move(request)), device_(std::move(device)), arena_(std::move(arena)) {}
+      : request_(std::move(request)),
+        device_(std::move(device)),
+        memory_(std::make_unique<RunMemory>(*device_)),
+        arena_(std::move(arena)) {}
 
   std::string title() const override {
     const DeviceProperties& of = device_->properties();
@@ -74,18 +77,21 @@ class LiveSide final : public Side {
       module_ = GPUEMU_TRY(device_->load_module(subject.prepared.ptx, subject.prepared.name));
       loaded_ = subject.name();
     }
-    return execute(*device_, module_, arena_, plan);
+    return execute(*memory_, module_, arena_, plan);
   }
 
   /// A context that a kernel broke is of no more use, to the kernels after it neither.
   Status reopen() {
     loaded_.clear();
-    device_ = GPUEMU_TRY(open_device(request_));
+    std::unique_ptr<Device> fresh = GPUEMU_TRY(open_device(request_));
+    memory_ = std::make_unique<RunMemory>(*fresh);
+    device_ = std::move(fresh);
     return ok_status();
   }
 
   DeviceRequest request_;
   std::unique_ptr<Device> device_;
+  std::unique_ptr<RunMemory> memory_;  ///< Of the device.
   Arena arena_;
   ModuleId module_ = 0;
   std::string loaded_;

@@ -1,0 +1,53 @@
+// A lane's place at a worker, which lanes share: its plans run one after the other while the other
+// lanes draw, compute references and compare.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "daemon/worker/worker_process.h"
+
+namespace gpuemu {
+
+/// A worker and whose turn it is. Thread-safe; used through seats.
+struct SharedWorker {
+  /// As WorkerProcess has it; seat `i` uses arena `i`.
+  SharedWorker(WorkerOptions options, std::vector<const Arena*> arenas)
+      : process(std::move(options), std::move(arenas)) {}
+
+  std::mutex turn;  ///< Guards the process.
+  WorkerProcess process;
+  /// Of the process, as of the end of the last turn: to be had without one.
+  std::atomic<int> pid = -1;
+  std::atomic<uint64_t> restarts = 0;
+};
+
+/// Used by one thread at a time. Errors are those of WorkerProcess.
+class WorkerSeat {
+ public:
+  WorkerSeat(std::shared_ptr<SharedWorker> worker, uint32_t arena)
+      : worker_(std::move(worker)), arena_(arena) {}
+
+  Result<DeviceProperties> properties();
+  /// Waits for its turn, loads the module where the worker does not have it, and sends the plan,
+  /// whose arena becomes this seat's. REQUIRES: no plan of this seat in flight.
+  Status begin(const std::string& key, const std::string& name, const std::string& ptx,
+               ExecutionPlan plan);
+  /// Waits for the answer of a begin() that succeeded; the turn is the next seat's then.
+  Result<ExecutionReport> finish();
+
+  int pid() const { return worker_->pid; }
+  uint64_t restarts() const { return worker_->restarts; }
+
+ private:
+  void end_turn();
+
+  std::shared_ptr<SharedWorker> worker_;
+  uint32_t arena_;
+  std::unique_lock<std::mutex> turn_;  ///< From begin() to finish().
+};
+
+}  // namespace gpuemu

@@ -1,0 +1,89 @@
+#include "daemon/worker/worker_seat.h"
+
+#include <array>
+#include <thread>
+
+#include "common/base/service_limits.h"
+#include "daemon/worker/plan_fixture.h"
+
+namespace gpuemu {
+namespace {
+
+class Seats : public testing::Test {
+ protected:
+  Seats() {
+    WorkerOptions options;
+    options.program = GPUEMU_FAKE_WORKER;
+    options.backend = "fake";
+    options.grace_ms = 20;
+    auto worker = std::make_shared<SharedWorker>(
+        options, std::vector<const Arena*>{&arenas_[0], &arenas_[1], &arenas_[2]});
+    for (uint32_t i = 0; i < 3; ++i) seats_.emplace_back(worker, i);
+  }
+  Result<ExecutionReport> run(uint32_t seat, const std::string& entry, std::string key = "key") {
+    ExecutionPlan plan = add_plan(entry);
+    plan.module_key = key;
+    GPUEMU_TRY(seats_[seat].begin(key, "add.ptx", entry, plan));
+    return seats_[seat].finish();
+  }
+  void set_first(uint32_t seat, float value) {
+    std::memcpy(arenas_[seat].range(0, sizeof value)->data(), &value, sizeof value);
+  }
+  float first_sum(uint32_t seat) { return floats_at(arenas_[seat], 128)[0]; }
+
+  std::array<Arena, 3> arenas_{add_arena(), add_arena(), add_arena()};
+  std::vector<WorkerSeat> seats_;
+};
+
+TEST_F(Seats, PlansOfOneProcessReadAndWriteTheMemoryOfTheirOwnSeat) {
+  std::vector<std::thread> threads;
+  std::array<int, 3> right{};
+  for (uint32_t seat = 0; seat < 3; ++seat) {
+    threads.emplace_back([&, seat] {
+      for (int i = 0; i < 50; ++i) {
+        const auto value = static_cast<float>(100 * static_cast<int>(seat) + i);
+        set_first(seat, value);
+        if (run(seat, "add") && first_sum(seat) == value + 10) ++right[seat];
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(right, (std::array<int, 3>{50, 50, 50}));
+  EXPECT_GT(seats_[0].pid(), 0);
+  EXPECT_EQ(seats_[0].pid(), seats_[2].pid());
+  EXPECT_EQ(seats_[1].restarts(), 0u);
+}
+
+TEST_F(Seats, ACrashIsTheFindingOfTheSeatWhosePlanItWas) {
+  ASSERT_TRUE(run(0, "add"));
+  std::thread other([&] {
+    for (int i = 0; i < 30; ++i) EXPECT_TRUE(run(1, "add"));
+  });
+  for (int i = 0; i < 5; ++i) {
+    const auto report = run(0, "crash");
+    ASSERT_FALSE(report);
+    EXPECT_EQ(report.error().code, ErrorCode::Unavailable);
+  }
+  other.join();
+  EXPECT_TRUE(run(2, "add"));
+  EXPECT_EQ(seats_[2].restarts(), 5u);
+}
+
+TEST_F(Seats, ModulesOfOneSeatDoNotPushOutThatOfAnotherBeforeItRuns) {
+  std::thread other([&] {
+    for (int i = 0; i < 200; ++i) EXPECT_TRUE(run(1, "add", "mine"));
+  });
+  for (size_t i = 0; i <= kWorkerModulesMax; ++i)
+    EXPECT_TRUE(run(0, "add", "module " + std::to_string(i)));
+  other.join();
+}
+
+TEST_F(Seats, AModuleThatDoesNotCompileEndsTheTurn) {
+  EXPECT_EQ(seats_[0].begin("empty", "empty.ptx", "", add_plan("add")).error().code,
+            ErrorCode::Compile);
+  EXPECT_TRUE(run(1, "add"));
+  EXPECT_TRUE(seats_[0].properties());
+}
+
+}  // namespace
+}  // namespace gpuemu
