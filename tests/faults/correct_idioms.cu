@@ -230,6 +230,34 @@ extern "C" __global__ void all_meet(const int* x, int* y, unsigned* arrived) {
   if (*seen == -5) y[0] = 0;
 }
 
+// run: last_block_reads_all grid=9 block=64 args=buf:x:2304,zero:part:36,zero:done:4,zero:y:4
+extern "C" __global__ void last_block_reads_all(const int* x, int* part, unsigned* done, int* y) {
+  __shared__ bool last;
+  if (threadIdx.x == 0) {
+    part[blockIdx.x] = x[blockIdx.x * 64];
+    __threadfence();
+    last = atomicInc(done, gridDim.x - 1) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (!last) return;
+  int sum = 0;
+  for (unsigned b = 0; b < gridDim.x; ++b) sum += static_cast<volatile int*>(part)[b] + __ldcg(part + b);
+  *y = sum;
+}
+
+// run: all_threads_fence grid=5 block=64 args=buf:x:1280,zero:part:1280,zero:done:4,zero:y:1280
+extern "C" __global__ void all_threads_fence(const int* x, int* part, unsigned* done, int* y) {
+  __shared__ bool last;
+  part[blockIdx.x * 64 + threadIdx.x] = 2 * x[blockIdx.x * 64 + threadIdx.x];
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) last = atomicAdd(done, 1u) == gridDim.x - 1;
+  __syncthreads();
+  if (!last) return;
+  volatile int* const all = part;
+  for (unsigned i = threadIdx.x; i < gridDim.x * 64; i += 64) y[i] = all[i];
+}
+
 // run: producer_and_consumer grid=1 block=64 args=buf:x:1024,zero:y:1024
 extern "C" __global__ void producer_and_consumer(const int* x, int* y) {
   __shared__ int slot[2][32];

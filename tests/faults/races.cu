@@ -125,6 +125,23 @@ extern "C" __global__ void flag_of_block(int* data, int* flag, int* y) {
   }
 }
 
+// run: last_block_without_fence grid=6 block=64 args=buf:x:1536,zero:part:24,zero:done:4,zero:y:4
+// expect: race_global tensor=part text=__threadfence()
+extern "C" __global__ void last_block_without_fence(const int* x, int* part, unsigned* done, int* y) {
+  __shared__ bool last;
+  if (threadIdx.x == 0) {
+    part[blockIdx.x] = x[blockIdx.x * 64];  // OTHER
+    WRONG((void)0, __threadfence());
+    last = atomicAdd(done, 1u) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (!last || threadIdx.x != 0) return;
+  __threadfence();
+  int sum = 0;
+  for (unsigned b = 0; b < gridDim.x; ++b) sum += static_cast<volatile int*>(part)[b];  // FAULT
+  *y = sum;
+}
+
 // run: read_only_path grid=2 block=32 args=buf:x:256
 // expect: race_global tensor=x text=ld.global.nc
 extern "C" __global__ void read_only_path(float* x) {

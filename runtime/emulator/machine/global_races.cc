@@ -131,13 +131,24 @@ bool GlobalRaces::conflicts(Warp&, uint64_t cell, uint32_t bits, uint32_t own) c
 
 void GlobalRaces::note(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
                        Access access, uint32_t lanes) {
-  const uint32_t own = segment_of(warp);
-  if (own == 0) return;
+  const bool is_volatile = access == Access::Load && (ins.flags & kOrdered) != 0;
+  const uint32_t own = is_volatile ? 0 : segment_of(warp);  // Polling takes no segments.
+  if (own == 0 && !is_volatile) return;
   if (access == Access::Store) check_clashes(warp, ins, address, lanes, false);
   const Reach reach = access != Access::Atomic               ? Reach::Plain
                       : instruction_of(warp, ins).has("cta") ? Reach::Block
                                                              : Reach::All;
   const uint32_t event = warp.order.now() - warp.segment_event;
+  // A volatile load waits for nobody: what another block has stored without a fence behind it, it
+  // may not see.
+  const auto unfenced = [&](const Cells& cells) -> std::optional<Seen> {
+    const uint64_t written = load(cells.last_write);
+    const bool plain = (written & kCellAtomic) == 0;
+    if (!plain || !conflicts(warp, written, cells.bits, own)) return std::nullopt;
+    const Segment& other = segment(segment_in(written));
+    if (other.block == warp.block->linear || ordered(other, warp)) return std::nullopt;
+    return Seen{.segment = segment_in(written), .site = site_in(written)};
+  };
   const Allocation* in = nullptr;
   Tally bad;
   Seen seen;
@@ -158,7 +169,8 @@ void GlobalRaces::note(Warp& warp, const Ins& ins, const uint64_t* address, uint
         bits |= bits_of(at, from, from + bytes);
       }
       const Cells cells{in->last_writes.get()[word], in->last_reads.get()[word], at, bits};
-      const std::optional<Seen> before = note_word(warp, touch, cells);
+      const std::optional<Seen> before =
+          is_volatile ? unfenced(cells) : note_word(warp, touch, cells);
       if (!before) continue;
       if (bad.lanes == 0) seen = *before;
       for (uint32_t each = touch.lanes; each != 0; each &= each - 1)

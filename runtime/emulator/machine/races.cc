@@ -361,8 +361,12 @@ void after_global(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t 
   GlobalRaces& races = *warp.launch->races;
   if (is_ordered(ins, access)) {
     warp.pass_global();
-    if (!instruction_of(warp, ins).has("cta")) return races.acquire(*warp.block);
-    ++warp.block->sync_ops;
+    if (instruction_of(warp, ins).has("cta")) {
+      ++warp.block->sync_ops;
+      return;
+    }
+    races.acquire(*warp.block);
+    if (access == Access::Load) races.note(warp, ins, address, bytes, access, lanes);
     return;
   }
   races.note(warp, ins, address, bytes, access, lanes);

@@ -130,6 +130,24 @@ extern "C" __global__ void no_fence(const float* x, volatile float* part, unsign
   y[0] = total;
 }
 
+// The parts are read with volatile, which is no help: nothing says that they are there before the count is.
+extern "C" __global__ void no_release(const int* x, int* part, unsigned* done, int* y, int n) {
+  __shared__ bool is_last;
+  const int i = blockIdx.x * 32 + threadIdx.x;
+  const int sum = __reduce_add_sync(kAll, i < n ? x[i] : 0);
+  if (threadIdx.x == 0) {
+    part[blockIdx.x] = sum;  // FAULT no_release
+    WRONG((void)0, __threadfence());
+    is_last = atomicAdd(done, 1) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (!is_last || threadIdx.x != 0) return;
+  __threadfence();
+  int total = 0;
+  for (int b = 0; b < gridDim.x; ++b) total += static_cast<volatile int*>(part)[b];  // FAULT no_release
+  y[0] = total;
+}
+
 // Each block writes its part and block 0 adds them in the same launch.
 extern "C" __global__ void stale_part(const float* x, float* part, float* y, int n) {
   const int i = blockIdx.x * 32 + threadIdx.x;
