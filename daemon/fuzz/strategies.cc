@@ -75,8 +75,10 @@ constexpr Row kRows[] = {
     {"int_wide", "value", "1", "magnitudes log-uniform over the whole type, either sign",
      Gate::Integers},
     {"one_nan", "value", "2", "uniform10 with one NaN", Gate::NanPolicy},
-    {"one_inf", "value", "2", "uniform10 with one +infinity", Gate::PlusInf},
-    {"one_ninf", "value", "2", "uniform10 with one -infinity", Gate::MinusInf},
+    {"one_inf", "value", "2", "uniform10 with one +infinity, or by case a row of it",
+     Gate::PlusInf},
+    {"one_ninf", "value", "2", "uniform10 with one -infinity, or by case a row of it",
+     Gate::MinusInf},
     {"special", "value", "2",
      "uniform10 with every eighth element a zero, a one or, by case, a smallest number, one of the "
      "infinities or NaN",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -404,7 +404,18 @@ def _plant_one(case: dict[str, Any], tensor: dict[str, Any], made: Array) -> Non
     domain = _domain(dtype, strategy, tensor.get("range"))
     if strategy in one and dtype in FLOATS and not _is_excluded(one[strategy], domain):
         stream = rng.Stream(int(case["base_seed"]), int(case["iteration"]), "special/" + tensor["name"])
-        made[stream.below(made.size)] = rng.cast(np.array([one[strategy]]), dtype)[0]
+        made[_planted_places(stream, strategy, tensor["shape"], made.size)] = rng.cast(np.array([one[strategy]]), dtype)[0]
+
+
+def _planted_places(stream: rng.Stream, strategy: str, shape: Sequence[int], count: int) -> slice:
+    """One place, or for infinities by case a row of the last axis (a quarter of a tensor of one row)."""
+    place = stream.below(count)
+    if strategy == "one_nan" or stream.below(4) == 0:
+        return slice(place, place + 1)
+    row = int(shape[-1]) if shape else 1
+    length = row if row < count else (count + 3) // 4
+    first = place // length * length
+    return slice(first, first + length)
 
 
 def _fill_repeated(case: dict[str, Any], tensor: dict[str, Any], domain: Domain, repeated: Repeated, count: int) -> Array:

@@ -34,6 +34,16 @@ extern "C" __global__ void row_max_fill(const float* x, float* y, int cols) {
   if (threadIdx.x == 0) y[blockIdx.x] = best;
 }
 
+// Windows of nothing but -infinity have another maximum than that.
+extern "C" __global__ void window_max_fill(const float* x, float* y, int cols, int width) {
+  const int windows = (cols + width - 1) / width;
+  for (int w = threadIdx.x; w < windows; w += 32) {
+    float best = WRONG(-3.402823466e38f, -infinity());
+    for (int c = w * width; c < min(cols, w * width + width); ++c) best = larger(best, x[blockIdx.x * cols + c]);
+    y[blockIdx.x * windows + w] = best;
+  }
+}
+
 extern "C" __global__ void row_product_fill(const float* x, float* y, int cols) {
   float product = 1;
   for (int c = threadIdx.x; c < (cols + 31) / 32 * 32; c += 32)
