@@ -6,15 +6,11 @@
 #include <vector>
 
 #include "common/numeric/element.h"
+#include "daemon/fuzz/strategies.h"
 #include "daemon/validate/formats.h"
 
 namespace gpuemu {
 namespace {
-
-bool is_exact_op(const OpConfig& op) {
-  if (op.exact) return *op.exact;
-  return op.error_scale == "matmul" || op.error_scale == "dot" || op.error_scale == "sum";
-}
 
 /// The largest magnitude; nothing when an element is no whole number.
 std::optional<double> largest_whole(const TensorView& view) {
@@ -44,7 +40,7 @@ DType accumulator_of(const OpConfig& op, DType output) {
 }  // namespace
 
 bool compares_exactly(const ExactQuestion& question, const TensorView& reference, DType output) {
-  if (!is_float(output) || !is_exact_op(question.op) || !has_short_attrs(question.plan)) {
+  if (!is_float(output) || !has_exact_sums(question.op) || !has_short_attrs(question.plan)) {
     return false;
   }
   double factor = 1;

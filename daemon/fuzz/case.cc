@@ -262,13 +262,16 @@ std::string value_strategy_of(const CasePlan& plan, const Choices& choices, uint
 }
 
 /// Sizes that some cases draw without being asked for: the kernel's own numbers in every fourth
-/// case, short sums in every sixteenth, long grids in every thirty-second.
+/// case, short sums and, where they can be exact, the longest ones in every sixteenth, long grids
+/// in every thirty-second.
 std::optional<std::string> reserved_strategy(const OpConfig& op, uint64_t row,
                                              const Constants& constants) {
   if (row < kCoveringFirst) return std::nullopt;
   if (row % 4 == 1 && fits_constants(op, constants)) return "constants";
   if (row % 16 == 11 && op.accumulate) return "short_reduce";
   if (row % 32 == 15) return "waves";
+  const bool is_long_turn = row % 32 == 19 || row % 32 == 23;
+  if (is_long_turn && op.accumulate && has_exact_sums(op)) return "long_reduce";
   return std::nullopt;
 }
 
@@ -278,6 +281,13 @@ std::string tight_values(const CasePlan& plan, const Choices& choices, uint64_t 
   const std::string_view wanted = kTight[row / 16 % std::size(kTight)];
   const bool there = std::ranges::find(choices.values, wanted) != choices.values.end();
   return there ? std::string(wanted) : plan.value_strategy;
+}
+
+/// One term of a long sum is less than the bound of its rounding errors: it shows where there are
+/// none.
+std::string exact_values(const CasePlan& plan, const Choices& choices) {
+  const bool there = std::ranges::find(choices.values, "small_int") != choices.values.end();
+  return there ? "small_int" : plan.value_strategy;
 }
 
 /// Of a size that comes once, zeros would hide what is done with it.
@@ -356,6 +366,8 @@ Result<CasePlan> plan_case(const OpConfig& op, uint64_t base_seed, uint64_t iter
       request.turn = (row - kCoveringFirst) / 4;
       if (*reserved == "constants") plan.value_strategy = telling_values(plan, choices);
       if (*reserved == "short_reduce") plan.value_strategy = tight_values(plan, choices, row);
+      request.longest = *reserved == "long_reduce";
+      if (request.longest) plan.value_strategy = exact_values(plan, choices);
     }
     DimChoice choice = choose_dims(op, request);
     plan.shape_strategy = choice.strategy;

@@ -111,6 +111,22 @@ TEST(PlanCase, EveryShapeAndValueStrategyComesUp) {
   EXPECT_FALSE(values.contains("large"));    // No domain says what is legal.
 }
 
+TEST(PlanCase, TheLongestSumsHaveExactCasesOfTheirOwn) {
+  OpConfig op = softmax();
+  op.dtypes = {DType::Float32};
+  op.error_scale = "sum";
+  const int64_t longest = plan_case(op, 42, 1, {})->dims.at("cols");
+  for (const uint64_t row : {19u, 23u, 51u, 55u}) {
+    const CasePlan plan = *plan_case(op, 42, row, {});
+    EXPECT_EQ(plan.shape_strategy, "long_reduce");
+    EXPECT_EQ(plan.value_strategy, "small_int");
+    EXPECT_EQ(plan.dims.at("cols"), longest);
+    EXPECT_EQ(plan.dims.at("rows"), 1);
+  }
+  op.error_scale = "softmax";
+  EXPECT_NE(plan_case(op, 42, 19, {})->value_strategy, "small_int") << "its sums are rounded";
+}
+
 TEST(PlanCase, ShortSumsOfSmallValuesHaveCasesOfTheirOwn) {
   OpConfig op = softmax();
   op.dtypes = {DType::Float32};

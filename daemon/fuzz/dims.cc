@@ -85,6 +85,7 @@ struct Draw {
   const DimSpec* long_one = nullptr;  ///< The one at its largest.
   Constants constants = {};
   std::optional<uint64_t> turn = {};
+  bool longest = false;
   /// Of the turn, while combinations of the numbers that are singled out last: which of them each
   /// dim takes.
   std::map<std::string, int64_t> combination = {};
@@ -142,6 +143,7 @@ int64_t size_of(const DimSpec& dim, size_t position, const Draw& draw, Stream st
     if (std::ranges::find(draw.reduced, dim.name) == draw.reduced.end()) {
       return legal(dim, {least}).empty() ? lowest(dim) : least;
     }
+    if (draw.longest) return highest(dim);
     sizes = legal(dim, {4097, 65537, highest(dim)});
   }
   if (draw.strategy == "short_reduce") {
@@ -205,6 +207,7 @@ DimChoice choose_dims(const OpConfig& op, const DimRequest& request) {
   if (op.accumulate) draw.reduced = op.accumulate->names();
   draw.constants = request.constants;
   draw.turn = request.turn;
+  draw.longest = request.longest;
   if (draw.turn) take_combination(op, draw);
   if (draw.strategy == "waves" && !op.dims.empty()) {
     draw.long_one = &op.dims[draw.shared % op.dims.size()];

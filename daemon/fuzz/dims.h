@@ -24,6 +24,7 @@ struct DimRequest {
   Constants constants = {};             ///< Of the kernel, for strategy `constants`.
   /// Goes through them in order, this being the case's turn; absent: by chance.
   std::optional<uint64_t> turn = {};
+  bool longest = false;  ///< `long_reduce` takes the largest size.
 };
 
 struct DimChoice {

@@ -187,6 +187,11 @@ Result<std::vector<std::string>> value_strategies_for(const OpConfig& op, DType 
   return allowed("value", op, dtype, chosen);
 }
 
+bool has_exact_sums(const OpConfig& op) {
+  if (op.exact) return *op.exact;
+  return op.error_scale == "matmul" || op.error_scale == "dot" || op.error_scale == "sum";
+}
+
 Status check_strategies(const std::vector<std::string>& chosen) {
   auto known = named("", chosen);
   return known ? ok_status() : Status(known.error());

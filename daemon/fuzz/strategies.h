@@ -15,4 +15,8 @@ Result<std::vector<std::string>> shape_strategies_for(const OpConfig& op,
 Result<std::vector<std::string>> value_strategies_for(const OpConfig& op, DType dtype,
                                                       const std::vector<std::string>& chosen);
 
+/// Whether sums of small whole numbers are exact in the op, so that they are compared without a
+/// tolerance.
+bool has_exact_sums(const OpConfig& op);
+
 }  // namespace gpuemu
