@@ -184,6 +184,7 @@ void plan_shadow(const ShadowWish& wish, BuiltPlan& built) {
   ExecutionPlan& plan = built.plan;
   plan.runs = 1;
   plan.shadow.wanted = true;
+  plan.shadow.errors = wish.errors;
   if (wish.timeout_ms != 0) plan.timeout_ms = std::min(plan.timeout_ms, wish.timeout_ms);
   plan.shadow.offsets.clear();
   built.result_offset = (built.result_offset + 63) / 64 * 64;

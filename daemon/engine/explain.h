@@ -19,6 +19,7 @@ struct ShadowWish {
   int64_t element = 0;
   uint64_t block = 0;
   uint64_t timeout_ms = 0;  ///< Of the launches; 0: the project's.
+  ShadowErrors errors = ShadowErrors::All;
 };
 
 enum class ShadowVerdict : uint8_t { Right, Logic, Numerical, Rounding, Unknown };

@@ -24,6 +24,8 @@ class FollowUps {
       : request_(request), machine_(machine), outcome_(outcome), outputs_(outputs) {}
 
   Result<NamedTensors> run(const FollowUp& follow_up);
+  /// The bounds of the runs' shadows go there, and are those of underflow alone.
+  void keep_underflow(NamedTensors& bounds) { underflow_ = &bounds; }
 
   Status check_all();
   /// Whether it holds where these are the outputs of the case; nothing where that cannot be told.
@@ -38,6 +40,7 @@ class FollowUps {
     std::shared_ptr<const PreparedKernel> owned;
   };
   Result<Target> target_of(const CasePlan& plan) const;
+  ShadowErrors shadow_errors() const;
   Result<BuiltPlan> build(const FollowUp& follow_up, const Target& target) const;
   Status upload(const FollowUp& follow_up, const BuiltPlan& built);
   Status execute(const Target& target, const ExecutionPlan& plan);
@@ -53,6 +56,7 @@ class FollowUps {
   CaseOutcome& outcome_;
   const Outputs outputs_;
   std::string relation_;  ///< For messages.
+  NamedTensors* underflow_ = nullptr;
 };
 
 Result<FollowUps::Target> FollowUps::target_of(const CasePlan& plan) const {
@@ -95,6 +99,11 @@ void share_memory(const FollowUp& follow_up, ExecutionPlan& plan) {
   }
 }
 
+ShadowErrors FollowUps::shadow_errors() const {
+  if (underflow_ == nullptr) return ShadowErrors::All;
+  return request_.op.subnormal_ftz_ok ? ShadowErrors::UnderflowOrFlush : ShadowErrors::Underflow;
+}
+
 Result<BuiltPlan> FollowUps::build(const FollowUp& follow_up, const Target& target) const {
   auto built =
       build_plan(request_.config, *target.kernel, *target.prepared, *target.op, follow_up.plan);
@@ -112,7 +121,8 @@ Result<BuiltPlan> FollowUps::build(const FollowUp& follow_up, const Target& targ
   share_memory(follow_up, plan);
   plan.first_order = follow_up.order;
   if (follow_up.order != Interleaving::InOrder) plan.order_seed = follow_up.order_seed;
-  if (outputs_ != Outputs::Computed) plan_shadow({.wanted = true, .output = {}}, *built);
+  if (outputs_ != Outputs::Computed)
+    plan_shadow({.wanted = true, .output = {}, .errors = shadow_errors()}, *built);
   return built;
 }
 
@@ -148,6 +158,15 @@ Status FollowUps::execute(const Target& target, const ExecutionPlan& plan) {
   return ok_status();
 }
 
+Tensor bounds_of(const Shape& shape, std::span<const ElementShadow> shadows) {
+  std::vector<double> bounds(shadows.size());
+  for (size_t i = 0; i < shadows.size(); ++i)
+    bounds[i] = shadows[i].known != 0 ? shadows[i].bound : 0;
+  Tensor made = make_tensor(DType::Float64, shape);
+  narrow_from_double(DType::Float64, bounds, made.data);
+  return made;
+}
+
 Result<NamedTensors> FollowUps::outputs_of(const FollowUp& follow_up, const BuiltPlan& built) {
   GPUEMU_TRY(machine_.arena.refresh());
   NamedTensors outputs;
@@ -163,6 +182,7 @@ Result<NamedTensors> FollowUps::outputs_of(const FollowUp& follow_up, const Buil
                                static_cast<uint64_t>(tensor.count()) * sizeof(ElementShadow)));
       const std::span shadows(reinterpret_cast<const ElementShadow*>(bytes.data()),
                               static_cast<size_t>(tensor.count()));
+      if (underflow_ != nullptr) underflow_->emplace(output.name, bounds_of(tensor.shape, shadows));
       const std::vector<double> values = exact_values(view_of(tensor), shadows);
       if (outputs_ == Outputs::Wide) tensor = make_tensor(DType::Float64, tensor.shape);
       narrow_from_double(tensor.dtype, values, tensor.data);
@@ -246,6 +266,23 @@ Result<std::optional<bool>> FollowUps::holds_for(const InvariantSpec& spec,
   return std::optional(!verdict->finding.has_value());
 }
 
+/// "1 case", "3 cases"
+std::string cases_text(uint64_t count) {
+  return fmt::format("{} case{}", count, count == 1 ? "" : "s");
+}
+
+void note_excuses(OpTestReport& report) {
+  const auto count = [&](const char* name) {
+    const auto found = report.relations.find(name);
+    return found == report.relations.end() ? 0 : found->second;
+  };
+  if (const uint64_t cases = count(kUnderflow))
+    report.notes.push_back(fmt::format(
+        "in {} larger errors than the bound pass: without rounding the kernel gives the "
+        "reference, and results too small for their type explain them",
+        cases_text(cases)));
+}
+
 }  // namespace
 
 void describe_verdict(const Config& config, const OpConfig& op, OpTestReport& report) {
@@ -268,6 +305,7 @@ void describe_verdict(const Config& config, const OpConfig& op, OpTestReport& re
         fmt::format("no reference was compared; judged by {}{}what the harness and the device see",
                     fmt::join(judges, ", "), judges.empty() ? "" : " and "));
   }
+  note_excuses(report);
   if (idle.empty()) return;
   report.notes.push_back(
       fmt::format("no case could tell anything about {}: the sizes or ranges of "
@@ -298,6 +336,17 @@ Result<NamedTensors> run_exactly(const CaseRequest& request, CaseMachine machine
   CaseOutcome unused;
   return FollowUps(request, machine, unused, FollowUps::Outputs::Wide)
       .run({.plan = request.plan, .inputs = inputs, .in_place_input = {}, .in_place_output = {}});
+}
+
+Result<ExactRun> run_for_underflow(const CaseRequest& request, CaseMachine machine,
+                                   const NamedTensors& inputs) {
+  CaseOutcome unused;
+  ExactRun made;
+  FollowUps runs(request, machine, unused, FollowUps::Outputs::Wide);
+  runs.keep_underflow(made.underflow);
+  made.values = GPUEMU_TRY(runs.run(
+      {.plan = request.plan, .inputs = inputs, .in_place_input = {}, .in_place_output = {}}));
+  return made;
 }
 
 }  // namespace gpuemu

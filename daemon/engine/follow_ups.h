@@ -15,6 +15,14 @@ Status check_relations(const CaseRequest& request, CaseMachine machine, CaseOutc
 Result<NamedTensors> run_exactly(const CaseRequest& request, CaseMachine machine,
                                  const NamedTensors& inputs);
 
+/// What run_exactly() gives, and how far from it results too small for their type may have taken
+/// the computed values; nothing of float outputs that no float instruction made.
+struct ExactRun {
+  NamedTensors values, underflow;  ///< Both float64.
+};
+Result<ExactRun> run_for_underflow(const CaseRequest& request, CaseMachine machine,
+                                   const NamedTensors& inputs);
+
 /// How outputs of two runs are compared: all of the op but its tolerance and invariants.
 ValidationPolicy agreement_policy(const CaseRequest& request);
 

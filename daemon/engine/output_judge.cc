@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/base/service_limits.h"
 #include "common/numeric/element.h"
 #include "daemon/engine/exact_tier.h"
 #include "daemon/engine/export_case.h"
@@ -105,7 +106,7 @@ class OutputJudge {
     }
     const bool exact = comparison.has_reference && ask_exactly(comparison);
     Verdict verdict = validate(comparison);
-    if (request_.op.error_scale == kShadowScale) add_doubtful(comparison, verdict, outcome);
+    if (comparison.policy.tolerance.automatic) add_doubtful(comparison, verdict, outcome);
     if (exact) explain_exactness(verdict);
     if (comparison.has_reference) measure(comparison, verdict, outcome);
     for (const InvariantSpec& spec : policy.invariants) {
@@ -127,6 +128,7 @@ class OutputJudge {
       return failure.kind == FindingKind::ToleranceExceeded;
     });
     if (!exceeded || !is_float(output.dtype) || output.shape != reference.shape) return;
+    if (element_count(output.shape) > kDiagnosedElementsMax) return;  // Nobody looks again.
     const Bound bound(comparison);
     const auto count = static_cast<size_t>(element_count(output.shape));
     for (size_t i = 0; i < count; ++i) {

@@ -37,6 +37,9 @@ struct DoubtfulElement {
   double computed = 0, reference = 0, tolerance = 0;
 };
 
+/// What CaseOutcome::relations names beside relations: why findings were taken back.
+inline constexpr const char* kUnderflow = "underflow";
+
 struct CaseOutcome {
   ValidationResult result;
   double worst_use = 0;  ///< Largest |output - reference| / bound.
@@ -56,7 +59,7 @@ struct CaseOutcome {
   std::vector<ComparedShadow> shadows;        ///< When asked for, per output that has them.
   std::vector<ExactProperty> properties;      ///< Likewise: what the outputs violate.
   NamedTensors exact_outputs;                 ///< Likewise: without rounding but their own.
-  std::vector<DoubtfulElement> doubtful;      ///< Of ops whose error_scale is "shadow".
+  std::vector<DoubtfulElement> doubtful;      ///< Of outputs whose tolerance is "auto".
   ExecutionShadow shadow;
 };
 

@@ -20,6 +20,8 @@ constexpr uint64_t kDraws = 2;
 constexpr double kTimesSensitivity = 8;
 /// Within so many units in the last place no input has to be blamed.
 constexpr double kOrdinaryUlps = 16;
+/// A division by less than its inverse is none that results rounded to nothing come from.
+constexpr double kAmplifiedMost = 0x1p50;
 
 /// Every finite element that is not 0 goes to a neighbour of its type, up or down.
 Tensor neighbours(const Tensor& tensor, Stream stream) {
@@ -83,13 +85,63 @@ DType dtype_of(const CasePlan& plan, const std::string& output) {
   return found == plan.outputs.end() ? plan.dtype : found->dtype;
 }
 
+bool may_be_underflow(const CaseRequest& request, const CaseOutcome& outcome) {
+  return std::ranges::all_of(outcome.doubtful, [&](const DoubtfulElement& at) {
+    const double smallest = format_of(dtype_of(request.plan, at.output)).min_subnormal;
+    return std::fabs(at.computed - at.reference) <= kAmplifiedMost * smallest;
+  });
+}
+
+/// Written so that NaN excuses nothing.
+bool excuses(const ExactRun& exactly, const DoubtfulElement& at) {
+  const auto value = exactly.values.find(at.output), bound = exactly.underflow.find(at.output);
+  if (value == exactly.values.end() || bound == exactly.underflow.end()) return false;
+  const double exact = element(view_of(value->second), at.index);
+  const double lost = element(view_of(bound->second), at.index);
+  return std::isfinite(lost) && std::fabs(exact - at.reference) <= at.tolerance &&
+         std::fabs(at.computed - exact) <= at.tolerance + lost;
+}
+
+Result<bool> is_underflow(const CaseRequest& request, CaseMachine machine,
+                          const CaseOutcome& outcome) {
+  if (!may_be_underflow(request, outcome)) return false;
+  const auto exactly = run_for_underflow(request, machine, make_inputs(request.op, request.plan));
+  // A further run that fails says nothing about the first.
+  if (!exactly && exactly.error().code == ErrorCode::Cancelled) return false;
+  if (!exactly) return exactly.error();
+  return std::ranges::all_of(outcome.doubtful,
+                             [&](const DoubtfulElement& at) { return excuses(*exactly, at); });
+}
+
+Result<bool> is_conditioning(const CaseRequest& request, CaseMachine machine,
+                             const CaseOutcome& outcome) {
+  if (request.op.error_scale != kShadowScale) return false;
+  const auto sensitivity = Sensitivity::of(request, machine);
+  if (!sensitivity && sensitivity.error().code == ErrorCode::Cancelled) return false;
+  if (!sensitivity) return sensitivity.error();
+  return std::ranges::all_of(outcome.doubtful, [&](const DoubtfulElement& at) {
+    return sensitivity->excuses(at, dtype_of(request.plan, at.output));
+  });
+}
+
+void excuse(const char* reason, CaseOutcome& outcome) {
+  outcome.result.failures.clear();
+  outcome.result.passed = true;
+  outcome.worst_use = std::min(outcome.worst_use, 1.0);
+  outcome.relations.emplace_back(reason);
+}
+
 }  // namespace
 
 bool wants_second_look(const CaseRequest& request, const CaseOutcome& outcome) {
-  if (request.op.error_scale != kShadowScale || request.wishes.shadow.wanted) return false;
-  if (outcome.thread_instructions == 0 || outcome.doubtful.empty()) return false;
-  const bool others = std::ranges::any_of(outcome.result.failures, [](const auto& failure) {
-    return failure.kind != FindingKind::ToleranceExceeded;
+  if (request.wishes.shadow.wanted || outcome.thread_instructions == 0) return false;
+  if (outcome.doubtful.empty()) return false;
+  if (request.op.error_scale != kShadowScale && !may_be_underflow(request, outcome)) return false;
+  const bool others = std::ranges::any_of(outcome.result.failures, [&](const auto& failure) {
+    // One of integers, or of sums that have to be exact, is in no doubt.
+    return failure.kind != FindingKind::ToleranceExceeded ||
+           std::ranges::find(outcome.doubtful, failure.output, &DoubtfulElement::output) ==
+               outcome.doubtful.end();
   });
   int64_t elements = 0;
   for (const auto* tensors : {&request.plan.inputs, &request.plan.outputs})
@@ -98,18 +150,11 @@ bool wants_second_look(const CaseRequest& request, const CaseOutcome& outcome) {
 }
 
 Status look_again(const CaseRequest& request, CaseMachine machine, CaseOutcome& outcome) {
-  const auto sensitivity = Sensitivity::of(request, machine);
-  // A further run that fails says nothing about the first.
-  if (!sensitivity && sensitivity.error().code == ErrorCode::Cancelled) return ok_status();
-  if (!sensitivity) return sensitivity.error();
-  const bool rounding = std::ranges::all_of(outcome.doubtful, [&](const DoubtfulElement& at) {
-    return sensitivity->excuses(at, dtype_of(request.plan, at.output));
-  });
-  if (!rounding) return ok_status();
-  outcome.result.failures.clear();
-  outcome.result.passed = true;
-  outcome.worst_use = std::min(outcome.worst_use, 1.0);
-  outcome.relations.emplace_back("error_scale");
+  if (GPUEMU_TRY(is_underflow(request, machine, outcome))) {
+    excuse(kUnderflow, outcome);
+  } else if (GPUEMU_TRY(is_conditioning(request, machine, outcome))) {
+    excuse("error_scale", outcome);
+  }
   return ok_status();
 }
 

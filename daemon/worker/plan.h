@@ -45,6 +45,7 @@ struct PlanShadow {
   int32_t tensor = -1;            ///< Whose element's history is wanted; -1: of none.
   int64_t element = 0;            ///< Flat row-major.
   uint64_t block = 0;             ///< ElementShadow::block of it.
+  ShadowErrors errors = ShadowErrors::All;
 };
 
 struct PlanArg {

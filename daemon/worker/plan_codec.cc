@@ -100,6 +100,7 @@ void fields(Wire& wire, PlanShadow& it) {
   wire.value(it.tensor);
   wire.value(it.element);
   wire.value(it.block);
+  wire.choice(it.errors, kShadowErrors);
 }
 
 template <typename Wire>

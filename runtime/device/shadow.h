@@ -25,9 +25,20 @@ struct ShadowTarget {
   uint64_t block = 0;  ///< ShadowElement::block of an earlier launch with the same inputs.
 };
 
+/// What the bounds of shadows are made of.
+enum class ShadowErrors : uint8_t {
+  All,
+  /// What rounding to a multiple of the smallest subnormal number adds, where results are small:
+  /// relative errors count as none.
+  Underflow,
+  UnderflowOrFlush,  ///< The same, and what .ftz makes of it.
+};
+inline constexpr int kShadowErrors = 3;
+
 struct ShadowConfig {
   std::vector<ShadowRegion> regions;
   std::optional<ShadowTarget> target;
+  ShadowErrors errors = ShadowErrors::All;
 };
 
 /// What is known of one float in memory.

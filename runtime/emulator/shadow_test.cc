@@ -71,6 +71,33 @@ TEST(Shadow, SeesWhatANaiveSumLosesToCancellation) {
   EXPECT_EQ(run.first.origin->kind, Kind::Cancels);
 }
 
+/// The bound of one thread's result, of underflow alone.
+double underflow_of(const std::string& body, const std::vector<float>& in,
+                    ShadowErrors errors = ShadowErrors::Underflow) {
+  TestKernel kernel(
+      with_header(entry(" ld.global.f32 %f1, [%rd2];\n" + body + " st.global.f32 [%rd1], %f9;\n")));
+  const uint64_t out = *kernel.device().allocate(4, "y"), from = kernel.buffer(in, "x");
+  kernel.arg(out).arg(from);
+  kernel.config().block = {1, 1, 1};
+  kernel.config().shadow = std::make_shared<ShadowConfig>(
+      ShadowConfig{.regions = {{out, 1, 4}}, .target = {}, .errors = errors});
+  return kernel.run().shadow->regions[0][0].bound;
+}
+
+TEST(Shadow, BoundsWhatUnderflowAloneMayDo) {
+  const std::vector<float> tiny = {0x1.8p-140F};
+  // A product that is rounded to a multiple of 2^-149, then divided by 2^-27.
+  const std::string amplified =
+      " mul.rn.f32 %f2, %f1, 0f3C23D70A; div.rn.f32 %f9, %f2, 0f32000000;\n";
+  EXPECT_NEAR(underflow_of(amplified, tiny), 0x1p-150 * 0x1p27, 0x1p-130);
+  EXPECT_EQ(underflow_of(" add.rn.f32 %f9, %f1, %f1;\n", tiny), 0) << "such sums are exact";
+  const double ordinary = underflow_of(" mul.rn.f32 %f9, %f1, %f1;\n", {3.3F});
+  EXPECT_LE(ordinary, 0x1p-149) << "its relative error counts as none";
+  const std::string flushed = " mul.rn.ftz.f32 %f9, %f1, 0f3C23D70A;\n";
+  EXPECT_EQ(underflow_of(flushed, tiny), 0x1p-150);
+  EXPECT_EQ(underflow_of(flushed, tiny, ShadowErrors::UnderflowOrFlush), 0x1p-126);
+}
+
 TEST(Shadow, SeesTheCancellationOfAVarianceInOnePass) {
   std::vector<float> in;
   for (int i = 0; i < 64; ++i) in.push_back(1000.0F + static_cast<float>(i % 7) * 0.125F);

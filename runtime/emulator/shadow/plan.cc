@@ -55,6 +55,24 @@ const std::array kApproximations = {
     Approximation{"div", Format::F32, 0x1p-22, 0},
 };
 
+/// Half of the smallest subnormal number: what rounding to a multiple of it can do.
+double half_smallest(Format format) {
+  switch (format) {
+    case Format::F16:
+      return 0x1p-25;
+    case Format::BF16:
+      return 0x1p-134;
+    case Format::F64:
+      return 0x1p-1074;  // Half of it is no double.
+    default:
+      return 0x1p-150;
+  }
+}
+
+double smallest_normal(Format format) {
+  return format == Format::F64 ? 0x1p-1022 : format == Format::F16 ? 0x1p-14 : 0x1p-126;
+}
+
 std::vector<Type> types_of(const Instruction& in) {
   std::vector<Type> all;
   for (const std::string& modifier : in.modifiers)
@@ -94,7 +112,8 @@ Decision decision_of(const Instruction& in) {
 
 class Planner {
  public:
-  explicit Planner(const Code& code) : code_(code), body_(code.source->body) {}
+  Planner(const Code& code, ShadowErrors errors)
+      : code_(code), body_(code.source->body), errors_(errors) {}
 
   Plan make() {
     const Carriers carriers = find_carriers(*code_.source);
@@ -114,6 +133,7 @@ class Planner {
       Operation& made = plan_.operations[i];
       made.index = i;
       plan_one(body_[i], made);
+      if (errors_ != ShadowErrors::All) keep_underflow(body_[i], made);
       if (made.meaning == Meaning::None) forget(body_[i], made);
     }
     find_steps();
@@ -218,15 +238,31 @@ class Planner {
                        made.meaning == Meaning::CopySign;
     if (exact) made.unit = 0;
     // Results below the smallest normal value keep fewer digits, or none.
-    if (!exact && made.to == Format::F32) made.absolute = in.has("ftz") ? 0x1p-126 : 0x1p-150;
-    if (!exact && made.to == Format::F16) made.absolute = 0x1p-25;
-    if (!exact && made.to == Format::BF16) made.absolute = 0x1p-134;
+    if (!exact && made.to != Format::F64) {
+      const bool flushes = made.to == Format::F32 && in.has("ftz");
+      made.absolute = flushes ? smallest_normal(made.to) : half_smallest(made.to);
+    }
     const bool approximate = in.has("approx") || in.has("full") || in.family == "tanh";
     for (const Approximation& row : kApproximations)
       if (approximate && row.family == in.family && row.format == made.to) {
         made.unit = row.unit;
         made.absolute += row.absolute;
       }
+  }
+
+  /// Sums and roots of floats that come out subnormal are exact; those of other results are not.
+  void keep_underflow(const Instruction& in, Operation& made) const {
+    static constexpr std::array kUnderflow = {Meaning::Mul, Meaning::Fma, Meaning::Div,
+                                              Meaning::Rcp, Meaning::Ex2, Meaning::Convert};
+    const bool rounds = std::ranges::find(kUnderflow, made.meaning) != kUnderflow.end();
+    const bool narrows = made.meaning != Meaning::Convert || made.unit != 0;
+    const bool flushes = errors_ == ShadowErrors::UnderflowOrFlush && in.has("ftz");
+    made.unit = 0;
+    made.absolute = 0;
+    if (rounds && narrows)
+      made.absolute = flushes ? smallest_normal(made.to) : half_smallest(made.to);
+    else if (flushes && (made.meaning == Meaning::Add || made.meaning == Meaning::Sub))
+      made.absolute = smallest_normal(made.to);
   }
 
   bool plan_conversion(const Instruction& in, Operation& made) const {
@@ -376,6 +412,7 @@ class Planner {
 
   const Code& code_;
   const std::vector<Instruction>& body_;
+  const ShadowErrors errors_;
   Plan plan_;
   std::vector<uint32_t> planes_;
   std::vector<const Operand*> fixed_;
@@ -435,6 +472,6 @@ bool is_magic(double value, Format format) {
   return std::fabs(value) >= least && std::fabs(value) < 2 * least;
 }
 
-Plan make_plan(const Code& code) { return Planner(code).make(); }
+Plan make_plan(const Code& code, ShadowErrors errors) { return Planner(code, errors).make(); }
 
 }  // namespace gpuemu::emulator

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime/device/shadow.h"
 #include "runtime/emulator/machine/program.h"
 
 namespace gpuemu::emulator {
@@ -113,6 +114,6 @@ struct Plan {
 /// Where the last place of a format is a whole number.
 bool is_magic(double value, Format format);
 
-Plan make_plan(const Code& code);
+Plan make_plan(const Code& code, ShadowErrors errors);
 
 }  // namespace gpuemu::emulator

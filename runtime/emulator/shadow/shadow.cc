@@ -24,7 +24,7 @@ Shadow::~Shadow() = default;
 
 const Plan& Shadow::plan_of(const Code& code) {
   const auto [found, fresh] = plans_.try_emplace(&code);
-  if (fresh) found->second = make_plan(code);
+  if (fresh) found->second = make_plan(code, config_.errors);
   return found->second;
 }
 

@@ -64,6 +64,15 @@ extern "C" __global__ void momentum_step(const float* g, float* m, float* w, int
   w[i] -= rate * m[i];
 }
 
+// What is rounded to nothing in m comes back 1e8 times as large where v is small.
+extern "C" __global__ void adam_step(const float* g, float* m, float* v, float* w, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  m[i] = 0.875f * m[i] + 0.125f * g[i];
+  v[i] = 0.96875f * v[i] + 0.03125f * g[i] * g[i];
+  w[i] -= 0.01f * m[i] / (sqrtf(v[i]) + 1e-8f);
+}
+
 extern "C" __global__ void select_elements(const int* keep, const float* a, const float* b, float* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[i] = keep[i] ? a[i] : b[i];
