@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 
 #include "common/base/files.h"
 #include "daemon/validate/bound.h"
@@ -151,6 +152,8 @@ void add_expectation(const Comparison& comparison, ExportedCaseReply& to) {
   for (size_t i = 0; i < count; ++i) {
     if (!std::isfinite(values[i])) continue;
     bounds[i] = bound.at(i, values[i]);
+    if (!comparison.undefined.empty() && comparison.undefined[i] != 0)
+      bounds[i] = std::numeric_limits<double>::max();
     if (!widened) continue;
     // The reference is rounded to the output's type before places are counted: half a place more.
     const double place = ulp_at(format_of(comparison.output.dtype), values[i]);

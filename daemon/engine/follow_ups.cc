@@ -276,6 +276,11 @@ void note_excuses(OpTestReport& report) {
     const auto found = report.relations.find(name);
     return found == report.relations.end() ? 0 : found->second;
   };
+  if (const uint64_t cases = count(kUndefinedIntegers))
+    report.notes.push_back(
+        fmt::format("in {} some integers were not compared: they come from a NaN or an infinity, "
+                    "which no integer is",
+                    cases_text(cases)));
   if (const uint64_t cases = count(kUnderflow))
     report.notes.push_back(fmt::format(
         "in {} larger errors than the bound pass: without rounding the kernel gives the "

@@ -9,6 +9,7 @@
 #include "daemon/engine/exact_tier.h"
 #include "daemon/engine/export_case.h"
 #include "daemon/engine/second_look.h"
+#include "daemon/engine/undefined_integers.h"
 #include "daemon/relate/infer.h"
 #include "daemon/validate/bound.h"
 #include "daemon/validate/error_map.h"
@@ -100,6 +101,12 @@ class OutputJudge {
     if (reply != nullptr && !GPUEMU_TRY(add_reference(*reply, comparison, outcome))) {
       return ok_status();
     }
+    const UndefinedIntegers undefined =
+        reply != nullptr ? undefined_integers(comparison, GPUEMU_TRY(float_references(*reply)))
+                         : UndefinedIntegers();
+    comparison.undefined = undefined.mask;
+    comparison.undefined_hint = undefined.hint;
+    if (!undefined.mask.empty()) note_told(kUndefinedIntegers, outcome);
     if (outcome.exported && comparison.has_reference &&
         comparison.output.shape == comparison.reference.shape) {
       add_expectation(comparison, *outcome.exported);
@@ -119,6 +126,19 @@ class OutputJudge {
     }
     take(std::move(verdict), output.name, outcome);
     return ok_status();
+  }
+
+  /// What the reference says of the op's float outputs.
+  Result<std::vector<NamedReference>> float_references(const ReferenceReply& reply) {
+    std::vector<NamedReference> all;
+    for (const CaseTensor& output : request_.plan.outputs) {
+      const auto found = std::ranges::find(reply.outputs, output.name, &ReferenceTensor::name);
+      if (!is_float(output.dtype) || found == reply.outputs.end() || !is_float(found->dtype))
+        continue;
+      all.push_back({output.name, GPUEMU_TRY(arena_view(arena_, found->dtype, found->shape,
+                                                        found->arena_offset))});
+    }
+    return all;
   }
 
   static void add_doubtful(const Comparison& comparison, const Verdict& verdict,

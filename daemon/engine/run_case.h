@@ -37,8 +37,10 @@ struct DoubtfulElement {
   double computed = 0, reference = 0, tolerance = 0;
 };
 
-/// What CaseOutcome::relations names beside relations: why findings were taken back.
+/// What CaseOutcome::relations names beside relations: why findings were taken back, or elements
+/// were not compared.
 inline constexpr const char* kUnderflow = "underflow";
+inline constexpr const char* kUndefinedIntegers = "undefined_integers";
 
 struct CaseOutcome {
   ValidationResult result;

@@ -87,7 +87,8 @@ std::string describe_fault(const Judge& judge, Fault fault, const FaultTally& fa
   const int64_t count = element_count(shape);
   text += fmt::format(" ({} of {} {}", faults.count(), count, count == 1 ? "element" : "elements");
   const std::string pattern = faults.pattern(grid_of(shape));
-  return text + (pattern.empty() ? ")" : "; " + pattern + ")");
+  text += pattern.empty() ? ")" : "; " + pattern + ")";
+  return comparison.undefined_hint.empty() ? text : text + "; " + comparison.undefined_hint;
 }
 
 }  // namespace gpuemu

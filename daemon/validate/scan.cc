@@ -245,6 +245,7 @@ Fault Judge::of(size_t index, double output, double reference) const {
 }
 
 Fault Judge::at(size_t index) const {
+  if (is_undefined(index)) return Fault::None;
   const TensorView &output = comparison_.output, &reference = comparison_.reference;
   if (!is_float(output.dtype) && !is_float(reference.dtype)) {
     const double distance = integer_distance(output, reference, index);
@@ -288,6 +289,7 @@ Scan scan_exact(const Judge& judge) {
   Scan scan(comparison.output, cells, 0);
   scan.count = static_cast<uint64_t>(element_count(comparison.output.shape));
   for (size_t i = 0; i < scan.count; ++i) {
+    if (judge.is_undefined(i)) continue;
     const double reference = element(comparison.reference, i);
     const double distance = integers ? integer_distance(comparison.output, comparison.reference, i)
                                      : std::fabs(element(comparison.output, i) - reference);

@@ -41,6 +41,9 @@ class Judge {
   explicit Judge(const Comparison& comparison);
   Fault of(size_t index, double output, double reference) const;
   Fault at(size_t index) const;
+  bool is_undefined(size_t index) const {
+    return !comparison_.undefined.empty() && comparison_.undefined[index] != 0;
+  }
   const Comparison& comparison() const { return comparison_; }
   const Bound& bound() const { return bound_; }
   bool legacy() const { return !rules_.policy.has_value(); }

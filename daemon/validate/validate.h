@@ -43,6 +43,9 @@ struct Comparison {
   bool has_reference = true;  ///< False: the invariants alone decide.
   bool reference_is_wide = false;  ///< True for the function form: the dtype is not compared.
   std::span<const double> scale;   ///< S of the bound, one per element; empty when none.
+  /// Integers: 1 for elements that mean nothing and are not compared; empty when there are none.
+  std::span<const uint8_t> undefined;
+  std::string undefined_hint;  ///< For messages: why an integer may mean nothing.
   std::map<std::string, TensorView> inputs;
   std::string first_input;  ///< For shape_preserved.
   ValidationPolicy policy;

@@ -73,6 +73,31 @@ extern "C" __global__ void adam_step(const float* g, float* m, float* v, float* 
   w[i] -= 0.01f * m[i] / (sqrtf(v[i]) + 1e-8f);
 }
 
+// A NaN in a row is one in its scale, and anything in its integers.
+extern "C" __global__ void quantize_rows(const float* x, signed char* q, float* scale, int cols) {
+  x += blockIdx.x * cols, q += blockIdx.x * cols;
+  float most = 1e-8f;
+  for (int c = threadIdx.x; c < cols; c += 32) most = larger(fabsf(x[c]), most);
+  for (int step = 16; step > 0; step /= 2) most = larger(most, __shfl_xor_sync(kAll, most, step));
+  if (threadIdx.x == 0) scale[blockIdx.x] = most / 127.0f;
+  for (int c = threadIdx.x; c < cols; c += 32) q[c] = static_cast<signed char>(static_cast<int>(rintf(x[c] / (most / 127.0f))));
+}
+
+// Comparisons with a NaN are false: it says nothing about the others.
+extern "C" __global__ void top_one(const float* x, float* y, int* index, int cols) {
+  x += blockIdx.x * cols;
+  float best = x[0];
+  int at = 0;
+  for (int c = threadIdx.x; c < cols; c += 32)
+    if (x[c] > best) best = x[c], at = c;
+  for (int step = 16; step > 0; step /= 2) {
+    const float other = __shfl_xor_sync(kAll, best, step);
+    const int where = __shfl_xor_sync(kAll, at, step);
+    if (other > best || (other == best && where < at)) best = other, at = where;
+  }
+  if (threadIdx.x == 0) y[blockIdx.x] = best, index[blockIdx.x] = at;
+}
+
 extern "C" __global__ void select_elements(const int* keep, const float* a, const float* b, float* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[i] = keep[i] ? a[i] : b[i];
