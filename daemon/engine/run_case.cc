@@ -12,6 +12,7 @@
 #include "daemon/engine/follow_ups.h"
 #include "daemon/engine/output_judge.h"
 #include "daemon/engine/second_look.h"
+#include "daemon/engine/stale_outputs.h"
 #include "daemon/relate/follow_up.h"
 #include "daemon/relate/infer.h"
 
@@ -154,18 +155,9 @@ LineProfile words_of(const LineCount& line) {
   return made;
 }
 
-/// Puts in front of wrong values that they are those of the launch before.
-void name_stale_outputs(const ExecutionReport& report, std::vector<ValidationFailure>& failures) {
-  const auto wrong = std::ranges::find_if(failures, [](const ValidationFailure& failure) {
-    return failure.kind == FindingKind::ToleranceExceeded ||
-           failure.kind == FindingKind::NaNDetected || failure.kind == FindingKind::InfDetected;
-  });
-  if (wrong == failures.end()) return;
-  if (const auto stale = stale_output(report, wrong->output)) failures.insert(wrong, *stale);
-}
-
 Status judge(const CaseRequest& request, const BuiltPlan& built, const SideBySide& both,
-             Arena& arena, CaseOutcome& outcome) {
+             CaseMachine machine, CaseOutcome& outcome) {
+  Arena& arena = machine.arena;
   std::vector<ValidationFailure>& failures = outcome.result.failures;
   if (both.executed) {
     failures = findings_before_values(*both.executed);
@@ -193,7 +185,7 @@ Status judge(const CaseRequest& request, const BuiltPlan& built, const SideBySid
     const ReferenceReply* reply = both.expected ? &**both.expected : nullptr;
     GPUEMU_TRY(judge_outputs(request, built, arena, reply, outcome));
   }
-  if (both.executed) name_stale_outputs(*both.executed, failures);
+  if (both.executed) GPUEMU_TRY(name_stale_outputs(*both.executed, built, machine, failures));
   if (both.executed) explain_values(failures, *both.executed);
   if (both.executed) {
     for (ValidationFailure& failure : findings_after_values(*both.executed)) {
@@ -327,7 +319,7 @@ Result<CaseOutcome> run_case(const CaseRequest& request, CaseMachine machine) {
     return both.expected->error();
   }
   GPUEMU_TRY(machine.arena.refresh());
-  GPUEMU_TRY(judge(request, *built, both, machine.arena, outcome));
+  GPUEMU_TRY(judge(request, *built, both, machine, outcome));
   const bool again = wants_second_look(request, outcome);
   if (again) GPUEMU_TRY(keep_outputs(*built, machine.arena, outcome.outputs));
   if (again) GPUEMU_TRY(look_again(request, machine, outcome));

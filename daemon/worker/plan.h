@@ -78,6 +78,8 @@ struct ExecutionPlan {
   /// keeps between launches, or remembers of an address or a shape, is wrong for the runs that
   /// count.
   bool primer = false;
+  /// The kernel is loaded anew for this plan alone: nothing that it kept in its module is there.
+  bool fresh_module = false;
   bool coverage = false;       ///< Tell what they reach of their kernels.
   bool coverage_lines = true;  ///< Its lines too, for which every instruction is counted.
   PlanShadow shadow;

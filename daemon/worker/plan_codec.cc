@@ -150,6 +150,7 @@ void fields(Wire& wire, ExecutionPlan& it) {
   wire.list(it.sanitize, kEach);
   wire.value(it.profile);
   wire.value(it.primer);
+  wire.value(it.fresh_module);
   wire.value(it.coverage);
   wire.value(it.coverage_lines);
   fields(wire, it.shadow);

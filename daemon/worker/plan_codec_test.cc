@@ -58,7 +58,8 @@ void expect_refused_when_cut(const std::vector<std::byte>& bytes, Decode decode)
 TEST(PlanCodec, PlansSurviveAndCutOnesAreRefused) {
   ExecutionPlan plan = add_plan("add");
   plan.sanitize = {"memory"};
-  plan.profile = plan.primer = plan.coverage = true;
+  plan.profile = plan.primer = plan.coverage = plan.fresh_module = true;
+  plan.shadow.errors = ShadowErrors::UnderflowOrFlush;
   plan.tensors[0].primer_offset = 4096;
   plan.tensors[1].role = PlanTensor::Role::Scratch;
   plan.tensors[1].dtype = DType::Bool;
@@ -70,7 +71,8 @@ TEST(PlanCodec, PlansSurviveAndCutOnesAreRefused) {
   ASSERT_TRUE(decode_kind(in));
   const auto decoded = decode_plan(in);
   EXPECT_EQ(decoded->tensors[1].dtype, DType::Bool);
-  EXPECT_TRUE(decoded->profile && decoded->coverage);
+  EXPECT_TRUE(decoded->profile && decoded->coverage && decoded->fresh_module);
+  EXPECT_EQ(decoded->shadow.errors, ShadowErrors::UnderflowOrFlush);
 }
 
 TEST(PlanCodec, ReportsSurviveAndCutOnesAreRefused) {

@@ -55,13 +55,19 @@ class WorkerLoop {
   Result<std::vector<std::byte>> answer(std::span<const std::byte> message);
   Result<std::vector<std::byte>> load(const ModuleText& module);
   Result<std::vector<std::byte>> run_plan(const ExecutionPlan& plan);
+  Result<ExecutionReport> run(ModuleId module, const ExecutionPlan& plan);
+  Result<ExecutionReport> run_afresh(const ModuleText& module, const ExecutionPlan& plan);
   Status check_device();
 
   Device& device_;
   RunMemory memory_;
   std::vector<Arena> arenas_;
   int socket_;
-  std::map<std::string, ModuleId> modules_;
+  struct Loaded {
+    ModuleId id;
+    ModuleText text;
+  };
+  std::map<std::string, Loaded> modules_;
   Status lost_;  ///< An error when the device does not work any more.
 };
 
@@ -69,9 +75,25 @@ Result<std::vector<std::byte>> WorkerLoop::load(const ModuleText& module) {
   auto found = modules_.find(module.key);
   if (found == modules_.end()) {
     const ModuleId id = GPUEMU_TRY(device_.load_module(module.ptx, module.name));
-    found = modules_.emplace(module.key, id).first;
+    found = modules_.emplace(module.key, Loaded{id, module}).first;
   }
-  return encode_entries(GPUEMU_TRY(device_.entries(found->second)));
+  return encode_entries(GPUEMU_TRY(device_.entries(found->second.id)));
+}
+
+Result<ExecutionReport> WorkerLoop::run(ModuleId module, const ExecutionPlan& plan) {
+  Arena& arena = arenas_[plan.arena];
+  return plan.huge_ms != 0 ? execute_huge(device_, module, arena, plan)
+                           : execute(memory_, module, arena, plan);
+}
+
+Result<ExecutionReport> WorkerLoop::run_afresh(const ModuleText& module,
+                                               const ExecutionPlan& plan) {
+  const ModuleId id = GPUEMU_TRY(device_.load_module(module.ptx, module.name));
+  Result<ExecutionReport> report = run(id, plan);
+  const Status unloaded = device_.unload_module(id);
+  // What the report says is why a device that is lost unloads nothing.
+  if (report && report->device.empty() && !unloaded) return unloaded.error();
+  return report;
 }
 
 Result<std::vector<std::byte>> WorkerLoop::run_plan(const ExecutionPlan& plan) {
@@ -81,12 +103,9 @@ Result<std::vector<std::byte>> WorkerLoop::run_plan(const ExecutionPlan& plan) {
   }
   if (plan.arena >= arenas_.size())
     return error(ErrorCode::Corruption, "a plan of arena {} of {}", plan.arena, arenas_.size());
-  Arena& arena = arenas_[plan.arena];
-  GPUEMU_TRY(arena.refresh());
-  Result<ExecutionReport> executed = plan.huge_ms != 0
-                                         ? execute_huge(device_, module->second, arena, plan)
-                                         : execute(memory_, module->second, arena, plan);
-  const ExecutionReport report = GPUEMU_TRY(std::move(executed));
+  GPUEMU_TRY(arenas_[plan.arena].refresh());
+  const ExecutionReport report = GPUEMU_TRY(
+      plan.fresh_module ? run_afresh(module->second.text, plan) : run(module->second.id, plan));
   // A fault on hardware may have taken the context with it; the emulator has none to lose.
   if (!report.device.empty() && !device_.properties().checks_bounds) lost_ = check_device();
   return encode_report(report, !lost_.ok());
