@@ -10,10 +10,16 @@ namespace {
 
 constexpr uint64_t kPollMs = 200;
 constexpr int kBarWidth = 24;
-constexpr std::string_view kWarning = "warning: ";  ///< Of lines of a job's log.
+// Beginnings of lines of a job's log.
+constexpr std::string_view kWarning = "warning: ";
+constexpr std::string_view kCompiling = "compiling ";
 
 void draw(Session& session, const JobStatusReply& status, const std::string& what) {
   if (!session.terminal) return;
+  if (status.total == 0 && !status.log.empty() && status.log.back().starts_with(kCompiling)) {
+    session.err << '\r' << what << ": " << status.log.back() << "\x1b[K" << std::flush;
+    return;
+  }
   const double part =
       status.total > 0 ? static_cast<double>(status.done) / static_cast<double>(status.total) : 0;
   const int filled = static_cast<int>(part * kBarWidth);

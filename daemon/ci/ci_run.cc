@@ -160,6 +160,15 @@ void blame_ops_without_cases(const CiOptions& options, CiRunSummary& summary) {
   }
 }
 
+/// For the tests and the measurements alike; whoever is first would compile its own alone.
+void compile_all(const CiMachine& machine, const CiEvents& events) {
+  std::vector<const KernelConfig*> kernels;
+  for (const KernelConfig& kernel : machine.config.kernels) kernels.push_back(&kernel);
+  compile_to_inspect(machine.config, kernels, machine.inspect, [&](size_t ready) {
+    if (events.compiling) events.compiling(ready, kernels.size());
+  });
+}
+
 void count(CiRunSummary& summary) {
   for (const CiOp& op : summary.ops) {
     summary.total_tests += op.cases;
@@ -188,6 +197,7 @@ Result<CiRunSummary> run_ci(const CiMachine& machine, const CiOptions& options,
   summary.timestamp = now_seconds();
   CiTests tests(machine, options, events, cancel);
   Measurer measurer(machine, options, events, cancel);
+  compile_all(machine, events);
   Status tested;
   {
     std::jthread measuring([&] { measurer.run(); });

@@ -57,6 +57,7 @@ struct CiEvents {
   std::function<void()> step;          ///< One of them is done.
   std::function<void(const ValidationResult&)> failed;
   std::function<void(const std::string&)> warn;
+  std::function<void(size_t ready, size_t wanted)> compiling;  ///< Kernels, before anything else.
   /// Keeps its results itself, and ends between cases when the run is cancelled.
   std::function<Result<FuzzResultsReply>(const CiScriptCases&)> run_script_op;
 };

@@ -306,10 +306,46 @@ Result<std::shared_ptr<Campaign::Group>> Campaign::make_group(const OpConfig& op
       group->warnings.insert(warnings.begin(), warnings.end());
       continue;
     }
-    group->report.skipped_reason = fmt::format("error: {}", prepared.error().message);
+    const Error& why = prepared.error();
+    group->report.skipped_reason =
+        why.code == ErrorCode::Cancelled ? kStoppedBefore : fmt::format("error: {}", why.message);
     group->cases = 0;
   }
   return group;
+}
+
+struct Campaign::Selected {
+  const OpConfig* op = nullptr;
+  DType dtype = DType::Float32;
+};
+
+std::vector<Campaign::Selected> Campaign::select(const CampaignOptions& options) const {
+  std::vector<Selected> selected;
+  for (const OpConfig& op : config_.ops) {
+    if (!options.ops.empty() && std::ranges::find(options.ops, op.name) == options.ops.end()) {
+      continue;
+    }
+    for (const DType dtype : selected_dtypes(op, options)) {
+      if (!options.left_out.contains({op.name, dtype})) selected.push_back({&op, dtype});
+    }
+  }
+  return selected;
+}
+
+/// All kernels at once, so that those of one source are compiled together. What does not compile is
+/// said of the ops that want it.
+void Campaign::compile(const std::vector<Selected>& all, const CampaignEvents& events) {
+  std::vector<KernelStore::Wanted> wanted;
+  for (const auto& [op, dtype] : all) {
+    if (op->mode != ExecutionMode::Kernel) continue;
+    for (const std::string& name : op->kernels) {
+      const KernelConfig* kernel = config_.find_kernel(name);
+      if (kernel != nullptr) wanted.emplace_back(kernel, dtype);
+    }
+  }
+  kernels_.prepare_all(wanted, [&](size_t ready) {
+    if (events.on_compiling) events.on_compiling(ready, wanted.size());
+  });
 }
 
 void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
@@ -356,15 +392,11 @@ Result<TestReportReply> Campaign::run(const CampaignOptions& options, const Camp
                                       const std::atomic<bool>& cancel) {
   const auto start = Clock::now();
   GPUEMU_TRY(check_strategies(options.strategies));
+  const std::vector<Selected> selected = select(options);
+  compile(selected, events);
   std::vector<std::shared_ptr<Group>> groups;
-  for (const OpConfig& op : config_.ops) {
-    if (!options.ops.empty() && std::ranges::find(options.ops, op.name) == options.ops.end()) {
-      continue;
-    }
-    for (const DType dtype : selected_dtypes(op, options)) {
-      if (options.left_out.contains({op.name, dtype})) continue;
-      groups.push_back(GPUEMU_TRY(make_group(op, dtype, options)));
-    }
+  for (const Selected& one : selected) {
+    groups.push_back(GPUEMU_TRY(make_group(*one.op, one.dtype, options)));
   }
   Progress progress(Items(groups, options), options, events, cancel);
   events.on_total(progress.size());

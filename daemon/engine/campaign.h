@@ -52,7 +52,7 @@ inline bool is_in_shard(uint64_t index, uint64_t shard, uint64_t shards) {
   return shards == 0 || index % shards == shard - 1;
 }
 
-/// What the campaign tells while it runs. All but on_warning must be set.
+/// What the campaign tells while it runs. The first two must be set.
 struct CampaignEvents {
   /// Every case, in no particular order, those that ended meanwhile together; returns when their
   /// results are kept. Called by one thread at a time.
@@ -61,6 +61,8 @@ struct CampaignEvents {
   std::function<void(uint64_t total)> on_total;
   /// What the person who wrote the kernels should know, each once, before the first case.
   std::function<void(const std::string& text)> on_warning;
+  /// Kernels that are compiled, of how many, before anything else.
+  std::function<void(size_t ready, size_t total)> on_compiling = {};
 };
 
 class Campaign {
@@ -98,6 +100,9 @@ class Campaign {
   class Items;
   struct Finished;
   class Progress;
+  struct Selected;
+  std::vector<Selected> select(const CampaignOptions& options) const;
+  void compile(const std::vector<Selected>& all, const CampaignEvents& events);
   Result<std::shared_ptr<Group>> make_group(const OpConfig& op, DType dtype,
                                             const CampaignOptions& options);
   Result<const KernelConfig*> choose_kernel(const OpConfig& op, const CasePlan& plan) const;

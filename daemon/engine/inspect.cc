@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "common/base/blake2.h"
 #include "common/base/files.h"
@@ -12,6 +13,7 @@
 #include "daemon/engine/build_plan.h"
 #include "daemon/engine/inspect_entry.h"
 #include "daemon/inspect/ptx_metrics.h"
+#include "daemon/inspect/without_entries.h"
 #include "kernels/catalog.h"
 #include "runtime/compile/compile.h"
 #include "runtime/ptx/parse.h"
@@ -76,6 +78,23 @@ struct Text {
   std::map<std::string, std::string> lowered;
 };
 
+CompileRequest request_of(const Config& config, const std::string& source, const std::string& arch,
+                          const InspectOptions& options, const std::vector<Wanted>& wanted) {
+  CompileRequest request;
+  request.path = source;
+  request.arch = arch;
+  request.include_dirs = config.include_dirs;
+  request.cache_folder = options.cache_folder;
+  request.cancel = options.cancel;
+  for (const Wanted& one : wanted) request.name_expressions.push_back(one.expression);
+  request.with_others = !wanted.empty();
+  const DType dtype = wanted.empty() ? DType::Float32 : wanted.front().dtype;
+  for (const std::string& flag : config.compile_flags) {
+    request.flags.push_back(with_dtype(flag, dtype));
+  }
+  return request;
+}
+
 Result<Text> text_of(const Config& config, const std::string& source, const std::string& arch,
                      const InspectOptions& options, const std::vector<Wanted>& wanted) {
   if (source.starts_with(kBuiltin)) {
@@ -86,18 +105,11 @@ Result<Text> text_of(const Config& config, const std::string& source, const std:
   if (!is_source(source)) {
     return Text{GPUEMU_TRY(read_file(source, kSourceBytesMax)), source, {}};
   }
-  CompileRequest request;
-  request.path = source;
-  request.arch = arch;
-  request.include_dirs = config.include_dirs;
-  request.cache_folder = options.cache_folder;
-  for (const Wanted& one : wanted) request.name_expressions.push_back(one.expression);
-  const DType dtype = wanted.empty() ? DType::Float32 : wanted.front().dtype;
-  for (const std::string& flag : config.compile_flags) {
-    request.flags.push_back(with_dtype(flag, dtype));
-  }
-  CompiledModule compiled = GPUEMU_TRY(compile_source(request));
-  return Text{std::move(compiled.ptx), source, std::move(compiled.lowered)};
+  CompiledModule compiled =
+      GPUEMU_TRY(compile_source(request_of(config, source, arch, options, wanted)));
+  // What was compiled with them is not theirs.
+  return Text{without_entries(std::move(compiled.ptx), compiled.others), source,
+              std::move(compiled.lowered)};
 }
 
 /// The measured entries of one source, over all architectures, in order of their names' first
@@ -231,6 +243,36 @@ bool is_text(const std::string& source) {
 }
 
 }  // namespace
+
+void compile_to_inspect(const Config& config, const std::vector<const KernelConfig*>& kernels,
+                        const InspectOptions& options, const std::function<void(size_t)>& tell) {
+  struct Together {
+    CompileRequest request;
+    std::vector<std::vector<std::string>> sets;
+  };
+  std::map<std::vector<std::string>, Together> units;  // By source, architecture and flags.
+  for (const KernelConfig* kernel : kernels) {
+    if (!is_source(kernel->source)) continue;
+    for (const std::string& arch : options.archs) {
+      for (const std::vector<Wanted>& group : groups_of(wanted_of(config, *kernel))) {
+        CompileRequest request = request_of(config, kernel->source, arch, options, group);
+        std::vector<std::string> unit = {request.path, arch};
+        unit.insert(unit.end(), request.flags.begin(), request.flags.end());
+        Together& together = units[unit];
+        together.sets.push_back(std::exchange(request.name_expressions, {}));
+        together.request = std::move(request);
+      }
+    }
+  }
+  size_t ready = 0;
+  for (const auto& [unit, together] : units) {
+    if (options.cancel != nullptr && *options.cancel) return;
+    tell(ready * kernels.size() / units.size());
+    ++ready;
+    (void)compile_ahead(together.request, together.sets).ok();
+  }
+  tell(kernels.size());
+}
 
 std::vector<LintResult> inspect_kernel(const Config& config, const KernelConfig& kernel,
                                        const InspectOptions& options) {

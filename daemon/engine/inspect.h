@@ -1,6 +1,8 @@
 // Measuring kernels and judging them: compiler, assembler and disassembler in, verdicts out.
 #pragma once
 
+#include <atomic>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,7 +17,14 @@ struct InspectOptions {
   uint32_t threads = 0;            ///< Per block; 0: from the launches or from .reqntid, .maxntid.
   uint64_t dynamic_shared_bytes = 0;
   std::string cache_folder;  ///< Of compiled PTX.
+  /// When it turns true compilers are ended, and the results are errors. Outlives the calls.
+  const std::atomic<bool>* cancel = nullptr;
 };
+
+/// Compiles what the calls below want of these kernels: those of one source together. What does not
+/// compile is theirs to tell. `tell` hears how many are ready.
+void compile_to_inspect(const Config& config, const std::vector<const KernelConfig*>& kernels,
+                        const InspectOptions& options, const std::function<void(size_t)>& tell);
 
 /// What cannot be measured is a result with `error` set, so that one broken file does not hide the
 /// rest. `config` outlives the calls.

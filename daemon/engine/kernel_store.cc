@@ -2,7 +2,6 @@
 #include "daemon/engine/kernel_store.h"
 
 #include <algorithm>
-#include <set>
 
 #include "common/base/blake2.h"
 #include "common/base/files.h"
@@ -59,55 +58,26 @@ Status check_ptx(const KernelConfig& kernel) {
                kernel.name, kernel.source);
 }
 
-std::vector<std::string> entry_names(const KernelConfig& kernel, DType dtype) {
-  std::vector<std::string> names;
-  for (const LaunchSpec& launch : kernel.launches) names.push_back(with_dtype(launch.entry, dtype));
-  return names;
-}
+bool is_cuda(const KernelConfig& kernel) { return kernel.source.ends_with(".cu"); }
 
-/// The kernel and those of the same source that ops of this dtype launch.
-std::vector<const KernelConfig*> sharing_source(const Config& config, const KernelConfig& kernel,
-                                                DType dtype) {
-  std::vector<const KernelConfig*> sharing = {&kernel};
-  for (const OpConfig& op : config.ops) {
-    if (std::ranges::find(op.dtypes, dtype) == op.dtypes.end()) continue;
-    for (const std::string& name : op.kernels) {
-      const KernelConfig* const other = config.find_kernel(name);
-      if (other != nullptr && other->source == kernel.source) sharing.push_back(other);
-    }
+std::vector<std::string> entries_wanted(const KernelConfig& kernel, DType dtype) {
+  std::vector<std::string> wanted;
+  for (const LaunchSpec& launch : kernel.launches) {
+    wanted.push_back(with_dtype(launch.entry, dtype));
   }
-  return sharing;
+  return wanted;
 }
 
-/// Each once and in order: whichever kernel comes first, the compiler is asked the same.
-std::vector<std::string> names_of(const std::vector<const KernelConfig*>& kernels, DType dtype) {
-  std::set<std::string> names;
-  for (const KernelConfig* kernel : kernels) {
-    for (std::string& name : entry_names(*kernel, dtype)) names.insert(std::move(name));
-  }
-  return {names.begin(), names.end()};
+/// The same for all that one compilation can serve.
+std::vector<std::string> unit_of(const CompileRequest& request) {
+  std::vector<std::string> unit = {request.path};
+  unit.insert(unit.end(), request.flags.begin(), request.flags.end());
+  return unit;
 }
 
-/// A module that holds fewer entries than all kernels of its source want was made for one of them,
-/// because the compiler refused the whole; so it would again.
-bool was_made_apart(const Result<std::shared_ptr<const PreparedKernel>>& made,
-                    const std::vector<std::string>& all) {
-  if (!made) return true;
-  constexpr std::string_view kEntry = ".entry ";
-  size_t entries = 0;
-  for (size_t at = 0; (at = (*made)->ptx.find(kEntry, at)) != std::string::npos; ++at) ++entries;
-  return entries < all.size();
-}
-
-/// Templates of one source are instantiated by one run of the compiler. What is wrong with one of
-/// them is told of its own kernel alone.
-Result<CompiledModule> compile(CompileRequest request, const std::vector<std::string>& own,
-                               const std::vector<std::string>& together) {
-  request.name_expressions = together;
-  auto compiled = compile_source(request);
-  if (compiled || together == own) return compiled;
-  request.name_expressions = own;
-  return compile_source(request);
+bool has_template(const std::vector<std::string>& entries) {
+  return std::ranges::any_of(
+      entries, [](const std::string& entry) { return entry.find('<') != entry.npos; });
 }
 
 }  // namespace
@@ -115,9 +85,25 @@ Result<CompiledModule> compile(CompileRequest request, const std::vector<std::st
 KernelStore::KernelStore(const Config& config, std::string cache_folder, std::string arch)
     : config_(config), cache_folder_(std::move(cache_folder)), arch_(std::move(arch)) {}
 
+CompileRequest KernelStore::request_for(const KernelConfig& kernel, DType dtype) const {
+  CompileRequest request{.path = kernel.source,
+                         .source = {},
+                         .arch = arch_,
+                         .include_dirs = config_.include_dirs,
+                         .flags = {},
+                         .name_expressions = entries_wanted(kernel, dtype),
+                         .cache_folder = cache_folder_};
+  request.with_others = true;
+  request.cancel = cancel_;
+  for (const std::string& flag : config_.compile_flags) {
+    request.flags.push_back(with_dtype(flag, dtype));
+  }
+  return request;
+}
+
 Result<std::shared_ptr<const PreparedKernel>> KernelStore::make(const KernelConfig& kernel,
-                                                                DType dtype) const {
-  const std::vector<std::string> wanted = entry_names(kernel, dtype);
+                                                                DType dtype) {
+  const std::vector<std::string> wanted = entries_wanted(kernel, dtype);
   auto prepared = std::make_shared<PreparedKernel>();
   if (kernel.source.empty() || kernel.launches.empty()) {
     return error(ErrorCode::InvalidArgument,
@@ -132,27 +118,17 @@ Result<std::shared_ptr<const PreparedKernel>> KernelStore::make(const KernelConf
                  "kernel '{}': {} holds machine code; give its .cu or .ptx instead", kernel.name,
                  kernel.source);
   } else {
+    const CompileRequest request = request_for(kernel, dtype);
     if (kernel.source.ends_with(".ptx")) GPUEMU_TRY(check_ptx(kernel));
-    CompileRequest request{.path = kernel.source,
-                           .source = {},
-                           .arch = arch_,
-                           .include_dirs = config_.include_dirs,
-                           .flags = {},
-                           .name_expressions = {},
-                           .cache_folder = cache_folder_};
-    for (const std::string& flag : config_.compile_flags) {
-      request.flags.push_back(with_dtype(flag, dtype));
+    const auto broken = broken_.find(unit_of(request));
+    if (broken != broken_.end()) return broken->second;
+    auto made = compile_source(request);
+    if (!made && made.error().code == ErrorCode::Compile && !has_template(wanted)) {
+      broken_.emplace(unit_of(request), made.error());
     }
-    const std::vector<const KernelConfig*> sharing = sharing_source(config_, kernel, dtype);
-    const std::vector<std::string> own = names_of({&kernel}, dtype);
-    const std::vector<std::string> all = names_of(sharing, dtype);
-    const bool apart = std::ranges::any_of(sharing, [&](const KernelConfig* other) {
-      const auto known = made_.find({other->name, dtype});
-      return known != made_.end() && was_made_apart(known->second, all);
-    });
-    CompiledModule compiled = GPUEMU_TRY(compile(request, own, apart ? own : all));
-    prepared->name = kernel.source;
+    CompiledModule compiled = GPUEMU_TRY(std::move(made));
     prepared->ptx = std::move(compiled.ptx);
+    prepared->name = kernel.source;
     for (const std::string& name : wanted) {
       const auto lowered = compiled.lowered.find(name);
       prepared->entries.push_back(lowered == compiled.lowered.end() ? name : lowered->second);
@@ -173,7 +149,69 @@ Result<std::shared_ptr<const PreparedKernel>> KernelStore::prepare(const KernelC
   const auto key = std::make_pair(kernel.name, dtype);
   const auto known = made_.find(key);
   if (known != made_.end()) return known->second;
-  return made_.emplace(key, make(kernel, dtype)).first->second;
+  compile_with_others(kernel, dtype);
+  auto made = make(kernel, dtype);
+  if (!made && made.error().code == ErrorCode::Cancelled) return made;
+  return made_.emplace(key, std::move(made)).first->second;
+}
+
+void KernelStore::compile_ahead_of(const std::vector<Wanted>& wanted, const CompileRequest& first) {
+  std::vector<std::vector<std::string>> sets;
+  for (const auto& [kernel, dtype] : wanted) sets.push_back(entries_wanted(*kernel, dtype));
+  const Status done = compile_ahead(first, sets);
+  // Everything else is said when a kernel is prepared.
+  if (!done && done.error().code == ErrorCode::Compile) {
+    broken_.emplace(unit_of(first), done.error());
+  }
+}
+
+/// What the configuration's ops launch of the same source with the same flags.
+std::vector<KernelStore::Wanted> KernelStore::sharing(const CompileRequest& request) const {
+  std::vector<Wanted> all;
+  for (const OpConfig& op : config_.ops) {
+    if (op.mode != ExecutionMode::Kernel) continue;
+    for (const std::string& name : op.kernels) {
+      const KernelConfig* kernel = config_.find_kernel(name);
+      if (kernel == nullptr || kernel->source != request.path) continue;
+      for (const DType dtype : op.dtypes) {
+        if (unit_of(request_for(*kernel, dtype)) == unit_of(request))
+          all.emplace_back(kernel, dtype);
+      }
+    }
+  }
+  return all;
+}
+
+/// Whoever wants one kernel now, as a fuzz run of one op does, wants the others of its source next.
+void KernelStore::compile_with_others(const KernelConfig& kernel, DType dtype) {
+  const CompileRequest request = request_for(kernel, dtype);
+  if (!is_cuda(kernel) || !has_template(request.name_expressions)) return;
+  if (asked_.insert(unit_of(request)).second) compile_ahead_of(sharing(request), request);
+}
+
+void KernelStore::prepare_all(const std::vector<Wanted>& wanted,
+                              const std::function<void(size_t)>& tell) {
+  std::map<std::vector<std::string>, std::vector<Wanted>> units;
+  for (const Wanted& one : wanted) {
+    units[unit_of(request_for(*one.first, one.second))].push_back(one);
+  }
+  size_t ready = 0;
+  for (const auto& [unit, kernels] : units) {
+    tell(ready);
+    if (cancel_ != nullptr && *cancel_) break;
+    if (is_cuda(*kernels.front().first)) {
+      const std::lock_guard lock(mutex_);
+      CompileRequest request = request_for(*kernels.front().first, kernels.front().second);
+      request.name_expressions.clear();
+      asked_.insert(unit);
+      compile_ahead_of(kernels, request);
+    }
+    for (const auto& [kernel, dtype] : kernels) {
+      tell(ready++);
+      (void)prepare(*kernel, dtype).ok();  // Whoever wants the kernel is told.
+    }
+  }
+  tell(wanted.size());
 }
 
 }  // namespace gpuemu

@@ -6,6 +6,7 @@ CampaignEvents keeping_events(ServerContext& context, JobControl& control) {
   CampaignEvents events;
   events.on_total = [&control](uint64_t total) { control.total = total; };
   events.on_warning = [&control](const std::string& text) { control.warn(text); };
+  events.on_compiling = [&control](size_t ready, size_t total) { control.compiling(ready, total); };
   events.on_cases = [&context, &control](const std::vector<const CaseOutcome*>& ended) -> Status {
     std::vector<ResultToKeep> results;
     for (const CaseOutcome* one : ended) results.push_back({one->result, !one->result.passed});

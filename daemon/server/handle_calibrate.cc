@@ -66,6 +66,7 @@ CalibratedDType summary_of(const OpTestReport& report, const MeasuredByDType& me
 Reply calibrate(const CalibrateRequest& request, Call& call, JobControl& control) {
   auto project = open_project(call);
   if (!project) return config_error(project.error());
+  (*project)->stop_when(control.cancel);
   const Config& config = (*project)->config();
   const OpConfig* op = config.find_op(request.op_name);
   if (op == nullptr) return op_not_found(config, request.op_name);

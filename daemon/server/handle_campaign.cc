@@ -72,6 +72,7 @@ Status check(const RunTestsRequest& request, const Config& config) {
 Reply run_tests(const RunTestsRequest& request, Call& call, JobControl& control) {
   auto project = open_project(call);
   if (!project) return config_error(project.error());
+  (*project)->stop_when(control.cancel);
   const Config& config = (*project)->config();
   for (const std::string& name : request.ops) {
     if (config.find_op(name) == nullptr) return op_not_found(config, name);
@@ -265,6 +266,7 @@ Reply fuzz_kernel_op(const OpConfig& op, const FuzzOpRequest& request, Call& cal
 Reply fuzz_op(const FuzzOpRequest& request, Call& call, JobControl& control) {
   auto project = open_project(call);
   if (!project) return config_error(project.error());
+  (*project)->stop_when(control.cancel);
   const OpConfig* op = (*project)->config().find_op(request.op_name);
   if (op == nullptr) return op_not_found((*project)->config(), request.op_name);
   if (request.iterations > kIterationsMax) {
@@ -279,6 +281,7 @@ Reply fuzz_op(const FuzzOpRequest& request, Call& call, JobControl& control) {
     Project narrow(std::make_shared<const Config>(*std::move(restricted)),
                    {call.context.lanes, call.context.side_lanes}, call.context.cache_folder,
                    call.context.arch);
+    narrow.stop_when(control.cancel);
     return fuzz_kernel_op(*narrow.config().find_op(op->name), request, call, narrow, control);
   }
   const auto stopped = [&control] { return control.cancel.load(); };

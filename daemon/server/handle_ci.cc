@@ -91,6 +91,7 @@ CiEvents events_of(Call& call, const Config& config, uint64_t seed, JobControl& 
   events.step = [&control] { ++control.done; };
   events.failed = [&control](const ValidationResult& one) { control.failed(log_line(one)); };
   events.warn = [&control](const std::string& text) { control.warn(text); };
+  events.compiling = [&control](size_t ready, size_t wanted) { control.compiling(ready, wanted); };
   events.run_script_op = [&call, &config, &control,
                           seed](const CiScriptCases& wanted) -> Result<FuzzResultsReply> {
     FuzzOpRequest request;
@@ -117,6 +118,7 @@ CiEvents events_of(Call& call, const Config& config, uint64_t seed, JobControl& 
 Reply run(const RunCiRequest& request, Call& call, JobControl& control) {
   auto project = open_project(call);
   if (!project) return config_error(project.error());
+  (*project)->stop_when(control.cancel);
   const Config& config = (*project)->config();
   const Status sound = check(request);
   if (!sound) return error_reply(sound.error());
@@ -132,6 +134,7 @@ Reply run(const RunCiRequest& request, Call& call, JobControl& control) {
   InspectOptions inspect;
   inspect.archs = {context.arch};
   inspect.cache_folder = context.cache_folder;
+  inspect.cancel = &control.cancel;
   const std::string device = context.devices.empty() ? "" : context.devices.front().name;
   std::string identity =
       fmt::format("gpuemu {} {} {} {}", kVersion, context.backend, device, context.arch);

@@ -114,6 +114,7 @@ class KernelCover {
 Reply cover(const KernelCoverageRequest& request, Call& call, JobControl& control) {
   auto project = open_project(call);
   if (!project) return config_error(project.error());
+  (*project)->stop_when(control.cancel);
   const Config& config = (*project)->config();
   const KernelConfig* kernel = config.find_kernel(request.kernel);
   if (kernel == nullptr) {

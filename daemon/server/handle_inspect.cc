@@ -89,6 +89,8 @@ std::vector<std::vector<LintResult>> inspect_all(const Config& config, const Sub
                                                  JobControl& control) {
   std::vector<std::vector<LintResult>> results(subjects.size());
   std::atomic<size_t> next{0};
+  compile_to_inspect(config, subjects.kernels, options,
+                     [&](size_t ready) { control.compiling(ready, subjects.kernels.size()); });
   control.total = subjects.size();
   const auto work = [&] {
     for (size_t i = next++; i < subjects.size() && !control.cancel; i = next++) {
@@ -125,6 +127,7 @@ Reply inspect(const InspectRequest& request, Call& call, JobControl& control) {
   options.threads = request.threads;
   options.dynamic_shared_bytes = request.dynamic_shared_bytes;
   options.cache_folder = context.cache_folder;
+  options.cancel = &control.cancel;
   Subjects subjects{{}, request.files, std::nullopt};
   if (!request.files.empty() && !request.kernels.empty()) subjects.as_kernel = request.kernels[0];
   for (const KernelConfig& kernel : config.kernels) {

@@ -204,6 +204,7 @@ Reply minimize(const MinimizeRequest& request, Call& call, JobControl& control) 
   if (!failure) return error_reply(failure.error());
   auto project = open_project(call);
   if (!project) return config_error(project.error());
+  (*project)->stop_when(control.cancel);
   const OpConfig* op = (*project)->config().find_op(failure->op_name);
   if (op == nullptr) return op_not_found((*project)->config(), failure->op_name);
   if (op->mode == ExecutionMode::ScriptBased && !op->op_script.empty() && failure->repro_info &&

@@ -23,6 +23,7 @@ Reply mutate(const MutateRequest& request, Call& call, JobControl& control) {
                       fmt::format("op '{}' has no kernel that the daemon runs", op->name)};
   }
   KernelStore kernels(config, call.context.cache_folder, call.context.arch);
+  kernels.stop_when(control.cancel);
   MutationOptions options;
   options.kernel = request.kernel;
   options.dtype = request.dtype;

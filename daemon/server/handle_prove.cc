@@ -26,6 +26,7 @@ Reply prove(const ProveRequest& request, Call& call, JobControl& control) {
   }
   const auto begin = std::chrono::steady_clock::now();
   KernelStore kernels(config, call.context.cache_folder, call.context.arch);
+  kernels.stop_when(control.cancel);
   BoundsReportReply reply;
   control.total = ops.size();
   for (const OpConfig* op : ops) {

@@ -25,6 +25,7 @@ Reply reproduce(const ReproduceRequest& request, Call& call, JobControl& control
   if (!failure) return error_reply(failure.error());
   auto project = open_project(call);
   if (!project) return config_error(project.error());
+  (*project)->stop_when(control.cancel);
   const OpConfig* op = (*project)->config().find_op(failure->op_name);
   const bool generated = failure->repro_info && failure->repro_info->base_seed.has_value();
   if (op != nullptr && generated && op->mode == ExecutionMode::Kernel) {

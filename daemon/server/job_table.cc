@@ -5,6 +5,7 @@
 #include <exception>
 #include <optional>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "common/base/service_limits.h"
@@ -20,6 +21,9 @@ constexpr uint64_t kStatusWaitMillisecondsMax = 10'000;
 constexpr std::chrono::milliseconds kLeaseLook{200};
 // Lines of a job's log: the first failures tell the story, all of them are in storage.
 constexpr size_t kLogLinesMax = 1000;
+// Between two lines about the progress of compiling, which leave room for the failures.
+constexpr std::chrono::milliseconds kCompilingTold{500};
+constexpr size_t kCompilingLinesMax = kLogLinesMax / 2;
 
 }  // namespace
 
@@ -34,8 +38,19 @@ void JobControl::warn(const std::string& text) {
   if (log_.size() < kLogLinesMax) log_.push_back("warning: " + text);
 }
 
-std::vector<std::string> JobControl::log(uint64_t from) const {
+void JobControl::compiling(size_t ready, size_t wanted) {
   const std::lock_guard lock(mutex_);
+  compiling_ = ready < wanted ? fmt::format("compiling {} of {} kernels", ready + 1, wanted) : "";
+}
+
+std::vector<std::string> JobControl::log(uint64_t from) {
+  const std::lock_guard lock(mutex_);
+  const auto now = std::chrono::steady_clock::now();
+  const bool told = now < told_ + kCompilingTold || log_.size() >= kCompilingLinesMax;
+  if (!compiling_.empty() && !told) {
+    log_.push_back(std::exchange(compiling_, ""));
+    told_ = now;
+  }
   if (from >= log_.size()) return {};
   return {log_.begin() + static_cast<std::ptrdiff_t>(from), log_.end()};
 }

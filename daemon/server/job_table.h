@@ -27,12 +27,18 @@ class JobControl {
   void failed(std::string line);
   /// Adds "warning: text" to the job's log.
   void warn(const std::string& text);
+  /// Whoever asks for the log while it lasts finds "compiling N of M kernels" there; not in the
+  /// first moment, as kernels that are in the cache take no time.
+  void compiling(size_t ready, size_t wanted);
   /// Lines from number `from` on.
-  std::vector<std::string> log(uint64_t from) const;
+  std::vector<std::string> log(uint64_t from);
 
  private:
-  mutable std::mutex mutex_;
-  std::vector<std::string> log_;  // Guarded by mutex_.
+  std::mutex mutex_;
+  // All below are guarded by mutex_.
+  std::vector<std::string> log_;
+  std::string compiling_;  ///< A line that nobody has asked for yet.
+  std::chrono::steady_clock::time_point told_ = std::chrono::steady_clock::now();
 };
 
 class JobTable {

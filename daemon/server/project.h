@@ -2,6 +2,7 @@
 // for every request that needs it, so that an edited gpuemu.toml or kernel is what runs.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -53,6 +54,9 @@ class Project {
 
   const Config& config() const { return *config_; }
   Campaign& campaign() { return campaign_; }
+  /// Compilers end once `cancel`, which must outlive the project, is true. Before any kernel is
+  /// wanted.
+  void stop_when(const std::atomic<bool>& cancel) { kernels_.stop_when(cancel); }
   /// Runs on other lanes than the daemon's own. Unavailable where there are none. For one thread.
   Result<Campaign*> campaign_on(const SideWish& wish);
   /// For explanations. Valid as long as the project. For one thread.

@@ -42,7 +42,19 @@ std::vector<char*> pointers_to(const std::vector<std::string>& words) {
   return pointers;
 }
 
-Result<int> wait_for(pid_t child, const std::string& program) {
+bool is_set(const std::atomic<bool>* cancel) { return cancel != nullptr && *cancel; }
+
+Error cancelled(const std::string& program) {
+  return error(ErrorCode::Cancelled, "{} was ended: nobody waits for what it makes", program);
+}
+
+void end_group(pid_t child) {
+  int status = 0;
+  ::kill(-child, SIGKILL);
+  ::waitpid(child, &status, 0);
+}
+
+Result<int> wait_for(pid_t child, const std::string& program, const std::atomic<bool>* cancel) {
   const auto deadline = std::chrono::steady_clock::now() + kCompileTimeout;
   int status = 0;
   while (true) {
@@ -52,9 +64,12 @@ Result<int> wait_for(pid_t child, const std::string& program) {
       return error(ErrorCode::Internal, "waiting for {} failed: {}", program,
                    std::generic_category().message(errno));
     }
+    if (is_set(cancel)) {
+      end_group(child);
+      return cancelled(program);
+    }
     if (std::chrono::steady_clock::now() > deadline) {
-      ::kill(-child, SIGKILL);
-      ::waitpid(child, &status, 0);
+      end_group(child);
       return error(ErrorCode::Timeout, "{} did not end within {} s", program,
                    kCompileTimeout.count());
     }
@@ -80,7 +95,8 @@ ScratchFolder::~ScratchFolder() {
 }
 
 Result<int> run_child(const std::vector<std::string>& command, const fs::path& log,
-                      const std::string& path_first) {
+                      const std::string& path_first, const std::atomic<bool>* cancel) {
+  if (is_set(cancel)) return cancelled(command[0]);
   const std::vector<std::string> variables = environment(path_first);
   std::vector<char*> argv = pointers_to(command), envp = pointers_to(variables);
   posix_spawn_file_actions_t actions;
@@ -101,7 +117,7 @@ Result<int> run_child(const std::vector<std::string>& command, const fs::path& l
     return error(ErrorCode::Unavailable, "cannot start {}: {}", command[0],
                  std::generic_category().message(failed));
   }
-  return wait_for(child, command[0]);
+  return wait_for(child, command[0], cancel);
 }
 
 }  // namespace gpuemu::compile

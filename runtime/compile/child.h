@@ -1,6 +1,7 @@
 // Programs of the toolkit as child processes that end when they hang, and folders for their files.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -28,7 +29,9 @@ class ScratchFolder {
 
 /// The exit status; 128 and the signal's number where one ended it. Output and errors go to `log`.
 /// `path_first` is put in front of PATH for the child, which may look for its own tools there.
+/// Cancelled once `cancel` is true: the child and its children are ended, or never started.
 Result<int> run_child(const std::vector<std::string>& command, const std::filesystem::path& log,
-                      const std::string& path_first = "");
+                      const std::string& path_first = "",
+                      const std::atomic<bool>* cancel = nullptr);
 
 }  // namespace gpuemu::compile

@@ -8,6 +8,8 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
+#include <span>
 
 #include "common/base/blake2.h"
 #include "common/base/files.h"
@@ -31,6 +33,10 @@ constexpr std::string_view kHashMark = "// gpuemu-hash\t";
 constexpr std::string_view kNameMark = "// gpuemu-entry\t";
 /// Part of the key: another layout of cached files gets another number.
 constexpr std::string_view kCacheFormat = "gpuemu-ptx-3";
+/// Sets of entries that are compiled at once: all of them must be done within a compiler's time.
+constexpr size_t kTogetherMax = 64;
+/// More than one broken set of so many causes: all of them are, and each says why when it is alone.
+constexpr size_t kFailedInARowMax = 8;
 
 Result<std::string> virtual_arch(const std::string& arch) {
   const std::string number = arch.starts_with("sm_")        ? arch.substr(3)
@@ -142,6 +148,9 @@ std::shared_ptr<std::mutex> turn_of(const std::string& file) {
 
 Result<Output> run_compiler(const Toolkit& toolkit, const Job& job, Compiler& compiler,
                             CompilerChoice wanted) {
+  if (job.cancel != nullptr && *job.cancel) {
+    return error(ErrorCode::Cancelled, "{} was not compiled: nobody waits for it", job.path);
+  }
   if (!compiler.use_nvrtc) return compile::run_nvcc(toolkit, job);
   auto output = compile::run_nvrtc(toolkit, job);
   if (output || output.error().code != ErrorCode::Unsupported) return output;
@@ -186,18 +195,25 @@ Error explain(const Toolkit& toolkit, Job job, Compiler compiler, const Error& f
 
 Result<CompiledModule> finish(const CompileRequest& request, const std::string& source,
                               Output output, std::string compiler) {
-  CompiledModule module{std::move(output.ptx), {}, std::move(compiler)};
+  CompiledModule module{std::move(output.ptx), {}, {}, std::move(compiler)};
   module.lowered = GPUEMU_TRY(
       compile::resolve_entries(request.name_expressions, module.ptx, source, output.lowered));
+  for (const auto& [expression, entry] : output.lowered) module.others.insert(entry);
+  for (const auto& [expression, entry] : module.lowered) module.others.erase(entry);
   return module;
 }
 
-}  // namespace
+std::vector<std::string> templates_of(const std::vector<std::string>& expressions) {
+  std::vector<std::string> templates;
+  for (const std::string& name : expressions) {
+    const bool known = std::ranges::find(templates, name) != templates.end();
+    if (name.find('<') != std::string::npos && !known) templates.push_back(name);
+  }
+  return templates;
+}
 
-Result<CompiledModule> compile_source(const CompileRequest& request) {
-  std::string source = request.source;
-  if (source.empty()) source = GPUEMU_TRY(read_file(request.path, kSourceBytesMax));
-  if (request.path.ends_with(".ptx")) return finish(request, "", Output{source, {}}, "none");
+/// The job of a request, without its templates.
+Result<Job> job_of(const CompileRequest& request, std::string source) {
   Job job;
   std::error_code failed;
   job.path =
@@ -211,19 +227,162 @@ Result<CompiledModule> compile_source(const CompileRequest& request) {
   job.arch = GPUEMU_TRY(virtual_arch(request.arch));
   job.include_dirs = request.include_dirs;
   job.flags = request.flags;
-  for (const std::string& name : request.name_expressions) {
-    if (name.find('<') != std::string::npos) job.templates.push_back(name);
+  job.cancel = request.cancel;
+  return job;
+}
+
+/// Where a set of templates is kept.
+struct Places {
+  fs::path alone;
+  fs::path together;  ///< Compiled with other sets.
+};
+
+Places places_of(const CompileRequest& request, const Job& job, const Compiler& compiler) {
+  const fs::path file = fs::path(request.cache_folder) / cache_key(job, compiler);
+  return {file.string() + ".ptx", file.string() + ".together.ptx"};
+}
+
+Result<Output> read_either(const Places& places) {
+  auto alone = read_cached(places.alone);
+  return alone ? std::move(alone) : read_cached(places.together);
+}
+
+/// One set of templates that is wanted and not in the cache.
+struct Absent {
+  std::vector<std::string> templates;
+  Places places;
+};
+
+/// Compiles sets together: all of them, or halves of them where one stands in the others' way.
+class TogetherCompiler {
+ public:
+  TogetherCompiler(const Toolkit& toolkit, Job job, Compiler compiler, CompilerChoice wanted)
+      : toolkit_(toolkit), job_(std::move(job)), compiler_(std::move(compiler)), wanted_(wanted) {}
+
+  Status make(std::span<const Absent> sets) {
+    if (sets.size() < 2 || failed_in_a_row_ >= kFailedInARowMax) return ok_status();
+    std::set<std::string> all;
+    for (const Absent& set : sets) all.insert(set.templates.begin(), set.templates.end());
+    job_.templates.assign(all.begin(), all.end());
+    const auto made = run();
+    if (made) {
+      for (const Absent& set : sets) write_cached(set.places.together, *made);
+      failed_in_a_row_ = 0;
+      return ok_status();
+    }
+    // Names that only the compiler of one set alone can tell apart, as with default arguments.
+    if (is_about_names(made.error())) return ok_status();
+    if (made.error().code != ErrorCode::Compile) return made.error();
+    if (!source_is_sound_) {
+      job_.templates.clear();
+      const auto plain = run();
+      if (!plain) return plain.error();
+      source_is_sound_ = true;
+    }
+    if (++failed_in_a_row_ >= kFailedInARowMax) return ok_status();
+    const size_t half = sets.size() / 2;
+    GPUEMU_TRY(make(sets.first(half)));
+    return make(sets.subspan(half));
   }
+
+ private:
+  static bool is_about_names(const Error& why) {
+    return why.code == ErrorCode::NotFound || why.code == ErrorCode::InvalidArgument;
+  }
+  /// With the entry of each template, which one set alone could not tell from the others'.
+  Result<Output> run() {
+    Compiler compiler = compiler_;
+    Output made = GPUEMU_TRY(run_compiler(toolkit_, job_, compiler, wanted_));
+    made.lowered =
+        GPUEMU_TRY(compile::resolve_entries(job_.templates, made.ptx, job_.source, made.lowered));
+    if (!made.ptx.ends_with('\n')) made.ptx += '\n';
+    return made;
+  }
+
+  const Toolkit& toolkit_;
+  Job job_;
+  const Compiler compiler_;
+  const CompilerChoice wanted_;
+  bool source_is_sound_ = false;
+  size_t failed_in_a_row_ = 0;
+};
+
+std::vector<Absent> absent_of(const CompileRequest& request, Job job, const Compiler& compiler,
+                              const std::vector<std::vector<std::string>>& sets) {
+  std::vector<Absent> absent;
+  std::set<std::vector<std::string>> seen;
+  for (const auto& set : sets) {
+    job.templates = templates_of(set);
+    if (!seen.insert(job.templates).second) continue;
+    Places places = places_of(request, job, compiler);
+    if (!read_either(places)) absent.push_back({job.templates, std::move(places)});
+  }
+  return absent;
+}
+
+/// The turns of all files, in one order for everybody, so that no two wait for each other.
+class Turns {
+ public:
+  explicit Turns(const std::vector<Absent>& sets) {
+    std::set<std::string> files;
+    for (const Absent& set : sets) files.insert(set.places.alone.string());
+    for (const std::string& file : files) {
+      turns_.push_back(turn_of(file));
+      held_.emplace_back(*turns_.back());
+    }
+  }
+
+ private:
+  std::vector<std::shared_ptr<std::mutex>> turns_;
+  std::vector<std::unique_lock<std::mutex>> held_;  // Last: released before the turns go.
+};
+
+}  // namespace
+
+Status compile_ahead(const CompileRequest& request,
+                     const std::vector<std::vector<std::string>>& sets) {
+  if (request.cache_folder.empty() || request.path.ends_with(".ptx")) return ok_status();
+  std::string source = request.source;
+  if (source.empty()) source = GPUEMU_TRY(read_file(request.path, kSourceBytesMax));
+  Job job = GPUEMU_TRY(job_of(request, std::move(source)));
+  const Toolkit toolkit = compile::find_toolkit();
+  const Compiler compiler = GPUEMU_TRY(choose(toolkit, request.compiler));
+  if (!request.name_expressions.empty()) {
+    job.templates = templates_of(request.name_expressions);
+    if (read_either(places_of(request, job, compiler)).ok()) return ok_status();
+    job.templates.clear();
+  }
+  const std::vector<Absent> wanted = absent_of(request, job, compiler, sets);
+  if (wanted.size() < 2) return ok_status();
+  const Turns turns(wanted);
+  // Somebody may have compiled some of them while this waited.
+  std::vector<Absent> absent = wanted;
+  std::erase_if(absent, [](const Absent& set) { return read_either(set.places).ok(); });
+  TogetherCompiler together(toolkit, job, compiler, request.compiler);
+  for (size_t at = 0; at < absent.size(); at += kTogetherMax) {
+    const size_t count = std::min(kTogetherMax, absent.size() - at);
+    GPUEMU_TRY(together.make(std::span(absent).subspan(at, count)));
+  }
+  return ok_status();
+}
+
+Result<CompiledModule> compile_source(const CompileRequest& request) {
+  std::string source = request.source;
+  if (source.empty()) source = GPUEMU_TRY(read_file(request.path, kSourceBytesMax));
+  if (request.path.ends_with(".ptx")) return finish(request, "", Output{source, {}}, "none");
+  Job job = GPUEMU_TRY(job_of(request, std::move(source)));
+  job.templates = templates_of(request.name_expressions);
   const Toolkit toolkit = compile::find_toolkit();
   Compiler compiler = GPUEMU_TRY(choose(toolkit, request.compiler));
   fs::path cached;
   std::shared_ptr<std::mutex> turn;
   std::unique_lock<std::mutex> mine;
   if (!request.cache_folder.empty()) {
-    cached = fs::path(request.cache_folder) / (cache_key(job, compiler) + ".ptx");
+    const Places places = places_of(request, job, compiler);
+    cached = places.alone;
     turn = turn_of(cached.string());
     mine = std::unique_lock(*turn);
-    auto kept = read_cached(cached);
+    auto kept = request.with_others ? read_either(places) : read_cached(cached);
     if (kept) return finish(request, job.source, *std::move(kept), "cache");
   }
   auto output = run_compiler(toolkit, job, compiler, request.compiler);

@@ -52,6 +52,60 @@ TEST_P(Compile, ThoseWhoAskAtTheSameTimeGetTheSameText) {
   EXPECT_EQ(compile_source(wanted)->ptx, texts[0]);
 }
 
+TEST_P(Compile, AheadKeepsEachSetForThoseWhoTakeATextWithOthers) {
+  CompileRequest wanted = request({});
+  wanted.cache_folder = folder_ / "ahead";
+  const std::vector<std::vector<std::string>> sets = {{"scale<float>"}, {"scale<int>", "plain"}};
+  const Status done = compile_ahead(wanted, sets);
+  ASSERT_TRUE(done) << done.error().message;
+  wanted.with_others = true;
+  for (const auto& set : sets) {
+    wanted.name_expressions = set;
+    const auto module = compile_source(wanted);
+    ASSERT_TRUE(module) << module.error().message;
+    EXPECT_EQ(module->compiler, "cache");
+    EXPECT_NE(module->ptx.find("_Z5scaleIiEvPT_i"), std::string::npos);
+    EXPECT_NE(module->ptx.find("_Z5scaleIfEvPT_i"), std::string::npos);
+  }
+  wanted.with_others = false;
+  wanted.name_expressions = {"scale<float>"};
+  const auto alone = compile_source(wanted);
+  ASSERT_TRUE(alone) << alone.error().message;
+  EXPECT_NE(alone->compiler, "cache");
+  EXPECT_EQ(alone->ptx.find("_Z5scaleIiEvPT_i"), std::string::npos);
+}
+
+TEST_P(Compile, AheadLeavesOutWhatDoesNotCompileWithTheOthers) {
+  CompileRequest wanted = request({});
+  wanted.cache_folder = folder_ / "halves";
+  const Status done = compile_ahead(
+      wanted, {{"scale<float>"}, {"scale<int>"}, {"scale<void>"}, {"scale<nowhere>"}});
+  ASSERT_TRUE(done) << done.error().message;
+  wanted.with_others = true;
+  wanted.name_expressions = {"scale<int>"};
+  EXPECT_EQ(compile_source(wanted)->compiler, "cache");
+  wanted.name_expressions = {"scale<nowhere>"};
+  EXPECT_EQ(compile_source(wanted).error().code, ErrorCode::Compile);
+}
+
+TEST_P(Compile, AheadSaysOnceThatTheSourceItselfDoesNotCompile) {
+  write("bad.cu", "template <int N> __global__ void k(float* x) {}\nint y = undeclared;\n");
+  CompileRequest wanted = request({}, "bad.cu");
+  wanted.cache_folder = folder_ / "bad";
+  const Status done = compile_ahead(wanted, {{"k<1>"}, {"k<2>"}, {"k<3>"}});
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, ErrorCode::Compile);
+  EXPECT_NE(done.error().message.find("bad.cu(2): error"), std::string::npos)
+      << done.error().message;
+}
+
+TEST_P(Compile, NothingIsCompiledForSomebodyWhoHasGone) {
+  const std::atomic<bool> gone{true};
+  CompileRequest wanted = request({"plain"});
+  wanted.cancel = &gone;
+  EXPECT_EQ(compile_source(wanted).error().code, ErrorCode::Cancelled);
+}
+
 TEST_P(Compile, SaysThatAPlainKernelIsNoTemplate) {
   const auto module = compile_source(request({"plain<float>"}));
   ASSERT_FALSE(module);

@@ -1,6 +1,7 @@
 // What the two compilers have in common. Each takes a complete job and gives PTX.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <string>
 #include <vector>
@@ -16,7 +17,8 @@ struct Job {
   std::string arch;  ///< "compute_80"
   std::vector<std::string> include_dirs;
   std::vector<std::string> flags;
-  std::vector<std::string> templates;  ///< Name expressions that must be instantiated.
+  std::vector<std::string> templates;         ///< Name expressions that must be instantiated.
+  const std::atomic<bool>* cancel = nullptr;  ///< See CompileRequest.
 };
 
 struct Output {

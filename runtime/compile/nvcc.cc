@@ -51,7 +51,7 @@ Result<Output> run_nvcc(const Toolkit& toolkit, const Job& job) {
     if (flag != "-lineinfo") command.push_back(flag);
     if (flag.starts_with("-std=") || flag.starts_with("--std=")) std::erase(command, "-std=c++17");
   }
-  const int status = GPUEMU_TRY(run_child(command, log));
+  const int status = GPUEMU_TRY(run_child(command, log, "", job.cancel));
   if (status != 0) {
     auto text = read_file(log, kSourceBytesMax);
     return error(ErrorCode::Compile, "{}",

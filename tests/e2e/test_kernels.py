@@ -67,26 +67,6 @@ def templates(*factors):
     return files
 
 
-def ptx_kept(home):
-    """What the compiler made: one file for each of its runs."""
-    return sorted(path.read_text() for path in (home.home / "db.cache").rglob("*.ptx"))
-
-
-@pytest.mark.skipif(not cuda_tool("nvcc"), reason="no CUDA compiler: run scripts/setup.sh --tests")
-def test_templates_of_one_source_are_compiled_together(new_home):
-    home = new_home(templates(2, 3, 4))
-    run = home.run("test", "--cases", "4")
-    assert run.returncode == 0 and "3 ok, 0 bad" in run.stdout, run.stdout + run.stderr
-    [ptx] = ptx_kept(home)
-    assert ptx.count(".entry ") == 3
-    # Another entry is another text of the compiler, whatever was kept of the first.
-    for name, text in templates(2, 3, 4, 5).items():
-        (home.project / name).write_text(text)
-    run = home.run("test", "--cases", "4")
-    assert run.returncode == 0 and "4 ok, 0 bad" in run.stdout, run.stdout + run.stderr
-    assert [text.count(".entry ") for text in ptx_kept(home)] in ([3, 4], [4, 3])
-
-
 @pytest.mark.skipif(not cuda_tool("nvcc"), reason="no CUDA compiler: run scripts/setup.sh --tests")
 def test_a_template_that_does_not_compile_spoils_no_other(new_home):
     home = new_home(templates(2, 3, 9))
