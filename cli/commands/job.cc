@@ -34,11 +34,21 @@ void clear(Session& session) {
   if (session.terminal) session.err << "\r\x1b[K" << std::flush;
 }
 
+/// So that it ends even where this process does before it first asks for it.
+Request with_lease(Request request) {
+  std::visit(
+      [](auto& one) {
+        if constexpr (requires { one.stream; }) one.lease_ms = uint64_t{kCommandLease.count()};
+      },
+      request);
+  return request;
+}
+
 }  // namespace
 
 Result<JobResult> run_job(Session& session, const Request& request, const std::string& what,
                           AfterCancel after_cancel) {
-  const Reply started = GPUEMU_TRY(session.call(request));
+  const Reply started = GPUEMU_TRY(session.call(with_lease(request)));
   const auto* job = std::get_if<JobStartedReply>(&started);
   if (job == nullptr) return JobResult{started, encode_reply(started), false};
   bool cancelled = false;

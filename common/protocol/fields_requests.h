@@ -62,6 +62,7 @@ void fields(V& v, R& r) {
   if constexpr (Is<R, ReproduceRequest>) {
     v.extra("profile", r.profile);
     v.extra("stream", r.stream);
+    v.extra("lease_ms", r.lease_ms);
   }
 }
 
@@ -107,6 +108,7 @@ void fields(V& v, R& r) {
     v.required("fail_fast", r.fail_fast);
   }
   v.extra("stream", r.stream);
+  v.extra("lease_ms", r.lease_ms);
   v.extra("guided", r.guided);
 }
 
@@ -117,6 +119,7 @@ void fields(V& v, R& r) {
   v.required("max_iters", r.max_iters);
   v.extra("op_name", r.op_name);
   v.extra("stream", r.stream);
+  v.extra("lease_ms", r.lease_ms);
 }
 
 template <typename V, Is<LintKernelRequest> R>
@@ -142,6 +145,7 @@ void fields(V& v, R& r) {
   v.optional("baseline", r.baseline);
   v.required("parallel_jobs", r.parallel_jobs);
   v.extra("stream", r.stream);
+  v.extra("lease_ms", r.lease_ms);
   v.extra("profile", r.profile);
   v.extra("seed", r.seed);
   v.extra("budget_ms", r.budget_ms);
@@ -176,6 +180,7 @@ void fields(V& v, R& r) {
   v.optional("fail_fast", r.fail_fast);
   v.extra("fragile", r.fragile);
   v.extra("stream", r.stream);
+  v.extra("lease_ms", r.lease_ms);
 }
 
 template <typename V, Is<KernelCoverageRequest> R>
@@ -184,6 +189,7 @@ void fields(V& v, R& r) {
   v.extra("cases", r.cases);
   v.extra("seed", r.seed);
   v.extra("stream", r.stream);
+  v.extra("lease_ms", r.lease_ms);
 }
 
 template <typename V, Is<CalibrateRequest> R>
@@ -193,6 +199,7 @@ void fields(V& v, R& r) {
   v.extra("cases", r.cases);
   v.extra("seed", r.seed);
   v.extra("stream", r.stream);
+  v.extra("lease_ms", r.lease_ms);
 }
 
 template <typename V, Is<InspectRequest> R>
@@ -203,6 +210,7 @@ void fields(V& v, R& r) {
   v.extra("threads", r.threads);
   v.extra("dynamic_shared_bytes", r.dynamic_shared_bytes);
   v.extra("stream", r.stream);
+  v.extra("lease_ms", r.lease_ms);
 }
 
 template <typename V, Is<JobStatusRequest> R>
@@ -242,6 +250,7 @@ void fields(V& v, R& r) {
   v.extra("budget_ms", r.budget_ms);
   v.extra("mutations", r.mutations);
   v.extra("stream", r.stream);
+  v.extra("lease_ms", r.lease_ms);
 }
 
 template <typename V, Is<CompareKernelsRequest> R>
@@ -257,6 +266,7 @@ void fields(V& v, R& r) {
   v.extra("kernel", r.kernel);
   v.extra("dtype", r.dtype);
   v.extra("stream", r.stream);
+  v.extra("lease_ms", r.lease_ms);
 }
 
 }  // namespace gpuemu

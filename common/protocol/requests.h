@@ -86,6 +86,7 @@ struct FuzzOpRequest {
   uint64_t iterations = 100;  ///< Taken from config.iterations when that is set.
   bool fail_fast = false;
   bool stream = false;
+  std::optional<uint64_t> lease_ms = std::nullopt;  ///< Of the job; as in JobStatusRequest.
   bool guided = false;  ///< Follow coverage, where the device counts it; only with `config`.
   bool operator==(const FuzzOpRequest&) const = default;
 };
@@ -95,6 +96,7 @@ struct ReproduceRequest {
   std::string op_name;   ///< "" means the newest failure with that seed.
   bool profile = false;  ///< Count what every line does.
   bool stream = false;
+  std::optional<uint64_t> lease_ms = std::nullopt;  ///< Of the job; as in JobStatusRequest.
   bool operator==(const ReproduceRequest&) const = default;
 };
 
@@ -108,6 +110,7 @@ struct MinimizeRequest {
   uint64_t max_iters = 100;
   std::string op_name;  ///< "" means the newest failure with that seed.
   bool stream = false;
+  std::optional<uint64_t> lease_ms = std::nullopt;  ///< Of the job; as in JobStatusRequest.
   bool operator==(const MinimizeRequest&) const = default;
 };
 
@@ -145,6 +148,7 @@ struct RunCiRequest {
   std::optional<std::string> baseline;
   uint64_t parallel_jobs = 0;  ///< 0: from the configuration.
   bool stream = false;
+  std::optional<uint64_t> lease_ms = std::nullopt;  ///< Of the job; as in JobStatusRequest.
   // Additions of ours; empty ones are not sent.
   std::string profile;             ///< "quick", "default" or "thorough"; "": 10 or 50 cases.
   std::optional<uint64_t> seed;    ///< Absent: validation.seed, else a fresh one.
@@ -184,6 +188,7 @@ struct RunTestsRequest {
   bool fail_fast = false;
   bool fragile = false;  ///< Run passing cases with other contractions too.
   bool stream = false;
+  std::optional<uint64_t> lease_ms = std::nullopt;  ///< Of the job; as in JobStatusRequest.
   bool operator==(const RunTestsRequest&) const = default;
 };
 
@@ -224,6 +229,7 @@ struct InspectRequest {
   uint32_t threads = 0;              ///< Per block, for occupancy; 0: from the launches.
   uint64_t dynamic_shared_bytes = 0;
   bool stream = false;
+  std::optional<uint64_t> lease_ms = std::nullopt;  ///< Of the job; as in JobStatusRequest.
   bool operator==(const InspectRequest&) const = default;
 };
 
@@ -245,6 +251,7 @@ struct MutateRequest {
   uint64_t budget_ms = 0;              ///< No mutant begins later; 0: as long as it takes.
   std::vector<std::string> mutations;  ///< Only these; empty: all.
   bool stream = false;
+  std::optional<uint64_t> lease_ms = std::nullopt;  ///< Of the job; as in JobStatusRequest.
   bool operator==(const MutateRequest&) const = default;
 };
 
@@ -261,6 +268,7 @@ struct ProveRequest {
   std::string kernel;          ///< A variant; "": all of the op's.
   std::optional<DType> dtype;  ///< Absent: all of the op's.
   bool stream = false;
+  std::optional<uint64_t> lease_ms = std::nullopt;  ///< Of the job; as in JobStatusRequest.
   bool operator==(const ProveRequest&) const = default;
 };
 
@@ -283,6 +291,7 @@ struct KernelCoverageRequest {
   uint64_t cases = 0;            ///< Per op and dtype; 0: validation.cases.
   std::optional<uint64_t> seed;  ///< As in RunTestsRequest.
   bool stream = false;
+  std::optional<uint64_t> lease_ms = std::nullopt;  ///< Of the job; as in JobStatusRequest.
   bool operator==(const KernelCoverageRequest&) const = default;
 };
 /// `gpuemu calibrate`: how large the kernel's errors are where it is right.
@@ -292,6 +301,7 @@ struct CalibrateRequest {
   uint64_t cases = 0;            ///< Per dtype; 0: 256.
   std::optional<uint64_t> seed;  ///< As in RunTestsRequest.
   bool stream = false;
+  std::optional<uint64_t> lease_ms = std::nullopt;  ///< Of the job; as in JobStatusRequest.
   bool operator==(const CalibrateRequest&) const = default;
 };
 

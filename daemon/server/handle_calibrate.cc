@@ -111,7 +111,7 @@ Reply calibrate(const CalibrateRequest& request, Call& call, JobControl& control
 
 Reply handle(const CalibrateRequest& request, Call& call) {
   Call kept = call;
-  return as_plain_or_job(request.stream, call, [request, kept](JobControl& control) mutable {
+  return as_plain_or_job(job_wish(request), call, [request, kept](JobControl& control) mutable {
     return calibrate(request, kept, control);
   });
 }

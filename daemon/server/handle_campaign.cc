@@ -292,14 +292,14 @@ Reply fuzz_op(const FuzzOpRequest& request, Call& call, JobControl& control) {
 
 Reply handle(const RunTestsRequest& request, Call& call) {
   Call kept = call;
-  return as_plain_or_job(request.stream, call, [request, kept](JobControl& control) mutable {
+  return as_plain_or_job(job_wish(request), call, [request, kept](JobControl& control) mutable {
     return run_tests(request, kept, control);
   });
 }
 
 Reply handle(const FuzzOpRequest& request, Call& call) {
   Call kept = call;
-  return as_plain_or_job(request.stream, call, [request, kept](JobControl& control) mutable {
+  return as_plain_or_job(job_wish(request), call, [request, kept](JobControl& control) mutable {
     return fuzz_op(request, kept, control);
   });
 }

@@ -159,7 +159,7 @@ Reply run(const RunCiRequest& request, Call& call, JobControl& control) {
 }  // namespace
 
 Reply handle(const RunCiRequest& request, Call& call) {
-  return as_plain_or_job(request.stream, call, [request, call](JobControl& control) mutable {
+  return as_plain_or_job(job_wish(request), call, [request, call](JobControl& control) mutable {
     return run(request, call, control);
   });
 }

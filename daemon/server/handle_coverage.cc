@@ -134,7 +134,7 @@ Reply cover(const KernelCoverageRequest& request, Call& call, JobControl& contro
 
 Reply handle(const KernelCoverageRequest& request, Call& call) {
   Call kept = call;
-  return as_plain_or_job(request.stream, call, [request, kept](JobControl& control) mutable {
+  return as_plain_or_job(job_wish(request), call, [request, kept](JobControl& control) mutable {
     return cover(request, kept, control);
   });
 }

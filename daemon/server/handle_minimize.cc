@@ -252,7 +252,7 @@ Reply handle(const MinimizeRequest& request, Call& call) {
   const JobTable::Work work = [request, kept](JobControl& control) mutable {
     return minimize(request, kept, control);
   };
-  return as_plain_or_job(request.stream, call, work);
+  return as_plain_or_job(job_wish(request), call, work);
 }
 
 }  // namespace gpuemu

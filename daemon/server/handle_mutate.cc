@@ -57,7 +57,7 @@ Reply handle(const MutateRequest& request, Call& call) {
                                   request.cases, kIterationsMax, request.budget_ms, kTimeoutMsMax)};
   }
   Call kept = call;
-  return as_plain_or_job(request.stream, call, [request, kept](JobControl& control) mutable {
+  return as_plain_or_job(job_wish(request), call, [request, kept](JobControl& control) mutable {
     return mutate(request, kept, control);
   });
 }

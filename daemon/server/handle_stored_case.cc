@@ -48,7 +48,7 @@ Reply reproduce(const ReproduceRequest& request, Call& call, JobControl& control
 }  // namespace
 
 Reply handle(const ReproduceRequest& request, Call& call) {
-  return as_plain_or_job(request.stream, call, [request, call](JobControl& control) mutable {
+  return as_plain_or_job(job_wish(request), call, [request, call](JobControl& control) mutable {
     return reproduce(request, call, control);
   });
 }

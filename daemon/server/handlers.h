@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "common/base/clock.h"
@@ -125,8 +126,17 @@ Result<std::unique_ptr<Project>> open_project(Call& call);
 ErrorReply config_error(const Error& error);
 /// OpNotFound with the names there are.
 ErrorReply op_not_found(const Config& config, const std::string& name);
-/// The reply of `work`, or with `stream` the number of the job that runs it.
-Reply as_plain_or_job(bool stream, Call& call, const JobTable::Work& work);
+/// How a request wants its work to run.
+struct JobWish {
+  bool as_job = false;
+  std::optional<uint64_t> lease_ms;
+};
+template <class Request>
+JobWish job_wish(const Request& request) {
+  return {request.stream, request.lease_ms};
+}
+/// The reply of `work`, or the number of the job that runs it.
+Reply as_plain_or_job(const JobWish& wish, Call& call, const JobTable::Work& work);
 /// One failure as a line of a job's log.
 std::string log_line(const ValidationResult& failure);
 /// Leaves out input snapshots (clients may miss them) where all of them would make a reply that is

@@ -112,7 +112,7 @@ void JobTable::forget_old() {
   }
 }
 
-Result<uint64_t> JobTable::start(Work work) {
+Result<uint64_t> JobTable::start(Work work, std::optional<uint64_t> lease_ms) {
   const std::lock_guard lock(mutex_);
   // What a job works with is about to go.
   if (stopping_) return error(ErrorCode::Unavailable, "the daemon is stopping; ask the next one");
@@ -123,6 +123,7 @@ Result<uint64_t> JobTable::start(Work work) {
                  kJobsRunningMax);
   }
   auto job = std::make_shared<Job>();
+  GPUEMU_TRY(set_lease(*job, lease_ms));
   try {
     job->thread = std::thread([raw = job.get(), work = std::move(work)] { raw->perform(work); });
   } catch (const std::system_error& refused) {  // The standard library says so without a thread.
@@ -132,6 +133,7 @@ Result<uint64_t> JobTable::start(Work work) {
   }
   const uint64_t id = next_id_++;
   jobs_[id] = job;
+  renew_lease(*job, 0);
   return id;
 }
 
@@ -159,30 +161,30 @@ std::shared_ptr<JobTable::Job> JobTable::find(uint64_t job_id) const {
   return at == jobs_.end() ? nullptr : at->second;
 }
 
-/// What the question says about its lease, or what the last one that said something did; it runs
-/// from the latest moment at which the question can be answered.
-Status JobTable::take_lease(Job& job, const JobStatusRequest& request) {
-  const std::lock_guard lock(mutex_);
-  if (request.lease_ms) {
-    const std::chrono::milliseconds longest = kJobLeaseMax;
-    if (*request.lease_ms > static_cast<uint64_t>(longest.count())) {
-      return error(ErrorCode::InvalidArgument, "lease_ms is {}, the limit is {}", *request.lease_ms,
-                   longest.count());
-    }
-    job.lease.reset();
-    if (*request.lease_ms > 0) job.lease = std::chrono::milliseconds(*request.lease_ms);
+Status JobTable::set_lease(Job& job, std::optional<uint64_t> lease_ms) {
+  if (!lease_ms) return ok_status();
+  const std::chrono::milliseconds longest = kJobLeaseMax;
+  if (*lease_ms > static_cast<uint64_t>(longest.count())) {
+    return error(ErrorCode::InvalidArgument, "lease_ms is {}, the limit is {}", *lease_ms,
+                 longest.count());
   }
-  if (!job.lease || stopping_) return ok_status();
+  job.lease.reset();
+  if (*lease_ms > 0) job.lease = std::chrono::milliseconds(*lease_ms);
+  return ok_status();
+}
+
+/// From the latest moment at which the question that is under way can be answered.
+void JobTable::renew_lease(Job& job, uint64_t wait_ms) {
+  if (!job.lease || stopping_) return;
   const auto wait = std::chrono::milliseconds(
-      static_cast<int64_t>(std::min(request.wait_ms, kStatusWaitMillisecondsMax)));
+      static_cast<int64_t>(std::min(wait_ms, kStatusWaitMillisecondsMax)));
   job.lease_end = std::chrono::steady_clock::now() + wait + *job.lease;
-  if (lease_watch_.joinable()) return ok_status();
+  if (lease_watch_.joinable()) return;
   try {
     lease_watch_ = std::thread([this] { watch_leases(); });
   } catch (const std::system_error&) {
     job.lease.reset();  // Then the job goes on, as one without a lease does.
   }
-  return ok_status();
 }
 
 void JobTable::watch_leases() {
@@ -202,7 +204,11 @@ void JobTable::watch_leases() {
 Result<JobStatusReply> JobTable::status(const JobStatusRequest& request) {
   const std::shared_ptr<Job> job = find(request.job_id);
   if (job == nullptr) return error(ErrorCode::NotFound, "no job {}", request.job_id);
-  GPUEMU_TRY(take_lease(*job, request));
+  {
+    const std::lock_guard lock(mutex_);
+    GPUEMU_TRY(set_lease(*job, request.lease_ms));
+    renew_lease(*job, request.wait_ms);
+  }
   std::unique_lock lock(job->mutex);
   const auto wait = static_cast<int64_t>(std::min(request.wait_ms, kStatusWaitMillisecondsMax));
   job->changed.wait_for(lock, std::chrono::milliseconds(wait), [&] { return job->finished; });

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -51,8 +52,9 @@ class JobTable {
   JobTable& operator=(const JobTable&) = delete;
 
   /// Runs `work` on a thread of its own. ResourceExhausted when too many run already or the system
-  /// has no thread for it, Unavailable after stop().
-  Result<uint64_t> start(Work work);
+  /// has no thread for it, Unavailable after stop(). With a lease the job is cancelled when no
+  /// status() follows in that time; InvalidArgument when it is too long.
+  Result<uint64_t> start(Work work, std::optional<uint64_t> lease_ms = std::nullopt);
   /// Runs `work` here; a second call with the same `key` while it runs waits for the same answer.
   /// That is what a client's resend after 60 s needs.
   Reply run(const std::string& key, const Work& work);
@@ -72,7 +74,9 @@ class JobTable {
   std::shared_ptr<Job> find(uint64_t job_id) const;
   size_t running_jobs() const;  ///< REQUIRES: mutex_ is held.
   void forget_old();
-  Status take_lease(Job& job, const JobStatusRequest& request);
+  // REQUIRE: mutex_ is held.
+  Status set_lease(Job& job, std::optional<uint64_t> lease_ms);
+  void renew_lease(Job& job, uint64_t wait_ms);
   void watch_leases();
 
   mutable std::mutex mutex_;

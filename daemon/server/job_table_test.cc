@@ -122,6 +122,20 @@ TEST(JobTable, AJobWithALeaseEndsWhenNobodyAsksAnyMore) {
   EXPECT_EQ(end_of(jobs, *kept).state, JobState::Cancelled);
 }
 
+TEST(JobTable, AJobThatNobodyEverAsksForEndsWithTheLeaseItWasStartedWith) {
+  JobTable jobs;
+  const auto left = jobs.start(wait_for_cancel, 1), kept = jobs.start(wait_for_cancel);
+  ASSERT_TRUE(left && kept);
+  while (jobs.running() == 2) std::this_thread::yield();
+  EXPECT_EQ(end_of(jobs, *left).state, JobState::Cancelled);
+  EXPECT_EQ(jobs.running(), 1U) << "whoever names no lease may come back at any time";
+  ASSERT_TRUE(jobs.cancel(*kept));
+  const auto endless = jobs.start(wait_for_cancel, UINT64_MAX);
+  ASSERT_FALSE(endless);
+  EXPECT_EQ(endless.error().code, ErrorCode::InvalidArgument);
+  EXPECT_NE(endless.error().message.find("the limit is 86400000"), std::string::npos);
+}
+
 TEST(JobTable, EveryQuestionRenewsTheLease) {
   JobTable jobs;
   const auto id = jobs.start(wait_for_cancel);

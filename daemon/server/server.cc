@@ -63,9 +63,9 @@ ErrorReply op_not_found(const Config& config, const std::string& name) {
                       known.empty() ? "none" : known)};
 }
 
-Reply as_plain_or_job(bool stream, Call& call, const JobTable::Work& work) {
-  if (!stream) return call.context.jobs.run(call.key, work);
-  const auto job = call.context.jobs.start(work);
+Reply as_plain_or_job(const JobWish& wish, Call& call, const JobTable::Work& work) {
+  if (!wish.as_job) return call.context.jobs.run(call.key, work);
+  const auto job = call.context.jobs.start(work, wish.lease_ms);
   if (!job) return error_reply(job.error());
   return JobStartedReply{*job};
 }

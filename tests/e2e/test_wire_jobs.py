@@ -79,8 +79,8 @@ def test_a_cancelled_job_ends_soon_and_keeps_what_it_found(client):
     assert client.ask("GetResult", seed=seed)["result"]["op_name"] == "tripled"
 
 
-def long_job(client):
-    return client.ask("FuzzOp", op_name="twice", fuzz_config=fuzz_config(), iterations=1_000_000, fail_fast=False, stream=True)["job_id"]
+def long_job(client, **members):
+    return client.ask("FuzzOp", op_name="twice", fuzz_config=fuzz_config(), iterations=1_000_000, fail_fast=False, stream=True, **members)["job_id"]
 
 
 def test_a_job_is_given_up_with_its_client_only_where_that_asked_so(home):
@@ -88,6 +88,21 @@ def test_a_job_is_given_up_with_its_client_only_where_that_asked_so(home):
         leased, kept = long_job(gone), long_job(gone)
         assert gone.ask("JobStatus", job_id=leased, lease_ms=300)["state"] == "running"
         check_error(gone.ask("JobStatus", job_id=leased, lease_ms=U64), "InvalidRequest", "lease_ms")
+    with home.client() as other:
+        deadline = time.monotonic() + 60
+        while other.ask("DaemonStatus")["jobs_running"] > 1 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert other.ask("JobStatus", job_id=leased)["state"] == "cancelled"
+        assert other.ask("JobStatus", job_id=kept)["state"] == "running"
+        other.ask("JobCancel", job_id=kept)
+        assert finish(other, kept)["state"] == "cancelled"
+
+
+def test_a_job_whose_client_goes_before_it_first_asks_ends_with_the_lease_it_was_started_with(home):
+    with home.client() as gone:
+        leased, kept = long_job(gone, lease_ms=300), long_job(gone)
+        refused = gone.ask("FuzzOp", op_name="twice", fuzz_config=fuzz_config(), iterations=1, fail_fast=False, stream=True, lease_ms=U64)
+        check_error(refused, "InvalidRequest", "lease_ms")
     with home.client() as other:
         deadline = time.monotonic() + 60
         while other.ask("DaemonStatus")["jobs_running"] > 1 and time.monotonic() < deadline:
