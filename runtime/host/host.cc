@@ -227,6 +227,9 @@ Result<Message> Host::answer(const Message& request) {
   const auto wrap = [](Result<Json> json) -> Result<Message> {
     return Message{GPUEMU_TRY(std::move(json)), {}};
   };
+  if (!request.wrong.empty()) {
+    return error(ErrorCode::InvalidArgument, "a message that is no request: {}", request.wrong);
+  }
   const auto name = GPUEMU_TRY(required<std::string>(request.json, "request"));
   if (name == "open") return wrap(open(request.json));
   if (name == "compile") return wrap(compile(request.json));

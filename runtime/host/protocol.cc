@@ -65,9 +65,14 @@ Result<std::optional<Message>> read_message(int fd) {
   Message message;
   message.data.resize(lengths.data);
   GPUEMU_TRY(read_exactly(fd, message.data.data(), message.data.size()));
-  message.json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!message.json.is_object()) {
-    return error(ErrorCode::InvalidArgument, "a message whose JSON is no object");
+  try {
+    message.json = Json::parse(text);
+    if (!message.json.is_object()) message.wrong = "its JSON is no object";
+  } catch (const Json::exception& failure) {
+    // "[json.exception.parse_error.101] parse error at line 1, ...": the tag is of no use here.
+    const std::string what = failure.what();
+    const size_t tag = what.find("] ");
+    message.wrong = "its JSON is none: " + (tag == std::string::npos ? what : what.substr(tag + 2));
   }
   return std::optional(std::move(message));
 }

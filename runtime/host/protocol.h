@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -23,10 +24,11 @@ inline constexpr uint64_t kDataBytesMax = uint64_t{16} << 30;
 struct Message {
   Json json;
   std::vector<std::byte> data;
+  std::string wrong = {};  ///< Why `json` is no request; the messages behind it may be.
 };
 
-/// Absent at the end of the input. InvalidArgument for what is no message; the stream is then of no
-/// further use.
+/// Absent at the end of the input. InvalidArgument for lengths that are none; the stream is then of
+/// no further use.
 Result<std::optional<Message>> read_message(int fd);
 Status write_message(int fd, const Message& message);
 

@@ -1,6 +1,8 @@
 """gpuemu-device, the process behind gpuemu.Kernel: what it answers to streams and requests that no client of ours sends."""
+import json
 import os
 import pathlib
+import struct
 import subprocess
 
 import pytest
@@ -15,11 +17,32 @@ def program(monkeypatch):
     monkeypatch.setenv("GPUEMU_DEVICE", str(BIN / "gpuemu-device"))
 
 
-@pytest.mark.parametrize("raw", [b"\xff" * 12, b"\x05\0\0\0" + b"\0" * 8 + b"null!", b"\x02\0\0\0" + b"\x09" + b"\0" * 7 + b"{}",
+@pytest.mark.parametrize("raw", [b"\xff" * 12, b"\x02\0\0\0" + b"\x09" + b"\0" * 7 + b"{}",
                                  b"\x01"])
 def test_a_broken_stream_ends_the_process_with_a_message(raw):
     done = subprocess.run([BIN / "gpuemu-device"], input=raw, capture_output=True, timeout=30)
     assert done.returncode == 1 and done.stderr.startswith(b"gpuemu-device: ")
+
+
+def framed(text):
+    return struct.pack("<IQ", len(text), 0) + text
+
+
+@pytest.mark.parametrize("text, said", [(rb'{"request": "free", "name": "\ud800"}', "surrogate"), (b"null!", "parse error"),
+                                        (b'{"request": "\xff"}', "UTF-8"), (b"[]", "no object"), (b"", "parse error"),
+                                        (b"[" * 100_000, "parse error")])
+def test_json_that_is_no_request_is_answered_and_the_next_request_is_too(text, said):
+    good = framed(json.dumps({"request": "open", "backend": "emulator"}).encode())
+    done = subprocess.run([BIN / "gpuemu-device"], input=framed(text) + good, capture_output=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    replies, rest = [], done.stdout
+    while rest:
+        size, data = struct.unpack_from("<IQ", rest)
+        replies.append(json.loads(rest[12 : 12 + size]))
+        rest = rest[12 + size + data :]
+    told = replies[0]["error"]
+    assert told["code"] == "InvalidArgument" and said in told["message"], told
+    assert len(replies) == 2 and replies[1]["backend"] == "emulator"
 
 
 def test_wrong_requests_are_answered_and_do_no_harm():
