@@ -29,6 +29,9 @@ using Role = PlanTensor::Role;
 constexpr size_t kTellingBytes = 4;
 /// Larger runs may use the addresses of the one before: two of them need not fit the device.
 constexpr uint64_t kHeldBytesMax = uint64_t{256} << 20;
+/// The primer gets this part of a case's time: one that does not end must leave the case its own.
+constexpr int kPrimerShare = 3;
+
 /// Whether its elements are to be written and nothing else: what holds values before, or serves the
 /// kernel as a notebook, may be written as often as it likes.
 bool is_plain_output(const ExecutionPlan& plan, const std::string& name) {
@@ -65,7 +68,8 @@ class Execution {
   void tell_time_left(const LaunchConfig& config, LaunchReport& launched) const;
   Result<bool> launch_all(const std::vector<ExecuteBuffer>& buffers, uint32_t run);
   Result<LaunchConfig> configure(const PlanLaunch& launch,
-                                 const std::vector<ExecuteBuffer>& buffers) const;
+                                 const std::vector<ExecuteBuffer>& buffers,
+                                 steady_clock::time_point end) const;
   void take(LaunchReport report, const std::vector<ExecuteBuffer>& buffers, uint32_t run);
   Status find_others();
   void add(std::optional<HarnessFinding> finding);
@@ -151,11 +155,12 @@ std::string Execution::order_text(uint32_t run) const {
 }
 
 Result<LaunchConfig> Execution::configure(const PlanLaunch& launch,
-                                          const std::vector<ExecuteBuffer>& buffers) const {
+                                          const std::vector<ExecuteBuffer>& buffers,
+                                          steady_clock::time_point end) const {
   std::vector<uint64_t> addresses;
   for (const ExecuteBuffer& buffer : buffers) addresses.push_back(buffer.address());
   LaunchConfig config = GPUEMU_TRY(launch_config(plan_, launch, addresses));
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(end_ - steady_clock::now());
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - steady_clock::now());
   config.timeout_ms = static_cast<uint64_t>(std::max<int64_t>(left.count(), 1));
   return config;
 }
@@ -194,21 +199,25 @@ Status Execution::find_others() {
   return ok_status();
 }
 
-/// All launches of a case share its time: the last one may have got next to none of it.
+/// All launches of a case share its time: a later one has what the others left. The limit that
+/// somebody has set is the one to name.
 void Execution::tell_time_left(const LaunchConfig& config, LaunchReport& launched) const {
-  if (config.timeout_ms > plan_.timeout_ms / 2) return;
+  if (config.timeout_ms == plan_.timeout_ms) return;
+  const std::string own = fmt::format("did not end within {} ms", config.timeout_ms);
   for (DeviceFinding& finding : launched.findings) {
-    if (finding.message.find("did not end within") == std::string::npos) continue;
-    finding.message += fmt::format(
-        "; that was left of the {} ms that all launches of a case have together "
-        "(runtime.case_timeout_ms)",
-        plan_.timeout_ms);
+    const size_t at = finding.message.find(own);
+    if (at == std::string::npos) continue;
+    finding.message.replace(
+        at, own.size(),
+        fmt::format("did not end within the last {} of the {} ms that all launches of a case have "
+                    "together (runtime.case_timeout_ms)",
+                    config.timeout_ms, plan_.timeout_ms));
   }
 }
 
 Result<bool> Execution::launch_all(const std::vector<ExecuteBuffer>& buffers, uint32_t run) {
   for (const PlanLaunch& launch : plan_.launches) {
-    LaunchConfig config = GPUEMU_TRY(configure(launch, buffers));
+    LaunchConfig config = GPUEMU_TRY(configure(launch, buffers, end_));
     config.profile = (plan_.profile || plan_.coverage) && run == 0;
     config.interleaving = order_of(run);
     config.interleaving_seed = plan_.order_seed;
@@ -253,8 +262,10 @@ Result<std::vector<ExecuteBuffer>> Execution::fresh_buffers() {
 /// repeat the others and say more about them.
 Status Execution::run_primer(std::vector<ExecuteBuffer>& buffers) {
   for (ExecuteBuffer& buffer : buffers) GPUEMU_TRY(buffer.upload(arena_, 1, true));
+  const auto now = steady_clock::now();
+  const auto end = now + (end_ - now) / kPrimerShare;
   for (const PlanLaunch& launch : plan_.launches) {
-    LaunchConfig config = GPUEMU_TRY(configure(launch, buffers));
+    LaunchConfig config = GPUEMU_TRY(configure(launch, buffers, end));
     config.sanitize.clear();
     Result<LaunchReport> launched = device_.launch(module_, config);
     if (!launched) return ok_status();

@@ -166,6 +166,36 @@ TEST_F(Execute, AFaultInThePrimerIsAFindingToo) {
   EXPECT_EQ(device_.launch_count(), 1u);
 }
 
+TEST_F(Execute, APrimerThatDoesNotEndLeavesTheCaseItsTime) {
+  FakeDevice emulator(false, 0, "emulator");
+  ExecutionPlan plan = primed_plan(arena_, "endless_at_five");
+  plan.timeout_ms = 900;
+  const auto report = execute(emulator, 1, arena_, plan);
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_TRUE(report->device.empty()) << "the case's own inputs are others";
+  EXPECT_EQ(floats_at(arena_, 128), (Floats{11, 22, 33, 44}));
+}
+
+TEST_F(Execute, ALaunchThatDoesNotEndNamesTheLimitThatSomebodyHasSet) {
+  FakeDevice emulator(false, 0, "emulator");
+  ExecutionPlan plan = primed_plan(arena_, "endless_at_five");
+  plan.timeout_ms = 300;
+  const float five = 5;
+  std::memcpy(arena_.range(plan.tensors[0].arena_offset, sizeof five)->data(), &five, sizeof five);
+  const auto report = execute(emulator, 1, arena_, plan);
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_EQ(report->device.size(), 1U);
+  const std::string& said = report->device.front().message;
+  unsigned last = 0;
+  ASSERT_EQ(
+      std::sscanf(said.c_str(), "the launch did not end within the last %u of the 300 ms", &last),
+      1)
+      << said;
+  EXPECT_GT(last, 20U) << "the primer had a third of the time";
+  EXPECT_LE(last, 200U);
+  EXPECT_NE(said.find("(runtime.case_timeout_ms)"), std::string::npos) << said;
+}
+
 TEST_F(Execute, AnInOutTensorStartsFromItsInputInEachRun) {
   ExecutionPlan plan = add_plan("add_into_a");
   plan.tensors[0].role = PlanTensor::Role::InOut;

@@ -1,9 +1,12 @@
 #include "daemon/worker/fake_device.h"
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstring>
+#include <thread>
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "common/base/limits.h"
@@ -76,14 +79,15 @@ const std::map<std::string, Kernel>& kernels() {
       {"fault", [](Call) {}},
       {"fault_and_lose", [](Call) {}},
       {"race", add},
+      {"endless_at_five", add},
       {"add_twice", add}};
   return kAll;
 }
 
 }  // namespace
 
-FakeDevice::FakeDevice(bool checks_bounds, uint64_t memory_bytes) {
-  properties_.backend = "fake";
+FakeDevice::FakeDevice(bool checks_bounds, uint64_t memory_bytes, const std::string& backend) {
+  properties_.backend = backend;
   properties_.name = "fake device";
   properties_.checks_bounds = checks_bounds;
   properties_.memory_bytes = memory_bytes;
@@ -165,6 +169,13 @@ Result<LaunchReport> FakeDevice::launch(ModuleId, const LaunchConfig& config) {
     finding.kind = std::string(config.entry == "race" ? "race_shared" : "illegal_address");
     finding.tensor.assign(1, 'y');
     finding.byte_offset = static_cast<int64_t>(kGuardBytes);
+    report.findings.push_back(finding);
+  }
+  if (config.entry == "endless_at_five" && call.a[0] == 5) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(config.timeout_ms));
+    DeviceFinding finding;
+    finding.kind = std::string("timeout");
+    finding.message = fmt::format("the launch did not end within {} ms", config.timeout_ms);
     report.findings.push_back(finding);
   }
   for (const char* tensor : {"b", "y"}) {

@@ -12,7 +12,8 @@ namespace gpuemu {
 
 class FakeDevice final : public Device {
  public:
-  explicit FakeDevice(bool checks_bounds, uint64_t memory_bytes = 0);
+  explicit FakeDevice(bool checks_bounds, uint64_t memory_bytes = 0,
+                      const std::string& backend = "fake");
 
   const DeviceProperties& properties() const override { return properties_; }
   Result<uint64_t> allocate(uint64_t bytes, const std::string& name) override;

@@ -1,5 +1,7 @@
 """Every wrong thing gets a message that names it, and the documented exit code."""
+import json
 import os
+import re
 import stat
 
 import pytest
@@ -78,6 +80,18 @@ def test_a_runaway_kernel_is_stopped(gpuemu):
     endless = KERNEL.replace("if (i < n)", "volatile int go = 1; while (go) {}\n  if (i < n)")
     result = project(gpuemu, config.replace("cases = 4", "cases = 1"), endless).run("test")
     assert result.returncode == 1 and "Timeout" in result.stdout
+
+
+def test_a_runaway_kernel_names_the_limit_that_was_set_in_every_case(gpuemu):
+    config = CONFIG.replace("[validation]", "[runtime]\ncase_timeout_ms = 600\n[validation]")
+    endless = KERNEL.replace("if (i < n)", "volatile int go = 1; while (go) {}\n  if (i < n)")
+    result = project(gpuemu, config, endless).run("test", "--format", "json")
+    failures = [one for op in json.loads(result.stdout)["ops"] for one in op["failures"]]
+    said = [failure["message"] for one in failures for failure in one["failures"] if failure["kind"] == "Timeout"]
+    assert len(said) == len(failures) >= 4
+    for text in said:  # Some cases have had a run on other inputs before.
+        found = re.search(r"did not end within (?:the last (\d+) of the )?600 ms", text)
+        assert found and int(found[1] or 600) > 100, text
 
 
 def test_a_reference_that_hangs_is_stopped_and_named(gpuemu):
