@@ -217,7 +217,7 @@ Result<CiRunSummary> run_ci(const CiMachine& machine, const CiOptions& options,
     mark_interrupted(options, summary);
   else
     blame_ops_without_cases(options, summary);
-  tell_gaps(machine.config, summary);
+  tell_gaps(machine, options, summary);
   count(summary);
   summary.duration_ms = static_cast<uint64_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count());

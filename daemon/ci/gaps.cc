@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "common/config/names.h"
+#include "daemon/engine/unreachable.h"
 #include "daemon/relate/infer.h"
 
 namespace gpuemu {
@@ -93,13 +94,26 @@ void tell_ops(const Config& config, CiRunSummary& summary) {
   add_notes(lines, "ops have no reference", summary);
 }
 
+void tell_variants(const CiMachine& machine, const CiOptions& options, CiRunSummary& summary) {
+  for (const OpConfig& op : machine.config.ops) {
+    const auto constants = [&](DType dtype) { return machine.campaign.constants_of(op, dtype); };
+    for (const std::string& name :
+         unreachable_variants(machine.config, op, options.seed, constants)) {
+      const KernelConfig& kernel = *machine.config.find_kernel(name);
+      summary.ops.push_back(not_run(machine.config, kernel,
+                                    fmt::format("variant of op {}: {}", op.name, kUnreachable)));
+    }
+  }
+}
+
 }  // namespace
 
 std::string owner_of(const std::string& name) { return name.substr(0, name.find(':')); }
 
-void tell_gaps(const Config& config, CiRunSummary& summary) {
-  tell_kernels(config, summary);
-  tell_ops(config, summary);
+void tell_gaps(const CiMachine& machine, const CiOptions& options, CiRunSummary& summary) {
+  tell_kernels(machine.config, summary);
+  tell_ops(machine.config, summary);
+  tell_variants(machine, options, summary);
 }
 
 Status check_baseline(const Config& config, const CiOptions& options) {

@@ -7,8 +7,9 @@
 namespace gpuemu {
 
 /// Notes for kernels that are only measured and for ops whose values nothing compares; an op that
-/// could not be run for each kernel that was meant to be one (`gpuemu config check` warns of it).
-void tell_gaps(const Config& config, CiRunSummary& summary);
+/// could not be run for each kernel that was meant to be one (`gpuemu config check` warns of it)
+/// and for each variant that takes no case.
+void tell_gaps(const CiMachine& machine, const CiOptions& options, CiRunSummary& summary);
 
 /// An error when the baseline has neither a kernel nor an op of the project.
 Status check_baseline(const Config& config, const CiOptions& options);

@@ -14,6 +14,7 @@
 #include "daemon/engine/follow_ups.h"
 #include "daemon/engine/keeper.h"
 #include "daemon/engine/proof_tally.h"
+#include "daemon/engine/unreachable.h"
 
 namespace gpuemu {
 namespace {
@@ -296,6 +297,11 @@ Result<std::shared_ptr<Campaign::Group>> Campaign::make_group(const OpConfig& op
     group->report.skipped_reason = "runs in the client: no kernel for the daemon to execute";
     group->cases = 0;
     return group;
+  }
+  const auto constants = [&](DType wanted) { return constants_of(op, wanted); };
+  for (const std::string& name : unreachable_variants(config_, op, options.seed, constants)) {
+    group->warnings.insert(
+        fmt::format("{}: variant {} is not tested: {}", op.name, name, kUnreachable));
   }
   for (const std::string& name : op.kernels) {
     const KernelConfig* kernel = config_.find_kernel(name);

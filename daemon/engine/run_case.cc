@@ -185,7 +185,8 @@ Status judge(const CaseRequest& request, const BuiltPlan& built, const SideBySid
     const ReferenceReply* reply = both.expected ? &**both.expected : nullptr;
     GPUEMU_TRY(judge_outputs(request, built, arena, reply, outcome));
   }
-  if (both.executed) GPUEMU_TRY(name_stale_outputs(*both.executed, built, machine, failures));
+  if (both.executed)
+    GPUEMU_TRY(name_stale_outputs(*both.executed, built, request.prepared, machine, failures));
   if (both.executed) explain_values(failures, *both.executed);
   if (both.executed) {
     for (ValidationFailure& failure : findings_after_values(*both.executed)) {

@@ -27,15 +27,15 @@ Result<std::vector<std::vector<std::byte>>> outputs_in(const BuiltPlan& built, A
 }
 
 /// Whether the kernel, loaded afresh, gives this output as well. The arena is left as it was.
-Result<bool> gives_it_afresh(const BuiltPlan& built, CaseMachine machine,
-                             const std::string& output) {
+Result<bool> gives_it_afresh(const BuiltPlan& built, const PreparedKernel& kernel,
+                             CaseMachine machine, const std::string& output) {
   const auto before = GPUEMU_TRY(outputs_in(built, machine.arena));
   ExecutionPlan plan = built.plan;
   plan.runs = 1;
   plan.primer = plan.profile = plan.coverage = false;
   plan.fresh_module = true;
   plan.sanitize.clear();
-  const Status begun = machine.worker.begin(plan);
+  const Status begun = machine.worker.begin(kernel.key, kernel.name, kernel.ptx, plan);
   const auto report = begun ? machine.worker.finish() : Result<ExecutionReport>(begun.error());
   // A further run that fails says nothing about the first.
   if (!report) return false;
@@ -54,12 +54,13 @@ Result<bool> gives_it_afresh(const BuiltPlan& built, CaseMachine machine,
 }  // namespace
 
 Status name_stale_outputs(const ExecutionReport& report, const BuiltPlan& built,
-                          CaseMachine machine, std::vector<ValidationFailure>& failures) {
+                          const PreparedKernel& kernel, CaseMachine machine,
+                          std::vector<ValidationFailure>& failures) {
   const auto wrong = std::ranges::find_if(failures, is_wrong_value);
   if (wrong == failures.end()) return ok_status();
   const auto stale = stale_output(report, wrong->output);
   if (!stale) return ok_status();
-  if (!GPUEMU_TRY(gives_it_afresh(built, machine, wrong->output))) {
+  if (!GPUEMU_TRY(gives_it_afresh(built, kernel, machine, wrong->output))) {
     failures.insert(wrong, *stale);
     return ok_status();
   }

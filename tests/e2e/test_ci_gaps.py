@@ -101,16 +101,27 @@ def test_the_parts_of_a_run_share_the_cases_of_a_variant(new_home):
     assert len(set(seeds)) == 12
 
 
-@pytest.mark.parametrize("files, why", [
-    (variants(policy='kernel_policy = { op = "fast" }\n'), "runtime.kernel_policy prefers another one"),
-    (variants(supports='supports = "n > 1000"\n'), "it supports none of them"),
-])
-def test_a_variant_that_cannot_or_shall_not_run_is_named(new_home, files, why):
-    home = new_home(files)
+def test_a_variant_that_shall_not_run_is_named(new_home):
+    home = new_home(variants(policy='kernel_policy = { op = "fast" }\n'))
     for _ in range(2):
         run = home.run("ci")
         assert run.returncode == 0, run.stdout + run.stderr
-        assert f"note: op float32: variant slow ran in none of 6 cases: {why}" in run.stdout
+        assert "note: op float32: variant slow ran in none of 6 cases: runtime.kernel_policy prefers another one" in run.stdout
+
+
+def test_a_variant_that_no_case_reaches_is_an_error_of_the_gate_and_a_warning_of_a_test(new_home):
+    home = new_home(variants(supports='supports = "n > 1000"\n'))
+    said = "`supports` takes none of 1000 generated cases"
+    for _ in range(2):  # What was kept says it too.
+        run = home.run("ci")
+        assert run.returncode == 3, run.stdout + run.stderr
+        assert f"[ERROR] slow float32: variant of op op: {said}" in run.stdout and "[PASS] op float32" in run.stdout
+    test = home.run("test", "--cases", "3")
+    assert test.returncode == 0 and f"warning: op: variant slow is not tested: {said}" in test.stderr, test.stderr
+    toml = home.project / "gpuemu.toml"
+    toml.write_text(toml.read_text().replace('supports = "n > 1000"', 'supports = "n == 7"'))
+    run = home.run("ci")  # Takes few, and those are found.
+    assert run.returncode != 3 and "none of 1000" not in run.stdout + home.run("test").stderr, run.stdout
 
 
 def test_what_a_baseline_has_and_the_project_has_not_is_a_regression(new_home):
