@@ -120,25 +120,36 @@ Result<uint64_t> CudaDevice::allocate(uint64_t bytes, const std::string& name) {
     const std::lock_guard lock(mutex_);
     const uint64_t limit = options_.memory_limit_bytes;
     if (real > limit || allocated_bytes_ > limit - real)
-      return error(ErrorCode::ResourceExhausted,
-                   "'{}' of {} bytes: {} of the limit of {} are taken", name, bytes,
-                   allocated_bytes_, limit);
+      return out_of_memory(name, bytes, {where(), allocated_bytes_, limit}, holders());
     allocated_bytes_ += real;
   }
   uint64_t address = 0;
   const int code = driver_.cuMemAlloc_v2(&address, real);
-  if (code == kSuccess) {
-    const std::lock_guard lock(mutex_);
-    allocations_[address] = {bytes, name};
-    return address;
-  }
   {
     const std::lock_guard lock(mutex_);
+    if (code == kSuccess) {
+      allocations_[address] = {bytes, name};
+      return address;
+    }
     allocated_bytes_ -= real;
   }
   GPUEMU_TRY(check(code == kOutOfMemory ? kSuccess : code, "allocating"));
-  return error(ErrorCode::ResourceExhausted, "'{}' of {} bytes: the memory of {} is out", name,
-               bytes, properties_.name);
+  // Others take of the GPU too.
+  size_t free_bytes = 0, total = 0;
+  GPUEMU_TRY(check(driver_.cuMemGetInfo_v2(&free_bytes, &total), "asking for memory"));
+  const std::shared_lock lock(mutex_);
+  return out_of_memory(name, bytes, {where(), total - free_bytes, total}, holders());
+}
+
+std::string CudaDevice::where() const {
+  return fmt::format("the memory of GPU {}, {}", properties_.index, properties_.name);
+}
+
+std::vector<Holder> CudaDevice::holders() const {
+  std::vector<Holder> out;
+  for (const auto& [address, allocation] : allocations_)
+    out.push_back({allocation.name, allocation.bytes, address});
+  return out;
 }
 
 Status CudaDevice::free(uint64_t address) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "common/base/check.h"
+#include "runtime/device/holders.h"
 
 namespace gpuemu {
 namespace {
@@ -17,8 +18,6 @@ constexpr uint64_t kSegmentMin = uint64_t{16} << 10, kSegmentMax = uint64_t{64} 
 constexpr uint64_t kGrowth = 8;
 /// Beyond it a size is a mistake, and sums of sizes would overflow.
 constexpr uint64_t kBytesMax = uint64_t{1} << 60;
-/// Holders that a message lists: what fits a line.
-constexpr size_t kHoldersListed = 5;
 
 }  // namespace
 
@@ -351,9 +350,11 @@ std::vector<std::pair<std::string, uint64_t>> Pool::largest_locked(size_t count)
 }
 
 Error Pool::out_of_memory(uint64_t bytes, std::string_view name, const Error& why) const {
-  std::string holders;
-  for (const auto& [holder, size] : largest_locked(kHoldersListed))
-    holders += fmt::format("{}'{}' {}", holders.empty() ? "" : ", ", holder, size);
+  std::vector<Holder> all;
+  live_.for_each([&](uint64_t address, const Block& block) {
+    all.push_back({block.name, block.requested, address});
+  });
+  const std::string holders = largest_holders(std::move(all));
   const auto info = source_->info();
   return error(ErrorCode::ResourceExhausted,
                "out of memory: '{}' requested {} bytes; {} bytes are free on the device, {} cached "

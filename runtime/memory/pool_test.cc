@@ -2,6 +2,7 @@
 #include "runtime/memory/pool.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -365,6 +366,46 @@ TEST(Pool, ServesManyThreads) {
   for (uint32_t i = 1; i <= 4; ++i) threads.emplace_back(work, i);
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(world.pool.statistics().live, 0U);
+}
+
+TEST(Pool, HoldsItsLimitForManyThreads) {
+  World world({.limit_bytes = kMiB});
+  const uint64_t held = world.get(700 << 10, "held");
+  std::atomic<int> refused = 0;
+  const auto work = [&](uint32_t number) {
+    const StreamId mine = world.stream();
+    std::mt19937 random(number);
+    for (int i = 0; i < 60; ++i) {
+      std::vector<uint64_t> pieces;
+      for (int n = 0; n < 3; ++n) {
+        const auto made = world.pool.allocate(60'000 + random() % 100'000, "piece", mine);
+        if (made) {
+          pieces.push_back(*made);
+          EXPECT_TRUE(world.streams->fill(mine, *made, std::byte(number), 60'000));
+          continue;
+        }
+        ++refused;
+        EXPECT_EQ(made.error().code, ErrorCode::ResourceExhausted);
+        for (const char* part : {"the pool's limit of 1048576 bytes is reached", "'held' 716800"})
+          EXPECT_NE(made.error().message.find(part), std::string::npos) << made.error().message;
+      }
+      EXPECT_LE(world.pool.statistics().reserved_bytes, kMiB);
+      for (const uint64_t piece : pieces) {
+        std::byte seen{};
+        EXPECT_TRUE(world.streams->download(mine, {&seen, 1}, piece + 59'999));
+        EXPECT_TRUE(world.streams->synchronize(mine));
+        EXPECT_EQ(seen, std::byte(number));
+        EXPECT_TRUE(world.pool.free(piece));
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (uint32_t i = 1; i <= 4; ++i) threads.emplace_back(work, i);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_GT(refused, 0) << "three pieces of 110 KB often do not fit beside 700 KiB";
+  EXPECT_TRUE(world.pool.free(held));
+  EXPECT_EQ(world.pool.statistics().live, 0U);
+  world.get(kMiB, "all of it");
 }
 
 }  // namespace

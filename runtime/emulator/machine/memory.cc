@@ -2,8 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
+#include <new>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "common/base/limits.h"
+#include "runtime/device/holders.h"
 #include "runtime/device/texture.h"
 #include "runtime/emulator/machine/global_races.h"
 #include "runtime/emulator/machine/sparse.h"
@@ -18,16 +24,35 @@ constexpr uint64_t kAlign = std::max<uint64_t>(kDeviceAlignment, kTextureAlignme
 /// A red zone wide enough that an index wrong by a row still falls between two tensors.
 constexpr uint64_t kRedZone = 4096;
 constexpr std::byte kPoison{0xfb};
+constexpr std::string_view kHost = "what the host has left";
+/// From here on it is worth asking whether the host has as much: beyond that it ends processes.
+constexpr uint64_t kLookBytes = uint64_t{256} << 20;
+
+/// What the host can give without taking from others; all there is where nobody says.
+uint64_t host_bytes_left() {
+  std::ifstream text("/proc/meminfo");
+  std::string key, unit;
+  uint64_t kibibytes = 0;
+  while (text >> key >> kibibytes) {
+    if (key == "MemAvailable:") return kibibytes << 10;
+    std::getline(text, unit);
+  }
+  return ~uint64_t{0};
+}
 }  // namespace
 
 Result<uint64_t> Memory::allocate(uint64_t bytes, const std::string& name, Kind kind) {
   const bool tracked = kind == Kind::Buffer;
   const uint64_t counted = kind == Kind::Host ? 0 : bytes;
-  if (counted > limit_ || used_ > limit_ - counted)
-    return error(
-        ErrorCode::ResourceExhausted,
-        "allocation '{}' of {} bytes exceeds the emulator's memory: {} of {} bytes are in use",
-        name, bytes, used_, limit_);
+  const auto out = [&](std::string_view what) {
+    std::vector<Holder> holders;
+    for (const auto& [base, one] : by_base_)
+      if (one->counted != 0) holders.push_back({one->name, one->counted, base});
+    return out_of_memory(name, bytes, {what, used_, limit_}, std::move(holders));
+  };
+  if (counted > limit_ || used_ > limit_ - counted) return out("the emulator's memory");
+  // Every byte of a buffer is written, and has another that says whether it was.
+  if (tracked && bytes >= kLookBytes && bytes > host_bytes_left() / 2) return out(kHost);
   auto allocation = std::make_unique<Allocation>();
   const uint64_t total = bytes + 2 * kRedZone + kAlign;
   // Zero pages that nobody touches cost nothing: a module may declare gigabytes.
@@ -35,9 +60,7 @@ Result<uint64_t> Memory::allocate(uint64_t bytes, const std::string& name, Kind 
     allocation->storage = {map_sparse(total), unmap_sparse};
   else
     allocation->storage.reset(static_cast<std::byte*>(std::calloc(total, 1)));
-  if (!allocation->storage)
-    return error(ErrorCode::ResourceExhausted, "the host has no {} bytes for allocation '{}'",
-                 total, name);
+  if (!allocation->storage) return out(kHost);
   const auto start = reinterpret_cast<uint64_t>(allocation->storage.get());
   allocation->base = (start + kRedZone + kAlign - 1) / kAlign * kAlign;
   allocation->bytes = bytes;
@@ -45,7 +68,11 @@ Result<uint64_t> Memory::allocate(uint64_t bytes, const std::string& name, Kind 
   allocation->tracked = tracked;
   allocation->all_defined = !tracked;
   if (tracked) {
-    allocation->defined.resize(bytes);
+    try {
+      allocation->defined.resize(bytes);
+    } catch (const std::bad_alloc&) {
+      return out(kHost);
+    }
     std::memset(reinterpret_cast<void*>(allocation->base), static_cast<int>(kPoison), bytes);
   }
   const uint64_t base = allocation->base;
