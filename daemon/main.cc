@@ -15,6 +15,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "common/base/emulated_devices.h"
 #include "common/base/environment.h"
 #include "common/base/heap.h"
 #include "common/config/start_settings.h"
@@ -119,7 +120,9 @@ LanePoolOptions lane_options(const Config& config, const std::vector<DevicePrope
   options.worker.contraction = config.contraction;
   options.worker.memory_limit_bytes = config.memory_limit_mb << 20;
   options.worker.sm = devices.front().sm;
-  if (config.arch.starts_with("sm_")) options.worker.sm = std::atoi(config.arch.c_str() + 3);
+  if (config.arch.starts_with("sm_")) {
+    options.worker.sm = nearest_emulated_architecture(std::atoi(config.arch.c_str() + 3));
+  }
   options.reference.python = find_python(config.python, config.folder);
   options.reference.folder = config.folder;
   return options;

@@ -140,7 +140,7 @@ Status do_replay(DebugContext& context, const Words& words) {
   context.ran = false;
   context.run.reset();
   DeviceRequest request{.backend = backend};
-  request.sm = backend == "emulator" ? arch_number(loaded.arch) : 0;
+  request.sm = backend == "emulator" ? emulated_sm(loaded.arch) : 0;
   context.run = GPUEMU_TRY(CaseRun::open(loaded, context.environment.settings, request));
   context.out << fmt::format("on {}\n", context.run->device().name);
   GPUEMU_TRY(run_launches(context));

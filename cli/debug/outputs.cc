@@ -4,6 +4,7 @@
 
 #include "cli/debug/tensor_text.h"
 #include "cli/report/text.h"
+#include "common/base/emulated_devices.h"
 #include "common/numeric/element.h"
 
 namespace gpuemu::cli {
@@ -27,11 +28,11 @@ bool is_output(const ExportedTensor& tensor) {
   return tensor.role == "output" || tensor.role == "inout";
 }
 
-int arch_number(const std::string& arch) {
+int emulated_sm(const std::string& arch) {
   int number = 0;
   if (!arch.starts_with("sm_")) return 0;
   std::from_chars(arch.data() + 3, arch.data() + arch.size(), number);
-  return number;
+  return number == 0 ? 0 : nearest_emulated_architecture(number);
 }
 
 void print_launch(DebugContext& context, size_t index, const LaunchReport& report) {

@@ -18,7 +18,7 @@ std::string element_line(const DebugContext& context, const ExportedTensor& tens
                          const Tensor& values, int64_t flat);
 /// "output" and "inout".
 bool is_output(const ExportedTensor& tensor);
-/// 80 of "sm_80"; 0 for what is no such name.
-int arch_number(const std::string& arch);
+/// What the emulator is for code of "sm_80": 80; 0 for what is no such name.
+int emulated_sm(const std::string& arch);
 
 }  // namespace gpuemu::cli

@@ -18,7 +18,7 @@ Status open_run(DebugContext& context) {
   const ExportedCaseReply& loaded = *GPUEMU_TRY(case_with_kernel(context));
   context.ran = false;
   context.run.reset();
-  DeviceRequest request{.backend = "emulator", .sm = arch_number(loaded.arch)};
+  DeviceRequest request{.backend = "emulator", .sm = emulated_sm(loaded.arch)};
   request.debugger = context.stepping.get();
   context.run = GPUEMU_TRY(CaseRun::open(loaded, context.environment.settings, request));
   return ok_status();

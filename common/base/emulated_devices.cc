@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <charconv>
 
+#include <fmt/format.h>
+
 namespace gpuemu {
 namespace {
 
 /// More than any GPU has.
 constexpr uint64_t kEmulatedMemoryBytesMax = uint64_t{1} << 40;
 constexpr int kArchitectures[] = {75, 80, 86, 89, 90};
+constexpr uint64_t kArchitectureMax = std::ranges::max(kArchitectures);
 
 std::string_view trimmed(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t");
@@ -22,19 +25,37 @@ bool read_number(std::string_view text, uint64_t& number) {
   return code == std::errc() && end == text.data() + text.size();
 }
 
+bool is_emulated(int sm) {
+  return std::ranges::find(kArchitectures, sm) != std::end(kArchitectures);
+}
+
+Error no_architecture(std::string_view name) {
+  return error(ErrorCode::InvalidArgument,
+               "no architecture '{}' to emulate, expected sm_75, sm_80, sm_86, sm_89 or sm_90",
+               name);
+}
+
 }  // namespace
+
+Status check_emulated_architecture(int sm) {
+  if (is_emulated(sm)) return ok_status();
+  return no_architecture(fmt::format("sm_{}", sm));
+}
+
+int nearest_emulated_architecture(int sm) {
+  int found = kArchitectures[0];
+  for (const int one : kArchitectures)
+    if (one <= sm) found = one;
+  return found;
+}
 
 Result<EmulatedDevice> parse_emulated_device(std::string_view text) {
   const size_t colon = text.find(':');
   const std::string_view name = trimmed(text.substr(0, colon));
   uint64_t sm = 0, mebibytes = 0;
-  const bool is_known =
-      name.starts_with("sm_") && read_number(name.substr(3), sm) &&
-      std::ranges::find(kArchitectures, static_cast<int>(sm)) != std::end(kArchitectures);
-  if (!is_known)
-    return error(ErrorCode::InvalidArgument,
-                 "no architecture '{}' to emulate, expected sm_75, sm_80, sm_86, sm_89 or sm_90",
-                 name);
+  const bool is_known = name.starts_with("sm_") && read_number(name.substr(3), sm) &&
+                        sm <= kArchitectureMax && is_emulated(static_cast<int>(sm));
+  if (!is_known) return no_architecture(name);
   EmulatedDevice device{static_cast<int>(sm), 0};
   if (colon == std::string_view::npos) return device;
   const std::string_view memory = trimmed(text.substr(colon + 1));

@@ -18,6 +18,11 @@ struct EmulatedDevice {
   uint64_t memory_bytes = 0;  ///< 0: as much as the request allows.
 };
 
+/// InvalidArgument unless the emulator can be this architecture, as in 80; it says what there is.
+Status check_emulated_architecture(int sm);
+/// The newest that is not newer than what code was compiled for; the oldest for still older code.
+int nearest_emulated_architecture(int sm);
+
 /// "sm_75" or "sm_80:16384": the architecture, and the memory in MiB where that is not left open.
 /// InvalidArgument says what there is.
 Result<EmulatedDevice> parse_emulated_device(std::string_view text);

@@ -106,8 +106,8 @@ Result<std::vector<std::byte>> WorkerLoop::run_plan(const ExecutionPlan& plan) {
   GPUEMU_TRY(arenas_[plan.arena].refresh());
   const ExecutionReport report = GPUEMU_TRY(
       plan.fresh_module ? run_afresh(module->second.text, plan) : run(module->second.id, plan));
-  // A fault on hardware may have taken the context with it; the emulator has none to lose.
-  if (!report.device.empty() && !device_.properties().checks_bounds) lost_ = check_device();
+  // A fault may have taken the device with it.
+  if (!report.device.empty()) lost_ = check_device();
   return encode_report(report, !lost_.ok());
 }
 
@@ -128,8 +128,13 @@ Result<std::vector<std::byte>> WorkerLoop::answer(std::span<const std::byte> mes
   return error(ErrorCode::Corruption, "a message that only a worker sends");
 }
 
-/// After a fault CUDA refuses everything until the process ends.
+/// After a fault CUDA refuses everything until the process ends. The emulator knows by itself what
+/// it has lost, and a probe could miss memory there, not the device.
 Status WorkerLoop::check_device() {
+  if (device_.properties().checks_bounds) {
+    const Result<MemoryInfo> asked = device_.memory();
+    return asked ? ok_status() : asked.error();
+  }
   const Result<uint64_t> probe = device_.allocate(kDeviceAlignment, "probe");
   if (!probe) return error(ErrorCode::Unavailable, "{}", probe.error().message);
   std::byte value{};

@@ -114,13 +114,14 @@ class Address(int):
 
 
 class Device:
-    """backend: "emulator", "cuda" or "auto" (a GPU where one answers). arch: what the emulator is, "sm_80".
+    """backend: "emulator", "cuda" or "auto" (a GPU where one answers). index: which GPU, or which of the emulated devices
+    that GPUEMU_EMULATED_DEVICES lists. arch: what the emulator is, "sm_80"; None: what that device is.
     memory_limit_bytes: of all buffers. Thread-safe: one request at a time."""
 
-    def __init__(self, backend: str = "emulator", *, arch: str = "sm_80", index: int = 0, threads: int = 0,
+    def __init__(self, backend: str = "emulator", *, arch: str | None = None, index: int = 0, threads: int = 0,
                  memory_limit_bytes: int = 8 << 30) -> None:  # fmt: skip
         self.arch = arch
-        self._wanted = {"backend": backend, "index": index, "sm": _number(arch), "threads": threads,
+        self._wanted = {"backend": backend, "index": index, "sm": 0 if arch is None else _number(arch), "threads": threads,
                         "memory_limit_bytes": memory_limit_bytes}  # fmt: skip
         self._lock = threading.RLock()
         self._process: subprocess.Popen[bytes] | None = None
@@ -248,7 +249,8 @@ class Device:
         return made["ptx"], made["lowered"]
 
     def _arch(self) -> str:
-        return self.arch if self.properties["backend"] != "cuda" else f"sm_{self.properties['sm']}"
+        emulated = self.properties["backend"] != "cuda"
+        return self.arch if emulated and self.arch is not None else f"sm_{self.properties['sm']}"
 
     def load(self, ptx: str, name: str = "module") -> Module:
         """The module is unloaded when nobody has it any more."""

@@ -34,6 +34,10 @@ Result<std::unique_ptr<Device>> open_emulator(const DeviceRequest& request) {
                  "no emulated device {}: there are {}; GPUEMU_EMULATED_DEVICES lists them",
                  request.index, devices.size());
   const EmulatedDevice& device = devices[static_cast<size_t>(request.index)];
+  if (request.sm != 0) GPUEMU_TRY(check_emulated_architecture(request.sm));
+  if (request.threads > kEmulatorThreadsMax)
+    return error(ErrorCode::InvalidArgument, "{} threads for the emulator, expected at most {}",
+                 request.threads, kEmulatorThreadsMax);
   EmulatorOptions options;
   options.index = request.index;
   options.sm = request.sm != 0 ? request.sm : device.sm;
@@ -48,6 +52,7 @@ Result<std::unique_ptr<Device>> open_emulator(const DeviceRequest& request) {
   options.schedule_seed = request.schedule_seed;
   options.registers = request.registers;
   options.debugger = request.debugger;
+  options.sticky_faults = GPUEMU_TRY(sticky_faults());
   return make_emulator(options);
 }
 

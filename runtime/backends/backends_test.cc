@@ -41,6 +41,29 @@ TEST(OpenDevice, PassesTheArchitectureToTheEmulator) {
   EXPECT_EQ((*open_device(request))->properties().sm, 90);
 }
 
+TEST(OpenDevice, RefusesWhatTheEmulatorCannotBe) {
+  DeviceRequest request = request_for("emulator");
+  for (const int sm : {-1, 7, 76, 100, 12345}) {
+    request.sm = sm;
+    const auto device = open_device(request);
+    ASSERT_FALSE(device) << sm;
+    EXPECT_EQ(device.error().code, ErrorCode::InvalidArgument);
+    EXPECT_EQ(device.error().message,
+              fmt::format("no architecture 'sm_{}' to emulate, expected sm_75, sm_80, sm_86, sm_89 "
+                          "or sm_90",
+                          sm));
+  }
+  request.sm = 0;
+  request.threads = 1025;
+  EXPECT_EQ(open_device(request).error().message,
+            "1025 threads for the emulator, expected at most 1024");
+}
+
+TEST(EmulatedDevices, AreTheNearestThatCodeRunsOn) {
+  for (const auto& [wanted, is] : {std::pair(70, 75), {75, 75}, {87, 86}, {90, 90}, {120, 90}})
+    EXPECT_EQ(nearest_emulated_architecture(wanted), is) << wanted;
+}
+
 TEST(OpenDevice, SaysWhatToDoWithoutThatGpu) {
   DeviceRequest request = request_for("cuda");
   request.index = 15;

@@ -1,6 +1,7 @@
 #include "runtime/backends/emulated_devices.h"
 
 #include <cstdlib>
+#include <string_view>
 
 namespace gpuemu {
 
@@ -11,6 +12,15 @@ Result<std::vector<EmulatedDevice>> emulated_devices() {
   auto devices = parse_emulated_devices(text);
   if (!devices) return devices.error().with_context(kVariable);
   return devices;
+}
+
+Result<bool> sticky_faults() {
+  const char* text = std::getenv("GPUEMU_EMULATOR_FAULTS");
+  const std::string_view wanted = text == nullptr ? "" : text;
+  if (wanted.empty() || wanted == "continue") return false;
+  if (wanted == "sticky") return true;
+  return error(ErrorCode::InvalidArgument,
+               "GPUEMU_EMULATOR_FAULTS is '{}', expected 'continue' or 'sticky'", wanted);
 }
 
 }  // namespace gpuemu

@@ -11,4 +11,8 @@ namespace gpuemu {
 /// that is wrong.
 Result<std::vector<EmulatedDevice>> emulated_devices();
 
+/// Whether the environment wants a kernel's fault to lose the emulated device, as it loses a GPU.
+/// InvalidArgument for what GPUEMU_EMULATOR_FAULTS may not be.
+Result<bool> sticky_faults();
+
 }  // namespace gpuemu

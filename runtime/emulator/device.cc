@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "common/base/limits.h"
+#include "runtime/device/fault.h"
 #include "runtime/device/launch_check.h"
 #include "runtime/emulator/decode/check_sizes.h"
 #include "runtime/emulator/decode/contract.h"
@@ -85,19 +86,39 @@ Emulator::~Emulator() = default;
 
 Result<Streams*> Emulator::streams() { return streams_.get(); }
 
+Status Emulator::ready() const {
+  if (!is_lost_) return ok_status();
+  return error(ErrorCode::Unavailable,
+               "emulated device {} is lost after {}; start a new process for it", properties_.index,
+               lost_);
+}
+
+void Emulator::lose(const LaunchConfig& config, const LaunchReport& report) {
+  const auto fault = std::ranges::find_if(report.findings, is_fault);
+  if (!options_.sticky_faults || fault == report.findings.end()) return;
+  lost_ = fmt::format("a fault ({}) of kernel '{}'", fault->kind, config.entry);
+  is_lost_ = true;
+}
+
 Result<MemoryInfo> Emulator::memory() {
+  GPUEMU_TRY(ready());
   const std::shared_lock layout(layout_);
   return MemoryInfo{memory_.limit(), memory_.limit() - memory_.used()};
 }
 
 Result<uint64_t> Emulator::allocate(uint64_t bytes, const std::string& name) {
+  GPUEMU_TRY(ready());
   const std::lock_guard running(running_);
   const std::lock_guard layout(layout_);
-  return memory_.allocate(bytes, name);
+  auto made = memory_.allocate(bytes, name);
+  if (made) return made;
+  return made.error().with_context(
+      fmt::format("emulated device {} (sm_{})", properties_.index, properties_.sm));
 }
 
 Result<uint64_t> Emulator::allocate_sparse(uint64_t bytes, const std::string& name,
                                            std::span<const std::byte> pattern) {
+  GPUEMU_TRY(ready());
   const std::lock_guard running(running_);
   const std::lock_guard layout(layout_);
   const uint64_t address = GPUEMU_TRY(memory_.allocate(bytes, name, Memory::Kind::Host));
@@ -115,6 +136,7 @@ Result<uint64_t> Emulator::allocate_sparse(uint64_t bytes, const std::string& na
 }
 
 Status Emulator::free(uint64_t address) {
+  GPUEMU_TRY(ready());
   GPUEMU_TRY(queues_.settle(true));
   const std::lock_guard running(running_);
   const std::lock_guard layout(layout_);
@@ -123,6 +145,7 @@ Status Emulator::free(uint64_t address) {
 }
 
 Result<uint64_t> Emulator::allocate_pinned(uint64_t bytes) {
+  GPUEMU_TRY(ready());
   const std::lock_guard running(running_);
   const std::lock_guard layout(layout_);
   return memory_.allocate(bytes, "pinned memory of the host", Memory::Kind::Host);
@@ -145,35 +168,41 @@ Status Emulator::fill(uint64_t address, std::byte value, uint64_t bytes) {
 
 Status Emulator::forget(uint64_t address, uint64_t bytes) {
   GPUEMU_TRY(queues_.settle(false));
+  GPUEMU_TRY(ready());
   const std::lock_guard running(running_);
   shadows_.forget(address, bytes);
   return memory_.forget(address, bytes);
 }
 
 Status Emulator::upload_now(uint64_t address, std::span<const std::byte> from) {
+  GPUEMU_TRY(ready());
   const std::lock_guard running(running_);
   shadows_.forget(address, from.size());
   return memory_.upload(address, from);
 }
 
 Status Emulator::download_now(std::span<std::byte> to, uint64_t address) {
+  GPUEMU_TRY(ready());
   const std::lock_guard running(running_);
   return memory_.download(to, address);
 }
 
 Status Emulator::copy_now(uint64_t to, uint64_t from, uint64_t bytes) {
+  GPUEMU_TRY(ready());
   const std::lock_guard running(running_);
   shadows_.forget(to, bytes);
   return memory_.copy(to, from, bytes);
 }
 
 Status Emulator::fill_now(uint64_t address, std::byte value, uint64_t bytes) {
+  GPUEMU_TRY(ready());
   const std::lock_guard running(running_);
   shadows_.forget(address, bytes);
   return memory_.fill(address, value, bytes);
 }
 
 Status Emulator::check_range(uint64_t address, uint64_t bytes, const char* what) {
+  GPUEMU_TRY(ready());
   const std::shared_lock layout(layout_);
   if (memory_.find(address, bytes) != nullptr) return ok_status();
   return error(ErrorCode::InvalidArgument, "{} of {} bytes at {:#x} is not inside one allocation",
@@ -207,6 +236,7 @@ Status Emulator::free_texture(uint64_t texture) {
 }
 
 Result<ModuleId> Emulator::load_module(const std::string& ptx, const std::string& name) {
+  GPUEMU_TRY(ready());
   GPUEMU_TRY(check_instruction_set());
   auto made = std::make_unique<Program>();
   made->module = GPUEMU_TRY(ptx::parse(ptx, name));

@@ -3,6 +3,7 @@
 // are, and shared by who only looks, so that nobody who issues work waits for a kernel.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -59,8 +60,11 @@ class Emulator final : public Device, public SparseMemory {
   }
   Result<EntryInfo> entry_of_module(ModuleId module, const std::string& name);
   Result<uint64_t> allocate_pinned(uint64_t bytes);
+  /// Unavailable once a fault has lost the device.
+  Status ready() const;
 
  private:
+  void lose(const LaunchConfig& config, const LaunchReport& report);
   Result<Program*> program(ModuleId module);
   Result<std::vector<EntryInfo>> entries_of(ModuleId module);
   Result<EntryInfo> entry(ModuleId module, const std::string& name);
@@ -78,6 +82,8 @@ class Emulator final : public Device, public SparseMemory {
   Registers registers_;
   std::map<ModuleId, std::unique_ptr<Program>> modules_;
   ModuleId next_module_ = 1;
+  std::string lost_;  ///< Why; written once, before is_lost_.
+  std::atomic<bool> is_lost_ = false;
   std::unique_ptr<EmulatorStreams> streams_;
   Queues queues_;  ///< Last: its thread ends before what the work uses.
 };

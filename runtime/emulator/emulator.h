@@ -13,9 +13,12 @@ namespace gpuemu {
 
 class Debugger;  // runtime/device/debug.h
 
+/// Blocks run at once, at most: more threads than any host has processors only cost memory.
+inline constexpr uint32_t kEmulatorThreadsMax = 1024;
+
 struct EmulatorOptions {
   int index = 0;                                    ///< Among the emulated devices.
-  int sm = 80;                                      ///< 75, 80 or 90: what the kernels may ask for.
+  int sm = 80;                                      ///< 75 to 90: what the kernels may ask for.
   uint32_t threads = 0;                             ///< Blocks run at once; 0: one per core.
   uint64_t memory_limit_bytes = uint64_t{8} << 30;  ///< Of all allocations together.
   std::string name = "gpuemu emulator";
@@ -27,6 +30,8 @@ struct EmulatorOptions {
   RegisterCounter registers;
   /// Not null: asked before every instruction of every launch; outlives the device.
   Debugger* debugger = nullptr;
+  /// As on a GPU: a kernel that faults loses the device, and every later call is Unavailable.
+  bool sticky_faults = false;
 };
 
 std::unique_ptr<Device> make_emulator(const EmulatorOptions& options);

@@ -65,6 +65,7 @@ Result<LaunchReport> Emulator::launch(ModuleId module, const LaunchConfig& confi
 
 Result<LaunchReport> Emulator::launch_now(ModuleId module, const LaunchConfig& config) {
   const std::lock_guard running(running_);
+  GPUEMU_TRY(ready());
   Program* loaded = GPUEMU_TRY(program(module));
   const EntryInfo entry = GPUEMU_TRY(this->entry(module, config.entry));
   GPUEMU_TRY(check_launch(entry, config, properties_));
@@ -80,7 +81,9 @@ Result<LaunchReport> Emulator::launch_now(ModuleId module, const LaunchConfig& c
   const Program& form = config.profile ? counting_program(*loaded)
                         : followed     ? plain_program(*loaded)
                                        : *loaded;
-  return run(form, entry, config);
+  LaunchReport report = GPUEMU_TRY(run(form, entry, config));
+  lose(config, report);
+  return report;
 }
 
 Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,

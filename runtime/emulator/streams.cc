@@ -55,7 +55,32 @@ void EmulatorStreams::forget(ModuleId module) {
   std::erase_if(known_, [&](const auto& pair) { return pair.first.first == module; });
 }
 
+Status EmulatorStreams::ready_after(const Status& done) const {
+  return done ? device_.ready() : done;
+}
+
+Result<StreamId> EmulatorStreams::make_stream(const StreamOptions& options) {
+  GPUEMU_TRY(device_.ready());
+  return queues_.make_stream(options);
+}
+
+Status EmulatorStreams::synchronize(StreamId stream) {
+  return ready_after(queues_.synchronize(stream));
+}
+
+Status EmulatorStreams::synchronize_all() { return ready_after(queues_.synchronize_all()); }
+
+Status EmulatorStreams::synchronize_event(EventId event) {
+  return ready_after(queues_.synchronize_event(event));
+}
+
+Status EmulatorStreams::launch_graph(GraphExecId graph, StreamId stream) {
+  GPUEMU_TRY(device_.ready());
+  return queues_.launch_graph(graph, stream);
+}
+
 Status EmulatorStreams::launch(StreamId stream, const StreamLaunch& launch) {
+  GPUEMU_TRY(device_.ready());
   std::shared_ptr<const Function> function;
   {
     const std::shared_lock lock(functions_mutex_);

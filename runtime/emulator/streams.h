@@ -21,12 +21,10 @@ class EmulatorStreams final : public Streams {
   EmulatorStreams(Emulator& device, Queues& queues) : device_(device), queues_(queues) {}
 
   PriorityRange priorities() const override { return queues_.priorities(); }
-  Result<StreamId> make_stream(const StreamOptions& options) override {
-    return queues_.make_stream(options);
-  }
+  Result<StreamId> make_stream(const StreamOptions& options) override;
   Status free_stream(StreamId stream) override { return queues_.free_stream(stream); }
-  Status synchronize(StreamId stream) override { return queues_.synchronize(stream); }
-  Status synchronize_all() override { return queues_.synchronize_all(); }
+  Status synchronize(StreamId stream) override;
+  Status synchronize_all() override;
   Result<bool> query(StreamId stream) override { return queues_.query(stream); }
   Result<EventId> make_event() override { return queues_.make_event(); }
   Status free_event(EventId event) override { return queues_.free_event(event); }
@@ -34,7 +32,7 @@ class EmulatorStreams final : public Streams {
   Status wait_event(StreamId stream, EventId event) override {
     return queues_.wait_event(stream, event);
   }
-  Status synchronize_event(EventId event) override { return queues_.synchronize_event(event); }
+  Status synchronize_event(EventId event) override;
   Result<bool> query_event(EventId event) override { return queues_.query_event(event); }
   Result<float> elapsed_ms(EventId from, EventId to) override {
     return queues_.elapsed_ms(from, to);
@@ -53,9 +51,7 @@ class EmulatorStreams final : public Streams {
   Result<bool> is_capturing(StreamId stream) override { return queues_.is_capturing(stream); }
   Result<size_t> graph_nodes(GraphId graph) override { return queues_.graph_nodes(graph); }
   Result<GraphExecId> instantiate(GraphId graph) override { return queues_.instantiate(graph); }
-  Status launch_graph(GraphExecId graph, StreamId stream) override {
-    return queues_.launch_graph(graph, stream);
-  }
+  Status launch_graph(GraphExecId graph, StreamId stream) override;
   Status free_graph(GraphId graph) override { return queues_.free_graph(graph); }
   Status free_graph_exec(GraphExecId graph) override { return queues_.free_graph_exec(graph); }
   Result<void*> allocate_host(uint64_t bytes) override;
@@ -73,6 +69,8 @@ class EmulatorStreams final : public Streams {
     ModuleId module = 0;
     LaunchConfig config;
   };
+  /// A wait that went well on a device that is lost did not.
+  Status ready_after(const Status& done) const;
   /// On the thread that does the work.
   Status run(const Order& order);
 

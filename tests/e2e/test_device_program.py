@@ -54,6 +54,11 @@ def test_wrong_requests_are_answered_and_do_no_harm():
                               ({"request": "free", "address": 12345}, ""), ({"request": "upload", "address": 1}, ""),
                               ({"request": "download", "address": 0, "bytes": 2**60}, "the limit is"),
                               ({"request": "load"}, ""), ({"request": "open", "sm": "x"}, "'sm' must be"),
+                              ({"request": "open", "sm": 12345},
+                               "no architecture 'sm_12345' to emulate, expected sm_75, sm_80, sm_86, sm_89 or sm_90"),
+                              ({"request": "open", "backend": "emulator", "sm": -1}, "no architecture 'sm_-1'"),
+                              ({"request": "open", "backend": "emulator", "index": 7}, "no emulated device 7: there are 1"),
+                              ({"request": "open", "backend": "emulator", "threads": 2**32 - 1}, "expected at most 1024"),
                               ({"request": "launch", "module": 9, "entry": "e", "grid": [1], "block": [1],
                                 "arg_bytes": [8]}, "'arg_bytes' are more than the data's"),
                               ({"request": "launch", "entry": "e", "grid": [], "block": [1]}, "'grid' has 0 sizes")]:
