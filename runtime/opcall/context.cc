@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
+#include <vector>
 
 #include "runtime/backends/backends.h"
 
@@ -18,9 +20,6 @@ std::string& message() {
 static_assert(GPUEMU_INVALID_ARGUMENT == static_cast<int>(ErrorCode::InvalidArgument) + 1);
 static_assert(GPUEMU_INTERNAL == static_cast<int>(ErrorCode::Internal) + 1);
 
-/// The built-in kernels are compiled for it.
-constexpr int kSmMin = 75;
-
 constexpr const char* kCodeNames[] = {"GPUEMU_OK",          "GPUEMU_INVALID_ARGUMENT",
                                       "GPUEMU_NOT_FOUND",   "GPUEMU_CORRUPTION",
                                       "GPUEMU_UNSUPPORTED", "GPUEMU_UNAVAILABLE",
@@ -29,17 +28,41 @@ constexpr const char* kCodeNames[] = {"GPUEMU_OK",          "GPUEMU_INVALID_ARGU
                                       "GPUEMU_LAUNCH",      "GPUEMU_CANCELLED",
                                       "GPUEMU_INTERNAL"};
 
+/// Every context that was made. It is never destroyed: threads may be in calls when a process ends.
+struct Contexts {
+  std::shared_mutex mutex;  ///< Before the mutex of a context where both are taken.
+  std::set<gpuemu_context*> live;
+  std::vector<gpuemu_context*> destroyed;  ///< What is left of them, for as long as the process.
+};
+Contexts& contexts() {
+  static auto* const kAll = new Contexts;
+  return *kAll;
+}
+
+/// The properties of another device of this process that has memory at the address; nullptr where
+/// none is known to.
+const DeviceProperties* other_owner(const gpuemu_context& context, uint64_t address) {
+  const DeviceProperties& own = context.device->properties();
+  const std::shared_lock lock(contexts().mutex);
+  for (gpuemu_context* other : contexts().live) {
+    const DeviceProperties& device = other->device->properties();
+    if (device.backend == own.backend && device.index == own.index) continue;
+    const std::shared_lock reading(other->mutex);
+    const auto after = other->allocations.upper_bound(address);
+    if (after == other->allocations.begin()) continue;
+    const auto& [begin, allocation] = *std::prev(after);
+    if (address - begin < allocation.bytes) return &device;
+  }
+  return nullptr;
+}
+
 Result<std::unique_ptr<gpuemu_context>> create(const gpuemu_options& options) {
   DeviceRequest request;
   if (options.backend != nullptr) request.backend = options.backend;
   request.index = options.device;
-  if (options.sm != 0 && options.sm < kSmMin) {
-    return error(ErrorCode::InvalidArgument,
-                 "options.sm is {}, expected 0 or an architecture from {} on, as in 80", options.sm,
-                 kSmMin);
-  }
   request.sm = options.sm;
   request.threads = options.threads;
+  request.schedule_seed = options.schedule_seed;
   request.memory_limit_bytes = kNoMemoryLimit;
   auto context = std::make_unique<gpuemu_context>();
   context->device = GPUEMU_TRY(open_device(request));
@@ -74,6 +97,11 @@ gpuemu_code answer(const Error& failure) {
 
 const char* last_error() { return message().c_str(); }
 
+gpuemu_code refuse(const gpuemu_context* context) {
+  if (context == nullptr) return missing("context");
+  return answer(error(ErrorCode::InvalidArgument, "the context was destroyed"));
+}
+
 gpuemu_code missing(const char* argument) {
   return answer(error(ErrorCode::InvalidArgument, "{} is NULL", argument));
 }
@@ -82,17 +110,27 @@ gpuemu_code missing(const char* argument) {
 
 gpuemu::Status gpuemu_context::check_range(const char* what, uint64_t address, uint64_t bytes) {
   if (bytes == 0) return gpuemu::ok_status();
-  const std::shared_lock lock(mutex);
-  const auto after = allocations.upper_bound(address);
-  if (after != allocations.begin()) {
-    const auto& [begin, allocation] = *std::prev(after);
-    const uint64_t size = allocation.bytes;
-    if (address - begin < size) {
-      if (bytes <= size - (address - begin)) return gpuemu::ok_status();
-      return gpuemu::error(gpuemu::ErrorCode::InvalidArgument,
-                           "{} needs {} bytes at {:#x}, its allocation has {} left", what, bytes,
-                           address, size - (address - begin));
+  {
+    const std::shared_lock lock(mutex);
+    const auto after = allocations.upper_bound(address);
+    if (after != allocations.begin()) {
+      const auto& [begin, allocation] = *std::prev(after);
+      const uint64_t size = allocation.bytes;
+      if (address - begin < size) {
+        if (bytes <= size - (address - begin)) return gpuemu::ok_status();
+        return gpuemu::error(gpuemu::ErrorCode::InvalidArgument,
+                             "{} needs {} bytes at {:#x}, its allocation has {} left", what, bytes,
+                             address, size - (address - begin));
+      }
     }
+  }
+  // A GPU that reached for it would fault, and be lost.
+  if (const auto* const owner = gpuemu::opcall::other_owner(*this, address)) {
+    return gpuemu::error(gpuemu::ErrorCode::InvalidArgument,
+                         "{} lies at {:#x}, which is memory of {} device {}; this context has {} "
+                         "device {}: copy it through the host",
+                         what, address, owner->backend, owner->index, device->properties().backend,
+                         device->properties().index);
   }
   // On a GPU other libraries allocate too; the emulator's memory is all ours.
   if (!device->properties().checks_bounds) return gpuemu::ok_status();
@@ -101,7 +139,9 @@ gpuemu::Status gpuemu_context::check_range(const char* what, uint64_t address, u
 }
 
 using gpuemu::opcall::answer;
+using gpuemu::opcall::is_usable;
 using gpuemu::opcall::missing;
+using gpuemu::opcall::refuse;
 
 namespace {
 
@@ -135,19 +175,31 @@ gpuemu_code gpuemu_context_create(const gpuemu_options* options, gpuemu_context*
   auto made = gpuemu::opcall::create(known);
   if (!made) return answer(made.error());
   *context = (*std::move(made)).release();
+  const std::lock_guard lock(gpuemu::opcall::contexts().mutex);
+  gpuemu::opcall::contexts().live.insert(*context);
   return GPUEMU_OK;
 }
 
 void gpuemu_context_destroy(gpuemu_context* context) {
-  if (context == nullptr) return;
+  if (context == nullptr || !context->is_live.exchange(false)) return;
+  {
+    const std::lock_guard lock(gpuemu::opcall::contexts().mutex);
+    gpuemu::opcall::contexts().live.erase(context);
+    gpuemu::opcall::contexts().destroyed.push_back(context);
+  }
   // Errors of work that nobody waited for have nobody to tell.
   (void)context->streams->synchronize_all().ok();
   context->dispatcher.reset();
-  delete context;
+  context->is_profiling = false;
+  context->profiler.reset();
+  context->pool.reset();
+  context->device.reset();
+  context->registry = {};
+  context->allocations.clear();
 }
 
 gpuemu_code gpuemu_context_device(gpuemu_context* context, gpuemu_device_info* info) {
-  if (context == nullptr) return missing("context");
+  if (!is_usable(context)) return refuse(context);
   if (info == nullptr) return missing("info");
   // Of a newer header's members, which lie behind these, nothing is written.
   if (info->struct_bytes < kDeviceInfoFirst) {
@@ -167,7 +219,7 @@ gpuemu_code gpuemu_context_device(gpuemu_context* context, gpuemu_device_info* i
 
 gpuemu_code gpuemu_context_set_log(gpuemu_context* context,
                                    void (*log)(void* user, const char* line), void* user) {
-  if (context == nullptr) return missing("context");
+  if (!is_usable(context)) return refuse(context);
   if (log == nullptr) {
     context->dispatcher->set_log({});
     return GPUEMU_OK;

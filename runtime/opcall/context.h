@@ -18,6 +18,8 @@
 
 /// Any thread.
 struct gpuemu_context {
+  /// A context that was destroyed stays as this alone, so that its use is an error and no crash.
+  std::atomic<bool> is_live = true;
   std::unique_ptr<gpuemu::Device> device;
   gpuemu::Streams* streams = nullptr;
   /// Of a device that knows no bounds; a device that checks them would see those of the segments.
@@ -57,13 +59,16 @@ gpuemu_code answer(const Result<T>& result, U* to) {
 }
 const char* last_error();
 
+/// Beyond it struct_bytes is no sizeof of any version, and what lies there is not to be read.
+inline constexpr size_t kStructBytesMax = 1024;
+
 /// What a caller gave in a struct that begins with struct_bytes: `first_bytes`, the size of its
 /// first version, at least. Members that the caller does not know yet are 0; InvalidArgument when
 /// it has set ones that this library does not know.
 template <typename T>
 Result<T> known_members(const T& given, size_t first_bytes, const char* what) {
   const size_t bytes = given.struct_bytes;
-  if (bytes < first_bytes) {
+  if (bytes < first_bytes || bytes > kStructBytesMax) {
     return error(ErrorCode::InvalidArgument, "{}.struct_bytes is {}, expected {}: its sizeof", what,
                  bytes, sizeof(T));
   }
@@ -82,5 +87,11 @@ Result<T> known_members(const T& given, size_t first_bytes, const char* what) {
 
 /// GPUEMU_INVALID_ARGUMENT naming the argument that is NULL.
 gpuemu_code missing(const char* argument);
+
+inline bool is_usable(const gpuemu_context* context) {
+  return context != nullptr && context->is_live.load(std::memory_order_acquire);
+}
+/// GPUEMU_INVALID_ARGUMENT: why the context is not usable.
+gpuemu_code refuse(const gpuemu_context* context);
 
 }  // namespace gpuemu::opcall

@@ -2,7 +2,9 @@
 #include "runtime/opcall/context.h"
 
 using gpuemu::opcall::answer;
+using gpuemu::opcall::is_usable;
 using gpuemu::opcall::missing;
+using gpuemu::opcall::refuse;
 
 namespace {
 
@@ -61,14 +63,14 @@ gpuemu::Status free_in_order(gpuemu_context& context, uint64_t address,
 extern "C" {
 
 gpuemu_code gpuemu_memory_allocate(gpuemu_context* context, size_t bytes, void** address) {
-  if (context == nullptr) return missing("context");
+  if (!is_usable(context)) return refuse(context);
   if (address == nullptr) return missing("address");
   return keep(*context, allocate_own(*context, bytes), {.bytes = bytes}, address);
 }
 
 gpuemu_code gpuemu_memory_allocate_async(gpuemu_context* context, size_t bytes,
                                          gpuemu_stream stream, void** address) {
-  if (context == nullptr) return missing("context");
+  if (!is_usable(context)) return refuse(context);
   if (address == nullptr) return missing("address");
   const gpuemu::StreamId wanted = context->stream_of(stream);
   // A number that is no stream is refused here and not when the memory changes its owner.
@@ -82,7 +84,7 @@ gpuemu_code gpuemu_memory_allocate_async(gpuemu_context* context, size_t bytes,
 }
 
 gpuemu_code gpuemu_memory_free(gpuemu_context* context, void* address) {
-  if (context == nullptr) return missing("context");
+  if (!is_usable(context)) return refuse(context);
   if (address == nullptr) return GPUEMU_OK;
   return release(*context, address_of(address),
                  [&](const Allocation& allocation) -> gpuemu::Status {
@@ -93,7 +95,7 @@ gpuemu_code gpuemu_memory_free(gpuemu_context* context, void* address) {
 }
 
 gpuemu_code gpuemu_memory_free_async(gpuemu_context* context, void* address, gpuemu_stream stream) {
-  if (context == nullptr) return missing("context");
+  if (!is_usable(context)) return refuse(context);
   if (address == nullptr) return GPUEMU_OK;
   const gpuemu::StreamId after = context->stream_of(stream);
   const auto is_captured = context->streams->is_capturing(after);
@@ -108,13 +110,13 @@ gpuemu_code gpuemu_memory_free_async(gpuemu_context* context, void* address, gpu
 }
 
 gpuemu_code gpuemu_memory_trim(gpuemu_context* context, size_t bytes) {
-  if (context == nullptr) return missing("context");
+  if (!is_usable(context)) return refuse(context);
   return context->pool == nullptr ? GPUEMU_OK : answer(context->pool->trim(bytes));
 }
 
 gpuemu_code gpuemu_memory_upload(gpuemu_context* context, void* to, const void* from, size_t bytes,
                                  gpuemu_stream stream) {
-  if (context == nullptr) return missing("context");
+  if (!is_usable(context)) return refuse(context);
   if (from == nullptr && bytes > 0) return missing("from");
   return answer(context->streams->upload(context->stream_of(stream), address_of(to),
                                          {static_cast<const std::byte*>(from), bytes}));
@@ -122,7 +124,7 @@ gpuemu_code gpuemu_memory_upload(gpuemu_context* context, void* to, const void* 
 
 gpuemu_code gpuemu_memory_download(gpuemu_context* context, void* to, const void* from,
                                    size_t bytes, gpuemu_stream stream) {
-  if (context == nullptr) return missing("context");
+  if (!is_usable(context)) return refuse(context);
   if (to == nullptr && bytes > 0) return missing("to");
   return answer(context->streams->download(context->stream_of(stream),
                                            {static_cast<std::byte*>(to), bytes}, address_of(from)));
@@ -130,14 +132,14 @@ gpuemu_code gpuemu_memory_download(gpuemu_context* context, void* to, const void
 
 gpuemu_code gpuemu_memory_copy(gpuemu_context* context, void* to, const void* from, size_t bytes,
                                gpuemu_stream stream) {
-  if (context == nullptr) return missing("context");
+  if (!is_usable(context)) return refuse(context);
   return answer(
       context->streams->copy(context->stream_of(stream), address_of(to), address_of(from), bytes));
 }
 
 gpuemu_code gpuemu_memory_fill(gpuemu_context* context, void* to, uint8_t value, size_t bytes,
                                gpuemu_stream stream) {
-  if (context == nullptr) return missing("context");
+  if (!is_usable(context)) return refuse(context);
   return answer(context->streams->fill(context->stream_of(stream), address_of(to),
                                        static_cast<std::byte>(value), bytes));
 }

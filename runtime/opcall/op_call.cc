@@ -125,12 +125,14 @@ Status call_op(gpuemu_context& context, const gpuemu_call& call) {
 }  // namespace gpuemu::opcall
 
 using gpuemu::opcall::answer;
+using gpuemu::opcall::is_usable;
 using gpuemu::opcall::missing;
+using gpuemu::opcall::refuse;
 
 extern "C" {
 
 gpuemu_code gpuemu_op_find(gpuemu_context* context, const char* name, uint32_t* op) {
-  if (context == nullptr) return missing("context");
+  if (!is_usable(context)) return refuse(context);
   if (name == nullptr) return missing("name");
   if (op == nullptr) return missing("op");
   const auto found = context->registry.find(name);
@@ -141,7 +143,7 @@ gpuemu_code gpuemu_op_find(gpuemu_context* context, const char* name, uint32_t* 
 }
 
 uint32_t gpuemu_op_count(gpuemu_context* context) {
-  return context == nullptr ? 0 : static_cast<uint32_t>(context->registry.ops().size());
+  return !is_usable(context) ? 0 : static_cast<uint32_t>(context->registry.ops().size());
 }
 
 const char* gpuemu_op_name(gpuemu_context* context, uint32_t op) {
@@ -150,7 +152,7 @@ const char* gpuemu_op_name(gpuemu_context* context, uint32_t op) {
 }
 
 gpuemu_code gpuemu_op_call(gpuemu_context* context, const gpuemu_call* call) {
-  if (context == nullptr) return missing("context");
+  if (!is_usable(context)) return refuse(context);
   if (call == nullptr) return missing("call");
   constexpr size_t kFirst = offsetof(gpuemu_call, stream) + sizeof(gpuemu_call::stream);
   const auto known = gpuemu::opcall::known_members(*call, kFirst, "call");

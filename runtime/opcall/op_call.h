@@ -68,6 +68,9 @@ typedef struct gpuemu_options {
   uint32_t threads;    /* Emulator: blocks run at once; 0 is one per core. */
   const char* folder;  /* Keeps compiled kernels and timings between processes; NULL keeps none. */
   const char* policy;  /* A .toml or .json file, docs/op-call.md; NULL: first supported. */
+  /* Emulator: not 0: streams go on only when somebody waits, in an order that follows from it, so
+   * that a missing gpuemu_event_wait shows within a few seeds. 0: as issued. */
+  uint64_t schedule_seed;
 } gpuemu_options;
 
 typedef struct gpuemu_device_info {

@@ -3,7 +3,8 @@
 #include "runtime/opcall/context.h"
 
 using gpuemu::opcall::answer;
-using gpuemu::opcall::missing;
+using gpuemu::opcall::is_usable;
+using gpuemu::opcall::refuse;
 
 namespace {
 
@@ -27,7 +28,7 @@ std::shared_ptr<gpuemu::Profiler> replace(gpuemu_context& context,
 extern "C" {
 
 gpuemu_code gpuemu_profile_start(gpuemu_context* context, uint32_t counters) {
-  if (context == nullptr) return missing("context");
+  if (!is_usable(context)) return refuse(context);
   if (running(context) != nullptr) {
     return answer(gpuemu::error(gpuemu::ErrorCode::InvalidArgument,
                                 "a profile is running already; gpuemu_profile_stop() ends it"));
@@ -41,7 +42,7 @@ gpuemu_code gpuemu_profile_start(gpuemu_context* context, uint32_t counters) {
 
 gpuemu_code gpuemu_profile_stop(gpuemu_context* context, const char* trace_file,
                                 const char* statistics_file) {
-  if (context == nullptr) return missing("context");
+  if (!is_usable(context)) return refuse(context);
   const std::shared_ptr<gpuemu::Profiler> profiler = replace(*context, nullptr);
   if (profiler == nullptr) {
     return answer(gpuemu::error(gpuemu::ErrorCode::InvalidArgument,
