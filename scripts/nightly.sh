@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The long checks that scripts/test.sh leaves out: slow C++ and end-to-end tests, everything under the
-# sanitizers, the static analyzer, libFuzzer, the kill soak, benchmarks. Builds first what is not built. Ends with a verdict; exit code 0 only when all passed.
+# address sanitizer, what threads share under the thread sanitizer, the static analyzer, libFuzzer, the kill soak, benchmarks. Builds first what is not built. Ends with a verdict; exit code 0 only when all passed.
 #   scripts/nightly.sh [--rounds N] [--cases N] [--seed N] [--no-build] [--no-bench]
 #     --rounds, --cases, --seed   of the kill soak (20, 2000, drawn and printed)
 #     --no-build                  take the binaries of build/release, or of GPUEMU_BIN, as they are
@@ -60,7 +60,8 @@ else
 fi
 step "clang-tidy with the static analyzer" python3 tools/lint.py --analyze
 step "all tests under the address sanitizer" scripts/sanitize.sh address --all
-step "all tests under the thread sanitizer" scripts/sanitize.sh thread --all
+# Of one thread it has nothing to say, and it makes the long tests far longer.
+step "what threads share under the thread sanitizer" scripts/sanitize.sh thread --runtime
 if command -v clang++-19 >/dev/null && compgen -G "$(clang++-19 -print-resource-dir)/lib/*/libclang_rt.fuzzer*.a" >/dev/null; then
   step "fuzzing the reader of PTX and the emulator, 10 minutes each" scripts/fuzz.sh 10
 else

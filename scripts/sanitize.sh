@@ -1,16 +1,24 @@
 #!/usr/bin/env bash
 # Builds tests with a sanitizer and runs them.
-#   scripts/sanitize.sh address|thread [--all]
-# Without --all only what compiles fast: parsers, generator, comparison (address, undefined); sockets,
-# lanes, streams and the allocator (thread). Exit 0 when every test passed.
+#   scripts/sanitize.sh address|thread [--runtime|--all]
+# By itself only what compiles fast: parsers, generator, comparison (address, undefined); sockets,
+# lanes, streams and the allocator (thread). --runtime: also what runs on the emulator: the C interface,
+# which is attacked there, dispatch, modules and profiles, whose threads meet there. Exit 0 when every
+# test passed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 case ${1:-} in
   address) preset=asan
     targets=(common_base common_config runtime_ptx daemon_fuzz daemon_validate) ;;
   thread) preset=tsan; targets=(common_transport daemon_schedule runtime_emulator_queues runtime_memory) ;;
-  -h|--help) sed -n '2,5s/^# \{0,1\}//p' "$0"; exit 0 ;;
-  *) echo "usage: scripts/sanitize.sh address|thread [--all]" >&2; exit 2 ;;
+  -h|--help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;;
+  *) echo "usage: scripts/sanitize.sh address|thread [--runtime|--all]" >&2; exit 2 ;;
+esac
+case ${2:-} in
+  ''|--all) ;;
+  --runtime) targets+=(runtime_device runtime_modules runtime_dispatch runtime_profile runtime_opcall)
+    [ $preset = asan ] && targets+=(runtime_memory runtime_emulator_queues) ;;
+  *) echo "sanitize: unknown argument '$2'; see scripts/sanitize.sh --help" >&2; exit 2 ;;
 esac
 tests=("${targets[@]/%/_test}")
 mkdir -p build
@@ -26,7 +34,7 @@ for program in $(cd build/$preset && find . -name '*_test' -type f -perm -u+x | 
   name=$(basename "$program")
   [ ${#tests[@]} = 0 ] || [[ " ${tests[*]} " == *" $name "* ]] || continue
   log=build/$preset/$name.log
-  if timeout 600 "build/$preset/$program" --gtest_brief=1 >"$log" 2>&1; then
+  if timeout 1800 "build/$preset/$program" --gtest_brief=1 >"$log" 2>&1; then
     echo "ok: $name ($(grep -oE '^\[==========\] [0-9]+ tests' "$log" | tail -n 1 | grep -oE '[0-9]+') tests)"
   else
     status=1; echo "FAILED: $name"
