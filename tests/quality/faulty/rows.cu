@@ -40,8 +40,9 @@ extern "C" __global__ void online_rescale(const float* x, float* y, int cols) {
   for (int at = 0; at < cols; at += 32) {
     const float v = at + t < cols ? x[at + t] : -infinity();
     const float now = larger(most, warp_max(v));
-    const float part = warp_sum(at + t < cols ? expf(v - now) : 0.0f);
-    sum = (at == 0 ? 0.0f : WRONG(sum, sum * expf(most - now))) + part;
+    const float base = now == -infinity() ? 0.0f : now;  // As long as there was nothing but -infinity.
+    const float part = warp_sum(at + t < cols ? expf(v - base) : 0.0f);
+    sum = (at == 0 ? 0.0f : WRONG(sum, sum * expf(most - base))) + part;
     most = now;
   }
   for (int c = t; c < cols; c += 32) y[c] = expf(x[c] - most) / sum;
