@@ -32,11 +32,12 @@ ExitCode start(bool background, Session& session) {
 }
 
 ExitCode stop(Session& session) {
-  if (!session.daemon_answers()) {
-    session.out << "daemon is stopped\n";
-    return session.exit_code = ExitCode::Ok;
+  Status stopped = ok_status();
+  if (session.daemon_answers()) {
+    stopped = session.stop_daemon();
+  } else if (const auto silent = session.silent_daemon()) {
+    stopped = session.end_silent_daemon(*silent);
   }
-  const Status stopped = session.stop_daemon();
   if (!stopped) return session.fail(stopped.error());
   session.out << "daemon is stopped\n";
   return session.exit_code = ExitCode::Ok;

@@ -26,6 +26,13 @@ std::vector<std::string> ops_of(const Options& options, const Config& config) {
   return names;
 }
 
+/// "; the first with values=one_nan", where the first failure is of such a case.
+std::string values_of_first(const FuzzResultsReply& results) {
+  if (results.failures.empty() || !results.failures.front().repro_info) return "";
+  const std::string values = values_text(*results.failures.front().repro_info);
+  return values.empty() ? "" : "; the first with " + values;
+}
+
 void print(const std::string& op, const FuzzResultsReply& results, Session& session) {
   for (const ValidationResult& failure : results.failures) {
     session.out << failure_line(failure) << '\n';
@@ -34,8 +41,9 @@ void print(const std::string& op, const FuzzResultsReply& results, Session& sess
   const std::string verdict = results.failed > 0       ? "[FAIL]"
                               : !results.error.empty() ? "[ERROR]"
                                                        : "[PASS]";
-  session.out << fmt::format("{} {} (seed: {}): {} cases, {} ok, {} bad\n", verdict, op,
-                             results.seed, results.total, results.passed, results.failed);
+  session.out << fmt::format("{} {} (seed: {}): {} cases, {} ok, {} bad{}\n", verdict, op,
+                             results.seed, results.total, results.passed, results.failed,
+                             values_of_first(results));
   for (const Proof& proof : results.proofs) {
     if (results.proofs.size() > 1) session.out << fmt::format("    {}\n", name_of(proof.dtype));
     session.out << proof_line(proof);

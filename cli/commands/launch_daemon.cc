@@ -2,6 +2,7 @@
 #include "cli/commands/launch_daemon.h"
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <vector>
@@ -20,6 +21,18 @@ namespace {
 
 // More than a daemon says before it serves or gives up.
 constexpr size_t kStartWordsMax = 64 << 10;
+
+constexpr char kNone = 0, kUnknown = '?';
+
+/// The letter of /proc for what the process is doing; kNone when there is no such process.
+char state_of(pid_t process) {
+  const auto text = read_file(fmt::format("/proc/{}/stat", process), kStartWordsMax);
+  if (!text) return text.error().code == ErrorCode::NotFound ? kNone : kUnknown;
+  // The name stands in parentheses and may hold any; the state is behind the last.
+  const size_t name_end = text->rfind(')');
+  if (name_end == std::string::npos || name_end + 2 >= text->size()) return kUnknown;
+  return (*text)[name_end + 2];
+}
 
 std::string program_of(const DaemonLaunch& launch) {
   const std::string beside = launch.program_folder + "/gpuemu-daemon";
@@ -98,13 +111,24 @@ std::optional<std::string> daemon_start_words(const std::string& socket_path) {
 
 bool process_runs(pid_t process) {
   if (::kill(process, 0) != 0 && errno == ESRCH) return false;
-  const auto text = read_file(fmt::format("/proc/{}/stat", process), kStartWordsMax);
-  if (!text) return text.error().code != ErrorCode::NotFound;
-  // The name stands in parentheses and may hold any; the state is behind the last.
-  const size_t name_end = text->rfind(')');
-  if (name_end == std::string::npos || name_end + 2 >= text->size()) return true;
-  const char state = (*text)[name_end + 2];
-  return state != 'Z' && state != 'X';
+  const char state = state_of(process);
+  return state != kNone && state != 'Z' && state != 'X';
+}
+
+bool process_is_suspended(pid_t process) { return state_of(process) == 'T'; }
+
+std::optional<pid_t> daemon_behind(const std::string& db_path, const std::string& socket_path) {
+  const auto lock = read_file(db_path + ".lock", kStartWordsMax);
+  if (!lock) return std::nullopt;
+  pid_t process = 0;
+  const char* const end = lock->data() + lock->size();
+  const auto number = std::from_chars(lock->data(), end, process);
+  if (number.ec != std::errc() || process <= 0) return std::nullopt;
+  if (std::string_view(number.ptr, end) != " serves " + socket_path) return std::nullopt;
+  // The file outlives its daemon, and the number may have come to another process.
+  const auto name = read_file(fmt::format("/proc/{}/comm", process), kStartWordsMax);
+  if (!name || *name != "gpuemu-daemon\n" || !process_runs(process)) return std::nullopt;
+  return process;
 }
 
 Status become_daemon(const DaemonLaunch& launch) { exec_daemon(launch); }

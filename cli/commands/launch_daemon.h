@@ -27,6 +27,13 @@ std::optional<std::string> daemon_start_words(const std::string& socket_path);
 /// containers whose first process waits for none, has ended.
 bool process_runs(pid_t process);
 
+/// Whether a signal has stopped the process, as Ctrl-Z does.
+bool process_is_suspended(pid_t process);
+
+/// The daemon that the lock file of `db_path` names as the one behind `socket_path`, whether that
+/// socket is still there or not; nothing where it does not run.
+std::optional<pid_t> daemon_behind(const std::string& db_path, const std::string& socket_path);
+
 /// Replaces this process by a daemon in the foreground. Returns only when that fails.
 Status become_daemon(const DaemonLaunch& launch);
 

@@ -1,6 +1,9 @@
 // Finding, starting and talking to the daemon.
 #include "cli/commands/session.h"
 
+#include <cerrno>
+#include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <ostream>
 #include <thread>
@@ -91,16 +94,50 @@ Status Session::use_builtin_project() {
                installed.string());
 }
 
-Result<std::string> Session::socket_path() {
+/// Where programs and files are; the user's own places when the project's file is wrong.
+Result<Config> Session::programs_config() const {
   ConfigResult loaded = load_config(sources());
-  if (loaded.config) return loaded.config->socket_path;
+  if (loaded.config) return *std::move(loaded.config);
   ConfigSources without_project;
   without_project.working_folder = "/";
   without_project.environment = environment;
   without_project.environment.erase("GPUEMU_CONFIG");
   loaded = load_config(without_project);
   if (!loaded.config) return Error{ErrorCode::InvalidArgument, loaded.text()};
-  return loaded.config->socket_path;
+  return *std::move(loaded.config);
+}
+
+Result<std::string> Session::socket_path() { return GPUEMU_TRY(programs_config()).socket_path; }
+
+std::optional<pid_t> Session::silent_daemon() const {
+  const auto config = programs_config();
+  return config ? daemon_behind(config->db_path, config->socket_path) : std::nullopt;
+}
+
+Status Session::end_silent_daemon(pid_t daemon) {
+  if (::kill(daemon, SIGTERM) != 0 && errno != ESRCH) {
+    return error(ErrorCode::Unavailable,
+                 "the daemon (process {}) does not answer, and a signal "
+                 "cannot be sent to it: {}",
+                 daemon, std::strerror(errno));
+  }
+  client_.reset();
+  const auto deadline = std::chrono::steady_clock::now() + kStopTimeout;
+  while (process_runs(daemon)) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      return error(
+          ErrorCode::Timeout,
+          "the daemon (process {}) does not answer and has not ended {} s after SIGTERM; "
+          "{}`kill -9 {}` ends it, nothing that is stored is lost",
+          daemon, kStopTimeout.count() / 1000,
+          process_is_suspended(daemon)
+              ? fmt::format("a signal has suspended it: `kill -CONT {}` lets it go on, ", daemon)
+              : "",
+          daemon);
+    }
+    std::this_thread::sleep_for(kStartPoll);
+  }
+  return ok_status();
 }
 
 Status Session::connect() {

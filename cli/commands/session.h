@@ -9,6 +9,8 @@
 #include <optional>
 #include <string>
 
+#include <sys/types.h>
+
 #include "cli/report/terminal_text.h"
 #include "common/config/config.h"
 #include "common/protocol/json_codec.h"
@@ -69,6 +71,11 @@ class Session {
   std::optional<Reply> answer(const Request& request);
   /// True when a daemon answers now; starts none.
   bool daemon_answers();
+  /// The process of a daemon that should answer here and does not: it is suspended or very busy, or
+  /// its socket was deleted.
+  std::optional<pid_t> silent_daemon() const;
+  /// Asks that process to end, by a signal, and waits until it is gone.
+  Status end_silent_daemon(pid_t daemon);
 
   /// Says what went wrong, in JSON as a document of its own too, and maps it to an exit code.
   ExitCode fail(const Error& error);
@@ -76,6 +83,7 @@ class Session {
 
  private:
   ConfigSources sources() const;
+  Result<Config> programs_config() const;
   Status connect();
   Status start_daemon();
   Result<std::string> call_text(const Request& request, std::chrono::milliseconds timeout);

@@ -2,12 +2,33 @@
 #include <ostream>
 
 #include "cli/commands/commands.h"
+#include "cli/commands/launch_daemon.h"
 #include "cli/commands/options.h"
 
 namespace gpuemu::cli {
+namespace {
+
+/// Editors look for the word "running" in the text, so that it stands nowhere in this one.
+ExitCode show_silent(pid_t daemon, Session& session) {
+  const bool suspended = process_is_suspended(daemon);
+  if (session.json()) {
+    session.out << fmt::format("{{\"daemon\":\"silent\",\"pid\":{},\"suspended\":{}}}\n", daemon,
+                               suspended);
+  } else {
+    session.out << fmt::format("Daemon: silent (process {})\n", daemon);
+  }
+  session.err << fmt::format(
+      "gpuemu: the daemon (process {}) does not answer: {}; `gpuemu daemon stop` ends it\n", daemon,
+      suspended ? fmt::format("a signal has suspended it, `kill -CONT {}` lets it go on", daemon)
+                : "its socket was deleted, or it is too busy");
+  return session.exit_code = ExitCode::Broken;
+}
+
+}  // namespace
 
 ExitCode show_status(Session& session) {
   if (!session.daemon_answers()) {
+    if (const auto silent = session.silent_daemon()) return show_silent(*silent, session);
     session.out << (session.json() ? "{\"daemon\":\"stopped\"}\n" : "Daemon: stopped\n");
     return session.exit_code = ExitCode::Ok;
   }

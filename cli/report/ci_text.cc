@@ -23,13 +23,14 @@ std::string failure_of(const CiRunSummary& summary, const CiOp& op) {
   if (first == nullptr) return "";
   std::string text;
   if (!first->failures.empty()) text = "; " + describe(first->failures.front());
-  if (first->repro_info && !first->repro_info->dims.empty()) {
-    text += "; case:";
-    for (const auto& [name, value] : first->repro_info->dims) {
-      text += fmt::format(" {}={}", name, value);
-    }
+  if (!first->repro_info) return text;
+  std::string drawn;
+  for (const auto& [name, value] : first->repro_info->dims) {
+    drawn += fmt::format(" {}={}", name, value);
   }
-  return text;
+  const std::string values = values_text(*first->repro_info);
+  if (!values.empty()) drawn += " " + values;
+  return drawn.empty() ? text : text + "; case:" + drawn;
 }
 
 std::string op_line(const CiRunSummary& summary, const CiOp& op) {

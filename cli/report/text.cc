@@ -13,6 +13,9 @@ namespace {
 
 constexpr int64_t kElementsShown = 6;
 constexpr std::string_view kReason = "why";
+/// Strategies that draw ordinary numbers, and no strategy: nothing that a reader of a failure has
+/// to know.
+constexpr std::string_view kOrdinaryValues[] = {"", "bits_uniform", "uniform10", "stored"};
 
 std::string dims_text(const ReproductionInfo& info) {
   std::string text;
@@ -86,7 +89,11 @@ void print_op(const OpTestReport& op, std::ostream& out, std::ostream& err) {
     return;
   }
   const ValidationResult& first = op.failures.front();
-  const std::string where = first.repro_info ? dims_text(*first.repro_info) : "";
+  std::string where;
+  if (first.repro_info) {
+    const std::string values = values_text(*first.repro_info);
+    where = dims_text(*first.repro_info) + (values.empty() ? "" : " " + values);
+  }
   const std::string line =
       fmt::format("[FAIL] {} (seed: {}): {} of {} {} cases; {}; case:{}\n", op.op_name, first.seed,
                   op.failed, op.cases, name_of(op.dtype),
@@ -196,6 +203,12 @@ void print_test_report(const TestReportReply& report, std::ostream& out, std::os
     out << fmt::format(" ({:.0f} cases/s)", static_cast<double>(report.total) / seconds);
   }
   out << fmt::format("\nseed {} on {}, backend {}\n", report.seed, report.device, report.backend);
+}
+
+std::string values_text(const ReproductionInfo& info) {
+  if (std::ranges::find(kOrdinaryValues, info.value_strategy) != std::end(kOrdinaryValues))
+    return "";
+  return "values=" + one_line(info.value_strategy);
 }
 
 std::string failure_line(const ValidationResult& result) {

@@ -36,6 +36,9 @@ std::string describe(const ValidationFailure& failure);
 std::string why(const ValidationFailure& failure);
 /// "; why: ..." for reports that have one text for each finding; "" likewise.
 std::string reason_of(const ValidationFailure& failure);
+/// "values=one_nan" where the inputs of the case were not ordinary numbers; "" where they were.
+std::string values_text(const ReproductionInfo& info);
+
 /// One indented line per finding with a reason.
 void print_reasons(const ValidationResult& result, std::ostream& out);
 

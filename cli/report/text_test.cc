@@ -227,5 +227,21 @@ TEST(ConfigJson, HasEveryMemberAndSurvivesBytesThatAreNotUtf8) {
   }
 }
 
+TEST(FailLine, NamesTheValuesOfACaseUnlessTheyAreOrdinary) {
+  TestReportReply report;
+  report.ops = {op_report("softmax", 3)};
+  auto& info = *report.ops.front().failures.front().repro_info;
+  info.value_strategy = "one_nan";
+  const Printed special = print(report);
+  EXPECT_TRUE(RE2::PartialMatch(
+      special.out, R"((?m)^\[FAIL\] softmax .*; case: cols=64 rows=2 values=one_nan$)"))
+      << special.out;
+  EXPECT_NE(special.err.find("values=one_nan"), std::string::npos);
+  for (const char* const ordinary : {"bits_uniform", "uniform10"}) {
+    info.value_strategy = ordinary;
+    EXPECT_EQ(print(report).out.find("values="), std::string::npos) << ordinary;
+  }
+}
+
 }  // namespace
 }  // namespace gpuemu::cli

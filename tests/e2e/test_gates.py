@@ -181,6 +181,35 @@ def test_a_daemon_that_nobody_waits_for_counts_as_ended(new_home):
         prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
+def test_a_daemon_without_its_socket_is_not_called_stopped(new_home):
+    home = new_home(project())
+    pid = home.start()
+    home.socket.unlink()
+    said = home.run("status")
+    assert said.returncode == 3 and f"Daemon: silent (process {pid})" in said.stdout and "running" not in said.stdout
+    assert json.loads(home.run("status", "--format", "json").stdout) == {"daemon": "silent", "pid": pid, "suspended": False}
+    stop = home.run("daemon", "stop")
+    assert stop.returncode == 0 and stop.stdout == "daemon is stopped\n", stop.stderr
+    assert home.daemon_pid() is None
+    assert home.run("status").stdout.startswith("Daemon: stopped")
+
+
+def test_a_suspended_daemon_is_not_called_stopped(new_home):
+    home = new_home(project())
+    pid = home.start()
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        said = home.run("status")
+        assert said.returncode == 3 and f"kill -CONT {pid}" in said.stderr and "stopped" not in said.stdout
+        stop = home.run("daemon", "stop")
+        assert stop.returncode == 3 and f"kill -CONT {pid}" in stop.stderr and f"kill -9 {pid}" in stop.stderr
+        assert home.daemon_pid() == pid
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    home.wait_for_end(20)  # By the signal that waited for it.
+    assert home.run("status").returncode == 0
+
+
 @pytest.fixture
 def wrapped(new_home, tmp_path):
     """An installation whose gpuemu-daemon is a script around the real one."""
