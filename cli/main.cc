@@ -10,6 +10,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/debug.h"
 #include "cli/commands/usage.h"
+#include "cli/report/safe_output.h"
 #include "common/base/environment.h"
 
 namespace gpuemu::cli {
@@ -157,10 +158,31 @@ int run(int argc, char** argv) {
   return static_cast<int>(session.exit_code);
 }
 
+/// While it lives nothing reaches the standard streams past it.
+class SafeStandardStreams {
+ public:
+  SafeStandardStreams() {
+    std::cout.rdbuf(&out_);
+    std::cerr.rdbuf(&err_);
+  }
+  ~SafeStandardStreams() {
+    std::cout.rdbuf(to_out_);
+    std::cerr.rdbuf(to_err_);
+  }
+  SafeStandardStreams(const SafeStandardStreams&) = delete;
+  SafeStandardStreams& operator=(const SafeStandardStreams&) = delete;
+
+ private:
+  std::streambuf* to_out_ = std::cout.rdbuf();
+  std::streambuf* to_err_ = std::cerr.rdbuf();
+  SafeOutput out_{*to_out_}, err_{*to_err_};
+};
+
 }  // namespace
 }  // namespace gpuemu::cli
 
 int main(int argc, char** argv) {
+  const gpuemu::cli::SafeStandardStreams safe;
   try {
     return gpuemu::cli::run(argc, argv);
   } catch (const std::exception& surprise) {  // The last net.

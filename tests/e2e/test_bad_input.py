@@ -75,6 +75,18 @@ def test_an_out_of_bounds_store_names_tensor_and_source_line(gpuemu):
     assert "OutOfBounds" in result.stdout and "twice.cu:3" in result.stdout
 
 
+def test_messages_cannot_make_a_terminal_show_something_else(gpuemu):
+    said = "a\u202eb\u2066\u009b31mc"
+    wrong = project(gpuemu, reference=f"def reference(x):\n    raise ValueError({ascii(said)})\n")
+    result = wrong.run("test")
+    assert result.returncode == 1
+    for text in (result.stdout, result.stderr, wrong.run("failures").stdout):
+        assert r"a\u202eb\u2066\u009b31mc" in text and not {"\u202e", "\u2066", "\u009b"} & set(text), text
+    report = wrong.run("test", "--format", "json").stdout
+    assert "\u202e" not in report
+    assert said in json.loads(report)["ops"][0]["failures"][0]["failures"][0]["message"]
+
+
 def test_a_runaway_kernel_is_stopped(gpuemu):
     config = CONFIG.replace("[validation]", "[runtime]\ncase_timeout_ms = 500\n[validation]")
     endless = KERNEL.replace("if (i < n)", "volatile int go = 1; while (go) {}\n  if (i < n)")
