@@ -168,9 +168,10 @@ TEST_F(Execute, AFaultInThePrimerIsAFindingToo) {
 
 TEST_F(Execute, APrimerThatDoesNotEndLeavesTheCaseItsTime) {
   FakeDevice emulator(false, 0, "emulator");
+  RunMemory memory(emulator);
   ExecutionPlan plan = primed_plan(arena_, "endless_at_five");
   plan.timeout_ms = 900;
-  const auto report = execute(emulator, 1, arena_, plan);
+  const auto report = execute(memory, 1, arena_, plan);
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_TRUE(report->device.empty()) << "the case's own inputs are others";
   EXPECT_EQ(floats_at(arena_, 128), (Floats{11, 22, 33, 44}));
@@ -178,11 +179,12 @@ TEST_F(Execute, APrimerThatDoesNotEndLeavesTheCaseItsTime) {
 
 TEST_F(Execute, ALaunchThatDoesNotEndNamesTheLimitThatSomebodyHasSet) {
   FakeDevice emulator(false, 0, "emulator");
+  RunMemory memory(emulator);
   ExecutionPlan plan = primed_plan(arena_, "endless_at_five");
   plan.timeout_ms = 300;
   const float five = 5;
   std::memcpy(arena_.range(plan.tensors[0].arena_offset, sizeof five)->data(), &five, sizeof five);
-  const auto report = execute(emulator, 1, arena_, plan);
+  const auto report = execute(memory, 1, arena_, plan);
   ASSERT_TRUE(report) << report.error().message;
   ASSERT_EQ(report->device.size(), 1U);
   const std::string& said = report->device.front().message;
