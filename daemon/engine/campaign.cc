@@ -224,8 +224,8 @@ Result<const KernelConfig*> Campaign::choose_kernel(const OpConfig& op,
   return best;
 }
 
-Result<CaseOutcome> Campaign::run_on_lane(const OpConfig& op, const CasePlan& plan,
-                                          CaseMachine machine, CaseWishes wishes) {
+Result<CaseOutcome> Campaign::run_on_lane(const OpConfig& op, const CasePlan& plan, Lane& lane,
+                                          CaseWishes wishes, const std::string& session) {
   const KernelConfig* kernel = GPUEMU_TRY(choose_kernel(op, plan));
   if (kernel == nullptr) {
     return error(ErrorCode::Unsupported, "no kernel of '{}' supports this case", op.name);
@@ -242,15 +242,21 @@ Result<CaseOutcome> Campaign::run_on_lane(const OpConfig& op, const CasePlan& pl
     chosen.prepared = GPUEMU_TRY(kernels_.prepare(*chosen.kernel, wanted.dtype));
     return chosen;
   };
-  return run_case({config_, op, *kernel, *prepared, named, wishes, find_kernel}, machine);
+  CaseRequest request{config_, op, *kernel, *prepared, named, wishes, find_kernel};
+  if (side_ != nullptr && side_->own_backend() != "emulator") {
+    request.emulator_lane = [this, &session]() -> Result<LaneLease> {
+      LanePool* pool = GPUEMU_TRY(side_->get({.backend = "emulator", .contraction = {}}));
+      return pool->acquire(session);
+    };
+  }
+  return run_case(request, {lane.arena, lane.worker, lane.reference});
 }
 
 Result<CaseOutcome> Campaign::run_one(const OpConfig& op, const CasePlan& plan, CaseWishes wishes,
                                       const std::string& session) {
   auto lease = lanes_.acquire(session);
   if (!lease) return lease.error();
-  Lane& lane = **lease;
-  return run_on_lane(op, plan, {lane.arena, lane.worker, lane.reference}, wishes);
+  return run_on_lane(op, plan, **lease, wishes, session);
 }
 
 Constants Campaign::constants_of(const OpConfig& op, DType dtype) {

@@ -16,6 +16,7 @@
 #include "daemon/engine/kernel_store.h"
 #include "daemon/engine/run_case.h"
 #include "daemon/schedule/lane_pool.h"
+#include "daemon/schedule/side_lanes.h"
 
 namespace gpuemu {
 
@@ -67,9 +68,9 @@ struct CampaignEvents {
 
 class Campaign {
  public:
-  /// All must outlive the campaign.
-  Campaign(const Config& config, KernelStore& kernels, LanePool& lanes)
-      : config_(config), kernels_(kernels), lanes_(lanes) {}
+  /// All must outlive the campaign. `side` has the emulator where `lanes` are a GPU's; null: none.
+  Campaign(const Config& config, KernelStore& kernels, LanePool& lanes, SideLanes* side = nullptr)
+      : config_(config), kernels_(kernels), lanes_(lanes), side_(side) {}
 
   /// Names in options.ops that are no op are passed over: whoever asks has looked them up. `cancel`
   /// ends it between cases; what was found is reported.
@@ -106,14 +107,15 @@ class Campaign {
   Result<std::shared_ptr<Group>> make_group(const OpConfig& op, DType dtype,
                                             const CampaignOptions& options);
   Result<const KernelConfig*> choose_kernel(const OpConfig& op, const CasePlan& plan) const;
-  Result<CaseOutcome> run_on_lane(const OpConfig& op, const CasePlan& plan, CaseMachine machine,
-                                  CaseWishes wishes);
+  Result<CaseOutcome> run_on_lane(const OpConfig& op, const CasePlan& plan, Lane& lane,
+                                  CaseWishes wishes, const std::string& session);
   void run_items(Progress& progress, const CampaignOptions& options);
   Status run_and_keep(Progress& progress, const CampaignOptions& options);
 
   const Config& config_;
   KernelStore& kernels_;
   LanePool& lanes_;
+  SideLanes* const side_;
 };
 
 }  // namespace gpuemu

@@ -17,6 +17,7 @@
 #include "daemon/engine/explain.h"
 #include "daemon/fuzz/case.h"
 #include "daemon/reference/reference_host.h"
+#include "daemon/schedule/lane_pool.h"
 #include "daemon/validate/envelope.h"
 #include "daemon/validate/power.h"
 #include "daemon/worker/worker_seat.h"
@@ -96,6 +97,8 @@ struct CaseRequest {
   const CasePlan& plan;
   CaseWishes wishes = {};
   KernelFinder find_kernel = {};
+  /// A lane with shadows, for a device that has none. Empty: there is no such lane.
+  std::function<Result<LaneLease>()> emulator_lane = {};
 };
 
 /// Whatever the kernel or the reference does wrong is in the result's failures; an error means that

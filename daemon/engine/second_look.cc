@@ -131,10 +131,23 @@ void excuse(const char* reason, CaseOutcome& outcome) {
   outcome.relations.emplace_back(reason);
 }
 
+/// Whether the device is the emulator: hardware counts no instructions.
+bool has_shadows(const CaseOutcome& outcome) { return outcome.thread_instructions > 0; }
+
+Status look_again_on(const CaseRequest& request, CaseMachine machine, CaseOutcome& outcome) {
+  if (GPUEMU_TRY(is_underflow(request, machine, outcome))) {
+    excuse(kUnderflow, outcome);
+  } else if (GPUEMU_TRY(is_conditioning(request, machine, outcome))) {
+    excuse("error_scale", outcome);
+  }
+  return ok_status();
+}
+
 }  // namespace
 
 bool wants_second_look(const CaseRequest& request, const CaseOutcome& outcome) {
-  if (request.wishes.shadow.wanted || outcome.thread_instructions == 0) return false;
+  if (request.wishes.shadow.wanted) return false;
+  if (!has_shadows(outcome) && !request.emulator_lane) return false;
   if (outcome.doubtful.empty()) return false;
   if (request.op.error_scale != kShadowScale && !may_be_underflow(request, outcome)) return false;
   const bool others = std::ranges::any_of(outcome.result.failures, [&](const auto& failure) {
@@ -150,12 +163,12 @@ bool wants_second_look(const CaseRequest& request, const CaseOutcome& outcome) {
 }
 
 Status look_again(const CaseRequest& request, CaseMachine machine, CaseOutcome& outcome) {
-  if (GPUEMU_TRY(is_underflow(request, machine, outcome))) {
-    excuse(kUnderflow, outcome);
-  } else if (GPUEMU_TRY(is_conditioning(request, machine, outcome))) {
-    excuse("error_scale", outcome);
-  }
-  return ok_status();
+  if (has_shadows(outcome)) return look_again_on(request, machine, outcome);
+  auto lease = request.emulator_lane();
+  // A machine that cannot emulate has no second opinion.
+  if (!lease) return ok_status();
+  Lane& lane = **lease;
+  return look_again_on(request, {lane.arena, lane.worker, lane.reference}, outcome);
 }
 
 }  // namespace gpuemu

@@ -19,8 +19,8 @@ namespace gpuemu {
 inline constexpr const char* kShadowScale = "shadow";
 
 /// Whether the case is one to look at again: tolerances alone are exceeded, of an op with that
-/// scale or by little enough for small results, on a device with shadows, and the case is not too
-/// large.
+/// scale or by little enough for small results, the device or another lane has shadows, and the
+/// case is not too large.
 bool wants_second_look(const CaseRequest& request, const CaseOutcome& outcome);
 
 /// Removes the findings where every element of `outcome.doubtful` is excused. Runs the kernel once

@@ -10,6 +10,8 @@ namespace {
 
 bool agree(double a, double b, double tolerance) {
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
+  // An infinity lies within no bound, even one that is infinite itself.
+  if (std::isinf(a) || std::isinf(b)) return a == b;
   return a == b || std::fabs(a - b) <= tolerance;
 }
 

@@ -45,6 +45,15 @@ TEST(Vote, BlamesTheArithmeticWhereTheFormulaGivesTheReference) {
   EXPECT_TRUE(says(on_both(2, 2, 1, 1), "the kernel on cuda and on emulator stands alone"));
 }
 
+TEST(Vote, NoBoundMakesAnInfinityTheSameAsAnotherValue) {
+  for (const double reference : {-HUGE_VAL, HUGE_VAL}) {
+    Ballot ballot = on_emulator(0, 0, reference);
+    ballot.tolerance = HUGE_VAL;
+    EXPECT_TRUE(says(ballot, "the reference stands alone")) << sentence(ballot);
+  }
+  EXPECT_TRUE(says(on_emulator(3, HUGE_VAL, HUGE_VAL), "its arithmetic is at fault"));
+}
+
 TEST(Vote, DoesNotAcquitAKernelBecauseItsFormulaAgreesWithItself) {
   const Ballot ballot = on_emulator(2, 2, 1);
   EXPECT_EQ(alone(ballot), "reference");

@@ -48,7 +48,7 @@ class Project {
       : config_(std::move(config)),
         lanes_(lanes),
         kernels_(*config_, cache_folder, arch),
-        campaign_(*config_, kernels_, lanes.own) {}
+        campaign_(*config_, kernels_, lanes.own, lanes.side) {}
   Project(const Project&) = delete;
   Project& operator=(const Project&) = delete;
 

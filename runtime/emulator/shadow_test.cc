@@ -132,6 +132,20 @@ TEST(Shadow, SeesWhereASoftmaxWithoutItsMaximumOverflows) {
   EXPECT_NE(run.first.origin->instruction.find("ex2.approx"), std::string::npos);
 }
 
+// The maximum of a row begins at -infinity: what is made of that is no overflow, and a NaN that was
+// loaded comes from there.
+TEST(Shadow, CallsNeitherALoadedNanNorAConstantInfinityAnOverflow) {
+  const std::string maximum =
+      " max.f32 %f3, %f2, %f1; sub.rn.f32 %f4, %f2, %f3; ex2.approx.f32 %f5, %f4;\n"
+      " fma.rn.f32 %f6, %f6, %f5, %f1; mov.f32 %f2, %f3;\n";
+  const Shadowed run = run_shadowed(over(4, " mov.f32 %f2, 0fFF800000; mov.f32 %f6, 0f00000000;\n",
+                                         maximum, " st.global.f32 [%rd3], %f6;\n"),
+                                    {1, 2, NAN, 3}, 32);
+  ASSERT_TRUE(std::isnan(run.computed[0]));
+  ASSERT_TRUE(run.first.origin);
+  EXPECT_EQ(run.first.origin->kind, Kind::Load) << run.first.origin->instruction;
+}
+
 TEST(Shadow, FindsNothingWhereAConstantIsWrong) {
   const Shadowed run =
       run_shadowed(entry(" mad.wide.u32 %rd4, %r1, 4, %rd2; ld.global.f32 %f1, [%rd4];\n"

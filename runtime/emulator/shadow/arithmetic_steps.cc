@@ -183,14 +183,16 @@ void Shadow::finish_arithmetic(Warp& warp, ShadowedWarp& at) {
       if (does.meaning != Meaning::FromInteger) differentiate(does, at.operands[part], out, slopes);
       for (uint32_t left = at.mask; left != 0; left &= left - 1) {
         const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+        Node node;
         std::array<Edge, 3> edges;
         size_t count = 0;
         for (size_t i = 0; i < std::min<size_t>(does.operands.size(), 3); ++i) {
-          const uint32_t node = at.operands[part][i].node[lane];
-          if (does.meaning != Meaning::FromInteger && node != 0 && (discrete >> lane & 1) == 0)
-            edges[count++] = {node, slopes[i][lane]};
+          const Lanes& operand = at.operands[part][i];
+          node.from_finite = node.from_finite && std::isfinite(operand.computed[lane]);
+          const uint32_t from = operand.node[lane];
+          if (does.meaning != Meaning::FromInteger && from != 0 && (discrete >> lane & 1) == 0)
+            edges[count++] = {from, slopes[i][lane]};
         }
-        Node node;
         node.computed = out.computed[lane];
         node.exact = out.high[lane];
         node.bound = out.bound[lane];

@@ -115,9 +115,12 @@ class History::Walk {
     }
   }
 
-  /// The first value whose gap, carried on to the target, is a good part of the target's.
+  /// The first value whose gap, carried on to the target, is a good part of the target's. Of a
+  /// target that is not finite the first that was made so of finite values, or came from memory;
+  /// else the first: a constant was not finite.
   std::optional<ShadowStep> origin(const History& history) const {
     const auto target = static_cast<uint32_t>(seen_.size() - 1);
+    std::optional<uint32_t> of_constants;
     const double whole = std::fabs(nodes_[target].gap), rest = relative_gap(value_at(target));
     const bool finite =
         std::isfinite(nodes_[target].computed) && std::isfinite(nodes_[target].exact);
@@ -127,17 +130,11 @@ class History::Walk {
                                      carried_gap(at) >= kGoodPart * whole
                                : !std::isfinite(nodes_[at].computed);
       if (!here) continue;
-      ShadowStep step = step_at(history, at);
-      double before = 0;
-      for (const ShadowValue& operand : step.operands)
-        before = std::max(before, relative_gap(operand));
-      const Operation& does = nodes_[at].plan->operations[nodes_[at].operation];
-      step.kind = kind_of_loss(does, step.result, step.operands);
-      if (step.kind == ShadowStep::Kind::Amplifies && before > relative_gap(step.result) / 16)
-        step.kind = ShadowStep::Kind::Grows;
-      return step;
+      if (finite || nodes_[at].from_finite || is_load(at)) return loss_at(history, at);
+      if (!of_constants) of_constants = at;
     }
-    return std::nullopt;
+    if (!of_constants) return std::nullopt;
+    return step_at(history, *of_constants);
   }
 
   /// One step per instruction, the latest first; the value that weighs most stands for the others.
@@ -167,6 +164,19 @@ class History::Walk {
 
   ShadowValue value_at(uint32_t at) const {
     return {"", nodes_[at].computed, nodes_[at].exact, nodes_[at].bound};
+  }
+  /// With the kind of what is lost there; a value that is loaded has lost nothing.
+  ShadowStep loss_at(const History& history, uint32_t at) const {
+    ShadowStep step = step_at(history, at);
+    if (is_load(at) && !std::isfinite(step.result.computed)) return step;
+    double before = 0;
+    for (const ShadowValue& operand : step.operands)
+      before = std::max(before, relative_gap(operand));
+    const Operation& does = nodes_[at].plan->operations[nodes_[at].operation];
+    step.kind = kind_of_loss(does, step.result, step.operands);
+    if (step.kind == ShadowStep::Kind::Amplifies && before > relative_gap(step.result) / 16)
+      step.kind = ShadowStep::Kind::Grows;
+    return step;
   }
   double carried_gap(uint32_t at) const { return std::fabs(nodes_[at].gap * weight_[at]); }
   bool is_load(uint32_t at) const {

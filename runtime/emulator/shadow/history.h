@@ -25,6 +25,7 @@ struct Node {
   double computed = 0, exact = 0, bound = 0;
   double gap = 0;  ///< computed - exact, taken before exact was rounded.
   uint32_t edges_begin = 0, edges_end = 0;
+  bool from_finite = true;  ///< All operands were, also those that no edge leads to.
 };
 
 /// Where the history's block lies.
