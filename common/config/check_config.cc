@@ -36,17 +36,18 @@ std::string known_or_none(const std::vector<std::string>& names) {
 
 void check_kernel_names(ReadState& state, const Config& config, const OpConfig& op,
                         const OpDraft& draft) {
-  const auto known = names_of(config.kernels);
   for (size_t i = 0; i < op.kernels.size(); ++i) {
     std::string key = fmt::format("{}.kernel[{}]", draft.path, i);
     if (!state.places.contains(key)) key = draft.path + ".kernel";
-    const KernelConfig* kernel = config.find_kernel(op.kernels[i]);
-    if (kernel == nullptr) {
+    const auto found = state.kernels_by_name.find(op.kernels[i]);
+    if (found == state.kernels_by_name.end()) {
+      const auto known = names_of(config.kernels);
       state.problem_at(key, fmt::format("no [[kernels]] entry is called '{}', {}{}", op.kernels[i],
                                         known_or_none(known), did_you_mean(op.kernels[i], known)));
       continue;
     }
     if (op.mode != ExecutionMode::Kernel) continue;
+    const KernelConfig* kernel = &config.kernels[found->second.front()];
     const std::string what =
         fmt::format("kernel '{}' ({}:{})", kernel->name, kernel->file, kernel->line);
     if (kernel->launches.empty()) {
@@ -67,10 +68,10 @@ void check_kernel_names(ReadState& state, const Config& config, const OpConfig& 
 }
 
 // An op that names a kernel may leave to the kernel's table what that has already.
-void inherit(OpConfig& op, OpDraft& draft, const Config& config, const Drafts& drafts) {
-  for (size_t i = 0; i < config.kernels.size(); ++i) {
+void inherit(const ReadState& state, OpConfig& op, OpDraft& draft, const Config& config,
+             const Drafts& drafts) {
+  for (const size_t i : state.kernels_called(op.kernels)) {
     const KernelConfig& kernel = config.kernels[i];
-    if (std::ranges::find(op.kernels, kernel.name) == op.kernels.end()) continue;
     if (op.reference.empty()) op.reference = kernel.reference;
     const OpConfig& data = drafts.kernels[i].data;
     op.invariants_off.insert(op.invariants_off.end(), data.invariants_off.begin(),
@@ -177,9 +178,9 @@ void complete_inout(OpConfig& op) {
 }
 
 /// Whether something of the op's kernels follows the dtype under test.
-bool kernels_follow_dtype(const OpConfig& op, const Config& config) {
-  return std::ranges::any_of(config.kernels, [&](const KernelConfig& kernel) {
-    if (std::ranges::find(op.kernels, kernel.name) == op.kernels.end()) return false;
+bool kernels_follow_dtype(const ReadState& state, const OpConfig& op, const Config& config) {
+  return std::ranges::any_of(state.kernels_called(op.kernels), [&](size_t position) {
+    const KernelConfig& kernel = config.kernels[position];
     const auto asked = kernel.supports ? kernel.supports->names() : std::vector<std::string>();
     if (std::ranges::find(asked, "dtype") != asked.end()) return true;
     return std::ranges::any_of(kernel.launches, [](const LaunchSpec& launch) {
@@ -190,7 +191,8 @@ bool kernels_follow_dtype(const OpConfig& op, const Config& config) {
 
 /// The dtype of an op whose tensors all have one of their own and whose inputs are integers: under
 /// test as a float it would be drawn as indices are, in small numbers only.
-std::optional<DType> integer_dtype_of(const OpConfig& op, const Config& config) {
+std::optional<DType> integer_dtype_of(const ReadState& state, const OpConfig& op,
+                                      const Config& config) {
   std::optional<DType> found;
   const auto look = [&](const TensorSpec& tensor, bool is_input) {
     const auto dtype = dtype_from_alias(tensor.dtype);
@@ -203,12 +205,12 @@ std::optional<DType> integer_dtype_of(const OpConfig& op, const Config& config) 
       std::ranges::all_of(op.inputs, [&](const TensorSpec& input) { return look(input, true); }) &&
       std::ranges::all_of(op.outputs,
                           [&](const TensorSpec& output) { return look(output, output.inout); });
-  return fixed && !kernels_follow_dtype(op, config) ? found : std::nullopt;
+  return fixed && !kernels_follow_dtype(state, op, config) ? found : std::nullopt;
 }
 
-void fill_defaults(OpConfig& op, const Config& config) {
+void fill_defaults(const ReadState& state, OpConfig& op, const Config& config) {
   if (op.dtypes.empty()) {
-    const auto own = integer_dtype_of(op, config);
+    const auto own = integer_dtype_of(state, op, config);
     op.dtypes = own ? std::vector{*own} : config.dtypes;
   }
   if (!op.has_nan_policy && !op.kernels.empty()) {
@@ -270,11 +272,11 @@ void check_all_files(ReadState& state, const Config& config, const Drafts& draft
     check_file(state, drafts.ops[i].path + ".reference", config.ops[i].reference);
     check_file(state, drafts.ops[i].path + ".op_script", config.ops[i].op_script);
   }
+  std::set<std::string> op_paths;
+  for (const OpDraft& op : drafts.ops) op_paths.insert(op.path);
   for (size_t i = 0; i < config.kernels.size(); ++i) {
     check_file(state, drafts.kernels[i].path + ".source", config.kernels[i].source);
-    const bool is_op = std::ranges::any_of(
-        drafts.ops, [&](const OpDraft& op) { return op.path == drafts.kernels[i].path; });
-    if (is_op) continue;  // Its reference was checked as the op's.
+    if (op_paths.contains(drafts.kernels[i].path)) continue;  // Its reference was checked as the op's.
     check_file(state, drafts.kernels[i].path + ".reference", config.kernels[i].reference);
   }
 }
@@ -284,10 +286,13 @@ void check_all_files(ReadState& state, const Config& config, const Drafts& draft
 void check_config(ReadState& state, Config& config, Drafts& drafts, bool check_files) {
   check_duplicates(state, names_of(config.ops), "ops");
   check_duplicates(state, names_of(config.kernels), "kernels");
+  for (size_t i = 0; i < config.kernels.size(); ++i) {
+    state.kernels_by_name[config.kernels[i].name].push_back(i);
+  }
   for (size_t i = 0; i < config.ops.size(); ++i) {
     OpConfig& op = config.ops[i];
     check_kernel_names(state, config, op, drafts.ops[i]);
-    inherit(op, drafts.ops[i], config, drafts);
+    inherit(state, op, drafts.ops[i], config, drafts);
     if (op.mode == ExecutionMode::Kernel && op.kernels.empty()) {
       state.problem_at(drafts.ops[i].path + ".execution_mode",
                        "'kernel' without a kernel, write kernel = \"NAME\" too");
@@ -302,7 +307,7 @@ void check_config(ReadState& state, Config& config, Drafts& drafts, bool check_f
   add_ops_of_kernels(state, config, drafts);
   for (size_t i = 0; i < config.ops.size(); ++i) {
     complete_inout(config.ops[i]);
-    fill_defaults(config.ops[i], config);
+    fill_defaults(state, config.ops[i], config);
     settle_layouts(state, config, config.ops[i], drafts.ops[i]);
     check_op_names(state, config, config.ops[i], drafts.ops[i], drafts);
     check_smallest_case(state, config, config.ops[i], drafts.ops[i]);

@@ -29,12 +29,10 @@ std::set<int64_t> axes_passed(const LaunchSpec& launch, const std::string& tenso
 }
 
 /// Every launch of every variant that gets the tensor's address must get the strides too.
-void find_strides(const Config& config, const OpConfig& op, TensorSpec& tensor) {
+void find_strides(const std::vector<const KernelConfig*>& kernels, TensorSpec& tensor) {
   const auto rank = static_cast<int64_t>(tensor.shape.size());
   bool used = false, last = true, outer = true;
-  for (const std::string& name : op.kernels) {
-    const KernelConfig* kernel = config.find_kernel(name);
-    if (kernel == nullptr) continue;
+  for (const KernelConfig* kernel : kernels) {
     for (const LaunchSpec& launch : kernel->launches) {
       if (!passes_pointer(launch, tensor.name)) continue;
       used = true;
@@ -77,8 +75,10 @@ bool takes_broadcast(const OpConfig& op) {
 }  // namespace
 
 void settle_layouts(ReadState& state, const Config& config, OpConfig& op, const OpDraft& draft) {
+  std::vector<const KernelConfig*> kernels;
+  for (const size_t at : state.kernels_called(op.kernels)) kernels.push_back(&config.kernels[at]);
   for (auto* tensors : {&op.inputs, &op.outputs}) {
-    for (TensorSpec& tensor : *tensors) find_strides(config, op, tensor);
+    for (TensorSpec& tensor : *tensors) find_strides(kernels, tensor);
   }
   const std::map<std::string, bool> taken = {{"contiguous", true},
                                              {"strided", any_tensor(op, takes_strided)},

@@ -383,9 +383,8 @@ void check_op_names(ReadState& state, const Config& config, const OpConfig& op,
   checker.check_data();
   check_invariants(state, config, op, op.invariants, draft.path);
   if (op.outputs.empty()) return;  // Reported; what the kernel names would all be unknown.
-  for (size_t i = 0; i < config.kernels.size(); ++i) {
+  for (const size_t i : state.kernels_called(op.kernels)) {
     const KernelConfig& kernel = config.kernels[i];
-    if (std::ranges::find(op.kernels, kernel.name) == op.kernels.end()) continue;
     checker.check_kernel(kernel, drafts.kernels[i].path);
     if (drafts.kernels[i].path == draft.path) continue;  // They are the op's.
     check_invariants(state, config, op, kernel.invariants, drafts.kernels[i].path);

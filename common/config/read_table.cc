@@ -66,6 +66,18 @@ Place ReadState::place_of(const std::string& key) const {
   return {};
 }
 
+std::vector<size_t> ReadState::kernels_called(const std::vector<std::string>& names) const {
+  std::vector<size_t> positions;
+  for (const std::string& name : names) {
+    const auto found = kernels_by_name.find(name);
+    if (found == kernels_by_name.end()) continue;
+    positions.insert(positions.end(), found->second.begin(), found->second.end());
+  }
+  std::ranges::sort(positions);
+  positions.erase(std::ranges::unique(positions).begin(), positions.end());
+  return positions;
+}
+
 void ReadState::problem_at(const std::string& key, const std::string& message) {
   problem(place_of(key), key, message);
 }

@@ -25,6 +25,8 @@ struct Place {
 struct ReadState {
   std::map<std::string, Place> places;
   std::vector<ConfigProblem> problems, warnings;
+  /// Positions in Config::kernels, by name: an op finds its own without a look at all of them.
+  std::map<std::string, std::vector<size_t>> kernels_by_name;
   std::string emulated_devices;  ///< "sm_75, sm_80:16384"; only a daemon that starts asks for it.
 
   void problem(const Place& place, const std::string& key, const std::string& message);
@@ -33,6 +35,8 @@ struct ReadState {
   /// The same at `column` (from 1) of the text that `key` holds, `skip` characters into it.
   void problem_in_text(const std::string& key, uint32_t column, const std::string& message);
   Place place_of(const std::string& key) const;
+  /// Where the kernels with these names stand in Config::kernels, in that order.
+  std::vector<size_t> kernels_called(const std::vector<std::string>& names) const;
 };
 
 /// One layer: a file, the environment or the flags.

@@ -245,6 +245,11 @@ std::string ChildProcess::error_tail() {
   return error_tail_;
 }
 
+void ChildProcess::forget_errors() {
+  drain_errors();
+  error_tail_.clear();
+}
+
 std::string ChildProcess::ending() const {
   if (!ended_) return "";
   if (WIFSIGNALED(status_)) {

@@ -63,6 +63,8 @@ class ChildProcess {
 
   /// The last bytes of its standard output and error.
   std::string error_tail();
+  /// What it has written until now is not part of the tail any more.
+  void forget_errors();
   /// "exit code 3", "signal 11 (Segmentation fault)"; "" while it runs.
   std::string ending() const;
 

@@ -192,6 +192,8 @@ ReferenceHost::~ReferenceHost() = default;
 Status ReferenceHost::begin(const ReferenceRequest& request) {
   GPUEMU_CHECK(!state_->in_flight);
   GPUEMU_TRY(state_->start());
+  // What the scripts before it wrote says nothing about this one.
+  if (state_->ready) state_->child.forget_errors();
   state_->in_flight = request;
   state_->deadline = deadline_after(request.timeout_ms + kGraceMilliseconds);
   Status sent = state_->send_request();

@@ -48,7 +48,8 @@ Result<FolderLock> FolderLock::take(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder.string() + ".lock";
   UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!file) {
-    return error(ErrorCode::Io, "cannot open {}: {}", path.string(), std::strerror(errno));
+    return error(ErrorCode::Io, "cannot open {}: {}; set GPUEMU_DB to a folder that can be written",
+                 path.string(), std::strerror(errno));
   }
   const auto deadline = std::chrono::steady_clock::now() + kDaemonStartMax / 2;
   while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
@@ -71,7 +72,9 @@ Status FolderLock::write(const std::string& text) {
       ::pwrite(file_.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size())) {
     return ok_status();
   }
-  return error(ErrorCode::Io, "cannot write {}: {}", path_.string(), std::strerror(errno));
+  return error(ErrorCode::Io, "cannot write {}: {}; make room there, or set GPUEMU_DB to a folder "
+                              "on another disk",
+               path_.string(), std::strerror(errno));
 }
 
 }  // namespace gpuemu

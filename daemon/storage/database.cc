@@ -4,7 +4,11 @@
 #include <cerrno>
 #include <cstring>
 
+#include <fcntl.h>
 #include <rocksdb/options.h>
+#include <unistd.h>
+
+#include "common/base/unique_fd.h"
 
 namespace gpuemu::storage {
 namespace {
@@ -20,6 +24,9 @@ constexpr size_t kAllBuffersBytes = size_t{16} << 20;
 /// A log that cannot grow takes RocksDB down (7.8 asserts): nothing is written close to a full
 /// disk.
 constexpr uint64_t kReserveBytes = uint64_t{32} << 20;
+
+/// What opening writes beside the contents of the logs: a manifest, the options, its own log.
+constexpr uint64_t kOpenBytes = uint64_t{1} << 20;
 
 rocksdb::Slice slice_of(std::string_view text) { return {text.data(), text.size()}; }
 
@@ -56,6 +63,37 @@ Error error_of(const rocksdb::Status& status, const std::filesystem::path& folde
   return error(ErrorCode::Internal, "database {}: {}", folder.native(), text);
 }
 
+/// The logs of the last run; opening writes what they hold into tables.
+uint64_t bytes_of_logs(const std::filesystem::path& folder) {
+  uint64_t bytes = 0;
+  std::error_code ignored;
+  for (std::filesystem::directory_iterator at(folder, ignored), end; !ignored && at != end;
+       at.increment(ignored)) {
+    if (at->path().extension() != ".log") continue;
+    const uint64_t size = at->file_size(ignored);
+    if (!ignored) bytes += size;
+  }
+  return bytes;
+}
+
+/// RocksDB 7.8 asserts when a write fails while it opens. A file that is made and removed knows of
+/// quotas and limits too, which the free space of the disk does not tell.
+Status check_space_to_open(const std::filesystem::path& folder) {
+  const uint64_t bytes = kOpenBytes + bytes_of_logs(folder);
+  const std::filesystem::path probe = folder / "space.tmp";
+  const UniqueFd file(::open(probe.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  int failed = file ? 0 : errno;
+  if (file) {
+    failed = ::posix_fallocate(file.get(), 0, static_cast<off_t>(bytes));
+    ::unlink(probe.c_str());
+  }
+  if (failed != ENOSPC && failed != EDQUOT && failed != EFBIG) return ok_status();
+  return error(ErrorCode::ResourceExhausted,
+               "no space for the database {}: {} KiB are needed to open it ({}); nothing was "
+               "changed; make room there, or set GPUEMU_DB to a folder on another disk",
+               folder.native(), (bytes + 1023) >> 10, std::strerror(failed));
+}
+
 /// The first key that no key with this prefix reaches.
 std::string end_of_prefix(std::string_view prefix) {
   std::string end(prefix);
@@ -73,6 +111,7 @@ Result<std::unique_ptr<Database>> Database::open(const std::filesystem::path& fo
     return error(ErrorCode::Io, "cannot make the database folder {}: {}", folder.native(),
                  failure.message());
   }
+  GPUEMU_TRY(check_space_to_open(folder));
   rocksdb::Options options;
   options.create_if_missing = true;
   options.create_missing_column_families = true;
