@@ -47,8 +47,20 @@ ConfigSources Session::sources() const {
   return all;
 }
 
+const ConfigResult& Session::load() const {
+  ConfigSources wanted = sources();
+  const bool known = loaded_ && loaded_->sources.working_folder == wanted.working_folder &&
+                     loaded_->sources.file == wanted.file &&
+                     loaded_->sources.environment == wanted.environment;
+  if (!known) {
+    ConfigResult result = load_config(wanted);
+    loaded_ = Loaded{std::move(wanted), std::move(result)};
+  }
+  return loaded_->result;
+}
+
 std::optional<Config> Session::config() {
-  ConfigResult loaded = load_config(sources());
+  const ConfigResult& loaded = load();
   if (!loaded.config) {
     const std::string problems = loaded.text();
     if (json()) out << encode_reply(ErrorReply{WireErrorCode::ConfigError, problems}) << '\n';
@@ -60,7 +72,7 @@ std::optional<Config> Session::config() {
     // Sizes that make every run slow are nobody's wish.
     if (verbose || warning.key.ends_with(".dims")) err << "warning: " << warning.text() << '\n';
   }
-  return std::move(loaded.config);
+  return loaded.config;
 }
 
 std::optional<Config> Session::project() {
@@ -74,7 +86,7 @@ std::optional<Config> Session::project() {
 }
 
 bool Session::project_has_op(const std::string& name) const {
-  const ConfigResult loaded = load_config(sources());
+  const ConfigResult& loaded = load();
   return loaded.config && loaded.config->find_op(name) != nullptr;
 }
 
@@ -96,18 +108,20 @@ Status Session::use_builtin_project() {
 
 /// Where programs and files are; the user's own places when the project's file is wrong.
 Result<Config> Session::programs_config() const {
-  ConfigResult loaded = load_config(sources());
-  if (loaded.config) return *std::move(loaded.config);
+  if (const ConfigResult& own = load(); own.config) return *own.config;
   ConfigSources without_project;
   without_project.working_folder = "/";
   without_project.environment = environment;
   without_project.environment.erase("GPUEMU_CONFIG");
-  loaded = load_config(without_project);
+  ConfigResult loaded = load_config(without_project);
   if (!loaded.config) return Error{ErrorCode::InvalidArgument, loaded.text()};
   return *std::move(loaded.config);
 }
 
-Result<std::string> Session::socket_path() { return GPUEMU_TRY(programs_config()).socket_path; }
+Result<std::string> Session::socket_path() {
+  if (const ConfigResult& own = load(); own.config) return own.config->socket_path;
+  return GPUEMU_TRY(programs_config()).socket_path;
+}
 
 std::optional<pid_t> Session::silent_daemon() const {
   const auto config = programs_config();
@@ -210,7 +224,7 @@ Status Session::ensure_daemon() {
   if (!daemon_answers()) return start_daemon();
   const Reply reply = GPUEMU_TRY(call(DaemonStatusRequest{}));
   const auto* status = std::get_if<DaemonStatusReply>(&reply);
-  const ConfigResult wanted = load_config(sources());
+  const ConfigResult& wanted = load();
   // With a wrong file, whatever is being served will do.
   if (status == nullptr || !wanted.config) return ok_status();
   const std::string unfit = why_unfit(*status, *wanted.config);

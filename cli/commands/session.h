@@ -83,11 +83,18 @@ class Session {
 
  private:
   ConfigSources sources() const;
+  /// Read once: a command goes by one state of the file.
+  const ConfigResult& load() const;
   Result<Config> programs_config() const;
   Status connect();
   Status start_daemon();
   Result<std::string> call_text(const Request& request, std::chrono::milliseconds timeout);
   std::optional<Client> client_;
+  struct Loaded {
+    ConfigSources sources;
+    ConfigResult result;
+  };
+  mutable std::optional<Loaded> loaded_;
 };
 
 }  // namespace gpuemu::cli

@@ -28,6 +28,8 @@ inline constexpr std::chrono::milliseconds kCommandLease{30'000};
 inline constexpr size_t kJobsRunningMax = 64;
 /// One gpuemu.toml: thousands of ops.
 inline constexpr size_t kConfigBytesMax = size_t{16} << 20;
+/// Terms of one sum: no tensor has more elements.
+inline constexpr int64_t kAccumulateMax = int64_t{1} << 32;
 /// Entries of one list between daemon and worker.
 inline constexpr uint32_t kWireListMax = 1 << 20;
 /// Modules that one worker holds, current and outdated: kernels and dtypes of a project.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "common/base/service_limits.h"
 #include "common/config/expression_node.h"
 #include "common/config/nearest.h"
 #include "common/config/readers.h"
@@ -50,7 +51,7 @@ class OpChecker {
       check_shape({"outputs", i, op_.outputs[i]}, before);
       before.insert(op_.outputs[i].name);
     }
-    if (op_.accumulate) check_integer(data_key(".accumulate"), *op_.accumulate, 0);
+    if (op_.accumulate) check_length(data_key(".accumulate"), *op_.accumulate);
     if (op_.mode == ExecutionMode::Kernel && op_.outputs.empty()) {
       state_.problem_at(draft_.path + ".outputs",
                         "missing, an op with a kernel needs at least one output such as "
@@ -223,7 +224,30 @@ class OpChecker {
     if (!high_failure.empty()) report(key, low_failure);
   }
 
+  // A length that neither the smallest nor the largest dims make one is wrong for certain.
+  void check_length(const std::string& key, const Expression& length) {
+    const size_t problems = state_.problems.size();
+    check_integer(key, length, 0);
+    const auto is_refused = [&](const ExpressionUse& use) { return refused_.contains(use.name); };
+    if (state_.problems.size() != problems || !length.tensor_uses().empty() ||
+        std::ranges::any_of(length.name_uses(), is_refused))
+      return;
+    const auto low = length.evaluate(scope_at(false)), high = length.evaluate(scope_at(true));
+    if (!low || !high) {
+      if (!low && !high) report(key, low.error().message);
+      return;
+    }
+    if (std::max(*low, *high) >= 1 && std::min(*low, *high) <= kAccumulateMax) return;
+    report(key, fmt::format("a sum of {} terms (op '{}'), expected a length from 1 to {}", *high,
+                            op_.name, kAccumulateMax));
+  }
+
   std::string failure_at(const Expression& size, bool high) const {
+    const auto value = size.evaluate_size(scope_at(high));
+    return value ? "" : value.error().message;
+  }
+
+  Scope scope_at(bool high) const {
     Scope scope;
     for (const DimSpec& dim : op_.dims) {
       const auto& values = dim.values;
@@ -234,8 +258,7 @@ class OpChecker {
       scope.integers.emplace(attr.name, static_cast<int64_t>(attr.values[0]));
     }
     scope.strings["dtype"] = op_.dtypes.empty() ? "float32" : std::string(name_of(op_.dtypes[0]));
-    const auto value = size.evaluate_size(scope);
-    return value ? "" : value.error().message;
+    return scope;
   }
 
   // `skip`: characters of a prefix such as "i32:" in front of the expression.

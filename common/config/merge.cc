@@ -98,6 +98,14 @@ void split_list(TomlValue& value) {
 }
 
 void read_file_layer(Load& load, const std::string& file, bool project) {
+  // It is read several times, by the client and by the daemon; a pipe would let both wait.
+  std::error_code failed;
+  const fs::file_status status = fs::status(file, failed);
+  if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status)) {
+    load.state.problem({file, 0, 0, 0}, "",
+                       "is not a regular file; write the configuration to a file and name that");
+    return;
+  }
   auto text = read_file(file, kConfigBytesMax);
   if (!text) {
     load.state.problem({file, 0, 0, 0}, "", "cannot be read: " + text.error().message);

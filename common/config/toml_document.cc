@@ -7,6 +7,7 @@
 // built without; so the parser is compiled here, once.
 #define TOML_HEADER_ONLY 1
 #define TOML_ENABLE_UNRELEASED_FEATURES 1
+#include <fmt/format.h>
 #include <toml++/toml.h>
 
 namespace gpuemu {
@@ -64,6 +65,15 @@ TomlValue convert(const toml::node& node) {
   return out;
 }
 
+/// Of the parser, with what to do where its words do not say it.
+std::string syntax_problem(const std::string& words) {
+  const bool is_large = words.find("is not representable in 64 bits") != std::string::npos;
+  return "not valid TOML: " + words +
+         (is_large ? fmt::format("; TOML's integers end at {}, a larger seed is written in quotes",
+                                 INT64_MAX)
+                   : "");
+}
+
 /// The line of a dotted key with more parts than the parser's own recursion bears; 0: there is
 /// none.
 uint32_t line_of_endless_key(const std::string& text) {
@@ -110,8 +120,7 @@ std::optional<TomlValue> parse_toml(const std::string& text, const std::string& 
     return convert(toml::parse(text));
   } catch (const toml::parse_error& failure) {
     const auto& begin = failure.source().begin;
-    problems.push_back(
-        {file, begin.line, begin.column, "", std::string("not valid TOML: ") + failure.what()});
+    problems.push_back({file, begin.line, begin.column, "", syntax_problem(failure.what())});
   } catch (const std::exception& failure) {  // Out of memory while it parses.
     problems.push_back({file, 1, 1, "", std::string("cannot be parsed: ") + failure.what()});
   }

@@ -48,6 +48,11 @@ Result<ValidationPolicy> policy_of(const CaseRequest& request, const Scope& scop
     // Without it the bound would be another one than the project asks for.
     const auto length = request.op.accumulate->evaluate(scope);
     if (!length) return length.error().with_context(request.op.name + ": accumulate");
+    if (*length < 0 || *length > kAccumulateMax) {
+      return error(ErrorCode::InvalidArgument,
+                   "{}: accumulate is {} in this case, expected a length from 0 to {}",
+                   request.op.name, *length, kAccumulateMax);
+    }
     policy.accumulate_length = *length;
   }
   return policy;

@@ -312,11 +312,10 @@ TEST_F(ReferenceTest, AnInterpreterWithoutNumpyIsUnavailableWithARemedy) {
 }
 
 TEST_F(ReferenceTest, AnErrorCarriesNothingThatAnotherScriptWrote) {
-  ASSERT_TRUE(
-      ask("import os\ndef reference(x):\n  os.write(1, b'of another')\n  return x\n"));
+  ASSERT_TRUE(ask("import os\ndef reference(x):\n  os.write(1, b'of another')\n  return x\n"));
   request_.timeout_ms = 200;
-  const auto slow = ask(
-      "import os, time\ndef reference(x):\n  os.write(2, b'of its own')\n  time.sleep(60)\n");
+  const auto slow =
+      ask("import os, time\ndef reference(x):\n  os.write(2, b'of its own')\n  time.sleep(60)\n");
   ASSERT_FALSE(slow);
   EXPECT_EQ(slow.error().message.find("of another"), std::string::npos) << slow.error().message;
   EXPECT_NE(slow.error().message.find("of its own"), std::string::npos) << slow.error().message;

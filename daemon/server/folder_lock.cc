@@ -72,8 +72,9 @@ Status FolderLock::write(const std::string& text) {
       ::pwrite(file_.get(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size())) {
     return ok_status();
   }
-  return error(ErrorCode::Io, "cannot write {}: {}; make room there, or set GPUEMU_DB to a folder "
-                              "on another disk",
+  return error(ErrorCode::Io,
+               "cannot write {}: {}; make room there, or set GPUEMU_DB to a folder "
+               "on another disk",
                path_.string(), std::strerror(errno));
 }
 
