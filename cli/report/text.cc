@@ -13,6 +13,8 @@ namespace {
 
 constexpr int64_t kElementsShown = 6;
 constexpr std::string_view kReason = "why";
+/// A limit above it, which few cases give, says nothing of the kernel.
+constexpr double kTellingLimitMax = 0.5;
 /// Strategies that draw ordinary numbers, and no strategy: nothing that a reader of a failure has
 /// to know.
 constexpr std::string_view kOrdinaryValues[] = {"", "bits_uniform", "uniform10", "stored"};
@@ -128,7 +130,7 @@ std::string proof_text(const Proof& proof) {
   if (proof.exact > 0) text += fmt::format("; {} allow no error", proof.exact);
   if (proof.telling == 0) {
     text += "; nothing is proved: see Proof in docs/validation.md";
-  } else if (proof.failure_limit) {
+  } else if (proof.failure_limit && *proof.failure_limit <= kTellingLimitMax) {
     text += fmt::format("; at most {:.3g} % of such cases are wrong, with 95 % confidence",
                         100 * *proof.failure_limit);
   }

@@ -56,6 +56,10 @@ TEST(ProofLine, SaysWhatPassingProvesWithoutTheWordsOfFailures) {
       proof_line(proof),
       "    proof: 60 of 64 passing cases refuse every trivial output (row_mean 4, zeros 3 would "
       "pass); 5 allow no error; at most 5 % of such cases are wrong, with 95 % confidence\n");
+  proof.failure_limit = 0.5;
+  EXPECT_TRUE(RE2::PartialMatch(proof_line(proof), "at most 50 %"));
+  proof.failure_limit = 0.51;
+  EXPECT_FALSE(RE2::PartialMatch(proof_line(proof), "confidence")) << proof_line(proof);
   proof.telling = 0;
   EXPECT_TRUE(RE2::PartialMatch(proof_line(proof), "nothing is proved"));
   EXPECT_FALSE(RE2::PartialMatch(proof_line(proof), "FAIL|failed|confidence"));

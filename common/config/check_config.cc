@@ -189,6 +189,16 @@ bool kernels_follow_dtype(const ReadState& state, const OpConfig& op, const Conf
   });
 }
 
+/// The dtype of an op without inputs whose outputs are all integers of a dtype of their own.
+std::optional<DType> integer_output_of(const OpConfig& op) {
+  if (!op.inputs.empty() || op.outputs.empty()) return std::nullopt;
+  const bool integers = std::ranges::all_of(op.outputs, [](const TensorSpec& output) {
+    const auto dtype = dtype_from_alias(output.dtype);
+    return dtype && !is_float(*dtype);
+  });
+  return integers ? dtype_from_alias(op.outputs.front().dtype) : std::nullopt;
+}
+
 /// The dtype of an op whose tensors all have one of their own and whose inputs are integers: under
 /// test as a float it would be drawn as indices are, in small numbers only.
 std::optional<DType> integer_dtype_of(const ReadState& state, const OpConfig& op,
@@ -205,7 +215,8 @@ std::optional<DType> integer_dtype_of(const ReadState& state, const OpConfig& op
       std::ranges::all_of(op.inputs, [&](const TensorSpec& input) { return look(input, true); }) &&
       std::ranges::all_of(op.outputs,
                           [&](const TensorSpec& output) { return look(output, output.inout); });
-  return fixed && !kernels_follow_dtype(state, op, config) ? found : std::nullopt;
+  if (!fixed || kernels_follow_dtype(state, op, config)) return std::nullopt;
+  return found ? found : integer_output_of(op);
 }
 
 void fill_defaults(const ReadState& state, OpConfig& op, const Config& config) {

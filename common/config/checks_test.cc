@@ -141,6 +141,14 @@ TEST(Config, AnOpOfIntegersAloneIsTestedAsWhatItIs) {
   EXPECT_EQ(dtypes(both("float16", "int32")), usual);
   EXPECT_EQ(dtypes(both("bool", "bool")), usual) << "flags have no strategies of their own";
   EXPECT_EQ(dtypes(both("int32", "int32"), "sort_{dtype}"), usual) << "its kernel asks for it";
+  const auto drawn = [&](const std::string& outputs, const std::string& entry = "sort") {
+    return dtypes("inputs = []\noutputs = [" + outputs + "]", entry);
+  };
+  const std::string x = one("x", "uint32") + ", ";
+  EXPECT_EQ(drawn(x + one("y", "int32")), std::vector{DType::UInt32}) << "it has no inputs";
+  EXPECT_EQ(drawn(x + one("y", "float32")), usual);
+  EXPECT_EQ(drawn(x + one("y", "")), usual);
+  EXPECT_EQ(drawn(x + one("y", "int32"), "sort_{dtype}"), usual);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "common/base/service_limits.h"
 #include "common/base/shell_word.h"
+#include "daemon/validate/describe.h"
 
 namespace gpuemu {
 namespace {
@@ -74,12 +75,21 @@ class Diagnoser {
       : config_(config), machines_(machines), options_(options) {}
 
   void look_at(ValidationResult& result);
+  /// Says once how many findings were left.
+  void close();
 
  private:
+  struct Unexplained {
+    ValidationFailure* failure = nullptr;
+    uint64_t seed = 0;
+    std::string op;
+  };
+
   bool is_over() const { return options_.cancel != nullptr && *options_.cancel; }
   void look_at(const OpConfig& op, const CasePlan& plan, const ValidationResult& result,
                ValidationFailure& failure);
-  std::optional<Diagnosis> diagnosis_of(const ExplainTask& task, FindingKind kind) const;
+  std::optional<Diagnosis> diagnosis_of(const ExplainTask& task,
+                                        const ValidationFailure& failure) const;
   std::string reason_to_skip(const CasePlan& plan) const;
 
   const Config& config_;
@@ -87,6 +97,8 @@ class Diagnoser {
   const DiagnoseOptions& options_;
   const Clock::time_point end_ = Clock::now() + std::chrono::milliseconds(kDiagnoseMsMax);
   std::set<std::tuple<std::string, DType, FindingKind>> seen_;
+  Unexplained first_unexplained_;
+  size_t unexplained_ = 0;
 };
 
 std::string Diagnoser::reason_to_skip(const CasePlan& plan) const {
@@ -95,17 +107,31 @@ std::string Diagnoser::reason_to_skip(const CasePlan& plan) const {
     return fmt::format("the case has {} elements, more than the {} that reports look into",
                        elements, kDiagnosedElementsMax);
   }
-  if (seen_.size() > kDiagnosesMax) {
-    return fmt::format("{} other findings of this run were explained", kDiagnosesMax);
-  }
   if (Clock::now() >= end_) return "no time was left for it";
   return "";
 }
 
+std::string command_text(uint64_t seed, const std::string& op) {
+  return fmt::format("; `gpuemu explain {} --op {}` looks into it", seed, shell_word(op));
+}
+
+/// The diagnosis is of the worst element, a finding may speak of the first: "of element 17 [0, 17]
+/// of 'y': ", "" where both are the same.
+std::string element_text(const ExplainResultReply& explained, const CasePlan& plan,
+                         const ValidationFailure& failure) {
+  const auto output = std::ranges::find(plan.outputs, explained.output, &CaseTensor::name);
+  if (output == plan.outputs.end()) return "";
+  if (explained.output == failure.output && failure.index == explained.index) return "";
+  return fmt::format(
+      "of element {} of '{}': ", place_of(static_cast<size_t>(explained.index), output->shape),
+      explained.output);
+}
+
 /// Nothing of what the device alone has seen.
-std::optional<Diagnosis> Diagnoser::diagnosis_of(const ExplainTask& task, FindingKind kind) const {
-  const std::string command = fmt::format("; `gpuemu explain {} --op {}` looks into it",
-                                          task.plan.case_seed, shell_word(task.op.name));
+std::optional<Diagnosis> Diagnoser::diagnosis_of(const ExplainTask& task,
+                                                 const ValidationFailure& failure) const {
+  const FindingKind kind = failure.kind;
+  const std::string command = command_text(task.plan.case_seed, task.op.name);
   const std::string reason = reason_to_skip(task.plan);
   if (!reason.empty()) return Diagnosis{"skipped", reason + command, {}, {}};
   auto explained = explain_case(task, machines_);
@@ -119,8 +145,9 @@ std::optional<Diagnosis> Diagnoser::diagnosis_of(const ExplainTask& task, Findin
             : "the run without rounding did not come to its end" + command;
     return Diagnosis{"skipped", why, {}, {}};
   }
-  return Diagnosis{explained->verdict, note_of(*explained, kind), std::move(explained->divergence),
-                   std::move(explained->vote)};
+  return Diagnosis{explained->verdict,
+                   note_of(*explained, kind, element_text(*explained, task.plan, failure)),
+                   std::move(explained->divergence), std::move(explained->vote)};
 }
 
 void Diagnoser::look_at(const OpConfig& op, const CasePlan& plan, const ValidationResult& result,
@@ -128,6 +155,10 @@ void Diagnoser::look_at(const OpConfig& op, const CasePlan& plan, const Validati
   const auto output = std::ranges::find(plan.outputs, failure.output, &CaseTensor::name);
   if (output == plan.outputs.end() || !is_float(output->dtype)) return;
   if (!seen_.emplace(op.name, plan.dtype, failure.kind).second) return;
+  if (seen_.size() > kDiagnosesMax) {
+    if (unexplained_++ == 0) first_unexplained_ = {&failure, plan.case_seed, op.name};
+    return;
+  }
   ExplainTask task{.config = config_,
                    .op = op,
                    .plan = plan,
@@ -142,7 +173,20 @@ void Diagnoser::look_at(const OpConfig& op, const CasePlan& plan, const Validati
   });
   if (mixed && !is_property(failure.kind)) task.index = failure.index;
   if (is_property(failure.kind)) task.property = failure.kind;
-  failure.diagnosis = diagnosis_of(task, failure.kind);
+  failure.diagnosis = diagnosis_of(task, failure);
+}
+
+void Diagnoser::close() {
+  if (unexplained_ == 0) return;
+  const std::string left = unexplained_ == 1
+                               ? "this one was not"
+                               : fmt::format("this and {} later ones were not", unexplained_ - 1);
+  first_unexplained_.failure->diagnosis =
+      Diagnosis{"skipped",
+                fmt::format("{} other findings of this run were explained, {}{}", kDiagnosesMax,
+                            left, command_text(first_unexplained_.seed, first_unexplained_.op)),
+                {},
+                {}};
 }
 
 void Diagnoser::look_at(ValidationResult& result) {
@@ -158,10 +202,11 @@ void Diagnoser::look_at(ValidationResult& result) {
 
 }  // namespace
 
-std::string note_of(const ExplainResultReply& explained, FindingKind kind) {
+std::string note_of(const ExplainResultReply& explained, FindingKind kind,
+                    const std::string& element) {
   if (explained.output.empty() && explained.vote) return "devices: " + explained.vote->sentence;
   const std::string& verdict = explained.verdict;
-  std::string text = verdict + ": ";
+  std::string text = verdict + ": " + element;
   if (is_property(kind)) {
     text += verdict == "logic" ? "it would not hold without rounding either"
                                : "without rounding it would hold, the arithmetic loses it";
@@ -182,6 +227,7 @@ void diagnose(const Config& config, const ExplainMachines& machines,
               const std::vector<ValidationResult*>& results, const DiagnoseOptions& options) {
   Diagnoser diagnoser(config, machines, options);
   for (ValidationResult* result : results) diagnoser.look_at(*result);
+  diagnoser.close();
 }
 
 }  // namespace gpuemu

@@ -16,12 +16,15 @@ struct DiagnoseOptions {
 };
 
 /// Sets ValidationFailure::diagnosis of findings about values, at most kDiagnosesMax of them; those
-/// of large cases and those for which no time is left say that they were skipped. What cannot be
+/// of large cases and those for which no time is left say that they were skipped. Of those beyond
+/// kDiagnosesMax the first says how many there are, the rest have none. What cannot be
 /// explained (outputs of integers, cases of clients) stays without one.
 void diagnose(const Config& config, const ExplainMachines& machines,
               const std::vector<ValidationResult*>& results, const DiagnoseOptions& options);
 
 /// In one line, for a finding of that kind: what happened, at which instruction, and the vote.
-std::string note_of(const ExplainResultReply& explained, FindingKind kind);
+/// `element` follows the verdict.
+std::string note_of(const ExplainResultReply& explained, FindingKind kind,
+                    const std::string& element = "");
 
 }  // namespace gpuemu

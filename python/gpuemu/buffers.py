@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pathlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,6 +22,9 @@ _POINTEES = {
     **dict.fromkeys(("short", "unsigned short", "int16_t", "uint16_t"), ("integer", 2)),
     **dict.fromkeys(("long long", "unsigned long long", "long long int", "long", "unsigned long", "int64_t", "uint64_t", "size_t"), ("integer", 8)),
 }  # fmt: skip
+_LOOK_BYTES = 256 << 20  # From here on it is worth asking how much memory there is.
+_COPIES = 2  # Of each array here: what it was before the launch, and what the kernel made of it.
+_EMULATED_COPIES = 3  # And on the emulator: the elements, a byte for each that says whether it was written, and a message.
 _QUALIFIERS = {"const", "volatile", "__restrict__", "__restrict", "restrict", "__grid_constant__", "std"}
 
 
@@ -67,6 +71,42 @@ def memory_of(value: Any) -> Any:
     if not isinstance(value, np.ndarray) or not value.size:
         return id(value)
     return value.ctypes.data, value.shape, value.strides, value.dtype, value.flags.writeable
+
+
+def _bytes_of(value: Any) -> int:
+    """Of all its elements, each as often as it is in the array; 0 where the array does not say."""
+    size = getattr(value, "nbytes", None)
+    if isinstance(size, (int, np.integer)):
+        return int(size)
+    count = getattr(value, "size", 0)
+    return int(count) * int(getattr(value.dtype, "itemsize", 0)) if isinstance(count, (int, np.integer)) else 0
+
+
+def _host_bytes_left() -> int | None:
+    """What this machine can give without taking from others; None where it does not say."""
+    try:
+        lines = pathlib.Path("/proc/meminfo").read_text().splitlines()
+    except OSError:
+        return None
+    return next((int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:")), None)
+
+
+def insist_on_room(device: Device, arrays: Sequence[tuple[str, Any]]) -> None:
+    """LaunchError where the device or this machine cannot hold the arrays, before anything is copied: the kernel of the
+    operating system ends processes for what is too much, and not always the one that asked."""
+    sizes = [(_bytes_of(value), name) for name, value in arrays]
+    total = sum(size for size, _ in sizes)
+    if total < _LOOK_BYTES and total <= device.memory_limit_bytes:
+        return
+    largest, name = max(sizes)
+    properties = device.properties
+    limit, left = properties["memory_bytes"], _host_bytes_left()
+    said = f"argument '{name}' has {largest} bytes" + (f", all arrays of the call {total}" if total != largest else "")
+    if total > limit:
+        raise LaunchError(f"{said}, and the device has {limit}: pass fewer elements, or device=gpuemu.Device(memory_limit_bytes=...) with more")
+    needed = total * (_COPIES + (_EMULATED_COPIES if properties["backend"] != "cuda" else 0))
+    if left is not None and needed > left:
+        raise LaunchError(f"{said}, for which {needed} bytes of this machine's memory are needed, copies included; {left} are left: pass fewer elements")
 
 
 class Buffer:

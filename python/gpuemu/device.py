@@ -12,6 +12,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import struct
 import subprocess
 import threading
@@ -120,7 +121,7 @@ class Device:
 
     def __init__(self, backend: str = "emulator", *, arch: str | None = None, index: int = 0, threads: int = 0,
                  memory_limit_bytes: int = 8 << 30) -> None:  # fmt: skip
-        self.arch = arch
+        self.arch, self.memory_limit_bytes = arch, memory_limit_bytes
         self._wanted = {"backend": backend, "index": index, "sm": 0 if arch is None else _number(arch), "threads": threads,
                         "memory_limit_bytes": memory_limit_bytes}  # fmt: skip
         self._lock = threading.RLock()
@@ -185,7 +186,7 @@ class Device:
         except (OSError, ValueError, struct.error) as problem:
             self.close()
             raise DeviceLostError(
-                f"the device's process ended during '{request['request']}' (status {process.returncode}): "
+                f"the device's process {_end_of(process)} during '{request['request']}': "
                 "its buffers and modules are gone; the next launch starts another one"
             ) from problem
         except BaseException:
@@ -290,6 +291,13 @@ class Device:
                 self.close()  # The report is whole; everything else went with the GPU's context.
         places = [Place(**{**one, "block": tuple(one["block"]), "thread": tuple(one["thread"])}) for one in reply["findings"]]
         return Report(places, reply["printed"], reply["thread_instructions"], reply["elapsed_ns"], reply["profile"])
+
+
+def _end_of(process: subprocess.Popen[bytes]) -> str:
+    if process.returncode == -signal.SIGKILL:
+        return ("was killed, probably because this machine was out of memory (pass smaller arrays, or end what else uses memory; "
+                "gpuemu.Device(memory_limit_bytes=...) refuses what would be too much),")  # fmt: skip
+    return f"ended (status {process.returncode})"
 
 
 def _end_process(process: subprocess.Popen[bytes], owner: int) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from gpuemu import arguments
-from gpuemu.buffers import Buffer, memory_of, pointee, write_back
+from gpuemu.buffers import Buffer, insist_on_room, memory_of, pointee, write_back
 from gpuemu.device import Device, Entry, Module, Place, Report, shared_device
 from gpuemu.errors import DeviceError, KernelError, LaunchError
 
@@ -27,6 +27,8 @@ CHECKS = ("memory", "init", "race", "sync")
 _ALL_CHECKS = (*CHECKS, "race_shared", "race_global", "division", "nonfinite", "writes")
 _FLOATS: dict[str, Any] = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
 _INTEGERS = ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64")
+_NO_FILE = "<source>"  # Where findings are in a text that no file has as it is.
+_IN_FOLDER = re.compile(f'"[^"\\n]*/{_NO_FILE}"')  # Compilers take it for a file of the folder that they run in.
 _NOTES = ("nonfinite_nan", "nonfinite_inf")  # They explain, and are no fault.
 
 
@@ -77,6 +79,7 @@ class Kernel:
         if not _is_ptx(text, path):
             text, lowered = self.device.compile(_source_name(path), _with_place(text, path), flags=["-lineinfo", *flags], include_dirs=include_dirs,
                                                 names=[entry] if entry else [])  # fmt: skip
+            text = _IN_FOLDER.sub(f'"{_NO_FILE}"', text)
         self.module: Module = self.device.load(text, pathlib.Path(path).name)
         self.entry: Entry = self._choose(lowered.get(entry, entry) if entry else None)
 
@@ -110,6 +113,8 @@ class Kernel:
         buffers: dict[Any, Buffer] = {}
         points_to = self._points_to if len(self._points_to) == len(args) else [""] * len(args)
         names = names or (self.names if len(self.names) == len(args) else [f"arg{i}" for i in range(len(args))])
+        arrays = {memory_of(value): (name, value) for name, value in zip(names, args) if is_array(value)}
+        insist_on_room(self.device, list(arrays.values()))
         try:
             packed = []
             for i, (name, value) in enumerate(zip(names, args)):
@@ -223,7 +228,7 @@ def _read(source: str | pathlib.Path) -> tuple[str, str]:
     while frame is not None and frame.f_globals.get("__name__", "").split(".")[0] == "gpuemu":
         frame = frame.f_back
     caller = frame.f_code.co_filename if frame is not None else "<source>"
-    return source, str(pathlib.Path.cwd() / "kernel.cu") if caller.startswith("<") else str(pathlib.Path(caller).resolve())
+    return source, str(pathlib.Path.cwd() / _NO_FILE) if caller.startswith("<") else str(pathlib.Path(caller).resolve())
 
 
 def _source_name(path: str) -> str:
@@ -232,18 +237,19 @@ def _source_name(path: str) -> str:
 
 
 def _with_place(text: str, path: str) -> str:
-    """A source that is a literal of a Python file is told its place there, so that findings name lines of that file."""
+    """A source that is a literal of a Python file is told its place there, so that findings name lines of that file; any
+    other text that it is no file. Else they would name the file that the compiler was given, which is gone then."""
     if path.endswith((".cu", ".cuh")):
         return text
     try:
         literals = [one for one in ast.walk(ast.parse(pathlib.Path(path).read_bytes())) if isinstance(one, ast.Constant)]
     except (OSError, SyntaxError, ValueError):
-        return text
+        literals = []
     for one in literals:
         # As many lines in the file as in the text: no line was joined, each line of one is a line of the other.
         if one.value == text and one.end_lineno == one.lineno + text.count("\n"):
             return f'#line {one.lineno} "{path}"\n{text}'
-    return text
+    return f'#line 1 "{_NO_FILE}"\n{text}'
 
 
 def _parameters(text: str, entry: str | None) -> list[tuple[list[str], bool]]:

@@ -31,6 +31,7 @@ _POINTERS = {
     "float8_e4m3fn": "fp8e4nv", "float8_e5m2": "fp8e5",
 }  # fmt: skip
 _OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion")
+_FP8_SM = 90  # The first that has all types of fp8 in Triton.
 _SCRATCH_BYTES = 8  # Of the pointers that Triton adds behind the arguments.
 
 
@@ -159,10 +160,22 @@ class TritonKernel:
         attributes = {(i,): [["tt.divisibility", 16]] for i in aligned}
         source = triton.compiler.ASTSource(fn=self.function, signature=types, constexprs=constants, attrs=attributes)
         target = GPUTarget("cuda", self.device.properties["sm"], 32)
-        made = triton.compile(source, target=target, options=options)
+        try:
+            made = triton.compile(source, target=target, options=options)
+        except Exception as problem:
+            if hint := _arch_hint(str(problem), target.arch):
+                raise LaunchError(f"'{self.function.__name__}': {problem}; {hint}") from problem
+            raise
         ptx = _with_path(made.asm["ptx"], self.function.fn.__code__.co_filename)
         kernel = Kernel(ptx, made.metadata.name, checks=self.checks, timeout_ms=self.timeout_ms, device=self.device)
         return kernel, made.metadata
+
+
+def _arch_hint(problem: str, sm: int) -> str:
+    """What to do about a type that Triton refuses for the architecture that it compiles for; "" where it is no such refusal."""
+    if "not supported in this arch" not in problem or sm >= _FP8_SM:
+        return ""
+    return f'Triton compiled for sm_{sm}: give gpuemu.triton arch="sm_{_FP8_SM}", which has the fp8 types that sm_80 has not'
 
 
 def triton(function: Any, **options: Any) -> TritonKernel:

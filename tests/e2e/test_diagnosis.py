@@ -180,6 +180,32 @@ def test_a_large_case_is_left_out_and_says_so(report):
     assert found["verdict"] == "skipped" and "400000 elements" in found["note"] and "gpuemu explain" in found["note"], found
 
 
+def test_what_is_left_unexplained_is_told_once(new_home):
+    """The first 16 findings are explained; of those beyond one line says how many there are, and the rest say nothing."""
+    ops = 20
+    config = '[runtime]\nbackend = "emulator"\n[validation]\nstrategies = ["uniform10"]\ncases = 1\nseed = 5\n'
+    for i in range(ops):
+        config += f'[[ops]]\nname = "op{i}"\nkernel = "kernel{i}"\n{FLAT}reference = "ref.py"\n' + kernel_text(f"kernel{i}", "nearly_twice", FLAT)
+    home = new_home({"kernels.cu": KERNELS, "gpuemu.toml": config, "ref.py": "def reference(x, **kwargs):\n    return 2 * x\n"})
+    text = home.run("test", timeout=600).stdout
+    assert text.count("[FAIL]") == ops, text
+    assert text.count("other findings of this run were explained") == 1, text
+    assert "16 other findings of this run were explained, this and 3 later ones were not; `gpuemu explain " in text, text
+    assert len([line for line in text.splitlines() if line.startswith("    why ")]) == 17, text
+
+
+@pytest.mark.parametrize("op", ["constant", "variance"])
+def test_a_reason_names_its_element_where_the_finding_names_another(project, report, op):
+    case = report[op]["failures"][0]
+    finding = next(one for one in case["failures"] if "diagnosis" in one)
+    note = finding["diagnosis"]["note"]
+    told = json.loads(project.run("explain", case["seed"], "--op", op, "--output", "y", "--index", finding["index"], "--format", "json").stdout)
+    of_finding = f"(emulator {told['computed']:.9g}, " in note
+    assert (" of 'y': " in note) != of_finding, (note, told["computed"])
+    if op == "constant":
+        assert note.startswith("logic: of element ") and finding["index"] == 0, note
+
+
 def test_every_format_has_the_reason(project, report):
     text = project.run("test", "variance")
     assert text.returncode == 1 and "\n    why " in text.stdout and "numerical: " in text.stdout, text.stdout

@@ -248,6 +248,48 @@ def test_wrong_sizes_entries_files_and_sources_are_told(add, tmp_path):
         add[4, 256](arrays()[0], read_only, 1000, 1.0)
 
 
+def test_arrays_beyond_the_memory_are_refused_before_they_are_copied():
+    """Under a limit of the processes' memory: a copy would be a MemoryError or a lost device, not a LaunchError."""
+    code = f"""if True:
+    import resource, sys
+    import numpy as np
+    import gpuemu
+    one = np.ones(1, np.float32)
+    kernel = gpuemu.Kernel({ADD!r}, "add", device=gpuemu.Device(memory_limit_bytes=int(sys.argv[1])))
+    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+    try:
+        kernel[1, 32](np.broadcast_to(one, (int(sys.argv[2]),)), np.ones(8, np.float32), 8, 1.0)
+    except gpuemu.LaunchError as refusal:
+        print(refusal, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
+    """
+
+    def run(limit, elements):
+        done = subprocess.run([sys.executable, "-c", code, str(limit), str(elements)], capture_output=True, text=True, timeout=100,
+                              env={**os.environ, "PYTHONPATH": str(ROOT / "python")}, check=False)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        told, peak_mib = done.stdout.rsplit(maxsplit=1)
+        assert int(peak_mib) < 1024, "it was copied"
+        return told
+
+    told = run(8 << 30, 1 << 31)
+    assert "argument 'x' has 8589934592 bytes, all arrays of the call 8589934624, and the device has 8589934592" in told, told
+    assert "memory_limit_bytes" in told
+    told = run(1 << 20, 1 << 20)
+    assert "argument 'x' has 4194304 bytes" in told and "the device has 1048576" in told, told
+    told = run(1 << 50, 1 << 40)
+    assert "argument 'x' has 4398046511104 bytes" in told and "of this machine's memory are needed" in told, told
+
+
+def test_a_source_that_is_no_file_has_a_name_of_its_own_and_its_lines():
+    source = "__global__ void second(float* y, int n) {" + "\n y[n] = 1;\n}"
+    with pytest.raises(gpuemu.KernelError) as caught:
+        gpuemu.Kernel(source)[1, 1](np.zeros(1, np.float32), 5)
+    assert (caught.value.findings[0].file, caught.value.findings[0].line) == ("<source>", 2)
+    assert ", <source>:2: " in str(caught.value)
+    with pytest.raises(gpuemu.DeviceError, match=r"<source>\(2\): error.*nix"):
+        gpuemu.Kernel(source.replace("= 1", "= nix"))
+
+
 @pytest.mark.parametrize("dtype, said", [
     (">f4", "argument 'y' has dtype >f4, expected this machine's byte order"),
     ([("a", "<f4"), ("b", ">i4")], "argument 'y' has dtype .*, expected this machine's byte order"),
@@ -330,7 +372,7 @@ def test_a_lost_process_is_told_and_replaced(add):
     with gpuemu.Device() as device:
         kernel = gpuemu.Kernel(ADD, "add", device=device)
         os.kill(device._process.pid, signal.SIGKILL)
-        with pytest.raises(gpuemu.DeviceLostError, match="the next launch starts another one"):
+        with pytest.raises(gpuemu.DeviceLostError, match="was killed, probably .* out of memory .* the next launch starts another one"):
             kernel[4, 256](x, y, 1000, 1.0)
         kernel[4, 256](x, y, 1000, 1.0)
         assert y[5] == 6
