@@ -88,6 +88,7 @@ class StopSignal {
     pthread_sigmask(SIG_BLOCK, &set, nullptr);
     signals_.reset(::signalfd(-1, &set, SFD_CLOEXEC));
     ::signal(SIGPIPE, SIG_IGN);
+    ::signal(SIGXFSZ, SIG_IGN);  // A limit on files is an error of the write, as a full disk is.
   }
   void request() {
     const uint64_t one = 1;

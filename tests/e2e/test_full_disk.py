@@ -58,6 +58,14 @@ def test_a_full_disk_is_named_and_what_was_acknowledged_stays(small_disk):
         assert fuzz["type"] == "Error" and "space" in fuzz["message"].lower(), fuzz
 
 
+def test_a_limit_on_the_size_of_files_is_named_as_a_full_disk_is(new_home):
+    own = new_home(client_project())
+    end = subprocess.run(["sh", "-c", f"ulimit -f 500; exec {BIN}/gpuemu-daemon"], env=own.env, cwd=own.project,
+                         timeout=60, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    assert end.returncode == 3, (end.returncode, end.stderr)
+    assert "no space for the database" in end.stderr and "File too large" in end.stderr, end.stderr
+
+
 def test_a_disk_without_a_free_byte_is_named_before_the_database_is_touched(new_home):
     own = new_home(client_project())
     (own.home / "db").mkdir()
