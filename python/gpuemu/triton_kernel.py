@@ -31,7 +31,7 @@ _POINTERS = {
     "float8_e4m3fn": "fp8e4nv", "float8_e5m2": "fp8e5",
 }  # fmt: skip
 _OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion")
-_FP8_SM = 90  # The first that has all types of fp8 in Triton.
+_FP8_SM = 89  # The first that has all types of fp8 in Triton.
 _SCRATCH_BYTES = 8  # Of the pointers that Triton adds behind the arguments.
 
 
@@ -175,7 +175,7 @@ def _arch_hint(problem: str, sm: int) -> str:
     """What to do about a type that Triton refuses for the architecture that it compiles for; "" where it is no such refusal."""
     if "not supported in this arch" not in problem or sm >= _FP8_SM:
         return ""
-    return f'Triton compiled for sm_{sm}: give gpuemu.triton arch="sm_{_FP8_SM}", which has the fp8 types that sm_80 has not'
+    return f'Triton compiled for sm_{sm}: give gpuemu.triton arch="sm_90" (sm_{_FP8_SM} is the first that has all types of fp8)'
 
 
 def triton(function: Any, **options: Any) -> TritonKernel:

@@ -162,6 +162,14 @@ saw["tuned"] = error(out, 2 * x)
 gpuemu.triton(ruled)[lambda meta: (triton.cdiv(1000, 2 * meta["HALF"]),)](x, out, 1000, np.float64(0.1))
 saw["ruled"] = error(out, x * np.float32(0.1) + 4)
 
+@triton.jit
+def narrowed(x, y, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + at, tl.load(x + at, mask=at < 1000).to(tl.float8e4nv).to(tl.float32), mask=at < 1000)
+
+
+gpuemu.triton(narrowed, arch="sm_90")[(4,)](x, out, BLOCK=256)
+saw["narrowed"] = error(out, x) / float(np.abs(x).max())
 total = y.copy()
 saxpy[4, 256](x, total, np.float32(3))
 saw["saxpy"] = error(total, y + 3 * x)
@@ -174,6 +182,7 @@ for name, call in {"no array": lambda: gpuemu.triton(add)[(4,)]("x", y, out, 100
                    "left out": lambda: gpuemu.triton(add)[(4,)](x, y, out, BLOCK=256),
                    "left out, with rules": lambda: gpuemu.triton(ruled)[(8,)](x, out, factor=2.0),
                    "no kernel": lambda: gpuemu.triton(error)[(4,)](x, y),
+                   "fp8": lambda: gpuemu.triton(narrowed)[(4,)](x, out, BLOCK=256),
                    "numba, left out": lambda: saxpy[4, 256](x, total)}.items():
     try:
         call()

@@ -32,7 +32,7 @@ def saw(compilers, cache):
 
 
 @pytest.mark.parametrize("kernel, bound", [("add", 0), ("softmax", 1e-6), ("matmul sm_80", 1e-4), ("matmul sm_90", 1e-4),
-                                           ("tuned", 0), ("ruled", 1e-6), ("saxpy", 1e-6), ("turned", 0)])
+                                           ("tuned", 0), ("ruled", 1e-6), ("saxpy", 1e-6), ("turned", 0), ("narrowed", 0.0625)])
 def test_right_kernels_compute_what_their_reference_says(saw, kernel, bound):
     assert saw[kernel] <= bound
 
@@ -55,6 +55,7 @@ def test_a_moved_file_is_named_where_it_lies_now(compilers, cache, saw, tmp_path
                                         ("left out", "called without n; its parameters are (x, y, out, n, BLOCK"),
                                         ("left out, with rules", "called without n; its parameters are"),
                                         ("no kernel", "is no @triton.jit kernel"),
+                                        ("fp8", 'Triton compiled for sm_80: give gpuemu.triton arch="sm_90"'),
                                         ("numba, left out", "takes 3 arguments, 2 are given")])
 def test_wrong_calls_are_told(saw, call, said):
     assert said in saw[call]
