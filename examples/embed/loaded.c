@@ -21,10 +21,10 @@ static int load(void* library, const char* name, void* function) {
 int main(int argc, char** argv) {
   const char* path = getenv("GPUEMU_LIBRARY");
   void* library = dlopen(path != NULL ? path : "libgpuemu.so.1", RTLD_NOW | RTLD_LOCAL);
-  gpuemu_code (*create)(const gpuemu_options*, gpuemu_context**);
-  gpuemu_code (*device)(gpuemu_context*, gpuemu_device_info*);
-  void (*destroy)(gpuemu_context*);
-  const char* (*last_error)(void);
+  gpuemu_code (*create)(const gpuemu_options*, gpuemu_context**) = NULL;
+  gpuemu_code (*device)(gpuemu_context*, gpuemu_device_info*) = NULL;
+  void (*destroy)(gpuemu_context*) = NULL;
+  const char* (*last_error)(void) = NULL;
   gpuemu_options options;
   gpuemu_device_info info;
   gpuemu_context* context = NULL;
