@@ -71,6 +71,13 @@ bool all_finite(const Subject& subject, const Line& line) {
   return true;
 }
 
+bool has_nan(const Subject& subject, const Line& line) {
+  for (size_t i = 0; i < line.count; ++i) {
+    if (std::isnan(subject.values[line.at(i)])) return true;
+  }
+  return false;
+}
+
 Finding check_range(const Subject& subject) {
   const double lo = subject.number("lo", -kInfinity), hi = subject.number("hi", kInfinity);
   const double ulps = subject.number("ulps", 0);
@@ -189,9 +196,9 @@ Finding check_monotonic(const Subject& subject) {
   const auto direction = subject.spec.strings.find("direction");
   const bool falling = direction != subject.spec.strings.end() && direction->second == "decreasing";
   return for_lines(subject, [&](const Line& line) -> Finding {
+    if (has_nan(subject, line)) return std::nullopt;  // It has no place in an order.
     for (size_t i = 1; i < line.count; ++i) {
       const double before = subject.values[line.at(i - 1)], here = subject.values[line.at(i)];
-      if (std::isnan(before) || std::isnan(here)) continue;
       const double rise = falling ? before - here : here - before;
       if (strict ? rise > 0 : !(rise < 0)) continue;
       return violation(
