@@ -25,9 +25,29 @@ bool has_effect(const Instruction& in) {
 }
 /// Operations in which one operand may decide alone, or that put parts of words together.
 bool may_ignore_operands(const Instruction& in) {
-  return is_one_of(in.family, {"and", "or", "lop3", "prmt", "bfi", "shf"}) ||
+  return is_one_of(in.family, {"lop3", "prmt", "bfi", "shf"}) ||
          (in.family == "mov" && in.operands.size() == 2 &&
           in.operands[1].kind == Operand::Kind::Vector);
+}
+/// The result has the bits of its only operand, and zeros.
+bool keeps_bits(const Instruction& in) {
+  if (in.operands.size() != 2 || in.operands[1].kind != Operand::Kind::Register) return false;
+  return is_one_of(in.family, {"mov", "not"}) ||
+         (in.family == "cvt" && in.has("u64") && in.has("u32"));
+}
+/// By a number, filled with zeros.
+bool is_shift(const Instruction& in) {
+  return in.operands.size() == 3 && in.operands[2].kind == Operand::Kind::Integer &&
+         (in.family == "shl" ||
+          (in.family == "shr" && !in.has("s16") && !in.has("s32") && !in.has("s64")));
+}
+/// The bits that the result's register has.
+uint64_t word_of(Warp& warp, const Instruction& in) {
+  constexpr uint64_t kNarrow = 0xffffffff;
+  const Operand& to = in.operands[0];
+  const bool wide =
+      to.kind == Operand::Kind::Register && warp.code().registers[to.reg].bytes == sizeof(uint64_t);
+  return wide ? ~uint64_t{0} : kNarrow;
 }
 }  // namespace
 
@@ -43,6 +63,7 @@ void Definedness::enter(Warp& warp, Frame& frame) {
   if (early.empty() || !warp.launch->checks.init) return;
   set.lanes.assign(frame.code->registers.size(), 0);
   set.origin.assign(frame.code->registers.size(), 0);
+  set.bits.assign(frame.code->registers.size(), 0);
   Definedness& all = warp.definedness;
   if (all.origins_.empty()) all.origins_.emplace_back();
   for (const uint32_t reg : early) set.lanes[reg] = kNone;
@@ -78,7 +99,7 @@ void Definedness::note_element(Warp& warp, const Ins& ins, uint32_t element, uin
 Definedness::Value Definedness::value_of(const UndefinedRegisters& set,
                                          const Operand& operand) const {
   if (operand.kind == Operand::Kind::Register)
-    return {set.lanes[operand.reg], set.origin[operand.reg]};
+    return {set.lanes[operand.reg], set.origin[operand.reg], set.bits[operand.reg]};
   Value all;
   for (const Operand& element : operand.elements) {
     const Value one = value_of(set, element);
@@ -96,6 +117,33 @@ Definedness::Value Definedness::any_of(const UndefinedRegisters& set, const Inst
     all.lanes |= one.lanes;
   }
   return all;
+}
+
+LogicOperand Definedness::operand_of(Warp& warp, const UndefinedRegisters& set,
+                                     const Operand& operand) const {
+  LogicOperand made;
+  if (operand.kind != Operand::Kind::Register) {
+    made.values.fill(operand.bits);
+    made.constant = true;
+    return made;
+  }
+  made.undefined = value_of(set, operand);
+  const RegisterPlace& place = warp.code().registers[operand.reg];
+  const uint32_t truth = place.bytes == 0 ? warp.pred(place.offset) : 0;
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    made.values[lane] = place.bytes == 0   ? (truth >> lane & 1) ^ (operand.negated ? 1 : 0)
+                        : place.bytes == 8 ? warp.u64(place.offset)[lane]
+                                           : warp.u32(place.offset)[lane];
+  if (place.bytes == 0) made.undefined.bits = 1;
+  return made;
+}
+
+/// and, or: one operand may decide alone, or they are parts of one word.
+Definedness::Value Definedness::combined(Warp& warp, const UndefinedRegisters& set,
+                                         const Instruction& in) const {
+  if (in.operands.size() != 3 || any_of(set, in).lanes == 0) return {};
+  return combine(in.family == "or" ? Logic::Or : Logic::And, operand_of(warp, set, in.operands[1]),
+                 operand_of(warp, set, in.operands[2]), word_of(warp, in));
 }
 
 Definedness::Value Definedness::all_of(const UndefinedRegisters& set, const Instruction& in) const {
@@ -120,22 +168,23 @@ Definedness::Value Definedness::all_of(const UndefinedRegisters& set, const Inst
 Definedness::Value Definedness::selected(Warp& warp, const UndefinedRegisters& set,
                                          const Instruction& in) const {
   if (in.operands.size() != 4) return any_of(set, in);
-  const Value yes = value_of(set, in.operands[1]), no = value_of(set, in.operands[2]),
-              condition = value_of(set, in.operands[3]);
   if (in.family != "selp" || in.operands[3].kind != Operand::Kind::Register) return {};
+  if (any_of(set, in).lanes == 0) return {};
   uint32_t picked = warp.pred(warp.code().registers[in.operands[3].reg].offset);
   if (in.operands[3].negated) picked = ~picked;
-  const uint32_t lanes = (picked & yes.lanes) | (~picked & no.lanes) | condition.lanes;
-  return {lanes, (picked & yes.lanes) != 0   ? yes.origin
-                 : (~picked & no.lanes) != 0 ? no.origin
-                                             : condition.origin};
+  return choose(operand_of(warp, set, in.operands[1]), operand_of(warp, set, in.operands[2]),
+                value_of(set, in.operands[3]), {picked, word_of(warp, in)});
 }
 
 void Definedness::assign(UndefinedRegisters& set, const Operand& to, Value value, uint32_t mask) {
   for (const Operand& element : to.elements) assign(set, element, value, mask);
   if (to.kind != Operand::Kind::Register) return;
-  set.lanes[to.reg] = (set.lanes[to.reg] & ~mask) | (value.lanes & mask);
-  if ((value.lanes & mask) != 0) set.origin[to.reg] = value.origin;
+  const uint32_t kept = set.lanes[to.reg] & ~mask;
+  set.lanes[to.reg] = kept | (value.lanes & mask);
+  if ((value.lanes & mask) == 0) return;
+  set.origin[to.reg] = value.origin;
+  const bool known = value.bits != 0 && (kept == 0 || set.bits[to.reg] != 0);
+  set.bits[to.reg] = known ? value.bits | (kept == 0 ? 0 : set.bits[to.reg]) : 0;
 }
 
 void Definedness::transfer(Warp& warp, UndefinedRegisters& set, const Instruction& in) {
@@ -152,8 +201,15 @@ void Definedness::transfer(Warp& warp, UndefinedRegisters& set, const Instructio
   Value value;
   if (in.family == "selp" || in.family == "slct")
     value = selected(warp, set, in);
+  else if (in.family == "and" || in.family == "or")
+    value = combined(warp, set, in);
   else if (may_ignore_operands(in))
     value = all_of(set, in);
+  else if (keeps_bits(in))
+    value = value_of(set, in.operands[1]);
+  else if (is_shift(in))
+    value = shifted(value_of(set, in.operands[1]), {in.family == "shl", in.operands[2].bits},
+                    word_of(warp, in));
   else if (!is_one_of(in.family, {"ld", "ldu", "atom", "vote", "match", "redux", "activemask",
                                   "elect", "ldmatrix", "tex", "suld"}))
     value = any_of(set, in);
@@ -214,11 +270,13 @@ void Definedness::after(Warp& warp, const Ins& ins) {
   if (noted && set.lanes.empty()) {
     set.lanes.assign(frame.code->registers.size(), 0);
     set.origin.assign(frame.code->registers.size(), 0);
+    set.bits.assign(frame.code->registers.size(), 0);
   }
   for (const Note& note : notes_) {
     if (note.ins != &ins) continue;
     set.lanes[note.reg] |= note.lanes;
     set.origin[note.reg] = note.origin;
+    set.bits[note.reg] = 0;
   }
   std::erase_if(notes_, [&](const Note& note) { return note.ins == &ins; });
   if (ins.cache != 0 && !set.lanes.empty() && instruction_of(warp, ins).family == "st")

@@ -5,7 +5,8 @@
 // Nothing is followed until a load finds memory that nothing wrote, or a function begins whose
 // registers may be used before they are written. From then on the warp runs one instruction at a
 // time (Warp::run_watched) until no register is concerned. A register is undefined in a lane as a
-// whole or not at all, and in doubt it is defined.
+// whole or not at all, and in doubt it is defined; of what an undefined condition picked it is
+// known which bits are (undefined_bits.h).
 #pragma once
 
 #include <array>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "runtime/emulator/machine/ins.h"
+#include "runtime/emulator/machine/undefined_bits.h"
 
 namespace gpuemu::emulator {
 
@@ -24,6 +26,7 @@ struct Frame;
 struct UndefinedRegisters {
   std::vector<uint32_t> lanes;   ///< Per register; empty: none is.
   std::vector<uint32_t> origin;  ///< Index into Definedness::origins.
+  std::vector<uint64_t> bits;    ///< No others are undefined in any lane; 0: that is not known.
 };
 
 /// Why a value means nothing, for the finding that follows when it is used.
@@ -63,14 +66,15 @@ class Definedness {
     const Ins* ins = nullptr;
     uint32_t reg = 0, lanes = 0, origin = 0;
   };
-  struct Value {
-    uint32_t lanes = 0, origin = 0;
-  };
+  using Value = UndefinedValue;
 
   uint32_t origin_of(Warp& warp, const Ins& ins, const Cause& cause);
   Value value_of(const UndefinedRegisters& set, const ptx::Operand& operand) const;
   Value any_of(const UndefinedRegisters& set, const ptx::Instruction& in) const;
   Value all_of(const UndefinedRegisters& set, const ptx::Instruction& in) const;
+  LogicOperand operand_of(Warp& warp, const UndefinedRegisters& set,
+                          const ptx::Operand& operand) const;
+  Value combined(Warp& warp, const UndefinedRegisters& set, const ptx::Instruction& in) const;
   Value selected(Warp& warp, const UndefinedRegisters& set, const ptx::Instruction& in) const;
   void assign(UndefinedRegisters& set, const ptx::Operand& to, Value value, uint32_t mask);
   void transfer(Warp& warp, UndefinedRegisters& set, const ptx::Instruction& in);

@@ -1,0 +1,60 @@
+// Values that mean nothing, from where they come to where they matter.
+#include "runtime/emulator/test_kernel.h"
+
+namespace gpuemu::emulator {
+namespace {
+
+/// Kinds of the findings of `body` in one block of 32 threads, where %r1 is the thread, %r9 a word
+/// of shared memory that nothing wrote and %p1 whether it is above 5. Stores %r2 and %rd2.
+std::string kinds_of(const std::string& body) {
+  TestKernel kernel(
+      with_header(".visible .entry k(.param .u64 p) {\n .reg .b16 %rs<9>; .reg .b32 %r<10>; .reg "
+                  ".b64 %rd<9>; .reg .pred %p<9>;\n .shared .align 16 .b8 tile[128];\n"
+                  " ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd8, %r1, 16;\n"
+                  " add.s64 %rd1, %rd1, %rd8; mov.u32 %r2, 0; mov.u64 %rd2, 0;\n"
+                  " ld.shared.u32 %r9, [tile]; setp.gt.u32 %p1, %r9, 5;\n" +
+                  body + "\n st.global.u32 [%rd1], %r2; st.global.u64 [%rd1+8], %rd2; ret;\n}\n"));
+  kernel.config().block = {32, 1, 1};
+  kernel.arg(kernel.buffer(std::vector<uint32_t>(128), "data"));
+  std::string kinds;
+  for (const DeviceFinding& finding : kernel.run(false).findings) kinds += finding.kind + " ";
+  return kinds;
+}
+
+TEST(Definedness, ReadingAndThrowingAwayIsNoFault) { EXPECT_EQ(kinds_of(""), ""); }
+
+TEST(Definedness, AMaskMadeOfUndefinedConditionsIsAnUndefinedOutput) {
+  for (const char* body : {
+           "selp.b32 %r3, 4, 0, %p1; and.b32 %r4, %r1, 3; or.b32 %r2, %r3, %r4;",
+           "or.b32 %r3, %r1, 64; selp.b32 %r4, %r3, %r1, %p1; or.b32 %r2, %r4, 1;",
+           "selp.b32 %r3, 1, 0, %p1; shl.b32 %r4, %r3, 9; and.b32 %r5, %r1, 3; or.b32 %r2, %r4, "
+           "%r5;",
+           "selp.u16 %rs1, 1, 0, %p1; mov.u16 %rs2, 0; or.b16 %rs3, %rs1, %rs2; "
+           "cvt.u32.u16 %r2, %rs3;",
+           "selp.b64 %rd3, 1, 0, %p1; shl.b64 %rd4, %rd3, 40; or.b64 %rd2, %rd4, %rd2;",
+           "setp.gt.u32 %p2, %r1, 99; or.pred %p3, %p1, %p2; selp.u32 %r2, 1, 0, %p3;",
+           "setp.lt.u32 %p2, %r1, 99; and.pred %p3, %p1, %p2; selp.u32 %r2, 1, 0, %p3;",
+       })
+    EXPECT_EQ(kinds_of(body), "uninitialized ") << body;
+}
+
+TEST(Definedness, WhatTheOtherOperandDecidesIsDefined) {
+  for (const char* body : {
+           "selp.b32 %r3, 4, 0, %p1; or.b32 %r2, %r3, 7;",
+           "selp.b32 %r3, 4, 0, %p1; or.b32 %r4, %r3, 16; and.b32 %r2, %r4, 16;",
+           "selp.b32 %r3, 4, 0, %p1; shr.u32 %r2, %r3, 3;",
+           "selp.b32 %r3, 1, 0, %p1; shl.b32 %r2, %r3, 32;",
+           "or.b32 %r3, %r1, 0; selp.b32 %r2, %r3, %r1, %p1;",
+           "setp.lt.u32 %p2, %r1, 99; or.pred %p3, %p1, %p2; selp.u32 %r2, 1, 0, %p3;",
+           "setp.gt.u32 %p2, %r1, 99; and.pred %p3, %p1, %p2; selp.u32 %r2, 1, 0, %p3;",
+       })
+    EXPECT_EQ(kinds_of(body), "") << body;
+}
+
+TEST(Definedness, PartsOfAWordAreInDoubtDefinedAndMaskedBytesAreNot) {
+  EXPECT_EQ(kinds_of("shl.b32 %r3, %r9, 16; or.b32 %r2, %r3, %r1;"), "");
+  EXPECT_EQ(kinds_of("and.b32 %r2, %r9, 255;"), "uninitialized ");
+}
+
+}  // namespace
+}  // namespace gpuemu::emulator
