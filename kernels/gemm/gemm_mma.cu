@@ -81,10 +81,12 @@ extern "C" __global__ void gemm_mma_float16(const __half* a, const __half* b, __
                                             int n, int k, int trans_a, int trans_b) {
   gemm_mma_body(a, b, c, GemmShape{m, n, k, trans_a != 0, trans_b != 0});
 }
+#if __CUDA_ARCH__ >= 800  // Tensor cores of sm_75 have no bfloat16.
 extern "C" __global__ void gemm_mma_bfloat16(const __nv_bfloat16* a, const __nv_bfloat16* b,
                                              __nv_bfloat16* c, int m, int n, int k, int trans_a,
                                              int trans_b) {
   gemm_mma_body(a, b, c, GemmShape{m, n, k, trans_a != 0, trans_b != 0});
 }
+#endif
 
 }  // namespace gpuemu_kernels

@@ -56,5 +56,43 @@ TEST(Definedness, PartsOfAWordAreInDoubtDefinedAndMaskedBytesAreNot) {
   EXPECT_EQ(kinds_of("and.b32 %r2, %r9, 255;"), "uninitialized ");
 }
 
+/// A value that means nothing ends the turn of a path; the next turn may belong to another one, in
+/// another function.
+TEST(Definedness, IsFollowedWhereAnotherPathOfTheWarpHasTheNextTurn) {
+  TestKernel kernel(with_header(R"(
+.func (.param .b32 r) down(.param .b32 v) {
+  .reg .b32 %r<9>;
+  ld.param.u32 %r2, [v];
+  shfl.sync.down.b32 %r4, %r2, 16, 31, 65535;
+  mov.b32 %r5, %r2;
+  mov.b32 %r4, 0;
+  st.param.b32 [r], %r5;
+  ret;
+}
+.visible .entry k(.param .u64 p) {
+  .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<9>;
+  ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4;
+  add.s64 %rd1, %rd1, %rd2; nanosleep.u32 1; mov.u32 %r7, 2000; mov.u32 %r8, 0;
+  setp.ge.u32 %p1, %r1, 16; @%p1 bra OTHERS;
+CALLERS:
+  { .param .b32 b; st.param.b32 [b], %r7; .param .b32 q;
+    call.uni (q), down, (b); ld.param.b32 %r4, [q]; }
+  add.u32 %r8, %r8, %r4; sub.u32 %r7, %r7, 1; setp.ne.u32 %p2, %r7, 0; @%p2 bra CALLERS;
+  bra OUT;
+OTHERS:
+  add.u32 %r8, %r8, 3; sub.u32 %r7, %r7, 1; setp.ne.u32 %p2, %r7, 0; @%p2 bra OTHERS;
+OUT:
+  st.global.u32 [%rd1], %r8; ret;
+}
+)"));
+  kernel.config().block = {32, 1, 1};
+  const uint64_t sums = kernel.buffer(std::vector<uint32_t>(32), "sums");
+  kernel.arg(sums);
+  EXPECT_TRUE(kernel.run(false).findings.empty());
+  const auto found = kernel.read<uint32_t>(sums, 32);
+  EXPECT_EQ(found[15], 2'001'000U);
+  EXPECT_EQ(found[16], 6'000U);
+}
+
 }  // namespace
 }  // namespace gpuemu::emulator

@@ -47,7 +47,6 @@ def test_kernels_of_every_kind_agree_with_numpy(kernels, folder, count):
     assert result.returncode == 0, result.stderr
 
 
-@pytest.mark.slow
 def test_debug_kernels_agree_with_numpy(kernels):
     config = kernels.project / "gpuemu.toml"
     config.write_text(config.read_text().replace('"-lineinfo"', '"-G"'))

@@ -28,7 +28,8 @@ def test_the_wheel_runs_the_examples_without_the_sources(tmp_path):
         pytest.skip("PyPI cannot be reached for numpy, pynng and pytest")
     assert pip.returncode == 0, pip.stderr
     code = "import gpuemu.installed as here; print(here.examples())"
-    examples = subprocess.run([venv / "bin/python", "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    examples = subprocess.run([venv / "bin/python", "-I", "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert examples.returncode == 0, examples.stderr
     shutil.copytree(examples.stdout.strip(), project)
     home = tmp_path / "home"
     home.mkdir()

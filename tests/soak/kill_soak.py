@@ -107,6 +107,12 @@ def identity(result):
     return result["op_name"], result["seed"]
 
 
+def as_listed(result):
+    """A list holds the inputs of as many failures as fit into a reply, GetResult always."""
+    origin = result.get("repro_info")
+    return {**result, "repro_info": origin and {**origin, "input_snapshot": None}}
+
+
 class Watcher:
     """One client of one round: what it was told, and when the kill is due."""
 
@@ -128,13 +134,13 @@ class Watcher:
         if question == 0 and self.told:
             op, seed = draw.choice(sorted(self.told))
             result = self.client.ask("GetResult", seed=seed, op_name=op)["result"]
-            expect(result == self.told[op, seed], f"GetResult of {op} {seed} has changed")
+            expect(as_listed(result) == self.told[op, seed], f"GetResult of {op} {seed} has changed")
         elif question == 1:
             for result in self.client.ask("ListResults", limit=50, op_name=self.op)["results"]:
-                self.told[identity(result)] = result
+                self.told[identity(result)] = as_listed(result)
         elif question == 2:
             for result in self.client.ask("ListFailures", limit=20, op_name=self.op)["results"]:
-                self.told[identity(result)] = result
+                self.told[identity(result)] = as_listed(result)
                 self.failed.add(identity(result))
         status = self.client.ask("JobStatus", job_id=self.job)
         self.done = max(self.done, status["done"])
@@ -144,7 +150,7 @@ class Watcher:
 def kept(daemon, watcher):
     """Everything that was acknowledged is there; how many results that are."""
     with daemon.client() as client:
-        results = {identity(one): one
+        results = {identity(one): as_listed(one)
                    for one in client.ask("ListResults", limit=LIMIT, op_name=watcher.op)["results"]}
         failures = {identity(one)
                     for one in client.ask("ListFailures", limit=LIMIT, op_name=watcher.op)["results"]}
@@ -152,7 +158,9 @@ def kept(daemon, watcher):
             expect(key in results, f"lost: {key}")
             expect(results[key] == result, f"changed: {key}")
             again = client.ask("GetResult", seed=key[1], op_name=key[0])
-            expect(again.get("result") == result, f"GetResult differs: {key}")
+            expect(as_listed(again["result"]) == result, f"GetResult differs: {key}")
+            if key in failures and result["repro_info"]:
+                expect(again["result"]["repro_info"]["input_snapshot"], f"its inputs are lost: {key}")
         lost = watcher.failed - failures
         expect(not lost, f"lost from the failures: {sorted(lost)[:3]}")
     expect(len(results) >= watcher.done,

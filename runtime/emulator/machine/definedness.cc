@@ -287,7 +287,7 @@ void Definedness::catch_up(Warp& warp) {
   if (notes_.empty()) return;
   const Ins* first = notes_.front().ins;
   warp.mask = warp.active;
-  for (const Ins* ins = first; ins < warp.code_begin + warp.pc; ++ins) {
+  for (const Ins* ins = first; ins <= warp.ins; ++ins) {
     if (ins != first && ins->counted != 0) before(warp, *ins);
     after(warp, *ins);
   }

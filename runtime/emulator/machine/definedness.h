@@ -50,7 +50,8 @@ class Definedness {
   void before(Warp& warp, const Ins& ins);
   /// After a step.
   void after(Warp& warp, const Ins& ins);
-  /// Instructions that ran since the first note.
+  /// Instructions that ran since the first note, the last of them warp.ins. Before the lanes or the
+  /// place of the warp change.
   void catch_up(Warp& warp);
   /// A shuffle: each lane has its value from lane `from`.
   void shuffled(Warp& warp, const Ins& ins, const std::array<uint32_t, kLanes>& from);

@@ -294,7 +294,6 @@ void Warp::run_watched() {
   constexpr uint64_t kLookEvery = 64;
   Follower* const follower = launch->follower;
   const bool always = launch->checks.nonfinite || follower != nullptr;
-  definedness.catch_up(*this);
   while (remaining != 0) {
     if (--remaining % kLookEvery == 0 && !always && !has_undefined()) {
       watched = false;
@@ -346,6 +345,7 @@ void Warp::run(uint64_t slice) {
     else
       next->run(*this, *next);
   }
+  definedness.catch_up(*this);
   if (stack.size() > kWaitingMax)
     report(*this, *ins,
            {.kind = "stack_overflow",
