@@ -115,5 +115,35 @@ DONE: st.param.b32 [result], %r1; ret; }
             (std::vector<uint32_t>{0, 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610}));
 }
 
+/// Lanes that parted before a call make it on their own: the shuffle in the function still has all.
+TEST(Calls, OfLanesThatPartedMeetInTheFunction) {
+  TestKernel kernel(with_header(R"(
+.func (.param .b32 result) opposite(.param .b32 n) {
+  .reg .b32 %r<8>; .reg .b64 %rd<3>; .reg .pred %p; .local .b32 own;
+  ld.param.u32 %r1, [n]; mul.lo.u32 %r2, %r1, 100; st.local.u32 [own], %r2;
+  mul.wide.u32 %rd1, %r1, 10000; setp.gt.u32 %p, %r1, 15;
+  shfl.sync.bfly.b32 %r3, %r1, 31, 31, -1;
+  ld.local.u32 %r4, [own]; add.u32 %r3, %r3, %r4; cvt.u32.u64 %r5, %rd1; add.u32 %r3, %r3, %r5;
+  @%p add.u32 %r3, %r3, 1000000;
+  st.param.b32 [result], %r3; ret; }
+.visible .entry k(.param .u64 out) {
+  .reg .b32 %r<6>; .reg .b64 %rd<4>; .reg .pred %p<3>;
+  mov.u32 %r1, %tid.x; mov.u32 %r3, 10; nanosleep.u32 1;
+  setp.lt.u32 %p1, %r1, 28; @%p1 bra MEET;
+  mov.u32 %r3, 100000;
+LONG: sub.u32 %r3, %r3, 1; setp.ne.u32 %p2, %r3, 10; @%p2 bra LONG;
+MEET:
+  { .param .b32 a; .param .b32 r; st.param.b32 [a], %r1; call (r), opposite, (a); ld.param.b32 %r2, [r]; }
+  add.u32 %r2, %r2, %r3;
+  ld.param.u64 %rd1, [out]; mul.wide.u32 %rd2, %r1, 4; add.s64 %rd1, %rd1, %rd2; st.global.u32 [%rd1], %r2; ret; })"));
+  const uint64_t out = *kernel.device().allocate(128, "out");
+  kernel.config().block = {32, 1, 1};
+  const auto launched = kernel.arg(out).run(false);
+  for (const DeviceFinding& finding : launched.findings) ADD_FAILURE() << finding.message;
+  const auto got = kernel.read<uint32_t>(out, 32);
+  for (uint32_t i = 0; i < 32; ++i)
+    EXPECT_EQ(got[i], 31 - i + 10'100 * i + (i > 15 ? 1'000'000 : 0) + 10) << i;
+}
+
 }  // namespace
 }  // namespace gpuemu::emulator

@@ -86,10 +86,13 @@ uint32_t Decoder::temp(Slot slot) {
   if (slot == Slot::Pred) {
     const uint32_t at = code_.frame_bytes;
     code_.frame_bytes += 4;
+    code_.slots.push_back({at, 0});
     return at;
   }
   const uint32_t at = align_up(code_.frame_bytes, kFrameAlign);
-  code_.frame_bytes = at + (slot == Slot::Wide ? 8 : 4) * kLanes;
+  const uint32_t bytes = slot == Slot::Wide ? 8 : 4;
+  code_.frame_bytes = at + bytes * kLanes;
+  code_.slots.push_back({at, bytes});
   return at;
 }
 

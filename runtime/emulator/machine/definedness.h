@@ -27,6 +27,9 @@ struct UndefinedRegisters {
   std::vector<uint32_t> lanes;   ///< Per register; empty: none is.
   std::vector<uint32_t> origin;  ///< Index into Definedness::origins.
   std::vector<uint64_t> bits;    ///< No others are undefined in any lane; 0: that is not known.
+
+  /// Lanes of another frame of the same function come into this one.
+  void take_lanes(const UndefinedRegisters& from, uint32_t taken);
 };
 
 /// Why a value means nothing, for the finding that follows when it is used.

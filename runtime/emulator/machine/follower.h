@@ -16,6 +16,8 @@ class Follower {
 /// What a follower keeps with the registers of a frame.
 struct FollowedRegisters {
   virtual ~FollowedRegisters() = default;
+  /// Lanes of another frame of the same function come into this one. `from` has the same class.
+  virtual void take_lanes(const FollowedRegisters& from, uint32_t lanes) = 0;
 };
 
 }  // namespace gpuemu::emulator

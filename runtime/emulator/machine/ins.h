@@ -131,6 +131,7 @@ struct Code {
       results;  ///< In the frame's parameter area; an entry's: in its buffer.
   std::vector<SharedVariable> shared;
   std::vector<RegisterPlace> registers;  ///< As Function::registers.
+  std::vector<RegisterPlace> slots;      ///< All of a frame: those and what helper steps need.
   std::vector<uint32_t> used_early;      ///< Registers that may be used before they are written.
   uint32_t frame_bytes = 256;
   uint32_t param_bytes = 0;  ///< Of one lane's parameter area (functions and call sites).

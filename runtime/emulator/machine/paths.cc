@@ -81,7 +81,8 @@ bool Warp::absorb_arrived() {
   const auto same_place = [](const Path& a, const Path& b) {
     if (a.stack.size() != b.stack.size() || a.levels.size() != b.levels.size()) return false;
     for (size_t i = 0; i < a.stack.size(); ++i)
-      if (a.stack[i].pc != b.stack[i].pc || a.levels[i].frame != b.levels[i].frame) return false;
+      if (a.stack[i].pc != b.stack[i].pc || !a.levels[i].frame->may_take(*b.levels[i].frame))
+        return false;
     return true;
   };
   Path own = take_path();
@@ -92,7 +93,10 @@ bool Warp::absorb_arrived() {
       ++i;
       continue;
     }
-    for (StackEntry& entry : own.stack) entry.mask |= parked[i].stack.back().mask;
+    const uint32_t lanes = parked[i].stack.back().mask;
+    for (StackEntry& entry : own.stack) entry.mask |= lanes;
+    for (size_t level = 0; level < own.levels.size(); ++level)
+      own.levels[level].frame->take_lanes(*parked[i].levels[level].frame, lanes);
     parked.erase(parked.begin() + static_cast<std::ptrdiff_t>(i));
     joined = true;
   }

@@ -104,6 +104,11 @@ struct Frame {
   const CallSite* site = nullptr;
   UndefinedRegisters undefined;
   std::unique_ptr<FollowedRegisters> followed;
+
+  /// Whether `from` is the same call, made by other lanes of the warp on their own.
+  bool may_take(const Frame& from) const;
+  /// These lanes of such a frame go on in this one.
+  void take_lanes(const Frame& from, uint32_t lanes);
 };
 
 /// Lanes that run together, and where they meet those they parted from.

@@ -37,6 +37,7 @@ struct ShadowRegisters final : FollowedRegisters {
   const Code* code = nullptr;
   uint64_t block = 0;
   uint32_t warp = 0;
+  void take_lanes(const FollowedRegisters& from, uint32_t lanes) override;
 };
 
 /// Values of all lanes on their way through an instruction.

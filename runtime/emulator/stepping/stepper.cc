@@ -112,6 +112,12 @@ void Stepper::compare_watched() {
   }
 }
 
+void Stepper::Written::take_lanes(const FollowedRegisters& from, uint32_t taken) {
+  const std::vector<uint32_t>& theirs = static_cast<const Written&>(from).lanes;
+  for (size_t i = 0; i < std::min(lanes.size(), theirs.size()); ++i)
+    lanes[i] = (lanes[i] & ~taken) | (theirs[i] & taken);
+}
+
 /// The instruction is about to write: what is looked at before it does is the state of now, so this
 /// comes last.
 void Stepper::note_written(Warp& warp, const Ins& ins, const Function& in) {

@@ -40,6 +40,7 @@ class Stepper final : public Follower, private DebugView {
     uint64_t block = 0;
     uint32_t warp = 0;
     std::vector<uint32_t> lanes;
+    void take_lanes(const FollowedRegisters& from, uint32_t taken) override;
   };
 
   // stepper.cc
