@@ -32,8 +32,10 @@ Status CudaStreams::use_handle(const Handles& handles, uint64_t handle, const ch
   {
     const std::shared_lock lock(mutex_);
     if (!handles.contains(handle))
-      return error(ErrorCode::InvalidArgument, "no {} {:#x}: it was never made, or is freed", what,
-                   handle);
+      return error(ErrorCode::InvalidArgument,
+                   "no {} {:#x} of this device: it was never made, is freed, or belongs to another "
+                   "device or context",
+                   what, handle);
   }
   return device_.ready();
 }

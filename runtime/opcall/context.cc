@@ -39,14 +39,15 @@ Contexts& contexts() {
   return *kAll;
 }
 
-/// The properties of another device of this process that has memory at the address; nullptr where
-/// none is known to.
+/// The properties of the device of another context that has memory at the address; nullptr where
+/// none is known to. Contexts of one GPU share its memory, those of the emulator nothing.
 const DeviceProperties* other_owner(const gpuemu_context& context, uint64_t address) {
   const DeviceProperties& own = context.device->properties();
   const std::shared_lock lock(contexts().mutex);
   for (gpuemu_context* other : contexts().live) {
     const DeviceProperties& device = other->device->properties();
-    if (device.backend == own.backend && device.index == own.index) continue;
+    if (other == &context) continue;
+    if (!own.checks_bounds && device.backend == own.backend && device.index == own.index) continue;
     const std::shared_lock reading(other->mutex);
     const auto after = other->allocations.upper_bound(address);
     if (after == other->allocations.begin()) continue;
@@ -125,12 +126,14 @@ gpuemu::Status gpuemu_context::check_range(const char* what, uint64_t address, u
     }
   }
   // A GPU that reached for it would fault, and be lost.
+  const gpuemu::DeviceProperties& own = device->properties();
   if (const auto* const owner = gpuemu::opcall::other_owner(*this, address)) {
+    const bool is_same = owner->backend == own.backend && owner->index == own.index;
     return gpuemu::error(gpuemu::ErrorCode::InvalidArgument,
                          "{} lies at {:#x}, which is memory of {} device {}; this context has {} "
-                         "device {}: copy it through the host",
-                         what, address, owner->backend, owner->index, device->properties().backend,
-                         device->properties().index);
+                         "device {}{}: copy it through the host",
+                         what, address, owner->backend, owner->index, own.backend, own.index,
+                         is_same ? " too, and other memory" : "");
   }
   // On a GPU other libraries allocate too; the emulator's memory is all ours.
   if (!device->properties().checks_bounds) return gpuemu::ok_status();

@@ -132,8 +132,71 @@ TEST(EmulatedContexts, RefuseTheMemoryOfOneAnother) {
       << gpuemu_last_error();
   EXPECT_EQ(gpuemu_memory_copy(second.get(), mine, foreign, kBytes, stream),
             GPUEMU_INVALID_ARGUMENT);
+  EXPECT_NE(std::string(gpuemu_last_error()).find("from lies at"), std::string::npos)
+      << gpuemu_last_error();
   EXPECT_EQ(gpuemu_memory_free(second.get(), foreign), GPUEMU_INVALID_ARGUMENT);
   EXPECT_EQ(gpuemu_memory_free(first.get(), foreign), GPUEMU_OK);
+}
+
+/// Of the context that has them all.
+struct Objects {
+  explicit Objects(const Context& of) : memory(of.memory()), stream(of.stream()) {
+    EXPECT_EQ(gpuemu_event_create(of.get(), &event), GPUEMU_OK);
+    EXPECT_EQ(gpuemu_capture_begin(of.get(), stream), GPUEMU_OK);
+    EXPECT_EQ(gpuemu_capture_end(of.get(), stream, &graph), GPUEMU_OK) << gpuemu_last_error();
+  }
+  void* memory;
+  gpuemu_stream stream;
+  gpuemu_event event = 0;
+  gpuemu_graph graph = 0;
+};
+
+/// What a context says to objects that are not its own.
+void refuses(const Context& context, const Objects& foreign, const Objects& own) {
+  const auto refused = [](gpuemu_code code, const char* why) {
+    EXPECT_EQ(code, GPUEMU_INVALID_ARGUMENT);
+    EXPECT_NE(std::string(gpuemu_last_error()).find(why), std::string::npos) << gpuemu_last_error();
+  };
+  gpuemu_context* const to = context.get();
+  const char* const stranger = "belongs to another device or context";
+  float ms = 0;
+  void* none = nullptr;
+  refused(gpuemu_stream_synchronize(to, foreign.stream), stranger);
+  refused(gpuemu_stream_destroy(to, foreign.stream), stranger);
+  refused(gpuemu_stream_set_current(to, foreign.stream), stranger);
+  refused(gpuemu_capture_begin(to, foreign.stream), stranger);
+  refused(gpuemu_event_record(to, foreign.event, own.stream), stranger);
+  refused(gpuemu_event_record(to, own.event, foreign.stream), stranger);
+  refused(gpuemu_event_wait(to, foreign.event, own.stream), stranger);
+  refused(gpuemu_event_synchronize(to, foreign.event), stranger);
+  refused(gpuemu_event_elapsed_ms(to, own.event, foreign.event, &ms), stranger);
+  refused(gpuemu_event_destroy(to, foreign.event), stranger);
+  refused(gpuemu_graph_launch(to, foreign.graph, own.stream), stranger);
+  refused(gpuemu_graph_launch(to, own.graph, foreign.stream), stranger);
+  refused(gpuemu_graph_destroy(to, foreign.graph), stranger);
+  refused(context.add(own.memory, own.memory, own.memory, foreign.stream), stranger);
+  refused(gpuemu_memory_fill(to, own.memory, 0, 4, foreign.stream), stranger);
+  refused(gpuemu_memory_allocate_async(to, 64, foreign.stream, &none), stranger);
+  const char* const elsewhere = "device 0 too, and other memory: copy it through the host";
+  float host = 0;
+  refused(gpuemu_memory_fill(to, foreign.memory, 0, 4, own.stream), elsewhere);
+  refused(gpuemu_memory_copy(to, own.memory, foreign.memory, 4, own.stream), elsewhere);
+  refused(gpuemu_memory_upload(to, foreign.memory, &host, 4, own.stream), elsewhere);
+  refused(gpuemu_memory_download(to, &host, foreign.memory, 4, own.stream), elsewhere);
+  refused(context.add(foreign.memory, own.memory, own.memory, own.stream), elsewhere);
+  refused(gpuemu_memory_free(to, foreign.memory), "");
+}
+
+TEST(EmulatedContexts, RefuseTheObjectsOfOneAnother) {
+  const Context first, second;
+  const Objects of_first(first), of_second(second);
+  refuses(first, of_second, of_first);
+  refuses(second, of_first, of_second);
+  // All of them are as they were.
+  EXPECT_EQ(gpuemu_event_record(first.get(), of_first.event, of_first.stream), GPUEMU_OK);
+  EXPECT_EQ(gpuemu_graph_launch(second.get(), of_second.graph, of_second.stream), GPUEMU_OK);
+  EXPECT_EQ(gpuemu_stream_synchronize(first.get(), of_first.stream), GPUEMU_OK);
+  EXPECT_EQ(gpuemu_stream_synchronize(second.get(), of_second.stream), GPUEMU_OK);
 }
 
 TEST(EmulatedContexts, SayWhichDeviceIsFullAndWhoHasItsMemory) {

@@ -1,4 +1,6 @@
 // Memory for C.
+#include <initializer_list>
+
 #include "runtime/opcall/context.h"
 
 using gpuemu::opcall::answer;
@@ -56,6 +58,22 @@ gpuemu::Status free_in_order(gpuemu_context& context, uint64_t address,
   if (!allocation.is_pools) return context.device->free(address);
   GPUEMU_TRY(context.pool->used_by(address, stream));
   return context.pool->free(address);
+}
+
+struct Argument {
+  const char* name;
+  const void* pointer;
+};
+
+/// Of what a stream did or refused; whose memory a refused address is, is said better here.
+gpuemu_code answer_for(gpuemu_context& context, const gpuemu::Status& done,
+                       std::initializer_list<Argument> arguments, size_t bytes) {
+  if (done || done.error().code != gpuemu::ErrorCode::InvalidArgument) return answer(done);
+  for (const Argument& one : arguments) {
+    const auto in_range = context.check_range(one.name, address_of(one.pointer), bytes);
+    if (!in_range) return answer(in_range);
+  }
+  return answer(done);
 }
 
 }  // namespace
@@ -118,30 +136,34 @@ gpuemu_code gpuemu_memory_upload(gpuemu_context* context, void* to, const void* 
                                  gpuemu_stream stream) {
   if (!is_usable(context)) return refuse(context);
   if (from == nullptr && bytes > 0) return missing("from");
-  return answer(context->streams->upload(context->stream_of(stream), address_of(to),
-                                         {static_cast<const std::byte*>(from), bytes}));
+  const gpuemu::Status done = context->streams->upload(
+      context->stream_of(stream), address_of(to), {static_cast<const std::byte*>(from), bytes});
+  return answer_for(*context, done, {{"to", to}}, bytes);
 }
 
 gpuemu_code gpuemu_memory_download(gpuemu_context* context, void* to, const void* from,
                                    size_t bytes, gpuemu_stream stream) {
   if (!is_usable(context)) return refuse(context);
   if (to == nullptr && bytes > 0) return missing("to");
-  return answer(context->streams->download(context->stream_of(stream),
-                                           {static_cast<std::byte*>(to), bytes}, address_of(from)));
+  const gpuemu::Status done = context->streams->download(
+      context->stream_of(stream), {static_cast<std::byte*>(to), bytes}, address_of(from));
+  return answer_for(*context, done, {{"from", from}}, bytes);
 }
 
 gpuemu_code gpuemu_memory_copy(gpuemu_context* context, void* to, const void* from, size_t bytes,
                                gpuemu_stream stream) {
   if (!is_usable(context)) return refuse(context);
-  return answer(
-      context->streams->copy(context->stream_of(stream), address_of(to), address_of(from), bytes));
+  const gpuemu::Status done =
+      context->streams->copy(context->stream_of(stream), address_of(to), address_of(from), bytes);
+  return answer_for(*context, done, {{"to", to}, {"from", from}}, bytes);
 }
 
 gpuemu_code gpuemu_memory_fill(gpuemu_context* context, void* to, uint8_t value, size_t bytes,
                                gpuemu_stream stream) {
   if (!is_usable(context)) return refuse(context);
-  return answer(context->streams->fill(context->stream_of(stream), address_of(to),
-                                       static_cast<std::byte>(value), bytes));
+  const gpuemu::Status done = context->streams->fill(context->stream_of(stream), address_of(to),
+                                                     static_cast<std::byte>(value), bytes);
+  return answer_for(*context, done, {{"to", to}}, bytes);
 }
 
 }  // extern "C"

@@ -6,7 +6,17 @@ namespace gpuemu::emulator {
 namespace {
 
 Error unknown(const char* what, uint64_t id) {
-  return error(ErrorCode::InvalidArgument, "no {} {}: it was never made, or is freed", what, id);
+  return error(ErrorCode::InvalidArgument,
+               "no {} {} of this device: it was never made, is freed, or belongs to another device "
+               "or context",
+               what, id);
+}
+
+/// Of anything, once in a process: what one device gave is nothing to another one.
+uint64_t take_id() {
+  constexpr uint64_t kFirst = 16;  // Smaller ones are the streams that always exist.
+  static std::atomic<uint64_t> next = kFirst;
+  return next.fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -36,17 +46,18 @@ void Queues::grant_one() {
   issued_.notify_one();
 }
 
-Queues::Stream& Queues::add_stream(const StreamOptions& options) {
-  Stream& made = streams_[next_id_++];
+StreamId Queues::add_stream(const StreamOptions& options) {
+  const StreamId id = take_id();
+  Stream& made = streams_[id];
   made.options = options;
   made.options.priority = std::clamp(options.priority, priorities().greatest, priorities().least);
-  return made;
+  return id;
 }
 
 StreamId Queues::mine(StreamId stream) {
   if (stream != kPerThreadStream) return stream;
-  const auto [place, is_new] = per_thread_.try_emplace(std::this_thread::get_id(), next_id_);
-  if (is_new) add_stream({});
+  const auto [place, is_new] = per_thread_.try_emplace(std::this_thread::get_id(), stream);
+  if (is_new) place->second = add_stream({});
   return place->second;
 }
 
@@ -93,9 +104,7 @@ void Queues::push(Stream& stream, Item item) {
 
 Result<StreamId> Queues::make_stream(const StreamOptions& options) {
   const Lock lock(mutex_);
-  const StreamId id = next_id_;
-  add_stream(options);
-  return id;
+  return add_stream(options);
 }
 
 Status Queues::free_stream(StreamId stream) {
@@ -201,8 +210,9 @@ Result<bool> Queues::query(StreamId stream) {
 
 Result<EventId> Queues::make_event() {
   const Lock lock(mutex_);
-  events_[next_id_];
-  return next_id_++;
+  const EventId id = take_id();
+  events_[id];
+  return id;
 }
 
 Status Queues::free_event(EventId event) {
@@ -303,7 +313,7 @@ Status Queues::begin_capture(StreamId stream) {
   Stream* found = GPUEMU_TRY(find(stream));
   if (found->capture != 0)
     return error(ErrorCode::InvalidArgument, "stream {} is captured already", stream);
-  found->capture = next_id_++;
+  found->capture = take_id();
   captures_.emplace(found->capture, mine(stream));
   busy_.fetch_add(1, std::memory_order_relaxed);
   return ok_status();
@@ -328,8 +338,9 @@ Result<GraphId> Queues::end_capture(StreamId stream) {
   captures_.erase(place);
   busy_.fetch_sub(1, std::memory_order_release);
   Graph graph = GPUEMU_TRY(std::move(capture).finish());
-  graphs_[next_id_] = std::make_shared<const Graph>(std::move(graph));
-  return next_id_++;
+  const GraphId id = take_id();
+  graphs_[id] = std::make_shared<const Graph>(std::move(graph));
+  return id;
 }
 
 Result<bool> Queues::is_capturing(StreamId stream) {
@@ -349,8 +360,9 @@ Result<GraphExecId> Queues::instantiate(GraphId graph) {
   const Lock lock(mutex_);
   const auto found = graphs_.find(graph);
   if (found == graphs_.end()) return unknown("graph", graph);
-  execs_[next_id_] = std::make_shared<Exec>(Exec{found->second});
-  return next_id_++;
+  const GraphExecId id = take_id();
+  execs_[id] = std::make_shared<Exec>(Exec{found->second});
+  return id;
 }
 
 Status Queues::launch_graph(GraphExecId graph, StreamId stream) {

@@ -120,7 +120,7 @@ class Queues {
   Status refuse_captured(const Event& event, const char* what);
   void push(Stream& stream, Item item);
   StreamId mine(StreamId stream);
-  Stream& add_stream(const StreamOptions& options);
+  StreamId add_stream(const StreamOptions& options);
 
   const uint64_t seed_;
   /// Items and captures: while it is 0 a synchronous call need not look further.
@@ -134,7 +134,6 @@ class Queues {
   std::map<uint64_t, Capture> captures_;
   std::map<GraphId, std::shared_ptr<const Graph>> graphs_;
   std::map<GraphExecId, std::shared_ptr<Exec>> execs_;
-  uint64_t next_id_ = 16;  ///< Of everything; smaller ones are the streams that always exist.
   uint64_t next_number_ = 1;
   std::vector<const Condition*> waiting_;  ///< Of the threads in wait().
   uint32_t granted_ = 0;                   ///< Steps that a query allowed.
