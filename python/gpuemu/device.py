@@ -27,6 +27,7 @@ from gpuemu.connection import find_program
 from gpuemu.errors import DeviceError, DeviceLostError
 
 _HEAD = struct.Struct("<IQ")  # Bytes of JSON, bytes of data.
+_NO_GENERATION = 0  # Of a module that no process has.
 _STATELESS = ("open", "compile")  # "Unavailable" of these is no loss: there is no such GPU, no compiler.
 
 
@@ -93,13 +94,17 @@ class Entry:
 
 @dataclass
 class Module:
-    """PTX that a device has loaded. `generation`: of the process; a module of an ended one is loaded again."""
+    """PTX that a device has loaded. `generation`: of the process; a module of an ended one is loaded again, and so is a
+    copy or what pickle made."""
 
     ptx: str
     name: str
     number: int
     entries: dict[str, Entry]
     generation: int
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "number": 0, "generation": _NO_GENERATION}
 
 
 class Address(int):
@@ -125,6 +130,7 @@ class Device:
         self._wanted = {"backend": backend, "index": index, "sm": 0 if arch is None else _number(arch), "threads": threads,
                         "memory_limit_bytes": memory_limit_bytes}  # fmt: skip
         self._lock = threading.RLock()
+        self._is_shared = False
         self._process: subprocess.Popen[bytes] | None = None
         self._owner = 0
         self.generation = 0
@@ -147,6 +153,17 @@ class Device:
             end, self._process = self._end, None
             if end is not None:
                 end()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For another process: a device of the same kind there, with nothing in it."""
+        return _made_again, (self._wanted, self.arch, self._is_shared)
+
+    def __copy__(self) -> Device:
+        """Of a process there is no copy: copies of what uses it use the same one."""
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Device:
+        return self
 
     def __enter__(self) -> Device:
         return self
@@ -263,9 +280,12 @@ class Device:
                 for key, entry in made["entries"].items()
             }  # fmt: skip
             module = Module(ptx, name, made["module"], entries, self.generation)
-            # Its members outlive it, with the number that it had last.
-            weakref.finalize(module, self._dropped.append, vars(module)).atexit = False
+            self._unload_with(module)
             return module
+
+    def _unload_with(self, module: Module) -> None:
+        # Its members outlive it, with the number that it had last.
+        weakref.finalize(module, self._dropped.append, vars(module)).atexit = False
 
     def _load(self, ptx: str, name: str) -> dict[str, Any]:
         return self._ask("load", ptx.encode(), name=name)[0]
@@ -280,6 +300,8 @@ class Device:
             self._insist(buffers)
             self._start()
             if module.generation != self.generation:
+                if module.generation == _NO_GENERATION:
+                    self._unload_with(module)
                 module.number, module.generation = self._load(module.ptx, module.name)["module"], self.generation
             reply, _ = self._exchange(
                 {"request": "launch", "module": module.number, "entry": entry, "grid": list(grid), "block": list(block),
@@ -335,4 +357,12 @@ def shared_device(backend: str = "emulator", arch: str = "sm_80") -> Device:
     with _devices_lock:
         if (backend, arch) not in _devices:
             _devices[backend, arch] = Device(backend, arch=arch)
+            _devices[backend, arch]._is_shared = True
         return _devices[backend, arch]
+
+
+def _made_again(wanted: dict[str, Any], arch: str | None, is_shared: bool) -> Device:
+    """What pickle makes of a device."""
+    if is_shared and arch is not None:
+        return shared_device(wanted["backend"], arch)
+    return Device(wanted["backend"], arch=arch, index=wanted["index"], threads=wanted["threads"], memory_limit_bytes=wanted["memory_limit_bytes"])

@@ -88,8 +88,10 @@ class Kernel:
         if name is None and len(there) == 1:
             return next(iter(there.values()))
         if name is None or name not in there:
+            if not there:
+                raise LaunchError(f"{self.module.name} has no kernel: expected a function that is __global__ (in PTX: an .entry)")
             asked = "no entry is named" if name is None else f"there is no entry '{name}'"
-            raise LaunchError(f"{asked}; {self.module.name} has {', '.join(there) or 'none'}")
+            raise LaunchError(f"{asked}; {self.module.name} has {', '.join(there)}")
         return there[name]
 
     @property
