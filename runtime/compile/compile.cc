@@ -2,6 +2,7 @@
 #include "runtime/compile/compile.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
@@ -161,6 +162,17 @@ Result<Output> run_compiler(const Toolkit& toolkit, const Job& job, Compiler& co
   return compile::run_nvcc(toolkit, job);
 }
 
+bool has_word(std::string_view text, std::string_view word) {
+  const auto is_part = [&](size_t at) {
+    return at < text.size() &&
+           (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
+  };
+  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    if ((at == 0 || !is_part(at - 1)) && !is_part(at + word.size())) return true;
+  }
+  return false;
+}
+
 /// A template that does not exist makes the whole compilation fail, with messages about our own
 /// text. Compiled without it, the source itself may be fine: then it is the name that is wrong.
 Error explain(const Toolkit& toolkit, Job job, Compiler compiler, const Error& first) {
@@ -185,7 +197,7 @@ Error explain(const Toolkit& toolkit, Job job, Compiler compiler, const Error& f
     const std::string base = name.substr(0, name.find('<'));
     const std::string simple =
         base.substr(base.rfind(':') == std::string::npos ? 0 : base.rfind(':') + 1);
-    if (job.source.find(simple) == std::string::npos) {
+    if (!has_word(job.source, simple)) {
       return error(ErrorCode::NotFound, "no entry '{}'; the source has: {}", name,
                    compile::describe_entries(plain->ptx, job.source));
     }

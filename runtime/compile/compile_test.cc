@@ -114,6 +114,17 @@ TEST_P(Compile, SaysThatAPlainKernelIsNoTemplate) {
       << module.error().message;
 }
 
+TEST_P(Compile, AWrongTemplateArgumentIsToldWithoutFilesOfOurs) {
+  for (const std::string wrong : {"scale<flot>", "scale<float, >", "scale<float>; }"}) {
+    const auto module = compile_source(request({"scale<float>", wrong}));
+    ASSERT_FALSE(module) << wrong;
+    const std::string& said = module.error().message;
+    EXPECT_EQ(said.find("gpuemu_wrapper"), std::string::npos) << said;
+    EXPECT_EQ(said.find("gpuemu_entry"), std::string::npos) << said;
+    EXPECT_NE(said.find(wrong), std::string::npos) << said;
+  }
+}
+
 TEST_P(Compile, PrintsTheUsersFileAndLine) {
   write("bad.cu", "__global__ void k(float* x) {\n  x[0] = undeclared;\n}\n");
   const auto module = compile_source(request({"k"}, "bad.cu"));
@@ -182,6 +193,18 @@ TEST(ErrorLines, KeepsTwentyAndDropsWarnings) {
   EXPECT_NE(kept.find("k.cu(19)"), std::string::npos);
   EXPECT_EQ(kept.find("k.cu(20)"), std::string::npos);
   EXPECT_EQ(compile::error_lines("segmentation fault"), "segmentation fault");
+}
+
+TEST(ErrorLines, OfOurTextTheFirstIsToldWhereThereAreNoOthers) {
+  const std::vector<std::string> names = {"f<1>", "f<T>"};
+  const std::string ours = "/x/w.cu(4): error: no T\n/x/w.cu(4): error: no auto";
+  EXPECT_EQ(compile::without_ours(ours, "/x/w.cu", 3, names), "entry 'f<T>': error: no T");
+  EXPECT_EQ(compile::without_ours(ours + "\nk.cu(2): error: bad\nk.cu(3): error: too", "/x/w.cu", 3,
+                                  names),
+            "k.cu(2): error: bad\nk.cu(3): error: too");
+  EXPECT_EQ(compile::without_ours("/x/w.cu(9): error: odd", "/x/w.cu", 3, names),
+            "entry(9): error: odd");
+  EXPECT_EQ(compile::without_ours("segmentation fault", "/x/w.cu", 3, names), "segmentation fault");
 }
 
 }  // namespace

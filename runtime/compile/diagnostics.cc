@@ -1,7 +1,10 @@
 // Picks the error lines out of a log.
 #include "runtime/compile/diagnostics.h"
 
+#include <cstdio>
 #include <sstream>
+
+#include <fmt/format.h>
 
 #include "common/base/limits.h"
 
@@ -19,6 +22,26 @@ std::string error_lines(std::string_view log) {
     out += line;
   }
   return kept > 0 ? out : std::string(log.substr(0, kMessageCharsMax));
+}
+
+std::string without_ours(const std::string& lines, const std::string& path, size_t first_line,
+                         const std::vector<std::string>& names) {
+  std::istringstream in{lines};
+  std::string theirs, ours;
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with(path)) {
+      if (ours.empty()) ours = line.substr(path.size());
+    } else {
+      theirs += (theirs.empty() ? "" : "\n") + line;
+    }
+  }
+  if (!theirs.empty() || ours.empty()) return theirs;
+  size_t number = 0;  // Of "(3): error: ..."
+  std::sscanf(ours.c_str(), "(%zu)", &number);
+  const size_t message = ours.find("error");
+  if (number < first_line || number - first_line >= names.size() || message == std::string::npos)
+    return "entry" + ours;
+  return fmt::format("entry '{}': {}", names[number - first_line], ours.substr(message));
 }
 
 }  // namespace gpuemu::compile

@@ -13,6 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr size_t kFirstEntryLine = 3;  ///< Of the wrapper.
+
 std::string wrapper_of(const Job& job, const std::string& included) {
   std::string text = fmt::format("#include \"{}\"\nnamespace {{\n", included);
   for (size_t i = 0; i < job.templates.size(); ++i) {
@@ -54,8 +56,9 @@ Result<Output> run_nvcc(const Toolkit& toolkit, const Job& job) {
   const int status = GPUEMU_TRY(run_child(command, log, "", job.cancel));
   if (status != 0) {
     auto text = read_file(log, kSourceBytesMax);
+    if (!text) return error(ErrorCode::Compile, "nvcc ended with status {}", status);
     return error(ErrorCode::Compile, "{}",
-                 text ? error_lines(*text) : fmt::format("nvcc ended with status {}", status));
+                 without_ours(error_lines(*text), wrapper, kFirstEntryLine, job.templates));
   }
   return Output{GPUEMU_TRY(read_file(ptx, kSourceBytesMax)), {}};
 }
