@@ -21,6 +21,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+/// An op of which so many cases ran into their time limit, and one of so many that ran, will do so
+/// again: what comes of its other cases is not worth hours.
+constexpr uint64_t kTimeoutsWaitedFor = 3, kTimeoutsShare = 8;
+
 uint64_t milliseconds_between(Clock::time_point from, Clock::time_point to) {
   return static_cast<uint64_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(to - from).count());
@@ -47,6 +51,8 @@ struct Campaign::Group {
   CaseOptions case_options;
   std::set<std::string> warnings;
 
+  /// Cases that ran, those of them that their time limit ended, and those that nobody waited for.
+  std::atomic<uint64_t> ran{0}, timed_out{0}, left_out{0};
   /// Why no case of it can be made; the others go on. Set once, by any thread.
   std::atomic<bool> broken{false};
   std::string why_broken;
@@ -63,6 +69,18 @@ struct Campaign::Group {
   }
 
   void record(Finished finished);
+  void note_time(const ValidationResult& result) {
+    ++ran;
+    if (std::ranges::find(result.failures, FindingKind::Timeout, &ValidationFailure::kind) !=
+        result.failures.end())
+      ++timed_out;
+  }
+  /// Whether further cases would cost their whole time limit and tell nothing new.
+  bool leave_out() {
+    if (timed_out < kTimeoutsWaitedFor || timed_out * kTimeoutsShare < ran) return false;
+    ++left_out;
+    return true;
+  }
   void fail(const Error& why) {
     if (!broken.exchange(true)) why_broken = why.message;
   }
@@ -71,6 +89,12 @@ struct Campaign::Group {
     for (auto& [iteration, result] : bad) report.failures.push_back(std::move(result));
     report.proof = proof.proof(report.dtype);
     if (broken) report.skipped_reason = fmt::format("error: {}", why_broken);
+    if (left_out > 0) {
+      report.notes.push_back(
+          fmt::format("{} of {} cases ran into their time limit (runtime.case_timeout_ms): the {} "
+                      "others were left out",
+                      timed_out.load(), ran.load(), left_out.load()));
+    }
     if (first) {
       report.duration_ms = milliseconds_between(*first, last);
       const double seconds = std::chrono::duration<double>(last - *first).count();
@@ -365,7 +389,7 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
     Finished one{
         .group = item->group, .plan = {}, .outcome = {}, .started = Clock::now(), .ended = {}};
     Group& group = *item->group;
-    if (group.broken) continue;
+    if (group.broken || group.leave_out()) continue;
     auto plan =
         plan_case(*group.op, options.seed, group.iteration_of(item->number), group.case_options);
     if (!plan) {
@@ -381,6 +405,7 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
       group.fail(outcome.error());
       continue;
     }
+    group.note_time(outcome->result);
     if (!outcome->result.passed && options.fail_fast) progress.stop();
     one.plan = *std::move(plan);
     one.outcome = *std::move(outcome);

@@ -18,6 +18,8 @@ constexpr size_t kTurnsBeforeLook = 1024;
 /// Blocks in progress at once where blocks are to be mixed.
 constexpr size_t kMixed = 4;
 constexpr auto kBetweenLooks = std::chrono::microseconds(200);
+/// While all wait the clock leaps by 2^10, 2^11, ... of its units of 16 ns: to 5 hours in all.
+constexpr uint32_t kFirstLeap = 10, kLeaps = 30;
 }  // namespace
 
 void Schedule::join(Clusters& resident, Clusters& spare, size_t wanted) {
@@ -62,7 +64,14 @@ std::string Schedule::why_stuck() const {
     why += fmt::format("; {} of the {} blocks of the grid could not begin beside those that wait",
                        (clusters_ - begun) * blocks_of_cluster(launch_),
                        clusters_ * blocks_of_cluster(launch_));
+  if (leaps_ > 0) why += "; hours later on the device's clock they all still wait";
   return why;
+}
+
+bool Schedule::pass_time() {
+  if (!launch_.program->reads_clock || leaps_ == kLeaps) return false;
+  launch_.clock_ahead += uint64_t{1} << (kFirstLeap + leaps_++);
+  return true;
 }
 
 void Schedule::look(uint32_t thread, const Clusters& resident) {
@@ -71,8 +80,15 @@ void Schedule::look(uint32_t thread, const Clusters& resident) {
   };
   while (!over()) {
     const uint64_t time = stalls_.begin(thread);
-    if (!std::ranges::all_of(resident, [](const auto& cluster) { return cluster->spins(); })) break;
-    if (stalls_.all_stuck(thread, time)) return resident.front()->give_up(why_stuck());
+    if (!std::ranges::all_of(resident, [](const auto& cluster) { return cluster->spins(); })) {
+      leaps_ = 0;
+      break;
+    }
+    if (stalls_.all_stuck(thread, time)) {
+      if (!pass_time()) return resident.front()->give_up(why_stuck());
+      stalls_.goes_on(thread);
+      continue;
+    }
     do std::this_thread::sleep_for(kBetweenLooks);
     while (!over() && !stalls_.may_have_changed(thread));
   }

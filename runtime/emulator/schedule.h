@@ -36,6 +36,9 @@ class Schedule {
   bool is_full(const Clusters& resident) const;
   /// Looks whether the clusters can still go on, for as long as they seem not to.
   void look(uint32_t thread, const Clusters& resident);
+  /// Puts the clock forward for those that wait no longer than a time; false where it is far ahead
+  /// already, or nobody looks at it.
+  bool pass_time();
   std::string why_stuck() const;
 
   Launch& launch_;
@@ -43,6 +46,7 @@ class Schedule {
   const size_t resident_max_;
   Stalls stalls_;
   std::atomic<uint32_t> next_thread_ = 0;
+  std::atomic<uint32_t> leaps_ = 0;  ///< Of the clock since a thread went on.
 };
 
 }  // namespace gpuemu::emulator

@@ -181,19 +181,73 @@ TEST(Spin, ATicketLockIsNone) {
   expect_clean(outcome);
   EXPECT_EQ(outcome.flags[2], 1600u);
 }
-TEST(Spin, ALoopThatWaitsForNothingIsATimeOut) {
-  const Outcome outcome =
-      run(" .local .b32 go; mov.u32 %r8, 1; st.volatile.local.u32 [go], %r8;\n"
-          "W: ld.volatile.local.u32 %r9, [go]; setp.ne.u32 %p1, %r9, 0; @%p1 bra W;",
-          {1, 1, 1}, 32, 200);
-  ASSERT_EQ(outcome.report.findings.size(), 1u);
-  EXPECT_EQ(outcome.report.findings[0].kind, "timeout");
+TEST(Spin, ALoopThatReadsAndChangesNothingNeverEnds) {
+  const DeviceFinding finding = deadlock(".loc 1 20 1\nW: bra W;", {3, 1, 1}, 64);
+  EXPECT_EQ(finding.line, 20u);
+  expect_words(finding, {"a loop that reads and changes nothing never ends", "spin.cu:20"});
+  deadlock(
+      " .local .b32 go; mov.u32 %r8, 1; st.volatile.local.u32 [go], %r8;\n"
+      "W: ld.volatile.local.u32 %r9, [go]; setp.ne.u32 %p1, %r9, 0; @%p1 bra W;");
+}
+TEST(Spin, OneEndlessWarpBesideThoseThatWaitIsADeadlock) {
+  expect_words(deadlock("setp.lt.u32 %p1, %r1, 32; @%p1 bra W;\n.loc 1 20 1\n" + wait_for("0") +
+                            "ret;\n.loc 1 30 1\nW: bra W;",
+                        {1, 1, 1}, 64),
+               {"spin.cu:20", "spin.cu:30", "reads 'flag' element 0, which is 0"});
+}
+
+/// Waits as the barriers of libcu++ do: at first eagerly, then with pauses that follow a clock.
+std::string wait_with_pauses(const std::string& test) {
+  return "mov.u64 %rd5, %globaltimer; mov.u32 %r8, 0; bra TRY;\n"
+         "AGAIN: add.u32 %r8, %r8, 1;\n"
+         "TRY: " +
+         test +
+         " @%p3 bra GO; setp.lt.u32 %p4, %r8, 16; @%p4 bra AGAIN;\n"
+         "mov.u64 %rd6, %globaltimer; sub.s64 %rd6, %rd6, %rd5;\n"
+         "setp.lt.s64 %p4, %rd6, 40000; @%p4 bra TRY;\n"
+         "setp.lt.s64 %p4, %rd6, 4000000; @%p4 bra SHORT;\n"
+         "nanosleep.u32 1000000; bra TRY;\n"
+         "SHORT: shr.u64 %rd6, %rd6, 2; cvt.u32.u64 %r9, %rd6; nanosleep.u32 %r9; bra TRY;\nGO:";
+}
+TEST(Spin, AWaitWithPausesThatFollowAClockIsADeadlock) {
+  const DeviceFinding finding = deadlock(
+      "setp.eq.u32 %p1, %r1, 0; @%p1 mbarrier.init.shared.b64 [bar], 65; bar.sync 0;\n"
+      "mbarrier.arrive.shared.b64 %rd3, [bar];\n.loc 1 20 1\n" +
+          wait_with_pauses("mbarrier.test_wait.shared.b64 %p3, [bar], %rd3;"),
+      {2, 1, 1}, 64);
+  expect_words(finding, {"still needs 1 arrivals", "hours later on the device's clock"});
+  deadlock(wait_with_pauses("ld.acquire.gpu.global.u32 %r9, [%rd1]; setp.ne.u32 %p3, %r9, 0;"),
+           {4, 1, 1}, 64);
+}
+TEST(Spin, AWaitWithPausesForABlockThatComputesIsNone) {
+  expect_clean(
+      run("setp.eq.u32 %p1, %r2, 3; @%p1 bra LAST;\n" +
+              wait_with_pauses("ld.acquire.gpu.global.u32 %r9, [%rd1]; setp.ne.u32 %p3, %r9, 0;") +
+              R"( ret;
+    LAST: mov.u32 %r8, 0;
+    L: add.u32 %r8, %r8, 1; setp.lt.u32 %p2, %r8, 1000000; @%p2 bra L;
+    st.volatile.global.u32 [%rd1], 1;)",
+          {4, 1, 1}));
+}
+TEST(Spin, AWaitThatEndsAfterSecondsOfTheDeviceIsNone) {
+  // Nobody sets the flag; who waits gives up after 2 s (2^31 ns), again and again.
+  const Outcome outcome = run(R"(
+    mov.u32 %r8, 0;
+    NEXT: mov.u64 %rd5, %globaltimer;
+    W: ld.volatile.global.u32 %r9, [%rd1]; setp.ne.u32 %p3, %r9, 0; @%p3 bra END;
+    mov.u64 %rd6, %globaltimer; sub.u64 %rd6, %rd6, %rd5; setp.lt.u64 %p4, %rd6, 2147483648; @%p4 bra W;
+    add.u32 %r8, %r8, 1; setp.lt.u32 %p4, %r8, 3; @%p4 bra NEXT;
+    st.global.u32 [%rd1+4], %r8;
+    END:)",
+                              {2, 1, 1}, 32);
+  expect_clean(outcome);
+  EXPECT_EQ(outcome.flags[1], 3u);
 }
 TEST(Spin, ATimeOutSaysWhatTheThreadsRead) {
-  // The clock makes every round another one: nobody can tell whether it ends.
+  // A counter makes every round another one: nobody can tell whether it ends.
   const Outcome outcome = run(R"(
     .loc 1 20 1
-    W: mov.u32 %r8, %clock; ld.volatile.global.u32 %r9, [%rd1+20]; setp.eq.u32 %p1, %r9, 0; @%p1 bra W;)",
+    W: add.u32 %r8, %r8, 1; ld.volatile.global.u32 %r9, [%rd1+20]; setp.eq.u32 %p1, %r9, 0; @%p1 bra W;)",
                               {1, 1, 1}, 32, 300);
   ASSERT_EQ(outcome.report.findings.size(), 1u);
   EXPECT_EQ(outcome.report.findings[0].kind, "timeout");

@@ -11,6 +11,8 @@ KERNEL = """extern "C" __global__ void twice(const float* x, float* y, int n) {
   if (i < n) y[i] = 2.0f * x[i];
 }
 """
+# A counter makes every round another one: nobody can tell whether it ends.
+RUNAWAY = KERNEL.replace("if (i < n)", "volatile unsigned go = 1; while (go) go += 2;\n  if (i < n)")
 REFERENCE = "def reference(x):\n    return 2.0 * x\n"
 CONFIG = """[validation]
 cases = 4
@@ -89,15 +91,36 @@ def test_messages_cannot_make_a_terminal_show_something_else(gpuemu):
 
 def test_a_runaway_kernel_is_stopped(gpuemu):
     config = CONFIG.replace("[validation]", "[runtime]\ncase_timeout_ms = 500\n[validation]")
-    endless = KERNEL.replace("if (i < n)", "volatile int go = 1; while (go) {}\n  if (i < n)")
-    result = project(gpuemu, config.replace("cases = 4", "cases = 1"), endless).run("test")
+    result = project(gpuemu, config.replace("cases = 4", "cases = 1"), RUNAWAY).run("test")
     assert result.returncode == 1 and "Timeout" in result.stdout
+
+
+def test_a_loop_that_changes_nothing_is_told_at_once(gpuemu):
+    config = CONFIG.replace("[validation]", "[runtime]\ncase_timeout_ms = 600000\n[validation]")
+    endless = KERNEL.replace("if (i < n)", "volatile int go = 1; while (go) {}\n  if (i < n)")
+    result = project(gpuemu, config, endless).run("test")
+    assert result.returncode == 1 and "[Deadlock]" in result.stdout and "twice.cu:3" in result.stdout
+
+
+def test_an_op_that_keeps_running_into_its_time_limit_is_not_waited_for(gpuemu):
+    config = CONFIG.replace("[validation]", "[runtime]\ncase_timeout_ms = 300\n[validation]")
+    slow = project(gpuemu, config.replace("cases = 4", "cases = 64"), RUNAWAY)
+    op = json.loads(slow.run("test", "--format", "json").stdout)["ops"][0]
+    assert 3 <= op["cases"] == op["failed"] < 16
+    [note] = [note for note in op["notes"] if "left out" in note]
+    assert f"the {64 - op['cases']} others were left out" in note and "runtime.case_timeout_ms" in note
+
+
+def test_an_op_with_a_rare_timeout_runs_all_of_its_cases(gpuemu):
+    config = CONFIG.replace("[validation]", "[runtime]\ncase_timeout_ms = 1500\n[validation]")
+    rare = KERNEL.replace("if (i < n)", "if (n == 1) { volatile unsigned go = 1; while (go) go += 2; }\n  if (i < n)")
+    result = project(gpuemu, config.replace("cases = 4", "cases = 64"), rare).run("test")
+    assert " of 64 float32 cases" in result.stdout and "left out" not in result.stdout
 
 
 def test_a_runaway_kernel_names_the_limit_that_was_set_in_every_case(gpuemu):
     config = CONFIG.replace("[validation]", "[runtime]\ncase_timeout_ms = 600\n[validation]")
-    endless = KERNEL.replace("if (i < n)", "volatile int go = 1; while (go) {}\n  if (i < n)")
-    result = project(gpuemu, config, endless).run("test", "--format", "json")
+    result = project(gpuemu, config, RUNAWAY).run("test", "--format", "json")
     failures = [one for op in json.loads(result.stdout)["ops"] for one in op["failures"]]
     said = [failure["message"] for one in failures for failure in one["failures"] if failure["kind"] == "Timeout"]
     assert len(said) == len(failures) >= 4

@@ -1,5 +1,6 @@
 // Faults of copies beside the kernel and of tensor cores. Each kernel is wrong unless FIXED is defined;
 // test_faults.py says how the comments read.
+#include <cuda/barrier>
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>
 #include <mma.h>
@@ -32,6 +33,33 @@ extern "C" __global__ void last_stage_not_awaited(const float* x, float* y) {
     __syncthreads();
   }
   y[threadIdx.x] = sum;
+}
+
+// The consumers never tell that they have read the tile: the wait of the third one, with its pauses
+// that follow a clock, has no end.
+// run: stage_not_given_back grid=1 block=64 args=buf:x:1024,zero:y:128
+// expect: deadlock text=needs~32~arrivals
+extern "C" __global__ void stage_not_given_back(const float* x, float* y) {
+  __shared__ float stage[2][32];
+  __shared__ cuda::barrier<cuda::thread_scope_block> full[2], empty[2];
+  if (threadIdx.x == 0)
+    for (int i = 0; i < 2; ++i) init(&full[i], 64), init(&empty[i], 64);
+  __syncthreads();
+  const int lane = threadIdx.x & 31;
+  float sum = 0.0f;
+  for (int tile = 0; tile < 8; ++tile) {
+    const int at = tile & 1;
+    if (threadIdx.x < 32) {
+      if (tile > 1) empty[at].arrive_and_wait();
+      stage[at][lane] = x[tile * 32 + lane];
+      (void)full[at].arrive();
+    } else {
+      full[at].arrive_and_wait();
+      sum += stage[at][31 - lane];
+      if (WRONG(false, tile < 6)) (void)empty[at].arrive();
+    }
+  }
+  if (threadIdx.x >= 32) y[lane] = sum;
 }
 
 // run: stage_overwritten grid=1 block=64 args=buf:x:2048,zero:y:256

@@ -94,6 +94,12 @@ bool reads_reserved_shared(const ptx::Instruction& instruction) {
     return operand.name.starts_with("%reserved_smem_offset");
   });
 }
+
+bool reads_clock(const ptx::Instruction& instruction) {
+  return std::ranges::any_of(instruction.operands, [](const ptx::Operand& operand) {
+    return operand.name.starts_with("%clock") || operand.name.starts_with("%globaltimer");
+  });
+}
 }  // namespace
 
 void decode(Program& program) {
@@ -103,6 +109,9 @@ void decode(Program& program) {
   for (const ptx::Function& function : program.module.functions)
     program.reserved_shared =
         program.reserved_shared || std::ranges::any_of(function.body, reads_reserved_shared);
+  for (const ptx::Function& function : program.module.functions)
+    program.reads_clock =
+        program.reads_clock || std::ranges::any_of(function.body, reads_clock);
   for (const ptx::Function& function : program.module.functions)
     program.may_spin = program.may_spin || std::ranges::any_of(function.body, waits_for_threads);
   for (Code& code : program.functions) Decoder(program, code).run();

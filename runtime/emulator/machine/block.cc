@@ -15,6 +15,8 @@ namespace {
 constexpr uint64_t kSlice = 1 << 16;
 /// Where warps may wait for each other in loops, their turns are short.
 constexpr uint64_t kShortSlice = 1 << 9;
+/// Slices of a warp before the first look whether it can end at all, where none waits for others.
+constexpr uint64_t kLongRun = 1 << 6;
 /// Short slices without an end before lanes count as waiting for others of their warp.
 constexpr uint64_t kPatience = 8;
 /// Steps in which a path that only waits is recognised, and the most slices between two such looks
@@ -82,6 +84,10 @@ bool Block::run_warp(Warp& warp, uint64_t slice) {
   const uint64_t before = warp.executed;
   if (!warp.spins) warp.run(slice);
   if (launch->program->may_spin) take_turns(warp);
+  if (never_ends(warp)) {
+    report_stuck("deadlock", "a loop that reads and changes nothing never ends");
+    return false;
+  }
   warp_instructions += (warp.executed - before) / kLanes + 1;
   unchecked_ += warp.state == WarpState::Running ? kClockSlices : 1;
   settle(warp);
@@ -149,7 +155,7 @@ void Block::settle(Warp& warp) {
 bool Block::spins() {
   for (Warp& warp : warps) {
     if (warp.state != WarpState::Running) continue;
-    const bool waits = all_paths_wait(warp);
+    const bool waits = all_paths_repeat(warp);
     settle(warp);
     if (!waits) return false;
   }
@@ -216,6 +222,17 @@ void Block::take_turns(Warp& warp) {
   if (!warp.spins && warp.slices < kPatience && warp.parked.empty()) return;
   warp.slices = 0;
   warp.yield();
+}
+
+/// Whether its loop depends on nothing that anybody could change. Every look doubles the time to
+/// the next one.
+bool Block::never_ends(Warp& warp) {
+  if (launch->program->may_spin || launch->follower != nullptr) return false;
+  if (warp.state != WarpState::Running || ++warp.slices < kLongRun ||
+      !std::has_single_bit(warp.slices))
+    return false;
+  const Spin spin = watch(warp);
+  return spin.repeats && spin.read == nullptr;
 }
 
 /// Whether the path goes round in a loop and changes nothing. A warp that is found at work is left

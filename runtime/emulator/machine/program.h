@@ -34,6 +34,7 @@ struct Program {
   bool plain = false;                 ///< decode() moves and joins no instructions.
   bool grid_barrier = false;          ///< Reads where the barrier of the grid lies.
   bool reserved_shared = false;       ///< Asks for the system's part of shared memory.
+  bool reads_clock = false;           ///< Time alone may let its threads go on.
   bool may_spin = false;              ///< Has instructions that threads wait for each other with.
   uint32_t cached = 1;                ///< The next Ins::cache; 0 is of no access.
   std::vector<const Code*> callable;  ///< Function addresses are indices + 1.

@@ -253,13 +253,15 @@ Spin Watch::run(uint32_t steps_max) {
 
 Spin watch(Warp& warp, uint32_t steps_max) { return Watch(warp).run(steps_max); }
 
-bool all_paths_wait(Warp& warp) {
-  for (size_t turn = 0; turn <= warp.parked.size() + 1; ++turn) {
-    const Spin spin = watch(warp);
-    if (!spin.repeats || spin.read == nullptr) return false;
-    warp.yield();
+bool all_paths_repeat(Warp& warp) {
+  bool repeats = true;
+  warp.block->clock_stopped = true;
+  for (size_t turn = 0; repeats && turn <= warp.parked.size() + 1; ++turn) {
+    repeats = watch(warp).repeats;
+    if (repeats) warp.yield();
   }
-  return true;
+  warp.block->clock_stopped = false;
+  return repeats;
 }
 
 }  // namespace gpuemu::emulator

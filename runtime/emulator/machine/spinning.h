@@ -21,8 +21,7 @@ inline constexpr uint32_t kWatchedSteps = 1 << 12;
 
 /// Runs the path until it repeats itself, changes something or has done that many steps.
 Spin watch(Warp& warp, uint32_t steps_max = kWatchedSteps);
-/// The same for all paths of the warp: whether each repeats itself and reads what others may
-/// change.
-bool all_paths_wait(Warp& warp);
+/// The same for all paths of the warp, while no time passes: whether each repeats itself.
+bool all_paths_repeat(Warp& warp);
 
 }  // namespace gpuemu::emulator

@@ -70,6 +70,7 @@ struct Launch {
   alignas(64) std::shared_ptr<std::atomic<uint64_t>> call_bytes =
       std::make_shared<std::atomic<uint64_t>>(0);
   uint64_t calls_limit = ~uint64_t{0};  ///< Of those.
+  std::atomic<uint64_t> clock_ahead = 0;  ///< Of every block's own clock.
   std::atomic<uint32_t> nonfinite = 0;  ///< 1: a NaN was made, 2: an infinity.
   std::mutex mutex;                     ///< Guards what follows.
   std::vector<DeviceFinding> findings;
@@ -297,6 +298,7 @@ struct Block {
   std::vector<std::shared_ptr<Frame>> frames;  ///< Of the entry, without a warp.
   uint64_t warp_instructions = 0;
   uint64_t clock = 0;
+  bool clock_stopped = false;  ///< While it is looked at whether all but time repeats itself.
   std::shared_ptr<Counters> counters;  ///< Since its start; nullptr: nobody asked.
   std::shared_ptr<Turns> turns;        ///< Of a launch that does not go in order; else nullptr.
   uint64_t linear = 0;                 ///< Index in the grid.
@@ -318,9 +320,15 @@ struct Block {
   bool can_run() const;
   /// No thread will go on: `why`.
   void give_up(const std::string& why);
-  /// Runs every warp that can go on for a while and says whether each repeats what it did without
-  /// changing any memory. Then none of them goes on before somebody else changes something.
+  /// Runs every warp that can go on for a while, in which no time passes, and says whether each
+  /// repeats what it did without changing any memory. Then none of them goes on before somebody
+  /// else changes something, or time passes.
   bool spins();
+  /// What the clocks show, in units of 16 ticks. Each look at one takes a unit.
+  uint64_t clock_now() const {
+    return clock + launch->clock_ahead.load(std::memory_order_relaxed);
+  }
+  void pass_time() { clock += clock_stopped ? 0 : 1; }
   /// Threads that have not exited.
   uint32_t live_threads() const;
   /// Lets the waiting warps of barrier `id` go on when enough threads have arrived.
@@ -333,6 +341,7 @@ struct Block {
   bool over_budget();
   void take_turns(Warp& warp);
   bool only_waits(Warp& warp);
+  bool never_ends(Warp& warp);
   /// One turn of the warp; false when the launch has to end.
   bool run_warp(Warp& warp, uint64_t slice);
   /// advance() in the order of `turns`.

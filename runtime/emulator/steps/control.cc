@@ -307,10 +307,11 @@ uint64_t special_value(Warp& warp, SpecialRegister which, uint32_t lane) {
     case R::Clock64:
     case R::Globaltimer:
     case R::GlobaltimerLo:
-      return ++warp.block->clock * 16;
+      warp.block->pass_time();
+      return warp.block->clock_now() * 16;
     case R::ClockHi:
     case R::GlobaltimerHi:
-      return warp.block->clock >> 28;
+      return warp.block->clock_now() >> 28;
     case R::WarpSize:
       return kLanes;
     case R::DynamicShared:
