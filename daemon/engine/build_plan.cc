@@ -188,6 +188,39 @@ Result<PlanLaunch> build_launch(const LaunchSpec& spec, const Scope& scope,
   return launch;
 }
 
+/// The scope of the same op with much larger sizes: every dim is one that is declared to come to
+/// kSizeFrom or more. Smaller ones count what is few everywhere, such as heads.
+Scope grown_scope(const OpConfig& op, Scope scope) {
+  constexpr int64_t kSizeFrom = 256, kGrowth = 4096;
+  for (const DimSpec& dim : op.dims) {
+    if (std::ranges::max(dim.values) < kSizeFrom) continue;
+    int64_t& size = scope.integers[dim.name];
+    size = std::max<int64_t>(size, 1) * kGrowth;
+  }
+  for (const auto* tensors : {&op.inputs, &op.outputs}) {
+    for (const TensorSpec& tensor : *tensors) {
+      std::vector<int64_t> shape;
+      for (const Expression& axis : tensor.shape) {
+        if (const auto size = axis.evaluate(scope)) shape.push_back(*size);
+      }
+      if (shape.size() == tensor.shape.size()) scope.shapes[tensor.name] = std::move(shape);
+    }
+  }
+  return scope;
+}
+
+/// Blocks of the grid in such a scope; 0 where that cannot be said.
+uint64_t grown_blocks(const LaunchSpec& spec, const Scope& grown) {
+  constexpr int64_t kEnough = int64_t{1} << 20;  // More than any device holds at once.
+  int64_t blocks = 1;
+  for (const Expression& axis : spec.grid) {
+    const auto size = axis.evaluate(grown);
+    if (!size || *size <= 0) return 0;
+    blocks = std::min(kEnough, blocks * std::min(kEnough, *size));
+  }
+  return static_cast<uint64_t>(blocks);
+}
+
 bool is_declared(std::string_view invariant, const OpConfig& op, const KernelConfig& kernel) {
   const auto declared = invariants_of(op, kernel);
   return std::ranges::find(declared, invariant, &InvariantSpec::name) != declared.end();
@@ -258,10 +291,12 @@ Result<BuiltPlan> build_plan(const Config& config, const KernelConfig& kernel,
     return error(ErrorCode::InvalidArgument, "kernel '{}' uses {} tensors, the limit is {}",
                  kernel.name, out.tensors.size(), kTensorsMax);
   }
+  const Scope grown = grown_scope(op, scope);
   for (size_t index = 0; index < kernel.launches.size(); ++index) {
     const std::string what = fmt::format("kernel '{}' launch {}", kernel.name, index + 1);
     out.launches.push_back(GPUEMU_TRY(build_launch(kernel.launches[index], scope, out, what)));
     out.launches.back().entry = prepared.entries[index];
+    out.launches.back().grown_blocks = grown_blocks(kernel.launches[index], grown);
   }
   built.result_offset = offsets.end();
   return built;

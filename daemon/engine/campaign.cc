@@ -70,10 +70,13 @@ struct Campaign::Group {
 
   void record(Finished finished);
   void note_time(const ValidationResult& result) {
+    const auto has = [&](FindingKind kind) {
+      return std::ranges::find(result.failures, kind, &ValidationFailure::kind) !=
+             result.failures.end();
+    };
     ++ran;
-    if (std::ranges::find(result.failures, FindingKind::Timeout, &ValidationFailure::kind) !=
-        result.failures.end())
-      ++timed_out;
+    // Where it decides how long the kernel runs, the launch was stopped early.
+    if (has(FindingKind::Timeout) && !has(FindingKind::UninitializedRead)) ++timed_out;
   }
   /// Whether further cases would cost their whole time limit and tell nothing new.
   bool leave_out() {

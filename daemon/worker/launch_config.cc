@@ -11,6 +11,7 @@ Result<LaunchConfig> launch_config(const ExecutionPlan& plan, const PlanLaunch& 
   config.cluster = launch.cluster;
   config.dynamic_shared_bytes = launch.shared_bytes;
   config.sanitize = plan.sanitize;
+  config.grown_blocks = launch.grown_blocks;
   for (const PlanArg& arg : launch.args) {
     if (arg.tensor < 0) {
       config.args.push_back(arg.scalar);

@@ -60,6 +60,7 @@ struct PlanLaunch {
   Dim3 cluster{0, 0, 0};  ///< Zeros: what the kernel declares.
   uint32_t shared_bytes = 0;
   std::vector<PlanArg> args;
+  uint64_t grown_blocks = 0;  ///< Of the grid for much larger sizes.
 };
 
 struct ExecutionPlan {

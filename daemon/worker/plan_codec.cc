@@ -91,6 +91,7 @@ void fields(Wire& wire, PlanLaunch& it) {
   fields(wire, it.cluster);
   wire.value(it.shared_bytes);
   wire.list(it.args, kEach);
+  wire.value(it.grown_blocks);
 }
 
 template <typename Wire>

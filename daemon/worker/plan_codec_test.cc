@@ -61,6 +61,7 @@ TEST(PlanCodec, PlansSurviveAndCutOnesAreRefused) {
   plan.profile = plan.primer = plan.coverage = plan.fresh_module = true;
   plan.shadow.errors = ShadowErrors::UnderflowOrFlush;
   plan.tensors[0].primer_offset = 4096;
+  plan.launches[0].grown_blocks = 1 << 20;
   plan.tensors[1].role = PlanTensor::Role::Scratch;
   plan.tensors[1].dtype = DType::Bool;
   plan.tensors[1].base_offset_bytes = 4;
@@ -71,6 +72,7 @@ TEST(PlanCodec, PlansSurviveAndCutOnesAreRefused) {
   ASSERT_TRUE(decode_kind(in));
   const auto decoded = decode_plan(in);
   EXPECT_EQ(decoded->tensors[1].dtype, DType::Bool);
+  EXPECT_EQ(decoded->launches[0].grown_blocks, 1U << 20);
   EXPECT_TRUE(decoded->profile && decoded->coverage && decoded->fresh_module);
   EXPECT_EQ(decoded->shadow.errors, ShadowErrors::UnderflowOrFlush);
 }

@@ -115,6 +115,10 @@ struct LaunchConfig : LaunchShape {
   std::shared_ptr<const ShadowConfig> shadow;
   Interleaving interleaving = Interleaving::InOrder;  ///< Of the emulator.
   uint64_t interleaving_seed = 0;                     ///< For what an interleaving draws.
+  /// Blocks begin in the order of their numbers, and another one only when those in progress have
+  /// ended or wait for it; more than a real part holds are never in progress. Of the emulator.
+  bool in_issue_order = false;
+  uint64_t grown_blocks = 0;  ///< That the same launch has for much larger sizes, where known.
   std::vector<std::string> sanitize = {"memory", "init", "race", "sync"};  ///< Emulator checks.
 };
 
@@ -123,6 +127,9 @@ struct LaunchReport {
   uint64_t thread_instructions = 0;     ///< 0 where the device does not count.
   uint64_t elapsed_ns = 0;
   std::vector<std::string> printed;  ///< Lines of device printf.
+  /// So many blocks were in progress together that some may wait for later ones: a launch
+  /// in_issue_order tells. Of the emulator.
+  bool blocks_met = false;
   /// Of a launch that asked for it, on a device that counts; else nullptr.
   std::shared_ptr<const Profile> profile;
   /// Of a launch that asked for it, on the emulator; else nullptr.

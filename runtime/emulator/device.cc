@@ -11,6 +11,7 @@
 #include "runtime/emulator/decode/contract.h"
 #include "runtime/emulator/decode/decode.h"
 #include "runtime/emulator/machine/sparse.h"
+#include "runtime/emulator/parts.h"
 #include "runtime/emulator/stepping/listing.h"
 #include "runtime/emulator/streams.h"
 #include "runtime/ptx/grid_barrier.h"
@@ -19,25 +20,6 @@
 namespace gpuemu {
 namespace emulator {
 namespace {
-
-/// The table of technical specifications of the programming guide.
-struct Part {
-  int sm;
-  uint32_t shared_per_block, shared_per_multiprocessor, threads, blocks;
-};
-constexpr Part kParts[] = {{75, 65536, 65536, 1024, 16},
-                           {80, 166912, 167936, 2048, 32},
-                           {86, 101376, 102400, 1536, 16},
-                           {89, 101376, 102400, 1536, 24},
-                           {90, 232448, 233472, 2048, 32}};
-
-/// Of the newest one that is not newer.
-const Part& part_of(int sm) {
-  const Part* found = std::begin(kParts);
-  for (const Part& part : kParts)
-    if (part.sm <= sm) found = &part;
-  return *found;
-}
 
 EntryInfo entry_of(const Program& program, const Code& code) {
   EntryInfo info;

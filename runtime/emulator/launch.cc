@@ -12,6 +12,7 @@
 #include "runtime/emulator/machine/cluster.h"
 #include "runtime/emulator/machine/counters.h"
 #include "runtime/emulator/machine/global_races.h"
+#include "runtime/emulator/parts.h"
 #include "runtime/emulator/schedule.h"
 #include "runtime/emulator/shadow/shadow.h"
 #include "runtime/emulator/stepping/stepper.h"
@@ -122,6 +123,7 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
     run.races = &races.emplace(memory_.segments);
   }
   if (config.profile) run.counters = new_counters(found);
+  run.began = begin;
   run.deadline = begin + std::chrono::milliseconds(std::min(config.timeout_ms, kTimeoutMsMax));
   run.calls_limit = memory_.limit();
   const Residency most =
@@ -136,7 +138,7 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
   // Who follows the execution sees one order of it, and an order that is wanted is one: of one
   // thread.
   const bool ordered = config.shadow != nullptr || options_.debugger != nullptr ||
-                       config.interleaving != Interleaving::InOrder;
+                       config.interleaving != Interleaving::InOrder || config.in_issue_order;
   const uint64_t wanted = ordered ? 1 : cluster_count(run);
   const auto threads = static_cast<uint32_t>(std::min<uint64_t>(most.threads, wanted));
   const size_t resident = std::max<size_t>(1, most.blocks / blocks_of_cluster(run));
@@ -144,7 +146,12 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
   if (config.shadow != nullptr) run.follower = &shadow.emplace(run, *config.shadow, shadows_);
   std::optional<Stepper> stepper;
   if (options_.debugger != nullptr) run.follower = &stepper.emplace(run, *options_.debugger);
-  Schedule schedule(run, threads, resident);
+  const Part& part = part_of(options_.sm);
+  Schedule schedule(run, threads, resident,
+                    {.in_order = config.in_issue_order && !entry.cooperative,
+                     .held = blocks_held(part, run),
+                     .sm = part.sm,
+                     .multiprocessors = part.multiprocessors});
   helpers_.run(threads - 1, [&] { schedule.work(); });
   if (run.workspace != 0) {
     const std::lock_guard layout(layout_);
@@ -156,6 +163,7 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
   report.printed = std::move(run.printed);
   if (!run.printed_tail.empty()) report.printed.push_back(run.printed_tail);
   report.thread_instructions = run.executed.load();
+  report.blocks_met = !entry.cooperative && schedule.blocks_met();
   if (config.profile) {
     spread_counts(found, run.counters->counts);
     report.profile = std::make_shared<Profile>(Profile{found.places, run.counters->counts});

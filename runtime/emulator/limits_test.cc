@@ -293,5 +293,27 @@ TEST(Limits, APatternThatFillsNoPagesIsRefused) {
   EXPECT_EQ(there, std::vector<std::byte>(10, std::byte{7}));
 }
 
+TEST(Limits, ALoopWhoseEndWasNeverWrittenIsNotWaitedFor) {
+  const auto device = make_emulator({.threads = 1, .memory_limit_bytes = 1 << 24, .name = "test"});
+  const std::string text = with_header(
+      ".visible .entry k(.param .u64 p) {\n .reg .b32 %r<4>; .reg .b64 %rd<2>; .reg .pred %p<3>;\n"
+      " ld.param.u64 %rd1, [p]; ld.global.u32 %r1, [%rd1]; mov.u32 %r2, 0;\n"
+      "L: add.u32 %r2, %r2, 1; xor.b32 %r3, %r2, %r1; setp.ne.u32 %p1, %r1, 0; @%p1 bra L;\n"
+      " st.global.u32 [%rd1], %r3; ret;\n}\n");
+  LaunchConfig config;
+  config.entry = "k";
+  config.timeout_ms = 600'000;
+  const uint64_t address = *device->allocate(4, "end");
+  const auto* bytes = reinterpret_cast<const std::byte*>(&address);
+  config.args.emplace_back(bytes, bytes + sizeof address);
+  const auto report = device->launch(*device->load_module(text, "k"), config);
+  ASSERT_TRUE(report) << report.error().message;
+  ASSERT_EQ(report->findings.size(), 2u);
+  EXPECT_EQ(report->findings[0].kind, "uninitialized");
+  EXPECT_EQ(report->findings[1].kind, "timeout");
+  EXPECT_TRUE(report->findings[1].message.starts_with("the launch was stopped early"))
+      << report->findings[1].message;
+}
+
 }  // namespace
 }  // namespace gpuemu::emulator

@@ -129,6 +129,17 @@ def test_a_runaway_kernel_names_the_limit_that_was_set_in_every_case(gpuemu):
         assert found and int(found[1] or 600) > 100, text
 
 
+def test_loops_whose_ends_were_never_written_cost_no_time_limits(gpuemu):
+    # As large as the poison: the run on other inputs before a case has no limit of its own.
+    config = CONFIG.replace("[validation]", "[runtime]\ncase_timeout_ms = 600000\n[validation]").replace("cases = 4", "cases = 16")
+    config = config.replace('args = ["x", "y", "i32:n"]', 'args = ["x", "end", "y", "i32:n"]')
+    config += 'scratch = [{ name = "end", shape = ["1"], dtype = "int32" }]\n'
+    kernel = KERNEL.replace("float* y", "const volatile int* end, float* y").replace(
+        "if (i < n) y[i] = ", "float s = 0;\n  for (int k = 0; k < *end; ++k) s += x[k & 0];\n  if (i < n) y[i] = s + ")
+    result = project(gpuemu, config, kernel).run("test")
+    assert result.returncode == 1 and "16 of 16 float32 cases; [UninitializedRead]" in result.stdout, result.stdout
+
+
 def test_a_reference_that_hangs_is_stopped_and_named(gpuemu):
     config = CONFIG.replace("[validation]", "[validation]\nreference_timeout_s = 1")
     bad = project(gpuemu, config.replace("cases = 4", "cases = 1"),

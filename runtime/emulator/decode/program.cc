@@ -110,8 +110,7 @@ void decode(Program& program) {
     program.reserved_shared =
         program.reserved_shared || std::ranges::any_of(function.body, reads_reserved_shared);
   for (const ptx::Function& function : program.module.functions)
-    program.reads_clock =
-        program.reads_clock || std::ranges::any_of(function.body, reads_clock);
+    program.reads_clock = program.reads_clock || std::ranges::any_of(function.body, reads_clock);
   for (const ptx::Function& function : program.module.functions)
     program.may_spin = program.may_spin || std::ranges::any_of(function.body, waits_for_threads);
   for (Code& code : program.functions) Decoder(program, code).run();

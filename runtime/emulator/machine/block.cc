@@ -285,9 +285,13 @@ void Block::next_epoch() {
 }
 
 bool Block::over_budget() {
-  if (std::chrono::steady_clock::now() > launch->deadline) {
-    report_stuck("timeout",
-                 fmt::format("the launch did not end within {} ms", launch->config->timeout_ms));
+  if (std::chrono::steady_clock::now() > launch->deadline.load()) {
+    report_stuck(
+        "timeout",
+        launch->cut_short
+            ? "the launch was stopped early: memory that nothing was written to had "
+              "decided a branch, and it ran on and on"
+            : fmt::format("the launch did not end within {} ms", launch->config->timeout_ms));
     return true;
   }
   const uint64_t most = launch->config->warp_instructions_max;

@@ -5,6 +5,10 @@
 #include "runtime/emulator/machine/program.h"
 
 namespace gpuemu::emulator {
+namespace {
+constexpr auto kGrace = std::chrono::milliseconds(500);
+constexpr int kGraceShare = 4;
+}  // namespace
 
 uint64_t block_bytes(const Launch& launch) {
   const Dim3& block = launch.config->block;
@@ -30,6 +34,15 @@ Result<Residency> fit_blocks(const Launch& launch, Residency wanted, uint64_t li
   made.threads = static_cast<uint32_t>(std::min<uint64_t>(wanted.threads, fitting));
   made.blocks = static_cast<uint32_t>(std::min<uint64_t>(wanted.blocks, fitting / made.threads));
   return made;
+}
+
+void end_soon(Launch& launch) {
+  if (launch.cut_short.load(std::memory_order_relaxed)) return;
+  const auto now = std::chrono::steady_clock::now();
+  const auto grace =
+      std::max<std::chrono::steady_clock::duration>(kGrace, kGraceShare * (now - launch.began));
+  if (now + grace >= launch.deadline.load() || launch.cut_short.exchange(true)) return;
+  launch.deadline = now + grace;
 }
 
 }  // namespace gpuemu::emulator

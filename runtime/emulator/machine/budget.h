@@ -17,4 +17,8 @@ struct Residency {
 /// At most what `wanted` says. ResourceExhausted when not a single block fits.
 Result<Residency> fit_blocks(const Launch& launch, Residency wanted, uint64_t limit);
 
+/// After a read that makes the rest of the launch a matter of chance: as long again as it took to
+/// come there, some times over, is enough to see what else is wrong.
+void end_soon(Launch& launch);
+
 }  // namespace gpuemu::emulator

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "runtime/emulator/machine/budget.h"
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/warp.h"
 
@@ -230,6 +231,7 @@ void Definedness::check_guard(Warp& warp, const Ins& ins, UndefinedRegisters& se
   if (guard.lanes == 0) return;
   use(warp, ins, guard,
       in.family == "bra" ? "decides a branch" : "decides whether an instruction is executed");
+  if (in.family == "bra") end_soon(*warp.launch);
   set.lanes[in.guard->reg] = 0;
 }
 

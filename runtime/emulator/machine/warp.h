@@ -61,7 +61,9 @@ struct Launch {
   uint32_t shared_bytes = 0;      ///< With the system's part behind it, where the program asks.
   int sm = 80;
   Checks checks;
-  std::chrono::steady_clock::time_point deadline;
+  std::chrono::steady_clock::time_point began;
+  std::atomic<std::chrono::steady_clock::time_point> deadline;
+  std::atomic<bool> cut_short = false;  ///< The deadline is end_soon()'s.
   std::atomic<bool> stop = false;
   /// Written for every block: apart from what every instruction reads.
   alignas(64) std::atomic<uint64_t> next_block = 0;
@@ -69,10 +71,10 @@ struct Launch {
   /// Of the frames of calls in progress. Frames may outlive the launch.
   alignas(64) std::shared_ptr<std::atomic<uint64_t>> call_bytes =
       std::make_shared<std::atomic<uint64_t>>(0);
-  uint64_t calls_limit = ~uint64_t{0};  ///< Of those.
+  uint64_t calls_limit = ~uint64_t{0};    ///< Of those.
   std::atomic<uint64_t> clock_ahead = 0;  ///< Of every block's own clock.
-  std::atomic<uint32_t> nonfinite = 0;  ///< 1: a NaN was made, 2: an infinity.
-  std::mutex mutex;                     ///< Guards what follows.
+  std::atomic<uint32_t> nonfinite = 0;    ///< 1: a NaN was made, 2: an infinity.
+  std::mutex mutex;                       ///< Guards what follows.
   std::vector<DeviceFinding> findings;
   std::shared_ptr<Counters> counters;  ///< Of the blocks that ended; nullptr: nobody asked.
   std::vector<std::string> printed;
@@ -325,9 +327,7 @@ struct Block {
   /// else changes something, or time passes.
   bool spins();
   /// What the clocks show, in units of 16 ticks. Each look at one takes a unit.
-  uint64_t clock_now() const {
-    return clock + launch->clock_ahead.load(std::memory_order_relaxed);
-  }
+  uint64_t clock_now() const { return clock + launch->clock_ahead.load(std::memory_order_relaxed); }
   void pass_time() { clock += clock_stopped ? 0 : 1; }
   /// Threads that have not exited.
   uint32_t live_threads() const;
