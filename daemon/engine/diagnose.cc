@@ -26,6 +26,30 @@ bool is_property(FindingKind kind) {
   return kind == FindingKind::InvariantViolation || kind == FindingKind::RelationViolation;
 }
 
+/// The first finding of the case from which wrong values follow whatever the formula is.
+const ValidationFailure* cause_of_values(const ValidationResult& result) {
+  constexpr FindingKind kCauses[] = {
+      FindingKind::DataRace,      FindingKind::UninitializedRead, FindingKind::OutOfBounds,
+      FindingKind::Misaligned,    FindingKind::BarrierDivergence, FindingKind::IllegalSync,
+      FindingKind::InputModified, FindingKind::GuardDamaged,      FindingKind::DivisionByZero};
+  const auto found = std::ranges::find_if(result.failures, [&](const ValidationFailure& failure) {
+    return std::ranges::find(kCauses, failure.kind) != std::end(kCauses);
+  });
+  return found == result.failures.end() ? nullptr : &*found;
+}
+
+Diagnosis follows_from(const ValidationFailure& cause) {
+  const std::string place = cause.source_file.empty()
+                                ? ""
+                                : fmt::format(" at {}:{}", cause.source_file, cause.source_line);
+  return {"skipped",
+          fmt::format("wrong values follow from the {} of this case{}: mend that first, then its "
+                      "formula can be judged",
+                      name_of(cause.kind), place),
+          {},
+          {}};
+}
+
 /// A shadow is many times as large as its element.
 int64_t elements_of(const CasePlan& plan) {
   int64_t sum = 0;
@@ -96,7 +120,7 @@ class Diagnoser {
   const ExplainMachines& machines_;
   const DiagnoseOptions& options_;
   const Clock::time_point end_ = Clock::now() + std::chrono::milliseconds(kDiagnoseMsMax);
-  std::set<std::tuple<std::string, DType, FindingKind>> seen_;
+  std::set<std::tuple<std::string, DType, FindingKind>> seen_, caused_;
   Unexplained first_unexplained_;
   size_t unexplained_ = 0;
 };
@@ -154,6 +178,11 @@ void Diagnoser::look_at(const OpConfig& op, const CasePlan& plan, const Validati
                         ValidationFailure& failure) {
   const auto output = std::ranges::find(plan.outputs, failure.output, &CaseTensor::name);
   if (output == plan.outputs.end() || !is_float(output->dtype)) return;
+  if (const ValidationFailure* cause = cause_of_values(result)) {
+    if (caused_.emplace(op.name, plan.dtype, failure.kind).second)
+      failure.diagnosis = follows_from(*cause);
+    return;
+  }
   if (!seen_.emplace(op.name, plan.dtype, failure.kind).second) return;
   if (seen_.size() > kDiagnosesMax) {
     if (unexplained_++ == 0) first_unexplained_ = {&failure, plan.case_seed, op.name};

@@ -15,6 +15,7 @@
 #include "daemon/engine/stale_outputs.h"
 #include "daemon/relate/follow_up.h"
 #include "daemon/relate/infer.h"
+#include "runtime/device/fault.h"
 
 namespace gpuemu {
 namespace {
@@ -155,6 +156,16 @@ LineProfile words_of(const LineCount& line) {
   return made;
 }
 
+/// Whether a fault kept a later launch from its turn: then the outputs are nobody's.
+bool ended_early(const ExecutionReport& report, const std::vector<PlanLaunch>& launches) {
+  if (launches.empty()) return false;
+  const auto before_last = std::span(launches).first(launches.size() - 1);
+  return std::ranges::any_of(report.device, [&](const DeviceFinding& finding) {
+    return is_fault(finding) &&
+           std::ranges::find(before_last, finding.entry, &PlanLaunch::entry) != before_last.end();
+  });
+}
+
 Status judge(const CaseRequest& request, const BuiltPlan& built, const SideBySide& both,
              CaseMachine machine, CaseOutcome& outcome) {
   Arena& arena = machine.arena;
@@ -181,7 +192,9 @@ Status judge(const CaseRequest& request, const BuiltPlan& built, const SideBySid
         {.kind = FindingKind::ReferenceError, .message = both.expected->error().message});
   }
   // What is expected can be told even where the outputs mean nothing.
-  if (!refused && (outcome.exported || !outputs_are_void(failures))) {
+  const bool is_void = outputs_are_void(failures) ||
+                       (both.executed && ended_early(*both.executed, built.plan.launches));
+  if (!refused && (outcome.exported || !is_void)) {
     const ReferenceReply* reply = both.expected ? &**both.expected : nullptr;
     GPUEMU_TRY(judge_outputs(request, built, arena, reply, outcome));
   }

@@ -129,6 +129,30 @@ def test_a_runaway_kernel_names_the_limit_that_was_set_in_every_case(gpuemu):
         assert found and int(found[1] or 600) > 100, text
 
 
+def test_wrong_values_beside_a_race_are_not_called_another_formula(gpuemu):
+    racing = KERNEL.replace("if (i < n)", "__shared__ float s[128];\n  s[threadIdx.x] = 0;\n  __syncthreads();\n"
+                            "  s[threadIdx.x] = (i ^ 64) < n ? x[i ^ 64] : 0;\n  if (i < n)").replace("x[i];\n}", "s[threadIdx.x ^ 64];\n}")
+    result = project(gpuemu, CONFIG.replace("cases = 4", "cases = 16"), racing).run("test")
+    why = [line.strip() for line in result.stdout.splitlines() if line.strip().startswith("why ")]
+    assert why and "[DataRace]" in result.stdout, result.stdout
+    for line in why:
+        assert re.search(r"wrong values follow from the DataRace of this case at \S*twice.cu:[67]: mend that first", line)
+
+
+def test_what_a_fault_kept_from_being_launched_is_not_judged(gpuemu):
+    beyond = KERNEL + """extern "C" __global__ void copy(const float* x, float* t, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  t[i < n ? i : 0] = x[i];
+}
+"""
+    copied = CONFIG.replace('launches = [{ entry = "twice"', 'scratch = [{ name = "t", shape = ["n"], dtype = "float32" }]\n'
+                            'launches = [{ entry = "copy", grid = ["cdiv(n, 128)"], block = ["128"], args = ["x", "t", "i32:n"] },\n'
+                            '{ entry = "twice"').replace('args = ["x", "y", "i32:n"] }]', 'args = ["t", "y", "i32:n"] }]')
+    result = project(gpuemu, copied, beyond).run("test", "--format", "json")
+    kinds = {failure["kind"] for one in json.loads(result.stdout)["ops"][0]["failures"] for failure in one["failures"]}
+    assert "OutOfBounds" in kinds and kinds <= {"OutOfBounds", "DataRace"}, kinds
+
+
 def test_loops_whose_ends_were_never_written_cost_no_time_limits(gpuemu):
     # As large as the poison: the run on other inputs before a case has no limit of its own.
     config = CONFIG.replace("[validation]", "[runtime]\ncase_timeout_ms = 600000\n[validation]").replace("cases = 4", "cases = 16")
