@@ -121,6 +121,34 @@ extern "C" __global__ void fragment_without_barrier(const __half* x, float* y) {
   if (threadIdx.x < 32) wmma::store_matrix_sync(y, c, 16, wmma::mem_row_major);
 }
 
+// Each lane fills elements as it comes, and the tile is loaded by all of them.
+// run: fragment_without_syncwarp grid=1 block=32 args=buf:x:512,zero:y:1024
+// expect: race_warp text='tile'[
+extern "C" __global__ void fragment_without_syncwarp(const __half* x, float* y) {
+  __shared__ __align__(32) __half tile[256];
+  wmma::fragment<wmma::matrix_a, 16, 16, 16, __half, wmma::row_major> a;
+  wmma::fragment<wmma::matrix_b, 16, 16, 16, __half, wmma::row_major> b;
+  wmma::fragment<wmma::accumulator, 16, 16, 16, float> c;
+  wmma::fill_fragment(b, __float2half(1.0f));
+  wmma::fill_fragment(c, 0.0f);
+  for (int i = threadIdx.x; i < 256; i += 32) tile[i] = x[i];  // OTHER
+  WRONG((void)0, __syncwarp());
+  wmma::load_matrix_sync(a, tile, 16);  // FAULT
+  wmma::mma_sync(c, a, b, c);
+  wmma::store_matrix_sync(y, c, 16, wmma::mem_row_major);
+}
+
+// run: lanes_read_what_a_fragment_stored grid=1 block=32 args=zero:y:1024
+// expect: race_warp text='tile'[
+extern "C" __global__ void lanes_read_what_a_fragment_stored(float* y) {
+  __shared__ __align__(32) float tile[256];
+  wmma::fragment<wmma::accumulator, 16, 16, 16, float> c;
+  wmma::fill_fragment(c, 1.0f);
+  wmma::store_matrix_sync(tile, c, 16, wmma::mem_row_major);  // OTHER
+  WRONG((void)0, __syncwarp());
+  for (int i = threadIdx.x; i < 256; i += 32) y[i] = tile[i];  // FAULT
+}
+
 // run: split_k_without_atomics grid=4 block=32 args=one:x:512,zero:y:1024
 // expect: race_global tensor=y
 extern "C" __global__ void split_k_without_atomics(const __half* x, float* y) {

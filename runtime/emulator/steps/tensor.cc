@@ -47,6 +47,21 @@ uint32_t resolve_in_global(Warp& warp, const Ins& ins, const uint64_t* address, 
   return good;
 }
 
+/// For the race detector. Which lane has which element is not specified, and ours may be the one
+/// that a kernel fills its tile by: then no other lane would ever seem to touch it.
+void note_fragment(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+                   Access access, uint32_t lanes, uint32_t same_value) {
+  uint64_t turned[kLanes];
+  uint32_t turned_lanes = 0, turned_same = 0;
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    const uint32_t from = kLanes - 1 - lane;
+    turned[lane] = address[from];
+    turned_lanes |= (lanes >> from & 1) << lane;
+    turned_same |= (same_value >> from & 1) << lane;
+  }
+  note_shared(warp, ins, turned, bytes, access, turned_lanes, turned_same);
+}
+
 /// Also makes host addresses of the good lanes' offsets.
 uint32_t resolve_in_shared(Warp& warp, const Ins& ins, uint64_t* address, uint32_t bytes,
                            const Stored& stored) {
@@ -54,8 +69,8 @@ uint32_t resolve_in_shared(Warp& warp, const Ins& ins, uint64_t* address, uint32
   const auto base = reinterpret_cast<uint64_t>(block.shared.data());
   const uint32_t good = resolve_shared(warp, ins, address, bytes, stored.access());
   if (good != 0 && warp.launch->checks.race)
-    note_shared(warp, ins, address, bytes, stored.access(), good,
-                unchanged(stored, good, address, base, bytes));
+    note_fragment(warp, ins, address, bytes, stored.access(), good,
+                  unchanged(stored, good, address, base, bytes));
   for (uint32_t left = good; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     if (stored.first != nullptr && warp.launch->checks.init)
