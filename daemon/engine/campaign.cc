@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 
 /// An op of which so many cases ran into their time limit, and one of so many that ran, will do so
 /// again: what comes of its other cases is not worth hours.
-constexpr uint64_t kTimeoutsWaitedFor = 3, kTimeoutsShare = 8;
+constexpr uint64_t kTimeoutsWaitedFor = 3, kTimeoutsShare = 4;
 
 uint64_t milliseconds_between(Clock::time_point from, Clock::time_point to) {
   return static_cast<uint64_t>(

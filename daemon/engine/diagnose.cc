@@ -7,6 +7,7 @@
 
 #include "common/base/service_limits.h"
 #include "common/base/shell_word.h"
+#include "daemon/engine/findings.h"
 #include "daemon/validate/describe.h"
 
 namespace gpuemu {
@@ -26,28 +27,9 @@ bool is_property(FindingKind kind) {
   return kind == FindingKind::InvariantViolation || kind == FindingKind::RelationViolation;
 }
 
-/// The first finding of the case from which wrong values follow whatever the formula is.
-const ValidationFailure* cause_of_values(const ValidationResult& result) {
-  constexpr FindingKind kCauses[] = {
-      FindingKind::DataRace,      FindingKind::UninitializedRead, FindingKind::OutOfBounds,
-      FindingKind::Misaligned,    FindingKind::BarrierDivergence, FindingKind::IllegalSync,
-      FindingKind::InputModified, FindingKind::GuardDamaged,      FindingKind::DivisionByZero};
-  const auto found = std::ranges::find_if(result.failures, [&](const ValidationFailure& failure) {
-    return std::ranges::find(kCauses, failure.kind) != std::end(kCauses);
-  });
-  return found == result.failures.end() ? nullptr : &*found;
-}
-
 Diagnosis follows_from(const ValidationFailure& cause) {
-  const std::string place = cause.source_file.empty()
-                                ? ""
-                                : fmt::format(" at {}:{}", cause.source_file, cause.source_line);
-  return {"skipped",
-          fmt::format("wrong values follow from the {} of this case{}: mend that first, then its "
-                      "formula can be judged",
-                      name_of(cause.kind), place),
-          {},
-          {}};
+  return {
+      "skipped", fmt::format("{}, then its formula can be judged", words_of_cause(cause)), {}, {}};
 }
 
 /// A shadow is many times as large as its element.
@@ -178,7 +160,7 @@ void Diagnoser::look_at(const OpConfig& op, const CasePlan& plan, const Validati
                         ValidationFailure& failure) {
   const auto output = std::ranges::find(plan.outputs, failure.output, &CaseTensor::name);
   if (output == plan.outputs.end() || !is_float(output->dtype)) return;
-  if (const ValidationFailure* cause = cause_of_values(result)) {
+  if (const ValidationFailure* cause = cause_of_values(result.failures)) {
     if (caused_.emplace(op.name, plan.dtype, failure.kind).second)
       failure.diagnosis = follows_from(*cause);
     return;

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "daemon/engine/explain.h"
+#include "daemon/engine/findings.h"
 #include "daemon/engine/vote.h"
 #include "daemon/validate/formats.h"
 
@@ -31,7 +32,8 @@ class Explainer {
   const ComparedShadow* choose(const CaseOutcome& outcome) const;
   /// The property to explain where no value is wrong; null: none.
   const ExactProperty* property_of(const CaseOutcome& outcome) const;
-  Result<ExplainResultReply> explain_element(const ComparedShadow& output,
+  Result<ExplainResultReply> explain_element(const std::vector<ValidationFailure>& failures,
+                                             const ComparedShadow& output,
                                              const WrongElement& element);
   Result<ExplainResultReply> explain_property(const ExactProperty& property);
   Result<ExplainResultReply> without_element(const CaseOutcome& outcome);
@@ -181,8 +183,9 @@ Result<ExplainResultReply> Explainer::without_element(const CaseOutcome& outcome
   return std::move(reply_);
 }
 
-Result<ExplainResultReply> Explainer::explain_element(const ComparedShadow& output,
-                                                      const WrongElement& element) {
+Result<ExplainResultReply> Explainer::explain_element(
+    const std::vector<ValidationFailure>& failures, const ComparedShadow& output,
+    const WrongElement& element) {
   WrongElement at = element;
   take_element(at, output.counts.name);
   const auto second = shadowed({true, output.counts.name, at.index, at.block, task_.timeout_ms});
@@ -191,6 +194,17 @@ Result<ExplainResultReply> Explainer::explain_element(const ComparedShadow& outp
   reply_.verdict = name_of(at.verdict);
   take_history(second->shadow);
   reply_.sentences = sentences_of(at, reply_.output, dtype_of(reply_.output), second->shadow);
+  const ValidationFailure* cause = cause_of_values(failures);
+  if (cause != nullptr && at.verdict != ShadowVerdict::Right) {
+    reply_.verdict = name_of(ShadowVerdict::Unknown);
+    reply_.sentences = {
+        fmt::format("{}[{}] is {:.9g}, without any rounding it would be {:.9g}, the reference says "
+                    "{:.9g}; {}.",
+                    reply_.output, at.index, at.computed, at.exact, at.reference,
+                    words_of_cause(*cause)),
+        fmt::format("That is: {}", cause->message)};
+    return std::move(reply_);
+  }
   // What rounding alone does needs no vote, and a right element has no side against it.
   if (at.verdict == ShadowVerdict::Right || at.verdict == ShadowVerdict::Rounding)
     return std::move(reply_);
@@ -243,7 +257,7 @@ Result<ExplainResultReply> Explainer::explain() {
                  output->counts.elements, *task_.index);
   if (!element && property != nullptr) return explain_property(*property);
   if (!element) return without_element(*first);
-  return explain_element(*output, *element);
+  return explain_element(first->result.failures, *output, *element);
 }
 
 }  // namespace

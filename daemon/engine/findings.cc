@@ -42,6 +42,13 @@ constexpr FindingKind kEndings[] = {
     FindingKind::Trap,        FindingKind::UnsupportedInstruction,
 };
 
+/// The values that follow are wrong whatever the kernel computes.
+constexpr FindingKind kCauses[] = {
+    FindingKind::DataRace,      FindingKind::UninitializedRead, FindingKind::OutOfBounds,
+    FindingKind::Misaligned,    FindingKind::BarrierDivergence, FindingKind::IllegalSync,
+    FindingKind::InputModified, FindingKind::GuardDamaged,      FindingKind::DivisionByZero,
+};
+
 ValidationFailure from_device(const DeviceFinding& finding) {
   ValidationFailure failure{.kind = FindingKind::DeviceFault, .message = finding.message};
   for (const DeviceKindRow& row : kDeviceKinds) {
@@ -162,6 +169,21 @@ bool outputs_are_void(const std::vector<ValidationFailure>& findings) {
   return std::ranges::any_of(findings, [](const ValidationFailure& failure) {
     return std::ranges::find(kEndings, failure.kind) != std::end(kEndings);
   });
+}
+
+const ValidationFailure* cause_of_values(const std::vector<ValidationFailure>& findings) {
+  const auto found = std::ranges::find_if(findings, [](const ValidationFailure& failure) {
+    return std::ranges::find(kCauses, failure.kind) != std::end(kCauses);
+  });
+  return found == findings.end() ? nullptr : &*found;
+}
+
+std::string words_of_cause(const ValidationFailure& cause) {
+  const std::string place = cause.source_file.empty()
+                                ? ""
+                                : fmt::format(" at {}:{}", cause.source_file, cause.source_line);
+  return fmt::format("wrong values follow from the {} of this case{}: mend that first",
+                     name_of(cause.kind), place);
 }
 
 ValidationFailure finding_of(const Error& failure) {

@@ -21,6 +21,10 @@ std::vector<ValidationFailure> findings_after_values(const ExecutionReport& repo
 void explain_values(std::vector<ValidationFailure>& failures, const ExecutionReport& report);
 /// True when the outputs mean nothing: the kernel did not run to its end.
 bool outputs_are_void(const std::vector<ValidationFailure>& findings);
+/// The first finding from which wrong values follow whatever the formula is; null: none.
+const ValidationFailure* cause_of_values(const std::vector<ValidationFailure>& findings);
+/// "wrong values follow from the DataRace of this case at rows.cu:12: mend that first"
+std::string words_of_cause(const ValidationFailure& cause);
 /// What the worker process's own end says.
 ValidationFailure finding_of(const Error& failure);
 

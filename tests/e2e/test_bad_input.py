@@ -113,7 +113,7 @@ def test_an_op_that_keeps_running_into_its_time_limit_is_not_waited_for(gpuemu):
 
 def test_an_op_with_a_rare_timeout_runs_all_of_its_cases(gpuemu):
     config = CONFIG.replace("[validation]", "[runtime]\ncase_timeout_ms = 1500\n[validation]")
-    rare = KERNEL.replace("if (i < n)", "if (n == 1) { volatile unsigned go = 1; while (go) go += 2; }\n  if (i < n)")
+    rare = KERNEL.replace("if (i < n)", "if (n == 2) { volatile unsigned go = 1; while (go) go += 2; }\n  if (i < n)")
     result = project(gpuemu, config.replace("cases = 4", "cases = 64"), rare).run("test")
     assert " of 64 float32 cases" in result.stdout and "left out" not in result.stdout
 
@@ -132,11 +132,15 @@ def test_a_runaway_kernel_names_the_limit_that_was_set_in_every_case(gpuemu):
 def test_wrong_values_beside_a_race_are_not_called_another_formula(gpuemu):
     racing = KERNEL.replace("if (i < n)", "__shared__ float s[128];\n  s[threadIdx.x] = 0;\n  __syncthreads();\n"
                             "  s[threadIdx.x] = (i ^ 64) < n ? x[i ^ 64] : 0;\n  if (i < n)").replace("x[i];\n}", "s[threadIdx.x ^ 64];\n}")
-    result = project(gpuemu, CONFIG.replace("cases = 4", "cases = 16"), racing).run("test")
+    small = project(gpuemu, CONFIG.replace("cases = 4", "cases = 16"), racing)
+    result = small.run("test")
     why = [line.strip() for line in result.stdout.splitlines() if line.strip().startswith("why ")]
     assert why and "[DataRace]" in result.stdout, result.stdout
     for line in why:
         assert re.search(r"wrong values follow from the DataRace of this case at \S*twice.cu:[67]: mend that first", line)
+    explained = small.run("explain", why[0].split()[1], "--op", "twice").stdout
+    assert "twice: unknown" in explained and "wrong values follow from the DataRace" in explained, explained
+    assert "another formula" not in explained
 
 
 def test_what_a_fault_kept_from_being_launched_is_not_judged(gpuemu):
