@@ -33,8 +33,18 @@ bool CiTests::may_be_a_variants(const OpConfig& op, const ReproductionInfo& info
          number < options_.cases * (1 + op.kernels.size());
 }
 
+/// Listings leave inputs out; a minimized case is nothing without them.
+Result<CasePlan> CiTests::plan_of_stored(const OpConfig& op, const ValidationResult& stored) {
+  ReproductionInfo info = *stored.repro_info;
+  if (info.value_strategy == kStoredValues && !info.input_snapshot) {
+    const ValidationResult whole = GPUEMU_TRY(machine_.store.failure(stored.seed, op.name));
+    if (whole.repro_info) info.input_snapshot = whole.repro_info->input_snapshot;
+  }
+  return plan_from(op, info);
+}
+
 void CiTests::add_replays(const OpConfig& op, const std::vector<ValidationResult>& stored) {
-  size_t unfit = 0;
+  std::vector<std::string> unfit;
   std::set<uint64_t> seeds;
   for (const ValidationResult& one : stored) {
     if (!one.repro_info || !one.repro_info->base_seed) continue;
@@ -43,9 +53,9 @@ void CiTests::add_replays(const OpConfig& op, const std::vector<ValidationResult
     if (!is_in_shard(one.seed, options_.shard, options_.shards)) continue;
     const bool comes_anyway = will_be_generated(op, *one.repro_info);
     if (comes_anyway && !deadline_) continue;
-    auto plan = plan_from(op, *one.repro_info);
+    auto plan = plan_of_stored(op, one);
     if (!plan) {
-      ++unfit;
+      unfit.push_back(plan.error().message);
       continue;
     }
     const auto named = machine_.config.find_kernel(plan->kernel);
@@ -55,9 +65,9 @@ void CiTests::add_replays(const OpConfig& op, const std::vector<ValidationResult
     if (comes_anyway || may_be_a_variants(op, *one.repro_info)) unit->twice[one.seed] = false;
     unit->replays.push_back(*std::move(plan));
   }
-  if (unfit > 0) {
-    notes_.push_back(
-        fmt::format("{}: {} stored cases do not fit its dims any more", op.name, unfit));
+  if (!unfit.empty()) {
+    notes_.push_back(fmt::format("{}: {} stored case{} cannot be run again: {}", op.name,
+                                 unfit.size(), unfit.size() == 1 ? "" : "s", unfit.front()));
   }
 }
 

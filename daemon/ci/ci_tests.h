@@ -68,6 +68,7 @@ class CiTests {
   void break_units(const OpConfig& op, const std::string& why);
   bool may_be_a_variants(const OpConfig& op, const ReproductionInfo& info) const;
   bool will_be_generated(const OpConfig& op, const ReproductionInfo& info) const;
+  Result<CasePlan> plan_of_stored(const OpConfig& op, const ValidationResult& stored);
   void add_replays(const OpConfig& op, const std::vector<ValidationResult>& stored);
   Status run_replays();
   Status run_planned(const std::vector<PlannedCase>& planned);

@@ -125,6 +125,25 @@ def test_stored_failures_run_again_until_they_pass(new_home):
     assert fixed.returncode == 0 and op["replayed"] >= 1 and op["failed"] == 0, op
 
 
+def test_a_minimized_failure_runs_again_on_the_inputs_that_were_kept_with_it(new_home):
+    only_nan = "import numpy as np\ndef reference(x):\n    return np.where(np.isnan(x), 7.0, 2.0 * x)\n"
+    home = new_home({**project(), "ref_twice.py": only_nan})
+    assert home.run("test", "other", "--strategy", "one_nan", "--seed", "99").returncode == 1
+    seed = next(line.split()[0] for line in home.run("failures").stdout.splitlines() if "shape: [1]" not in line)
+    assert home.run("minimize", seed, "--strategy", "binary-search-values").returncode == 0
+    small = home.run("failures", "--limit", "1").stdout.split()[0]
+    assert "values stored" in home.run("reproduce", small).stdout
+    stored = len(home.run("failures").stdout.splitlines())
+    run = summary_of(home.run("ci", "--format", "json"))
+    op = run["ops"][1]
+    assert (op["replayed"], op["cases"]) == (stored, 6 + stored) and not any("stored" in note for note in run.get("notes", [])), run
+    # One that gpuemu.toml has no place for any more is told with the reason.
+    renamed = re.sub(r'(?<=["( :])n(?=[", )]| =)', "m", (home.project / "gpuemu.toml").read_text())
+    rewrite(home, "gpuemu.toml", renamed)
+    notes = summary_of(home.run("ci", "--format", "json"))["notes"]
+    assert any(re.match(r"other: \d+ stored cases? cannot be run again: .*\bn\b", note) for note in notes), notes
+
+
 def test_a_stored_case_that_is_generated_again_counts_once(new_home):
     home = new_home(project(wrong=True))
     assert home.run("test", "other").returncode == 1  # The same base seed and cases as those of ci.
