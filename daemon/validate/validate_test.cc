@@ -146,6 +146,22 @@ TEST(Validate, ComparesIntegersExactlyUnlessTheToleranceIsOneOrMore) {
   EXPECT_EQ(kinds(validate(legacy(yes, no))), Kinds{ToleranceExceeded});
 }
 
+TEST(Validate, SaysWhereTheReferenceHasAnIntegerThatTheOutputsTypeHasNot) {
+  const auto message_of = [](int32_t output, int64_t reference) {
+    const Tensor narrow = tensor_of<int32_t>(DType::Int32, {1}, {output});
+    const Tensor wide = tensor_of<int64_t>(DType::Int64, {1}, {reference});
+    Comparison comparison = automatic(narrow, wide);
+    comparison.reference_is_wide = true;
+    const Verdict verdict = validate(comparison);
+    return verdict.failures.empty() ? "" : verdict.failures[0].message;
+  };
+  const std::string said = "int32 cannot hold what is expected";
+  EXPECT_NE(message_of(-2147455722, 2147511574).find(said), std::string::npos);
+  EXPECT_NE(message_of(5, -2147483649).find(said), std::string::npos);
+  EXPECT_EQ(message_of(5, 2147483647).find(said), std::string::npos);
+  EXPECT_EQ(message_of(5, -2147483648).find(said), std::string::npos);
+}
+
 TEST(Validate, TellsUnsignedMaximaFromMinusOne) {
   const Tensor output = tensor_of<uint64_t>(DType::UInt64, {1}, {~uint64_t{0}});
   const Tensor reference = tensor_of<int64_t>(DType::Int64, {1}, {-1});
