@@ -1,4 +1,5 @@
 // gpuemu: parses the command line and runs one subcommand.
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
 
@@ -115,6 +116,18 @@ void add_commands(CLI::App& app, Session& session) {
       "  gpuemu debug SEED             a prompt to look into it");
 }
 
+/// The words behind the program's name, last first, as the parser takes them; `help COMMAND` is
+/// another way to write `COMMAND --help`.
+std::vector<std::string> words_of(int argc, char** argv) {
+  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (!words.empty() && words.front() == "help") {
+    words.erase(words.begin());
+    words.emplace_back("--help");
+  }
+  std::ranges::reverse(words);
+  return words;
+}
+
 int run(int argc, char** argv) {
   struct sigaction action{};
   action.sa_handler = [](int) { interrupted = true; };
@@ -145,7 +158,7 @@ int run(int argc, char** argv) {
       "gpuemu");
   add_commands(app, session);
   try {
-    app.parse(argc, argv);
+    app.parse(words_of(argc, argv));
   } catch (const CLI::ParseError& wrong) {
     if (wrong.get_exit_code() == 0) return app.exit(wrong);
     return wrong_usage(app, wrong, wants_json(argc, argv));

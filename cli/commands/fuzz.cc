@@ -96,8 +96,8 @@ void run(const Options& options, Session& session) {
   if (!config) return;
   const std::vector<std::string> ops = ops_of(options, *config);
   if (ops.empty()) {
-    session.fail(error(ErrorCode::InvalidArgument,
-                       "no op with a kernel in {}; name one with --op or add one", config->file));
+    session.fail(
+        error(ErrorCode::InvalidArgument, "no op with a kernel in {}; add one", config->file));
     return;
   }
   if (!options.op.empty() && config->find_op(options.op) == nullptr) {
@@ -132,7 +132,7 @@ void run(const Options& options, Session& session) {
 void add_fuzz(CLI::App& app, Session& session) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("fuzz", "Run many generated cases of an op");
-  command->add_option("-o,--op", options->op, "The op (default: every op with a kernel)")
+  command->add_option("OP,-o,--op", options->op, "The op (default: every op with a kernel)")
       ->type_name("NAME");
   command->add_option("-i,--iterations", options->iterations, "Cases of each op")
       ->type_name("N")
@@ -147,7 +147,7 @@ void add_fuzz(CLI::App& app, Session& session) {
       "Every failure is stored: `gpuemu failures` lists them.\n"
       "Exit code: 0 nothing found, 1 something failed, 2 wrong use, 3 could not run.\n"
       "Example:\n"
-      "  gpuemu fuzz --op softmax -i 2000 --seed 7");
+      "  gpuemu fuzz softmax -i 2000 --seed 7");
   command->callback([options, &session] { run(*options, session); });
 }
 

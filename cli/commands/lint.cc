@@ -27,9 +27,11 @@ Result<std::string> readable_file(const std::string& name, const std::string& fo
   const fs::path path = (fs::path(folder) / name).lexically_normal();
   const fs::file_status status = fs::status(path, failed);
   if (!fs::exists(status)) {
-    return error(ErrorCode::InvalidArgument,
-                 "no file {}; lint takes .cu, .ptx, .cubin, .fatbin, object files and libraries",
-                 path.string());
+    return error(
+        ErrorCode::InvalidArgument,
+        "no file {}; lint takes .cu, .ptx, .cubin, .fatbin, object files and libraries, and a "
+        "kernel of gpuemu.toml with --kernel",
+        path.string());
   }
   if (!fs::is_directory(status) && !fs::is_regular_file(status)) {
     return error(ErrorCode::InvalidArgument, "{} is a device, a pipe or a socket; expected a file",

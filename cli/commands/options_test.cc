@@ -43,6 +43,12 @@ TEST(Usage, NamesAnUnknownCommandAndTheNearest) {
   EXPECT_NE(said.find("did you mean 'test'?"), std::string::npos) << said;
 }
 
+TEST(Usage, KnowsWhatOtherToolsCallACommand) {
+  EXPECT_NE(Program().problem("run").find("did you mean 'test'?"), std::string::npos);
+  // Nothing that this program does not have.
+  EXPECT_EQ(Program().problem("replay").find("reproduce"), std::string::npos);
+}
+
 TEST(Usage, NamesAnUnknownOptionAndTheNearest) {
   const std::string said = Program().problem("test --quik");
   EXPECT_NE(said.find("gpuemu test: unknown option --quik; did you mean '--quick'?"),

@@ -1,6 +1,8 @@
 // Turns a parse error into one sentence with a remedy.
 #include "cli/commands/usage.h"
 
+#include <algorithm>
+#include <map>
 #include <vector>
 
 #include <fmt/ranges.h>
@@ -37,6 +39,18 @@ std::vector<std::string> options_of(const CLI::App& app) {
   return names;
 }
 
+/// What other tools call it.
+std::string did_you_mean_command(const std::string& word, const std::vector<std::string>& names) {
+  static const std::map<std::string, std::string> kOtherWords = {
+      {"run", "test"},         {"validate", "test"},   {"verify", "test"},
+      {"replay", "reproduce"}, {"rerun", "reproduce"}, {"shrink", "minimize"},
+      {"reduce", "minimize"},  {"list", "failures"},   {"logs", "daemon"},
+  };
+  const auto other = kOtherWords.find(word);
+  const bool known = other != kOtherWords.end() && std::ranges::count(names, other->second) > 0;
+  return known ? fmt::format("; did you mean '{}'?", other->second) : did_you_mean(word, names);
+}
+
 }  // namespace
 
 std::string usage_problem(const CLI::App& app, const CLI::ParseError& wrong) {
@@ -52,7 +66,7 @@ std::string usage_problem(const CLI::App& app, const CLI::ParseError& wrong) {
                        did_you_mean(left.front(), options_of(command)));
   } else if (!commands.empty() && !left.empty()) {
     text = fmt::format("no command '{}'; there are: {}{}", left.front(), fmt::join(commands, ", "),
-                       did_you_mean(left.front(), commands));
+                       did_you_mean_command(left.front(), commands));
   } else if (!commands.empty() && command.get_require_subcommand_min() > 0) {
     text = fmt::format("a command is missing; there are: {}", fmt::join(commands, ", "));
   } else if (!left.empty()) {
