@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <set>
 #include <tuple>
 
@@ -53,8 +54,10 @@ std::string triple(const std::vector<uint64_t>& of) {
 std::string operand_text(const ExplainedStep& step) {
   std::string text;
   for (const ExplainedValue& value : step.operands) {
-    text += fmt::format("{}{:.9g}", text.empty() ? " of " : " and ", value.computed);
-    if (value.exact != value.computed) text += fmt::format(" (exactly {:.9g})", value.exact);
+    text += (text.empty() ? " of " : " and ") + number_text(value.computed);
+    const bool both_nan = std::isnan(value.exact) && std::isnan(value.computed);
+    if (value.exact != value.computed && !both_nan)
+      text += fmt::format(" (exactly {})", number_text(value.exact));
   }
   return text;
 }

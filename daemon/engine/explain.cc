@@ -91,8 +91,8 @@ std::string thread_text(const ShadowStep& step) {
 std::string operand_text(const ShadowStep& step) {
   std::string text;
   for (const ShadowValue& value : step.operands)
-    text += fmt::format("{}{:.9g} (exactly {:.9g})", text.empty() ? "" : " and ", value.computed,
-                        value.exact);
+    text += fmt::format("{}{} (exactly {})", text.empty() ? "" : " and ",
+                        number_text(value.computed), number_text(value.exact));
   return text;
 }
 
@@ -140,9 +140,9 @@ void add_origin(const ExecutionShadow& history, std::vector<std::string>& to) {
   const ShadowStep& step = history.origin.front();
   to.push_back(fmt::format("The error begins at {} in {}: {} {}.", place_text(step),
                            thread_text(step), step.instruction, what_happens(step)));
-  to.push_back(fmt::format("There {} gives {:.9g}, exactly {:.9g}.",
-                           step.operands.empty() ? "it" : operand_text(step), step.result.computed,
-                           step.result.exact));
+  to.push_back(fmt::format("There {} gives {}, exactly {}.",
+                           step.operands.empty() ? "it" : operand_text(step),
+                           number_text(step.result.computed), number_text(step.result.exact)));
   to.push_back(fmt::format("What to do: {}.", what_to_do(step.kind)));
 }
 
@@ -177,6 +177,10 @@ void add_decision(const ExecutionShadow& history, std::vector<std::string>& to) 
                   place_text(step), step.instruction));
 }
 }  // namespace
+
+std::string number_text(double value) {
+  return std::isnan(value) ? "nan" : fmt::format("{:.9g}", value);
+}
 
 const char* name_of(ShadowVerdict verdict) { return kVerdictNames[static_cast<size_t>(verdict)]; }
 
@@ -279,22 +283,33 @@ std::vector<std::string> sentences_of(const ExactProperty& property,
   return all;
 }
 
+namespace {
+/// Also 0 / 0, a root of a negative number and their like: of finite values nothing else makes a
+/// NaN without rounding.
+bool divides_by_zero(const ShadowStep& step) {
+  const auto is_zero = [](const ShadowValue& operand) { return operand.exact == 0; };
+  const std::string& text = step.instruction;
+  const bool by_constant = text.starts_with("div.") && (text.ends_with(", 0f00000000") ||
+                                                        text.ends_with(", 0d0000000000000000"));
+  return std::isnan(step.result.exact) || by_constant ||
+         std::ranges::any_of(step.operands, is_zero);
+}
+}  // namespace
+
 ShadowVerdict with_history(const WrongElement& element, const ExecutionShadow& history) {
   const bool open = element.verdict == ShadowVerdict::Unknown;
   if (!open || history.origin.empty()) return element.verdict;
   const ShadowStep& origin = history.origin.front();
   if (origin.kind != Kind::Overflows) return ShadowVerdict::Logic;
-  const bool by_zero = std::ranges::any_of(
-      origin.operands, [](const ShadowValue& operand) { return operand.exact == 0; });
-  return by_zero ? ShadowVerdict::Logic : ShadowVerdict::Numerical;
+  return divides_by_zero(origin) ? ShadowVerdict::Logic : ShadowVerdict::Numerical;
 }
 
 std::vector<std::string> sentences_of(const WrongElement& at, const std::string& output,
                                       DType dtype, const ExecutionShadow& history) {
   std::vector<std::string> all;
   const std::string values = fmt::format(
-      "{}[{}] is {:.9g}, without any rounding it would be {:.9g}, the reference says {:.9g}",
-      output, at.index, at.computed, at.exact, at.reference);
+      "{}[{}] is {}, without any rounding it would be {}, the reference says {}", output, at.index,
+      number_text(at.computed), number_text(at.exact), number_text(at.reference));
   switch (at.verdict) {
     case ShadowVerdict::Right:
       all.push_back(fmt::format("{} (allowed: {:.3g} apart): nothing is wrong with this element.",

@@ -24,6 +24,7 @@ struct ShadowWish {
 
 enum class ShadowVerdict : uint8_t { Right, Logic, Numerical, Rounding, Unknown };
 const char* name_of(ShadowVerdict verdict);  ///< "passes" for Right, else in lower case.
+std::string number_text(double value);       ///< "nan" whatever its sign, which means nothing.
 
 /// The wrong element that matters most in one output.
 struct WrongElement {

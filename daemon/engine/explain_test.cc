@@ -62,6 +62,13 @@ TEST(Explain, AsksTheHistoryWhereTheExactValueOverflowsToo) {
   EXPECT_EQ(with_history(element, history), ShadowVerdict::Numerical);
   history.origin.front().operands.push_back({"%f2", 0, 0, 0});
   EXPECT_EQ(with_history(element, history), ShadowVerdict::Logic);
+  history.origin.front().operands.clear();
+  history.origin.front().result = {"%f3", NAN, NAN, 0};
+  EXPECT_EQ(with_history(element, history), ShadowVerdict::Logic);
+  history.origin.front().result = {"%f3", INFINITY, INFINITY, 0};
+  EXPECT_EQ(with_history(element, history), ShadowVerdict::Numerical);
+  history.origin.front().instruction = "div.rn.f32 %f3, %f2, 0f00000000";
+  EXPECT_EQ(with_history(element, history), ShadowVerdict::Logic);
 }
 
 TEST(Explain, HasABoundForTheOtherSidesWhereTheReferenceIsNotFinite) {

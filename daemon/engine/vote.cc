@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "daemon/engine/explain.h"
+
 namespace gpuemu {
 namespace {
 
@@ -57,7 +59,7 @@ class Count {
 std::string values_text(const std::vector<VoteSide>& sides) {
   std::string text;
   for (const VoteSide& side : sides)
-    text += fmt::format("{}{} {:.9g}", text.empty() ? "" : ", ", side.name, side.value);
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", side.name, number_text(side.value));
   return text;
 }
 

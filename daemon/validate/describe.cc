@@ -36,10 +36,12 @@ bool is_integer(const TensorView& tensor) {
   return !is_float(tensor.dtype) && tensor.dtype != DType::Bool;
 }
 
-/// An integer with all of its digits, which float64 would not keep.
+/// An integer with all of its digits, which float64 would not keep; a NaN without its sign.
 std::string text_of(const TensorView& tensor, size_t index) {
   const std::byte* at = tensor.data.data() + index * byte_size(tensor.dtype);
-  if (!is_integer(tensor)) return fmt::format("{:.9g}", element(tensor, index));
+  const double value = element(tensor, index);
+  if (std::isnan(value)) return "nan";
+  if (!is_integer(tensor)) return fmt::format("{:.9g}", value);
   return is_signed_integer(tensor.dtype) ? fmt::format("{}", read_as_int64(tensor.dtype, at))
                                          : fmt::format("{}", read_as_uint64(tensor.dtype, at));
 }

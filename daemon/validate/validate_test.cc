@@ -162,6 +162,13 @@ TEST(Validate, SaysWhereTheReferenceHasAnIntegerThatTheOutputsTypeHasNot) {
   EXPECT_EQ(message_of(5, -2147483648).find(said), std::string::npos);
 }
 
+TEST(Validate, NamesANanWithoutItsSign) {
+  const Tensor output = floats({1}, {-NAN}), reference = floats({1}, {2});
+  const Verdict verdict = validate(automatic(output, reference));
+  EXPECT_NE(verdict.failures[0].message.find("expected 2, got nan ("), std::string::npos)
+      << verdict.failures[0].message;
+}
+
 TEST(Validate, TellsUnsignedMaximaFromMinusOne) {
   const Tensor output = tensor_of<uint64_t>(DType::UInt64, {1}, {~uint64_t{0}});
   const Tensor reference = tensor_of<int64_t>(DType::Int64, {1}, {-1});
