@@ -198,6 +198,19 @@ TEST_F(Execute, ALaunchThatDoesNotEndNamesTheLimitThatSomebodyHasSet) {
   EXPECT_NE(said.find("(runtime.case_timeout_ms)"), std::string::npos) << said;
 }
 
+TEST_F(Execute, BlocksThatMetRunOnceMoreInIssueOrder) {
+  ExecutionPlan plan = add_plan("waits_for_later_blocks");
+  plan.launches[0].grown_blocks = 4096;
+  EXPECT_TRUE(run(plan).device.empty()) << "nobody asks for `schedule`";
+  EXPECT_EQ(device_.launch_count(), 2u);
+  plan.sanitize = {"schedule"};
+  const ExecutionReport report = run(plan);
+  ASSERT_EQ(report.device.size(), 1u) << "what else that run shows, the others show";
+  EXPECT_EQ(report.device[0].kind, "deadlock");
+  EXPECT_EQ(report.device[0].message, "of a launch that may become one of 4096");
+  EXPECT_EQ(device_.launch_count(), 4u) << "the second run is left out";
+}
+
 TEST_F(Execute, AnInOutTensorStartsFromItsInputInEachRun) {
   ExecutionPlan plan = add_plan("add_into_a");
   plan.tensors[0].role = PlanTensor::Role::InOut;

@@ -80,6 +80,7 @@ const std::map<std::string, Kernel>& kernels() {
       {"fault_and_lose", [](Call) {}},
       {"race", add},
       {"endless_at_five", add},
+      {"waits_for_later_blocks", add},
       {"add_twice", add}};
   return kAll;
 }
@@ -177,6 +178,15 @@ Result<LaunchReport> FakeDevice::launch(ModuleId, const LaunchConfig& config) {
     finding.kind = std::string("timeout");
     finding.message = fmt::format("the launch did not end within {} ms", config.timeout_ms);
     report.findings.push_back(finding);
+  }
+  report.blocks_met = config.entry == "waits_for_later_blocks";
+  if (report.blocks_met && config.in_issue_order) {
+    for (const char* kind : {"deadlock", "timeout"}) {
+      DeviceFinding finding;
+      finding.kind = std::string(kind);
+      finding.message = fmt::format("of a launch that may become one of {}", config.grown_blocks);
+      report.findings.push_back(finding);
+    }
   }
   for (const char* tensor : {"b", "y"}) {
     if (config.entry != "add_twice") break;
