@@ -505,7 +505,7 @@ def test_ctrl_c_ends_the_launch_and_the_device_can_be_used_again():
     program = f"""
 import os, signal, threading, numpy as np, gpuemu
 signal.signal(signal.SIGINT, signal.default_int_handler)  # Who starts tests in the background has it ignored.
-kernel = gpuemu.Kernel("__global__ void busy(unsigned* p) {{ while (p[0] == 0) p[1] += 3; }}", "busy", timeout_ms=60000)
+kernel = gpuemu.Kernel("__global__ void busy(volatile unsigned* p) {{ while (p[0] == 0) p[1] += 3; }}", "busy", timeout_ms=60000)
 threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 try:
     kernel[1, 1](np.zeros(2, np.uint32))
