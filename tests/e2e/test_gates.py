@@ -23,7 +23,9 @@ SPIN_PTX = """.version 7.0
 
 .visible .entry scale(.param .u64 x, .param .u64 y, .param .u32 n)
 {
+	.reg .b64 %rd<2>;
 AGAIN:
+	add.u64 %rd1, %rd1, 1;
 	bra AGAIN;
 }
 """
