@@ -138,6 +138,10 @@ void Profiler::count(const std::string& entry, const LaunchReport& report) {
   for (const GroupCount& group : by_group(*report.profile)) {
     kernel.instructions[std::string(group.group)] += group.threads;
   }
+  const SpaceBytes bytes = bytes_by_space(*report.profile);
+  kernel.bytes.global += bytes.global;
+  kernel.bytes.shared += bytes.shared;
+  kernel.bytes.local += bytes.local;
   for (const InstructionCount& one : report.profile->counts.instructions) {
     kernel.divergent_branches += one.divergent;
     add_counts(kernel.memory, one.memory);

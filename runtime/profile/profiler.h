@@ -17,6 +17,7 @@
 #include "runtime/device/stream.h"
 #include "runtime/libraries/cupti.h"
 #include "runtime/profile/nvtx.h"
+#include "runtime/profile/spaces.h"
 
 namespace gpuemu {
 
@@ -44,6 +45,7 @@ struct KernelCounts {
   std::map<std::string, uint64_t> instructions;  ///< Threads' instructions by group.
   uint64_t divergent_branches = 0;
   MemoryCount memory;
+  SpaceBytes bytes;  ///< Of ld, st, atom, red, ldmatrix, stmatrix; of global memory of all.
   std::optional<uint32_t> registers;    ///< Of a thread, where a GPU told.
   std::optional<uint32_t> local_bytes;  ///< Likewise.
 };

@@ -121,6 +121,7 @@ TEST_F(Profiling, CountsWhatKernelsDid) {
   const Json json = Json::parse(result->json());
   EXPECT_EQ(json["kernels"][0]["sectors_per_request"], 4.0);
   EXPECT_EQ(json["kernels"][0]["coalescing"], 1.0);
+  EXPECT_EQ(json["kernels"][0]["bytes"], Json({{"global", 256}, {"shared", 0}, {"local", 0}}));
   EXPECT_EQ(json["ops"][0]["count"], 2);
 }
 
