@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <ctime>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -348,6 +349,40 @@ TEST_F(OpCall, WritesAProfileOfItsCalls) {
   EXPECT_NE(text(statistics).find("\"vector_add_float32\""), std::string::npos);
   EXPECT_NE(gpuemu_profile_start(context_, 0), GPUEMU_INVALID_ARGUMENT);
   EXPECT_EQ(gpuemu_profile_stop(context_, "/no/such/folder/trace.json", nullptr), GPUEMU_NOT_FOUND);
+}
+
+/// Processor time of this thread for so many of them, the least of several rounds.
+template <typename Work>
+double least_ns(int times, const Work& work) {
+  constexpr int kRounds = 7;
+  const auto now = [] {
+    timespec time{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return 1e9 * static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec);
+  };
+  double least = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    const double begin = now();
+    for (int i = 0; i < times; ++i) work();
+    const double ns = (now() - begin) / times;
+    if (round == 0 || ns < least) least = ns;
+  }
+  return least;
+}
+
+TEST_F(OpCall, WithoutAProfileARangeCostsNothingBesideACall) {
+  constexpr int kCalls = 200, kRanges = 20'000;
+  constexpr double kShareMax = 0.05;
+  const double call = least_ns(kCalls, [&] { EXPECT_EQ(gpuemu_op_call(context_, &call_), 0); });
+  ASSERT_EQ(gpuemu_stream_synchronize(context_, stream_), GPUEMU_OK);
+  const auto range = [&] {
+    gpuemu_range_begin(context_, "range");
+    gpuemu_range_end(context_);
+  };
+  EXPECT_LT(least_ns(kRanges, range), kShareMax * call);
+  ASSERT_EQ(gpuemu_profile_start(context_, 0), GPUEMU_OK) << gpuemu_last_error();
+  ASSERT_EQ(gpuemu_profile_stop(context_, nullptr, nullptr), GPUEMU_OK);
+  EXPECT_LT(least_ns(kRanges, range), kShareMax * call) << "after a profile";
 }
 
 TEST(OpCallContext, SaysWhyThereIsNone) {

@@ -86,11 +86,39 @@ def test_wrong_use_is_answered(program):
     assert done.returncode == 1 and "abacus" in done.stderr
 
 
+def insist_on_a_chrome_trace(trace):
+    """What the published description of the Trace Event Format asks of complete events and metadata, and what Perfetto drops
+    with a note: events of one track that overlap in part."""
+    assert set(trace) <= {"traceEvents", "displayTimeUnit", "otherData", "metadata"}
+    assert trace["displayTimeUnit"] in ("ms", "ns")
+    tracks, named = {}, set()
+    for event in trace["traceEvents"]:
+        assert isinstance(event["name"], str) and event["name"], event
+        assert type(event["pid"]) is int, event
+        if event["ph"] == "M":
+            assert event["name"] in ("process_name", "thread_name") and isinstance(event["args"]["name"], str), event
+            named.add(event["pid"])
+            continue
+        assert event["ph"] == "X" and isinstance(event["cat"], str) and type(event["tid"]) is int, event
+        assert event["tid"] >= 0 and event["ts"] >= 0 and event["dur"] >= 0 and isinstance(event.get("args", {}), dict), event
+        tracks.setdefault((event["pid"], event["tid"]), []).append((event["ts"], -event["dur"], event["name"]))
+    assert {process for process, _ in tracks} <= named, "a group of tracks without a name"
+    for events in tracks.values():
+        ends = []
+        for begin, duration, name in sorted(events):
+            while ends and ends[-1] <= begin:
+                ends.pop()
+            assert not ends or begin - duration <= ends[-1] + 1e-3, f"{name} ends after what it began in"  # Of 1 ns.
+            ends.append(begin - duration)
+
+
 def test_its_trace_has_every_level_and_becomes_a_picture(program, tmp_path):
     trace, picture = tmp_path / "mlp.json", tmp_path / "mlp.svg"
     done = run(program, "--layers", "3", "--steps", "4", "--trace", str(trace))
     assert done.returncode == 0, done.stderr
-    events = [e for e in json.loads(trace.read_text())["traceEvents"] if e["ph"] == "X"]
+    written = json.loads(trace.read_text())
+    insist_on_a_chrome_trace(written)
+    events = [e for e in written["traceEvents"] if e["ph"] == "X"]
     named = {kind: [e["name"] for e in events if e["cat"] == kind] for kind in ("range", "op", "kernel")}
     assert named["range"].count("replay") == 3 and named["range"].count("step") == 1
     # The step after the warm-up, with one forward of its own and one while it is captured.
