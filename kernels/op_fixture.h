@@ -79,6 +79,20 @@ class OpRun {
     return values;
   }
   void output(DType dtype, Sizes shape) { outputs_.push_back(make(dtype, std::move(shape))); }
+  /// Any strides, in elements; returned in the order of the elements' indices.
+  Numbers strided_input(DType dtype, Sizes shape, Sizes strides) {
+    Owned tensor = place(dtype, std::move(shape), std::move(strides));
+    Numbers values(tensor.stored);
+    fill_doubles(derive_state(1, inputs_.size(), op_->name), Distribution::uniform(-3, 3), values);
+    std::vector<std::byte> bytes(values.size() * byte_size(dtype));
+    narrow_from_double(dtype, values, bytes);
+    EXPECT_TRUE(device_->upload(tensor.address, bytes));
+    inputs_.push_back(tensor);
+    return values_of(tensor);
+  }
+  void strided_output(DType dtype, Sizes shape, Sizes strides) {
+    outputs_.push_back(place(dtype, std::move(shape), std::move(strides)));
+  }
   /// The next field of the schema.
   template <typename T>
   void attribute(T value) {
@@ -103,20 +117,14 @@ class OpRun {
     for (const LaunchStep& step : plan->steps()) launch(*variant, step, *types);
     return result(0);
   }
-  Numbers result(size_t output) {
-    const Owned& from = outputs_[output];
-    Numbers values(count_of(from.shape));
-    std::vector<std::byte> bytes(values.size() * byte_size(from.dtype));
-    EXPECT_TRUE(device_->download(bytes, from.address));
-    widen_to_double(from.dtype, bytes, values);
-    return values;
-  }
+  Numbers result(size_t output) { return values_of(outputs_[output]); }
 
  private:
   struct Owned {
     uint64_t address = 0;
     DType dtype = DType::Float32;
     Sizes shape, strides;
+    size_t stored = 0;  ///< Elements from the first to the last one's place.
   };
 
   /// Of the version that has as many bytes as were given.
@@ -141,15 +149,34 @@ class OpRun {
     return all;
   }
   Owned make(DType dtype, Sizes shape) {
-    Owned tensor{0, dtype, std::move(shape), {}};
     int64_t stride = 1;
-    tensor.strides.resize(tensor.shape.size());
-    for (size_t i = tensor.shape.size(); i-- > 0; stride *= tensor.shape[i]) {
-      tensor.strides[i] = stride;
-    }
-    tensor.address = *device_->allocate(count_of(tensor.shape) * byte_size(dtype),
-                                        fmt::format("tensor {}", tensors_++));
+    Sizes strides(shape.size());
+    for (size_t i = shape.size(); i-- > 0; stride *= shape[i]) strides[i] = stride;
+    return place(dtype, std::move(shape), std::move(strides));
+  }
+  Owned place(DType dtype, Sizes shape, Sizes strides) {
+    Owned tensor{.dtype = dtype, .shape = std::move(shape), .strides = std::move(strides)};
+    int64_t last = 0;
+    for (size_t i = 0; i < tensor.shape.size(); ++i)
+      last += (tensor.shape[i] - 1) * tensor.strides[i];
+    tensor.stored = count_of(tensor.shape) == 0 ? 0 : static_cast<size_t>(last + 1);
+    tensor.address =
+        *device_->allocate(tensor.stored * byte_size(dtype), fmt::format("tensor {}", tensors_++));
     return tensor;
+  }
+  Numbers values_of(const Owned& tensor) {
+    Numbers stored(tensor.stored), values(count_of(tensor.shape));
+    std::vector<std::byte> bytes(stored.size() * byte_size(tensor.dtype));
+    EXPECT_TRUE(device_->download(bytes, tensor.address));
+    widen_to_double(tensor.dtype, bytes, stored);
+    for (size_t i = 0; i < values.size(); ++i) {
+      auto left = static_cast<int64_t>(i);
+      int64_t offset = 0;
+      for (size_t axis = tensor.shape.size(); axis-- > 0; left /= tensor.shape[axis])
+        offset += left % tensor.shape[axis] * tensor.strides[axis];
+      values[i] = stored[static_cast<size_t>(offset)];
+    }
+    return values;
   }
   const KernelVariant* chosen(const OpCase& c, const TypeBinding& types) const {
     for (const KernelVariant* one : by_priority(*op_)) {
