@@ -18,6 +18,7 @@ std::string& message() {
 
 // The C codes are the C++ ones in the same order, one higher.
 static_assert(GPUEMU_INVALID_ARGUMENT == static_cast<int>(ErrorCode::InvalidArgument) + 1);
+static_assert(GPUEMU_STREAM_PER_THREAD == kPerThreadStream);
 static_assert(GPUEMU_INTERNAL == static_cast<int>(ErrorCode::Internal) + 1);
 
 constexpr const char* kCodeNames[] = {"GPUEMU_OK",          "GPUEMU_INVALID_ARGUMENT",

@@ -57,6 +57,8 @@ typedef enum gpuemu_dtype {
 typedef struct gpuemu_context gpuemu_context;
 /* 0 is the calling thread's current stream: the default stream until it has chosen another. */
 typedef uint64_t gpuemu_stream;
+/* Each thread's own stream, which always exists and waits for the default stream. */
+#define GPUEMU_STREAM_PER_THREAD ((gpuemu_stream)2)
 typedef uint64_t gpuemu_event;
 typedef uint64_t gpuemu_graph;
 

@@ -110,6 +110,31 @@ TEST_F(Threads, HaveTheirOwnStreamsResultsAndErrors) {
   });
 }
 
+TEST_F(Threads, EachHaveTheStreamThatIsTheThreadsOwn) {
+  void* memory = nullptr;
+  ASSERT_EQ(gpuemu_memory_allocate(context_, kBytes, &memory), GPUEMU_OK);
+  const gpuemu_stream own = GPUEMU_STREAM_PER_THREAD;
+  ASSERT_EQ(gpuemu_capture_begin(context_, own), GPUEMU_OK) << gpuemu_last_error();
+  // What is captured here is done by the other thread, whose stream is another one.
+  std::thread([&] {
+    EXPECT_EQ(gpuemu_stream_set_current(context_, own), GPUEMU_OK) << gpuemu_last_error();
+    EXPECT_EQ(gpuemu_memory_fill(context_, memory, 7, kBytes, 0), GPUEMU_OK);
+    unsigned char first = 0;
+    EXPECT_EQ(gpuemu_memory_download(context_, &first, memory, 1, own), GPUEMU_OK);
+    EXPECT_EQ(gpuemu_stream_synchronize(context_, own), GPUEMU_OK) << gpuemu_last_error();
+    EXPECT_EQ(first, 7);
+  }).join();
+  EXPECT_EQ(gpuemu_memory_fill(context_, memory, 9, kBytes, own), GPUEMU_OK);
+  gpuemu_graph graph = 0;
+  ASSERT_EQ(gpuemu_capture_end(context_, own, &graph), GPUEMU_OK) << gpuemu_last_error();
+  EXPECT_EQ(gpuemu_stream_destroy(context_, own), GPUEMU_INVALID_ARGUMENT);
+  EXPECT_EQ(gpuemu_graph_launch(context_, graph, own), GPUEMU_OK);
+  unsigned char first = 0;
+  EXPECT_EQ(gpuemu_memory_download(context_, &first, memory, 1, own), GPUEMU_OK);
+  EXPECT_EQ(gpuemu_stream_synchronize(context_, own), GPUEMU_OK) << gpuemu_last_error();
+  EXPECT_EQ(first, 9);
+}
+
 TEST_F(Threads, CallEveryOpForTheFirstTimeAtOnce) {
   const uint32_t count = gpuemu_op_count(context_);
   at_once([&](int) {
