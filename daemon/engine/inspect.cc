@@ -107,9 +107,18 @@ Result<Text> text_of(const Config& config, const std::string& source, const std:
   }
   CompiledModule compiled =
       GPUEMU_TRY(compile_source(request_of(config, source, arch, options, wanted)));
-  // What was compiled with them is not theirs.
-  return Text{without_entries(std::move(compiled.ptx), compiled.others), source,
-              std::move(compiled.lowered)};
+  // What was compiled with them is not theirs, nor are the other kernels of the source: ptxas would
+  // make code of them all again for each kernel of gpuemu.toml.
+  std::string ptx = without_entries(std::move(compiled.ptx), compiled.others);
+  if (!wanted.empty()) {
+    std::set<std::string> names;
+    for (const Wanted& one : wanted) {
+      const auto lowered = compiled.lowered.find(one.expression);
+      names.insert(lowered == compiled.lowered.end() ? one.expression : lowered->second);
+    }
+    ptx = only_entries(std::move(ptx), names);
+  }
+  return Text{std::move(ptx), source, std::move(compiled.lowered)};
 }
 
 /// The measured entries of one source, over all architectures, in order of their names' first

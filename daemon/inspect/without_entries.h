@@ -10,4 +10,8 @@ namespace gpuemu {
 /// stays.
 std::string without_entries(std::string ptx, const std::set<std::string>& names);
 
+/// The PTX that a compiler wrote, with no other entries than these. As it is where what stays names
+/// one of the others: a kernel may launch another one.
+std::string only_entries(std::string ptx, const std::set<std::string>& names);
+
 }  // namespace gpuemu

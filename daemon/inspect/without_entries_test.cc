@@ -28,5 +28,21 @@ TEST(WithoutEntries, LeavesATextAsItIsThatHasNoneOfThem) {
   EXPECT_EQ(without_entries("no line end", {"first"}), "no line end");
 }
 
+TEST(OnlyEntries, DropsAllOthers) {
+  EXPECT_EQ(only_entries(all(), {"second"}), without_entries(all(), {"first"}));
+  const std::string comment = "\t// .globl\tfirst\n";
+  EXPECT_EQ(only_entries(comment + all(), {"second"}), comment + without_entries(all(), {"first"}));
+  EXPECT_EQ(only_entries(all(), {"first", "second", "third"}), all());
+}
+
+TEST(OnlyEntries, LeavesATextAsItIsWhoseKernelsNameEachOther) {
+  const std::string launches = ".entry child()\n{\n\tmov.u64 %rd1, first;\n}\n";
+  EXPECT_EQ(only_entries(all() + launches, {"child"}), all() + launches);
+  // Part of a longer name is none.
+  const std::string other = ".entry child()\n{\n\tcall first_of_all;\n}\n";
+  EXPECT_EQ(only_entries(all() + other, {"child"}),
+            without_entries(all(), {"first", "second"}) + other);
+}
+
 }  // namespace
 }  // namespace gpuemu
