@@ -66,11 +66,16 @@ ValidationFailure from_device(const DeviceFinding& finding) {
 /// Where a NaN or an infinity comes from: it explains a finding and is none.
 bool is_note(const DeviceFinding& finding) { return finding.kind.starts_with("nonfinite"); }
 
+std::string elements_text(uint64_t count) {
+  return fmt::format("{} {}", count, count == 1 ? "element" : "elements");
+}
+
 std::string words_of(const HarnessFinding& finding) {
   switch (finding.kind) {
     case HarnessFinding::Kind::NotWritten:
-      return fmt::format("{} elements of output '{}' were never written, the first is element {}",
-                         finding.count, finding.tensor, finding.first_index);
+      return fmt::format("{} of output '{}' {} never written, the first is element {}",
+                         elements_text(finding.count), finding.tensor,
+                         finding.count == 1 ? "was" : "were", finding.first_index);
     case HarnessFinding::Kind::GuardDamaged:
       return fmt::format("{} guard bytes around '{}' were overwritten, the first at byte {}",
                          finding.count, finding.tensor, finding.first_index);
@@ -79,9 +84,9 @@ std::string words_of(const HarnessFinding& finding) {
                          finding.count, finding.tensor, finding.first_index);
     case HarnessFinding::Kind::NonDeterministic:
       return fmt::format(
-          "{} elements of output '{}' differ between two runs of the same inputs, the first is "
-          "element {}; set deterministic = false when that is meant{}",
-          finding.count, finding.tensor, finding.first_index, finding.message);
+          "{} of output '{}' {} between two runs of the same inputs, the first is element {}{}",
+          elements_text(finding.count), finding.tensor, finding.count == 1 ? "differs" : "differ",
+          finding.first_index, finding.message);
     case HarnessFinding::Kind::Launch:
       return finding.message;
     case HarnessFinding::Kind::SameAsPrimer:

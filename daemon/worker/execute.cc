@@ -85,6 +85,8 @@ class Execution {
   Interleaving order_of(uint32_t run) const;
   /// "; the threads proceeded in another order ('reverse') ..."; "" where they did not.
   std::string order_text(uint32_t run) const;
+  /// Why the output is another one in `run`, where the element is still poisoned or not.
+  std::string difference_text(uint32_t run, bool untouched) const;
   Status write_outputs(const Outputs& outputs);
   void compare(const std::vector<Outputs>& runs);
   void compare_tensor(size_t index, const std::vector<Outputs>& runs);
@@ -161,6 +163,14 @@ std::string Execution::order_text(uint32_t run) const {
       "; the threads of run {} proceeded in another order ('{}'), as CUDA allows: what depends on "
       "it needs a barrier, an atomic or a launch of its own",
       run + 1, name_of(order));
+}
+
+std::string Execution::difference_text(uint32_t run, bool untouched) const {
+  if (!untouched) return "; set deterministic = false when that is meant" + order_text(run);
+  return fmt::format(
+      "; run {} did not write it: what the kernel keeps from one launch to the next, such as a "
+      "counter in a __device__ variable that nobody sets back, decides whether it does",
+      run + 1);
 }
 
 Result<LaunchConfig> Execution::configure(const PlanLaunch& launch,
@@ -411,10 +421,12 @@ void Execution::compare_tensor(size_t index, const std::vector<Outputs>& runs) {
     bool differs = false;
     for (uint32_t run = 0; run < runs.size(); ++run) {
       const auto value = std::span(runs[run][index]).subspan(byte, element);
-      untouched = untouched && is_poison(value, run);
+      const bool poison = is_poison(value, run);
+      untouched = untouched && poison;
       if (std::memcmp(value.data(), &first[byte], element) == 0) continue;
       differs = true;
-      if (unstable.message.empty()) unstable.message = order_text(run);
+      const bool told = poisoned && poison && element >= kTellingBytes;
+      if (unstable.message.empty()) unstable.message = difference_text(run, told);
     }
     if (untouched) {
       note(unwritten, byte);

@@ -112,6 +112,14 @@ TEST_F(Execute, FindsOutputsThatDifferBetweenRuns) {
   EXPECT_EQ(finding.count, 1u);
 }
 
+TEST_F(Execute, SaysWhichRunLeftAnElementAloneThatAnotherWrote) {
+  const HarnessFinding finding = only(add_plan("add_once"));
+  EXPECT_EQ(finding.kind, Kind::NonDeterministic);
+  EXPECT_EQ(finding.message.find("; run 2 did not write it: what the kernel keeps"), 0u)
+      << finding.message;
+  EXPECT_EQ(only(add_plan("add_random")).message.find("; set deterministic = false"), 0u);
+}
+
 TEST_F(Execute, NonDeterminismCanBeAllowed) {
   ExecutionPlan plan = add_plan("add_random");
   plan.deterministic = false;
