@@ -276,7 +276,11 @@ Result<CaseOutcome> Campaign::run_on_lane(const OpConfig& op, const CasePlan& pl
       return pool->acquire(session);
     };
   }
-  return run_case(request, {lane.arena, lane.worker, lane.reference});
+  // An interrupted command shall not wait for the time limit of a kernel.
+  lane.worker.stop_when(kernels_.cancel());
+  auto outcome = run_case(request, {lane.arena, lane.worker, lane.reference});
+  lane.worker.stop_when(nullptr);
+  return outcome;
 }
 
 Result<CaseOutcome> Campaign::run_one(const OpConfig& op, const CasePlan& plan, CaseWishes wishes,

@@ -38,6 +38,7 @@ class KernelStore {
   /// Compilers are ended, and none is started, once `cancel` is true: prepare() is Cancelled then.
   /// `cancel` must outlive the store. Before the first prepare().
   void stop_when(const std::atomic<bool>& cancel) { cancel_ = &cancel; }
+  const std::atomic<bool>* cancel() const { return cancel_; }
 
  private:
   Result<std::shared_ptr<const PreparedKernel>> make(const KernelConfig& kernel, DType dtype);

@@ -329,6 +329,7 @@ Result<CaseOutcome> run_case(const CaseRequest& request, CaseMachine machine) {
   if (request.wishes.shadow.wanted) plan_shadow(request.wishes.shadow, *built);
   GPUEMU_TRY(fill_arena(request, *built, machine.arena));
   const SideBySide both = execute_both(request, *built, machine);
+  if (machine.worker.was_cancelled()) return error(ErrorCode::Cancelled, "the case was cancelled");
   if (both.expected && !*both.expected && both.expected->error().code == ErrorCode::Unavailable) {
     return both.expected->error();
   }
@@ -342,6 +343,7 @@ Result<CaseOutcome> run_case(const CaseRequest& request, CaseMachine machine) {
     GPUEMU_TRY(keep_outputs(*built, machine.arena, outcome.outputs));
   }
   if (relate) GPUEMU_TRY(check_relations(request, machine, outcome));
+  if (machine.worker.was_cancelled()) return error(ErrorCode::Cancelled, "the case was cancelled");
   if (!request.wishes.tensors) outcome.outputs.clear();
   if (request.wishes.tensors || !outcome.result.passed) {
     outcome.inputs = make_inputs(request.op, request.plan);

@@ -2,6 +2,8 @@
 // its next plan needs.
 #include "daemon/worker/worker_process.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -21,6 +23,9 @@ constexpr uint64_t kLoadMilliseconds = 300'000;
 /// A message is small or at once in the socket's buffer; more means that nobody reads.
 constexpr uint64_t kSendMilliseconds = 60'000;
 constexpr uint64_t kEndingMilliseconds = 1'000;
+/// A case that ends by itself so soon after it was cancelled is worth more than a new process.
+constexpr uint64_t kCancelledMilliseconds = 500;
+constexpr uint64_t kCancelPollMilliseconds = 100;
 constexpr size_t kReceiveBytes = size_t{256} << 10;
 
 struct Loaded {
@@ -64,6 +69,8 @@ struct WorkerProcess::State {
   Status greet();
   Status send(const std::vector<std::byte>& message);
   Result<std::vector<std::byte>> receive(Deadline deadline);
+  /// The same, of a plan; Cancelled soon after `*cancel` became true.
+  Result<std::vector<std::byte>> receive_report(const std::atomic<bool>* cancel);
   Result<std::vector<EntryInfo>> load(const ModuleText& module);
   /// The error as the caller shall see it; a process that is of no use any more is gone after it.
   Error judge(const Error& cause);
@@ -169,6 +176,22 @@ Result<std::vector<std::byte>> WorkerProcess::State::receive(Deadline deadline) 
   }
 }
 
+Result<std::vector<std::byte>> WorkerProcess::State::receive_report(
+    const std::atomic<bool>* cancel) {
+  const Deadline end = *in_flight;
+  if (cancel == nullptr) return receive(end);
+  std::optional<Deadline> patience;  // Once it was cancelled.
+  for (;;) {
+    if (*cancel && !patience) patience = deadline_after(kCancelledMilliseconds);
+    const Deadline next = std::min(end, deadline_after(kCancelPollMilliseconds));
+    auto message = receive(next);
+    if (message || message.error().code != ErrorCode::Timeout || next == end) return message;
+    if (!patience || std::chrono::steady_clock::now() < *patience) continue;
+    child.kill();
+    return error(ErrorCode::Cancelled, "the worker was killed: the case was cancelled");
+  }
+}
+
 Result<std::vector<EntryInfo>> WorkerProcess::State::load(const ModuleText& module) {
   const Status sent = send(encode_module(module));
   if (!sent) return judge(sent.error());
@@ -258,9 +281,9 @@ Status WorkerProcess::begin(const ExecutionPlan& plan) {
   return ok_status();
 }
 
-Result<ExecutionReport> WorkerProcess::finish() {
+Result<ExecutionReport> WorkerProcess::finish(const std::atomic<bool>* cancel) {
   GPUEMU_CHECK(state_->in_flight.has_value());
-  const Result<std::vector<std::byte>> message = state_->receive(*state_->in_flight);
+  const Result<std::vector<std::byte>> message = state_->receive_report(cancel);
   state_->in_flight.reset();
   if (!message) return state_->judge(message.error());
   ByteReader in(*message);

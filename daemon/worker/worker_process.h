@@ -2,6 +2,7 @@
 // thread at a time.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,8 +42,9 @@ class WorkerProcess {
   Status begin(const ExecutionPlan& plan);
   /// Waits for the answer of begin(). Unavailable when the process died (it is reaped; the next
   /// call starts a fresh one and loads its plan's module again by itself), Timeout when it did not
-  /// answer within the plan's time-out plus a grace (it is killed).
-  Result<ExecutionReport> finish();
+  /// answer within the plan's time-out plus a grace (it is killed). Cancelled when it does not
+  /// answer soon after `*cancel` became true (it is killed, too).
+  Result<ExecutionReport> finish(const std::atomic<bool>* cancel = nullptr);
   /// -1 when it does not run now.
   int pid() const;
   uint64_t restarts() const;

@@ -22,6 +22,11 @@ Status WorkerSeat::begin(const std::string& key, const std::string& name, const 
   GPUEMU_CHECK(!turn_.owns_lock());
   plan.arena = arena_;
   turn_ = std::unique_lock(worker_->turn);
+  if (cancel_ != nullptr && *cancel_) {
+    cancelled_ = true;
+    end_turn();
+    return error(ErrorCode::Cancelled, "cancelled before the kernel ran");
+  }
   const auto loaded = worker_->process.load(key, name, ptx);
   Status begun = loaded ? worker_->process.begin(plan) : Status(loaded.error());
   if (!begun) end_turn();
@@ -30,7 +35,8 @@ Status WorkerSeat::begin(const std::string& key, const std::string& name, const 
 
 Result<ExecutionReport> WorkerSeat::finish() {
   GPUEMU_CHECK(turn_.owns_lock());
-  Result<ExecutionReport> report = worker_->process.finish();
+  Result<ExecutionReport> report = worker_->process.finish(cancel_);
+  if (!report && report.error().code == ErrorCode::Cancelled) cancelled_ = true;
   end_turn();
   return report;
 }

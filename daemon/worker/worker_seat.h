@@ -38,6 +38,14 @@ class WorkerSeat {
                ExecutionPlan plan);
   /// Waits for the answer of a begin() that succeeded; the turn is the next seat's then.
   Result<ExecutionReport> finish();
+  /// begin() and finish() are Cancelled once `*cancel` is true, which must outlive their use. For
+  /// ever when null.
+  void stop_when(const std::atomic<bool>* cancel) {
+    cancel_ = cancel;
+    cancelled_ = false;
+  }
+  /// Whether one of them was, since stop_when().
+  bool was_cancelled() const { return cancelled_; }
 
   int pid() const { return worker_->pid; }
   uint64_t restarts() const { return worker_->restarts; }
@@ -47,6 +55,8 @@ class WorkerSeat {
 
   std::shared_ptr<SharedWorker> worker_;
   uint32_t arena_;
+  const std::atomic<bool>* cancel_ = nullptr;
+  bool cancelled_ = false;
   std::unique_lock<std::mutex> turn_;  ///< From begin() to finish().
 };
 

@@ -69,6 +69,33 @@ TEST_F(Seats, ACrashIsTheFindingOfTheSeatWhosePlanItWas) {
   EXPECT_EQ(seats_[2].restarts(), 5u);
 }
 
+TEST_F(Seats, ACancelledPlanEndsSoonAndTheOtherSeatsGoOn) {
+  ASSERT_TRUE(run(0, "add"));
+  std::atomic<bool> cancel = false;
+  seats_[0].stop_when(&cancel);
+  ExecutionPlan plan = add_plan("hang");
+  plan.timeout_ms = 3'600'000;
+  ASSERT_TRUE(seats_[0].begin("key", "add.ptx", "hang", plan).ok());
+  cancel = true;
+  EXPECT_EQ(seats_[0].finish().error().code, ErrorCode::Cancelled);
+  EXPECT_TRUE(seats_[0].was_cancelled());
+  EXPECT_TRUE(run(1, "add"));
+  EXPECT_EQ(run(0, "add").error().code, ErrorCode::Cancelled);
+  seats_[0].stop_when(nullptr);
+  EXPECT_FALSE(seats_[0].was_cancelled());
+  EXPECT_TRUE(run(0, "add"));
+}
+
+TEST_F(Seats, APlanThatEndsByItselfSoonAfterItWasCancelledCounts) {
+  std::atomic<bool> cancel = false;
+  seats_[0].stop_when(&cancel);
+  ASSERT_TRUE(seats_[0].begin("key", "add.ptx", "add", add_plan("add")).ok());
+  cancel = true;
+  EXPECT_TRUE(seats_[0].finish());
+  EXPECT_FALSE(seats_[0].was_cancelled());
+  EXPECT_EQ(seats_[0].restarts(), 0u);
+}
+
 TEST_F(Seats, ModulesOfOneSeatDoNotPushOutThatOfAnotherBeforeItRuns) {
   std::thread other([&] {
     for (int i = 0; i < 200; ++i) EXPECT_TRUE(run(1, "add", "mine"));

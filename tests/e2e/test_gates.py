@@ -268,6 +268,26 @@ def test_reproduce_can_be_interrupted(new_home):
     os.kill(home.daemon_pid(), signal.SIGKILL)  # Its worker would spin on for a minute.
 
 
+COUNT_PTX = SPIN_PTX.replace("AGAIN:\n\tbra AGAIN;", """	.reg .u64 %rd1;
+	.reg .pred %p1;
+	mov.u64 %rd1, 0;
+AGAIN:
+	add.u64 %rd1, %rd1, 1;
+	setp.lt.u64 %p1, %rd1, 1152921504606846976;
+	@%p1 bra AGAIN;
+	ret;""")
+
+
+def test_an_interrupted_command_waits_for_no_kernel_and_leaves_an_idle_daemon(new_home):
+    home = new_home({**project(timeout=600_000), "twice.ptx": COUNT_PTX})
+    home.run("daemon", "start", "--background")
+    code, took = interrupted(home, "test", after=4)
+    assert code == 130 and took < 60
+    started = time.monotonic()
+    assert home.run("daemon", "stop").returncode == 0
+    assert time.monotonic() - started < 60, "the daemon stops when its requests are done"
+
+
 def test_op_scripts_in_ci_can_be_interrupted_and_run_in_the_quick_dtypes(new_home):
     files = {"gpuemu.toml": f"[validation]\nseed = 7\n{RUNTIME.format(workers=1, timeout=30_000)}"
                             "[ci]\nquick_dtypes = [\"float16\"]\n"
