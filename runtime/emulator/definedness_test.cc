@@ -51,6 +51,22 @@ TEST(Definedness, WhatTheOtherOperandDecidesIsDefined) {
     EXPECT_EQ(kinds_of(body), "") << body;
 }
 
+TEST(Definedness, VotesAndReductionsHaveWhatTheirLanesHave) {
+  // %p1 is undefined in all lanes, %p3 where the thread is 5.
+  const std::string one = "setp.eq.u32 %p2, %r1, 5; and.pred %p3, %p1, %p2; ";
+  EXPECT_EQ(kinds_of("vote.sync.ballot.b32 %r2, %p1, 0xffffffff;"), "uninitialized ");
+  EXPECT_EQ(kinds_of(one + "vote.sync.any.pred %p4, %p3, 0xffffffff; selp.u32 %r2, 1, 0, %p4;"),
+            "uninitialized ");
+  EXPECT_EQ(kinds_of(one + "selp.u32 %r3, 1, 0, %p3; redux.sync.add.u32 %r2, %r3, 0xffffffff;"),
+            "uninitialized ");
+  // What other lanes decide, and lanes that are masked out.
+  EXPECT_EQ(kinds_of(one + "vote.sync.all.pred %p4, %p3, 0xffffffff; selp.u32 %r2, 1, 0, %p4;"),
+            "");
+  EXPECT_EQ(kinds_of(one + "vote.sync.ballot.b32 %r3, %p3, 0xffffffff; and.b32 %r2, %r3, 31;"), "");
+  EXPECT_EQ(kinds_of(one + "vote.sync.ballot.b32 %r3, %p3, 0xffffffff; and.b32 %r2, %r3, 32;"),
+            "uninitialized ");
+}
+
 TEST(Definedness, PartsOfAWordAreInDoubtDefinedAndMaskedBytesAreNot) {
   EXPECT_EQ(kinds_of("shl.b32 %r3, %r9, 16; or.b32 %r2, %r3, %r1;"), "");
   EXPECT_EQ(kinds_of("and.b32 %r2, %r9, 255;"), "uninitialized ");

@@ -147,6 +147,18 @@ Definedness::Value Definedness::combined(Warp& warp, const UndefinedRegisters& s
                  operand_of(warp, set, in.operands[2]), word_of(warp, in));
 }
 
+/// vote.sync and redux.sync.
+Definedness::Value Definedness::of_lanes(Warp& warp, const UndefinedRegisters& set,
+                                         const Instruction& in) const {
+  if (in.operands.size() != 3) return {};
+  const Gather kind = in.has("ballot")                       ? Gather::Ballot
+                      : in.family == "vote" && in.has("any") ? Gather::Any
+                      : in.family == "vote" && in.has("all") ? Gather::All
+                                                             : Gather::Reduce;
+  return gathered(kind, operand_of(warp, set, in.operands[1]),
+                  operand_of(warp, set, in.operands[2]), warp.mask);
+}
+
 Definedness::Value Definedness::all_of(const UndefinedRegisters& set, const Instruction& in) const {
   Value all{kNone, 0};
   const auto take = [&](const Operand& operand) {
@@ -211,8 +223,10 @@ void Definedness::transfer(Warp& warp, UndefinedRegisters& set, const Instructio
   else if (is_shift(in))
     value = shifted(value_of(set, in.operands[1]), {in.family == "shl", in.operands[2].bits},
                     word_of(warp, in));
-  else if (!is_one_of(in.family, {"ld", "ldu", "atom", "vote", "match", "redux", "activemask",
-                                  "elect", "ldmatrix", "tex", "suld"}))
+  else if (in.family == "vote" || in.family == "redux")
+    value = of_lanes(warp, set, in);
+  else if (!is_one_of(in.family, {"ld", "ldu", "atom", "match", "activemask", "elect", "ldmatrix",
+                                  "tex", "suld"}))
     value = any_of(set, in);
   if (in.guard) {
     const Value guard = value_of(set, *in.guard);

@@ -79,6 +79,7 @@ class Definedness {
   LogicOperand operand_of(Warp& warp, const UndefinedRegisters& set,
                           const ptx::Operand& operand) const;
   Value combined(Warp& warp, const UndefinedRegisters& set, const ptx::Instruction& in) const;
+  Value of_lanes(Warp& warp, const UndefinedRegisters& set, const ptx::Instruction& in) const;
   Value selected(Warp& warp, const UndefinedRegisters& set, const ptx::Instruction& in) const;
   void assign(UndefinedRegisters& set, const ptx::Operand& to, Value value, uint32_t mask);
   void transfer(Warp& warp, UndefinedRegisters& set, const ptx::Instruction& in);

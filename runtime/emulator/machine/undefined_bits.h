@@ -38,6 +38,12 @@ struct Choice {
 UndefinedValue choose(const LogicOperand& yes, const LogicOperand& no, UndefinedValue condition,
                       Choice choice);
 
+enum class Gather : uint8_t { Ballot, Any, All, Reduce };
+/// What a vote or a reduction over the warp gives each lane of `executing`; `members` are the lanes
+/// that it names.
+UndefinedValue gathered(Gather kind, const LogicOperand& source, const LogicOperand& members,
+                        uint32_t executing);
+
 struct Shift {
   bool left = false;  ///< Else to the right, filled with zeros.
   uint64_t count = 0;
