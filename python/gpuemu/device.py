@@ -16,6 +16,7 @@ import signal
 import struct
 import subprocess
 import threading
+import warnings
 import weakref
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -274,6 +275,8 @@ class Device:
         """The module is unloaded when nobody has it any more."""
         with self._lock:
             made = self._load(ptx, name)
+            for warning in made.get("warnings", ()):
+                warnings.warn(f"{name}: {warning}", stacklevel=3)
             entries = {
                 key: Entry(key, [Parameter(**one) for one in entry["params"]], entry["static_shared_bytes"],
                            tuple(entry["required_block"]), tuple(entry["max_block"]))

@@ -158,7 +158,7 @@ Result<Json> Host::load(const Message& request) {
                            {"required_block", entry.required_block},
                            {"max_block", entry.max_block}};
   }
-  return Json{{"module", module}, {"entries", entries}};
+  return Json{{"module", module}, {"entries", entries}, {"warnings", parsed.warnings}};
 }
 
 Result<Json> Host::unload(const Json& request) {

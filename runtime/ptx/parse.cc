@@ -1,6 +1,8 @@
 // Module level: version, target, linkage, variables, functions; then the checks of verify.h.
 #include "runtime/ptx/parse.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "runtime/ptx/function_parser.h"
@@ -11,6 +13,21 @@ namespace gpuemu::ptx {
 namespace {
 
 constexpr uint64_t kAny32 = uint64_t{1} << 32;
+
+/// "sm_80", "sm_90a", "sm_100f" of an architecture that the PTX ISA lists, "texmode_independent"
+/// and its like aside.
+bool is_known_target(std::string_view name) {
+  constexpr auto kKnown =
+      std::to_array<uint32_t>({10, 11, 12, 13, 20, 21, 30, 32, 35, 37,  50,  52,  53,  60,  61, 62,
+                               70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121});
+  if (!name.starts_with("sm_")) return false;
+  name.remove_prefix(3);
+  if (name.ends_with('a') || name.ends_with('f')) name.remove_suffix(1);
+  uint32_t number = 0;
+  const auto read = std::from_chars(name.data(), name.data() + name.size(), number);
+  return read.ec == std::errc{} && read.ptr == name.data() + name.size() &&
+         std::ranges::find(kKnown, number) != kKnown.end();
+}
 
 class ModuleParser {
  public:
@@ -64,7 +81,12 @@ class ModuleParser {
   }
 
   Status target() {
+    const uint32_t line = in_.peek().where.line;
     state_.module.target = GPUEMU_TRY(in_.word("a target such as sm_80"));
+    if (!is_known_target(state_.module.target))
+      state_.module.warnings.push_back(
+          fmt::format("line {}: .target {} is no architecture that is known; no driver may take it",
+                      line, state_.module.target));
     while (in_.accept(',')) {
       const std::string_view option = GPUEMU_TRY(in_.word("a target option"));
       state_.module.debug = state_.module.debug || option == "debug";
@@ -82,7 +104,11 @@ class ModuleParser {
     if (token.kind != TokenKind::Directive) return in_.unexpected("a directive");
     if (GPUEMU_TRY(parse_common_directive(in_, state_, nullptr))) return {};
     if (in_.accept_directive(".address_size")) {
-      state_.module.address_size = GPUEMU_TRY(in_.integer_below(65, "32 or 64"));
+      const Location where = in_.peek().where;
+      state_.module.address_size = GPUEMU_TRY(in_.integer_below(65, "64"));
+      if (state_.module.address_size != 64)
+        return in_.error_at(where, "addresses of {} bits, expected 64: compile for 64 bits (-m64)",
+                            state_.module.address_size);
       return {};
     }
     if (in_.accept_directive(".alias")) return alias();

@@ -50,6 +50,27 @@ TEST(PtxParse, ReadsHeaderAndWarnsOfANewerVersion) {
   EXPECT_EQ(module->warnings[0], "line 1: .version 9.5 is newer than the newest known, 9.0");
 }
 
+TEST(PtxParse, WarnsOfATargetThatNobodyKnows) {
+  for (const char* name : {"sm_10", "sm_75", "sm_90a", "sm_100f", "sm_121"})
+    EXPECT_TRUE(parse(fmt::format(".version 9.0\n.target {}\n", name), "t")->warnings.empty())
+        << name;
+  for (const char* name : {"sm_999", "sm_", "sm_80x", "compute_80"}) {
+    const auto module = parse(fmt::format(".version 9.0\n.target {}\n", name), "t");
+    ASSERT_EQ(module->warnings.size(), 1u) << name;
+    EXPECT_NE(module->warnings[0].find(fmt::format("line 2: .target {} is no", name)),
+              std::string::npos)
+        << module->warnings[0];
+  }
+}
+
+TEST(PtxParse, RefusesAddressesOf32Bits) {
+  const auto module = parse(".version 8.0\n.target sm_80\n.address_size 32\n", "t");
+  ASSERT_FALSE(module);
+  EXPECT_NE(module.error().message.find("t:3:15: addresses of 32 bits, expected 64"),
+            std::string::npos)
+      << module.error().message;
+}
+
 TEST(PtxParse, KeepsModifiersInOrder) {
   const Function f =
       body_of(".reg .b64 %d; .reg.f32 %f<4>; ld.global.nc.v4.f32 {%f0,%f1,%f2,%f3}, [%d+-4];");

@@ -516,3 +516,15 @@ except KeyboardInterrupt:
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=50,
                          env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
     assert run.stdout == "again\n", run.stderr
+
+
+def test_ptx_of_an_unknown_version_or_target_is_run_with_a_warning():
+    ptx = ".version 99.0\n.target sm_999\n.address_size 64\n.visible .entry k() { ret; }\n"
+    with pytest.warns(UserWarning) as told:
+        kernel = gpuemu.Kernel(ptx, "k")
+    kernel[1, 32]()
+    said = [str(one.message) for one in told]
+    assert any("line 1: .version 99.0 is newer than the newest known" in text for text in said), said
+    assert any("line 2: .target sm_999 is no architecture that is known" in text for text in said), said
+    with pytest.raises(gpuemu.DeviceError, match="addresses of 32 bits, expected 64"):
+        gpuemu.Kernel(ptx.replace("address_size 64", "address_size 32"), "k")

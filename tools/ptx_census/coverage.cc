@@ -27,7 +27,7 @@ modifiers, how often it occurs, whether it is executed, and one place for each t
   launch with the finding `unsupported_instruction`, which names the instruction, its line and the source line.
 - Registers are bits: `.b32`, `.u32`, `.s32` and `.f32` registers go for each other, another size is an error
   with line and column when the module is loaded.
-- Any `.version` and `.target` is taken; a version above 9.0 gets a warning, in `gpuemu test` too.
+- Any `.version` and `.target` is taken; a version above 9.0 and an architecture that nobody knows get a warning, in `gpuemu test` and `gpuemu.Kernel` too. Addresses have 64 bits.
 - Of the functions that a driver supplies there are `vprintf`, `__assertfail`, `malloc` and `free`; calls of others
   are refused like an instruction. Kernels that launch kernels are among those.
 - The families `min` and `max` take three operands in the form `ftz? NaN? abs? f32`.
