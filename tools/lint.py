@@ -108,7 +108,7 @@ def unit_of(scratch, folder, name, sources):
 def lint(build, read, flags, off, checks):
     checks = [f"{option},{off}" if off and option.startswith("--checks=") else option for option in checks]
     run = subprocess.run([TOOL, "--quiet", *checks, str(read), "--", *flags, "-ferror-limit=0"],
-                         capture_output=True, text=True, cwd=build)
+                         capture_output=True, text=True, cwd=ROOT)
     return run.returncode, run.stdout
 
 

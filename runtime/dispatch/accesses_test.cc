@@ -83,7 +83,8 @@ TEST(Accesses, OfLinearBwdAreThoseOfItsArguments) {
       std::memcpy(&address, step.argument(i).data(), sizeof address);
       given.push_back(address);
     }
-    for (const MemoryAccess& access : Accesses(c, 0, step).list()) told.push_back(access.begin);
+    const Accesses accesses(c, 0, step);
+    for (const MemoryAccess& access : accesses.list()) told.push_back(access.begin);
     std::ranges::sort(given);
     std::ranges::sort(told);
     EXPECT_EQ(given, told);

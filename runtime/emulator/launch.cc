@@ -57,6 +57,35 @@ std::vector<DeviceFinding> fold_by_line(std::vector<DeviceFinding> findings) {
   return kept;
 }
 
+bool wants(const LaunchConfig& config, const char* check) {
+  return std::ranges::find(config.sanitize, check) != config.sanitize.end();
+}
+
+Checks checks_of(const LaunchConfig& config) {
+  const bool init = wants(config, "init");
+  return {.init = init,
+          .race = wants(config, "race") || wants(config, "race_shared"),
+          .sync = wants(config, "sync"),
+          .division = init || wants(config, "division"),
+          .nonfinite = wants(config, "nonfinite"),
+          .writes = wants(config, "writes"),
+          .defines = init || wants(config, "writes")};
+}
+
+/// What the launch found, printed and did, but not what only a schedule or a follower knows.
+LaunchReport report_of(Launch& run, const Program& program) {
+  LaunchReport report;
+  report.findings = fold_by_line(std::move(run.findings));
+  report.printed = std::move(run.printed);
+  if (!run.printed_tail.empty()) report.printed.push_back(run.printed_tail);
+  report.thread_instructions = run.executed.load();
+  if (run.counters != nullptr) {
+    spread_counts(program, run.counters->counts);
+    report.profile = std::make_shared<Profile>(Profile{program.places, run.counters->counts});
+  }
+  return report;
+}
+
 }  // namespace
 
 Result<LaunchReport> Emulator::launch(ModuleId module, const LaunchConfig& config) {
@@ -107,18 +136,9 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
                              : run.entry->dynamic_offset + config.dynamic_shared_bytes;
   run.shared_bytes = run.own_shared_bytes;
   if (found.reserved_shared) run.shared_bytes = reserved_shared_offset(run) + kReservedSharedBytes;
-  const auto wants = [&](const char* check) {
-    return std::ranges::find(config.sanitize, check) != config.sanitize.end();
-  };
-  run.checks = {.init = wants("init"),
-                .race = wants("race") || wants("race_shared"),
-                .sync = wants("sync"),
-                .division = wants("init") || wants("division"),
-                .nonfinite = wants("nonfinite"),
-                .writes = wants("writes"),
-                .defines = wants("init") || wants("writes")};
+  run.checks = checks_of(config);
   std::optional<GlobalRaces> races;
-  if (wants("race") || wants("race_global")) {
+  if (wants(config, "race") || wants(config, "race_global")) {
     memory_.keep_histories();
     run.races = &races.emplace(memory_.segments);
   }
@@ -158,16 +178,8 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
     GPUEMU_TRY(memory_.free(run.workspace));
   }
   if (races) memory_.segments = races->next();
-  LaunchReport report;
-  report.findings = fold_by_line(std::move(run.findings));
-  report.printed = std::move(run.printed);
-  if (!run.printed_tail.empty()) report.printed.push_back(run.printed_tail);
-  report.thread_instructions = run.executed.load();
+  LaunchReport report = report_of(run, found);
   report.blocks_met = !entry.cooperative && schedule.blocks_met();
-  if (config.profile) {
-    spread_counts(found, run.counters->counts);
-    report.profile = std::make_shared<Profile>(Profile{found.places, run.counters->counts});
-  }
   if (shadow) report.shadow = std::make_shared<ShadowReport>(shadow->report());
   report.elapsed_ns = static_cast<uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin)
