@@ -167,7 +167,8 @@ Result<Dispatcher::Choice> Dispatcher::fastest(const OpCase& c, const TypeBindin
         }
         scratch = *std::move(made);
       }
-      time = {hash, GPUEMU_TRY(time_variant(*scratch, *variant, types))};
+      const double microseconds = GPUEMU_TRY(time_variant(*scratch, *variant, types));
+      time = {hash, microseconds};
       changed = true;
     }
     if (best == nullptr || time.microseconds < times[best->name].microseconds) best = variant;
