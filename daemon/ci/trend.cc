@@ -91,7 +91,8 @@ Result<Points> read_baselines(Store& store, const NamedArtifacts& given) {
   if (tags.size() > kBaselinesMax) tags.resize(kBaselinesMax);
   for (const std::string& tag : tags) {
     if (tag == given.name) continue;
-    add({tag, GPUEMU_TRY(store.artifact_baseline(tag))}, points);
+    auto baseline = GPUEMU_TRY(store.artifact_baseline(tag));
+    add({tag, std::move(baseline)}, points);
   }
   return points;
 }

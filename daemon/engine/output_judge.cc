@@ -140,8 +140,9 @@ class OutputJudge {
       const auto found = std::ranges::find(reply.outputs, output.name, &ReferenceTensor::name);
       if (!is_float(output.dtype) || found == reply.outputs.end() || !is_float(found->dtype))
         continue;
-      all.push_back({output.name, GPUEMU_TRY(arena_view(arena_, found->dtype, found->shape,
-                                                        found->arena_offset))});
+      const TensorView view =
+          GPUEMU_TRY(arena_view(arena_, found->dtype, found->shape, found->arena_offset));
+      all.push_back({output.name, view});
     }
     return all;
   }
@@ -280,7 +281,8 @@ class OutputJudge {
 
 Result<TensorView> arena_view(Arena& arena, DType dtype, const Shape& shape, uint64_t offset) {
   const uint64_t bytes = static_cast<uint64_t>(element_count(shape)) * byte_size(dtype);
-  return TensorView{dtype, shape, GPUEMU_TRY(arena.range(offset, bytes))};
+  const auto range = GPUEMU_TRY(arena.range(offset, bytes));
+  return TensorView{dtype, shape, range};
 }
 
 Status judge_outputs(const CaseRequest& request, const BuiltPlan& built, Arena& arena,

@@ -109,7 +109,8 @@ Result<Json> Host::compile(const Json& request) {
 Result<Json> Host::allocate(const Json& request) {
   const auto bytes = GPUEMU_TRY(required<uint64_t>(request, "bytes"));
   const auto name = GPUEMU_TRY(optional(request, "name", std::string("buffer")));
-  return Json{{"address", GPUEMU_TRY(device_->allocate(bytes, name))}};
+  const uint64_t address = GPUEMU_TRY(device_->allocate(bytes, name));
+  return Json{{"address", address}};
 }
 
 Result<Json> Host::free(const Json& request) {

@@ -51,17 +51,9 @@ ShadowedWarp& Shadow::state_of(Warp& warp) {
 void ShadowRegisters::take_lanes(const FollowedRegisters& from, uint32_t lanes) {
   const auto& theirs = static_cast<const ShadowRegisters&>(from);
   for (size_t i = 0; i < std::min(planes.size(), theirs.planes.size()); ++i) {
-    Plane& to = planes[i];
-    const Plane& other = theirs.planes[i];
     for (uint32_t left = lanes; left != 0; left &= left - 1) {
-      const auto lane = static_cast<size_t>(std::countr_zero(left));
-      to.high[lane] = other.high[lane];
-      to.low[lane] = other.low[lane];
-      to.bound[lane] = other.bound[lane];
-      to.bits[lane] = other.bits[lane];
-      to.bits_high[lane] = other.bits_high[lane];
-      to.held[lane] = other.held[lane];
-      to.node[lane] = other.node[lane];
+      const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+      assign(planes[i], lane, theirs.planes[i], lane);
     }
   }
 }
