@@ -46,6 +46,8 @@ Emulator::Emulator(const EmulatorOptions& options)
       memory_(options.memory_limit_bytes),
       registers_(options.registers, options.sm),
       queues_(options.schedule_seed) {
+  if (const auto wanted = machine_code_wanted(options_.machine_code); wanted)
+    options_.machine_code = *wanted;
   if (options_.threads == 0) options_.threads = std::max(1u, std::thread::hardware_concurrency());
   properties_.backend = "emulator";
   properties_.name = fmt::format("{} ({})", options.name, handlers_name());
@@ -220,6 +222,7 @@ Status Emulator::free_texture(uint64_t texture) {
 Result<ModuleId> Emulator::load_module(const std::string& ptx, const std::string& name) {
   GPUEMU_TRY(ready());
   GPUEMU_TRY(check_instruction_set());
+  GPUEMU_TRY(machine_code_wanted(options_.machine_code));
   auto made = std::make_unique<Program>();
   made->module = GPUEMU_TRY(ptx::parse(ptx, name));
   GPUEMU_TRY(check_sizes(made->module, name));

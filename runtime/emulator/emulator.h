@@ -8,6 +8,7 @@
 #include "runtime/device/contraction.h"
 #include "runtime/device/device.h"
 #include "runtime/device/launch_check.h"
+#include "runtime/emulator/jit/machine_code.h"
 
 namespace gpuemu {
 
@@ -32,6 +33,8 @@ struct EmulatorOptions {
   Debugger* debugger = nullptr;
   /// As on a GPU: a kernel that faults loses the device, and every later call is Unavailable.
   bool sticky_faults = false;
+  /// The environment's GPUEMU_EMULATOR_JIT goes before it.
+  MachineCode machine_code = MachineCode::WhenWorth;
 };
 
 std::unique_ptr<Device> make_emulator(const EmulatorOptions& options);

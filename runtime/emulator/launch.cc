@@ -1,5 +1,6 @@
 // One launch: arguments, checks, and the threads that run blocks.
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <optional>
 #include <thread>
@@ -8,6 +9,7 @@
 #include "runtime/device/launch_check.h"
 #include "runtime/emulator/decode/instrument.h"
 #include "runtime/emulator/device.h"
+#include "runtime/emulator/jit/stretch_code.h"
 #include "runtime/emulator/machine/budget.h"
 #include "runtime/emulator/machine/cluster.h"
 #include "runtime/emulator/machine/counters.h"
@@ -72,6 +74,31 @@ Checks checks_of(const LaunchConfig& config) {
           .defines = init || wants(config, "writes")};
 }
 
+/// Compiling a function takes about as long as handlers take for so many warps.
+constexpr uint64_t kWarpsBeforeCompiling = 256;
+
+Accesses accesses_of(const LaunchConfig& config) {
+  static constexpr std::array kLooking = {"init", "writes", "race", "race_shared", "race_global"};
+  return std::ranges::any_of(kLooking, [&](const char* check) { return wants(config, check); })
+             ? Accesses::Checked
+             : Accesses::Bounds;
+}
+
+/// Functions that are called are compiled with the first entry that is.
+void compile_if_worth(Program& program, const LaunchConfig& config, MachineCode wanted) {
+  Code& entry = *program.by_name.at(config.entry);
+  const auto kind = static_cast<size_t>(accesses_of(config));
+  const uint64_t threads = uint64_t{config.block.x} * config.block.y * config.block.z;
+  const uint64_t blocks = uint64_t{config.grid.x} * config.grid.y * config.grid.z;
+  entry.warps += blocks * ((threads + kLanes - 1) / kLanes);
+  const bool worth = wanted == MachineCode::Always || entry.warps >= kWarpsBeforeCompiling;
+  if (wanted == MachineCode::Never || !worth || entry.compiled[kind].tried) return;
+  if (!runs_compiled_stretches()) return;
+  for (Code& code : program.functions)
+    if (&code == &entry || (!code.source->is_entry && !code.compiled[kind].tried))
+      compile_stretches(code, accesses_of(config));
+}
+
 /// What the launch found, printed and did, but not what only a schedule or a follower knows.
 LaunchReport report_of(Launch& run, const Program& program) {
   LaunchReport report;
@@ -111,6 +138,7 @@ Result<LaunchReport> Emulator::launch_now(ModuleId module, const LaunchConfig& c
   const Program& form = config.profile ? counting_program(*loaded)
                         : followed     ? plain_program(*loaded)
                                        : *loaded;
+  if (&form == loaded) compile_if_worth(*loaded, config, options_.machine_code);
   LaunchReport report = GPUEMU_TRY(run(form, entry, config));
   lose(config, report);
   return report;
@@ -142,6 +170,7 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
     memory_.keep_histories();
     run.races = &races.emplace(memory_.segments);
   }
+  run.accesses = accesses_of(config);
   if (config.profile) run.counters = new_counters(found);
   run.began = begin;
   run.deadline = begin + std::chrono::milliseconds(std::min(config.timeout_ms, kTimeoutMsMax));

@@ -18,9 +18,13 @@ inline std::string with_header(const std::string& body) {
 
 class TestKernel {
  public:
-  explicit TestKernel(const std::string& ptx, int sm = 80, uint32_t threads = 2) {
-    device_ = make_emulator(
-        {.sm = sm, .threads = threads, .memory_limit_bytes = uint64_t{1} << 30, .name = "test"});
+  explicit TestKernel(const std::string& ptx, int sm = 80, uint32_t threads = 2,
+                      MachineCode machine_code = MachineCode::WhenWorth) {
+    device_ = make_emulator({.sm = sm,
+                             .threads = threads,
+                             .memory_limit_bytes = uint64_t{1} << 30,
+                             .name = "test",
+                             .machine_code = machine_code});
     auto module = device_->load_module(ptx, "test.ptx");
     if (!module)
       ADD_FAILURE() << module.error().message;

@@ -14,9 +14,13 @@ struct Freed {
   void operator()(void* memory) const { std::free(memory); }
 };
 
-struct Allocation {
+/// What machine code reads of an allocation: its first words.
+struct AllocationBounds {
   uint64_t base = 0;
   uint64_t bytes = 0;
+};
+
+struct Allocation : AllocationBounds {
   uint64_t counted = 0;  ///< Against the memory limit.
   std::string name;
   bool constant = false;         ///< Of the .const space.

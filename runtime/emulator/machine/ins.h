@@ -3,7 +3,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,7 @@ inline constexpr uint32_t kNone = ~uint32_t{0};
 inline constexpr uint32_t kTrueOffset = 0;
 
 class Warp;
+struct Allocation;
 struct Ins;
 using Handler = void (*)(Warp&, const Ins&);
 
@@ -99,6 +102,26 @@ struct Probe {
   uint32_t uses_begin = 0, uses_end = 0;  ///< Of Code::memory_uses.
 };
 
+/// What a launch asks of loads and stores: machine code of stretches differs.
+enum class Accesses : uint8_t { Bounds, Checked };
+
+/// What machine code of a stretch works on, by argument, for it reads nothing else of a warp.
+struct StretchPlace {
+  std::byte* registers = nullptr;
+  Allocation** cache = nullptr;
+  std::byte* shared = nullptr;
+  uint64_t shared_bytes = 0;
+};
+/// Runs a stretch for all 32 lanes. Where it meets what only handlers know it stops early and
+/// returns the step to go on with; nullptr: it did them all.
+using CompiledStretch = const Ins* (*)(Warp&, const StretchPlace&);
+struct CompiledCode {
+  std::vector<CompiledStretch>
+      at;                        ///< Per step; nullptr: none begins there. Empty: there are none.
+  std::shared_ptr<void> memory;  ///< That the functions lie in.
+  bool tried = false;
+};
+
 struct Code;
 /// What a call copies and where it goes.
 struct CallSite {
@@ -137,7 +160,9 @@ struct Code {
   uint32_t param_bytes = 0;  ///< Of one lane's parameter area (functions and call sites).
   uint32_t local_bytes = 0;  ///< Of one thread.
   uint32_t static_shared = 0;
-  uint32_t dynamic_offset = 0;  ///< Where dynamic shared memory begins.
+  uint32_t dynamic_offset = 0;           ///< Where dynamic shared memory begins.
+  std::array<CompiledCode, 2> compiled;  ///< By Accesses.
+  uint64_t warps = 0;                    ///< That launches asked to run it, until it is compiled.
 };
 
 }  // namespace gpuemu::emulator

@@ -180,6 +180,8 @@ void Warp::load_function() {
   regs = frame().registers;
   code_begin = frame().code->ins.data();
   lists = frame().code->lists.data();
+  const auto& stretches = frame().code->compiled[static_cast<size_t>(launch->accesses)].at;
+  compiled = stretches.empty() ? nullptr : stretches.data();
 }
 
 /// Drops stack entries without lanes; ends functions whose lanes all left.
@@ -277,6 +279,11 @@ inline void Warp::run_stretch(const Ins* next) {
   remaining -= std::min<uint64_t>(remaining, next->stretch - 1);
   executed += uint64_t{lanes_in(active)} * next->stretch_counted;
   ins = end - 1;
+  if (compiled != nullptr && active == kNone)
+    if (const CompiledStretch stretch = compiled[next - code_begin]; stretch != nullptr) {
+      next = stretch(*this, {regs, cache, block->shared.data(), launch->shared_bytes});
+      if (next == nullptr) return;
+    }
   do {
     next->run(*this, *next);
   } while (++next != end);

@@ -61,6 +61,7 @@ struct Launch {
   uint32_t shared_bytes = 0;      ///< With the system's part behind it, where the program asks.
   int sm = 80;
   Checks checks;
+  Accesses accesses = Accesses::Bounds;
   std::chrono::steady_clock::time_point began;
   std::atomic<std::chrono::steady_clock::time_point> deadline;
   std::atomic<bool> cut_short = false;  ///< The deadline is end_soon()'s.
@@ -147,8 +148,9 @@ class Warp {
   uint32_t pc = 0;      ///< Of the next instruction.
   uint32_t reconverge = kNone;
   const Ins* ins = nullptr;
-  const Ins* code_begin = nullptr;  ///< Of the current function.
-  const uint32_t* lists = nullptr;  ///< Of the current function.
+  const Ins* code_begin = nullptr;            ///< Of the current function.
+  const uint32_t* lists = nullptr;            ///< Of the current function.
+  const CompiledStretch* compiled = nullptr;  ///< The same, per step; nullptr: there are none.
   uint64_t remaining = 0;  ///< Warp instructions left in this time slice; 0 leaves the loop.
   uint64_t executed = 0;   ///< Thread instructions.
   uint32_t carry = 0;      ///< CC.CF of every lane.

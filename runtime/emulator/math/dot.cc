@@ -41,7 +41,7 @@ struct Term {
 int64_t cut(const Term& term, int scale) {
   const int shift = scale - term.scale;
   const int64_t size = std::abs(term.significand);
-  const int64_t kept = shift > 62 ? 0 : shift >= 0 ? size >> shift : size << -shift;
+  const int64_t kept = shift > 62 || size == 0 ? 0 : shift >= 0 ? size >> shift : size << -shift;
   return term.significand < 0 ? -kept : kept;
 }
 

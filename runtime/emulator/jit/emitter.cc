@@ -1,0 +1,262 @@
+#include "runtime/emulator/jit/emitter.h"
+
+#include <algorithm>
+
+#include "runtime/emulator/machine/warp.h"
+
+namespace gpuemu::emulator {
+namespace {
+constexpr uint32_t kVectorBytes = 64, kCanonicalNan = 0x7fffffff;
+constexpr uint32_t kUnordered = 3;  ///< Of vcmpps.
+/// Calls keep the stack aligned to 16 bytes: with the return address these are six words.
+constexpr uint32_t kSavedWords = 5;
+
+/// Runs a handler; true when the warp is to stop: what runs it has to look at it first.
+bool run_handler(Warp& warp, const Ins& ins) {
+  ins.run(warp, ins);
+  return warp.remaining == 0;
+}
+}  // namespace
+
+Emitter::Emitter(const Code& code, size_t bytes)
+    : CodeGenerator(bytes, Xbyak::DontSetProtectRWE), code_(code), lifetimes_(code) {}
+
+size_t Emitter::begin(StepRange stretch) {
+  align(16);
+  const size_t at = getSize();
+  stretch_ = stretch;
+  step_ = stretch.begin;
+  state_ = {};
+  exits_.clear();
+  asides_.clear();
+  looked.clear();
+  out_ = std::make_unique<Xbyak::Label>();
+  for (const Xbyak::Reg64& kept : {warp, registers, cache, shared, shared_bytes}) push(kept);
+  sub(rsp, kStackBytes);
+  mov(warp, rdi);
+  mov(registers, ptr[rsi + static_cast<int>(offsetof(StretchPlace, registers))]);
+  mov(cache, ptr[rsi + static_cast<int>(offsetof(StretchPlace, cache))]);
+  mov(shared, ptr[rsi + static_cast<int>(offsetof(StretchPlace, shared))]);
+  mov(shared_bytes, ptr[rsi + static_cast<int>(offsetof(StretchPlace, shared_bytes))]);
+  static_assert(kSavedWords * sizeof(uint64_t) % 16 == 8 && kStackBytes % 16 == 0);
+  return at;
+}
+
+void Emitter::begin_step(uint32_t step) { step_ = step; }
+
+void Emitter::end_step() {
+  for (Held& held : state_.vectors) {
+    held.locked = false;
+    if (held.at != kNone && dead(held.home, step_)) held = {};
+  }
+  for (HeldMasks& held : state_.masks) {
+    held.locked = false;
+    if (held.home != kNone && dead(held.home, step_)) held = {};
+  }
+}
+
+void Emitter::end() {
+  store_live(state_, stretch_.end);
+  xor_(eax, eax);
+  L(*out_);
+  vzeroupper();
+  add(rsp, kStackBytes);
+  for (const Xbyak::Reg64& kept : {shared_bytes, shared, cache, registers, warp}) pop(kept);
+  ret();
+  // They may ask for exits, but for no further asides.
+  for (const auto& write : asides_) write();
+  for (const auto& exit : exits_) {
+    L(exit->label);
+    store_live(exit->state, exit->step);
+    leave(&code_.ins[exit->step]);
+  }
+}
+
+void Emitter::finish() {
+  align(kVectorBytes);
+  for (auto& [words, label] : constants_) {
+    L(label);
+    for (const uint32_t each : words) dd(each);
+  }
+  for (auto& [value, label] : splats_) {
+    L(label);
+    dq(value);
+  }
+}
+
+bool Emitter::dead(uint32_t home, uint32_t step) const {
+  return lifetimes_.is_dead_after(home, step, stretch_);
+}
+
+Masks Emitter::masks_of(uint32_t index) const {
+  return {{Xbyak::Opmask(static_cast<int>(1 + 2 * index)),
+           Xbyak::Opmask(static_cast<int>(2 + 2 * index))}};
+}
+
+void Emitter::clean(Held& held, uint32_t index) {
+  if (!held.any_nan) return;
+  const Xbyak::Zmm vector(static_cast<int>(index));
+  vcmpps(k7, vector, vector, kUnordered);
+  vbroadcastss(vector | k7, single(kCanonicalNan));
+  held.any_nan = false;
+}
+
+void Emitter::store(Held& held, uint32_t index) {
+  clean(held, index);
+  vmovdqa64(in_frame(held.at), Xbyak::Zmm(static_cast<int>(index)));
+  held.dirty = false;
+}
+
+void Emitter::store(HeldMasks& held, uint32_t index) {
+  // In one piece: branches read all 32 bits soon after.
+  const Masks masks = masks_of(index);
+  kunpckwd(k7, masks.at[1], masks.at[0]);
+  kmovd(dword[registers + static_cast<int>(held.home)], k7);
+  held.dirty = false;
+}
+
+void Emitter::store_live(State& state, uint32_t step) {
+  for (uint32_t i = 0; i < kVectors; ++i) {
+    Held& held = state.vectors[i];
+    if (held.at != kNone && held.dirty && (step == 0 || !dead(held.home, step - 1))) store(held, i);
+  }
+  for (uint32_t i = 0; i < kMaskPairs; ++i) {
+    HeldMasks& held = state.masks[i];
+    if (held.home != kNone && held.dirty && (step == 0 || !dead(held.home, step - 1)))
+      store(held, i);
+  }
+}
+
+uint32_t Emitter::take_vector() {
+  uint32_t best = kNone, furthest = 0;
+  for (uint32_t i = 0; i < kVectors; ++i) {
+    const Held& held = state_.vectors[i];
+    if (held.locked) continue;
+    if (held.at == kNone) return i;
+    const uint32_t next = lifetimes_.next_mention(held.home, step_);
+    if (best == kNone || next > furthest) {
+      best = i;
+      furthest = next;
+    }
+  }
+  Held& given_up = state_.vectors[best];
+  if (given_up.dirty) store(given_up, best);
+  given_up = {};
+  return best;
+}
+
+uint32_t Emitter::load(uint32_t at, uint32_t home) {
+  for (uint32_t i = 0; i < kVectors; ++i)
+    if (state_.vectors[i].at == at) return i;
+  const uint32_t index = take_vector();
+  vmovdqa64(Xbyak::Zmm(static_cast<int>(index)), in_frame(at));
+  state_.vectors[index] = {.at = at, .home = home};
+  return index;
+}
+
+Vectors Emitter::read(uint32_t offset, Slot slot, Nan nan) {
+  Vectors vectors;
+  vectors.count = slot == Slot::Wide ? 4 : 2;
+  for (uint32_t i = 0; i < vectors.count; ++i) {
+    const uint32_t index = load(offset + i * kVectorBytes, offset);
+    state_.vectors[index].locked = true;
+    if (nan == Nan::Exact) clean(state_.vectors[index], index);
+    vectors.at[i] = Xbyak::Zmm(static_cast<int>(index));
+  }
+  return vectors;
+}
+
+Vectors Emitter::write(uint32_t offset, Slot slot, Nan nan) {
+  Vectors vectors;
+  vectors.count = slot == Slot::Wide ? 4 : 2;
+  for (uint32_t i = 0; i < vectors.count; ++i) {
+    const uint32_t at = offset + i * kVectorBytes;
+    for (Held& old : state_.vectors)
+      if (old.at == at) old = {.locked = old.locked};
+    const uint32_t index = take_vector();
+    state_.vectors[index] = {
+        .at = at, .home = offset, .dirty = true, .any_nan = nan == Nan::Any, .locked = true};
+    vectors.at[i] = Xbyak::Zmm(static_cast<int>(index));
+  }
+  return vectors;
+}
+
+uint32_t Emitter::take_masks() {
+  uint32_t best = kNone, furthest = 0;
+  for (uint32_t i = 0; i < kMaskPairs; ++i) {
+    const HeldMasks& held = state_.masks[i];
+    if (held.locked) continue;
+    if (held.home == kNone) return i;
+    const uint32_t next = lifetimes_.next_mention(held.home, step_);
+    if (best == kNone || next > furthest) {
+      best = i;
+      furthest = next;
+    }
+  }
+  if (state_.masks[best].dirty) store(state_.masks[best], best);
+  state_.masks[best] = {};
+  return best;
+}
+
+Masks Emitter::read_masks(uint32_t offset) {
+  uint32_t index = 0;
+  while (index < kMaskPairs && state_.masks[index].home != offset) ++index;
+  if (index == kMaskPairs) {
+    index = take_masks();
+    const Masks masks = masks_of(index);
+    kmovw(masks.at[0], word[registers + static_cast<int>(offset)]);
+    kmovw(masks.at[1], word[registers + static_cast<int>(offset + sizeof(uint16_t))]);
+    state_.masks[index] = {.home = offset};
+  }
+  state_.masks[index].locked = true;
+  return masks_of(index);
+}
+
+Masks Emitter::write_masks(uint32_t offset) {
+  for (HeldMasks& old : state_.masks)
+    if (old.home == offset) old = {.locked = old.locked};
+  const uint32_t index = take_masks();
+  state_.masks[index] = {.home = offset, .dirty = true, .locked = true};
+  return masks_of(index);
+}
+
+void Emitter::call(const Ins& ins, bool may_end) {
+  store_live(state_, step_);
+  state_ = {};
+  mov(rdi, warp);
+  mov(rsi, reinterpret_cast<uint64_t>(&ins));
+  vzeroupper();
+  mov(rax,
+      may_end ? reinterpret_cast<uint64_t>(&run_handler) : reinterpret_cast<uint64_t>(ins.run));
+  Xbyak::CodeGenerator::call(rax);
+  if (!may_end || step_ + 1 == stretch_.end) return;
+  auto exit = std::make_unique<Exit>();
+  exit->step = step_ + 1;
+  test(al, al);
+  jnz(exit->label, T_NEAR);
+  exits_.push_back(std::move(exit));
+}
+
+void Emitter::leave(const Ins* next) {
+  mov(rax, reinterpret_cast<uint64_t>(next));
+  jmp(*out_, T_NEAR);
+}
+
+Xbyak::Label& Emitter::leave_here() {
+  auto exit = std::make_unique<Exit>();
+  exit->state = state_;
+  exit->step = step_;
+  exits_.push_back(std::move(exit));
+  return exits_.back()->label;
+}
+
+Xbyak::Address Emitter::constant(const std::array<uint32_t, 16>& words) {
+  return ptr[rip + constants_[words]];
+}
+Xbyak::Address Emitter::splat(uint32_t value) { return splat64(uint64_t{value} << 32 | value); }
+Xbyak::Address Emitter::single(uint32_t value) {
+  return ptr[rip + label_of(uint64_t{value} << 32 | value)];
+}
+Xbyak::Address Emitter::splat64(uint64_t value) { return ptr_b[rip + label_of(value)]; }
+
+}  // namespace gpuemu::emulator

@@ -1,0 +1,144 @@
+// Writes the machine code of one function's stretches. Knows where values are: in the frame, or in
+// vector registers until they are needed elsewhere. What instructions mean is not its business.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+// Errors come back as exceptions, which compile_stretches() catches.
+#include <xbyak/xbyak.h>
+
+#include "runtime/emulator/handlers/handlers.h"
+#include "runtime/emulator/jit/lifetimes.h"
+
+namespace gpuemu::emulator {
+
+/// The vectors that hold one register of all lanes, the first lanes in the first: two of 32-bit
+/// values, four of 64-bit ones.
+struct Vectors {
+  Vectors() : at() {}
+  std::array<Xbyak::Zmm, 4> at;
+  uint32_t count = 0;
+};
+/// The two masks of a predicate: lanes 0 to 15 and 16 to 31.
+struct Masks {
+  std::array<Xbyak::Opmask, 2> at;
+};
+/// Of f32 results: the GPU's NaN is written when the value leaves the registers. Operations on
+/// floats give the same with any NaN.
+enum class Nan : uint8_t { Exact, Any };
+
+class Emitter : public Xbyak::CodeGenerator {
+ public:
+  /// Of so many bytes.
+  Emitter(const Code& code, size_t bytes);
+
+  /// Code of the stretch that begins at this step. Offset of its first byte.
+  size_t begin(StepRange stretch);
+  /// Before each step of it, in order.
+  void begin_step(uint32_t step);
+  void end_step();
+  void end();
+  /// Behind the last stretch: constants.
+  void finish();
+
+  const Code& code() const { return code_; }
+  uint32_t step() const { return step_; }
+  StepRange stretch() const { return stretch_; }
+
+  /// The value at an offset of the frame. What this returns stays where it is until the step ends.
+  Vectors read(uint32_t offset, Slot slot, Nan nan = Nan::Exact);
+  /// Where the step's result goes; never one of its operands.
+  Vectors write(uint32_t offset, Slot slot, Nan nan = Nan::Exact);
+  Masks read_masks(uint32_t offset);
+  Masks write_masks(uint32_t offset);
+  /// The step's handler runs. `may_end`: it may find something after which only handlers go on.
+  void call(const Ins& ins, bool may_end);
+
+  /// Vectors and a mask (k7; k0 holds one that guards nothing) for the inside of one step.
+  static constexpr uint32_t kScratch = 4;
+  Xbyak::Zmm scratch(uint32_t index) const {
+    return Xbyak::Zmm(static_cast<int>(kVectors + index));
+  }
+  /// Where a vector of constants lies; the same one is kept once.
+  Xbyak::Address constant(const std::array<uint32_t, 16>& words);
+  /// One value for all lanes, as an operand that instructions spread.
+  Xbyak::Address splat(uint32_t value);
+  Xbyak::Address splat64(uint64_t value);
+
+  /// The same value where it is used once.
+  Xbyak::Address single(uint32_t value);
+
+  /// Addresses that a stretch has looked at (accesses.cc), and where on its stack it put what it
+  /// saw.
+  struct Looked {
+    uint32_t base = 0;   ///< Offset of the address register.
+    uint32_t bytes = 0;  ///< Of one lane.
+    bool is_store = false, is_shared = false;
+    uint32_t until = 0;  ///< The last step for which it holds.
+    int64_t low = 0;
+    uint32_t at = 0;  ///< On the stack.
+  };
+  std::vector<Looked> looked;
+  static constexpr uint32_t kStackBytes = 512;
+  /// A label at which the stretch ends before the current step: handlers go on with it.
+  Xbyak::Label& leave_here();
+  /// What stands behind the stretch, off the way that nearly all take. `write` runs at its end.
+  void aside(std::function<void()> write) { asides_.push_back(std::move(write)); }
+
+  // What the code works on (StretchPlace), in registers that calls keep.
+  const Xbyak::Reg64 warp = rbx, registers = r12, cache = r13, shared = r14, shared_bytes = r15;
+
+ private:
+  static constexpr uint32_t kVectors = 28, kMaskPairs = 3;
+  struct Held {
+    uint32_t at = kNone;    ///< Of its 64 bytes in the frame; kNone: it is free.
+    uint32_t home = kNone;  ///< Offset of the register it belongs to.
+    bool dirty = false;     ///< The frame does not have it.
+    bool any_nan = false;   ///< Holds NaNs that are not the GPU's.
+    bool locked = false;    ///< Until the step ends.
+  };
+  struct HeldMasks {
+    uint32_t home = kNone;
+    bool dirty = false, locked = false;
+  };
+  struct State {
+    std::array<Held, kVectors> vectors;
+    std::array<HeldMasks, kMaskPairs> masks;
+  };
+  struct Exit {
+    Xbyak::Label label;
+    State state;
+    uint32_t step = 0;
+  };
+
+  Xbyak::Address in_frame(uint32_t offset) { return ptr[registers + static_cast<int>(offset)]; }
+  uint32_t take_vector();
+  uint32_t take_masks();
+  uint32_t load(uint32_t at, uint32_t home);
+  void clean(Held& held, uint32_t index);
+  void store(Held& held, uint32_t index);
+  void store(HeldMasks& held, uint32_t index);
+  /// Into the frame: all that steps from `step` on may read.
+  void store_live(State& state, uint32_t step);
+  bool dead(uint32_t home, uint32_t step) const;
+  Masks masks_of(uint32_t index) const;
+  void leave(const Ins* next);
+  Xbyak::Label& label_of(uint64_t value) { return splats_[value]; }
+
+  const Code& code_;
+  Lifetimes lifetimes_;
+  StepRange stretch_;
+  uint32_t step_ = 0;
+  State state_;
+  std::vector<std::unique_ptr<Exit>> exits_;
+  std::vector<std::function<void()>> asides_;
+  std::unique_ptr<Xbyak::Label> out_;                           ///< Where the stretch returns.
+  std::map<std::array<uint32_t, 16>, Xbyak::Label> constants_;  ///< Whole vectors.
+  std::map<uint64_t, Xbyak::Label> splats_;
+};
+
+}  // namespace gpuemu::emulator

@@ -1,0 +1,162 @@
+// f32 and f64. A NaN that comes out of f32 arithmetic is the GPU's one NaN; the emitter writes it
+// when the value leaves the registers.
+#include "runtime/emulator/jit/operations.h"
+
+namespace gpuemu::emulator {
+namespace {
+using Xbyak::CodeGenerator;
+using Xbyak::Zmm;
+
+constexpr uint32_t kOne = 0x3f800000, kSign = 0x80000000, kMagnitude = 0x7fffffff;
+constexpr uint8_t kUnordered = 3;              ///< Of vcmpps.
+constexpr uint8_t kMinimum = 4, kMaximum = 5;  ///< Of vrangeps: -0 is below +0.
+
+/// Makes the instruction of 16 lanes just written, on registers alone, round as the step says. The
+/// fourth byte of EVEX then has the mode, as MXCSR has it, where the length of vectors stands else
+/// (Intel's manual, volume 2, 2.7.1). The assembler knows this of some instructions, not of fma.
+void round_as(Emitter& e, const Ins& ins) {
+  constexpr size_t kBytes = 6, kFourth = 3;
+  constexpr uint32_t kModeAt = 5, kModes = 3, kRounds = 0x10;
+  const size_t at = e.getSize() - kBytes + kFourth;
+  const uint32_t plain = e.getCode()[at] & ~(kModes << kModeAt);
+  e.rewrite(at, plain | static_cast<uint32_t>(ins.imm) << kModeAt | kRounds, 1);
+}
+
+/// vaddps and its like.
+using FloatTernary = void (CodeGenerator::*)(const Xbyak::Xmm&, const Xbyak::Operand&,
+                                             const Xbyak::Operand&);
+
+/// With and without a rounding of its own.
+void add_both(Operations& all, const std::string& key, const std::function<Emit(bool)>& emit) {
+  all.add(key, emit(false));
+  all.add_rounded(key, emit(true));
+}
+
+std::function<Emit(bool)> of_two(FloatTernary instruction) {
+  return [=](bool rounds) {
+    return [=](Emitter& e, const Ins& ins) {
+      const Vectors a = e.read(ins.src[0], Slot::Narrow, Nan::Any),
+                    b = e.read(ins.src[1], Slot::Narrow, Nan::Any),
+                    out = e.write(ins.dst, Slot::Narrow, Nan::Any);
+      for (uint32_t i = 0; i < out.count; ++i) {
+        (e.*instruction)(out.at[i], a.at[i], b.at[i]);
+        if (rounds) round_as(e, ins);
+      }
+    };
+  };
+}
+
+Emit fused(bool rounds) {
+  return [=](Emitter& e, const Ins& ins) {
+    const Vectors a = e.read(ins.src[0], Slot::Narrow, Nan::Any),
+                  b = e.read(ins.src[1], Slot::Narrow, Nan::Any),
+                  c = e.read(ins.src[2], Slot::Narrow, Nan::Any),
+                  out = e.write(ins.dst, Slot::Narrow, Nan::Any);
+    for (uint32_t i = 0; i < out.count; ++i) {
+      e.vmovaps(out.at[i], a.at[i]);
+      e.vfmadd213ps(out.at[i], b.at[i], c.at[i]);
+      if (rounds) round_as(e, ins);
+    }
+  };
+}
+
+Emit root(bool rounds) {
+  return [=](Emitter& e, const Ins& ins) {
+    const Vectors a = e.read(ins.src[0], Slot::Narrow, Nan::Any),
+                  out = e.write(ins.dst, Slot::Narrow, Nan::Any);
+    for (uint32_t i = 0; i < out.count; ++i) {
+      e.vsqrtps(out.at[i], a.at[i]);
+      if (rounds) round_as(e, ins);
+    }
+  };
+}
+
+Emit inverse(bool rounds) {
+  return [=](Emitter& e, const Ins& ins) {
+    const Vectors a = e.read(ins.src[0], Slot::Narrow, Nan::Any),
+                  out = e.write(ins.dst, Slot::Narrow, Nan::Any);
+    const Zmm one = e.scratch(0);
+    e.vpbroadcastd(one, e.single(kOne));
+    for (uint32_t i = 0; i < out.count; ++i) {
+      e.vdivps(out.at[i], one, a.at[i]);
+      if (rounds) round_as(e, ins);
+    }
+  };
+}
+
+Emit with_bits(Ternary instruction, uint32_t bits) {
+  return [=](Emitter& e, const Ins& ins) {
+    const Vectors a = e.read(ins.src[0], Slot::Narrow, Nan::Any),
+                  out = e.write(ins.dst, Slot::Narrow, Nan::Any);
+    for (uint32_t i = 0; i < out.count; ++i) (e.*instruction)(out.at[i], a.at[i], e.splat(bits));
+  };
+}
+
+/// A number wins over NaN.
+Emit extreme(uint8_t which) {
+  return [=](Emitter& e, const Ins& ins) {
+    const Vectors a = e.read(ins.src[0], Slot::Narrow, Nan::Any),
+                  b = e.read(ins.src[1], Slot::Narrow, Nan::Any),
+                  out = e.write(ins.dst, Slot::Narrow, Nan::Any);
+    for (uint32_t i = 0; i < out.count; ++i) {
+      e.vrangeps(out.at[i], a.at[i], b.at[i], which);
+      e.vcmpps(e.k7, a.at[i], a.at[i], kUnordered);
+      e.vmovaps(out.at[i] | e.k7, b.at[i]);
+      e.vcmpps(e.k7, b.at[i], b.at[i], kUnordered);
+      e.vmovaps(out.at[i] | e.k7, a.at[i]);
+    }
+  };
+}
+
+/// Where the first operand is no number, vmaxps gives the second; of zeros too.
+void saturate(Emitter& e, const Ins& ins) {
+  const Vectors a = e.read(ins.src[0], Slot::Narrow, Nan::Any),
+                out = e.write(ins.dst, Slot::Narrow);
+  const Zmm zero = e.scratch(0);
+  e.vpxord(zero, zero, zero);
+  for (uint32_t i = 0; i < out.count; ++i) {
+    e.vmaxps(out.at[i], a.at[i], zero);
+    e.vminps(out.at[i], out.at[i], e.splat(kOne));
+  }
+}
+
+/// Of two NaNs the second one stays: the processor keeps its first operand.
+Emit of_two_doubles(FloatTernary instruction) {
+  return [=](Emitter& e, const Ins& ins) {
+    const Vectors a = e.read(ins.src[0], Slot::Wide), b = e.read(ins.src[1], Slot::Wide),
+                  out = e.write(ins.dst, Slot::Wide);
+    for (uint32_t i = 0; i < out.count; ++i) (e.*instruction)(out.at[i], b.at[i], a.at[i]);
+  };
+}
+
+void add_conversions(Operations& all) {
+  all.add("cvt.f32.s32", [](Emitter& e, const Ins& ins) {
+    const Vectors a = e.read(ins.src[0], Slot::Narrow), out = e.write(ins.dst, Slot::Narrow);
+    for (uint32_t i = 0; i < out.count; ++i) e.vcvtdq2ps(out.at[i], a.at[i]);
+  });
+  all.add("cvt.f32.u32", [](Emitter& e, const Ins& ins) {
+    const Vectors a = e.read(ins.src[0], Slot::Narrow), out = e.write(ins.dst, Slot::Narrow);
+    for (uint32_t i = 0; i < out.count; ++i) e.vcvtudq2ps(out.at[i], a.at[i]);
+  });
+  all.add("cvt.sat.f32.f32", saturate);
+}
+}  // namespace
+
+void add_floats(Operations& all) {
+  add_both(all, "add.f32", of_two(&CodeGenerator::vaddps));
+  add_both(all, "sub.f32", of_two(&CodeGenerator::vsubps));
+  add_both(all, "mul.f32", of_two(&CodeGenerator::vmulps));
+  add_both(all, "div.f32", of_two(&CodeGenerator::vdivps));
+  add_both(all, "fma.f32", fused);
+  add_both(all, "sqrt.f32", root);
+  add_both(all, "rcp.f32", inverse);
+  all.add("neg.f32", with_bits(&CodeGenerator::vpxord, kSign));
+  all.add("abs.f32", with_bits(&CodeGenerator::vpandd, kMagnitude));
+  all.add("min.f32", extreme(kMinimum));
+  all.add("max.f32", extreme(kMaximum));
+  all.add("add.f64", of_two_doubles(&CodeGenerator::vaddpd));
+  all.add("mul.f64", of_two_doubles(&CodeGenerator::vmulpd));
+  add_conversions(all);
+}
+
+}  // namespace gpuemu::emulator

@@ -1,0 +1,61 @@
+#include "runtime/emulator/jit/operations.h"
+
+#include <algorithm>
+
+namespace gpuemu::emulator {
+
+void Operations::add(const std::string& key, Emit emit) {
+  by_handler_[handlers().at(key).run] = std::move(emit);
+}
+
+void Operations::add_rounded(const std::string& key, Emit emit) {
+  by_handler_[handlers().at(key).rounded] = std::move(emit);
+}
+
+const Emit* Operations::find(Handler handler) const {
+  const auto found = by_handler_.find(handler);
+  return found == by_handler_.end() ? nullptr : &found->second;
+}
+
+const Operations& operations(Accesses accesses) {
+  const auto made = [](bool with_accesses) {
+    Operations all;
+    add_integers(all);
+    add_comparisons(all);
+    add_floats(all);
+    if (with_accesses) add_accesses(all);
+    return all;
+  };
+  static const Operations kBounds = made(true), kChecked = made(false);
+  return accesses == Accesses::Bounds ? kBounds : kChecked;
+}
+
+Emit lane_by_lane(Slot slot, Ternary instruction) {
+  return [=](Emitter& e, const Ins& ins) {
+    const Vectors a = e.read(ins.src[0], slot), b = e.read(ins.src[1], slot);
+    const Vectors out = e.write(ins.dst, slot);
+    for (uint32_t i = 0; i < out.count; ++i) (e.*instruction)(out.at[i], a.at[i], b.at[i]);
+  };
+}
+
+void widen(Emitter& e, const Xbyak::Zmm& out, const Vectors& narrow, uint32_t index,
+           bool is_signed) {
+  Xbyak::Ymm half(narrow.at[index / 2].getIdx());
+  if (index % 2 != 0) {
+    half = Xbyak::Ymm(out.getIdx());
+    e.vextracti64x4(half, narrow.at[index / 2], 1);
+  }
+  if (is_signed)
+    e.vpmovsxdq(out, half);
+  else
+    e.vpmovzxdq(out, half);
+}
+
+bool constant_at(const Code& code, uint32_t offset, uint32_t& value) {
+  const auto found = std::ranges::find(code.constants, offset, &Constant::offset);
+  if (found == code.constants.end()) return false;
+  value = static_cast<uint32_t>(found->bits);
+  return true;
+}
+
+}  // namespace gpuemu::emulator

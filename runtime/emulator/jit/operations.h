@@ -1,0 +1,49 @@
+// The instructions that machine code is written for, by their handlers.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+
+#include "runtime/emulator/jit/emitter.h"
+
+namespace gpuemu::emulator {
+
+/// Writes one step. It reads and writes its operands by the emitter before it uses scratch vectors
+/// and k7, which those may need themselves.
+using Emit = std::function<void(Emitter&, const Ins&)>;
+
+class Operations {
+ public:
+  /// For the handler of this key of the table, which must exist.
+  void add(const std::string& key, Emit emit);
+  /// For the form of it that obeys Ins::imm as its rounding.
+  void add_rounded(const std::string& key, Emit emit);
+  /// nullptr: there is none, its handler has to run.
+  const Emit* find(Handler handler) const;
+
+ private:
+  std::unordered_map<Handler, Emit> by_handler_;
+};
+
+void add_integers(Operations& operations);
+void add_comparisons(Operations& operations);
+void add_floats(Operations& operations);
+void add_accesses(Operations& operations);
+
+/// Built at the first call. Any thread.
+const Operations& operations(Accesses accesses);
+
+// --- What the units share ---
+
+/// An instruction with two sources and a result in vectors.
+using Ternary = void (Xbyak::CodeGenerator::*)(const Xbyak::Xmm&, const Xbyak::Xmm&,
+                                               const Xbyak::Operand&);
+Emit lane_by_lane(Slot slot, Ternary instruction);
+/// Vector `index` of four of 64-bit values, from two of 32-bit ones, in `out`.
+void widen(Emitter& e, const Xbyak::Zmm& out, const Vectors& narrow, uint32_t index,
+           bool is_signed);
+/// The value of a constant operand; false where it is none.
+bool constant_at(const Code& code, uint32_t offset, uint32_t& value);
+
+}  // namespace gpuemu::emulator

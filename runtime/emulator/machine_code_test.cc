@@ -1,0 +1,440 @@
+// Machine code must not show: random programs, accesses of every shape and faults in the middle of
+// a stretch give what the handlers give, bit for bit and finding by finding.
+#include <random>
+#include <regex>
+
+#include "runtime/emulator/test_kernel.h"
+
+namespace gpuemu::emulator {
+namespace {
+
+constexpr uint32_t kThreads = 64, kWords = 16, kLongs = 8, kPredicates = 6;
+
+/// R, F, D, G, P: a register that is written; in small letters: one that is read. A: an address in
+/// global memory, S: in shared memory, O: an offset that all of them allow.
+const char* const kTemplates[] = {"add.s32 R, r, r;",
+                                  "add.u32 R, r, r;",
+                                  "sub.s32 R, r, r;",
+                                  "sub.u32 R, r, 7;",
+                                  "mul.lo.s32 R, r, r;",
+                                  "mul.lo.u32 R, r, r;",
+                                  "mad.lo.s32 R, r, r, r;",
+                                  "mad.lo.u32 R, r, 3, r;",
+                                  "mul.wide.s32 D, r, r;",
+                                  "mul.wide.u32 D, r, r;",
+                                  "mad.wide.s32 D, r, r, d;",
+                                  "mad.wide.u32 D, r, 4, d;",
+                                  "mul.hi.u32 R, r, r;",
+                                  "min.s32 R, r, r;",
+                                  "max.s32 R, r, r;",
+                                  "min.u32 R, r, r;",
+                                  "max.u32 R, r, r;",
+                                  "neg.s32 R, r;",
+                                  "abs.s32 R, r;",
+                                  "div.u32 R, r, 9;",
+                                  "rem.s32 R, r, 5;",
+                                  "and.b32 R, r, r;",
+                                  "or.b32 R, r, r;",
+                                  "xor.b32 R, r, r;",
+                                  "not.b32 R, r;",
+                                  "shl.b32 R, r, r;",
+                                  "shl.b32 R, r, 5;",
+                                  "shr.u32 R, r, r;",
+                                  "shr.s32 R, r, r;",
+                                  "shr.b32 R, r, 31;",
+                                  "lop3.b32 R, r, r, r, 0x96;",
+                                  "lop3.b32 R, r, r, r, 0x29;",
+                                  "prmt.b32 R, r, r, 0x5410;",
+                                  "bfe.u32 R, r, 3, 9;",
+                                  "popc.b32 R, r;",
+                                  "add.s64 D, d, d;",
+                                  "add.u64 D, d, 12;",
+                                  "sub.s64 D, d, d;",
+                                  "sub.u64 D, d, d;",
+                                  "mul.lo.s64 D, d, d;",
+                                  "mul.lo.u64 D, d, d;",
+                                  "mad.lo.s64 D, d, d, d;",
+                                  "mad.lo.u64 D, d, d, d;",
+                                  "min.s64 D, d, d;",
+                                  "max.s64 D, d, d;",
+                                  "min.u64 D, d, d;",
+                                  "max.u64 D, d, d;",
+                                  "neg.s64 D, d;",
+                                  "and.b64 D, d, d;",
+                                  "or.b64 D, d, d;",
+                                  "xor.b64 D, d, d;",
+                                  "not.b64 D, d;",
+                                  "shl.b64 D, d, r;",
+                                  "shr.u64 D, d, r;",
+                                  "shr.s64 D, d, r;",
+                                  "shr.b64 D, d, 33;",
+                                  "mov.b32 R, r;",
+                                  "mov.b64 D, d;",
+                                  "mov.b32 R, f;",
+                                  "mov.b32 F, r;",
+                                  "mov.f32 F, f;",
+                                  "mov.b64 G, d;",
+                                  "mov.b64 D, g;",
+                                  "mov.b64 D, {r, r};",
+                                  "mov.b64 {R, R}, d;",
+                                  "cvt.u64.u32 D, r;",
+                                  "cvt.s64.s32 D, r;",
+                                  "cvt.u32.u64 R, d;",
+                                  "cvt.s32.s64 R, d;",
+                                  "cvt.u32.s64 R, d;",
+                                  "cvt.rn.f32.s32 F, r;",
+                                  "cvt.rn.f32.u32 F, r;",
+                                  "cvt.rzi.s32.f32 R, f;",
+                                  "cvt.sat.f32.f32 F, f;",
+                                  "add.f32 F, f, f;",
+                                  "sub.f32 F, f, f;",
+                                  "mul.f32 F, f, f;",
+                                  "fma.rn.f32 F, f, f, f;",
+                                  "add.rz.f32 F, f, f;",
+                                  "sub.rp.f32 F, f, f;",
+                                  "mul.rm.f32 F, f, f;",
+                                  "fma.rm.f32 F, f, f, f;",
+                                  "fma.rp.f32 F, f, f, f;",
+                                  "fma.rz.f32 F, f, f, f;",
+                                  "div.rn.f32 F, f, f;",
+                                  "div.rz.f32 F, f, f;",
+                                  "rcp.rn.f32 F, f;",
+                                  "rcp.rp.f32 F, f;",
+                                  "sqrt.rn.f32 F, f;",
+                                  "sqrt.rm.f32 F, f;",
+                                  "neg.f32 F, f;",
+                                  "abs.f32 F, f;",
+                                  "min.f32 F, f, f;",
+                                  "max.f32 F, f, f;",
+                                  "add.ftz.f32 F, f, f;",
+                                  "ex2.approx.f32 F, f;",
+                                  "rcp.approx.ftz.f32 F, f;",
+                                  "add.f64 G, g, g;",
+                                  "mul.f64 G, g, g;",
+                                  "sub.f64 G, g, g;",
+                                  "fma.rn.f64 G, g, g, g;",
+                                  "neg.f64 G, g;",
+                                  "setp.eq.s32 P, r, r;",
+                                  "setp.ne.u32 P, r, r;",
+                                  "setp.lt.s32 P, r, r;",
+                                  "setp.le.u32 P, r, r;",
+                                  "setp.gt.s32 P, r, r;",
+                                  "setp.ge.u32 P, r, r;",
+                                  "setp.lo.u32 P, r, r;",
+                                  "setp.eq.b32 P, r, r;",
+                                  "setp.eq.s64 P, d, d;",
+                                  "setp.ne.u64 P, d, d;",
+                                  "setp.lt.s64 P, d, d;",
+                                  "setp.le.u64 P, d, d;",
+                                  "setp.gt.s64 P, d, d;",
+                                  "setp.ge.u64 P, d, d;",
+                                  "setp.eq.f32 P, f, f;",
+                                  "setp.ne.f32 P, f, f;",
+                                  "setp.lt.f32 P, f, f;",
+                                  "setp.le.f32 P, f, f;",
+                                  "setp.gt.f32 P, f, f;",
+                                  "setp.ge.f32 P, f, f;",
+                                  "setp.equ.f32 P, f, f;",
+                                  "setp.neu.f32 P, f, f;",
+                                  "setp.ltu.f32 P, f, f;",
+                                  "setp.leu.f32 P, f, f;",
+                                  "setp.gtu.f32 P, f, f;",
+                                  "setp.geu.f32 P, f, f;",
+                                  "setp.num.f32 P, f, f;",
+                                  "setp.nan.f32 P, f, f;",
+                                  "setp.lt.f64 P, g, g;",
+                                  "setp.nan.f64 P, g, g;",
+                                  "setp.lt.and.s32 P, r, r, p;",
+                                  "selp.b32 R, r, r, p;",
+                                  "selp.f32 F, f, f, p;",
+                                  "selp.b64 D, d, d, p;",
+                                  "selp.u32 R, 1, 0, p;",
+                                  "and.pred P, p, p;",
+                                  "or.pred P, p, p;",
+                                  "xor.pred P, p, p;",
+                                  "not.pred P, p;",
+                                  "mov.pred P, p;",
+                                  "ld.global.u32 R, [A+O];",
+                                  "ld.global.f32 F, [A+O];",
+                                  "ld.global.b64 D, [A+O];",
+                                  "ld.b32 R, [A+O];",
+                                  "ld.global.v2.u32 {R, R}, [A+O];",
+                                  "ld.global.u16 R, [A+O];",
+                                  "st.global.u32 [A+O], r;",
+                                  "st.global.f32 [A+O], f;",
+                                  "st.global.b64 [A+O], d;",
+                                  "st.b32 [A+O], r;",
+                                  "st.global.v2.f32 [A+O], {f, f};",
+                                  "ld.shared.u32 R, [S+O];",
+                                  "ld.shared.f32 F, [S+O];",
+                                  "ld.shared.b64 D, [S+O];",
+                                  "st.shared.u32 [S+O], r;",
+                                  "st.shared.f32 [S+O], f;",
+                                  "st.shared.b64 [S+O], d;",
+                                  "ld.shared.v2.b32 {R, R}, [S+O];"};
+
+/// Where lane %l of a warp accesses, in units of 8 bytes: side by side, at one place, backwards,
+/// apart, crosswise, in pairs.
+const char* const kPlaces[] = {"mov.b32 %o, %l;",     "mov.b32 %o, 5;",
+                               "sub.u32 %o, 31, %l;", "mul.lo.u32 %o, %l, 5; and.b32 %o, %o, 31;",
+                               "xor.b32 %o, %l, 1;",  "shr.u32 %o, %l, 1;"};
+constexpr uint32_t kPlacesCount = std::size(kPlaces);
+
+class Programs {
+ public:
+  explicit Programs(uint32_t seed) : random_(seed) {}
+
+  std::string write(uint32_t length) {
+    std::string body;
+    uint32_t label = 0, skipping = 0;
+    for (uint32_t i = 0; i < length; ++i) {
+      if (skipping == 0 && below(9) == 0) {
+        body +=
+            " @%p" + std::to_string(below(kPredicates)) + " bra L" + std::to_string(label) + ";\n";
+        skipping = 1 + below(4);
+      }
+      body += " " + instruction() + "\n";
+      if (skipping != 0 && --skipping == 0) body += "L" + std::to_string(label++) + ":\n";
+    }
+    if (skipping != 0) body += "L" + std::to_string(label) + ":\n";
+    return with_header(std::string(kBegin) + begin() + body + end() + " ret;\n}\n");
+  }
+
+ private:
+  static constexpr const char* kBegin =
+      ".visible .entry k(.param .u64 out, .param .u64 in, .param .u64 place) {\n"
+      " .reg .pred %p<6>; .reg .b32 %r<16>, %l, %w, %o, %t; .reg .f32 %f<16>;\n"
+      " .reg .b64 %d<8>, %a<6>, %x, %y; .reg .f64 %g<8>; .reg .b32 %s<6>;\n"
+      " .shared .align 16 .b8 tile[2048];\n"
+      " mov.u32 %t, %tid.x; and.b32 %l, %t, 31; shr.u32 %w, %t, 5;\n";
+
+  std::string begin() {
+    std::string text =
+        " ld.param.u64 %x, [place]; mul.wide.u32 %y, %w, 1024; add.u64 %x, %x, %y;\n";
+    for (uint32_t i = 0; i < kPlacesCount; ++i) {
+      const std::string at = std::to_string(i);
+      text.append(" ").append(kPlaces[i]).append(" mul.lo.u32 %o, %o, 8; cvt.u64.u32 %y, %o;");
+      text += " add.u64 %a" + at + ", %x, %y; mad.lo.u32 %s" + at + ", %w, 1024, %o;";
+      text += " mov.u32 %o, tile; add.u32 %s" + at + ", %s" + at + ", %o;\n";
+    }
+    for (const char* of : {"st.shared.b32 [%s0+0], %t;", "st.shared.b32 [%s0+4], %l;"})
+      for (uint32_t at : {0u, 256u, 512u})
+        text += std::regex_replace(std::string(" ") + of, std::regex("\\+(\\d)"),
+                                   "+" + std::to_string(at) + "+$1");
+    text += "\n ld.param.u64 %x, [in]; mul.wide.u32 %y, %t, 8; add.u64 %x, %x, %y;\n";
+    uint32_t at = 0;
+    const auto load = [&](const char* type, const char* name, uint32_t count) {
+      for (uint32_t i = 0; i < count; ++i, at += kThreads * 8)
+        text += std::string(" ld.global.") + type + " %" + name + std::to_string(i) + ", [%x+" +
+                std::to_string(at) + "];\n";
+    };
+    load("b32", "r", kWords);
+    load("f32", "f", kWords);
+    load("b64", "d", kLongs);
+    load("f64", "g", kLongs);
+    for (uint32_t i = 0; i < kPredicates; ++i)
+      text += " setp.lt.s32 %p" + std::to_string(i) + ", %r" + std::to_string(i) + ", %r9;\n";
+    return text;
+  }
+
+  static std::string end() {
+    std::string text = " ld.param.u64 %x, [out]; mul.wide.u32 %y, %t, 8; add.u64 %x, %x, %y;\n";
+    uint32_t at = 0;
+    const auto store = [&](const char* type, const char* name, uint32_t count) {
+      for (uint32_t i = 0; i < count; ++i, at += kThreads * 8)
+        text += std::string(" st.global.") + type + " [%x+" + std::to_string(at) + "], %" + name +
+                std::to_string(i) + ";\n";
+    };
+    store("b32", "r", kWords);
+    store("f32", "f", kWords);
+    store("b64", "d", kLongs);
+    store("f64", "g", kLongs);
+    for (uint32_t i = 0; i < kPredicates; ++i, at += kThreads * 8)
+      text += " selp.b32 %o, 1, 2, %p" + std::to_string(i) + "; st.global.b32 [%x+" +
+              std::to_string(at) + "], %o;\n";
+    return text;
+  }
+
+  std::string instruction() {
+    const std::string from = kTemplates[below(std::size(kTemplates))];
+    const size_t operands = from.find(' ');
+    std::string text = from.substr(0, operands);
+    for (const char c : from.substr(operands)) text += operand(c);
+    return text;
+  }
+
+  std::string operand(char c) {
+    const auto numbered = [&](const char* name, uint32_t count) {
+      return name + std::to_string(below(count));
+    };
+    switch (c) {
+      case 'R':
+      case 'r':
+        return numbered("%r", kWords);
+      case 'F':
+      case 'f':
+        return numbered("%f", kWords);
+      case 'D':
+      case 'd':
+        return numbered("%d", kLongs);
+      case 'G':
+      case 'g':
+        return numbered("%g", kLongs);
+      case 'P':
+      case 'p':
+        return numbered("%p", kPredicates);
+      case 'A':
+        return numbered("%a", kPlacesCount);
+      case 'S':
+        return numbered("%s", kPlacesCount);
+      case 'O':
+        return std::to_string(256 * below(3));
+      default:
+        return {c};
+    }
+  }
+
+  uint32_t below(size_t count) { return static_cast<uint32_t>(random_() % count); }
+
+  std::mt19937 random_;
+};
+
+/// Bits of all kinds of numbers: infinities, NaNs with payloads, subnormals and small integers too.
+std::vector<uint64_t> inputs(uint32_t seed, size_t count) {
+  static constexpr uint32_t kSpecial[] = {0,          0x80000000, 0x7f800000, 0xff800000,
+                                          0x7fc00001, 0xffa00000, 0x00000001, 0x807fffff,
+                                          0x00800000, 0x3f800000, 0xbf800000, 0x7f7fffff,
+                                          0xffffffff, 31,         0x7fffffff};
+  std::mt19937_64 random(seed);
+  const auto word = [&] {
+    const uint64_t r = random();
+    const auto bits = static_cast<uint32_t>(r >> 32);
+    if (r % 4 == 0) return kSpecial[bits % std::size(kSpecial)];
+    return r % 4 == 1 ? bits % 100 : r % 4 == 2 ? 0x3f000000 + bits % 0x1000000 : bits;
+  };
+  std::vector<uint64_t> values(count);
+  for (uint64_t& value : values) {
+    const uint64_t high = word();
+    value = high << 32 | word();
+  }
+  return values;
+}
+
+struct Outcome {
+  std::vector<uint64_t> out, place;
+  std::vector<std::string> findings;
+  uint64_t instructions = 0;
+};
+
+constexpr size_t kOutWords = kThreads * (2 * kWords + 2 * kLongs + kPredicates), kPlaceWords = 256;
+
+Outcome run(const std::string& ptx, MachineCode code, const std::vector<std::string>& sanitize,
+            uint32_t seed) {
+  TestKernel kernel(ptx, 80, 1, code);
+  const uint64_t out = kernel.buffer(std::vector<uint64_t>(kOutWords), "out");
+  const uint64_t in = kernel.buffer(inputs(seed, kOutWords), "in");
+  const uint64_t place = kernel.buffer(inputs(seed + 1, kPlaceWords), "place");
+  kernel.config().block = {kThreads, 1, 1};
+  kernel.config().sanitize = sanitize;
+  const LaunchReport report = kernel.arg(out).arg(in).arg(place).run(false);
+  Outcome outcome{kernel.read<uint64_t>(out, kOutWords),
+                  kernel.read<uint64_t>(place, kPlaceWords),
+                  {},
+                  report.thread_instructions};
+  for (const DeviceFinding& finding : report.findings)
+    outcome.findings.push_back(fmt::format("{} x{} {}+{} line {}: {}", finding.kind, finding.count,
+                                           finding.tensor, finding.byte_offset, finding.ptx_line,
+                                           finding.message));
+  return outcome;
+}
+
+void expect_same(const std::string& ptx, const std::vector<std::string>& sanitize, uint32_t seed) {
+  const Outcome by_handlers = run(ptx, MachineCode::Never, sanitize, seed);
+  const Outcome compiled = run(ptx, MachineCode::Always, sanitize, seed);
+  EXPECT_EQ(compiled.findings, by_handlers.findings);
+  EXPECT_EQ(compiled.instructions, by_handlers.instructions);
+  EXPECT_EQ(compiled.place, by_handlers.place) << "seed " << seed << "\n" << ptx;
+  for (size_t i = 0; i < by_handlers.out.size(); ++i)
+    ASSERT_EQ(compiled.out[i], by_handlers.out[i])
+        << "register " << i / kThreads << " of thread " << i % kThreads << ", seed " << seed << "\n"
+        << ptx;
+}
+
+TEST(MachineCode, RandomProgramsGiveTheSameBits) {
+  constexpr uint32_t kPrograms = 300;
+  for (uint32_t seed = 0; seed < kPrograms && !HasFailure(); ++seed)
+    expect_same(Programs(seed).write(20 + seed % 120), {"memory"}, seed);
+}
+
+TEST(MachineCode, RandomProgramsThatAreWatchedGiveTheSameFindings) {
+  constexpr uint32_t kPrograms = 60;
+  for (uint32_t seed = 0; seed < kPrograms && !HasFailure(); ++seed) {
+    const std::string ptx = Programs(1000 + seed).write(80);
+    expect_same(ptx, {"memory", "init", "race", "sync"}, seed);
+    expect_same(ptx, {"memory", "init"}, seed);
+    expect_same(ptx, {"memory", "nonfinite"}, seed);
+  }
+}
+
+/// An access that leaves its tensor, or is not aligned, in some lanes: after work that only
+/// registers hold, and with more to do behind it.
+TEST(MachineCode, FaultsInTheMiddleOfAStretchAreThoseOfTheHandlers) {
+  for (const std::string access :
+       {"ld.global.u32 %r3, [%a0+1024];", "ld.global.u32 %r3, [%a0+1020];",
+        "st.global.u32 [%a0+1024], %r1;", "ld.global.b64 %d1, [%a1+4];",
+        "ld.global.u32 %r3, [%a3+2];", "ld.global.u32 %r3, [%a2+1920];",
+        "st.global.b64 [%a3+1900], %d0;", "ld.shared.u32 %r3, [%s0+1900];",
+        "ld.shared.u32 %r3, [%s1+4000000];", "st.shared.u32 [%s0+1901], %r2;",
+        "st.shared.b64 [%s5+2000], %d3;", "ld.shared.u32 %r3, [%s0+-4096];",
+        "ld.global.u32 %r3, [%d0];", "ld.shared.u32 %r3, [%r5];"}) {
+    SCOPED_TRACE(access);
+    std::string ptx = Programs(7).write(40);
+    const std::string before =
+        " add.s32 %r1, %r1, %r2;\n fma.rn.f32 %f1, %f2, %f3, %f4;\n mul.wide.s32 %d0, %r1, %r2;\n "
+        "setp.lt.s32 %p1, %r1, %r3;\n";
+    const std::string after =
+        " add.s32 %r4, %r3, %r1;\n ld.global.u32 %r6, [%a0];\n fma.rn.f32 %f5, %f1, %f1, %f1;\n";
+    const size_t at = ptx.find(" ld.param.u64 %x, [out]");
+    ptx.insert(at, before + " " + access + "\n" + after);
+    expect_same(ptx, {"memory"}, 7);
+    expect_same(ptx, {"memory", "init", "race", "sync"}, 7);
+  }
+}
+
+/// Memory that nothing wrote, read in a stretch: what follows it decides whether it matters.
+TEST(MachineCode, ValuesThatNothingWroteAreFollowedFromTheMiddleOfAStretch) {
+  const std::string ptx = with_header(R"(
+.visible .entry k(.param .u64 out, .param .u64 in, .param .u64 place) {
+  .reg .pred %p; .reg .b32 %r<9>; .reg .b64 %d<6>;
+  ld.param.u64 %d0, [out]; ld.param.u64 %d1, [in];
+  mov.u32 %r0, %tid.x; mul.wide.u32 %d2, %r0, 4;
+  add.u64 %d3, %d0, %d2; add.u64 %d4, %d1, %d2;
+  add.u32 %r1, %r0, 5;
+  ld.global.u32 %r2, [%d4];
+  and.b32 %r3, %r2, 0;
+  add.u32 %r4, %r1, %r3;
+  st.global.u32 [%d3], %r4;
+  add.u32 %r5, %r2, %r1;
+  setp.eq.u32 %p, %r5, 77;
+  @%p bra DONE;
+  st.global.u32 [%d3], %r1;
+DONE: ret;
+})");
+  const auto findings = [&](MachineCode code) {
+    TestKernel kernel(ptx, 80, 1, code);
+    const uint64_t out = kernel.buffer(std::vector<uint64_t>(kThreads), "out");
+    const uint64_t in = *kernel.device().allocate(kThreads * 4, "in");
+    kernel.config().block = {kThreads, 1, 1};
+    kernel.config().sanitize = {"memory", "init"};
+    std::vector<std::string> all;
+    for (const DeviceFinding& each : kernel.arg(out).arg(in).arg(in).run(false).findings)
+      all.push_back(each.kind + ": " + each.message);
+    return all;
+  };
+  const auto by_handlers = findings(MachineCode::Never);
+  EXPECT_FALSE(by_handlers.empty());
+  EXPECT_EQ(findings(MachineCode::Always), by_handlers);
+}
+
+}  // namespace
+}  // namespace gpuemu::emulator
