@@ -9,7 +9,7 @@
 #include "runtime/device/launch_check.h"
 #include "runtime/emulator/decode/instrument.h"
 #include "runtime/emulator/device.h"
-#include "runtime/emulator/jit/stretch_code.h"
+#include "runtime/emulator/jit/compile.h"
 #include "runtime/emulator/machine/budget.h"
 #include "runtime/emulator/machine/cluster.h"
 #include "runtime/emulator/machine/counters.h"
@@ -93,10 +93,10 @@ void compile_if_worth(Program& program, const LaunchConfig& config, MachineCode 
   entry.warps += blocks * ((threads + kLanes - 1) / kLanes);
   const bool worth = wanted == MachineCode::Always || entry.warps >= kWarpsBeforeCompiling;
   if (wanted == MachineCode::Never || !worth || entry.compiled[kind].tried) return;
-  if (!runs_compiled_stretches()) return;
+  if (!runs_compiled_code()) return;
   for (Code& code : program.functions)
     if (&code == &entry || (!code.source->is_entry && !code.compiled[kind].tried))
-      compile_stretches(code, accesses_of(config));
+      compile_code(code, accesses_of(config));
 }
 
 /// What the launch found, printed and did, but not what only a schedule or a follower knows.

@@ -8,8 +8,9 @@ namespace gpuemu::emulator {
 namespace {
 constexpr uint32_t kVectorBytes = 64, kCanonicalNan = 0x7fffffff;
 constexpr uint32_t kUnordered = 3;  ///< Of vcmpps.
-/// Calls keep the stack aligned to 16 bytes: with the return address these are six words.
-constexpr uint32_t kSavedWords = 5;
+/// Calls keep the stack aligned to 16 bytes: with the return address these are seven words.
+constexpr uint32_t kSavedWords = 6;
+static_assert((kSavedWords + 1) * sizeof(uint64_t) % 16 == 8 && Emitter::kStackBytes % 16 == 8);
 
 /// Runs a handler; true when the warp is to stop: what runs it has to look at it first.
 bool run_handler(Warp& warp, const Ins& ins) {
@@ -21,25 +22,13 @@ bool run_handler(Warp& warp, const Ins& ins) {
 Emitter::Emitter(const Code& code, size_t bytes)
     : CodeGenerator(bytes, Xbyak::DontSetProtectRWE), code_(code), lifetimes_(code) {}
 
-size_t Emitter::begin(StepRange stretch) {
-  align(16);
-  const size_t at = getSize();
+void Emitter::begin(StepRange stretch) {
   stretch_ = stretch;
   step_ = stretch.begin;
   state_ = {};
   exits_.clear();
   asides_.clear();
   looked.clear();
-  out_ = std::make_unique<Xbyak::Label>();
-  for (const Xbyak::Reg64& kept : {warp, registers, cache, shared, shared_bytes}) push(kept);
-  sub(rsp, kStackBytes);
-  mov(warp, rdi);
-  mov(registers, ptr[rsi + static_cast<int>(offsetof(StretchPlace, registers))]);
-  mov(cache, ptr[rsi + static_cast<int>(offsetof(StretchPlace, cache))]);
-  mov(shared, ptr[rsi + static_cast<int>(offsetof(StretchPlace, shared))]);
-  mov(shared_bytes, ptr[rsi + static_cast<int>(offsetof(StretchPlace, shared_bytes))]);
-  static_assert(kSavedWords * sizeof(uint64_t) % 16 == 8 && kStackBytes % 16 == 0);
-  return at;
 }
 
 void Emitter::begin_step(uint32_t step) { step_ = step; }
@@ -55,24 +44,69 @@ void Emitter::end_step() {
   }
 }
 
+void Emitter::end_steps() { store_live(state_, stretch_.end); }
+
+void Emitter::go_on(uint32_t next, uint32_t last) {
+  const auto found = pieces_.find(next);
+  jmp(found == pieces_.end() ? out_at(next, last) : found->second, T_NEAR);
+}
+
+Xbyak::Label& Emitter::out_at(uint32_t next, uint32_t last) {
+  auto label = std::make_unique<Xbyak::Label>();
+  Xbyak::Label& at = *label;
+  outs_.push_back({std::move(label), next, last});
+  return at;
+}
+
+void Emitter::leave(uint32_t next, uint32_t last, const Ins* by_handlers) {
+  mov(dword[progress + static_cast<int>(offsetof(WarpProgress, pc))], next);
+  mov(rax, reinterpret_cast<uint64_t>(&code_.ins[last]));
+  mov(ptr[progress + static_cast<int>(offsetof(WarpProgress, ins))], rax);
+  if (by_handlers == nullptr)
+    xor_(eax, eax);
+  else
+    mov(rax, reinterpret_cast<uint64_t>(by_handlers));
+  jmp(out_, T_NEAR);
+}
+
 void Emitter::end() {
-  store_live(state_, stretch_.end);
-  xor_(eax, eax);
-  L(*out_);
-  vzeroupper();
-  add(rsp, kStackBytes);
-  for (const Xbyak::Reg64& kept : {shared_bytes, shared, cache, registers, warp}) pop(kept);
-  ret();
-  // They may ask for exits, but for no further asides.
+  // They ask for no further ones.
   for (const auto& write : asides_) write();
   for (const auto& exit : exits_) {
     L(exit->label);
     store_live(exit->state, exit->step);
-    leave(&code_.ins[exit->step]);
+    leave(stretch_.end, stretch_.end - 1, &code_.ins[exit->step]);
   }
+  for (const Out& out : outs_) {
+    L(*out.label);
+    leave(out.next, out.last, nullptr);
+  }
+  outs_.clear();
+}
+
+size_t Emitter::entry(uint32_t step) {
+  align(16);
+  const size_t at = getSize();
+  for (const Xbyak::Reg64& kept : {warp, progress, registers, cache, shared, shared_bytes})
+    push(kept);
+  sub(rsp, kStackBytes);
+  mov(warp, rdi);
+  mov(progress, ptr[rsi + static_cast<int>(offsetof(CompiledPlace, progress))]);
+  mov(registers, ptr[rsi + static_cast<int>(offsetof(CompiledPlace, registers))]);
+  mov(cache, ptr[rsi + static_cast<int>(offsetof(CompiledPlace, cache))]);
+  mov(shared, ptr[rsi + static_cast<int>(offsetof(CompiledPlace, shared))]);
+  mov(shared_bytes, ptr[rsi + static_cast<int>(offsetof(CompiledPlace, shared_bytes))]);
+  jmp(pieces_.at(step), T_NEAR);
+  return at;
 }
 
 void Emitter::finish() {
+  L(out_);
+  vzeroupper();
+  add(rsp, kStackBytes);
+  for (const Xbyak::Reg64& kept : {shared_bytes, shared, cache, registers, progress, warp})
+    pop(kept);
+  ret();
   align(kVectorBytes);
   for (auto& [words, label] : constants_) {
     L(label);
@@ -235,11 +269,6 @@ void Emitter::call(const Ins& ins, bool may_end) {
   test(al, al);
   jnz(exit->label, T_NEAR);
   exits_.push_back(std::move(exit));
-}
-
-void Emitter::leave(const Ins* next) {
-  mov(rax, reinterpret_cast<uint64_t>(next));
-  jmp(*out_, T_NEAR);
 }
 
 Xbyak::Label& Emitter::leave_here() {

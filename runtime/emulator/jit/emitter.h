@@ -1,5 +1,5 @@
-// Writes the machine code of one function's stretches. Knows where values are: in the frame, or in
-// vector registers until they are needed elsewhere. What instructions mean is not its business.
+// Writes the machine code of one function, piece by piece. Knows where values are: in the frame, or
+// in vector registers until they are needed elsewhere. What instructions mean is not its business.
 #pragma once
 
 #include <array>
@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-// Errors come back as exceptions, which compile_stretches() catches.
+// Errors come back as exceptions, which compile_code() catches.
 #include <xbyak/xbyak.h>
 
 #include "runtime/emulator/handlers/handlers.h"
@@ -36,13 +36,25 @@ class Emitter : public Xbyak::CodeGenerator {
   /// Of so many bytes.
   Emitter(const Code& code, size_t bytes);
 
-  /// Code of the stretch that begins at this step. Offset of its first byte.
-  size_t begin(StepRange stretch);
-  /// Before each step of it, in order.
+  /// The code of a piece: a stretch and perhaps the branch behind it, or one step with a guard.
+  /// What runs before it jumps to its label, from wherever it is.
+  void begin(StepRange stretch);
+  /// Before and after each step of it, in order.
   void begin_step(uint32_t step);
   void end_step();
+  /// Behind the last step: what lives on goes into the frame.
+  void end_steps();
+  /// On to step `next`, or out of the code if nothing is compiled there. `last` is the step before.
+  void go_on(uint32_t next, uint32_t last);
+  /// Out of the code, at a label that stands aside.
+  Xbyak::Label& out_at(uint32_t next, uint32_t last);
+  /// The label of a piece.
+  Xbyak::Label& piece(uint32_t step) { return pieces_[step]; }
+  /// Behind all that goes on or out.
   void end();
-  /// Behind the last stretch: constants.
+  /// What a warp calls to begin at a piece. Offset of its first byte.
+  size_t entry(uint32_t step);
+  /// Behind everything: the way out, and constants.
   void finish();
 
   const Code& code() const { return code_; }
@@ -83,14 +95,15 @@ class Emitter : public Xbyak::CodeGenerator {
     uint32_t at = 0;  ///< On the stack.
   };
   std::vector<Looked> looked;
-  static constexpr uint32_t kStackBytes = 512;
-  /// A label at which the stretch ends before the current step: handlers go on with it.
+  static constexpr uint32_t kStackBytes = 504;
+  /// A label at which the stretch ends before the current step: handlers do the rest of it.
   Xbyak::Label& leave_here();
   /// What stands behind the stretch, off the way that nearly all take. `write` runs at its end.
   void aside(std::function<void()> write) { asides_.push_back(std::move(write)); }
 
-  // What the code works on (StretchPlace), in registers that calls keep.
-  const Xbyak::Reg64 warp = rbx, registers = r12, cache = r13, shared = r14, shared_bytes = r15;
+  // What the code works on (CompiledPlace), in registers that calls keep.
+  const Xbyak::Reg64 warp = rbx, progress = rbp, registers = r12, cache = r13, shared = r14,
+                     shared_bytes = r15;
 
  private:
   static constexpr uint32_t kVectors = 28, kMaskPairs = 3;
@@ -115,6 +128,11 @@ class Emitter : public Xbyak::CodeGenerator {
     uint32_t step = 0;
   };
 
+  struct Out {
+    std::unique_ptr<Xbyak::Label> label;
+    uint32_t next = 0, last = 0;
+  };
+
   Xbyak::Address in_frame(uint32_t offset) { return ptr[registers + static_cast<int>(offset)]; }
   uint32_t take_vector();
   uint32_t take_masks();
@@ -126,7 +144,7 @@ class Emitter : public Xbyak::CodeGenerator {
   void store_live(State& state, uint32_t step);
   bool dead(uint32_t home, uint32_t step) const;
   Masks masks_of(uint32_t index) const;
-  void leave(const Ins* next);
+  void leave(uint32_t next, uint32_t last, const Ins* by_handlers);
   Xbyak::Label& label_of(uint64_t value) { return splats_[value]; }
 
   const Code& code_;
@@ -135,8 +153,10 @@ class Emitter : public Xbyak::CodeGenerator {
   uint32_t step_ = 0;
   State state_;
   std::vector<std::unique_ptr<Exit>> exits_;
+  std::vector<Out> outs_;
   std::vector<std::function<void()>> asides_;
-  std::unique_ptr<Xbyak::Label> out_;                           ///< Where the stretch returns.
+  Xbyak::Label out_;  ///< Where all of the code returns.
+  std::map<uint32_t, Xbyak::Label> pieces_;
   std::map<std::array<uint32_t, 16>, Xbyak::Label> constants_;  ///< Whole vectors.
   std::map<uint64_t, Xbyak::Label> splats_;
 };

@@ -105,20 +105,28 @@ struct Probe {
 /// What a launch asks of loads and stores: machine code of stretches differs.
 enum class Accesses : uint8_t { Bounds, Checked };
 
-/// What machine code of a stretch works on, by argument, for it reads nothing else of a warp.
-struct StretchPlace {
+/// Where a warp is, as far as machine code moves it on.
+struct WarpProgress {
+  uint32_t pc = 0;           ///< Of the next instruction.
+  const Ins* ins = nullptr;  ///< The last one.
+  uint64_t remaining = 0;    ///< Warp instructions left in this time slice; 0 leaves the loop.
+  uint64_t executed = 0;     ///< Thread instructions.
+};
+/// What machine code works on, by argument: it reads nothing else of a warp.
+struct CompiledPlace {
+  WarpProgress* progress = nullptr;
   std::byte* registers = nullptr;
   Allocation** cache = nullptr;
   std::byte* shared = nullptr;
   uint64_t shared_bytes = 0;
 };
-/// Runs a stretch for all 32 lanes. Where it meets what only handlers know it stops early and
-/// returns the step to go on with; nullptr: it did them all.
-using CompiledStretch = const Ins* (*)(Warp&, const StretchPlace&);
+/// Runs from the step that it was made for, for all 32 lanes, until the slice ends or a step comes
+/// that is for handlers: `pc` is there then, and it returns nullptr. Where a stretch ends early, it
+/// returns the step that handlers go on with until they come to `pc`.
+using CompiledSteps = const Ins* (*)(Warp&, const CompiledPlace&);
 struct CompiledCode {
-  std::vector<CompiledStretch>
-      at;                        ///< Per step; nullptr: none begins there. Empty: there are none.
-  std::shared_ptr<void> memory;  ///< That the functions lie in.
+  std::vector<CompiledSteps> at;  ///< Per step; nullptr: not to begin there. Empty: there are none.
+  std::shared_ptr<void> memory;   ///< That the functions lie in.
   bool tried = false;
 };
 

@@ -279,14 +279,16 @@ inline void Warp::run_stretch(const Ins* next) {
   remaining -= std::min<uint64_t>(remaining, next->stretch - 1);
   executed += uint64_t{lanes_in(active)} * next->stretch_counted;
   ins = end - 1;
-  if (compiled != nullptr && active == kNone)
-    if (const CompiledStretch stretch = compiled[next - code_begin]; stretch != nullptr) {
-      next = stretch(*this, {regs, cache, block->shared.data(), launch->shared_bytes});
-      if (next == nullptr) return;
-    }
   do {
     next->run(*this, *next);
   } while (++next != end);
+}
+
+void Warp::run_compiled(CompiledSteps steps) {
+  mask = active;
+  const Ins* next = steps(*this, {this, regs, cache, block->shared.data(), launch->shared_bytes});
+  if (next == nullptr) return;
+  for (const Ins* end = code_begin + pc; next != end; ++next) next->run(*this, *next);
 }
 
 bool Warp::has_undefined() const {
@@ -331,6 +333,11 @@ void Warp::run(uint64_t slice) {
   remaining = slice;
   if (watched) run_watched();
   while (remaining != 0) {
+    // All lanes meet nobody anywhere, so that machine code need not look where it jumps.
+    if (compiled != nullptr && active == kNone && reconverge == kNone && compiled[pc] != nullptr) {
+      run_compiled(compiled[pc]);
+      if (remaining == 0) break;  // Else the next step is for handlers.
+    }
     --remaining;
     if (pc == reconverge) {
       pop_reconverged();

@@ -139,21 +139,17 @@ enum class WarpState : uint8_t { Running, AtBarrier, AtCluster, Done };
 struct Block;
 class Cluster;
 
-class Warp {
+class Warp : public WarpProgress {
  public:
   // --- Hot state, used by handlers ---
   std::byte* regs = nullptr;
   uint32_t mask = 0;    ///< Lanes of the current instruction.
   uint32_t active = 0;  ///< Lanes of the current stack entry.
-  uint32_t pc = 0;      ///< Of the next instruction.
   uint32_t reconverge = kNone;
-  const Ins* ins = nullptr;
-  const Ins* code_begin = nullptr;            ///< Of the current function.
-  const uint32_t* lists = nullptr;            ///< Of the current function.
-  const CompiledStretch* compiled = nullptr;  ///< The same, per step; nullptr: there are none.
-  uint64_t remaining = 0;  ///< Warp instructions left in this time slice; 0 leaves the loop.
-  uint64_t executed = 0;   ///< Thread instructions.
-  uint32_t carry = 0;      ///< CC.CF of every lane.
+  const Ins* code_begin = nullptr;          ///< Of the current function.
+  const uint32_t* lists = nullptr;          ///< Of the current function.
+  const CompiledSteps* compiled = nullptr;  ///< The same, per step; nullptr: there are none.
+  uint32_t carry = 0;                       ///< CC.CF of every lane.
   Block* block = nullptr;
   Launch* launch = nullptr;
   Allocation** cache = nullptr;
@@ -253,6 +249,7 @@ class Warp {
  private:
   void run_watched();
   void run_stretch(const Ins* next);
+  void run_compiled(CompiledSteps steps);
   void fill_frame(Frame& frame, const Code& code);
   bool split_waiting();
   Path take_path();

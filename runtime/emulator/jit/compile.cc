@@ -1,0 +1,189 @@
+#include "runtime/emulator/jit/compile.h"
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+
+#include "runtime/emulator/jit/operations.h"
+#include "runtime/emulator/steps/steps.h"
+
+namespace gpuemu::emulator {
+namespace {
+/// Beyond them a function is not worth the time and memory of compiling it.
+constexpr size_t kStepsMax = 40'000;
+/// More than any step takes, and what else stands in a function's code. Pages that are not written
+/// take no memory.
+constexpr size_t kBytesPerStep = 2048, kBytesBeside = 1 << 16;
+/// Entering machine code costs about as much as so many steps by handlers.
+constexpr uint32_t kStepsWorthEntering = 2;
+
+/// Steps that run one after the other, with the branch behind them if there is one.
+struct Piece {
+  StepRange steps;
+  bool guarded = false;   ///< One step, for all lanes or none.
+  uint32_t jump = kNone;  ///< A direct branch.
+};
+
+struct KnownHandler {
+  bool accesses = false;  ///< Memory: it may find something after which only handlers go on.
+};
+const std::unordered_map<Handler, KnownHandler>& table_handlers() {
+  static const std::unordered_map<Handler, KnownHandler> kAll = [] {
+    std::unordered_map<Handler, KnownHandler> all;
+    for (const auto& [key, row] : handlers()) {
+      all[row.run] = {.accesses = key.starts_with("ld.") || key.starts_with("st.")};
+      if (row.rounded != nullptr) all[row.rounded] = {};
+    }
+    return all;
+  }();
+  return kAll;
+}
+
+bool may_end(const Ins& ins) {
+  const auto found = table_handlers().find(ins.run);
+  return found == table_handlers().end() || found->second.accesses;
+}
+
+/// Branches lead to beginnings of pieces only: stretches end where others jump to.
+std::vector<Piece> pieces_of(const Code& code) {
+  std::vector<Piece> all;
+  for (uint32_t step = 0; step < code.ins.size(); ++step) {
+    const Ins& ins = code.ins[step];
+    Piece piece{.steps = {step, step + ins.stretch}};
+    if (ins.stretch == 0 && !ins.jumps) {
+      if (!table_handlers().contains(ins.run)) continue;
+      piece.guarded = true;
+      piece.steps.end = step + 1;
+    } else if (piece.steps.end < code.ins.size() && code.ins[piece.steps.end].jumps) {
+      piece.jump = piece.steps.end;
+    }
+    all.push_back(piece);
+    step = std::max(piece.steps.end, piece.jump == kNone ? 0 : piece.jump + 1) - 1;
+  }
+  return all;
+}
+
+class PieceWriter {
+ public:
+  PieceWriter(Emitter& e, const Operations& known) : e_(e), known_(known) {}
+
+  void write(const Piece& piece) {
+    e_.align(16);
+    e_.L(e_.piece(piece.steps.begin));
+    e_.begin(piece.steps);
+    if (piece.guarded) {
+      look_at_slice(piece.steps.begin);
+      split_by_guard(piece.steps.begin, piece.steps.begin + 1);
+    }
+    if (piece.steps.begin != piece.steps.end) write_steps(piece);
+    if (piece.jump == kNone) {
+      e_.go_on(piece.steps.end, piece.steps.end - 1);
+    } else {
+      write_jump(piece.jump);
+    }
+    e_.end();
+  }
+
+ private:
+  static constexpr int kRemaining = offsetof(WarpProgress, remaining),
+                       kExecuted = offsetof(WarpProgress, executed);
+
+  Xbyak::Address of_progress(int offset) { return e_.qword[e_.progress + offset]; }
+
+  void look_at_slice(uint32_t step) {
+    e_.cmp(of_progress(kRemaining), 0);
+    e_.jz(e_.out_at(step, step == 0 ? 0 : step - 1), Xbyak::CodeGenerator::T_NEAR);
+  }
+  void count(uint32_t instructions) {
+    if (instructions != 0) e_.add(of_progress(kExecuted), kLanes * instructions);
+  }
+
+  /// Behind it all lanes obey the guard. Where none does the code goes on at `otherwise`.
+  void split_by_guard(uint32_t step, uint32_t otherwise) {
+    const Ins& ins = e_.code().ins[step];
+    if (ins.guard == kTrueOffset && ins.guard_xor == 0) return;
+    auto all = std::make_shared<Xbyak::Label>();
+    e_.mov(e_.eax, e_.dword[e_.registers + static_cast<int>(ins.guard)]);
+    if (ins.guard_xor != 0) e_.not_(e_.eax);
+    e_.cmp(e_.eax, -1);
+    e_.je(*all);
+    e_.test(e_.eax, e_.eax);
+    e_.jnz(e_.out_at(step, step == 0 ? 0 : step - 1), Xbyak::CodeGenerator::T_NEAR);
+    e_.dec(of_progress(kRemaining));
+    e_.go_on(otherwise, step);
+    e_.L(*all);
+  }
+
+  void write_steps(const Piece& piece) {
+    const auto [begin, end] = piece.steps;
+    const Ins& first = e_.code().ins[begin];
+    if (!piece.guarded) look_at_slice(begin);
+    e_.mov(e_.rax, of_progress(kRemaining));
+    e_.xor_(e_.ecx, e_.ecx);
+    e_.sub(e_.rax, end - begin);
+    e_.cmovb(e_.rax, e_.rcx);
+    e_.mov(of_progress(kRemaining), e_.rax);
+    count(piece.guarded ? first.counted : first.stretch_counted);
+    for (uint32_t step = begin; step < end; ++step) {
+      const Ins& ins = e_.code().ins[step];
+      e_.begin_step(step);
+      if (const Emit* emit = known_.find(ins.run); emit != nullptr)
+        (*emit)(e_, ins);
+      else if (ins.run != steps::nothing)
+        e_.call(ins, may_end(ins));
+      e_.end_step();
+    }
+    e_.end_steps();
+  }
+
+  void write_jump(uint32_t step) {
+    const Ins& ins = e_.code().ins[step];
+    look_at_slice(step);
+    split_by_guard(step, step + 1);
+    e_.dec(of_progress(kRemaining));
+    count(ins.counted);
+    e_.go_on(ins.aux, step);
+  }
+
+  Emitter& e_;
+  const Operations& known_;
+};
+
+bool worth_entering(const Piece& piece, const Code& code, const Operations& known) {
+  uint32_t compiled = piece.jump == kNone ? 0 : 1;
+  for (uint32_t step = piece.steps.begin; step < piece.steps.end; ++step)
+    if (known.find(code.ins[step].run) != nullptr) ++compiled;
+  return compiled >= kStepsWorthEntering;
+}
+}  // namespace
+
+bool runs_compiled_code() { return std::string_view(handlers_name()) == "AVX-512"; }
+
+void compile_code(Code& code, Accesses accesses) {
+  CompiledCode& compiled = code.compiled[static_cast<size_t>(accesses)];
+  compiled.tried = true;
+  const Operations& known = operations(accesses);
+  const std::vector<Piece> pieces = pieces_of(code);
+  if (code.ins.size() > kStepsMax) return;
+  try {
+    auto emitter = std::make_shared<Emitter>(code, code.ins.size() * kBytesPerStep + kBytesBeside);
+    for (const Piece& piece : pieces) emitter->piece(piece.steps.begin);
+    for (const Piece& piece : pieces) PieceWriter(*emitter, known).write(piece);
+    std::vector<std::pair<uint32_t, size_t>> entries;
+    for (const Piece& piece : pieces)
+      if (worth_entering(piece, code, known))
+        entries.emplace_back(piece.steps.begin, emitter->entry(piece.steps.begin));
+    emitter->finish();
+    emitter->setProtectModeRE();
+    if (entries.empty()) return;
+    compiled.at.assign(code.ins.size(), nullptr);
+    for (const auto& [step, at] : entries)
+      compiled.at[step] = reinterpret_cast<CompiledSteps>(emitter->getCode() + at);
+    compiled.memory = std::move(emitter);
+  } catch (const Xbyak::Error&) {
+    // No memory that may be executed, or none at all: the handlers do the same.
+    compiled = {.tried = true};
+  }
+}
+
+}  // namespace gpuemu::emulator

@@ -1,0 +1,22 @@
+// Machine code for what all 32 lanes of a warp do together: the straight stretches of a function,
+// branches that all of them take or none, and instructions with guards of that kind. It does what
+// the handlers do one after the other, but values stay in the processor's registers from one
+// instruction to the next. Needs AVX-512; elsewhere, and wherever lanes part or exchange values or
+// wait, the handlers run.
+#pragma once
+
+#include <cstdint>
+
+#include "runtime/emulator/machine/ins.h"
+
+namespace gpuemu::emulator {
+
+/// Whether this processor runs what is compiled. Any thread.
+bool runs_compiled_code();
+
+/// Fills Code::compiled for accesses of this kind. Where memory for code cannot be had, or the
+/// function is too long, its entries stay empty. The code is freed with `code`. Not while a launch
+/// runs it.
+void compile_code(Code& code, Accesses accesses);
+
+}  // namespace gpuemu::emulator
