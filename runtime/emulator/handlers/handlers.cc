@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <span>
 #include <vector>
 
 #include "runtime/emulator/handlers/key.h"
@@ -58,15 +57,8 @@ bool has_avx512() {
 }
 #endif
 
-struct InstructionSet {
-  std::string_view name;  ///< As the variable has it.
-  const char* title;
-  const char* needs;
-  bool (*available)();
-  const Table& (*table)();
-};
+}  // namespace
 
-/// The best last.
 std::span<const InstructionSet> instruction_sets() {
   static constexpr InstructionSet kSets[] = {
       {"portable", "portable", "x86-64", has_portable, portable::table},
@@ -77,6 +69,8 @@ std::span<const InstructionSet> instruction_sets() {
   };
   return kSets;
 }
+
+namespace {
 
 const InstructionSet& best() {
   const auto sets = instruction_sets();

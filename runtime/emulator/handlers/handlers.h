@@ -4,7 +4,9 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "common/base/result.h"
@@ -27,6 +29,17 @@ using Table = std::unordered_map<std::string, Row>;
 
 /// Rounding modes as MXCSR has them.
 enum class Rounding : uint8_t { Nearest = 0, Down = 1, Up = 2, Zero = 3 };
+
+/// For which the units were compiled.
+struct InstructionSet {
+  std::string_view name;  ///< As the environment has it.
+  const char* title;
+  const char* needs;
+  bool (*available)();  ///< On this processor.
+  const Table& (*table)();
+};
+/// The best last.
+std::span<const InstructionSet> instruction_sets();
 
 /// Of the best instruction set that this processor has, or of the one that the environment names;
 /// built at the first call. Any thread.

@@ -1,0 +1,142 @@
+// The approximate f32 functions as the instruction sets compute them, for whole registers of lanes,
+// against the models of runtime/emulator/math/mufu.h.
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "runtime/emulator/handlers/handlers.h"
+#include "runtime/emulator/machine/warp.h"
+#include "runtime/emulator/math/mufu.h"
+
+namespace gpuemu::emulator {
+namespace {
+
+constexpr uint32_t kSign = 0x80000000, kExponent = 0x7f800000;
+
+struct Function {
+  const char* key;
+  uint32_t (*model)(uint32_t);
+  bool flushes = false;  ///< Subnormal inputs and results.
+};
+constexpr Function kFunctions[] = {
+    {"rcp.approx.f32", mufu::rcp},     {"rcp.approx.ftz.f32", mufu::rcp_ftz, true},
+    {"ex2.approx.f32", mufu::ex2},     {"ex2.approx.ftz.f32", mufu::ex2_ftz, true},
+    {"rsqrt.approx.f32", mufu::rsqrt}, {"rsqrt.approx.ftz.f32", mufu::rsqrt_ftz, true},
+    {"sqrt.approx.f32", mufu::sqrt},   {"sqrt.approx.ftz.f32", mufu::sqrt_ftz, true},
+    {"lg2.approx.f32", mufu::lg2},     {"lg2.approx.ftz.f32", mufu::lg2_ftz, true},
+    {"sin.approx.f32", mufu::sin},     {"sin.approx.ftz.f32", mufu::sin},
+    {"cos.approx.f32", mufu::cos},     {"cos.approx.ftz.f32", mufu::cos},
+    {"tanh.approx.f32", mufu::tanh}};
+
+uint32_t flushed(uint32_t x) { return (x & kExponent) == 0 ? x & kSign : x; }
+uint32_t expected(const Function& function, uint32_t x) {
+  return function.flushes ? flushed(function.model(flushed(x))) : function.model(x);
+}
+
+/// A warp of which only one instruction with one source is run.
+class OneWarp {
+ public:
+  uint32_t in[kLanes], out[kLanes];
+
+  OneWarp() {
+    warp_.regs = reinterpret_cast<std::byte*>(this);
+    ins_.src[0] = static_cast<uint32_t>(reinterpret_cast<std::byte*>(in) - warp_.regs);
+    ins_.dst = static_cast<uint32_t>(reinterpret_cast<std::byte*>(out) - warp_.regs);
+  }
+  void run(Handler handler, uint32_t mask = kNone) {
+    warp_.mask = mask;
+    handler(warp_, ins_);
+  }
+
+ private:
+  Warp warp_;
+  Ins ins_;
+};
+
+/// The instruction sets that this processor has.
+std::vector<InstructionSet> available_sets() {
+  std::vector<InstructionSet> all;
+  for (const InstructionSet& set : instruction_sets())
+    if (set.available()) all.push_back(set);
+  return all;
+}
+
+class MufuLanes : public testing::TestWithParam<Function> {
+ protected:
+  /// Ends at the first difference.
+  static void expect_models(OneWarp& warp) {
+    static const std::vector<InstructionSet> kSets = available_sets();
+    uint32_t want[kLanes];
+    for (uint32_t lane = 0; lane < kLanes; ++lane) want[lane] = expected(GetParam(), warp.in[lane]);
+    for (const InstructionSet& set : kSets) {
+      warp.run(set.table().at(GetParam().key).run);
+      if (std::memcmp(warp.out, want, sizeof want) == 0) continue;
+      for (uint32_t lane = 0; lane < kLanes; ++lane)
+        ASSERT_EQ(warp.out[lane], want[lane])
+            << set.name << ": " << GetParam().key << " of 0x" << std::hex << warp.in[lane];
+    }
+  }
+  /// The inputs `first`, `first + step` ... up to `last`.
+  static void expect_models(uint64_t first, uint64_t last, uint32_t step) {
+    OneWarp warp;
+    for (uint64_t x = first; x <= last && !HasFatalFailure(); x += uint64_t{step} * kLanes) {
+      for (uint32_t lane = 0; lane < kLanes; ++lane)
+        warp.in[lane] = static_cast<uint32_t>(x + uint64_t{step} * lane);
+      expect_models(warp);
+    }
+  }
+};
+
+#ifdef GPUEMU_SLOW_TESTS
+TEST_P(MufuLanes, AnswerEveryInputLikeTheModels) {
+  const uint64_t count = std::max(1u, std::thread::hardware_concurrency());
+  const uint64_t each = ((uint64_t{1} << 32) / count + kLanes) / kLanes * kLanes;
+  std::vector<std::thread> threads;
+  for (uint64_t t = 0; t < count; ++t)
+    threads.emplace_back(
+        [=] { expect_models(t * each, std::min((t + 1) * each, uint64_t{1} << 32) - 1, 1); });
+  for (std::thread& thread : threads) thread.join();
+}
+#else
+TEST_P(MufuLanes, AnswerLikeTheModels) {
+  constexpr uint32_t kPrime = 4093;
+  expect_models(0, 0xffffffff, kPrime);
+}
+
+TEST_P(MufuLanes, AnswerLikeTheModelsAroundPowersOfTwo) {
+  for (uint64_t exponent = 0; exponent < 512; ++exponent) {
+    const uint64_t power = exponent << 23;
+    expect_models(power < kLanes ? 0 : power - kLanes, power + kLanes - 1, 1);
+    expect_models(power, power + (1u << 23) - 1, (1u << 23) / kLanes - 1);
+  }
+}
+
+TEST_P(MufuLanes, LeaveTheResultsOfOtherLanesAlone) {
+  constexpr uint32_t kMask = 0x8001a5f0, kBefore = 0x12345678;
+  for (const InstructionSet& set : available_sets()) {
+    OneWarp warp;
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+      warp.in[lane] = 0x3f000000 + (lane << 18);
+      warp.out[lane] = kBefore;
+    }
+    warp.run(set.table().at(GetParam().key).run, kMask);
+    for (uint32_t lane = 0; lane < kLanes; ++lane)
+      EXPECT_EQ(warp.out[lane],
+                (kMask >> lane & 1) != 0 ? expected(GetParam(), warp.in[lane]) : kBefore)
+          << set.name << " lane " << lane;
+  }
+}
+#endif
+
+INSTANTIATE_TEST_SUITE_P(All, MufuLanes, testing::ValuesIn(kFunctions), [](const auto& made) {
+  std::string name = made.param.key;
+  std::replace(name.begin(), name.end(), '.', '_');
+  return name;
+});
+
+}  // namespace
+}  // namespace gpuemu::emulator
