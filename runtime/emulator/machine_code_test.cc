@@ -1,7 +1,7 @@
 // Machine code must not show: random programs, accesses of every shape and faults in the middle of
 // a stretch give what the handlers give, bit for bit and finding by finding.
 #include <random>
-#include <regex>
+#include <tuple>
 
 #include "runtime/emulator/test_kernel.h"
 
@@ -10,8 +10,9 @@ namespace {
 
 constexpr uint32_t kThreads = 64, kWords = 16, kLongs = 8, kPredicates = 6;
 
-/// R, F, D, G, P: a register that is written; in small letters: one that is read. A: an address in
-/// global memory, S: in shared memory, O: an offset that all of them allow.
+/// R, F, D, G, P: a register that is written; in small letters: one that is read. A, B, C: an
+/// address in global memory of lanes 4, 8 or 16 bytes apart, S, T, U: in shared memory, O: an
+/// offset that all of them allow.
 const char* const kTemplates[] = {"add.s32 R, r, r;",
                                   "add.u32 R, r, r;",
                                   "sub.s32 R, r, r;",
@@ -156,25 +157,34 @@ const char* const kTemplates[] = {"add.s32 R, r, r;",
                                   "mov.pred P, p;",
                                   "ld.global.u32 R, [A+O];",
                                   "ld.global.f32 F, [A+O];",
-                                  "ld.global.b64 D, [A+O];",
+                                  "ld.global.b64 D, [B+O];",
                                   "ld.b32 R, [A+O];",
-                                  "ld.global.v2.u32 {R, R}, [A+O];",
+                                  "ld.global.v2.u32 {R, R}, [B+O];",
                                   "ld.global.u16 R, [A+O];",
+                                  "ld.global.v4.u32 {R, R, R, R}, [C+O];",
+                                  "ld.global.v4.f32 {F, F, F, F}, [C+O];",
+                                  "ld.global.v2.b64 {D, D}, [C+O];",
+                                  "st.global.v4.b32 [C+O], {r, r, r, r};",
+                                  "st.global.v2.b64 [C+O], {d, d};",
                                   "st.global.u32 [A+O], r;",
                                   "st.global.f32 [A+O], f;",
-                                  "st.global.b64 [A+O], d;",
+                                  "st.global.b64 [B+O], d;",
                                   "st.b32 [A+O], r;",
-                                  "st.global.v2.f32 [A+O], {f, f};",
+                                  "st.global.v2.f32 [B+O], {f, f};",
                                   "ld.shared.u32 R, [S+O];",
                                   "ld.shared.f32 F, [S+O];",
-                                  "ld.shared.b64 D, [S+O];",
+                                  "ld.shared.b64 D, [T+O];",
                                   "st.shared.u32 [S+O], r;",
                                   "st.shared.f32 [S+O], f;",
-                                  "st.shared.b64 [S+O], d;",
-                                  "ld.shared.v2.b32 {R, R}, [S+O];"};
+                                  "st.shared.b64 [T+O], d;",
+                                  "ld.shared.v2.b32 {R, R}, [T+O];",
+                                  "ld.shared.v4.f32 {F, F, F, F}, [U+O];",
+                                  "st.shared.v4.f32 [U+O], {f, f, f, f};",
+                                  "st.shared.v2.u32 [T+O], {r, r};",
+                                  "ld.shared.v2.b64 {D, D}, [U+O];"};
 
-/// Where lane %l of a warp accesses, in units of 8 bytes: side by side, at one place, backwards,
-/// apart, crosswise, in pairs.
+/// Where lane %l of a warp accesses, in units of 4 bytes or more: side by side, at one place,
+/// backwards, apart, crosswise, in pairs.
 const char* const kPlaces[] = {"mov.b32 %o, %l;",     "mov.b32 %o, 5;",
                                "sub.u32 %o, 31, %l;", "mul.lo.u32 %o, %l, 5; and.b32 %o, %o, 31;",
                                "xor.b32 %o, %l, 1;",  "shr.u32 %o, %l, 1;"};
@@ -204,23 +214,24 @@ class Programs {
   static constexpr const char* kBegin =
       ".visible .entry k(.param .u64 out, .param .u64 in, .param .u64 place) {\n"
       " .reg .pred %p<6>; .reg .b32 %r<16>, %l, %w, %o, %t; .reg .f32 %f<16>;\n"
-      " .reg .b64 %d<8>, %a<6>, %x, %y; .reg .f64 %g<8>; .reg .b32 %s<6>;\n"
-      " .shared .align 16 .b8 tile[2048];\n"
+      " .reg .b64 %d<8>, %a<6>, %b<6>, %c<6>, %x, %y; .reg .f64 %g<8>; .reg .b32 %s<6>, %e<6>, "
+      "%h<6>;\n .shared .align 16 .b8 tile[4096];\n"
       " mov.u32 %t, %tid.x; and.b32 %l, %t, 31; shr.u32 %w, %t, 5;\n";
 
   std::string begin() {
     std::string text =
-        " ld.param.u64 %x, [place]; mul.wide.u32 %y, %w, 1024; add.u64 %x, %x, %y;\n";
-    for (uint32_t i = 0; i < kPlacesCount; ++i) {
-      const std::string at = std::to_string(i);
-      text.append(" ").append(kPlaces[i]).append(" mul.lo.u32 %o, %o, 8; cvt.u64.u32 %y, %o;");
-      text += " add.u64 %a" + at + ", %x, %y; mad.lo.u32 %s" + at + ", %w, 1024, %o;";
-      text += " mov.u32 %o, tile; add.u32 %s" + at + ", %s" + at + ", %o;\n";
-    }
-    for (const char* of : {"st.shared.b32 [%s0+0], %t;", "st.shared.b32 [%s0+4], %l;"})
-      for (uint32_t at : {0u, 256u, 512u})
-        text += std::regex_replace(std::string(" ") + of, std::regex("\\+(\\d)"),
-                                   "+" + std::to_string(at) + "+$1");
+        " ld.param.u64 %x, [place]; mul.wide.u32 %y, %w, 2048; add.u64 %x, %x, %y;\n";
+    for (const auto& [unit, global, shared] :
+         {std::tuple("4", "%a", "%s"), std::tuple("8", "%b", "%e"), std::tuple("16", "%c", "%h")})
+      for (uint32_t i = 0; i < kPlacesCount; ++i) {
+        const std::string to = global + std::to_string(i), in = shared + std::to_string(i);
+        text.append(" ").append(kPlaces[i]).append(" mul.lo.u32 %o, %o, ").append(unit);
+        text += "; cvt.u64.u32 %y, %o; add.u64 " + to + ", %x, %y; mad.lo.u32 " + in;
+        text += ", %w, 2048, %o; mov.u32 %o, tile; add.u32 " + in + ", " + in + ", %o;\n";
+      }
+    for (uint32_t at = 0; at < 2048; at += 512)
+      for (uint32_t more = 0; more < 16; more += 4)
+        text += " st.shared.b32 [%h0+" + std::to_string(at + more) + "], %t;";
     text += "\n ld.param.u64 %x, [in]; mul.wide.u32 %y, %t, 8; add.u64 %x, %x, %y;\n";
     uint32_t at = 0;
     const auto load = [&](const char* type, const char* name, uint32_t count) {
@@ -285,8 +296,16 @@ class Programs {
         return numbered("%p", kPredicates);
       case 'A':
         return numbered("%a", kPlacesCount);
+      case 'B':
+        return numbered("%b", kPlacesCount);
+      case 'C':
+        return numbered("%c", kPlacesCount);
       case 'S':
         return numbered("%s", kPlacesCount);
+      case 'T':
+        return numbered("%e", kPlacesCount);
+      case 'U':
+        return numbered("%h", kPlacesCount);
       case 'O':
         return std::to_string(256 * below(3));
       default:
@@ -326,7 +345,7 @@ struct Outcome {
   uint64_t instructions = 0;
 };
 
-constexpr size_t kOutWords = kThreads * (2 * kWords + 2 * kLongs + kPredicates), kPlaceWords = 256;
+constexpr size_t kOutWords = kThreads * (2 * kWords + 2 * kLongs + kPredicates), kPlaceWords = 512;
 
 Outcome run(const std::string& ptx, MachineCode code, const std::vector<std::string>& sanitize,
             uint32_t seed) {
@@ -380,12 +399,13 @@ TEST(MachineCode, RandomProgramsThatAreWatchedGiveTheSameFindings) {
 /// registers hold, and with more to do behind it.
 TEST(MachineCode, FaultsInTheMiddleOfAStretchAreThoseOfTheHandlers) {
   for (const std::string access :
-       {"ld.global.u32 %r3, [%a0+1024];", "ld.global.u32 %r3, [%a0+1020];",
-        "st.global.u32 [%a0+1024], %r1;", "ld.global.b64 %d1, [%a1+4];",
-        "ld.global.u32 %r3, [%a3+2];", "ld.global.u32 %r3, [%a2+1920];",
-        "st.global.b64 [%a3+1900], %d0;", "ld.shared.u32 %r3, [%s0+1900];",
+       {"ld.global.u32 %r3, [%a0+2048];", "ld.global.u32 %r3, [%a0+2000];",
+        "st.global.u32 [%a0+2048], %r1;", "ld.global.b64 %d1, [%b1+4];",
+        "ld.global.u32 %r3, [%a3+2];", "ld.global.u32 %r3, [%a2+4000];",
+        "st.global.b64 [%b3+1992], %d0;", "ld.shared.u32 %r3, [%s0+1996];",
         "ld.shared.u32 %r3, [%s1+4000000];", "st.shared.u32 [%s0+1901], %r2;",
-        "st.shared.b64 [%s5+2000], %d3;", "ld.shared.u32 %r3, [%s0+-4096];",
+        "st.shared.b64 [%e5+2000], %d3;", "ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%c0+1800];",
+        "st.global.v4.u32 [%c0+8], {%r1, %r2, %r3, %r4};", "ld.shared.u32 %r3, [%s0+-4096];",
         "ld.global.u32 %r3, [%d0];", "ld.shared.u32 %r3, [%r5];"}) {
     SCOPED_TRACE(access);
     std::string ptx = Programs(7).write(40);
