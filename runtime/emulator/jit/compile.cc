@@ -178,7 +178,8 @@ void compile_code(Code& code, Accesses accesses) {
     if (entries.empty()) return;
     compiled.at.assign(code.ins.size(), nullptr);
     for (const auto& [step, at] : entries)
-      compiled.at[step] = reinterpret_cast<CompiledSteps>(emitter->getCode() + at);
+      compiled.at[step] =
+          reinterpret_cast<CompiledSteps>(reinterpret_cast<uintptr_t>(emitter->getCode()) + at);
     compiled.memory = std::move(emitter);
   } catch (const Xbyak::Error&) {
     // No memory that may be executed, or none at all: the handlers do the same.
