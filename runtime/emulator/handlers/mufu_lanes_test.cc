@@ -2,7 +2,10 @@
 // against the models of runtime/emulator/math/mufu.h.
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <random>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -40,11 +43,12 @@ uint32_t expected(const Function& function, uint32_t x) {
 /// A warp of which only one instruction with one source is run.
 class OneWarp {
  public:
-  uint32_t in[kLanes], out[kLanes];
+  uint32_t in[kLanes], second[kLanes], out[kLanes];
 
   OneWarp() {
     warp_.regs = reinterpret_cast<std::byte*>(this);
     ins_.src[0] = static_cast<uint32_t>(reinterpret_cast<std::byte*>(in) - warp_.regs);
+    ins_.src[1] = static_cast<uint32_t>(reinterpret_cast<std::byte*>(second) - warp_.regs);
     ins_.dst = static_cast<uint32_t>(reinterpret_cast<std::byte*>(out) - warp_.regs);
   }
   void run(Handler handler, uint32_t mask = kNone) {
@@ -65,28 +69,46 @@ std::vector<InstructionSet> available_sets() {
   return all;
 }
 
+/// The portable set calls the models, for which every input is too much.
+std::vector<InstructionSet> sets_to_compare() {
+  std::vector<InstructionSet> all = available_sets();
+#ifdef GPUEMU_SLOW_TESTS
+  std::erase_if(all, [](const InstructionSet& set) { return set.name == "portable"; });
+#endif
+  return all;
+}
+
 class MufuLanes : public testing::TestWithParam<Function> {
  protected:
-  /// Ends at the first difference.
-  static void expect_models(OneWarp& warp) {
-    static const std::vector<InstructionSet> kSets = available_sets();
+  struct Candidate {
+    std::string_view set;
+    Handler run;
+  };
+  static std::vector<Candidate> candidates() {
+    std::vector<Candidate> all;
+    for (const InstructionSet& set : sets_to_compare())
+      all.push_back({set.name, set.table().at(GetParam().key).run});
+    return all;
+  }
+  static void expect_models(OneWarp& warp, const std::vector<Candidate>& candidates) {
     uint32_t want[kLanes];
     for (uint32_t lane = 0; lane < kLanes; ++lane) want[lane] = expected(GetParam(), warp.in[lane]);
-    for (const InstructionSet& set : kSets) {
-      warp.run(set.table().at(GetParam().key).run);
+    for (const Candidate& candidate : candidates) {
+      warp.run(candidate.run);
       if (std::memcmp(warp.out, want, sizeof want) == 0) continue;
       for (uint32_t lane = 0; lane < kLanes; ++lane)
         ASSERT_EQ(warp.out[lane], want[lane])
-            << set.name << ": " << GetParam().key << " of 0x" << std::hex << warp.in[lane];
+            << candidate.set << ": " << GetParam().key << " of 0x" << std::hex << warp.in[lane];
     }
   }
-  /// The inputs `first`, `first + step` ... up to `last`.
+  /// The inputs `first`, `first + step` ... up to `last`. Ends at the first difference.
   static void expect_models(uint64_t first, uint64_t last, uint32_t step) {
+    const std::vector<Candidate> all = candidates();
     OneWarp warp;
     for (uint64_t x = first; x <= last && !HasFatalFailure(); x += uint64_t{step} * kLanes) {
       for (uint32_t lane = 0; lane < kLanes; ++lane)
         warp.in[lane] = static_cast<uint32_t>(x + uint64_t{step} * lane);
-      expect_models(warp);
+      expect_models(warp, all);
     }
   }
 };
@@ -128,6 +150,39 @@ TEST_P(MufuLanes, LeaveTheResultsOfOtherLanesAlone) {
       EXPECT_EQ(warp.out[lane],
                 (kMask >> lane & 1) != 0 ? expected(GetParam(), warp.in[lane]) : kBefore)
           << set.name << " lane " << lane;
+  }
+}
+
+/// Lane by lane, with the model of rcp: what every processor can do.
+TEST(DivideLanes, AnswerLikeThoseOfThePortableSet) {
+  std::mt19937 random(7);
+  const uint32_t edges[] = {0,          1,          0x007fffff, 0x00800000, 0x00800001, 0x01000000,
+                            0x1f800000, 0x3f7fffff, 0x3f800000, 0x3fc00000, 0x5e800000, 0x7e7fffff,
+                            0x7e800000, 0x7e800001, 0x7effffff, 0x7f7fffff, 0x7f800000, 0x7f800001};
+  const auto number = [&] {
+    const auto drawn = static_cast<uint32_t>(random());
+    return random() % 8 == 0 ? edges[random() % std::size(edges)] | (drawn & kSign) : drawn;
+  };
+  const Table& portable = instruction_sets().front().table();
+  OneWarp warp;
+  for (uint32_t round = 0; round < 20'000; ++round) {
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+      warp.in[lane] = number();
+      // Quotients around the least normal number, too.
+      warp.second[lane] =
+          round % 2 != 0 ? number() : warp.in[lane] + 0x3f000000 + number() % 0x1000000;
+    }
+    for (const char* key :
+         {"div.full.f32", "div.full.ftz.f32", "div.approx.f32", "div.approx.ftz.f32"}) {
+      warp.run(portable.at(key).run);
+      const std::vector<uint32_t> want(std::begin(warp.out), std::end(warp.out));
+      for (const InstructionSet& set : available_sets()) {
+        warp.run(set.table().at(key).run);
+        for (uint32_t lane = 0; lane < kLanes; ++lane)
+          ASSERT_EQ(warp.out[lane], want[lane]) << set.name << ": " << key << " of 0x" << std::hex
+                                                << warp.in[lane] << " and 0x" << warp.second[lane];
+      }
+    }
   }
 }
 #endif
