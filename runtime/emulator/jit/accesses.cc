@@ -121,6 +121,60 @@ class Mover {
   const int offset_;
 };
 
+/// The same for elements of 8 and 16 bits, which registers hold in words. Those that lie anywhere
+/// are left to the handlers.
+class SmallMover {
+ public:
+  SmallMover(Emitter& e, const Access& access, const Looked& looked, int offset)
+      : e_(e), access_(access), looked_(looked), offset_(offset) {}
+
+  void row(const Vectors& values, const Xbyak::Label& others) {
+    e_.cmp(on_stack(e_, looked_, kShapeAt), static_cast<int>(kRow));
+    e_.jnz(others, Xbyak::CodeGenerator::T_NEAR);
+    for (uint32_t i = 0; i < values.count; ++i) {
+      load_place(i);
+      const uint32_t skip = access_.is_shared ? 0 : i * access_.element * kLanes / values.count;
+      move(values.at[i], e_.ptr[e_.rax + offset_ + static_cast<int>(skip)]);
+    }
+  }
+
+  void others(const Vectors& values, const Xbyak::Label& out) {
+    if (access_.is_store) return e_.jmp(out, Xbyak::CodeGenerator::T_NEAR);
+    e_.cmp(on_stack(e_, looked_, kShapeAt), static_cast<int>(kSame));
+    e_.jnz(out, Xbyak::CodeGenerator::T_NEAR);
+    for (uint32_t i = 0; i < values.count; ++i) {
+      load_place(i);
+      const Xbyak::Address from =
+          access_.element == 1 ? e_.byte[e_.rax + offset_] : e_.word[e_.rax + offset_];
+      if (access_.is_signed)
+        e_.movsx(e_.eax, from);
+      else
+        e_.movzx(e_.eax, from);
+      e_.vpbroadcastd(values.at[i], e_.eax);
+    }
+  }
+
+ private:
+  /// Both halves of a row in global memory begin at the first place.
+  void load_place(uint32_t half) {
+    const bool second = half != 0 && access_.is_shared;
+    e_.mov(e_.rax, on_stack(e_, looked_, second ? kSecondAt : kFirstAt));
+  }
+  void move(const Zmm& value, const Xbyak::Address& at) {
+    if (access_.element == 1) {
+      if (access_.is_store) return e_.vpmovdb(at, value);
+      return access_.is_signed ? e_.vpmovsxbd(value, at) : e_.vpmovzxbd(value, at);
+    }
+    if (access_.is_store) return e_.vpmovdw(at, value);
+    return access_.is_signed ? e_.vpmovsxwd(value, at) : e_.vpmovzxwd(value, at);
+  }
+
+  Emitter& e_;
+  const Access& access_;
+  const Looked& looked_;
+  const int offset_;
+};
+
 Emit of_one(const Access& how) {
   return [how](Emitter& e, const Ins& ins) {
     const uint32_t at = e.code().lists[ins.list];
@@ -131,13 +185,22 @@ Emit of_one(const Access& how) {
     if (how.is_store) values = e.read(at, slot);
     const Looked* looked = look(e, ins, how, base);
     if (looked == nullptr) return e.call(ins, true);
+    const bool small = how.element < sizeof(uint32_t);
+    Xbyak::Label* const out = small ? &e.leave_here() : nullptr;
     if (!how.is_store) values = e.write(at, slot);
     auto elsewhere = std::make_shared<Xbyak::Label>(), done = std::make_shared<Xbyak::Label>();
-    Mover(e, how, *looked, static_cast<int>(ins.imm)).row(values, *elsewhere);
+    const auto offset = static_cast<int>(ins.imm);
+    if (small)
+      SmallMover(e, how, *looked, offset).row(values, *elsewhere);
+    else
+      Mover(e, how, *looked, offset).row(values, *elsewhere);
     e.L(*done);
-    e.aside([=, &e, found = *looked, offset = static_cast<int>(ins.imm)] {
+    e.aside([=, &e, found = *looked] {
       e.L(*elsewhere);
-      Mover(e, how, found, offset).others(values, base);
+      if (small)
+        SmallMover(e, how, found, offset).others(values, *out);
+      else
+        Mover(e, how, found, offset).others(values, base);
       e.jmp(*done, Xbyak::CodeGenerator::T_NEAR);
     });
   };
@@ -152,14 +215,23 @@ Emit access(const Access& how) {
 }  // namespace
 
 void add_accesses(Operations& all) {
-  for (const uint32_t element : {4u, 8u})
+  const auto add = [&](const std::string& type, Access how) {
     for (const bool is_store : {false, true}) {
-      const std::string family = is_store ? "st." : "ld.", type = element == 4 ? "u32" : "u64";
-      for (const char* space : {"global.", "generic."})
-        all.add(family + space + type, access({.is_store = is_store, .element = element}));
-      all.add(family + "shared." + type,
-              access({.is_store = is_store, .is_shared = true, .element = element}));
+      if (is_store && how.is_signed) continue;
+      const std::string family = is_store ? "st." : "ld.";
+      how.is_store = is_store;
+      how.is_shared = false;
+      for (const char* space : {"global.", "generic."}) all.add(family + space + type, access(how));
+      how.is_shared = true;
+      all.add(family + "shared." + type, access(how));
     }
+  };
+  add("u8", {.element = 1});
+  add("s8", {.element = 1, .is_signed = true});
+  add("u16", {.element = 2});
+  add("s16", {.element = 2, .is_signed = true});
+  add("u32", {.element = 4});
+  add("u64", {.element = 8});
 }
 
 }  // namespace gpuemu::emulator

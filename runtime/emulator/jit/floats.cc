@@ -1,4 +1,4 @@
-// f32 and f64. A NaN that comes out of f32 arithmetic is the GPU's one NaN; the emitter writes it
+// f32. A NaN that comes out of its arithmetic is the GPU's one NaN; the emitter writes it
 // when the value leaves the registers.
 #include "runtime/emulator/jit/operations.h"
 
@@ -120,13 +120,19 @@ void saturate(Emitter& e, const Ins& ins) {
   }
 }
 
-/// Of two NaNs the second one stays: the processor keeps its first operand.
-Emit of_two_doubles(FloatTernary instruction) {
-  return [=](Emitter& e, const Ins& ins) {
-    const Vectors a = e.read(ins.src[0], Slot::Wide), b = e.read(ins.src[1], Slot::Wide),
-                  out = e.write(ins.dst, Slot::Wide);
-    for (uint32_t i = 0; i < out.count; ++i) (e.*instruction)(out.at[i], b.at[i], a.at[i]);
-  };
+/// Towards zero. The processor gives the least integer for what does not fit and for NaNs.
+void to_integer(Emitter& e, const Ins& ins) {
+  constexpr uint32_t kTwoTo31 = 0x4f000000, kGreatest = 0x7fffffff;
+  constexpr uint8_t kAtLeast = 0x1d;  ///< Of vcmpps.
+  const Vectors a = e.read(ins.src[0], Slot::Narrow, Nan::Any),
+                out = e.write(ins.dst, Slot::Narrow);
+  for (uint32_t i = 0; i < out.count; ++i) {
+    e.vcvttps2dq(out.at[i], a.at[i]);
+    e.vcmpps(e.k7, a.at[i], e.splat(kTwoTo31), kAtLeast);
+    e.vpbroadcastd(out.at[i] | e.k7, e.single(kGreatest));
+    e.vcmpps(e.k7, a.at[i], a.at[i], kUnordered);
+    e.vpxord(out.at[i] | e.k7, out.at[i], out.at[i]);
+  }
 }
 
 void add_conversions(Operations& all) {
@@ -139,6 +145,7 @@ void add_conversions(Operations& all) {
     for (uint32_t i = 0; i < out.count; ++i) e.vcvtudq2ps(out.at[i], a.at[i]);
   });
   all.add("cvt.sat.f32.f32", saturate);
+  all.add("cvt.rzi.s32.f32", to_integer);
 }
 }  // namespace
 
@@ -154,8 +161,6 @@ void add_floats(Operations& all) {
   all.add("abs.f32", with_bits(&CodeGenerator::vpandd, kMagnitude));
   all.add("min.f32", extreme(kMinimum));
   all.add("max.f32", extreme(kMaximum));
-  all.add("add.f64", of_two_doubles(&CodeGenerator::vaddpd));
-  all.add("mul.f64", of_two_doubles(&CodeGenerator::vmulpd));
   add_conversions(all);
 }
 

@@ -11,6 +11,7 @@ namespace gpuemu::emulator {
 struct Access {
   bool is_store = false, is_shared = false;
   uint32_t element = 4;  ///< Bytes.
+  bool is_signed = false;
 };
 
 /// What a look leaves on the stack: how the lanes lie, and the host addresses of the first lanes of

@@ -5,11 +5,14 @@
 namespace gpuemu::emulator {
 
 void Operations::add(const std::string& key, Emit emit) {
-  by_handler_[handlers().at(key).run] = std::move(emit);
+  const auto found = handlers().find(key);
+  if (found != handlers().end()) by_handler_[found->second.run] = std::move(emit);
 }
 
 void Operations::add_rounded(const std::string& key, Emit emit) {
-  by_handler_[handlers().at(key).rounded] = std::move(emit);
+  const auto found = handlers().find(key);
+  if (found != handlers().end() && found->second.rounded != nullptr)
+    by_handler_[found->second.rounded] = std::move(emit);
 }
 
 const Emit* Operations::find(Handler handler) const {
@@ -23,6 +26,8 @@ const Operations& operations(Accesses accesses) {
     add_integers(all);
     add_comparisons(all);
     add_floats(all);
+    add_doubles(all);
+    add_halves(all);
     if (with_accesses) add_accesses(all);
     return all;
   };

@@ -15,7 +15,7 @@ using Emit = std::function<void(Emitter&, const Ins&)>;
 
 class Operations {
  public:
-  /// For the handler of this key of the table, which must exist.
+  /// For the handler of this key; nothing if the table has none of that name.
   void add(const std::string& key, Emit emit);
   /// For the form of it that obeys Ins::imm as its rounding.
   void add_rounded(const std::string& key, Emit emit);
@@ -29,6 +29,8 @@ class Operations {
 void add_integers(Operations& operations);
 void add_comparisons(Operations& operations);
 void add_floats(Operations& operations);
+void add_doubles(Operations& operations);
+void add_halves(Operations& operations);
 void add_accesses(Operations& operations);
 
 /// Built at the first call. Any thread.

@@ -126,7 +126,8 @@ class VectorMover {
 };
 
 bool has_code(const Emitter& e, const Ins& ins, const Access& access) {
-  const bool known = ins.count == 2 || (ins.count == kElementsMax && access.element == 4);
+  const bool known =
+      access.element >= 4 && (ins.count == 2 || (ins.count == kElementsMax && access.element == 4));
   bool all = known && is_usual(ins, access);
   for (uint32_t i = 0; all && i < ins.count; ++i) all = e.code().lists[ins.list + i] != kNone;
   // A register that is loaded twice would be read by both.

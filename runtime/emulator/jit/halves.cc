@@ -1,0 +1,187 @@
+// Integers of 8 and 16 bits, f16 and bf16. Registers hold the former in words whose upper bits are
+// zero; what reads them looks at the lower ones alone.
+#include "runtime/emulator/jit/operations.h"
+
+namespace gpuemu::emulator {
+namespace {
+using Xbyak::CodeGenerator;
+using Xbyak::Ymm;
+using Xbyak::Zmm;
+
+constexpr uint32_t kLow16 = 0xffff, kLow8 = 0xff, kNan16 = 0x7fff;
+constexpr uint8_t kUnordered = 3;  ///< Of vcmpps.
+constexpr uint32_t kBits = 32;
+
+/// Of what `emit` writes the lower bits stay.
+Emit cut(uint32_t mask, const Emit& emit) {
+  return [=](Emitter& e, const Ins& ins) {
+    emit(e, ins);
+    const Vectors out = e.read(ins.dst, Slot::Narrow);
+    for (uint32_t i = 0; i < out.count; ++i) e.vpandd(out.at[i], out.at[i], e.splat(mask));
+  };
+}
+
+Emit zero_extend(uint32_t mask) {
+  return [=](Emitter& e, const Ins& ins) {
+    const Vectors a = e.read(ins.src[0], Slot::Narrow), out = e.write(ins.dst, Slot::Narrow);
+    for (uint32_t i = 0; i < out.count; ++i) e.vpandd(out.at[i], a.at[i], e.splat(mask));
+  };
+}
+
+Emit sign_extend(uint32_t bits) {
+  return [=](Emitter& e, const Ins& ins) {
+    const Vectors a = e.read(ins.src[0], Slot::Narrow), out = e.write(ins.dst, Slot::Narrow);
+    const auto by = static_cast<uint8_t>(kBits - bits);
+    for (uint32_t i = 0; i < out.count; ++i) {
+      e.vpslld(out.at[i], a.at[i], by);
+      e.vpsrad(out.at[i], out.at[i], by);
+    }
+  };
+}
+
+/// Whether the lower 16 bits of both are the same.
+Emit equal(bool wanted) {
+  return [=](Emitter& e, const Ins& ins) {
+    const Vectors a = e.read(ins.src[0], Slot::Narrow), b = e.read(ins.src[1], Slot::Narrow);
+    const Masks out = e.write_masks(ins.dst);
+    for (uint32_t half = 0; half < 2; ++half) {
+      e.vpxord(e.scratch(0), a.at[half], b.at[half]);
+      if (wanted)
+        e.vptestnmd(out.at[half], e.scratch(0), e.splat(kLow16));
+      else
+        e.vptestmd(out.at[half], e.scratch(0), e.splat(kLow16));
+    }
+  };
+}
+
+Emit select() {
+  return [](Emitter& e, const Ins& ins) {
+    const Vectors a = e.read(ins.src[0], Slot::Narrow), b = e.read(ins.src[1], Slot::Narrow);
+    const Masks chosen = e.read_masks(ins.src[2]);
+    const Vectors out = e.write(ins.dst, Slot::Narrow);
+    for (uint32_t i = 0; i < out.count; ++i) {
+      e.vpblendmd(out.at[i] | chosen.at[i], b.at[i], a.at[i]);
+      e.vpandd(out.at[i], out.at[i], e.splat(kLow16));
+    }
+  };
+}
+
+/// The bits that are not set: none above the lower ones.
+void invert(Emitter& e, const Ins& ins) {
+  const Vectors a = e.read(ins.src[0], Slot::Narrow), out = e.write(ins.dst, Slot::Narrow);
+  for (uint32_t i = 0; i < out.count; ++i) e.vpandnd(out.at[i], a.at[i], e.splat(kLow16));
+}
+
+void from_half(Emitter& e, const Ins& ins) {
+  const Vectors a = e.read(ins.src[0], Slot::Narrow),
+                out = e.write(ins.dst, Slot::Narrow, Nan::Any);
+  const Ymm halves(e.scratch(0).getIdx());
+  for (uint32_t i = 0; i < out.count; ++i) {
+    e.vpmovdw(halves, a.at[i]);
+    e.vcvtph2ps(out.at[i], halves);
+  }
+}
+
+/// Rounded to the nearest, ties to even; the one NaN.
+void to_half(Emitter& e, const Ins& ins) {
+  const Vectors a = e.read(ins.src[0], Slot::Narrow, Nan::Any),
+                out = e.write(ins.dst, Slot::Narrow);
+  const Ymm halves(e.scratch(0).getIdx());
+  for (uint32_t i = 0; i < out.count; ++i) {
+    e.vcvtps2ph(halves, a.at[i], 0);
+    e.vpmovzxwd(out.at[i], halves);
+    e.vcmpps(e.k7, a.at[i], a.at[i], kUnordered);
+    e.vpbroadcastd(out.at[i] | e.k7, e.single(kNan16));
+  }
+}
+
+/// A bfloat16 is the upper half of an f32.
+void from_bfloat(Emitter& e, const Ins& ins) {
+  const Vectors a = e.read(ins.src[0], Slot::Narrow), out = e.write(ins.dst, Slot::Narrow);
+  for (uint32_t i = 0; i < out.count; ++i) e.vpslld(out.at[i], a.at[i], 16);
+}
+
+void to_bfloat(Emitter& e, const Ins& ins) {
+  const Vectors a = e.read(ins.src[0], Slot::Narrow, Nan::Any),
+                out = e.write(ins.dst, Slot::Narrow);
+  constexpr uint32_t kBelowHalf = 0x7fff;
+  const Zmm odd = e.scratch(0);
+  for (uint32_t i = 0; i < out.count; ++i) {
+    e.vpsrld(odd, a.at[i], 16);
+    e.vpandd(odd, odd, e.splat(1));
+    e.vpaddd(odd, odd, a.at[i]);
+    e.vpaddd(odd, odd, e.splat(kBelowHalf));
+    e.vpsrld(out.at[i], odd, 16);
+    e.vcmpps(e.k7, a.at[i], a.at[i], kUnordered);
+    e.vpbroadcastd(out.at[i] | e.k7, e.single(kNan16));
+  }
+}
+
+/// Bytes of two words by a selector that is a constant, as nearly all are; none that repeats a
+/// sign.
+void permute_bytes(Emitter& e, const Ins& ins) {
+  uint32_t selector = 0;
+  constexpr uint32_t kSigns = 0x8888, kBytes = 4, kNoByte = 0x80;
+  if (!constant_at(e.code(), ins.src[2], selector) || (selector & kSigns) != 0)
+    return e.call(ins, false);
+  std::array<uint32_t, 16> of_first{}, of_second{};
+  for (uint32_t lane = 0; lane < of_first.size(); ++lane)
+    for (uint32_t byte = 0; byte < kBytes; ++byte) {
+      const uint32_t from = selector >> (4 * byte) & 7, place = 8 * byte;
+      const uint32_t at = lane % 4 * kBytes + from % kBytes;
+      of_first[lane] |= (from < kBytes ? at : kNoByte) << place;
+      of_second[lane] |= (from < kBytes ? kNoByte : at) << place;
+    }
+  const Vectors a = e.read(ins.src[0], Slot::Narrow), b = e.read(ins.src[1], Slot::Narrow),
+                out = e.write(ins.dst, Slot::Narrow);
+  for (uint32_t i = 0; i < out.count; ++i) {
+    e.vpshufb(out.at[i], a.at[i], e.constant(of_first));
+    e.vpshufb(e.scratch(0), b.at[i], e.constant(of_second));
+    e.vpord(out.at[i], out.at[i], e.scratch(0));
+  }
+}
+
+void add_conversions(Operations& all) {
+  for (const std::string to : {"u32", "s32", "u16", "s16"})
+    for (const std::string sign : {"u", "s"}) {
+      const bool narrow = to.ends_with("16");
+      const Emit from16 = sign == "u" || narrow ? zero_extend(kLow16) : sign_extend(16);
+      all.add("cvt." + to + "." + sign + "16", from16);
+      const Emit from8 = sign == "u" ? zero_extend(kLow8) : sign_extend(8);
+      all.add("cvt." + to + "." + sign + "8", narrow ? cut(kLow16, from8) : from8);
+      if (narrow) all.add("cvt." + to + "." + sign + "32", zero_extend(kLow16));
+    }
+  for (const std::string from : {"u32", "s32", "u16", "s16"}) {
+    all.add("cvt.u8." + from, zero_extend(kLow8));
+    all.add("cvt.s8." + from, zero_extend(kLow8));
+  }
+  all.add("cvt.f32.f16", from_half);
+  all.add("cvt.f16.f32", to_half);
+  all.add("cvt.f32.bf16", from_bfloat);
+  all.add("cvt.bf16.f32", to_bfloat);
+}
+}  // namespace
+
+void add_halves(Operations& all) {
+  const auto of_words = [&](const std::string& key, Ternary instruction) {
+    all.add(key, cut(kLow16, lane_by_lane(Slot::Narrow, instruction)));
+  };
+  for (const std::string type : {"u16", "s16"}) {
+    of_words("add." + type, &CodeGenerator::vpaddd);
+    of_words("sub." + type, &CodeGenerator::vpsubd);
+    of_words("mul.lo." + type, &CodeGenerator::vpmulld);
+    all.add("setp.eq." + type, equal(true));
+    all.add("setp.ne." + type, equal(false));
+  }
+  of_words("and.b16", &CodeGenerator::vpandd);
+  of_words("or.b16", &CodeGenerator::vpord);
+  of_words("xor.b16", &CodeGenerator::vpxord);
+  of_words("shl.b16", &CodeGenerator::vpsllvd);
+  all.add("not.b16", invert);
+  all.add("mov.b16", zero_extend(kLow16));
+  all.add("selp.b16", select());
+  all.add("prmt.b32", permute_bytes);
+  add_conversions(all);
+}
+
+}  // namespace gpuemu::emulator
