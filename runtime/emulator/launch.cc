@@ -1,6 +1,5 @@
 // One launch: arguments, checks, and the threads that run blocks.
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <optional>
 #include <thread>
@@ -78,16 +77,18 @@ Checks checks_of(const LaunchConfig& config) {
 constexpr uint64_t kWarpsBeforeCompiling = 256;
 
 Accesses accesses_of(const LaunchConfig& config) {
-  static constexpr std::array kLooking = {"init", "writes", "race", "race_shared", "race_global"};
-  return std::ranges::any_of(kLooking, [&](const char* check) { return wants(config, check); })
-             ? Accesses::Checked
-             : Accesses::Bounds;
+  const auto any = [&](std::initializer_list<const char*> checks) {
+    return std::ranges::any_of(checks, [&](const char* check) { return wants(config, check); });
+  };
+  return static_cast<Accesses>((any({"init"}) ? kInit : 0) |
+                               (any({"race", "race_shared"}) ? kSharedRaces : 0) |
+                               (any({"race", "race_global", "writes"}) ? kGlobalChecks : 0));
 }
 
 /// Functions that are called are compiled with the first entry that is.
 void compile_if_worth(Program& program, const LaunchConfig& config, MachineCode wanted) {
   Code& entry = *program.by_name.at(config.entry);
-  const auto kind = static_cast<size_t>(accesses_of(config));
+  const Accesses kind = accesses_of(config);
   const uint64_t threads = uint64_t{config.block.x} * config.block.y * config.block.z;
   const uint64_t blocks = uint64_t{config.grid.x} * config.grid.y * config.grid.z;
   entry.warps += blocks * ((threads + kLanes - 1) / kLanes);
@@ -96,7 +97,7 @@ void compile_if_worth(Program& program, const LaunchConfig& config, MachineCode 
   if (!runs_compiled_code()) return;
   for (Code& code : program.functions)
     if (&code == &entry || (!code.source->is_entry && !code.compiled[kind].tried))
-      compile_code(code, accesses_of(config));
+      compile_code(code, kind);
 }
 
 /// What the launch found, printed and did, but not what only a schedule or a follower knows.

@@ -41,7 +41,8 @@ void Schedule::join(Clusters& resident, Clusters& spare, size_t wanted) {
     resident.push_back(std::move(spare.back()));
     spare.pop_back();
     const uint64_t now = in_progress_.fetch_add(1, std::memory_order_relaxed) + 1;
-    if (now > in_progress_most_.load(std::memory_order_relaxed)) in_progress_most_ = now;
+    uint64_t most = in_progress_most_.load(std::memory_order_relaxed);
+    while (now > most && !in_progress_most_.compare_exchange_weak(most, now)) continue;
     const LaunchConfig& config = *launch_.config;
     resident.back()->start(
         block_in_turn(config.interleaving, config.interleaving_seed, next, clusters_));

@@ -1,5 +1,4 @@
-// Loads and stores of global and shared memory, of one element per lane, where a launch asks for
-// nothing but their bounds.
+// Loads and stores of global and shared memory, of one element per lane.
 #include "runtime/emulator/jit/looks.h"
 
 namespace gpuemu::emulator {
@@ -16,9 +15,10 @@ class Mover {
       : e_(e), access_(access), looked_(looked), offset_(offset) {}
 
   /// Lanes side by side; on to `others` where they are not.
-  void row(const Vectors& values, const Xbyak::Label& others) {
+  void row(const Vectors& values, const Xbyak::Label& others, Xbyak::Label* out) {
     e_.cmp(slot(kShapeAt), static_cast<int>(kRow));
     e_.jnz(others, Xbyak::CodeGenerator::T_NEAR);
+    if (out != nullptr) check_row(e_, access_, looked_, offset_, *out);
     first_half();
     for (uint32_t i = 0; i < values.count; ++i) {
       const bool upper = i >= values.count / 2;
@@ -30,19 +30,23 @@ class Mover {
       else
         e_.vmovdqu64(values.at[i], at);
     }
+    if (access_.is_store) mark_row(e_, access_, looked_, offset_);
   }
 
-  /// All at one place, or anywhere.
-  void others(const Vectors& values, const Vectors& base) {
+  /// All at one place, or anywhere. What is to be marked or checked lane by lane goes `out`.
+  void others(const Vectors& values, const Vectors& base, Xbyak::Label* out) {
     Xbyak::Label anywhere, done;
     if (!access_.is_store) {
       e_.cmp(slot(kShapeAt), static_cast<int>(kSame));
-      e_.jnz(anywhere);
+      e_.jnz(anywhere, Xbyak::CodeGenerator::T_NEAR);
+      if (out != nullptr) check_same(e_, access_, looked_, offset_, *out);
       same(values);
-      e_.jmp(done);
+      e_.jmp(done, Xbyak::CodeGenerator::T_NEAR);
       e_.L(anywhere);
     }
-    if (access_.is_shared)
+    if (out != nullptr && (access_.is_store || access_.is_shared))
+      e_.jmp(*out, Xbyak::CodeGenerator::T_NEAR);
+    else if (access_.is_shared)
       anywhere_in_shared(values, base);
     else
       anywhere_in_global(values, base);
@@ -178,7 +182,9 @@ class SmallMover {
 Emit of_one(const Access& how) {
   return [how](Emitter& e, const Ins& ins) {
     const uint32_t at = e.code().lists[ins.list];
-    if (!is_usual(ins, how) || at == kNone) return e.call(ins, true);
+    // A handler that runs after all finds the address in its register.
+    const bool own_address = how.is_shared && at == ins.src[0];
+    if (!is_usual(ins, how) || at == kNone || own_address) return e.call(ins, true);
     const Slot slot = how.element == sizeof(uint64_t) ? Slot::Wide : Slot::Narrow;
     const Vectors base = e.read(ins.src[0], how.is_shared ? Slot::Narrow : Slot::Wide);
     Vectors values;
@@ -186,21 +192,23 @@ Emit of_one(const Access& how) {
     const Looked* looked = look(e, ins, how, base);
     if (looked == nullptr) return e.call(ins, true);
     const bool small = how.element < sizeof(uint32_t);
-    Xbyak::Label* const out = small ? &e.leave_here() : nullptr;
-    if (!how.is_store) values = e.write(at, slot);
+    const bool checked = how.init || how.race, checked_load = checked && !how.is_store;
     auto elsewhere = std::make_shared<Xbyak::Label>(), done = std::make_shared<Xbyak::Label>();
+    Xbyak::Label* out = small || (checked && how.is_store) ? &e.leave_here() : nullptr;
+    if (!how.is_store) values = e.write(at, slot);
+    if (!small && checked_load && how.is_shared) out = &e.by_handler(done);
     const auto offset = static_cast<int>(ins.imm);
     if (small)
       SmallMover(e, how, *looked, offset).row(values, *elsewhere);
     else
-      Mover(e, how, *looked, offset).row(values, *elsewhere);
+      Mover(e, how, *looked, offset).row(values, *elsewhere, out);
     e.L(*done);
     e.aside([=, &e, found = *looked] {
       e.L(*elsewhere);
       if (small)
         SmallMover(e, how, found, offset).others(values, *out);
       else
-        Mover(e, how, found, offset).others(values, base);
+        Mover(e, how, found, offset).others(values, base, out);
       e.jmp(*done, Xbyak::CodeGenerator::T_NEAR);
     });
   };
@@ -214,16 +222,24 @@ Emit access(const Access& how) {
 }
 }  // namespace
 
-void add_accesses(Operations& all) {
+void add_accesses(Operations& all, Accesses accesses) {
+  const bool init = (accesses & kInit) != 0, races = (accesses & kSharedRaces) != 0,
+             global = (accesses & kGlobalChecks) == 0;
   const auto add = [&](const std::string& type, Access how) {
+    const bool small = how.element < sizeof(uint32_t);
     for (const bool is_store : {false, true}) {
       if (is_store && how.is_signed) continue;
       const std::string family = is_store ? "st." : "ld.";
       how.is_store = is_store;
       how.is_shared = false;
-      for (const char* space : {"global.", "generic."}) all.add(family + space + type, access(how));
+      how.init = init;
+      how.race = false;
+      for (const char* space : {"global.", "generic."})
+        if (global && !(small && init && is_store)) all.add(family + space + type, access(how));
       how.is_shared = true;
-      all.add(family + "shared." + type, access(how));
+      how.race = races;
+      if (!(is_store && races) && !(small && (init || races)))
+        all.add(family + "shared." + type, access(how));
     }
   };
   add("u8", {.element = 1});

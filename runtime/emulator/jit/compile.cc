@@ -4,6 +4,7 @@
 #include <memory>
 #include <string_view>
 
+#include "common/base/check.h"
 #include "runtime/emulator/jit/operations.h"
 #include "runtime/emulator/steps/steps.h"
 
@@ -160,7 +161,7 @@ bool worth_entering(const Piece& piece, const Code& code, const Operations& know
 bool runs_compiled_code() { return std::string_view(handlers_name()) == "AVX-512"; }
 
 void compile_code(Code& code, Accesses accesses) {
-  CompiledCode& compiled = code.compiled[static_cast<size_t>(accesses)];
+  CompiledCode& compiled = code.compiled[accesses];
   compiled.tried = true;
   const Operations& known = operations(accesses);
   const std::vector<Piece> pieces = pieces_of(code);
@@ -174,6 +175,7 @@ void compile_code(Code& code, Accesses accesses) {
       if (worth_entering(piece, code, known))
         entries.emplace_back(piece.steps.begin, emitter->entry(piece.steps.begin));
     emitter->finish();
+    GPUEMU_CHECK(!emitter->hasUndefinedLabel());
     emitter->setProtectModeRE();
     if (entries.empty()) return;
     compiled.at.assign(code.ins.size(), nullptr);

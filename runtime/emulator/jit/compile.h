@@ -14,9 +14,9 @@ namespace gpuemu::emulator {
 /// Whether this processor runs what is compiled. Any thread.
 bool runs_compiled_code();
 
-/// Fills Code::compiled for accesses of this kind. Where memory for code cannot be had, or the
-/// function is too long, its entries stay empty. The code is freed with `code`. Not while a launch
-/// runs it.
+/// Fills Code::compiled for launches that ask this of accesses. Where memory for code cannot be
+/// had, or the function is too long, its entries stay empty. The code is freed with `code`. Not
+/// while a launch runs it.
 void compile_code(Code& code, Accesses accesses);
 
 }  // namespace gpuemu::emulator

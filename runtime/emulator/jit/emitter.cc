@@ -70,7 +70,7 @@ void Emitter::leave(uint32_t next, uint32_t last, const Ins* by_handlers) {
 }
 
 void Emitter::end() {
-  // They ask for no further ones.
+  // They ask for exits, but for no further ones of their kind.
   for (const auto& write : asides_) write();
   for (const auto& exit : exits_) {
     L(exit->label);
@@ -96,6 +96,14 @@ size_t Emitter::entry(uint32_t step) {
   mov(cache, ptr[rsi + static_cast<int>(offsetof(CompiledPlace, cache))]);
   mov(shared, ptr[rsi + static_cast<int>(offsetof(CompiledPlace, shared))]);
   mov(shared_bytes, ptr[rsi + static_cast<int>(offsetof(CompiledPlace, shared_bytes))]);
+  mov(rax, ptr[rsi + static_cast<int>(offsetof(CompiledPlace, shared_defined))]);
+  sub(rax, shared);
+  mov(ptr[rsp + kDefinedAt], rax);
+  mov(rax, ptr[rsi + static_cast<int>(offsetof(CompiledPlace, quiet))]);
+  sub(rax, shared);
+  mov(ptr[rsp + kQuietAt], rax);
+  mov(rax, ptr[rsi + static_cast<int>(offsetof(CompiledPlace, epoch))]);
+  mov(ptr[rsp + kEpochAt], rax);
   jmp(pieces_.at(step), T_NEAR);
   return at;
 }
@@ -208,8 +216,12 @@ Vectors Emitter::write(uint32_t offset, Slot slot, Nan nan) {
     for (Held& old : state_.vectors)
       if (old.at == at) old = {.locked = old.locked};
     const uint32_t index = take_vector();
-    state_.vectors[index] = {
-        .at = at, .home = offset, .dirty = true, .any_nan = nan == Nan::Any, .locked = true};
+    state_.vectors[index] = {.at = at,
+                             .home = offset,
+                             .dirty = true,
+                             .any_nan = nan == Nan::Any,
+                             .locked = true,
+                             .written = step_};
     vectors.at[i] = Xbyak::Zmm(static_cast<int>(index));
   }
   return vectors;
@@ -232,14 +244,17 @@ uint32_t Emitter::take_masks() {
   return best;
 }
 
+void Emitter::load_masks(const Masks& masks, uint32_t offset) {
+  kmovw(masks.at[0], word[registers + static_cast<int>(offset)]);
+  kmovw(masks.at[1], word[registers + static_cast<int>(offset + sizeof(uint16_t))]);
+}
+
 Masks Emitter::read_masks(uint32_t offset) {
   uint32_t index = 0;
   while (index < kMaskPairs && state_.masks[index].home != offset) ++index;
   if (index == kMaskPairs) {
     index = take_masks();
-    const Masks masks = masks_of(index);
-    kmovw(masks.at[0], word[registers + static_cast<int>(offset)]);
-    kmovw(masks.at[1], word[registers + static_cast<int>(offset + sizeof(uint16_t))]);
+    load_masks(masks_of(index), offset);
     state_.masks[index] = {.home = offset};
   }
   state_.masks[index].locked = true;
@@ -257,18 +272,48 @@ Masks Emitter::write_masks(uint32_t offset) {
 void Emitter::call(const Ins& ins, bool may_end) {
   store_live(state_, step_);
   state_ = {};
+  if (may_end) return call_handler(step_);
   mov(rdi, warp);
   mov(rsi, reinterpret_cast<uint64_t>(&ins));
   vzeroupper();
-  mov(rax,
-      may_end ? reinterpret_cast<uint64_t>(&run_handler) : reinterpret_cast<uint64_t>(ins.run));
+  mov(rax, reinterpret_cast<uint64_t>(ins.run));
   Xbyak::CodeGenerator::call(rax);
-  if (!may_end || step_ + 1 == stretch_.end) return;
+}
+
+void Emitter::load_all(const State& state) {
+  for (uint32_t i = 0; i < kVectors; ++i)
+    if (state.vectors[i].at != kNone)
+      vmovdqa64(Xbyak::Zmm(static_cast<int>(i)), in_frame(state.vectors[i].at));
+  for (uint32_t i = 0; i < kMaskPairs; ++i)
+    if (state.masks[i].home != kNone) load_masks(masks_of(i), state.masks[i].home);
+}
+
+void Emitter::call_handler(uint32_t step) {
+  mov(rdi, warp);
+  mov(rsi, reinterpret_cast<uint64_t>(&code_.ins[step]));
+  vzeroupper();
+  mov(rax, reinterpret_cast<uint64_t>(&run_handler));
+  Xbyak::CodeGenerator::call(rax);
+  if (step + 1 == stretch_.end) return;  // The next piece looks whether the slice is over.
   auto exit = std::make_unique<Exit>();
-  exit->step = step_ + 1;
+  exit->step = step + 1;
   test(al, al);
   jnz(exit->label, T_NEAR);
   exits_.push_back(std::move(exit));
+}
+
+Xbyak::Label& Emitter::by_handler(const std::shared_ptr<Xbyak::Label>& done) {
+  auto label = std::make_shared<Xbyak::Label>();
+  aside([this, label, done, state = state_, step = step_]() mutable {
+    L(*label);
+    const State after = state;
+    for (Held& held : state.vectors) held.dirty = held.dirty && held.written != step;
+    store_live(state, step);
+    call_handler(step);
+    load_all(after);
+    jmp(*done, T_NEAR);
+  });
+  return *label;
 }
 
 Xbyak::Label& Emitter::leave_here() {

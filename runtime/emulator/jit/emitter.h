@@ -95,9 +95,14 @@ class Emitter : public Xbyak::CodeGenerator {
     uint32_t at = 0;  ///< On the stack.
   };
   std::vector<Looked> looked;
-  static constexpr uint32_t kStackBytes = 504;
+  static constexpr uint32_t kStackBytes = 504, kLooksBytes = 480;
+  /// Behind them: how far from shared memory its marks and quiet words lie, and where the epoch is.
+  static constexpr int kDefinedAt = 480, kQuietAt = 488, kEpochAt = 496;
   /// A label at which the stretch ends before the current step: handlers do the rest of it.
   Xbyak::Label& leave_here();
+  /// A label at which the current step's handler runs instead of its code, and then what is behind
+  /// `done`. After the step's results have their vectors, before those are changed.
+  Xbyak::Label& by_handler(const std::shared_ptr<Xbyak::Label>& done);
   /// What stands behind the stretch, off the way that nearly all take. `write` runs at its end.
   void aside(std::function<void()> write) { asides_.push_back(std::move(write)); }
 
@@ -108,11 +113,12 @@ class Emitter : public Xbyak::CodeGenerator {
  private:
   static constexpr uint32_t kVectors = 28, kMaskPairs = 3;
   struct Held {
-    uint32_t at = kNone;    ///< Of its 64 bytes in the frame; kNone: it is free.
-    uint32_t home = kNone;  ///< Offset of the register it belongs to.
-    bool dirty = false;     ///< The frame does not have it.
-    bool any_nan = false;   ///< Holds NaNs that are not the GPU's.
-    bool locked = false;    ///< Until the step ends.
+    uint32_t at = kNone;       ///< Of its 64 bytes in the frame; kNone: it is free.
+    uint32_t home = kNone;     ///< Offset of the register it belongs to.
+    bool dirty = false;        ///< The frame does not have it.
+    bool any_nan = false;      ///< Holds NaNs that are not the GPU's.
+    bool locked = false;       ///< Until the step ends.
+    uint32_t written = kNone;  ///< The step whose result it is.
   };
   struct HeldMasks {
     uint32_t home = kNone;
@@ -142,6 +148,10 @@ class Emitter : public Xbyak::CodeGenerator {
   void store(HeldMasks& held, uint32_t index);
   /// Into the frame: all that steps from `step` on may read.
   void store_live(State& state, uint32_t step);
+  void load_all(const State& state);
+  void load_masks(const Masks& masks, uint32_t offset);
+  /// Calls run_handler() for a step; out of the stretch behind it where the warp is to stop.
+  void call_handler(uint32_t step);
   bool dead(uint32_t home, uint32_t step) const;
   Masks masks_of(uint32_t index) const;
   void leave(uint32_t next, uint32_t last, const Ins* by_handlers);

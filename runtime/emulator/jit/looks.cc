@@ -47,7 +47,7 @@ class Looks {
           (ins_.imm - each.low) % bytes_ == 0)
         return &each;
     const auto at = static_cast<uint32_t>(e_.looked.size()) * kLookBytes;
-    if (at + kLookBytes > Emitter::kStackBytes) return nullptr;
+    if (at + kLookBytes > Emitter::kLooksBytes) return nullptr;
     Looked made{.base = ins_.src[0],
                 .bytes = bytes_,
                 .is_store = access_.is_store,
@@ -140,6 +140,16 @@ class Looks {
     e_.mov(e_.rax, e_.ptr[e_.cache + static_cast<int>(ins_.cache * sizeof(Allocation*))]);
     e_.test(e_.rax, e_.rax);
     e_.jz(*out_, Xbyak::CodeGenerator::T_NEAR);
+    if (access_.init && access_.is_store) {
+      e_.mov(e_.rcx, e_.ptr[e_.rax + static_cast<int>(offsetof(AllocationBounds, marks))]);
+      e_.test(e_.rcx, e_.rcx);
+      e_.jz(*out_, Xbyak::CodeGenerator::T_NEAR);
+      e_.sub(e_.rcx, e_.ptr[e_.rax + kBase]);
+      e_.mov(on_stack(e_, made, kSecondAt), e_.rcx);
+    } else if (access_.init) {
+      e_.cmp(e_.byte[e_.rax + static_cast<int>(offsetof(AllocationBounds, all_defined))], 0);
+      e_.jz(*out_, Xbyak::CodeGenerator::T_NEAR);
+    }
     e_.mov(e_.rdx, e_.ptr[e_.rax + kBytes]);
     e_.sub(e_.rdx, span(made));
     e_.jb(*out_, Xbyak::CodeGenerator::T_NEAR);
@@ -197,8 +207,83 @@ class Looks {
 };
 }  // namespace
 
+namespace {
+constexpr uint32_t kVectorBytes = 64, kHalfLanes = kLanes / 2, kMarks = 0x01010101;
+
+Xbyak::Address of_half(Emitter& e, const Looked& looked, uint32_t half) {
+  return on_stack(e, looked, half == 0 ? kFirstAt : kSecondAt);
+}
+}  // namespace
+
+void check_row(Emitter& e, const Access& access, const Looked& looked, int offset,
+               Xbyak::Label& out) {
+  if (!access.is_shared || access.is_store || (!access.init && !access.race)) return;
+  const uint32_t bytes = looked.bytes * kHalfLanes;
+  const Zmm seen = e.scratch(0);
+  for (uint32_t at = 0; at < 2 * bytes; at += kVectorBytes) {
+    if (at % bytes == 0) e.mov(e.rax, of_half(e, looked, at / bytes));
+    const int from = offset + static_cast<int>(at % bytes);
+    if (access.race) {
+      e.mov(e.rcx, e.ptr[e.rsp + Emitter::kQuietAt]);
+      e.mov(e.rdx, e.ptr[e.rsp + Emitter::kEpochAt]);
+      e.vpbroadcastd(seen, e.ptr[e.rdx]);
+      e.vpcmpd(e.k7, seen, e.ptr[e.rax + e.rcx + from], kNotEqual);
+      e.kortestw(e.k7, e.k7);
+      e.jnz(out, Xbyak::CodeGenerator::T_NEAR);
+    }
+    if (access.init) {
+      e.mov(e.rcx, e.ptr[e.rsp + Emitter::kDefinedAt]);
+      e.vmovdqu64(seen, e.ptr[e.rax + e.rcx + from]);
+      e.vptestnmb(e.k7, seen, seen);
+      e.kortestq(e.k7, e.k7);
+      e.jnz(out, Xbyak::CodeGenerator::T_NEAR);
+    }
+  }
+}
+
+void check_same(Emitter& e, const Access& access, const Looked& looked, int offset,
+                Xbyak::Label& out) {
+  if (!access.is_shared || (!access.init && !access.race)) return;
+  for (uint32_t half = 0; half < 2; ++half) {
+    e.mov(e.rax, of_half(e, looked, half));
+    for (uint32_t at = 0; at < looked.bytes; at += sizeof(uint32_t)) {
+      const int from = offset + static_cast<int>(at);
+      if (access.race) {
+        e.mov(e.rcx, e.ptr[e.rsp + Emitter::kQuietAt]);
+        e.mov(e.rdx, e.ptr[e.rsp + Emitter::kEpochAt]);
+        e.mov(e.edx, e.dword[e.rdx]);
+        e.cmp(e.dword[e.rax + e.rcx + from], e.edx);
+        e.jnz(out, Xbyak::CodeGenerator::T_NEAR);
+      }
+      if (access.init) {
+        e.mov(e.rcx, e.ptr[e.rsp + Emitter::kDefinedAt]);
+        e.cmp(e.dword[e.rax + e.rcx + from], kMarks);
+        e.jnz(out, Xbyak::CodeGenerator::T_NEAR);
+      }
+    }
+  }
+}
+
+void mark_row(Emitter& e, const Access& access, const Looked& looked, int offset) {
+  if (!access.init) return;
+  const uint32_t bytes = looked.bytes * kHalfLanes;
+  const Zmm marks = e.scratch(0);
+  e.vpbroadcastd(marks, e.single(kMarks));
+  if (access.is_shared)
+    e.mov(e.rcx, e.ptr[e.rsp + Emitter::kDefinedAt]);
+  else
+    e.mov(e.rcx, on_stack(e, looked, kSecondAt));
+  for (uint32_t at = 0; at < 2 * bytes; at += kVectorBytes) {
+    const bool second = access.is_shared && at >= bytes;
+    if (at == 0 || (second && at == bytes)) e.mov(e.rax, of_half(e, looked, second ? 1 : 0));
+    e.vmovdqu64(e.ptr[e.rax + e.rcx + offset + static_cast<int>(second ? at - bytes : at)], marks);
+  }
+}
+
 bool is_usual(const Ins& ins, const Access& access) {
-  return (ins.wide == 0) == access.is_shared && std::abs(ins.imm) < kReach;
+  // Who orders accesses has a history of its own.
+  const bool has_history = access.race && (ins.flags & kOrdered) != 0;
+  return !has_history && (ins.wide == 0) == access.is_shared && std::abs(ins.imm) < kReach;
 }
 
 const Looked* look(Emitter& e, const Ins& ins, const Access& access, const Vectors& base) {

@@ -12,11 +12,13 @@ struct Access {
   bool is_store = false, is_shared = false;
   uint32_t element = 4;  ///< Bytes.
   bool is_signed = false;
+  bool init = false, race = false;  ///< What the launch asks for beside bounds (Accesses).
 };
 
 /// What a look leaves on the stack: how the lanes lie, and the host addresses of the first lanes of
 /// both halves of the warp, less the instruction's own offset. Of global memory there is the first
-/// half's alone, which the other half continues.
+/// half's alone, which the other half continues; the second place there is how far from the memory
+/// its marks lie (AllocationBounds::marks), where a store needs them.
 inline constexpr uint32_t kShapeAt = 0, kFirstAt = 8, kSecondAt = 16, kLookBytes = 24;
 /// The shapes; any other number: anywhere. In shared memory the halves may lie apart.
 inline constexpr uint32_t kRow = 0, kSame = 1;
@@ -32,6 +34,16 @@ const Emitter::Looked* look(Emitter& e, const Ins& ins, const Access& access, co
 inline Xbyak::Address on_stack(Emitter& e, const Emitter::Looked& looked, uint32_t what) {
   return e.qword[e.rsp + static_cast<int>(looked.at + what)];
 }
+
+/// Jumps to `out` where lanes side by side read shared words that are not defined, or whose
+/// history a load would change. For so many bytes of each half of the warp.
+void check_row(Emitter& e, const Access& access, const Emitter::Looked& looked, int offset,
+               Xbyak::Label& out);
+/// The same where all lanes of a half read at one place.
+void check_same(Emitter& e, const Access& access, const Emitter::Looked& looked, int offset,
+                Xbyak::Label& out);
+/// Marks what lanes side by side stored as defined, where the launch asks for it.
+void mark_row(Emitter& e, const Access& access, const Emitter::Looked& looked, int offset);
 
 /// Of vectors of two or four elements per lane.
 Emit of_several(const Access& access);

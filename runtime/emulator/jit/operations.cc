@@ -21,18 +21,22 @@ const Emit* Operations::find(Handler handler) const {
 }
 
 const Operations& operations(Accesses accesses) {
-  const auto made = [](bool with_accesses) {
+  const auto made = [](Accesses of) {
     Operations all;
     add_integers(all);
     add_comparisons(all);
     add_floats(all);
     add_doubles(all);
     add_halves(all);
-    if (with_accesses) add_accesses(all);
+    add_accesses(all, of);
     return all;
   };
-  static const Operations kBounds = made(true), kChecked = made(false);
-  return accesses == Accesses::Bounds ? kBounds : kChecked;
+  static const std::array<Operations, kAccesses> kAll = [&] {
+    std::array<Operations, kAccesses> all;
+    for (Accesses of = 0; of < kAccesses; ++of) all[of] = made(of);
+    return all;
+  }();
+  return kAll[accesses];
 }
 
 Emit lane_by_lane(Slot slot, Ternary instruction) {

@@ -31,7 +31,7 @@ void add_comparisons(Operations& operations);
 void add_floats(Operations& operations);
 void add_doubles(Operations& operations);
 void add_halves(Operations& operations);
-void add_accesses(Operations& operations);
+void add_accesses(Operations& operations, Accesses accesses);
 
 /// Built at the first call. Any thread.
 const Operations& operations(Accesses accesses);

@@ -150,10 +150,14 @@ Emit of_several(const Access& access) {
     const Looked* looked = look(e, ins, access, base);
     if (looked == nullptr) return e.call(ins, true);
     e.cmp(on_stack(e, *looked, kShapeAt), static_cast<int>(kRow));
-    e.jnz(e.leave_here(), Xbyak::CodeGenerator::T_NEAR);
+    Xbyak::Label& out = e.leave_here();
+    e.jnz(out, Xbyak::CodeGenerator::T_NEAR);
+    const auto offset = static_cast<int>(ins.imm);
+    check_row(e, access, *looked, offset, out);
     if (!access.is_store)
       for (uint32_t i = 0; i < ins.count; ++i) elements[i] = e.write(list[i], slot);
-    VectorMover(e, access, *looked, static_cast<int>(ins.imm)).move(elements, ins.count);
+    VectorMover(e, access, *looked, offset).move(elements, ins.count);
+    if (access.is_store) mark_row(e, access, *looked, offset);
   };
 }
 

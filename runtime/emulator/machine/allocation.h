@@ -18,6 +18,9 @@ struct Freed {
 struct AllocationBounds {
   uint64_t base = 0;
   uint64_t bytes = 0;
+  uint8_t* marks =
+      nullptr;  ///< Of Allocation::defined; none are kept where it is tracked by nobody.
+  bool all_defined = false;  ///< Every byte was written before this launch.
 };
 
 struct Allocation : AllocationBounds {
@@ -25,7 +28,6 @@ struct Allocation : AllocationBounds {
   std::string name;
   bool constant = false;         ///< Of the .const space.
   bool tracked = true;           ///< Definedness matters (module variables are always defined).
-  bool all_defined = false;      ///< Every byte was written before this launch.
   std::vector<uint8_t> defined;  ///< 1 per byte once written.
   std::unique_ptr<std::byte[], void (*)(void*)> storage{nullptr, std::free};
   /// The last write and read of every four bytes, for the race detector; absent until it runs.

@@ -28,6 +28,7 @@ void note_arrival(Warp& warp, const AsyncCopy& copy, uint32_t lanes) {
     const uint32_t lane = first_lane(rest);
     for (uint32_t word = copy.to[lane] / 4; word <= (copy.to[lane] + copy.bytes - 1) / 4; ++word) {
       RaceWord& written = block.race[word];
+      block.quiet[word] = 0;
       written.write = block.epoch << kWarpBits | (warp.index + 1);
       written.write_site = site_number(copy.site) & kSiteMask;
       written.writers = uint32_t{1} << warp.index;

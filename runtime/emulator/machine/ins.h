@@ -102,8 +102,12 @@ struct Probe {
   uint32_t uses_begin = 0, uses_end = 0;  ///< Of Code::memory_uses.
 };
 
-/// What a launch asks of loads and stores: machine code of stretches differs.
-enum class Accesses : uint8_t { Bounds, Checked };
+/// What a launch asks of loads and stores beside their bounds; machine code differs by it. As bits.
+using Accesses = uint8_t;
+inline constexpr Accesses kInit = 1;  ///< Memory that nothing wrote.
+inline constexpr Accesses kSharedRaces = 2;
+inline constexpr Accesses kGlobalChecks = 4;  ///< Races of global memory, bytes written twice.
+inline constexpr size_t kAccesses = 8;
 
 /// Where a warp is, as far as machine code moves it on.
 struct WarpProgress {
@@ -119,6 +123,9 @@ struct CompiledPlace {
   Allocation** cache = nullptr;
   std::byte* shared = nullptr;
   uint64_t shared_bytes = 0;
+  const uint8_t* shared_defined = nullptr;
+  const uint32_t* quiet = nullptr;  ///< Block::quiet.
+  const uint32_t* epoch = nullptr;  ///< Block::epoch.
 };
 /// Runs from the step that it was made for, for all 32 lanes, until the slice ends or a step comes
 /// that is for handlers: `pc` is there then, and it returns nullptr. Where a stretch ends early, it
@@ -168,9 +175,9 @@ struct Code {
   uint32_t param_bytes = 0;  ///< Of one lane's parameter area (functions and call sites).
   uint32_t local_bytes = 0;  ///< Of one thread.
   uint32_t static_shared = 0;
-  uint32_t dynamic_offset = 0;           ///< Where dynamic shared memory begins.
-  std::array<CompiledCode, 2> compiled;  ///< By Accesses.
-  uint64_t warps = 0;                    ///< That launches asked to run it, until it is compiled.
+  uint32_t dynamic_offset = 0;                   ///< Where dynamic shared memory begins.
+  std::array<CompiledCode, kAccesses> compiled;  ///< By Accesses.
+  uint64_t warps = 0;  ///< That launches asked to run it, until it is compiled.
 };
 
 }  // namespace gpuemu::emulator

@@ -70,6 +70,7 @@ Result<uint64_t> Memory::allocate(uint64_t bytes, const std::string& name, Kind 
   if (tracked) {
     try {
       allocation->defined.resize(bytes);
+      allocation->marks = allocation->defined.data();
     } catch (const std::bad_alloc&) {
       return out(kHost);
     }

@@ -334,8 +334,10 @@ void note_shared(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t b
     for (uint32_t left = lanes; left != 0; left &= left - 1) {
       const auto lane = static_cast<uint32_t>(std::countr_zero(left));
       const bool same = access == Access::Store && (same_value >> lane & 1) != 0;
-      for (uint64_t word = address[lane] / 4; word <= (address[lane] + bytes - 1) / 4; ++word)
+      for (uint64_t word = address[lane] / 4; word <= (address[lane] + bytes - 1) / 4; ++word) {
         (race.*step)(lane, history[word], bytes_of_word(word, address[lane], bytes), same);
+        block.quiet[word] = 0;
+      }
     }
   race.report_all(address);
 }

@@ -180,7 +180,7 @@ void Warp::load_function() {
   regs = frame().registers;
   code_begin = frame().code->ins.data();
   lists = frame().code->lists.data();
-  const auto& stretches = frame().code->compiled[static_cast<size_t>(launch->accesses)].at;
+  const auto& stretches = frame().code->compiled[launch->accesses].at;
   compiled = stretches.empty() ? nullptr : stretches.data();
 }
 
@@ -286,7 +286,14 @@ inline void Warp::run_stretch(const Ins* next) {
 
 void Warp::run_compiled(CompiledSteps steps) {
   mask = active;
-  const Ins* next = steps(*this, {this, regs, cache, block->shared.data(), launch->shared_bytes});
+  const Ins* next = steps(*this, {.progress = this,
+                                  .registers = regs,
+                                  .cache = cache,
+                                  .shared = block->shared.data(),
+                                  .shared_bytes = launch->shared_bytes,
+                                  .shared_defined = block->shared_defined.data(),
+                                  .quiet = block->quiet.data(),
+                                  .epoch = &block->epoch});
   if (next == nullptr) return;
   for (const Ins* end = code_begin + pc; next != end; ++next) next->run(*this, *next);
 }

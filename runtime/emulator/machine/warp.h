@@ -61,7 +61,7 @@ struct Launch {
   uint32_t shared_bytes = 0;      ///< With the system's part behind it, where the program asks.
   int sm = 80;
   Checks checks;
-  Accesses accesses = Accesses::Bounds;
+  Accesses accesses = 0;
   std::chrono::steady_clock::time_point began;
   std::atomic<std::chrono::steady_clock::time_point> deadline;
   std::atomic<bool> cut_short = false;  ///< The deadline is end_soon()'s.
@@ -289,6 +289,9 @@ struct Block {
   std::vector<std::byte> shared;
   std::vector<uint8_t> shared_defined;
   std::vector<RaceWord> race;
+  /// Per word of shared memory the epoch in which several warps have read it and none wrote it:
+  /// then a further load changes nothing of its history.
+  std::vector<uint32_t> quiet;
   std::vector<RaceWord> volatile_race;  ///< Of volatile accesses among themselves; none until one.
   uint32_t epoch = 1;
   uint32_t barriers_in_use = 0;  ///< Bit per barrier with arrivals.
