@@ -27,7 +27,7 @@ uint64_t Heap::take(uint64_t bytes) {
   const uint64_t room = (bytes + kGap + kAlign - 1) / kAlign * kAlign;
   auto at = pieces_.end();
   if (room <= end_ - unused_) {
-    at = pieces_.insert_or_assign(unused_, Piece{std::make_unique<Allocation>(), room}).first;
+    at = pieces_.insert_or_assign(unused_, Piece{allocation(), room}).first;
     unused_ += room;
   } else {
     at = reused(room);
@@ -57,7 +57,7 @@ Heap::Pieces::iterator Heap::reused(uint64_t room) {
   }
   if (const uint64_t rest = at->second.room - room; rest != 0) {
     at->second.room = room;
-    pieces_[at->first + room] = {std::make_unique<Allocation>(), rest, false};
+    pieces_[at->first + room] = {allocation(), rest, false};
   }
   return at;
 }
@@ -65,8 +65,17 @@ Heap::Pieces::iterator Heap::reused(uint64_t room) {
 void Heap::join_free() {
   for (auto at = pieces_.begin(); at != pieces_.end(); ++at)
     for (auto next = std::next(at); !at->second.live && next != pieces_.end() && !next->second.live;
-         next = pieces_.erase(next))
+         next = pieces_.erase(next)) {
       at->second.room += next->second.room;
+      spare_.push_back(std::move(next->second.allocation));
+    }
+}
+
+std::unique_ptr<Allocation> Heap::allocation() {
+  if (spare_.empty()) return std::make_unique<Allocation>();
+  std::unique_ptr<Allocation> made = std::move(spare_.back());
+  spare_.pop_back();
+  return made;
 }
 
 Heap::Pieces::iterator Heap::holding(uint64_t address) {
@@ -103,6 +112,7 @@ Allocation* Heap::nearest(uint64_t address) {
 
 void Heap::clear() {
   pieces_.clear();
+  spare_.clear();
   unused_ = begin_;
   hopeless_ = ~uint64_t{0};
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "runtime/emulator/machine/allocation.h"
 
@@ -40,11 +41,14 @@ class Heap {
   Pieces::iterator holding(uint64_t address);
   Pieces::iterator reused(uint64_t room);
   void join_free();
+  std::unique_ptr<Allocation> allocation();
 
   std::mutex mutex_;
   std::unique_ptr<std::byte[], Freed> arena_;
   uint64_t begin_ = 0, unused_ = 0, end_ = 0;  ///< Everything from unused_ on was never given.
   Pieces pieces_;
+  /// Of pieces that were joined. Instructions may remember them as what they accessed last.
+  std::vector<std::unique_ptr<Allocation>> spare_;
   uint64_t hopeless_ = ~uint64_t{0};  ///< So much was not found since the last give_back().
 };
 
