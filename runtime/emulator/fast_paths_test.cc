@@ -1,5 +1,5 @@
 // What the emulator does not do instruction by instruction and lane by lane must not show: values
-// computed once per warp, memory accesses of whole rows, functions of eight lanes at once.
+// computed once per warp, memory accesses of whole rows, functions of many lanes at once.
 #include <cstdlib>
 #include <numeric>
 #include <random>
