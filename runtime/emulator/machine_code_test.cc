@@ -2,7 +2,10 @@
 // a stretch give what the handlers give, bit for bit and finding by finding.
 #include <random>
 
+#include "runtime/emulator/decode/decode.h"
+#include "runtime/emulator/jit/compile.h"
 #include "runtime/emulator/random_programs.h"
+#include "runtime/ptx/parse.h"
 
 namespace gpuemu::emulator {
 namespace {
@@ -157,6 +160,35 @@ DONE: ret;
   const auto by_handlers = findings(MachineCode::Never);
   EXPECT_FALSE(by_handlers.empty());
   EXPECT_EQ(findings(MachineCode::Always), by_handlers);
+}
+
+/// Two kinds of loads by one register, the one between the other two far behind the tensor: what
+/// was looked at for those says nothing of it.
+TEST(MachineCode, AnAccessOfAnotherKindBetweenTwoIsLookedAtItself) {
+  const std::string loads =
+      " ld.global.u32 %r3, [%ax]; ld.b32 %r4, [%ax+8192]; ld.global.u32 %r5, [%ax+64];";
+  expect_same(faulting(loads, "0"), {"memory"}, 7);
+  expect_same(faulting(loads, "0"), {"memory", "init"}, 7);
+}
+
+/// A function that could not be compiled would run by handlers, and every comparison hold.
+TEST(MachineCode, EveryProgramIsCompiled) {
+  if (!runs_compiled_code()) GTEST_SKIP() << "this processor has no AVX-512";
+  constexpr uint32_t kPrograms = 20;
+  for (uint32_t seed = 0; seed < kPrograms; ++seed) {
+    auto module = ptx::parse(RandomPrograms(seed).write(80), "test.ptx");
+    ASSERT_TRUE(module) << module.error().message;
+    Program program;
+    program.module = std::move(*module);
+    list_functions(program);
+    Memory memory(uint64_t{1} << 20);
+    ASSERT_TRUE(place_variables(program, memory).ok());
+    decode(program);
+    for (Accesses accesses = 0; accesses < kAccesses; ++accesses) {
+      compile_code(program.functions[0], accesses);
+      EXPECT_FALSE(program.functions[0].compiled[accesses].at.empty()) << "seed " << seed;
+    }
+  }
 }
 
 }  // namespace

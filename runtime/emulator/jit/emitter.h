@@ -90,9 +90,9 @@ class Emitter : public Xbyak::CodeGenerator {
     uint32_t base = 0;   ///< Offset of the address register.
     uint32_t bytes = 0;  ///< Of one lane.
     bool is_store = false, is_shared = false;
-    uint32_t until = 0;  ///< The last step for which it holds.
-    int64_t low = 0;
-    uint32_t at = 0;  ///< On the stack.
+    uint32_t until = 0;         ///< The last step for which it holds.
+    int64_t low = 0, high = 0;  ///< Offsets of instructions that it covers.
+    uint32_t at = 0;            ///< On the stack.
   };
   std::vector<Looked> looked;
   static constexpr uint32_t kStackBytes = 504, kLooksBytes = 480;

@@ -14,6 +14,8 @@ constexpr uint8_t kFirstOrDifferent = 0xf6;     ///< Of vpternlogd: a | (b ^ c).
 constexpr uint32_t kWords = 16;
 /// Displacements that instructions can have, with room for what is added.
 constexpr int64_t kReach = int64_t{1} << 30;
+/// Offsets that share a look, at most so far apart.
+constexpr int64_t kSpanMax = int64_t{1} << 28;
 
 std::array<uint32_t, kWords> counted(uint32_t step) {
   std::array<uint32_t, kWords> words{};
@@ -43,8 +45,8 @@ class Looks {
   const Looked* find(const Vectors& base) {
     for (const Looked& each : e_.looked)
       if (each.base == ins_.src[0] && each.bytes == bytes_ && each.is_store == access_.is_store &&
-          each.is_shared == access_.is_shared && e_.step() <= each.until &&
-          (ins_.imm - each.low) % bytes_ == 0)
+          each.is_shared == access_.is_shared && e_.step() <= each.until && ins_.imm >= each.low &&
+          ins_.imm <= each.high && (ins_.imm - each.low) % bytes_ == 0)
         return &each;
     const auto at = static_cast<uint32_t>(e_.looked.size()) * kLookBytes;
     if (at + kLookBytes > Emitter::kLooksBytes) return nullptr;
@@ -54,8 +56,8 @@ class Looks {
                 .is_shared = access_.is_shared,
                 .until = e_.step(),
                 .low = ins_.imm,
+                .high = ins_.imm,
                 .at = at};
-    high_ = ins_.imm;
     gather_others(made);
     out_ = &e_.leave_here();
     if (access_.is_shared)
@@ -73,18 +75,18 @@ class Looks {
     for (uint32_t step = e_.step(); step < e_.stretch().end; ++step) {
       const Ins& other = code.ins[step];
       if (other.run == ins_.run && other.src[0] == ins_.src[0] && other.count == ins_.count &&
-          other.wide == ins_.wide && std::abs(other.imm) < kReach &&
+          other.wide == ins_.wide && std::abs(other.imm - ins_.imm) < kSpanMax &&
           (other.imm - ins_.imm) % bytes_ == 0) {
         made.until = step;
         made.low = std::min(made.low, other.imm);
-        high_ = std::max(high_, other.imm);
+        made.high = std::max(made.high, other.imm);
       }
       if (writes(code, other, ins_.src[0])) break;
     }
   }
 
   uint32_t span(const Looked& made) const {
-    return static_cast<uint32_t>(high_ - made.low) + bytes_;
+    return static_cast<uint32_t>(made.high - made.low) + bytes_;
   }
   /// After a kortest each of "some lane is not in the row" (dl) and "nor at one place" (cl).
   void note_shape(const Looked& made) {
@@ -202,7 +204,6 @@ class Looks {
   const Ins& ins_;
   const Access& access_;
   const uint32_t bytes_;
-  int64_t high_ = 0;
   Xbyak::Label* out_ = nullptr;
 };
 }  // namespace
