@@ -20,6 +20,10 @@ constexpr size_t kMixed = 4;
 constexpr auto kBetweenLooks = std::chrono::microseconds(200);
 /// Fewer blocks than these may be a group that works together however large the grid is.
 constexpr uint64_t kTellingBlocks = 16;
+/// Blocks that a thread takes at once where none can wait for another, and into how many such
+/// takings of each thread a grid is cut at least: the counter moves between processors for every
+/// one.
+constexpr uint64_t kTakenMost = 16, kTakings = 64;
 /// While all wait the clock leaps by 2^10, 2^11, ... of its units of 16 ns: to 5 hours in all.
 constexpr uint32_t kFirstLeap = 10, kLeaps = 30;
 }  // namespace
@@ -30,23 +34,37 @@ Schedule::Schedule(Launch& launch, uint32_t threads, size_t resident_max, const 
       held_(std::max<uint64_t>(1, issue.held / blocks_of_cluster(launch))),
       resident_max_(issue.in_order ? std::min<size_t>(resident_max, held_) : resident_max),
       issue_(issue),
+      counts_(launch.program->may_spin || issue.in_order),
+      taken_at_once_(
+          counts_ || launch.config->interleaving != Interleaving::InOrder
+              ? 1
+              : std::clamp<uint64_t>(clusters_ / (uint64_t{threads} * kTakings), 1, kTakenMost)),
       stalls_(threads) {}
 
-void Schedule::join(Clusters& resident, Clusters& spare, size_t wanted) {
+void Schedule::join(Clusters& resident, Clusters& spare, Taken& taken, size_t wanted) {
   const size_t joining = std::min(wanted, resident_max_ - resident.size());
   for (size_t i = 0; i < joining; ++i) {
-    const uint64_t next = launch_.next_block.fetch_add(1, std::memory_order_relaxed);
+    if (taken.next == taken.end) {
+      taken.next = launch_.next_block.fetch_add(taken_at_once_, std::memory_order_relaxed);
+      taken.end = taken.next + taken_at_once_;
+    }
+    const uint64_t next = taken.next;
     if (next >= clusters_) return;
+    ++taken.next;
     if (spare.empty()) spare.push_back(std::make_unique<Cluster>(launch_));
     resident.push_back(std::move(spare.back()));
     spare.pop_back();
-    const uint64_t now = in_progress_.fetch_add(1, std::memory_order_relaxed) + 1;
-    uint64_t most = in_progress_most_.load(std::memory_order_relaxed);
-    while (now > most && !in_progress_most_.compare_exchange_weak(most, now)) continue;
+    if (counts_) count_another();
     const LaunchConfig& config = *launch_.config;
     resident.back()->start(
         block_in_turn(config.interleaving, config.interleaving_seed, next, clusters_));
   }
+}
+
+void Schedule::count_another() {
+  const uint64_t now = in_progress_.fetch_add(1, std::memory_order_relaxed) + 1;
+  uint64_t most = in_progress_most_.load(std::memory_order_relaxed);
+  while (now > most && !in_progress_most_.compare_exchange_weak(most, now)) continue;
 }
 
 bool Schedule::pass(Clusters& resident, Clusters& spare) {
@@ -59,7 +77,7 @@ bool Schedule::pass(Clusters& resident, Clusters& spare) {
       continue;
     }
     ended = true;
-    in_progress_.fetch_sub(1, std::memory_order_relaxed);
+    if (counts_) in_progress_.fetch_sub(1, std::memory_order_relaxed);
     spare.push_back(std::move(resident[i]));
     resident.erase(resident.begin() + static_cast<std::ptrdiff_t>(i));
   }
@@ -178,11 +196,12 @@ size_t Schedule::joining(size_t resident, bool ended, size_t passes) const {
 void Schedule::work() {
   const uint32_t thread = next_thread_.fetch_add(1);
   Clusters resident, spare;
+  Taken taken;
   bool ended = true;
   size_t passes = 0, before_look = kTurnsBeforeLook, wanted = 0;
   while (!launch_.stop.load(std::memory_order_relaxed)) {
     passes = ended ? 0 : passes + 1;
-    join(resident, spare, std::max(wanted, joining(resident.size(), ended, passes)));
+    join(resident, spare, taken, std::max(wanted, joining(resident.size(), ended, passes)));
     wanted = 0;
     if (resident.empty()) break;
     ended = pass(resident, spare);

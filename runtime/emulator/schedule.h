@@ -34,7 +34,13 @@ class Schedule {
  private:
   using Clusters = std::vector<std::unique_ptr<Cluster>>;
 
-  void join(Clusters& resident, Clusters& spare, size_t wanted);
+  /// Numbers of clusters that a thread has taken and not begun.
+  struct Taken {
+    uint64_t next = 0, end = 0;
+  };
+
+  void join(Clusters& resident, Clusters& spare, Taken& taken, size_t wanted);
+  void count_another();
   /// How many clusters join `resident` ones, of which one `ended` or none did in `passes` passes.
   size_t joining(size_t resident, bool ended, size_t passes) const;
   /// One turn for each; whether one ended.
@@ -62,6 +68,8 @@ class Schedule {
   const uint64_t held_;  ///< Clusters that a real part has in progress at most.
   const size_t resident_max_;
   const Issue issue_;
+  const bool counts_;  ///< Whether anybody asks how many are in progress.
+  const uint64_t taken_at_once_;
   Stalls stalls_;
   std::atomic<uint32_t> next_thread_ = 0;
   std::atomic<uint64_t> in_progress_ = 0, in_progress_most_ = 0;  ///< Clusters of all threads.

@@ -188,15 +188,15 @@ void Block::give_up(const std::string& why) {
   finish();
 }
 
+Block::~Block() { launch->executed.fetch_add(executed, std::memory_order_relaxed); }
+
 void Block::finish() {
   ended = true;
   const bool stuck =
       std::ranges::any_of(warps, [](const Warp& w) { return w.state == WarpState::AtBarrier; });
   if (stuck && !launch->stop.load()) report_stuck("deadlock", "no thread of the block can go on");
   report_unfinished_copy();
-  uint64_t executed = 0;
   for (const Warp& warp : warps) executed += warp.executed;
-  launch->executed.fetch_add(executed, std::memory_order_relaxed);
   if (counters == nullptr) return;
   const std::lock_guard lock(launch->mutex);
   launch->counters->counts.add(counters->counts);

@@ -301,6 +301,8 @@ struct Block {
   std::vector<Allocation*> cache;
   std::vector<std::shared_ptr<Frame>> frames;  ///< Of the entry, without a warp.
   uint64_t warp_instructions = 0;
+  uint64_t executed =
+      0;  ///< Thread instructions of those that ran in it: the launch gets them at its end.
   uint64_t clock = 0;
   bool clock_stopped = false;  ///< While it is looked at whether all but time repeats itself.
   std::shared_ptr<Counters> counters;  ///< Since its start; nullptr: nobody asked.
@@ -314,6 +316,9 @@ struct Block {
   uint32_t sync_ops = 0;  ///< Atomic and volatile accesses to global memory.
 
   explicit Block(Launch& of);
+  ~Block();
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
   void start(Dim3 at);
   /// Runs until it ends (true), or for so many turns of every warp where threads of different
   /// blocks may wait for each other.
