@@ -183,29 +183,34 @@ TEST(FastPaths, ARowThatLeavesItsTensorIsReportedForTheLanesOutside) {
 /// Block b reads or writes 32 elements of `type` from element 16 * b on, forwards or backwards:
 /// rows, and what is none. Neighbours have 16 of them in common.
 TEST(FastPaths, RowsOfTwoBlocksThatOverlapAreARaceOfTheLanesThatMeet) {
+  // Blocks that run at the very same time may overlook each other in a word.
+  constexpr uint32_t kOneThread = 1;
   for (const std::string type : {"u8", "u16", "u32", "u64"})
     for (const std::string order : {"", "xor.b32 %r3, %r3, 31;", "xor.b32 %r3, %r3, 16;"})
       for (const bool reads : {false, true}) {
         const std::string width = std::to_string(std::stoul(type.substr(1)) / 8);
         // Block 0 writes; block 1 writes other values or reads.
-        TestKernel kernel(with_header(
-            ".visible .entry k(.param .u64 y) {\n .reg .pred %p; .reg .b32 %r<8>; .reg .b64 %rd<8>;"
-            " .reg ." +
-            type +
-            " %v;\n ld.param.u64 %rd1, [y];\n mov.u32 %r1, %ctaid.x;\n"
-            " mov.u32 %r3, %tid.x;\n " +
-            order +
-            "\n mad.lo.u32 %r4, %r1, 16, %r3;\n"
-            " mul.wide.u32 %rd2, %r4, " +
-            width +
-            ";\n add.u64 %rd3, %rd1, %rd2;\n"
-            " setp.ne.u32 %p, %r1, 0;\n @%p bra SECOND;\n cvt." +
-            type +
-            ".u32 %v, 7;\n"
-            " st.global." +
-            type + " [%rd3], %v;\n ret;\nSECOND:\n cvt." + type + ".u32 %v, 9;\n " +
-            (reads ? "ld.global." + type + " %v, [%rd3];" : "st.global." + type + " [%rd3], %v;") +
-            "\n ret;\n}\n"));
+        TestKernel kernel(
+            with_header(".visible .entry k(.param .u64 y) {\n .reg .pred %p; .reg .b32 %r<8>; .reg "
+                        ".b64 %rd<8>;"
+                        " .reg ." +
+                        type +
+                        " %v;\n ld.param.u64 %rd1, [y];\n mov.u32 %r1, %ctaid.x;\n"
+                        " mov.u32 %r3, %tid.x;\n " +
+                        order +
+                        "\n mad.lo.u32 %r4, %r1, 16, %r3;\n"
+                        " mul.wide.u32 %rd2, %r4, " +
+                        width +
+                        ";\n add.u64 %rd3, %rd1, %rd2;\n"
+                        " setp.ne.u32 %p, %r1, 0;\n @%p bra SECOND;\n cvt." +
+                        type +
+                        ".u32 %v, 7;\n"
+                        " st.global." +
+                        type + " [%rd3], %v;\n ret;\nSECOND:\n cvt." + type + ".u32 %v, 9;\n " +
+                        (reads ? "ld.global." + type + " %v, [%rd3];"
+                               : "st.global." + type + " [%rd3], %v;") +
+                        "\n ret;\n}\n"),
+            80, kOneThread);
         const uint64_t y = kernel.buffer(std::vector<uint64_t>(64), "y");
         kernel.config().grid = {2, 1, 1};
         kernel.config().sanitize = {"memory", "race"};
