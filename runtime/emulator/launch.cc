@@ -69,6 +69,7 @@ Checks checks_of(const LaunchConfig& config) {
           .sync = wants(config, "sync"),
           .division = init || wants(config, "division"),
           .nonfinite = wants(config, "nonfinite"),
+          .global_race = wants(config, "race") || wants(config, "race_global"),
           .writes = wants(config, "writes"),
           .defines = init || wants(config, "writes")};
 }
@@ -76,19 +77,15 @@ Checks checks_of(const LaunchConfig& config) {
 /// Compiling a function takes about as long as handlers take for so many warps.
 constexpr uint64_t kWarpsBeforeCompiling = 256;
 
-Accesses accesses_of(const LaunchConfig& config) {
-  const auto any = [&](std::initializer_list<const char*> checks) {
-    return std::ranges::any_of(checks, [&](const char* check) { return wants(config, check); });
-  };
-  return static_cast<Accesses>((any({"init"}) ? kInit : 0) |
-                               (any({"race", "race_shared"}) ? kSharedRaces : 0) |
-                               (any({"race", "race_global", "writes"}) ? kGlobalChecks : 0));
+Accesses accesses_of(const Checks& checks) {
+  return static_cast<Accesses>((checks.init ? kInit : 0) | (checks.race ? kSharedRaces : 0) |
+                               (checks.global_race || checks.writes ? kGlobalChecks : 0));
 }
 
 /// Functions that are called are compiled with the first entry that is.
 void compile_if_worth(Program& program, const LaunchConfig& config, MachineCode wanted) {
   Code& entry = *program.by_name.at(config.entry);
-  const Accesses kind = accesses_of(config);
+  const Accesses kind = accesses_of(checks_of(config));
   const uint64_t threads = uint64_t{config.block.x} * config.block.y * config.block.z;
   const uint64_t blocks = uint64_t{config.grid.x} * config.grid.y * config.grid.z;
   entry.warps += blocks * ((threads + kLanes - 1) / kLanes);
@@ -167,11 +164,11 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
   if (found.reserved_shared) run.shared_bytes = reserved_shared_offset(run) + kReservedSharedBytes;
   run.checks = checks_of(config);
   std::optional<GlobalRaces> races;
-  if (wants(config, "race") || wants(config, "race_global")) {
+  if (run.checks.global_race) {
     memory_.keep_histories();
     run.races = &races.emplace(memory_.segments);
   }
-  run.accesses = accesses_of(config);
+  run.accesses = accesses_of(run.checks);
   if (config.profile) run.counters = new_counters(found);
   run.began = begin;
   run.deadline = begin + std::chrono::milliseconds(std::min(config.timeout_ms, kTimeoutMsMax));

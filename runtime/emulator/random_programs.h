@@ -258,7 +258,13 @@ class RandomPrograms {
       if (skipping != 0 && --skipping == 0) body += "L" + std::to_string(label++) + ":\n";
     }
     if (skipping != 0) body += "L" + std::to_string(label) + ":\n";
-    return with_header(std::string(kBegin) + begin() + body + end() + " ret;\n}\n");
+    return whole(body);
+  }
+  /// Every instruction once.
+  std::string write_all() {
+    std::string body;
+    for (const char* from : kTemplates) body += " " + instruction(from) + "\n";
+    return whole(body);
   }
 
  private:
@@ -286,17 +292,9 @@ class RandomPrograms {
       for (uint32_t more = 0; more < 16; more += 4)
         text += " st.shared.b32 [%h0+" + std::to_string(at + more) + "], %t;";
     text += "\n ld.param.u64 %x, [in]; mul.wide.u32 %y, %t, 8; add.u64 %x, %x, %y;\n";
-    uint32_t at = 0;
-    const auto load = [&](const char* type, const char* name, uint32_t count) {
-      for (uint32_t i = 0; i < count; ++i, at += kThreads * 8)
-        text += std::string(" ld.global.") + type + " %" + name + std::to_string(i) + ", [%x+" +
-                std::to_string(at) + "];\n";
-    };
-    load("b32", "r", kWords);
-    load("f32", "f", kWords);
-    load("b64", "d", kLongs);
-    load("f64", "g", kLongs);
-    load("b16", "q", kLongs);
+    each_register([&](const std::string& type, const std::string& name, uint32_t at) {
+      text += " ld.global." + type + " " + name + ", [%x+" + std::to_string(at) + "];\n";
+    });
     for (uint32_t i = 0; i < kPredicates; ++i)
       text += " setp.lt.s32 %p" + std::to_string(i) + (i < 2 ? ", %w, " : ", %r9, ") +
               (i == 0   ? "5;\n"
@@ -307,17 +305,10 @@ class RandomPrograms {
 
   static std::string end() {
     std::string text = " ld.param.u64 %x, [out]; mul.wide.u32 %y, %t, 8; add.u64 %x, %x, %y;\n";
-    uint32_t at = 0;
-    const auto store = [&](const char* type, const char* name, uint32_t count) {
-      for (uint32_t i = 0; i < count; ++i, at += kThreads * 8)
-        text += std::string(" st.global.") + type + " [%x+" + std::to_string(at) + "], %" + name +
-                std::to_string(i) + ";\n";
-    };
-    store("b32", "r", kWords);
-    store("f32", "f", kWords);
-    store("b64", "d", kLongs);
-    store("f64", "g", kLongs);
-    store("b16", "q", kLongs);
+    uint32_t at =
+        each_register([&](const std::string& type, const std::string& name, uint32_t place) {
+          text += " st.global." + type + " [%x+" + std::to_string(place) + "], " + name + ";\n";
+        });
     for (uint32_t i = 0; i < kPredicates; ++i, at += kThreads * 8)
       text += " selp.b32 %o, 1, 2, %p" + std::to_string(i) + "; st.global.b32 [%x+" +
               std::to_string(at) + "], %o;\n";
@@ -329,8 +320,27 @@ class RandomPrograms {
     return (below(2) == 0 ? " @%p" : " @!%p") + std::to_string(below(kPredicates));
   }
 
-  std::string instruction() {
-    const std::string from = kTemplates[below(std::size(kTemplates))];
+  /// `visit(type, name, place)` for each register that programs begin and end with, in places of
+  /// eight bytes for each thread. The place behind them.
+  template <typename Visit>
+  static uint32_t each_register(const Visit& visit) {
+    uint32_t at = 0;
+    for (const auto& [type, name, count] :
+         {std::tuple("b32", "%r", kWords), std::tuple("f32", "%f", kWords),
+          std::tuple("b64", "%d", kLongs), std::tuple("f64", "%g", kLongs),
+          std::tuple("b16", "%q", kLongs)})
+      for (uint32_t i = 0; i < count; ++i, at += kThreads * 8)
+        visit(type, name + std::to_string(i), at);
+    return at;
+  }
+
+  std::string whole(const std::string& body) {
+    return with_header(std::string(kBegin) + begin() + body + end() + " ret;\n}\n");
+  }
+
+  std::string instruction() { return instruction(kTemplates[below(std::size(kTemplates))]); }
+
+  std::string instruction(const std::string& from) {
     const size_t operands = from.find(' ');
     std::string text = from.substr(0, operands);
     for (const char c : from.substr(operands)) text += operand(c);

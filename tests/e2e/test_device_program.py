@@ -8,13 +8,9 @@ import subprocess
 import pytest
 
 gpuemu = pytest.importorskip("gpuemu")
+pytestmark = pytest.mark.usefixtures("device_program")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("GPUEMU_BIN", ROOT / "build/release/bin"))
-
-
-@pytest.fixture(autouse=True)
-def program(monkeypatch):
-    monkeypatch.setenv("GPUEMU_DEVICE", str(BIN / "gpuemu-device"))
 
 
 @pytest.mark.parametrize("raw", [b"\xff" * 12, b"\x02\0\0\0" + b"\x09" + b"\0" * 7 + b"{}",

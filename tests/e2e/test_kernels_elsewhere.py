@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 gpuemu = pytest.importorskip("gpuemu")
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-BIN = pathlib.Path(os.environ.get("GPUEMU_BIN", ROOT / "build/release/bin"))
+pytestmark = pytest.mark.usefixtures("device_program")
 
 TWICE = """
 template <typename T> __global__ void twice(T* x, int n) {
@@ -19,13 +18,6 @@ template <typename T> __global__ void twice(T* x, int n) {
   if (i < n) x[i] *= 2;
 }
 """
-
-
-@pytest.fixture(scope="module", autouse=True)
-def program():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GPUEMU_DEVICE", str(BIN / "gpuemu-device"))
-        yield
 
 
 @pytest.fixture

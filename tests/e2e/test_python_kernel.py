@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 gpuemu = pytest.importorskip("gpuemu")
+pytestmark = pytest.mark.usefixtures("device_program")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("GPUEMU_BIN", ROOT / "build/release/bin"))
 
@@ -24,18 +25,8 @@ extern "C" __global__ void add(const float* x, float* y, int n, float factor) {
 ADD_LINE = next(i for i, line in enumerate(pathlib.Path(__file__).read_text().splitlines(), 1) if "y[i] += factor" in line)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def program():
-    before = os.environ.get("GPUEMU_DEVICE")
-    os.environ["GPUEMU_DEVICE"] = str(BIN / "gpuemu-device")
-    yield
-    os.environ.pop("GPUEMU_DEVICE")
-    if before:
-        os.environ["GPUEMU_DEVICE"] = before
-
-
 @pytest.fixture(scope="module")
-def add(program):
+def add(device_program):
     return gpuemu.Kernel(ADD, "add")
 
 

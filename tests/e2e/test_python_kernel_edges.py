@@ -7,13 +7,8 @@ import sys
 import pytest
 
 gpuemu = pytest.importorskip("gpuemu")
+pytestmark = pytest.mark.usefixtures("device_program")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BIN = pathlib.Path(os.environ.get("GPUEMU_BIN", ROOT / "build/release/bin"))
-
-
-@pytest.fixture(autouse=True)
-def program(monkeypatch):
-    monkeypatch.setenv("GPUEMU_DEVICE", str(BIN / "gpuemu-device"))
 
 
 def test_ctrl_c_ends_the_launch_and_the_device_can_be_used_again():

@@ -9,10 +9,12 @@
 
 #include "common/rng/rng.h"
 #include "runtime/ptx/cfg.h"
+#include "runtime/ptx/each_register.h"
 
 namespace gpuemu::emulator {
 namespace {
 
+using ptx::each_register;
 using ptx::Instruction;
 using ptx::Operand;
 
@@ -51,12 +53,6 @@ std::optional<Shape> shape_of(const Instruction& from) {
   if (quotient != is_quotient(from)) return std::nullopt;
   if (shape.type == ptx::Type::None || from.operands.size() != 3) return std::nullopt;
   return shape;
-}
-
-template <typename Visit>
-void each_register(const Operand& operand, const Visit& visit) {
-  if (operand.kind == Operand::Kind::Register) visit(operand.reg);
-  for (const Operand& element : operand.elements) each_register(element, visit);
 }
 
 /// Every mention of a register in an instruction, as `visit(register, operand index)`; -1 for

@@ -4,9 +4,11 @@
 #include <string_view>
 
 #include "runtime/emulator/decode/decode.h"
+#include "runtime/ptx/each_register.h"
 
 namespace gpuemu::emulator {
 namespace {
+using ptx::each_register;
 using ptx::Instruction;
 using ptx::Operand;
 
@@ -31,12 +33,6 @@ bool has_result(const Instruction& in) {
   static constexpr std::string_view kNone[] = {"st", "red", "bra", "brx", "call", "cp", "stmatrix"};
   if (in.family == "bar" || in.family == "barrier") return in.has("red");
   return std::ranges::find(kNone, in.family) == std::end(kNone);
-}
-
-template <typename Visit>
-void each_register(const Operand& operand, const Visit& visit) {
-  if (operand.kind == Operand::Kind::Register) visit(operand.reg);
-  for (const Operand& element : operand.elements) each_register(element, visit);
 }
 
 template <typename Visit>

@@ -10,8 +10,10 @@
 
 #include "runtime/emulator/decode/decode.h"
 #include "runtime/emulator/steps/steps.h"
+#include "runtime/ptx/each_register.h"
 
 namespace gpuemu::emulator {
+using ptx::each_register;
 using ptx::Instruction;
 using ptx::Operand;
 namespace {
@@ -46,12 +48,6 @@ Dependence dependence_of(steps::SpecialRegister which) {
   using R = steps::SpecialRegister;
   if (which <= R::TidZ || which == R::WarpId) return kOnWarp;
   return which >= R::CtaidX && which <= R::CtaidZ ? kOnBlock : 0;
-}
-
-template <typename Visit>
-void each_register(const Operand& operand, const Visit& visit) {
-  if (operand.kind == Operand::Kind::Register) visit(operand.reg);
-  for (const Operand& element : operand.elements) each_register(element, visit);
 }
 
 /// Per register how often an instruction names it as its destination.

@@ -6,8 +6,6 @@ namespace {
 using Xbyak::Zmm;
 using Looked = Emitter::Looked;
 
-constexpr uint32_t kVectorBytes = 64;
-
 /// Moves one element of every lane between `values` and memory whose lanes were looked at.
 class Mover {
  public:

@@ -7,7 +7,6 @@ using Xbyak::CodeGenerator;
 using Xbyak::Zmm;
 
 constexpr uint64_t kQuiet = uint64_t{1} << 51, kSign = uint64_t{1} << 63;
-constexpr uint8_t kUnordered = 3;  ///< Of vcmppd.
 
 using Arithmetic = void (CodeGenerator::*)(const Xbyak::Xmm&, const Xbyak::Operand&,
                                            const Xbyak::Operand&);

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "common/base/check.h"
 #include "runtime/emulator/machine/warp.h"
 
 namespace gpuemu::emulator {
 namespace {
-constexpr uint32_t kVectorBytes = 64, kCanonicalNan = 0x7fffffff;
-constexpr uint32_t kUnordered = 3;  ///< Of vcmpps.
+constexpr uint32_t kCanonicalNan = 0x7fffffff;
 /// Calls keep the stack aligned to 16 bytes: with the return address these are seven words.
 constexpr uint32_t kSavedWords = 6;
 static_assert((kSavedWords + 1) * sizeof(uint64_t) % 16 == 8 && Emitter::kStackBytes % 16 == 8);
@@ -36,7 +36,7 @@ void Emitter::begin_step(uint32_t step) { step_ = step; }
 void Emitter::end_step() {
   for (Held& held : state_.vectors) {
     held.locked = false;
-    if (held.at != kNone && dead(held.home, step_)) held = {};
+    if (held.home != kNone && dead(held.home, step_)) held = {};
   }
   for (HeldMasks& held : state_.masks) {
     held.locked = false;
@@ -160,7 +160,8 @@ void Emitter::store(HeldMasks& held, uint32_t index) {
 void Emitter::store_live(State& state, uint32_t step) {
   for (uint32_t i = 0; i < kVectors; ++i) {
     Held& held = state.vectors[i];
-    if (held.at != kNone && held.dirty && (step == 0 || !dead(held.home, step - 1))) store(held, i);
+    if (held.home != kNone && held.dirty && (step == 0 || !dead(held.home, step - 1)))
+      store(held, i);
   }
   for (uint32_t i = 0; i < kMaskPairs; ++i) {
     HeldMasks& held = state.masks[i];
@@ -169,22 +170,27 @@ void Emitter::store_live(State& state, uint32_t step) {
   }
 }
 
-uint32_t Emitter::take_vector() {
+template <typename Any>
+uint32_t Emitter::choose(const Any& held) const {
   uint32_t best = kNone, furthest = 0;
-  for (uint32_t i = 0; i < kVectors; ++i) {
-    const Held& held = state_.vectors[i];
-    if (held.locked) continue;
-    if (held.at == kNone) return i;
-    const uint32_t next = lifetimes_.next_mention(held.home, step_);
-    if (best == kNone || next > furthest) {
-      best = i;
-      furthest = next;
-    }
+  for (uint32_t i = 0; i < held.size(); ++i) {
+    if (held[i].locked) continue;
+    if (held[i].home == kNone) return i;
+    const uint32_t next = lifetimes_.next_mention(held[i].home, step_);
+    if (best != kNone && next <= furthest) continue;
+    best = i;
+    furthest = next;
   }
-  Held& given_up = state_.vectors[best];
-  if (given_up.dirty) store(given_up, best);
-  given_up = {};
+  GPUEMU_CHECK(best != kNone);
   return best;
+}
+
+uint32_t Emitter::take_vector() {
+  const uint32_t index = choose(state_.vectors);
+  Held& given_up = state_.vectors[index];
+  if (given_up.dirty) store(given_up, index);
+  given_up = {};
+  return index;
 }
 
 uint32_t Emitter::load(uint32_t at, uint32_t home) {
@@ -228,20 +234,11 @@ Vectors Emitter::write(uint32_t offset, Slot slot, Nan nan) {
 }
 
 uint32_t Emitter::take_masks() {
-  uint32_t best = kNone, furthest = 0;
-  for (uint32_t i = 0; i < kMaskPairs; ++i) {
-    const HeldMasks& held = state_.masks[i];
-    if (held.locked) continue;
-    if (held.home == kNone) return i;
-    const uint32_t next = lifetimes_.next_mention(held.home, step_);
-    if (best == kNone || next > furthest) {
-      best = i;
-      furthest = next;
-    }
-  }
-  if (state_.masks[best].dirty) store(state_.masks[best], best);
-  state_.masks[best] = {};
-  return best;
+  const uint32_t index = choose(state_.masks);
+  HeldMasks& given_up = state_.masks[index];
+  if (given_up.dirty) store(given_up, index);
+  given_up = {};
+  return index;
 }
 
 void Emitter::load_masks(const Masks& masks, uint32_t offset) {
@@ -282,7 +279,7 @@ void Emitter::call(const Ins& ins, bool may_end) {
 
 void Emitter::load_all(const State& state) {
   for (uint32_t i = 0; i < kVectors; ++i)
-    if (state.vectors[i].at != kNone)
+    if (state.vectors[i].home != kNone)
       vmovdqa64(Xbyak::Zmm(static_cast<int>(i)), in_frame(state.vectors[i].at));
   for (uint32_t i = 0; i < kMaskPairs; ++i)
     if (state.masks[i].home != kNone) load_masks(masks_of(i), state.masks[i].home);

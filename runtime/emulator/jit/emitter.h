@@ -31,6 +31,9 @@ struct Masks {
 /// floats give the same with any NaN.
 enum class Nan : uint8_t { Exact, Any };
 
+inline constexpr uint32_t kVectorBytes = 64;
+inline constexpr uint8_t kUnordered = 3;  ///< Of vcmpps and vcmppd: one of both is no number.
+
 class Emitter : public Xbyak::CodeGenerator {
  public:
   /// Of so many bytes.
@@ -113,8 +116,8 @@ class Emitter : public Xbyak::CodeGenerator {
  private:
   static constexpr uint32_t kVectors = 28, kMaskPairs = 3;
   struct Held {
-    uint32_t at = kNone;       ///< Of its 64 bytes in the frame; kNone: it is free.
-    uint32_t home = kNone;     ///< Offset of the register it belongs to.
+    uint32_t at = kNone;       ///< Of its 64 bytes in the frame.
+    uint32_t home = kNone;     ///< Offset of the register it belongs to; kNone: it is free.
     bool dirty = false;        ///< The frame does not have it.
     bool any_nan = false;      ///< Holds NaNs that are not the GPU's.
     bool locked = false;       ///< Until the step ends.
@@ -140,6 +143,9 @@ class Emitter : public Xbyak::CodeGenerator {
   };
 
   Xbyak::Address in_frame(uint32_t offset) { return ptr[registers + static_cast<int>(offset)]; }
+  /// Of what is not locked: one that is free, else the one whose register is mentioned last.
+  template <typename Any>
+  uint32_t choose(const Any& held) const;
   uint32_t take_vector();
   uint32_t take_masks();
   uint32_t load(uint32_t at, uint32_t home);

@@ -8,7 +8,6 @@ using Xbyak::CodeGenerator;
 using Xbyak::Zmm;
 
 constexpr uint32_t kOne = 0x3f800000, kSign = 0x80000000, kMagnitude = 0x7fffffff;
-constexpr uint8_t kUnordered = 3;              ///< Of vcmpps.
 constexpr uint8_t kMinimum = 4, kMaximum = 5;  ///< Of vrangeps: -0 is below +0.
 
 /// Makes the instruction of 16 lanes just written, on registers alone, round as the step says. The

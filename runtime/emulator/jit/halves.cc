@@ -9,7 +9,6 @@ using Xbyak::Ymm;
 using Xbyak::Zmm;
 
 constexpr uint32_t kLow16 = 0xffff, kLow8 = 0xff, kNan16 = 0x7fff;
-constexpr uint8_t kUnordered = 3;  ///< Of vcmpps.
 constexpr uint32_t kBits = 32;
 
 /// Of what `emit` writes the lower bits stay.

@@ -2,18 +2,14 @@
 
 #include <algorithm>
 
+#include "runtime/ptx/each_register.h"
 #include "runtime/ptx/module.h"
 
 namespace gpuemu::emulator {
 namespace {
+using ptx::each_register;
 using ptx::Instruction;
 using ptx::Operand;
-
-template <typename Visit>
-void each_register(const Operand& operand, const Visit& visit) {
-  if (operand.kind == Operand::Kind::Register) visit(operand.reg);
-  for (const Operand& element : operand.elements) each_register(element, visit);
-}
 
 template <typename Visit>
 void each_register(const Instruction& in, const Visit& visit) {

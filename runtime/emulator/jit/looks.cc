@@ -206,10 +206,8 @@ class Looks {
   const uint32_t bytes_;
   Xbyak::Label* out_ = nullptr;
 };
-}  // namespace
 
-namespace {
-constexpr uint32_t kVectorBytes = 64, kHalfLanes = kLanes / 2, kMarks = 0x01010101;
+constexpr uint32_t kHalfLanes = kLanes / 2, kMarks = 0x01010101;
 
 Xbyak::Address of_half(Emitter& e, const Looked& looked, uint32_t half) {
   return on_stack(e, looked, half == 0 ? kFirstAt : kSecondAt);

@@ -9,7 +9,7 @@ using Xbyak::Zmm;
 using Looked = Emitter::Looked;
 using Words = std::array<uint32_t, 16>;
 
-constexpr uint32_t kVectorBytes = 64, kElementsMax = 4;
+constexpr uint32_t kElementsMax = 4;
 constexpr uint8_t kUpperHalves = 0xee;  ///< Of vshufi64x2.
 
 template <typename Pick>

@@ -33,6 +33,7 @@ class Turns;
 
 struct Checks {
   bool init = false, race = false, sync = false, division = false, nonfinite = false;
+  bool global_race = false;
   bool writes = false;   ///< A byte that two stores write is found.
   bool defines = false;  ///< Stores note what they write: `init` or `writes`.
 };
