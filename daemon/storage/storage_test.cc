@@ -404,8 +404,8 @@ int fill_until_refused(Store& store, const std::filesystem::path& folder) {
   }
   if (kept || kept.error().code != ErrorCode::ResourceExhausted) return 2;
   if (kept.error().message.find((folder / "db").native()) == std::string::npos) return 3;
-  if (store.put_result(large, true).ok()) return 4;
-  if (!store.result(1, "kept") || store.result(large.seed)) return 5;
+  // The refused one is not there. Another may be taken: RocksDB makes room as it compacts.
+  if (!store.result(1, "kept") || store.result(large.seed)) return 4;
   return 0;
 }
 
@@ -456,8 +456,8 @@ TEST_F(Storage, AFullDiskIsSaidAndReadingGoesOnUntilThereIsRoom) {
     std::ofstream(ballast) << std::string(size_t{40} << 20, 'x');
     if (const int refused = fill_until_refused(**store, disk); refused != 0) return refused;
     std::filesystem::remove(ballast);
-    if (!(*store)->put_result(result_of("later", 2), true)) return 6;
-    return (*store)->result(2, "later") ? 0 : 7;
+    if (!(*store)->put_result(result_of("later", 2), true)) return 5;
+    return (*store)->result(2, "later") ? 0 : 6;
   });
   if (code == kCannotMount) GTEST_SKIP() << "no right to mount a small disk";
   EXPECT_EQ(code, 0);
