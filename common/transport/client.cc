@@ -10,6 +10,7 @@
 #include <nng/protocol/reqrep0/req.h>
 
 #include "common/base/limits.h"
+#include "common/transport/close_socket.h"
 #include "common/transport/socket_path.h"
 
 namespace gpuemu {
@@ -32,12 +33,20 @@ Error no_daemon(const std::string& where, const std::string& why) {
 
 struct Client::State {
   nng_socket socket = NNG_SOCKET_INITIALIZER;
+  nng_dialer dialer = NNG_DIALER_INITIALIZER;
+  bool gave_up = false;  // A reply may still arrive.
   std::string where;
   std::mutex mutex;
   std::condition_variable changed;
   bool connected = false;
 
-  ~State() { nng_close(socket); }
+  ~State() {
+    if (gave_up) {
+      leave_socket(socket, dialer);
+    } else {
+      nng_close(socket);
+    }
+  }
 
   static void on_pipe(nng_pipe, nng_pipe_ev event, void* argument) {
     auto* state = static_cast<State*>(argument);
@@ -70,7 +79,7 @@ Result<Client> Client::connect(const std::string& path_or_address,
   nng_pipe_notify(state->socket, NNG_PIPE_EV_ADD_POST, &State::on_pipe, state.get());
   nng_pipe_notify(state->socket, NNG_PIPE_EV_REM_POST, &State::on_pipe, state.get());
   const std::string address = is_path ? "ipc://" + path_or_address : path_or_address;
-  failure = nng_dial(state->socket, address.c_str(), nullptr, NNG_FLAG_NONBLOCK);
+  failure = nng_dial(state->socket, address.c_str(), &state->dialer, NNG_FLAG_NONBLOCK);
   if (failure != 0) return no_daemon(path_or_address, nng_strerror(failure));
   std::unique_lock lock(state->mutex);
   if (!state->changed.wait_for(lock, timeout, [&] { return state->connected; })) {
@@ -105,6 +114,7 @@ Result<std::string> Client::request(std::string_view request, std::chrono::milli
   nng_socket_set_ms(state_->socket, NNG_OPT_RECVTIMEO, milliseconds_of(left));
   failure = nng_recvmsg(state_->socket, &message, 0);
   if (failure == NNG_ETIMEDOUT) {
+    state_->gave_up = true;
     return error(ErrorCode::Timeout, "the daemon at {} sent no reply within {} ms", state_->where,
                  timeout.count());
   }

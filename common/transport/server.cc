@@ -18,6 +18,7 @@
 
 #include "common/base/limits.h"
 #include "common/protocol/json_codec.h"
+#include "common/transport/close_socket.h"
 #include "common/transport/socket_path.h"
 
 namespace gpuemu {
@@ -85,7 +86,7 @@ struct Server::State {
   Status open();
   Status open_slots();
   Status listen_on_path();
-  void close_socket();
+  void end_socket();
   Status start_threads();
   bool accepts();
   void watch();
@@ -350,7 +351,7 @@ Result<std::unique_ptr<Server>> Server::listen(const std::filesystem::path& sock
   state->path = socket_path;
   const Status opened = state->open();
   if (!opened) {
-    nng_close(state->socket);
+    close_socket(state->socket);
     return opened.error();
   }
   return std::unique_ptr<Server>(new Server(std::move(state)));
@@ -373,20 +374,20 @@ void Server::stop() {
   state.work.notify_all();
   // Before the socket closes: a reply's callback may come while nng_ctx_send still returns here.
   for (std::thread& thread : state.pool) thread.join();
-  state.close_socket();
+  state.end_socket();
 }
 
-/// nng_close removes whatever lies at the path: another daemon's socket steps aside meanwhile.
-void Server::State::close_socket() {
+/// NNG removes whatever lies at the path: another daemon's socket steps aside meanwhile.
+void Server::State::end_socket() {
   std::error_code missing;
   if (!std::filesystem::exists(path, missing)) {
-    nng_close(socket);
+    close_socket(socket);
     return;
   }
   const auto folder_lock = lock_socket_folder(path);  // Nobody takes the path meanwhile.
   const std::string aside = fmt::format("{}.{}", path.native(), ::getpid());
   const bool keeps = is_anothers(holder_of(path)) && ::rename(path.c_str(), aside.c_str()) == 0;
-  nng_close(socket);
+  close_socket(socket);
   if (keeps) ::rename(aside.c_str(), path.c_str());
 }
 

@@ -1,0 +1,61 @@
+#include "common/transport/close_socket.h"
+
+#include <chrono>
+#include <deque>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
+
+namespace gpuemu {
+namespace {
+
+constexpr std::chrono::seconds kPatience{1};
+constexpr nng_duration kNeverMilliseconds = 24 * 3600 * 1000;
+constexpr size_t kLeftMax = 64;
+
+void take_callbacks_off(nng_socket socket) {
+  nng_pipe_notify(socket, NNG_PIPE_EV_ADD_POST, nullptr, nullptr);
+  nng_pipe_notify(socket, NNG_PIPE_EV_REM_POST, nullptr, nullptr);
+}
+
+/// The oldest of those that were left, when there are too many with this one.
+std::optional<nng_socket> exchange_for_oldest(nng_socket socket) {
+  static std::mutex mutex;
+  static std::deque<nng_socket> left;
+  const std::lock_guard lock(mutex);
+  left.push_back(socket);
+  if (left.size() <= kLeftMax) return std::nullopt;
+  const nng_socket oldest = left.front();
+  left.pop_front();
+  return oldest;
+}
+
+}  // namespace
+
+void close_socket(nng_socket socket) {
+  take_callbacks_off(socket);
+  // Shared: where NNG does not return, its thread stays behind with it.
+  const auto closed = std::make_shared<std::promise<void>>();
+  try {
+    std::thread([socket, closed] {
+      nng_close(socket);
+      closed->set_value();
+    }).detach();
+  } catch (const std::system_error&) {
+    nng_close(socket);
+    return;
+  }
+  closed->get_future().wait_for(kPatience);
+}
+
+void leave_socket(nng_socket socket, nng_dialer dialer) {
+  take_callbacks_off(socket);
+  nng_dialer_set_ms(dialer, NNG_OPT_RECONNMINT, kNeverMilliseconds);
+  nng_dialer_set_ms(dialer, NNG_OPT_RECONNMAXT, kNeverMilliseconds);
+  if (const auto oldest = exchange_for_oldest(socket)) close_socket(*oldest);
+}
+
+}  // namespace gpuemu
