@@ -1,5 +1,5 @@
 // Loads and stores of global and shared memory, of one element per lane.
-#include "runtime/emulator/jit/looks.h"
+#include "runtime/emulator/jit/race_notes.h"
 
 namespace gpuemu::emulator {
 namespace {
@@ -9,14 +9,17 @@ using Looked = Emitter::Looked;
 /// Moves one element of every lane between `values` and memory whose lanes were looked at.
 class Mover {
  public:
-  Mover(Emitter& e, const Access& access, const Looked& looked, int offset)
-      : e_(e), access_(access), looked_(looked), offset_(offset) {}
+  Mover(Emitter& e, const Ins& ins, const Access& access, const Looked& looked)
+      : e_(e), ins_(ins), access_(access), looked_(looked), offset_(static_cast<int>(ins.imm)) {}
 
   /// Lanes side by side; on to `others` where they are not.
   void row(const Vectors& values, const Xbyak::Label& others, Xbyak::Label* out) {
     e_.cmp(slot(kShapeAt), static_cast<int>(kRow));
     e_.jnz(others, Xbyak::CodeGenerator::T_NEAR);
-    if (out != nullptr) check_row(e_, access_, looked_, offset_, *out);
+    if (out != nullptr) {
+      note_row(e_, ins_, access_, looked_, *out);
+      check_row(e_, access_, looked_, offset_, *out);
+    }
     first_half();
     for (uint32_t i = 0; i < values.count; ++i) {
       const bool upper = i >= values.count / 2;
@@ -37,7 +40,10 @@ class Mover {
     if (!access_.is_store) {
       e_.cmp(slot(kShapeAt), static_cast<int>(kSame));
       e_.jnz(anywhere, Xbyak::CodeGenerator::T_NEAR);
-      if (out != nullptr) check_same(e_, access_, looked_, offset_, *out);
+      if (out != nullptr) {
+        note_same(e_, ins_, access_, looked_, *out);
+        check_same(e_, access_, looked_, offset_, *out);
+      }
       same(values);
       e_.jmp(done, Xbyak::CodeGenerator::T_NEAR);
       e_.L(anywhere);
@@ -118,6 +124,7 @@ class Mover {
   }
 
   Emitter& e_;
+  const Ins& ins_;
   const Access& access_;
   const Looked& looked_;
   const int offset_;
@@ -190,23 +197,23 @@ Emit of_one(const Access& how) {
     const Looked* looked = look(e, ins, how, base);
     if (looked == nullptr) return e.call(ins, true);
     const bool small = how.element < sizeof(uint32_t);
-    const bool checked = how.init || how.race, checked_load = checked && !how.is_store;
+    const bool checked = how.init || how.race;
     auto elsewhere = std::make_shared<Xbyak::Label>(), done = std::make_shared<Xbyak::Label>();
     Xbyak::Label* out = small || (checked && how.is_store) ? &e.leave_here() : nullptr;
     if (!how.is_store) values = e.write(at, slot);
-    if (!small && checked_load && how.is_shared) out = &e.by_handler(done);
+    if (!small && checked && how.is_shared) out = &e.by_handler(done);
     const auto offset = static_cast<int>(ins.imm);
     if (small)
       SmallMover(e, how, *looked, offset).row(values, *elsewhere);
     else
-      Mover(e, how, *looked, offset).row(values, *elsewhere, out);
+      Mover(e, ins, how, *looked).row(values, *elsewhere, out);
     e.L(*done);
-    e.aside([=, &e, found = *looked] {
+    e.aside([=, &e, &ins, found = *looked] {
       e.L(*elsewhere);
       if (small)
         SmallMover(e, how, found, offset).others(values, *out);
       else
-        Mover(e, how, found, offset).others(values, base, out);
+        Mover(e, ins, how, found).others(values, base, out);
       e.jmp(*done, Xbyak::CodeGenerator::T_NEAR);
     });
   };
@@ -236,8 +243,7 @@ void add_accesses(Operations& all, Accesses accesses) {
         if (global && !(small && init && is_store)) all.add(family + space + type, access(how));
       how.is_shared = true;
       how.race = races;
-      if (!(is_store && races) && !(small && (init || races)))
-        all.add(family + "shared." + type, access(how));
+      if (!(small && (init || races))) all.add(family + "shared." + type, access(how));
     }
   };
   add("u8", {.element = 1});

@@ -99,11 +99,12 @@ size_t Emitter::entry(uint32_t step) {
   mov(rax, ptr[rsi + static_cast<int>(offsetof(CompiledPlace, shared_defined))]);
   sub(rax, shared);
   mov(ptr[rsp + kDefinedAt], rax);
-  mov(rax, ptr[rsi + static_cast<int>(offsetof(CompiledPlace, quiet))]);
-  sub(rax, shared);
-  mov(ptr[rsp + kQuietAt], rax);
-  mov(rax, ptr[rsi + static_cast<int>(offsetof(CompiledPlace, epoch))]);
-  mov(ptr[rsp + kEpochAt], rax);
+  mov(rax, ptr[rsi + static_cast<int>(offsetof(CompiledPlace, races))]);
+  mov(ptr[rsp + kRacesAt], rax);
+  mov(rax, ptr[rsi + static_cast<int>(offsetof(CompiledPlace, lane_event))]);
+  mov(ptr[rsp + kLaneEventAt], rax);
+  mov(eax, ptr[rsi + static_cast<int>(offsetof(CompiledPlace, warp_tag))]);
+  mov(ptr[rsp + kWarpTagAt], rax);
   jmp(pieces_.at(step), T_NEAR);
   return at;
 }
@@ -115,6 +116,11 @@ void Emitter::finish() {
   for (const Xbyak::Reg64& kept : {shared_bytes, shared, cache, registers, progress, warp})
     pop(kept);
   ret();
+  for (auto& [writes, label] : routines_) {
+    align(16);
+    L(label);
+    writes(*this);
+  }
   align(kVectorBytes);
   for (auto& [words, label] : constants_) {
     L(label);

@@ -72,6 +72,7 @@ class Emitter : public Xbyak::CodeGenerator {
   Masks write_masks(uint32_t offset);
   /// The step's handler runs. `may_end`: it may find something after which only handlers go on.
   void call(const Ins& ins, bool may_end);
+  using CodeGenerator::call;
 
   /// Vectors and a mask (k7; k0 holds one that guards nothing) for the inside of one step.
   static constexpr uint32_t kScratch = 4;
@@ -98,14 +99,17 @@ class Emitter : public Xbyak::CodeGenerator {
     uint32_t at = 0;            ///< On the stack.
   };
   std::vector<Looked> looked;
-  static constexpr uint32_t kStackBytes = 504, kLooksBytes = 480;
-  /// Behind them: how far from shared memory its marks and quiet words lie, and where the epoch is.
-  static constexpr int kDefinedAt = 480, kQuietAt = 488, kEpochAt = 496;
+  static constexpr uint32_t kStackBytes = 520, kLooksBytes = 480;
+  /// Behind them: how far from shared memory its marks lie, and what CompiledPlace has for races.
+  static constexpr int kDefinedAt = 480, kRacesAt = 488, kLaneEventAt = 496, kWarpTagAt = 504;
   /// A label at which the stretch ends before the current step: handlers do the rest of it.
   Xbyak::Label& leave_here();
   /// A label at which the current step's handler runs instead of its code, and then what is behind
   /// `done`. After the step's results have their vectors, before those are changed.
   Xbyak::Label& by_handler(const std::shared_ptr<Xbyak::Label>& done);
+  using Routine = void (*)(Emitter&);
+  /// Where the code lies that this writes, once for a function, behind all others.
+  Xbyak::Label& routine(Routine writes) { return routines_[writes]; }
   /// What stands behind the stretch, off the way that nearly all take. `write` runs at its end.
   void aside(std::function<void()> write) { asides_.push_back(std::move(write)); }
 
@@ -173,6 +177,7 @@ class Emitter : public Xbyak::CodeGenerator {
   std::vector<std::function<void()>> asides_;
   Xbyak::Label out_;  ///< Where all of the code returns.
   std::map<uint32_t, Xbyak::Label> pieces_;
+  std::map<Routine, Xbyak::Label> routines_;
   std::map<std::array<uint32_t, 16>, Xbyak::Label> constants_;  ///< Whole vectors.
   std::map<uint64_t, Xbyak::Label> splats_;
 };

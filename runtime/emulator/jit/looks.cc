@@ -216,49 +216,29 @@ Xbyak::Address of_half(Emitter& e, const Looked& looked, uint32_t half) {
 
 void check_row(Emitter& e, const Access& access, const Looked& looked, int offset,
                Xbyak::Label& out) {
-  if (!access.is_shared || access.is_store || (!access.init && !access.race)) return;
+  if (!access.is_shared || access.is_store || !access.init) return;
   const uint32_t bytes = looked.bytes * kHalfLanes;
   const Zmm seen = e.scratch(0);
+  e.mov(e.rcx, e.ptr[e.rsp + Emitter::kDefinedAt]);
   for (uint32_t at = 0; at < 2 * bytes; at += kVectorBytes) {
     if (at % bytes == 0) e.mov(e.rax, of_half(e, looked, at / bytes));
     const int from = offset + static_cast<int>(at % bytes);
-    if (access.race) {
-      e.mov(e.rcx, e.ptr[e.rsp + Emitter::kQuietAt]);
-      e.mov(e.rdx, e.ptr[e.rsp + Emitter::kEpochAt]);
-      e.vpbroadcastd(seen, e.ptr[e.rdx]);
-      e.vpcmpd(e.k7, seen, e.ptr[e.rax + e.rcx + from], kNotEqual);
-      e.kortestw(e.k7, e.k7);
-      e.jnz(out, Xbyak::CodeGenerator::T_NEAR);
-    }
-    if (access.init) {
-      e.mov(e.rcx, e.ptr[e.rsp + Emitter::kDefinedAt]);
-      e.vmovdqu64(seen, e.ptr[e.rax + e.rcx + from]);
-      e.vptestnmb(e.k7, seen, seen);
-      e.kortestq(e.k7, e.k7);
-      e.jnz(out, Xbyak::CodeGenerator::T_NEAR);
-    }
+    e.vmovdqu64(seen, e.ptr[e.rax + e.rcx + from]);
+    e.vptestnmb(e.k7, seen, seen);
+    e.kortestq(e.k7, e.k7);
+    e.jnz(out, Xbyak::CodeGenerator::T_NEAR);
   }
 }
 
 void check_same(Emitter& e, const Access& access, const Looked& looked, int offset,
                 Xbyak::Label& out) {
-  if (!access.is_shared || (!access.init && !access.race)) return;
+  if (!access.is_shared || !access.init) return;
+  e.mov(e.rcx, e.ptr[e.rsp + Emitter::kDefinedAt]);
   for (uint32_t half = 0; half < 2; ++half) {
     e.mov(e.rax, of_half(e, looked, half));
     for (uint32_t at = 0; at < looked.bytes; at += sizeof(uint32_t)) {
-      const int from = offset + static_cast<int>(at);
-      if (access.race) {
-        e.mov(e.rcx, e.ptr[e.rsp + Emitter::kQuietAt]);
-        e.mov(e.rdx, e.ptr[e.rsp + Emitter::kEpochAt]);
-        e.mov(e.edx, e.dword[e.rdx]);
-        e.cmp(e.dword[e.rax + e.rcx + from], e.edx);
-        e.jnz(out, Xbyak::CodeGenerator::T_NEAR);
-      }
-      if (access.init) {
-        e.mov(e.rcx, e.ptr[e.rsp + Emitter::kDefinedAt]);
-        e.cmp(e.dword[e.rax + e.rcx + from], kMarks);
-        e.jnz(out, Xbyak::CodeGenerator::T_NEAR);
-      }
+      e.cmp(e.dword[e.rax + e.rcx + offset + static_cast<int>(at)], kMarks);
+      e.jnz(out, Xbyak::CodeGenerator::T_NEAR);
     }
   }
 }

@@ -35,8 +35,7 @@ inline Xbyak::Address on_stack(Emitter& e, const Emitter::Looked& looked, uint32
   return e.qword[e.rsp + static_cast<int>(looked.at + what)];
 }
 
-/// Jumps to `out` where lanes side by side read shared words that are not defined, or whose
-/// history a load would change. For so many bytes of each half of the warp.
+/// Jumps to `out` where lanes side by side read shared words that are not defined.
 void check_row(Emitter& e, const Access& access, const Emitter::Looked& looked, int offset,
                Xbyak::Label& out);
 /// The same where all lanes of a half read at one place.

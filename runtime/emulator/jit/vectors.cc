@@ -1,6 +1,6 @@
 // Loads and stores of vectors of two or four elements per lane, whose lanes lie side by side: rows
 // are taken apart, or put together, in the processor's registers.
-#include "runtime/emulator/jit/looks.h"
+#include "runtime/emulator/jit/race_notes.h"
 
 namespace gpuemu::emulator {
 namespace {
@@ -153,6 +153,7 @@ Emit of_several(const Access& access) {
     Xbyak::Label& out = e.leave_here();
     e.jnz(out, Xbyak::CodeGenerator::T_NEAR);
     const auto offset = static_cast<int>(ins.imm);
+    note_row(e, ins, access, *looked, out);
     check_row(e, access, *looked, offset, out);
     if (!access.is_store)
       for (uint32_t i = 0; i < ins.count; ++i) elements[i] = e.write(list[i], slot);

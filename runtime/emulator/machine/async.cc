@@ -27,14 +27,14 @@ void note_arrival(Warp& warp, const AsyncCopy& copy, uint32_t lanes) {
   for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
     const uint32_t lane = first_lane(rest);
     for (uint32_t word = copy.to[lane] / 4; word <= (copy.to[lane] + copy.bytes - 1) / 4; ++word) {
-      RaceWord& written = block.race[word];
-      block.quiet[word] = 0;
+      RaceWord written = block.race.load(word);
       written.write = block.epoch << kWarpBits | (warp.index + 1);
-      written.write_site = site_number(copy.site) & kSiteMask;
+      written.write_site = site_number(copy.site);
       written.writers = uint32_t{1} << warp.index;
       written.write_lanes = uint32_t{1} << lane;
-      written.write_event = static_cast<uint16_t>(warp.order.now());
+      written.write_event = warp.order.now();
       written.written_bytes = written.write_parts = kWholeWord;
+      block.race.store(word, written);
     }
   }
 }

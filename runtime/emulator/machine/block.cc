@@ -26,8 +26,6 @@ constexpr uint32_t kGlance = 64, kUnwatchedMax = 64;
 constexpr uint32_t kRoundsBeforeYield = 64;
 /// Slices that ended early (barrier, exit) between two looks at the clock, also over blocks.
 constexpr uint32_t kClockSlices = 64;
-/// Bytes behind shared memory that a look at whole vectors may read as well.
-constexpr uint32_t kQuietBeyond = 64;
 }  // namespace
 
 Block::Block(Launch& of) : launch(&of) {
@@ -37,10 +35,7 @@ Block::Block(Launch& of) : launch(&of) {
   cache.resize(of.program->cached + 1);
   shared.resize(of.shared_bytes + 64);
   if (of.checks.init) shared_defined.resize(of.shared_bytes + 64);
-  if (of.checks.race) {
-    race.resize(of.shared_bytes / 4 + 1);
-    quiet.resize((of.shared_bytes + kQuietBeyond) / 4 + 1);
-  }
+  if (of.checks.race) race.resize(of.shared_bytes / 4 + 1, shared.data());
   if (of.config->interleaving != Interleaving::InOrder)
     turns = std::make_shared<Turns>(of.config->interleaving, of.config->interleaving_seed);
   if (of.counters != nullptr) {
@@ -283,11 +278,12 @@ void Block::release_if_complete(uint32_t id) {
 }
 
 void Block::next_epoch() {
-  if (++epoch < kEpochsMax) return;
-  std::ranges::fill(race, RaceWord{});  // Tags are about to repeat.
-  std::ranges::fill(volatile_race, RaceWord{});
-  std::ranges::fill(quiet, 0);
-  epoch = proxy_epoch = 1;
+  if (++epoch == kEpochsMax) {  // Tags are about to repeat.
+    race.forget();
+    volatile_race.forget();
+    epoch = proxy_epoch = 1;
+  }
+  race.begin_epoch(epoch);
 }
 
 bool Block::over_budget() {

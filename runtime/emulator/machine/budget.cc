@@ -18,7 +18,7 @@ uint64_t block_bytes(const Launch& launch) {
   // histories where the races of volatile accesses are watched.
   const uint64_t per_lane = entry.param_bytes + uint64_t{4} * entry.local_bytes;
   const uint64_t per_warp = entry.frame_bytes + per_lane * kLanes;
-  return warps * per_warp + uint64_t{launch.shared_bytes} * (2 + 2 * sizeof(RaceWord) / 4) +
+  return warps * per_warp + uint64_t{launch.shared_bytes} * (2 + 2 * kRaceBytesPerWord / 4) +
          uint64_t{launch.program->cached} * sizeof(Allocation*);
 }
 

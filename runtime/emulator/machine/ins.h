@@ -21,6 +21,7 @@ inline constexpr uint32_t kTrueOffset = 0;
 
 class Warp;
 struct Allocation;
+struct RaceTags;
 struct Ins;
 using Handler = void (*)(Warp&, const Ins&);
 
@@ -124,8 +125,9 @@ struct CompiledPlace {
   std::byte* shared = nullptr;
   uint64_t shared_bytes = 0;
   const uint8_t* shared_defined = nullptr;
-  const uint32_t* quiet = nullptr;  ///< Block::quiet.
-  const uint32_t* epoch = nullptr;  ///< Block::epoch.
+  const RaceTags* races = nullptr;       ///< Of Block::race.
+  const uint32_t* lane_event = nullptr;  ///< LaneOrder::now(), whenever it is read.
+  uint32_t warp_tag = 0;                 ///< Of the warp, in the history of shared memory.
 };
 /// Runs from the step that it was made for, for all 32 lanes, until the slice ends or a step comes
 /// that is for handlers: `pc` is there then, and it returns nullptr. Where a stretch ends early, it

@@ -20,6 +20,7 @@ class LaneOrder {
   static constexpr uint32_t kEventsMax = 0x7fff;
 
   uint32_t now() const { return now_; }
+  const uint32_t* now_place() const { return &now_; }
   bool full() const { return now_ == kEventsMax; }
   /// Writes that carry a lesser count are ordered for every lane, and so are reads.
   uint32_t ordered() const { return ordered_; }

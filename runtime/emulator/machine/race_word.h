@@ -82,30 +82,11 @@ struct RaceWord {
   uint32_t write = 0, read = 0;
   uint32_t writers = 0;  ///< Warps, which wrote the same value.
   uint32_t write_lanes = 0, read_lanes = 0;
-  uint16_t write_event = 0, read_event = 0;  ///< LaneOrder::now() then.
-  uint32_t write_site : kSiteBits = 0;       ///< Ins::cache of the instruction.
-  uint32_t written_bytes : 4 = 0;            ///< Bit per byte of the word.
-  uint32_t write_parts : 4 = 0;              ///< LanesOfWord::bytes.
-  uint32_t read_site : kSiteBits = 0;
-  uint32_t read_bytes : 4 = 0;
-  uint32_t read_parts : 4 = 0;
-
-  /// A load of the whole word by `lanes` of the warp whose tag is `self`.
-  void note_whole_read(uint32_t self, uint32_t many, uint32_t event, uint32_t lanes,
-                       uint32_t site) {
-    if (read == many) return;
-    const bool current = (read ^ self) >> kWarpBits == 0;
-    if (read == self && read_event == event && read_parts == kWholeWord) {
-      read_lanes |= lanes;
-      return;
-    }
-    read = current && read != self ? many : self;
-    read_lanes = lanes;
-    read_event = static_cast<uint16_t>(event);
-    read_site = site_number(site) & kSiteMask;
-    read_bytes = read_parts = kWholeWord;
-  }
+  uint32_t write_event = 0, read_event = 0;  ///< LaneOrder::now() then.
+  uint32_t write_site = 0;                   ///< Ins::cache of the instruction.
+  uint32_t written_bytes = 0;                ///< Bit per byte of the word.
+  uint32_t write_parts = 0;                  ///< LanesOfWord::bytes.
+  uint32_t read_site = 0, read_bytes = 0, read_parts = 0;
 };
-static_assert(sizeof(RaceWord) == 32, "eight times as much as the memory that it watches");
 
 }  // namespace gpuemu::emulator

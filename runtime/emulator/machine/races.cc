@@ -37,13 +37,13 @@ uint32_t bytes_of_word(uint64_t word, uint64_t address, uint32_t bytes) {
 /// What an access conflicts with.
 struct Conflicts {
   Tally between_warps, within_warp;
-  uint32_t site = 0;                     ///< Of the other warp's access.
-  bool read_before = false;              ///< The other warp only read.
-  uint32_t others = 0;                   ///< Of this warp's lanes: who accessed the place before.
-  uint32_t within_site = 0;              ///< With which instruction.
-  bool read_in_warp = false;             ///< And only read.
-  const RaceWord* first_word = nullptr;  ///< Where lanes of this warp met.
-  bool several_words = false;            ///< Not only there.
+  uint32_t site = 0;           ///< Of the other warp's access.
+  bool read_before = false;    ///< The other warp only read.
+  uint32_t others = 0;         ///< Of this warp's lanes: who accessed the place before.
+  uint32_t within_site = 0;    ///< With which instruction.
+  bool read_in_warp = false;   ///< And only read.
+  uint64_t first_word = 0;     ///< Where lanes of this warp met.
+  bool several_words = false;  ///< Not only there.
 };
 
 class SharedRace {
@@ -57,15 +57,17 @@ class SharedRace {
         epoch_(warp.block->epoch),
         self_(warp.block->epoch << kWarpBits | (warp.index + 1)) {}
 
-  void look(uint32_t lane, RaceWord& seen, uint32_t bytes, bool same_value) {
-    check_within(lane, seen, bytes, same_value);
+  void look(uint32_t lane, RaceHistory& history, uint64_t word, uint32_t bytes, bool same_value) {
+    check_within(lane, history.load(word), word, bytes, same_value);
   }
-  void note(uint32_t lane, RaceWord& seen, uint32_t bytes, bool same_value) {
+  void note(uint32_t lane, RaceHistory& history, uint64_t word, uint32_t bytes, bool same_value) {
+    RaceWord seen = history.load(word);
     if (!in_warp_only_) check(lane, seen, bytes, same_value);
     if (access_ == Access::Load)
       read(lane, seen, bytes);
     else
       write(lane, seen, bytes, same_value);
+    history.store(word, seen);
   }
   void report_all(const uint64_t* address);
 
@@ -73,7 +75,8 @@ class SharedRace {
   bool current(uint32_t tag) const { return tag >> kWarpBits == epoch_; }
   bool own(uint32_t tag) const { return (tag & ~kAtomicTag) == self_; }
   void check(uint32_t lane, const RaceWord& seen, uint32_t bytes, bool same_value);
-  void check_within(uint32_t lane, const RaceWord& seen, uint32_t bytes, bool same_value);
+  void check_within(uint32_t lane, const RaceWord& seen, uint64_t word, uint32_t bytes,
+                    bool same_value);
   uint32_t unordered_writers(uint32_t lane, const RaceWord& seen, uint32_t bytes) const;
   uint32_t unordered_readers(uint32_t lane, const RaceWord& seen, uint32_t bytes) const;
   void read(uint32_t lane, RaceWord& seen, uint32_t bytes);
@@ -142,7 +145,7 @@ uint32_t SharedRace::unordered_readers(uint32_t lane, const RaceWord& seen, uint
   return (others | uint32_t{1} << lane) == LanesOfWord::kAnyOther && left != others ? 0 : left;
 }
 
-void SharedRace::check_within(uint32_t lane, const RaceWord& seen, uint32_t bytes,
+void SharedRace::check_within(uint32_t lane, const RaceWord& seen, uint64_t word, uint32_t bytes,
                               bool same_value) {
   if (same_value) return;
   const uint32_t writers = current(seen.write) ? unordered_writers(lane, seen, bytes) : 0;
@@ -151,15 +154,18 @@ void SharedRace::check_within(uint32_t lane, const RaceWord& seen, uint32_t byte
   if ((writers | readers) == 0) return;
   const bool first = found_.within_warp.lanes == 0;
   found_.within_warp.note(lane);
-  found_.several_words = found_.several_words || (!first && &seen != found_.first_word);
+  found_.several_words = found_.several_words || (!first && word != found_.first_word);
   if (!first) return;
-  found_.first_word = &seen;
+  found_.first_word = word;
   found_.others = writers | readers;
   found_.read_in_warp = writers == 0;
   found_.within_site = writers != 0 ? seen.write_site : seen.read_site;
 }
 
 void SharedRace::read(uint32_t lane, RaceWord& seen, uint32_t bytes) {
+  // Of what several warps have read it is enough to know one of them.
+  const uint32_t many = epoch_ << kWarpBits | kMany;
+  if (seen.read == many && (bytes & ~seen.read_bytes) == 0) return;
   const bool now = current(seen.read), others = now && seen.read != self_;
   // Of warps that read different bytes only the last one is kept: each may go on to write its own.
   const bool several = others && (seen.read_bytes & bytes) != 0;
@@ -169,15 +175,14 @@ void SharedRace::read(uint32_t lane, RaceWord& seen, uint32_t bytes) {
   by.add(lane, bytes, false);
   seen.read_lanes = by.lanes;
   seen.read_parts = by.bytes & kWholeWord;
-  seen.read_event = static_cast<uint16_t>(warp_.order.now());
+  seen.read_event = warp_.order.now();
   seen.read_bytes = (now && several == others ? seen.read_bytes | bytes : bytes) & kWholeWord;
-  seen.read = several ? epoch_ << kWarpBits | kMany : self_;
-  seen.read_site = site_number(ins_.cache) & kSiteMask;
+  seen.read = several ? many : self_;
+  seen.read_site = site_number(ins_.cache);
 }
 
 void SharedRace::write(uint32_t lane, RaceWord& seen, uint32_t bytes, bool same_value) {
-  const uint32_t flag = access_ == Access::Atomic ? kAtomicTag : 0,
-                 site = site_number(ins_.cache) & kSiteMask;
+  const uint32_t flag = access_ == Access::Atomic ? kAtomicTag : 0, site = site_number(ins_.cache);
   const bool now = current(seen.write);
   LanesOfWord by;
   if (own(seen.write) && seen.write_event == warp_.order.now())
@@ -194,8 +199,8 @@ void SharedRace::write(uint32_t lane, RaceWord& seen, uint32_t bytes, bool same_
   const bool several = (seen.writers & (seen.writers - 1)) != 0;
   seen.write = several ? epoch_ << kWarpBits | kMany | flag : self_ | flag;
   seen.written_bytes = (seen.written_bytes | bytes) & kWholeWord;
-  seen.write_event = static_cast<uint16_t>(warp_.order.now());
-  seen.write_site = site & kSiteMask;
+  seen.write_event = warp_.order.now();
+  seen.write_site = site;
 }
 
 std::string SharedRace::name_of(uint32_t site) const {
@@ -324,20 +329,19 @@ void note_shared(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t b
   if (is_ordered(ins, access)) order_before(warp, instruction_of(warp, ins));
   const bool plain = access == Access::Atomic || (ins.flags & kOrdered) == 0;
   if (!plain && !instruction_of(warp, ins).has("volatile")) return;
-  if (!plain && block.volatile_race.empty()) block.volatile_race.resize(block.race.size());
+  if (!plain && block.volatile_race.empty())
+    block.volatile_race.resize(block.race.words(), block.shared.data());
   if (plain && access == Access::Store) check_clashes(warp, ins, address, lanes, true);
-  std::vector<RaceWord>& history = plain ? block.race : block.volatile_race;
+  RaceHistory& history = plain ? block.race : block.volatile_race;
   SharedRace race(warp, ins, access, !plain);
-  using Step = void (SharedRace::*)(uint32_t, RaceWord&, uint32_t, bool);
+  using Step = void (SharedRace::*)(uint32_t, RaceHistory&, uint64_t, uint32_t, bool);
   // What the other lanes do with the same instruction is no part of the history yet.
   for (const Step step : {&SharedRace::look, &SharedRace::note})
     for (uint32_t left = lanes; left != 0; left &= left - 1) {
       const auto lane = static_cast<uint32_t>(std::countr_zero(left));
       const bool same = access == Access::Store && (same_value >> lane & 1) != 0;
-      for (uint64_t word = address[lane] / 4; word <= (address[lane] + bytes - 1) / 4; ++word) {
-        (race.*step)(lane, history[word], bytes_of_word(word, address[lane], bytes), same);
-        block.quiet[word] = 0;
-      }
+      for (uint64_t word = address[lane] / 4; word <= (address[lane] + bytes - 1) / 4; ++word)
+        (race.*step)(lane, history, word, bytes_of_word(word, address[lane], bytes), same);
     }
   race.report_all(address);
 }

@@ -292,8 +292,9 @@ void Warp::run_compiled(CompiledSteps steps) {
                                   .shared = block->shared.data(),
                                   .shared_bytes = launch->shared_bytes,
                                   .shared_defined = block->shared_defined.data(),
-                                  .quiet = block->quiet.data(),
-                                  .epoch = &block->epoch});
+                                  .races = &block->race.tags(),
+                                  .lane_event = order.now_place(),
+                                  .warp_tag = index + 1});
   if (next == nullptr) return;
   for (const Ins* end = code_begin + pc; next != end; ++next) next->run(*this, *next);
 }

@@ -21,7 +21,7 @@
 #include "runtime/emulator/machine/lane_order.h"
 #include "runtime/emulator/machine/memory.h"
 #include "runtime/emulator/machine/nonfinite.h"
-#include "runtime/emulator/machine/race_word.h"
+#include "runtime/emulator/machine/race_history.h"
 
 namespace gpuemu::emulator {
 
@@ -289,11 +289,8 @@ struct Block {
   std::vector<Warp> warps;
   std::vector<std::byte> shared;
   std::vector<uint8_t> shared_defined;
-  std::vector<RaceWord> race;
-  /// Per word of shared memory the epoch in which several warps have read it and none wrote it:
-  /// then a further load changes nothing of its history.
-  std::vector<uint32_t> quiet;
-  std::vector<RaceWord> volatile_race;  ///< Of volatile accesses among themselves; none until one.
+  RaceHistory race;           ///< Of shared memory.
+  RaceHistory volatile_race;  ///< Of volatile accesses among themselves; none until one.
   uint32_t epoch = 1;
   uint32_t barriers_in_use = 0;  ///< Bit per barrier with arrivals.
   std::array<Barrier, kBarriers> barriers;

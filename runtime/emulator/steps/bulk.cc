@@ -78,7 +78,7 @@ void check_proxy_fence(Warp& warp, const Ins& ins, const BulkCopy& copy) {
   const Block& block = *warp.block;
   uint32_t known_site = 0;
   for (uint64_t at = copy.from.at / 4 * 4; at < copy.from.at + copy.bytes; at += 4) {
-    const RaceWord& word = block.race[at / 4];
+    const RaceWord word = block.race.load(at / 4);
     if (word.write >> kWarpBits < block.proxy_epoch || word.write_site == known_site) continue;
     known_site = word.write_site;
     const ptx::Instruction* store = instruction_at(*warp.launch->program, word.write_site);

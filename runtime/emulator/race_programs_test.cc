@@ -1,0 +1,121 @@
+// Random programs of three warps over one tile of shared memory: the race detector says the same
+// whichever way an access goes. By generic addresses it goes lane by lane; whole rows go a few
+// vectors at a time; and then there is machine code.
+#include <random>
+
+#include "runtime/emulator/test_kernel.h"
+
+namespace gpuemu::emulator {
+namespace {
+
+constexpr uint32_t kWarps = 3, kThreads = 32 * kWarps, kPrograms = 400;
+
+/// Where lane %l of warp %w accesses, in units of the access: a row for all warps or one for each,
+/// rows and places for each half of a warp, one place, backwards, eights apart, crosswise.
+constexpr std::array kPlaces{"mov.b32 %o, %l;",
+                             "mad.lo.u32 %o, %w, 32, %l;",
+                             "and.b32 %o, %l, 15;",
+                             "shr.u32 %o, %t, 4;",
+                             "mov.b32 %o, 3;",
+                             "sub.u32 %o, 31, %l;",
+                             "shr.u32 %o, %l, 3; mad.lo.u32 %o, %o, 5, %l;",
+                             "xor.b32 %o, %l, 1;"};
+struct Form {
+  const char* type;
+  uint32_t bytes;
+  const char* registers;
+};
+constexpr std::array kForms{Form{".b32", 4, "%r1"},
+                            Form{".f32", 4, "%f1"},
+                            Form{".b64", 8, "%d1"},
+                            Form{".v2.b32", 8, "{%r1, %r2}"},
+                            Form{".v4.b32", 16, "{%r1, %r2, %r3, %r4}"},
+                            Form{".v2.b64", 16, "{%d1, %d2}"},
+                            Form{".u16", 2, "%q1"}};
+
+class Programs {
+ public:
+  Programs(uint32_t seed, bool generic) : random_(seed), space_(generic ? "" : ".shared") {}
+
+  std::string write(uint32_t length) {
+    std::string body = with_header(
+        ".visible .entry k(.param .u64 out) {\n .reg .pred %p<4>; .reg .b16 %q<3>; .reg .b32 "
+        "%r<9>, %t, %l, %w, %o, %a; .reg .f32 %f<3>; .reg .b64 %d<4>, %g, %x;\n"
+        " .shared .align 16 .b8 tile[4096];\n"
+        " mov.u32 %t, %tid.x; and.b32 %l, %t, 31; shr.u32 %w, %t, 5; mov.u32 %a, tile;\n"
+        " cvt.u64.u32 %g, %a; cvta.shared.u64 %g, %g;\n"
+        " mov.b32 %r1, %t; mov.b32 %r2, 7; mov.b32 %r3, %l; mov.b32 %r4, %w; mov.b32 %f1, %t;\n"
+        " cvt.u64.u32 %d1, %t; mov.b64 %d2, 9; mov.b16 %q1, 5;\n");
+    for (uint32_t i = 0; i < kWarps; ++i) body += fmt::format(" setp.eq.u32 %p{}, %w, {};\n", i, i);
+    for (uint32_t i = 0; i < length; ++i) body += statement();
+    return body + " ld.param.u64 %x, [out]; st.global.b32 [%x], %r1;\n ret;\n}\n";
+  }
+
+ private:
+  uint32_t below(uint32_t limit) { return static_cast<uint32_t>(random_() % limit); }
+
+  std::string statement() {
+    switch (below(12)) {
+      case 0:
+      case 1:
+      case 2:
+        return " bar.sync 0;\n";
+      case 3:
+        return " bar.warp.sync -1;\n";
+      case 4:
+        return below(2) == 0 ? " shfl.sync.idx.b32 %r5, %r3, 0, 31, -1;\n"
+                             : " add.u32 %r1, %r1, 1; mov.b32 %r2, 7;\n";
+      default:
+        return access();
+    }
+  }
+  std::string access() {
+    const Form& form = kForms[below(kForms.size())];
+    const uint32_t offset = below(6) * 64;
+    std::string text =
+        fmt::format(" {} mul.lo.u32 %o, %o, {}; ", kPlaces[below(kPlaces.size())], form.bytes);
+    const std::string guard =
+        below(3) == 0 ? fmt::format("@{}%p{} ", below(2) == 0 ? "!" : "", below(kWarps)) : "";
+    text +=
+        space_.empty() ? "cvt.u64.u32 %x, %o; add.u64 %x, %x, %g;\n " : "add.u32 %o, %o, %a;\n ";
+    const std::string at = fmt::format("[{}+{}]", space_.empty() ? "%x" : "%o", offset);
+    return text + guard +
+           (below(5) < 2 ? fmt::format("st{}{} {}, {};\n", space_, form.type, at, form.registers)
+                         : fmt::format("ld{}{} {}, {};\n", space_, form.type, form.registers, at));
+  }
+
+  std::mt19937 random_;
+  std::string space_;
+};
+
+std::vector<std::string> findings(uint32_t seed, bool generic, MachineCode code, int sm = 80) {
+  TestKernel kernel(Programs(seed, generic).write(20 + seed % 60), sm, 1, code);
+  const uint64_t out = kernel.buffer(std::vector<uint64_t>(kThreads), "out");
+  kernel.config().block = {kThreads, 1, 1};
+  kernel.config().sanitize = {"memory", "race_shared"};
+  std::vector<std::string> all;
+  for (const DeviceFinding& each : kernel.arg(out).run(false).findings)
+    all.push_back(fmt::format("{} x{} lines {} and {}, thread {} offset {}", each.kind, each.count,
+                              each.ptx_line, each.other_ptx_line, each.thread.x, each.byte_offset));
+  return all;
+}
+
+TEST(RacePrograms, RowsAreJudgedAsTheirLanesAre) {
+  size_t races = 0;
+  for (uint32_t seed = 0; seed < kPrograms && !HasFailure(); ++seed) {
+    const auto by_lanes = findings(seed, true, MachineCode::Never);
+    EXPECT_EQ(findings(seed, false, MachineCode::Never), by_lanes)
+        << Programs(seed, false).write(20 + seed % 60);
+    races += by_lanes.size();
+  }
+  EXPECT_GT(races, kPrograms);
+}
+
+TEST(RacePrograms, MachineCodeJudgesAsTheHandlersDo) {
+  for (uint32_t seed = 0; seed < kPrograms && !HasFailure(); ++seed)
+    EXPECT_EQ(findings(seed, false, MachineCode::Always), findings(seed, false, MachineCode::Never))
+        << Programs(seed, false).write(20 + seed % 60);
+}
+
+}  // namespace
+}  // namespace gpuemu::emulator
