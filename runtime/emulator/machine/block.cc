@@ -25,7 +25,7 @@ constexpr uint32_t kGlance = 64, kUnwatchedMax = 64;
 /// Rounds in which every warp only waited.
 constexpr uint32_t kRoundsBeforeYield = 64;
 /// Slices that ended early (barrier, exit) between two looks at the clock, also over blocks.
-constexpr uint32_t kClockSlices = 64;
+constexpr uint32_t kClockSlices = 512;
 }  // namespace
 
 Block::Block(Launch& of) : launch(&of) {
@@ -61,6 +61,7 @@ void Block::start(Dim3 at) {
   fences = published = sync_ops = 0;
   barriers = {};
   barriers_in_use = 0;
+  live_threads = threads;
   mbarriers.clear();
   bulk.clear();
   warp_instructions = 0;
@@ -250,16 +251,10 @@ bool Block::only_waits(Warp& warp) {
   return waits;
 }
 
-uint32_t Block::live_threads() const {
-  uint32_t live = 0;
-  for (const Warp& warp : warps) live += static_cast<uint32_t>(std::popcount(warp.alive));
-  return live;
-}
-
 void Block::release_if_complete(uint32_t id) {
   Barrier& barrier = barriers[id];
   if (barrier.arrived == 0) return;
-  const uint32_t wanted = barrier.expected != 0 ? barrier.expected : live_threads();
+  const uint32_t wanted = barrier.expected != 0 ? barrier.expected : live_threads;
   if (barrier.arrived < wanted) return;
   for (Warp& warp : warps)
     if (warp.state == WarpState::AtBarrier && warp.barrier == id) {

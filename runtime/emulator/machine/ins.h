@@ -16,6 +16,14 @@ namespace gpuemu::emulator {
 
 inline constexpr uint32_t kLanes = 32;
 inline constexpr uint32_t kNone = ~uint32_t{0};
+/// How many lanes a mask has. Without the processor's own instruction, which a portable build may
+/// not use, std::popcount is a call.
+constexpr uint32_t lanes_in(uint32_t mask) {
+  if (mask == kNone) return kLanes;
+  mask -= mask >> 1 & 0x55555555u;
+  mask = (mask & 0x33333333u) + (mask >> 2 & 0x33333333u);
+  return ((mask + (mask >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24;
+}
 /// Offset of the predicate that is always true: the guard of unguarded instructions.
 inline constexpr uint32_t kTrueOffset = 0;
 

@@ -8,17 +8,6 @@
 #include "runtime/emulator/machine/turns.h"
 
 namespace gpuemu::emulator {
-namespace {
-uint32_t lanes_in(uint32_t mask) {
-  if (mask == kNone) return kLanes;
-  // Without the processor's own instruction, which a portable build may not use, std::popcount is
-  // a call.
-  mask -= mask >> 1 & 0x55555555u;
-  mask = (mask & 0x33333333u) + (mask >> 2 & 0x33333333u);
-  return ((mask + (mask >> 4)) & 0x0f0f0f0fu) * 0x01010101u >> 24;
-}
-}  // namespace
-
 void Warp::start(uint32_t warp_index, uint32_t lanes) {
   index = warp_index;
   exists = lanes >= kLanes ? kNone : (uint32_t{1} << lanes) - 1;
@@ -261,6 +250,7 @@ void Warp::leave(uint32_t lanes) {
 
 void Warp::exit_lanes(uint32_t lanes) {
   save_top();
+  block->live_threads -= lanes_in(alive & lanes);
   alive &= ~lanes;
   for (StackEntry& entry : stack) entry.mask &= ~lanes;
   settle_top();

@@ -285,7 +285,7 @@ struct Block {
   uint32_t rank = 0;   ///< In the cluster.
   bool ended = false;  ///< Its shared memory is gone.
   Dim3 index{0, 0, 0};
-  uint32_t threads = 0;
+  uint32_t threads = 0, live_threads = 0;  ///< All; those that have not exited.
   std::vector<Warp> warps;
   std::vector<std::byte> shared;
   std::vector<uint8_t> shared_defined;
@@ -334,8 +334,6 @@ struct Block {
   /// What the clocks show, in units of 16 ticks. Each look at one takes a unit.
   uint64_t clock_now() const { return clock + launch->clock_ahead.load(std::memory_order_relaxed); }
   void pass_time() { clock += clock_stopped ? 0 : 1; }
-  /// Threads that have not exited.
-  uint32_t live_threads() const;
   /// Lets the waiting warps of barrier `id` go on when enough threads have arrived.
   void release_if_complete(uint32_t id);
   /// Accesses from now on do not race with those before.

@@ -423,12 +423,12 @@ void barrier(Warp& warp, const Ins& ins) {
   Barrier& at = warp.block->barriers[id];
   const uint32_t votes = warp.pred(ins.src[2]) & warp.mask;
   if (kind >= BarrierKind::RedPopc) {
-    at.reduce_count += static_cast<uint32_t>(std::popcount(votes));
+    at.reduce_count += lanes_in(votes);
     at.reduce_and &= votes == warp.mask ? 1u : 0u;
     at.reduce_or |= votes != 0 ? 1u : 0u;
   }
   warp.block->barriers_in_use |= uint32_t{1} << id;
-  at.arrived += static_cast<uint32_t>(std::popcount(warp.alive));
+  at.arrived += lanes_in(warp.alive);
   at.expected = warp.u32(ins.src[1])[lead];
   if (kind != BarrierKind::Arrive) warp.wait_at_barrier(id);
   warp.block->release_if_complete(id);

@@ -16,11 +16,6 @@ constexpr uint32_t kBanks = 32, kBankBytes = 4;
 /// Pieces of memory that one request may touch: lanes with 32 bytes each, all misaligned.
 constexpr size_t kPiecesMax = kLanes * 10;
 
-/// Most masks are full; for the others std::popcount is a call in a portable build.
-uint64_t lanes_of(uint32_t mask) {
-  return mask == kNone ? kLanes : static_cast<uint64_t>(std::popcount(mask));
-}
-
 struct Request {
   std::array<uint64_t, kLanes> address;
   uint32_t lanes = 0;
@@ -83,7 +78,7 @@ uint64_t pieces_of_row(std::pair<uint64_t, uint64_t> row, uint64_t piece) {
 
 void count_global(const Request& request, MemoryCount& to) {
   to.global_requests += 1;
-  to.global_bytes += lanes_of(request.lanes) * request.bytes;
+  to.global_bytes += lanes_in(request.lanes) * request.bytes;
   if (const auto row = row_of(request, request.lanes)) {
     to.sectors += pieces_of_row(*row, kSectorBytes);
     to.lines += pieces_of_row(*row, kLineBytes);
@@ -143,7 +138,7 @@ void count_memory(Warp& warp, const MemoryUse& use, MemoryCount& to) {
 void add(std::vector<FlowCount>& to, uint32_t index, uint32_t lanes) {
   if (index == kNone || lanes == 0) return;
   to[index].warps += 1;
-  to[index].threads += lanes_of(lanes);
+  to[index].threads += lanes_in(lanes);
 }
 
 /// Edges that lanes take behind this instruction; `active` are those that came to it.
@@ -217,12 +212,12 @@ void count(Warp& warp, const Ins& ins) {
   const uint32_t active = warp.mask;
   add(counts.blocks, probe.block, active);
   warp.mask &= warp.pred(probe.guard) ^ probe.guard_xor;
-  warp.executed += uint64_t{lanes_of(warp.mask)} * probe.counted;
+  warp.executed += uint64_t{lanes_in(warp.mask)} * probe.counted;
   if (probe.instruction != kNone && warp.mask != 0) {
     InstructionCount& of = counts.instructions[probe.instruction];
     if (probe.counted != 0) {
       of.warps += 1;
-      of.threads += lanes_of(warp.mask);
+      of.threads += lanes_in(warp.mask);
     }
     if (probe.run == branch && warp.mask != active) of.divergent += 1;
     for (uint32_t i = probe.uses_begin; i < probe.uses_end; ++i)
