@@ -107,7 +107,8 @@ __device__ C reduce_block(C value, C* partial) {
     // A lane that does not exist must not be read from, even if the value were dropped.
     const bool has_partner = lane + step < lanes;
     const C other = __shfl_sync(mask, value, static_cast<int>(has_partner ? lane + step : lane));
-    if (has_partner) value = Op::apply(value, other);
+    const C joined = Op::apply(value, other);
+    value = has_partner ? joined : value;  // No branch: all lanes stay together.
   }
   if (lane == 0u) partial[warp] = value;
   __syncthreads();

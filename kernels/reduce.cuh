@@ -82,7 +82,8 @@ __device__ void reduce_short_rows(const T* x, const ReduceShape& shape, Store st
       const bool has_partner = lane + apart < lanes;
       const auto other =
           __shfl_sync(mask, total, static_cast<int>(has_partner ? lane + apart : lane));
-      if (has_partner) total = Op::apply(total, other);
+      const auto joined = Op::apply(total, other);
+      total = has_partner ? joined : total;
     }
     if (lane == 0u) store(piece, total);
   }

@@ -70,7 +70,7 @@ Outcome run(const std::string& ptx, MachineCode code, const std::vector<std::str
 void expect_same(const std::string& ptx, const std::vector<std::string>& sanitize, uint32_t seed) {
   const Outcome by_handlers = run(ptx, MachineCode::Never, sanitize, seed);
   const Outcome compiled = run(ptx, MachineCode::Always, sanitize, seed);
-  EXPECT_EQ(compiled.findings, by_handlers.findings);
+  EXPECT_EQ(compiled.findings, by_handlers.findings) << "seed " << seed << "\n" << ptx;
   EXPECT_EQ(compiled.instructions, by_handlers.instructions);
   EXPECT_EQ(compiled.place, by_handlers.place) << "seed " << seed << "\n" << ptx;
   for (size_t i = 0; i < by_handlers.out.size(); ++i)

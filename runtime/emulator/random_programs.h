@@ -14,7 +14,7 @@ inline constexpr uint32_t kThreads = 64, kWords = 16, kLongs = 8, kPredicates = 
 
 /// R, F, D, G, P: a register that is written; in small letters: one that is read. A, B, C: an
 /// address in global memory of lanes 4, 8 or 16 bytes apart, S, T, U: in shared memory, O: an
-/// offset that all of them allow.
+/// offset that all of them allow. J: all lanes, K: all of the first warp, the halves of the others.
 inline const char* const kTemplates[] = {"add.s32 R, r, r;",
                                          "add.u32 R, r, r;",
                                          "sub.s32 R, r, r;",
@@ -200,6 +200,18 @@ inline const char* const kTemplates[] = {"add.s32 R, r, r;",
                                          "selp.f32 F, f, f, p;",
                                          "selp.b64 D, d, d, p;",
                                          "selp.u32 R, 1, 0, p;",
+                                         "shfl.sync.bfly.b32 R, r, 5, 31, -1;",
+                                         "shfl.sync.bfly.b32 R|P, r, r, 31, -1;",
+                                         "shfl.sync.idx.b32 R|P, r, r, 31, -1;",
+                                         "shfl.sync.down.b32 R|P, r, 3, 31, -1;",
+                                         "shfl.sync.down.b32 R, r, r, 31, -1;",
+                                         "shfl.sync.up.b32 R|P, r, 7, 0, -1;",
+                                         "shfl.sync.up.b32 R, r, r, 0, -1;",
+                                         "shfl.sync.down.b32 R|P, r, 3, 7199, -1;",
+                                         "shfl.sync.bfly.b32 R|P, r, 1, 31, J;",
+                                         "shfl.sync.down.b32 R, r, r, 31, J;",
+                                         "shfl.sync.down.b32 R|P, r, 2, 31, K;",
+                                         "shfl.sync.idx.b32 R, r, 3, 31, K;",
                                          "and.pred P, p, p;",
                                          "or.pred P, p, p;",
                                          "xor.pred P, p, p;",
@@ -270,11 +282,13 @@ class RandomPrograms {
  private:
   static constexpr const char* kBegin =
       ".visible .entry k(.param .u64 out, .param .u64 in, .param .u64 place) {\n"
-      " .reg .pred %p<6>; .reg .b32 %r<16>, %l, %w, %o, %t; .reg .f32 %f<16>;\n"
+      " .reg .pred %p<6>; .reg .b32 %r<16>, %l, %w, %o, %t, %all, %some; .reg .f32 %f<16>;\n"
       " .reg .b64 %d<8>, %a<6>, %b<6>, %c<6>, %x, %y; .reg .f64 %g<8>; .reg .b32 %s<6>, %e<6>, "
       "%h<6>, %v<6>, %n<6>; .reg .b64 %u<6>, %m<6>; .reg .b16 %q<8>;\n .shared .align 16 .b8 "
       "tile[4096];\n"
-      " mov.u32 %t, %tid.x; and.b32 %l, %t, 31; shr.u32 %w, %t, 5;\n";
+      " mov.u32 %t, %tid.x; and.b32 %l, %t, 31; shr.u32 %w, %t, 5;\n"
+      " or.b32 %all, %t, -1; and.b32 %o, %l, 16; shl.b32 %some, 65535, %o;\n"
+      " setp.eq.u32 %p0, %w, 0; selp.b32 %some, -1, %some, %p0;\n";
 
   std::string begin() {
     std::string text =
@@ -370,6 +384,10 @@ class RandomPrograms {
       case 'P':
       case 'p':
         return numbered("%p", kPredicates);
+      case 'J':
+        return "%all";
+      case 'K':
+        return "%some";
       case 'A':
         return numbered("%a", kPlacesCount);
       case 'B':

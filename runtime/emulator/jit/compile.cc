@@ -23,6 +23,7 @@ struct Piece {
   StepRange steps;
   bool guarded = false;   ///< One step, for all lanes or none.
   uint32_t jump = kNone;  ///< A direct branch.
+  uint32_t counted = 0;   ///< The steps that count as PTX instructions.
 };
 
 struct KnownHandler {
@@ -45,15 +46,46 @@ bool may_end(const Ins& ins) {
   return found == table_handlers().end() || found->second.accesses;
 }
 
+/// Where branches lead to.
+std::vector<bool> targets_of(const Code& code) {
+  std::vector<bool> targets(code.ins.size() + 1, false);
+  for (const Ins& ins : code.ins)
+    if (ins.jumps) targets[ins.aux] = true;
+  return targets;
+}
+
+/// A piece goes on behind its first stretch, or shuffle, as long as there are shuffles of the whole
+/// warp.
+void extend(Piece& piece, const Code& code, const std::vector<bool>& targets) {
+  const auto goes_on = [&](uint32_t step) { return step < code.ins.size() && !targets[step]; };
+  while (goes_on(piece.steps.end) && is_whole_shuffle(code, code.ins[piece.steps.end])) {
+    piece.counted += code.ins[piece.steps.end++].counted;
+    if (!goes_on(piece.steps.end)) return;
+    const Ins& behind = code.ins[piece.steps.end];
+    piece.counted += behind.stretch_counted;
+    piece.steps.end += behind.stretch;
+  }
+}
+
 /// Branches lead to beginnings of pieces only: stretches end where others jump to.
-std::vector<Piece> pieces_of(const Code& code) {
+std::vector<Piece> pieces_of(const Code& code, Accesses accesses) {
+  const std::vector<bool> targets = targets_of(code);
   std::vector<Piece> all;
   for (uint32_t step = 0; step < code.ins.size(); ++step) {
     const Ins& ins = code.ins[step];
-    Piece piece{.steps = {step, step + ins.stretch}};
-    if (ins.stretch == 0 && !ins.jumps) {
+    Piece piece{.steps = {step, step + ins.stretch}, .counted = ins.stretch_counted};
+    if (is_whole_shuffle(code, ins)) {
+      piece.counted = ins.counted;
+      piece.steps.end = step + 1;
+    }
+    // Where values that nothing wrote are followed, shuffles are followed as they run: nothing that
+    // finds such a value may stand before them in a piece.
+    const bool joins = (accesses & kInit) == 0 && piece.steps.end != step;
+    if (joins) extend(piece, code, targets);
+    if (piece.steps.begin == piece.steps.end && !ins.jumps) {
       if (!table_handlers().contains(ins.run)) continue;
       piece.guarded = true;
+      piece.counted = ins.counted;
       piece.steps.end = step + 1;
     } else if (piece.steps.end < code.ins.size() && code.ins[piece.steps.end].jumps) {
       piece.jump = piece.steps.end;
@@ -117,14 +149,13 @@ class PieceWriter {
 
   void write_steps(const Piece& piece) {
     const auto [begin, end] = piece.steps;
-    const Ins& first = e_.code().ins[begin];
     if (!piece.guarded) look_at_slice(begin);
     e_.mov(e_.rax, of_progress(kRemaining));
     e_.xor_(e_.ecx, e_.ecx);
     e_.sub(e_.rax, end - begin);
     e_.cmovb(e_.rax, e_.rcx);
     e_.mov(of_progress(kRemaining), e_.rax);
-    count(piece.guarded ? first.counted : first.stretch_counted);
+    count(piece.counted);
     for (uint32_t step = begin; step < end; ++step) {
       const Ins& ins = e_.code().ins[step];
       e_.begin_step(step);
@@ -164,7 +195,7 @@ void compile_code(Code& code, Accesses accesses) {
   CompiledCode& compiled = code.compiled[accesses];
   compiled.tried = true;
   const Operations& known = operations(accesses);
-  const std::vector<Piece> pieces = pieces_of(code);
+  const std::vector<Piece> pieces = pieces_of(code, accesses);
   if (code.ins.size() > kStepsMax) return;
   try {
     auto emitter = std::make_shared<Emitter>(code, code.ins.size() * kBytesPerStep + kBytesBeside);

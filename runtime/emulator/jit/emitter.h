@@ -105,7 +105,8 @@ class Emitter : public Xbyak::CodeGenerator {
   /// A label at which the stretch ends before the current step: handlers do the rest of it.
   Xbyak::Label& leave_here();
   /// A label at which the current step's handler runs instead of its code, and then what is behind
-  /// `done`. After the step's results have their vectors, before those are changed.
+  /// `done`. After the step's results have their vectors, before those are changed; no result may
+  /// be an operand.
   Xbyak::Label& by_handler(const std::shared_ptr<Xbyak::Label>& done);
   using Routine = void (*)(Emitter&);
   /// Where the code lies that this writes, once for a function, behind all others.

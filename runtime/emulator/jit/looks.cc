@@ -88,121 +88,181 @@ class Looks {
   uint32_t span(const Looked& made) const {
     return static_cast<uint32_t>(made.high - made.low) + bytes_;
   }
-  /// After a kortest each of "some lane is not in the row" (dl) and "nor at one place" (cl).
-  void note_shape(const Looked& made) {
-    e_.inc(e_.ecx);
-    e_.neg(e_.edx);
-    e_.and_(e_.edx, e_.ecx);
-    e_.mov(on_stack(e_, made, kShapeAt), e_.rdx);
-  }
+  using Label = Xbyak::Label;
+  static constexpr auto kNear = Xbyak::CodeGenerator::T_NEAR;
+  struct Aside {
+    std::shared_ptr<Label> here = std::make_shared<Label>(), back = std::make_shared<Label>();
+  };
+
+  // A row's last lane follows from its first, so that bounds and alignment are those of one number.
+  // Rows go straight on; what else there is stands aside.
 
   void look_at_shared(const Looked& made, const Vectors& base) {
-    const Zmm first = e_.scratch(0), second = e_.scratch(1), third = e_.scratch(2),
-              fourth = e_.scratch(3);
+    const std::array halves{e_.scratch(2), e_.scratch(3)};
+    for (uint32_t i = 0; i < 2; ++i) {
+      e_.vpbroadcastd(halves[i], lowest_of(base.at[i]));
+      e_.vpsubd(halves[i], base.at[i], halves[i]);
+    }
+    Aside aside;
+    e_.vpcmpd(e_.k7, halves[0], e_.constant(counted(bytes_)), kNotEqual);
+    e_.vpcmpd(e_.k0, halves[1], e_.constant(counted(bytes_)), kNotEqual);
+    e_.kortestw(e_.k7, e_.k0);
+    e_.jnz(*aside.here, kNear);
+    place_halves(made, base, kLanes / 2);
+    e_.mov(on_stack(e_, made, kShapeAt), static_cast<int>(kRow));
+    e_.L(*aside.back);
+    e_.aside([self = *this, made, base, aside] { self.look_at_other_shared(made, base, aside); });
+  }
+  void look_at_other_shared(const Looked& made, const Vectors& base, const Aside& aside) const {
+    Label anywhere;
+    e_.L(*aside.here);
+    e_.vptestmd(e_.k7, e_.scratch(2), e_.scratch(2));
+    e_.vptestmd(e_.k0, e_.scratch(3), e_.scratch(3));
+    e_.kortestw(e_.k7, e_.k0);
+    e_.jnz(anywhere, kNear);
+    place_halves(made, base, 1);
+    e_.mov(on_stack(e_, made, kShapeAt), static_cast<int>(kSame));
+    e_.jmp(*aside.back, kNear);
+
+    e_.L(anywhere);
+    const Zmm first = e_.scratch(0), second = e_.scratch(1), all = e_.scratch(2);
     e_.vpaddd(first, base.at[0], e_.splat(static_cast<uint32_t>(made.low)));
     e_.vpaddd(second, base.at[1], e_.splat(static_cast<uint32_t>(made.low)));
     e_.mov(e_.eax, e_.shared_bytes.cvt32());
     e_.sub(e_.eax, span(made));
-    e_.jb(*out_, Xbyak::CodeGenerator::T_NEAR);
-    e_.vpbroadcastd(third, e_.eax);
-    e_.vpcmpud(e_.k7, first, third, kGreater);
-    e_.vpcmpud(e_.k0, second, third, kGreater);
+    e_.jb(*out_, kNear);
+    e_.vpbroadcastd(all, e_.eax);
+    e_.vpcmpud(e_.k7, first, all, kGreater);
+    e_.vpcmpud(e_.k0, second, all, kGreater);
     leave_if_any();
-    e_.vpord(third, first, second);
-    e_.vptestmd(e_.k7, third, e_.splat(bytes_ - 1));
+    e_.vpord(all, first, second);
+    e_.vptestmd(e_.k7, all, e_.splat(bytes_ - 1));
     e_.kxorw(e_.k0, e_.k0, e_.k0);
     leave_if_any();
-    for (const auto& [of, to, at] :
-         {std::tuple(first, third, kFirstAt), std::tuple(second, fourth, kSecondAt)}) {
-      const Xbyak::Xmm lowest(of.getIdx());
-      e_.vpbroadcastd(to, lowest);
-      e_.vpsubd(to, of, to);
-      e_.vmovd(e_.eax, lowest);
+    e_.mov(on_stack(e_, made, kShapeAt), static_cast<int>(kAnywhere));
+    e_.jmp(*aside.back, kNear);
+  }
+  /// Looks at the first of so many lanes in a row of each half, and leaves its host address.
+  void place_halves(const Looked& made, const Vectors& base, uint32_t lanes) const {
+    e_.mov(e_.ecx, e_.shared_bytes.cvt32());
+    e_.sub(e_.ecx, span(made) + (lanes - 1) * bytes_);
+    e_.jb(*out_, kNear);
+    for (uint32_t i = 0; i < 2; ++i) {
+      e_.vmovd(e_.eax, lowest_of(base.at[i]));
+      if (made.low != 0) e_.add(e_.eax, static_cast<int>(made.low));
+      e_.cmp(e_.eax, e_.ecx);
+      e_.ja(*out_, kNear);
+      if (bytes_ != 1) {
+        e_.test(e_.al, static_cast<int>(bytes_ - 1));
+        e_.jnz(*out_, kNear);
+      }
       e_.lea(e_.rax, e_.ptr[e_.rax + e_.shared - static_cast<int>(made.low)]);
-      e_.mov(on_stack(e_, made, at), e_.rax);
+      e_.mov(on_stack(e_, made, i == 0 ? kFirstAt : kSecondAt), e_.rax);
     }
-    e_.xor_(e_.edx, e_.edx);
-    e_.xor_(e_.ecx, e_.ecx);
-    e_.vpcmpd(e_.k7, third, e_.constant(counted(bytes_)), kNotEqual);
-    e_.vpcmpd(e_.k0, fourth, e_.constant(counted(bytes_)), kNotEqual);
-    e_.kortestw(e_.k7, e_.k0);
-    e_.setnz(e_.dl);
-    e_.vptestmd(e_.k7, third, third);
-    e_.vptestmd(e_.k0, fourth, fourth);
-    e_.kortestw(e_.k7, e_.k0);
-    e_.setnz(e_.cl);
-    note_shape(made);
   }
 
   void look_at_global(const Looked& made, const Vectors& base) {
-    constexpr int kBase = offsetof(AllocationBounds, base),
-                  kBytes = offsetof(AllocationBounds, bytes);
-    const Zmm first = e_.scratch(0), rows = e_.scratch(1), here = e_.scratch(2),
-              apart = e_.scratch(3);
+    find_allocation(made);
+    const Zmm first = e_.scratch(0), apart = e_.scratch(1), here = e_.scratch(2);
+    e_.vpbroadcastq(first, lowest_of(base.at[0]));
+    for (uint32_t i = 0; i < base.count; ++i) {
+      const Zmm& from_row = i == 0 ? apart : here;
+      e_.vpsubq(from_row, base.at[i], first);
+      const auto row = e_.constant(counted64(i * kLanes / base.count, bytes_));
+      if (i == 0)
+        e_.vpxorq(apart, apart, row);
+      else
+        e_.vpternlogq(apart, here, row, kFirstOrDifferent);
+    }
+    Aside aside;
+    e_.vptestmq(e_.k7, apart, apart);
+    e_.kortestw(e_.k7, e_.k7);
+    e_.jnz(*aside.here, kNear);
+    place_first(made, base, kLanes);
+    e_.mov(on_stack(e_, made, kShapeAt), static_cast<int>(kRow));
+    e_.L(*aside.back);
+    e_.aside([self = *this, made, base, aside] { self.look_at_other_global(made, base, aside); });
+  }
+  void look_at_other_global(const Looked& made, const Vectors& base, const Aside& aside) const {
+    Label anywhere;
+    const Zmm first = e_.scratch(0), apart = e_.scratch(1), here = e_.scratch(2),
+              limit = e_.scratch(3);
+    e_.L(*aside.here);
+    e_.vpxord(apart, apart, apart);
+    for (uint32_t i = 0; i < base.count; ++i) {
+      e_.vpsubq(here, base.at[i], first);
+      e_.vporq(apart, apart, here);
+    }
+    e_.vptestmq(e_.k7, apart, apart);
+    e_.kortestw(e_.k7, e_.k7);
+    e_.jnz(anywhere, kNear);
+    place_first(made, base, 1);
+    e_.mov(on_stack(e_, made, kShapeAt), static_cast<int>(kSame));
+    e_.jmp(*aside.back, kNear);
+
+    e_.L(anywhere);
+    e_.vptestmq(e_.k7, apart, e_.splat64(bytes_ - 1));
+    e_.kortestw(e_.k7, e_.k7);
+    e_.jnz(*out_, kNear);
+    place_first(made, base, 1);
+    e_.mov(e_.rcx, static_cast<uint64_t>(made.low));
+    e_.sub(e_.rcx, e_.ptr[e_.rax + kBase]);
+    e_.vpbroadcastq(limit, e_.rdx);
+    e_.vpbroadcastq(first, e_.rcx);
+    e_.kxorw(e_.k0, e_.k0, e_.k0);
+    for (uint32_t i = 0; i < base.count; ++i) {
+      e_.vpaddq(here, base.at[i], first);
+      e_.vpcmpuq(e_.k7, here, limit, kGreater);
+      e_.korw(e_.k0, e_.k0, e_.k7);
+    }
+    leave_if_any();
+    e_.mov(on_stack(e_, made, kShapeAt), static_cast<int>(kAnywhere));
+    e_.jmp(*aside.back, kNear);
+  }
+  /// In rax the allocation that the instruction met last, in rdx its bytes.
+  void find_allocation(const Looked& made) {
     e_.mov(e_.rax, e_.ptr[e_.cache + static_cast<int>(ins_.cache * sizeof(Allocation*))]);
     e_.test(e_.rax, e_.rax);
-    e_.jz(*out_, Xbyak::CodeGenerator::T_NEAR);
+    e_.jz(*out_, kNear);
     if (access_.init && access_.is_store) {
       e_.mov(e_.rcx, e_.ptr[e_.rax + static_cast<int>(offsetof(AllocationBounds, marks))]);
       e_.test(e_.rcx, e_.rcx);
-      e_.jz(*out_, Xbyak::CodeGenerator::T_NEAR);
+      e_.jz(*out_, kNear);
       e_.sub(e_.rcx, e_.ptr[e_.rax + kBase]);
       e_.mov(on_stack(e_, made, kSecondAt), e_.rcx);
     } else if (access_.init) {
       e_.cmp(e_.byte[e_.rax + static_cast<int>(offsetof(AllocationBounds, all_defined))], 0);
-      e_.jz(*out_, Xbyak::CodeGenerator::T_NEAR);
+      e_.jz(*out_, kNear);
     }
-    e_.mov(e_.rdx, e_.ptr[e_.rax + kBytes]);
-    e_.sub(e_.rdx, span(made));
-    e_.jb(*out_, Xbyak::CodeGenerator::T_NEAR);
-    e_.mov(e_.rcx, static_cast<uint64_t>(made.low));
+    e_.mov(e_.rdx, e_.ptr[e_.rax + static_cast<int>(offsetof(AllocationBounds, bytes))]);
+  }
+  /// Looks at the first of so many lanes in a row, and leaves its address.
+  void place_first(const Looked& made, const Vectors& base, uint32_t lanes) const {
+    e_.sub(e_.rdx, span(made) + (lanes - 1) * bytes_);
+    e_.jb(*out_, kNear);
+    e_.vmovq(e_.rcx, lowest_of(base.at[0]));
+    e_.mov(on_stack(e_, made, kFirstAt), e_.rcx);
+    if (made.low != 0) e_.add(e_.rcx, static_cast<int>(made.low));
+    if (bytes_ != 1) {
+      e_.test(e_.cl, static_cast<int>(bytes_ - 1));
+      e_.jnz(*out_, kNear);
+    }
     e_.sub(e_.rcx, e_.ptr[e_.rax + kBase]);
-    e_.vpbroadcastq(first, e_.rdx);
-    e_.vpbroadcastq(rows, e_.rcx);
-    e_.kxorw(e_.k0, e_.k0, e_.k0);
-    for (uint32_t i = 0; i < base.count; ++i) {
-      e_.vpaddq(here, base.at[i], rows);
-      e_.vpcmpuq(e_.k7, here, first, kGreater);
-      e_.korw(e_.k0, e_.k0, e_.k7);
-    }
-    leave_if_any();
-    const Xbyak::Xmm lowest(base.at[0].getIdx());
-    e_.vpbroadcastq(first, lowest);
-    e_.vpxord(rows, rows, rows);
-    e_.vpxord(apart, apart, apart);
-    for (uint32_t i = 0; i < base.count; ++i) {
-      e_.vpsubq(here, base.at[i], first);
-      e_.vpternlogq(rows, here, e_.constant(counted64(i * kLanes / base.count, bytes_)),
-                    kFirstOrDifferent);
-      e_.vporq(apart, apart, here);
-    }
-    e_.vmovq(e_.rax, lowest);
-    e_.mov(on_stack(e_, made, kFirstAt), e_.rax);
-    e_.add(e_.rax, static_cast<int>(made.low));
-    e_.test(e_.al, static_cast<int>(bytes_ - 1));
-    e_.jnz(*out_, Xbyak::CodeGenerator::T_NEAR);
-    e_.vptestmq(e_.k7, apart, e_.splat64(bytes_ - 1));
-    e_.kxorw(e_.k0, e_.k0, e_.k0);
-    leave_if_any();
-    e_.xor_(e_.edx, e_.edx);
-    e_.xor_(e_.ecx, e_.ecx);
-    e_.vptestmq(e_.k7, rows, rows);
-    e_.kortestw(e_.k7, e_.k7);
-    e_.setnz(e_.dl);
-    e_.vptestmq(e_.k7, apart, apart);
-    e_.kortestw(e_.k7, e_.k7);
-    e_.setnz(e_.cl);
-    note_shape(made);
+    e_.cmp(e_.rcx, e_.rdx);
+    e_.ja(*out_, kNear);
   }
 
-  void leave_if_any() {
+  static Xbyak::Xmm lowest_of(const Zmm& lanes) { return Xbyak::Xmm(lanes.getIdx()); }
+  void leave_if_any() const {
     e_.kortestw(e_.k7, e_.k0);
-    e_.jnz(*out_, Xbyak::CodeGenerator::T_NEAR);
+    e_.jnz(*out_, kNear);
   }
+
+  static constexpr int kBase = offsetof(AllocationBounds, base);
 
   Emitter& e_;
   const Ins& ins_;
-  const Access& access_;
+  const Access access_;
   const uint32_t bytes_;
   Xbyak::Label* out_ = nullptr;
 };

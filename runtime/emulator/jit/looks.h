@@ -20,8 +20,8 @@ struct Access {
 /// half's alone, which the other half continues; the second place there is how far from the memory
 /// its marks lie (AllocationBounds::marks), where a store needs them.
 inline constexpr uint32_t kShapeAt = 0, kFirstAt = 8, kSecondAt = 16, kLookBytes = 24;
-/// The shapes; any other number: anywhere. In shared memory the halves may lie apart.
-inline constexpr uint32_t kRow = 0, kSame = 1;
+/// The shapes. In shared memory the halves may lie apart.
+inline constexpr uint32_t kRow = 0, kSame = 1, kAnywhere = 2;
 
 /// Whether machine code knows this form: 64-bit addresses of global memory, 32-bit ones of shared
 /// memory, offsets that instructions can have.

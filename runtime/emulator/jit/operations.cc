@@ -29,6 +29,7 @@ const Operations& operations(Accesses accesses) {
     add_doubles(all);
     add_halves(all);
     add_accesses(all, of);
+    add_exchanges(all, of);
     return all;
   };
   static const std::array<Operations, kAccesses> kAll = [&] {

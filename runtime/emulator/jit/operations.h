@@ -19,6 +19,8 @@ class Operations {
   void add(const std::string& key, Emit emit);
   /// For the form of it that obeys Ins::imm as its rounding.
   void add_rounded(const std::string& key, Emit emit);
+  /// For a step that is no handler of the table.
+  void add_step(Handler step, Emit emit) { by_handler_[step] = std::move(emit); }
   /// nullptr: there is none, its handler has to run.
   const Emit* find(Handler handler) const;
 
@@ -32,6 +34,11 @@ void add_floats(Operations& operations);
 void add_doubles(Operations& operations);
 void add_halves(Operations& operations);
 void add_accesses(Operations& operations, Accesses accesses);
+void add_exchanges(Operations& operations, Accesses accesses);
+
+/// A shuffle without a guard in one segment, of members that may be all lanes of the warp: it may
+/// stand inside of a piece, though it ends what handlers do as one stretch.
+bool is_whole_shuffle(const Code& code, const Ins& ins);
 
 /// Built at the first call. Any thread.
 const Operations& operations(Accesses accesses);
