@@ -246,11 +246,14 @@ inline const char* const kTemplates[] = {"add.s32 R, r, r;",
                                          "ld.shared.v2.b64 {D, D}, [U+O];"};
 
 /// Where lane %l of a warp accesses, in units of 4 bytes or more: side by side, at one place,
-/// backwards, apart, crosswise, in pairs.
-inline const char* const kPlaces[] = {
-    "mov.b32 %o, %l;",     "mov.b32 %o, 5;",
-    "sub.u32 %o, 31, %l;", "mul.lo.u32 %o, %l, 5; and.b32 %o, %o, 31;",
-    "xor.b32 %o, %l, 1;",  "shr.u32 %o, %l, 1;"};
+/// backwards, apart, crosswise, in pairs, each half of the warp in a row.
+inline const char* const kPlaces[] = {"mov.b32 %o, %l;",
+                                      "mov.b32 %o, 5;",
+                                      "sub.u32 %o, 31, %l;",
+                                      "mul.lo.u32 %o, %l, 5; and.b32 %o, %o, 31;",
+                                      "xor.b32 %o, %l, 1;",
+                                      "shr.u32 %o, %l, 1;",
+                                      "shr.u32 %o, %l, 4; shl.b32 %o, %o, 3; sub.u32 %o, %l, %o;"};
 inline constexpr uint32_t kPlacesCount = std::size(kPlaces);
 
 class RandomPrograms {
@@ -283,8 +286,8 @@ class RandomPrograms {
   static constexpr const char* kBegin =
       ".visible .entry k(.param .u64 out, .param .u64 in, .param .u64 place) {\n"
       " .reg .pred %p<6>; .reg .b32 %r<16>, %l, %w, %o, %t, %all, %some; .reg .f32 %f<16>;\n"
-      " .reg .b64 %d<8>, %a<6>, %b<6>, %c<6>, %x, %y; .reg .f64 %g<8>; .reg .b32 %s<6>, %e<6>, "
-      "%h<6>, %v<6>, %n<6>; .reg .b64 %u<6>, %m<6>; .reg .b16 %q<8>;\n .shared .align 16 .b8 "
+      " .reg .b64 %d<8>, %a<7>, %b<7>, %c<7>, %x, %y; .reg .f64 %g<8>; .reg .b32 %s<7>, %e<7>, "
+      "%h<7>, %v<7>, %n<7>; .reg .b64 %u<7>, %m<7>; .reg .b16 %q<8>;\n .shared .align 16 .b8 "
       "tile[4096];\n"
       " mov.u32 %t, %tid.x; and.b32 %l, %t, 31; shr.u32 %w, %t, 5;\n"
       " or.b32 %all, %t, -1; and.b32 %o, %l, 16; shl.b32 %some, 65535, %o;\n"

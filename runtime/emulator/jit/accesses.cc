@@ -52,8 +52,10 @@ class Mover {
       e_.jmp(*out, Xbyak::CodeGenerator::T_NEAR);
     else if (access_.is_shared)
       anywhere_in_shared(values, base);
-    else
+    else {
+      if (!access_.is_store) halves(values, done);
       anywhere_in_global(values, base);
+    }
     e_.L(done);
   }
 
@@ -73,6 +75,21 @@ class Mover {
       else
         e_.vpbroadcastq(values.at[i], e_.ptr[e_.rax + offset_]);
     }
+  }
+
+  /// On to `done` where each half of the warp is a row of global memory.
+  void halves(const Vectors& values, const Xbyak::Label& done) {
+    Xbyak::Label others;
+    e_.cmp(slot(kShapeAt), static_cast<int>(kHalves));
+    e_.jnz(others, Xbyak::CodeGenerator::T_NEAR);
+    for (uint32_t i = 0; i < values.count; ++i) {
+      const uint32_t each = values.count / 2;
+      if (i % each == 0) e_.mov(e_.rax, slot(i == 0 ? kFirstAt : kSecondAt));
+      e_.vmovdqu64(values.at[i],
+                   e_.ptr[e_.rax + offset_ + static_cast<int>(i % each * kVectorBytes)]);
+    }
+    e_.jmp(done, Xbyak::CodeGenerator::T_NEAR);
+    e_.L(others);
   }
 
   void all_lanes() { e_.kxnorw(e_.k7, e_.k7, e_.k7); }

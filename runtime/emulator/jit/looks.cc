@@ -188,6 +188,7 @@ class Looks {
     const Zmm first = e_.scratch(0), apart = e_.scratch(1), here = e_.scratch(2),
               limit = e_.scratch(3);
     e_.L(*aside.here);
+    if (!access_.is_store) look_at_halves(made, base, aside);
     e_.vpxord(apart, apart, apart);
     for (uint32_t i = 0; i < base.count; ++i) {
       e_.vpsubq(here, base.at[i], first);
@@ -219,6 +220,27 @@ class Looks {
     e_.mov(on_stack(e_, made, kShapeAt), static_cast<int>(kAnywhere));
     e_.jmp(*aside.back, kNear);
   }
+  /// Two rows, one of each half of the warp, as blocks of 16 x 16 threads have them.
+  void look_at_halves(const Looked& made, const Vectors& base, const Aside& aside) const {
+    Label others;
+    const Zmm first = e_.scratch(0), apart = e_.scratch(1), here = e_.scratch(2),
+              second = e_.scratch(3);
+    e_.vpbroadcastq(second, lowest_of(base.at[2]));
+    e_.vpxord(apart, apart, apart);
+    for (uint32_t i = 0; i < base.count; ++i) {
+      e_.vpsubq(here, base.at[i], i < 2 ? first : second);
+      e_.vpternlogq(apart, here, e_.constant(counted64(i % 2 * kLanes / base.count, bytes_)),
+                    kFirstOrDifferent);
+    }
+    e_.vptestmq(e_.k7, apart, apart);
+    e_.kortestw(e_.k7, e_.k7);
+    e_.jnz(others, kNear);
+    place_first(made, base, kLanes / 2);
+    place(made, base.at[2], kSecondAt);
+    e_.mov(on_stack(e_, made, kShapeAt), static_cast<int>(kHalves));
+    e_.jmp(*aside.back, kNear);
+    e_.L(others);
+  }
   /// In rax the allocation that the instruction met last, in rdx its bytes.
   void find_allocation(const Looked& made) {
     e_.mov(e_.rax, e_.ptr[e_.cache + static_cast<int>(ins_.cache * sizeof(Allocation*))]);
@@ -240,8 +262,11 @@ class Looks {
   void place_first(const Looked& made, const Vectors& base, uint32_t lanes) const {
     e_.sub(e_.rdx, span(made) + (lanes - 1) * bytes_);
     e_.jb(*out_, kNear);
-    e_.vmovq(e_.rcx, lowest_of(base.at[0]));
-    e_.mov(on_stack(e_, made, kFirstAt), e_.rcx);
+    place(made, base.at[0], kFirstAt);
+  }
+  void place(const Looked& made, const Zmm& lanes, uint32_t slot) const {
+    e_.vmovq(e_.rcx, lowest_of(lanes));
+    e_.mov(on_stack(e_, made, slot), e_.rcx);
     if (made.low != 0) e_.add(e_.rcx, static_cast<int>(made.low));
     if (bytes_ != 1) {
       e_.test(e_.cl, static_cast<int>(bytes_ - 1));

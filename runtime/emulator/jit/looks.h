@@ -17,11 +17,12 @@ struct Access {
 
 /// What a look leaves on the stack: how the lanes lie, and the host addresses of the first lanes of
 /// both halves of the warp, less the instruction's own offset. Of global memory there is the first
-/// half's alone, which the other half continues; the second place there is how far from the memory
-/// its marks lie (AllocationBounds::marks), where a store needs them.
+/// half's alone, which the other half continues, unless the shape is kHalves; of a store the second
+/// place is how far from the memory its marks lie (AllocationBounds::marks), where it needs them.
 inline constexpr uint32_t kShapeAt = 0, kFirstAt = 8, kSecondAt = 16, kLookBytes = 24;
-/// The shapes. In shared memory the halves may lie apart.
-inline constexpr uint32_t kRow = 0, kSame = 1, kAnywhere = 2;
+/// The shapes. In shared memory the halves of a row may lie apart; in global memory that is a shape
+/// of its own, of loads alone.
+inline constexpr uint32_t kRow = 0, kSame = 1, kAnywhere = 2, kHalves = 3;
 
 /// Whether machine code knows this form: 64-bit addresses of global memory, 32-bit ones of shared
 /// memory, offsets that instructions can have.
