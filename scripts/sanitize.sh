@@ -29,6 +29,7 @@ cmake --preset $preset -DGPUEMU_TESTS=ON -DGPUEMU_SANITIZE_LEVEL=$level >build/$
 ninja -C build/$preset "${tests[@]}" >build/$preset-build.log 2>&1 || { grep -A 30 -m 1 FAILED build/$preset-build.log; exit 3; }
 # Tests that were not built stand in ctest's list as NOT_BUILT: each test program is run by itself.
 export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
+export LSAN_OPTIONS=suppressions=$PWD/tests/leaks.supp:print_suppressions=0
 status=0
 for program in $(cd build/$preset && find . -name '*_test' -type f -perm -u+x | sort); do
   name=$(basename "$program")

@@ -36,7 +36,9 @@ struct Found {
 bool is_skipped(const std::string& folder) {
   static constexpr std::string_view kNames[] = {"build", "node_modules", "__pycache__", "venv",
                                                 "third_party"};
-  return folder.starts_with(".") || std::ranges::find(kNames, folder) != std::end(kNames);
+  // Where a database is kept, the kernels that it was compiled from lie beside it.
+  return folder.starts_with(".") || folder.ends_with(".cache") ||
+         std::ranges::find(kNames, folder) != std::end(kNames);
 }
 
 std::string framework_of(const std::string& text) {

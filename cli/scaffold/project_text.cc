@@ -89,9 +89,11 @@ std::string kernel_text(const ProposedKernel& kernel) {
   text += fmt::format("inputs = [{}]\noutputs = [{}]\n", joined(inputs), joined(outputs));
   if (!dims.empty()) text += fmt::format("dims = {{ {} }}\n", joined(dims));
   if (!attrs.empty()) text += fmt::format("attrs = {{ {} }}\n", joined(attrs));
-  text +=
-      fmt::format("launches = [\n  {{ entry = {}, grid = [{}], block = [{}], args = [{}] }},\n]\n",
-                  quoted(kernel.entry), joined(grid), joined(block), joined(args));
+  const std::string shared =
+      kernel.shared.empty() ? "" : fmt::format(", shared = {}", quoted(kernel.shared));
+  text += fmt::format(
+      "launches = [\n  {{ entry = {}, grid = [{}], block = [{}]{}, args = [{}] }},\n]\n",
+      quoted(kernel.entry), joined(grid), joined(block), shared, joined(args));
   return text;
 }
 
@@ -104,9 +106,9 @@ std::string reference_path(const ProposedKernel& kernel) {
 std::string config_text(const ProjectText& project, const std::vector<ProposedKernel>& kernels) {
   std::string text = header_text(project);
   text +=
-      "\n# Proposed by `gpuemu init` from the kernels' parameters: compare shapes, grid and block "
-      "with\n"
-      "# how your program launches each.\n";
+      "\n# Proposed by `gpuemu init` from the kernels' parameters: compare shapes, grid, block "
+      "and\n"
+      "# shared memory with how your program launches each.\n";
   for (const ProposedKernel& kernel : kernels) text += kernel_text(kernel);
   return text;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <regex>
 
 #include <fmt/format.h>
 
@@ -106,6 +107,25 @@ void propose_grid(const std::string& body, ProposedKernel& kernel) {
   }
 }
 
+/// Of a type that is not known by its name, the widest that is usual.
+uint32_t bytes_of_element(const std::string& type) {
+  constexpr uint32_t kUnknown = 8;
+  const TypeRow* row = find_type(type);
+  if (row == nullptr) return type == "float4" || type == "int4" || type == "uint4" ? 16 : kUnknown;
+  // Bytes are most often cut into other types.
+  if (row->dtype.ends_with("int8") || row->dtype == "bool") return kUnknown;
+  return row->dtype.ends_with("64") ? 8 : row->dtype.ends_with("32") ? 4 : 2;
+}
+
+/// Of `extern __shared__ TYPE name[]` an element for each thread of the block.
+std::string dynamic_shared(const std::string& body, const std::vector<std::string>& block) {
+  static const std::regex kDeclaration(
+      R"(extern\s+(?:\w+\s*\(\s*\d+\s*\)\s*)?__shared__\s+(?:\w+\s*\(\s*\d+\s*\)\s*)?((?:unsigned\s+|signed\s+|long\s+)*[A-Za-z_][\w:]*)\s+\w+\s*\[\s*\])");
+  std::smatch found;
+  if (!std::regex_search(body, found, kDeclaration)) return {};
+  return fmt::format("{} * {}", product(block), bytes_of_element(found[1].str()));
+}
+
 /// Where nothing is const, the last pointer is taken for what is written.
 void settle_outputs(bool const_is_known, std::vector<ProposedParam>& params) {
   std::vector<ProposedParam*> tensors;
@@ -182,6 +202,7 @@ std::optional<ProposedKernel> propose(const SourceKernel& kernel, const std::str
   }
   settle_outputs(any_const, made.params);
   propose_grid(kernel.body, made);
+  made.shared = dynamic_shared(kernel.body, made.block);
   return made;
 }
 

@@ -25,6 +25,7 @@ struct ProposedKernel {
   std::string entry;         ///< As a launch writes it: "scale", "softmax<{ctype}>".
   std::vector<ProposedParam> params;
   std::vector<std::string> grid, block;
+  std::string shared;  ///< Bytes of dynamic shared memory; "" where the kernel names none.
   std::vector<std::string> grid_dims;     ///< Sizes that only the grid tells the kernel.
   std::vector<std::string> dims() const;  ///< Those of the grid come first.
 };

@@ -97,6 +97,26 @@ TEST(Propose, GivesAKernelWithABlockPerRowItsRows) {
   }
 }
 
+TEST(Propose, GivesDynamicSharedMemoryAnElementForEachThread) {
+  std::string why;
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"extern __shared__ float buf[];", "256 * 4"},
+      {"extern __shared__ __align__(16) unsigned long long buf[ ];", "256 * 8"},
+      {"extern __align__(16) __shared__ __half buf[];", "256 * 2"},
+      {"extern __shared__ unsigned char bytes[]; blockIdx.y", "16 * 16 * 8"},
+      {"extern __shared__ T buf[];", "256 * 8"},
+      {"__shared__ float tile[32];", ""}};
+  for (const auto& [body, bytes] : cases) {
+    const auto kernels = scan_kernels(
+        fmt::format("__global__ void k(const float* x, float* y, int m, int n) {{ {} }}", body));
+    const auto kernel = propose(kernels.at(0), "k.cu", why);
+    EXPECT_EQ(kernel->shared, bytes) << body;
+    const std::string text = config_text({"n", "cuda"}, {*kernel});
+    EXPECT_EQ(text.find("shared = ") == std::string::npos, bytes.empty()) << text;
+    EXPECT_TRUE(parse_config(text, "gpuemu.toml").config) << text;
+  }
+}
+
 TEST(Propose, SaysWhatCannotBePassed) {
   std::string why;
   const auto kernels = scan_kernels(kSource);

@@ -193,8 +193,10 @@ uint64_t Decoder::variable_address(const ptx::Operand& operand, bool& local) con
        std::initializer_list<const std::vector<ptx::Variable>*>{&function().variables,
                                                                 &program_.module.variables})
     for (const ptx::Variable& variable : *variables)
-      if (variable.name == operand.name && variable.space == ptx::Space::Shared)
+      if (variable.name == operand.name && variable.space == ptx::Space::Shared) {
+        code_.names_dynamic = true;
         return code_.dynamic_offset + offset;
+      }
   return 0;
 }
 

@@ -11,6 +11,7 @@
 
 namespace gpuemu::emulator {
 namespace {
+constexpr std::string_view kShared = "shared";
 
 /// Alignment of every lane; the misaligned are reported and taken out.
 uint32_t aligned_lanes(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
@@ -132,9 +133,16 @@ void report_in_flight(Warp& warp, const Ins& ins, const uint64_t* address, uint3
           .other = copy});
 }
 
+/// What to do where a kernel has dynamic shared memory of no size.
+std::string about_dynamic(Warp& warp) {
+  const bool none = warp.code().names_dynamic && warp.launch->config->dynamic_shared_bytes == 0;
+  return none ? ": the launch gives the dynamic part (extern __shared__) no bytes; set its `shared`"
+              : "";
+}
+
 /// Lanes inside a window of `size` bytes.
 uint32_t window_lanes(Warp& warp, const Ins& ins, const uint64_t* address, uint64_t size,
-                      uint32_t bytes, std::pair<const char*, Access> what) {
+                      uint32_t bytes, std::pair<std::string_view, Access> what) {
   uint32_t lanes = aligned_lanes(warp, ins, address, bytes, what.second);
   Tally bad;
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
@@ -145,8 +153,9 @@ uint32_t window_lanes(Warp& warp, const Ins& ins, const uint64_t* address, uint6
   const auto offset = static_cast<int64_t>(address[bad.first]);
   report(warp, ins,
          {.kind = "out_of_bounds",
-          .message = fmt::format("{} {} bytes at offset {} of {} memory, which has {} bytes",
-                                 verb(what.second), bytes, offset, what.first, size),
+          .message = fmt::format("{} {} bytes at offset {} of {} memory, which has {} bytes{}",
+                                 verb(what.second), bytes, offset, what.first, size,
+                                 what.first == kShared ? about_dynamic(warp) : ""),
           .lane = bad.first,
           .byte_offset = offset,
           .count = bad.count()});
@@ -228,7 +237,7 @@ uint32_t resolve_global(Warp& warp, const Ins& ins, const uint64_t* address, uin
 uint32_t resolve_shared(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
                         Access access) {
   const uint32_t lanes =
-      window_lanes(warp, ins, address, warp.launch->shared_bytes, bytes, {"shared", access});
+      window_lanes(warp, ins, address, warp.launch->shared_bytes, bytes, {kShared, access});
   if (access == Access::Store || !warp.launch->checks.init) return lanes;
   UndefinedRead read;
   for (uint32_t left = lanes; left != 0; left &= left - 1) {

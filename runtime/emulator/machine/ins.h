@@ -186,6 +186,7 @@ struct Code {
   uint32_t local_bytes = 0;  ///< Of one thread.
   uint32_t static_shared = 0;
   uint32_t dynamic_offset = 0;                   ///< Where dynamic shared memory begins.
+  bool names_dynamic = false;                    ///< It has a name for that memory.
   std::array<CompiledCode, kAccesses> compiled;  ///< By Accesses.
   uint64_t warps = 0;  ///< That launches asked to run it, until it is compiled.
 };
