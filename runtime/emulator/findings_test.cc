@@ -26,15 +26,19 @@ DeviceFinding first_of(const std::string& body, uint32_t threads = 64,
   return report.findings.empty() ? DeviceFinding{} : report.findings[0];
 }
 
+/// Eight threads of the host lose their processor now and then between the note of a store and the
+/// store.
 TEST(Findings, BlocksThatSetOneFlagAtOnceAreNoRace) {
-  TestKernel kernel(entry("mov.u32 %r4, 1; st.global.u32 [%rd1], %r4;"));
-  kernel.config().grid = {64, 1, 1};
-  const uint64_t flag = kernel.buffer(std::vector<uint32_t>(64, 0), "flag");
-  kernel.arg(flag);
-  for (int run = 0; run < 40; ++run) {
-    ASSERT_TRUE(kernel.device().fill(flag, std::byte{0}, 4).ok());
-    const LaunchReport report = kernel.run(false);
-    ASSERT_TRUE(report.findings.empty()) << report.findings[0].message;
+  for (const uint32_t threads : {2u, 8u}) {
+    TestKernel kernel(entry("mov.u32 %r4, 1; st.global.u32 [%rd1], %r4;"), 80, threads);
+    kernel.config().grid = {64 * threads, 1, 1};
+    const uint64_t flag = kernel.buffer(std::vector<uint32_t>(64, 0), "flag");
+    kernel.arg(flag);
+    for (int run = 0; run < 40; ++run) {
+      ASSERT_TRUE(kernel.device().fill(flag, std::byte{0}, 4).ok());
+      const LaunchReport report = kernel.run(false);
+      ASSERT_TRUE(report.findings.empty()) << report.findings[0].message;
+    }
   }
 }
 
@@ -268,6 +272,27 @@ TEST(Findings, UnknownInstructionsOnlyWhenExecuted) {
             "unsupported_instruction");
   TestKernel unreached(entry("bra A; wgmma.fence.sync.aligned; A:"));
   unreached.arg(uint64_t{0}).run();
+}
+
+TEST(Findings, DynamicSharedMemoryWithoutBytesIsSaidToHaveNone) {
+  const std::string ptx = with_header(R"(
+.extern .shared .align 16 .b8 dynamic[];
+.visible .entry k(.param .u64 out) {
+  .reg .b32 %r<3>;
+  mov.u32 %r1, dynamic; mov.u32 %r2, 5;
+  st.shared.u32 [%r1], %r2;
+  ret;
+})");
+  const auto message = [&](uint32_t bytes) {
+    TestKernel kernel(ptx);
+    kernel.config().dynamic_shared_bytes = bytes;
+    const LaunchReport report = kernel.arg(uint64_t{0}).run(false);
+    return report.findings.empty() ? std::string() : report.findings[0].message;
+  };
+  EXPECT_NE(message(0).find("(extern __shared__) no bytes; set its `shared`"), std::string::npos)
+      << message(0);
+  EXPECT_EQ(message(2).find("extern"), std::string::npos) << message(2);
+  EXPECT_FALSE(message(2).empty());
 }
 
 }  // namespace

@@ -60,10 +60,14 @@ Outcome run(const std::string& ptx, MachineCode code, const std::vector<std::str
                   kernel.read<uint64_t>(place, kPlaceWords),
                   {},
                   report.thread_instructions};
-  for (const DeviceFinding& finding : report.findings)
-    // Without addresses, which are those of the host.
-    outcome.findings.push_back(fmt::format("{} x{} {}+{} line {}", finding.kind, finding.count,
-                                           finding.tensor, finding.byte_offset, finding.ptx_line));
+  for (const DeviceFinding& finding : report.findings) {
+    // Without addresses, which are those of the host, as is what lies beside a tensor.
+    const std::string where = finding.kind == "out_of_bounds" && finding.tensor != "place"
+                                  ? "elsewhere"
+                                  : fmt::format("{}+{}", finding.tensor, finding.byte_offset);
+    outcome.findings.push_back(
+        fmt::format("{} x{} {} line {}", finding.kind, finding.count, where, finding.ptx_line));
+  }
   return outcome;
 }
 

@@ -1,9 +1,9 @@
 #include "runtime/emulator/machine/global_races.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
-
-#include <immintrin.h>
+#include <thread>
 
 #include "runtime/emulator/machine/places.h"
 #include "runtime/emulator/machine/program.h"
@@ -11,6 +11,7 @@
 
 namespace gpuemu::emulator {
 namespace {
+constexpr auto kStorePatience = std::chrono::milliseconds(20);
 
 uint64_t load(const uint64_t& cell) {
   return std::atomic_ref(const_cast<uint64_t&>(cell)).load(std::memory_order_acquire);
@@ -56,16 +57,24 @@ bool GlobalRaces::writes_same(Warp& warp, const Touch& touch) {
   return true;
 }
 
-bool GlobalRaces::same_soon(Warp& warp, const Touch& touch) {
+uint32_t GlobalRaces::host_thread() {
+  static std::atomic<uint32_t> threads = 0;
+  thread_local const uint32_t own = threads.fetch_add(1, std::memory_order_relaxed) % kSlots;
+  return own;
+}
+
+bool GlobalRaces::same_soon(Warp& warp, const Touch& touch, uint32_t other) const {
   if (writes_same(warp, touch)) return true;
   if (instruction_of(warp, touch.ins).family != "st") return false;
-  // Another host thread notes a store before it stores: what it writes may be on its way.
-  for (uint32_t i = 0; i < kLooks && looks_left_.load(std::memory_order_relaxed) > 0; ++i) {
-    looks_left_.fetch_sub(1, std::memory_order_relaxed);
-    _mm_pause();
-    if (writes_same(warp, touch)) return true;
-  }
-  return false;
+  const auto on_its_way = [&] {
+    return std::ranges::any_of(slots_, [&](const Slot& slot) {
+      return slot.segment.load(std::memory_order_acquire) == other;
+    });
+  };
+  // Its thread may have lost the processor, or wait here for a store of this one.
+  const auto patience = std::chrono::steady_clock::now() + kStorePatience;
+  while (on_its_way() && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
+  return writes_same(warp, touch);
 }
 
 GlobalRaces::~GlobalRaces() {
@@ -134,7 +143,10 @@ void GlobalRaces::note(Warp& warp, const Ins& ins, const uint64_t* address, uint
   const bool is_volatile = access == Access::Load && (ins.flags & kOrdered) != 0;
   const uint32_t own = is_volatile ? 0 : segment_of(warp);  // Polling takes no segments.
   if (own == 0 && !is_volatile) return;
-  if (access == Access::Store) check_clashes(warp, ins, address, lanes, false);
+  if (access == Access::Store) {
+    if (instruction_of(warp, ins).family == "st") begin_store(own);
+    check_clashes(warp, ins, address, lanes, false);
+  }
   const Reach reach = access != Access::Atomic               ? Reach::Plain
                       : instruction_of(warp, ins).has("cta") ? Reach::Block
                                                              : Reach::All;
@@ -257,7 +269,7 @@ std::optional<GlobalRaces::Seen> GlobalRaces::note_word(Warp& warp, const Touch&
     const bool demoted =
         by_atomic && !narrow && (touch.access != Access::Store || warp.block->acquired != 0);
     if (!demoted && !ordered(segment(segment_in(written)), warp)) {
-      harmless = touch.access == Access::Store && same_soon(warp, touch);
+      harmless = touch.access == Access::Store && same_soon(warp, touch, segment_in(written));
       if (!harmless)
         seen = Seen{.segment = segment_in(written),
                     .site = site_in(written),

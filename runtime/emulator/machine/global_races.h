@@ -35,6 +35,12 @@ class GlobalRaces {
   /// Before the access: stores are compared with what they replace.
   void note(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes, Access access,
             uint32_t lanes);
+  /// From before a store is noted until it has been made: what another host thread compares with
+  /// it waits for that. note() begins it for the st instructions of `segment`.
+  void begin_store(uint32_t segment) {
+    slots_[host_thread()].segment.store(segment, std::memory_order_relaxed);
+  }
+  void end_store() { slots_[host_thread()].segment.store(0, std::memory_order_release); }
   /// Before and after an atomic or volatile access.
   void publish(Block& block);
   void acquire(Block& block);
@@ -83,17 +89,19 @@ class GlobalRaces {
     uint32_t bits;
   };
   static constexpr uint32_t kChunk = 1 << 12;
-  static constexpr int32_t kLooks = 256;
-  static constexpr int32_t kLooksOfLaunch = 1
-                                            << 16;  ///< Real races must not slow it down for long.
+  static constexpr uint32_t kSlots = 64;  ///< Host threads beyond them share.
+  struct alignas(64) Slot {
+    std::atomic<uint32_t> segment = 0;
+  };
 
+  static uint32_t host_thread();
   uint32_t new_segment(Warp& warp);
   std::optional<Seen> note_reading(const Touch& touch, const Cells& cells,
                                    std::optional<Seen> before) const;
   bool too_narrow(const Touch& touch, uint64_t written, const Warp& now) const;
   static bool writes_same(Warp& warp, const Touch& touch);
-  /// Waits a moment for what a block on another host thread has noted and not yet stored.
-  bool same_soon(Warp& warp, const Touch& touch);
+  /// The same, once another host thread has stored what it has noted for segment `other`.
+  bool same_soon(Warp& warp, const Touch& touch, uint32_t other) const;
   /// Returns the access that races with it, if one does.
   std::optional<Seen> note_word(Warp& warp, const Touch& touch, const Cells& cells);
   static uint32_t who_touches(const Touch& touch, uint64_t at);
@@ -111,7 +119,7 @@ class GlobalRaces {
   const uint32_t first_;
   std::atomic<uint32_t> next_;
   std::atomic<uint64_t> clock_ = 1;
-  std::atomic<int32_t> looks_left_ = kLooksOfLaunch;
+  std::array<Slot, kSlots> slots_;
   std::array<std::atomic<Segment*>, kSegmentsMax / kChunk> chunks_{};
   mutable std::mutex mutex_;  ///< Guards what follows, and the making of chunks.
   /// Per block, when what came before its fences could be seen: one time per fence.
