@@ -16,7 +16,11 @@
 #include "runtime/ptx/parse.h"
 
 namespace {
-using namespace gpuemu::emulator;
+using gpuemu::emulator::Code;
+using gpuemu::emulator::Ins;
+using gpuemu::emulator::Memory;
+using gpuemu::emulator::Program;
+namespace emulator = gpuemu::emulator;
 
 double processor_seconds() {
   timespec now{};
@@ -34,13 +38,13 @@ bool round(std::string_view text, Cost& cost) {
   if (!module) return false;
   Program program;
   program.module = std::move(*module);
-  list_functions(program);
+  emulator::list_functions(program);
   Memory memory(uint64_t{1} << 30);
-  if (!place_variables(program, memory).ok()) return false;
+  if (!emulator::place_variables(program, memory).ok()) return false;
   const double begin = processor_seconds();
-  decode(program);
+  emulator::decode(program);
   const double decoded = processor_seconds();
-  for (Code& code : program.functions) compile_code(code, 0);
+  for (Code& code : program.functions) emulator::compile_code(code, 0);
   const double end = processor_seconds();
   cost.decoding = std::min(cost.decoding, decoded - begin);
   cost.compiling = std::min(cost.compiling, end - decoded);
@@ -48,7 +52,8 @@ bool round(std::string_view text, Cost& cost) {
   for (const Code& code : program.functions)
     for (const Ins& ins : code.ins) {
       ++cost.steps;
-      if (operations(0).find(ins.run) != nullptr || ins.run == steps::nothing || ins.jumps)
+      if (emulator::operations(0).find(ins.run) != nullptr || ins.run == emulator::steps::nothing ||
+          ins.jumps)
         ++cost.compiled;
     }
   return true;
@@ -61,7 +66,7 @@ int main(int argc, char** argv) {
     std::fputs("usage: gpuemu_bench_compiling [ROUNDS]\n", stderr);
     return 2;
   }
-  if (!runs_compiled_code()) {
+  if (!emulator::runs_compiled_code()) {
     std::puts("this processor has no AVX-512: nothing is compiled");
     return 0;
   }

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <regex>
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 namespace gpuemu::cli {
 namespace {
@@ -119,11 +119,12 @@ uint32_t bytes_of_element(const std::string& type) {
 
 /// Of `extern __shared__ TYPE name[]` an element for each thread of the block.
 std::string dynamic_shared(const std::string& body, const std::vector<std::string>& block) {
-  static const std::regex kDeclaration(
-      R"(extern\s+(?:\w+\s*\(\s*\d+\s*\)\s*)?__shared__\s+(?:\w+\s*\(\s*\d+\s*\)\s*)?((?:unsigned\s+|signed\s+|long\s+)*[A-Za-z_][\w:]*)\s+\w+\s*\[\s*\])");
-  std::smatch found;
-  if (!std::regex_search(body, found, kDeclaration)) return {};
-  return fmt::format("{} * {}", product(block), bytes_of_element(found[1].str()));
+  static const RE2 kDeclaration(
+      R"(extern\s+(?:\w+\s*\(\s*\d+\s*\)\s*)?__shared__\s+(?:\w+\s*\(\s*\d+\s*\)\s*)?)"
+      R"(((?:unsigned\s+|signed\s+|long\s+)*[A-Za-z_][\w:]*)\s+\w+\s*\[\s*\])");
+  std::string type;
+  if (!RE2::PartialMatch(body, kDeclaration, &type)) return {};
+  return fmt::format("{} * {}", product(block), bytes_of_element(type));
 }
 
 /// Where nothing is const, the last pointer is taken for what is written.

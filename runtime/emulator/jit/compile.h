@@ -1,8 +1,8 @@
 // Machine code for what all 32 lanes of a warp do together: the straight stretches of a function,
-// branches that all of them take or none, instructions with guards of that kind, and shuffles of the
-// whole warp. It does what the handlers do one after the other, but values stay in the processor's
-// registers from one instruction to the next. Needs AVX-512; elsewhere, and wherever lanes part or
-// wait for each other, the handlers run.
+// branches that all of them take or none, instructions with guards of that kind, and shuffles of
+// the whole warp. It does what the handlers do one after the other, but values stay in the
+// processor's registers from one instruction to the next. Needs AVX-512; elsewhere, and wherever
+// lanes part or wait for each other, the handlers run.
 #pragma once
 
 #include <cstdint>
