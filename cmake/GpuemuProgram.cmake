@@ -6,7 +6,9 @@ function(gpuemu_program name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} ${ARG_EXTERNAL} gpuemu::warnings)
   # DT_RPATH and not DT_RUNPATH: only the former also serves the libraries of the libraries.
-  target_link_options(${name} PRIVATE -Wl,--disable-new-dtags)
+  target_link_options(${name} PRIVATE -Wl,--disable-new-dtags
+    # By its build id the command line tells a daemon of another build from its own.
+    -Wl,--build-id=sha1)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin
     INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
   install(TARGETS ${name} RUNTIME_DEPENDENCY_SET gpuemu_libraries RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

@@ -1,4 +1,5 @@
 // gpuemu-daemon: builds the object graph, serves until SIGTERM or Shutdown.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -12,17 +13,23 @@
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "common/base/build_id.h"
 #include "common/base/emulated_devices.h"
 #include "common/base/environment.h"
 #include "common/base/heap.h"
+#include "common/base/machine_memory.h"
+#include "common/base/private_path.h"
 #include "common/config/start_settings.h"
 #include "common/transport/server.h"
+#include "daemon/process/spawn.h"
 #include "daemon/reference/find_python.h"
 #include "daemon/server/folder_lock.h"
 #include "daemon/server/server.h"
+#include "daemon/storage/store.h"
 #include "runtime/backends/backends.h"
 
 namespace gpuemu {
@@ -37,17 +44,37 @@ constexpr size_t kLogBytesMax = size_t{8} << 20;
 // Requests at the same time: those that may take long and plenty of short ones. A thread that
 // waits costs a few KiB.
 constexpr size_t kRequestsMax = kLongRequestsMax + 64;
+// Every waiting client and as many that are silent.
+constexpr size_t kClientsMax = 2 * kRequestsMax;
+// Of the database, the lanes and everything else.
+constexpr rlim_t kOtherDescriptors = 1024;
 
 std::filesystem::path own_folder() {
   std::error_code ignored;
   return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
 }
 
-void open_log(const Config& config) {
+/// Raises the limit on descriptors as far as it may be; at most half of them are for clients.
+size_t clients_max() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kClientsMax / 2;
+  const rlim_t wanted = std::min<rlim_t>(limit.rlim_max, kClientsMax + kOtherDescriptors);
+  if (limit.rlim_cur < wanted) {
+    limit.rlim_cur = wanted;
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+  }
+  return std::min<size_t>(kClientsMax, limit.rlim_cur / 2);
+}
+
+/// Unavailable when the folder or the file may be another user's work. A log that cannot be written
+/// for another reason is done without.
+Status open_log(const Config& config) {
   const std::filesystem::path file =
       std::filesystem::path(config.socket_path).parent_path() / "daemon.log";
-  std::error_code ignored;
-  std::filesystem::create_directories(file.parent_path(), ignored);
+  GPUEMU_TRY(make_private_folder(file.parent_path()));
+  const auto checked = open_private_file(file);
+  if (!checked && checked.error().code == ErrorCode::Unavailable) return checked.error();
   try {
     spdlog::set_default_logger(
         spdlog::rotating_logger_mt("gpuemu", file.string(), kLogBytesMax, 2));
@@ -56,6 +83,7 @@ void open_log(const Config& config) {
   }
   spdlog::set_level(spdlog::level::from_str(config.log_level));
   spdlog::flush_on(spdlog::level::info);
+  return ok_status();
 }
 
 DeviceInfo info_of(const DeviceProperties& device) {
@@ -104,6 +132,14 @@ class StopSignal {
   UniqueFd event_, signals_;
 };
 
+/// An equal share of three quarters of the machine for the reference process of each lane.
+uint64_t reference_share(uint64_t lanes) {
+  constexpr uint64_t kSmallest = uint64_t{2}
+                                 << 30;  // Less does not even import a framework safely.
+  const uint64_t machine = machine_memory_bytes();
+  return machine == 0 ? 0 : std::max(kSmallest, machine / 4 * 3 / std::max<uint64_t>(lanes, 1));
+}
+
 LanePoolOptions lane_options(const Config& config, const std::vector<DeviceProperties>& devices) {
   LanePoolOptions options;
   const std::string& backend = devices.front().backend;
@@ -126,6 +162,8 @@ LanePoolOptions lane_options(const Config& config, const std::vector<DevicePrope
   }
   options.reference.python = find_python(config.python, config.folder);
   options.reference.folder = config.folder;
+  options.reference.memory_bytes =
+      reference_share(uint64_t{options.count} * options.lanes_per_worker);
   return options;
 }
 
@@ -148,6 +186,28 @@ Error with_remedy(Error failure) {
         "GPUEMU_DB to another";
   }
   return failure;
+}
+
+/// Says when a database that there was is there no more.
+void note_missing_folder(const Config& config) {
+  std::error_code ignored;
+  const std::filesystem::path folder = config.db_path;
+  if (std::filesystem::exists(folder, ignored)) return;
+  if (!std::filesystem::exists(folder.string() + ".lock", ignored)) return;
+  spdlog::warn("the database folder {} is gone; this daemon starts with an empty one",
+               folder.string());
+}
+
+/// For `gpuemu status`: a daemon that has the folder open would have refused a damaged database.
+int check_database(const Config& config) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(config.db_path, ignored)) return kExitOk;
+  const auto lock = FolderLock::take(config.db_path);
+  if (!lock) return kExitOk;
+  const Status whole = check_store(config.db_path);
+  if (whole) return kExitOk;
+  std::fprintf(stderr, "%s\n", with_remedy(whole.error()).message.c_str());
+  return kExitBroken;
 }
 
 /// Of one backend: that of the configuration, else of the first that answers.
@@ -180,12 +240,18 @@ Result<Devices> devices_of(const Config& config) {
 
 int serve(const ConfigSources& sources, Config config) {
   StopSignal stop;
-  open_log(config);
+  const Status log = open_log(config);
+  if (!log) return fail(log.error(), kExitBroken);
   for (const ConfigProblem& warning : config.warnings) spdlog::warn("{}", warning.text());
+  note_missing_folder(config);
   auto lock = FolderLock::take(config.db_path);
   if (!lock) return fail(lock.error(), kExitBroken);
+  // Compiled kernels of another user would be run as this one's.
+  const Status cache = make_private_folder(config.db_path + ".cache");
+  if (!cache) return fail(cache.error(), kExitBroken);
   auto store = open_store(config.db_path);
   if (!store) return fail(with_remedy(store.error()), kExitBroken);
+  if (const std::string note = (*store)->note(); !note.empty()) spdlog::warn("database: {}", note);
 
   auto found = devices_of(config);
   if (!found) return fail(found.error(), kExitBroken);
@@ -213,6 +279,7 @@ int serve(const ConfigSources& sources, Config config) {
                         .config_file = file,
                         .devices = {},
                         .start_settings = settings,
+                        .build = build_id_of("/proc/self/exe"),
                         .backend = backend,
                         .request_stop = [&stop] { stop.request(); },
                         .side_lanes = &side_lanes};
@@ -223,7 +290,7 @@ int serve(const ConfigSources& sources, Config config) {
   };
   auto server = Server::listen(
       socket_path, handler,
-      {.threads_max = kRequestsMax, .queued_max = kRequestsMax, .extra_address = ""});
+      {.threads_max = kRequestsMax, .queued_max = kRequestsMax, .connections_max = clients_max()});
   if (!server) return fail(server.error(), kExitBroken);
   const Status told = lock->serves(socket_path);
   if (!told) return fail(told.error(), kExitBroken);
@@ -243,8 +310,11 @@ int serve(const ConfigSources& sources, Config config) {
 int run(int argc, char** argv) {
   CLI::App app("Serves gpuemu's requests; see docs/config.md for its settings", "gpuemu-daemon");
   std::string config_file;
+  bool only_check = false;
   app.set_version_flag("-V,--version", std::string("gpuemu-daemon v") + kVersion);
   app.add_option("--config", config_file, "The gpuemu.toml to serve (default: found upwards)");
+  app.add_flag("--check-database", only_check,
+               "Say whether the database is damaged, and end; with 3 when it is");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& wrong) {
@@ -259,6 +329,8 @@ int run(int argc, char** argv) {
     std::fprintf(stderr, "%s", loaded.text().c_str());
     return kExitUsage;
   }
+  make_private_files();
+  if (only_check) return check_database(*loaded.config);
   return serve(sources, *std::move(loaded.config));
 }
 

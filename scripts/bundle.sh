@@ -28,7 +28,7 @@ options=(-DGPUEMU_BUNDLE_NVRTC= -DGPUEMU_BUNDLE_CUDA_INCLUDE=)
 say "building (release, ccache)"
 # A build folder that has tests keeps them: only what is installed is built here.
 cmake --preset release "${options[@]}" >/dev/null
-ninja -C build/release gpuemu gpuemu-daemon gpuemu-device gpuemu-worker gpuemu-fidelity gpuemu-ptx-census gpuemu-draws libgpuemu | tail -n 1
+ninja -C build/release gpuemu gpuemu-daemon gpuemu-check gpuemu-device gpuemu-worker gpuemu-fidelity gpuemu-ptx-census gpuemu-draws libgpuemu | tail -n 1
 remove_bundle "$out"
 cmake --install build/release --strip --prefix "$out" >/dev/null
 mark_bundle "$out" build/release/install_manifest.txt

@@ -2,13 +2,13 @@
 # The long checks that scripts/test.sh leaves out: slow C++ and end-to-end tests, everything under the
 # address sanitizer, what threads share under the thread sanitizer, the static analyzer, libFuzzer, the kill soak, benchmarks. Builds first what is not built. Ends with a verdict; exit code 0 only when all passed.
 #   scripts/nightly.sh [--rounds N] [--cases N] [--seed N] [--no-build] [--no-bench]
-#     --rounds, --cases, --seed   of the kill soak (20, 2000, drawn and printed)
+#     --rounds, --cases, --seed   of the kill soak (1000, 150, drawn and printed)
 #     --no-build                  take the binaries of build/release, or of GPUEMU_BIN, as they are
 #     --no-bench                  leave the benchmarks out
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 3
 root=$PWD
-soak=()
+soak=(--rounds 1000 --cases 150)
 build=1; bench=1
 while [ $# -gt 0 ]; do
   case $1 in
@@ -73,7 +73,7 @@ step "planted faults and false alarms, ten seeds" "$python" -m pytest -q -p no:c
 step "PTX of CUB, cooperative groups, Triton and Numba" "$python" -m pytest -q -p no:cacheprovider --slow -m slow tests/ptx
 step "PyTorch, JAX and TensorFlow" scripts/frameworks.sh
 step "every built-in kernel, 64 cases of each dtype" scripts/test_builtin.sh 64
-step "kill soak" python3 tests/soak/kill_soak.py ${soak[@]+"${soak[@]}"}
+step "kill soak" python3 tests/soak/kill_soak.py "${soak[@]}"
 for extra in tests/soak/*; do
   case $extra in
     */kill_soak.py|*/__pycache__) ;;

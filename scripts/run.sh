@@ -8,7 +8,7 @@ scripts/setup.sh
 echo "run: building (release, ccache)"
 cmake --preset release -DGPUEMU_TESTS=${GPUEMU_TESTS:-OFF} >build-configure.log 2>&1 || { cat build-configure.log; rm -f build-configure.log; exit 3; }
 mv build-configure.log build/release/configure.log
-ninja -C build/release gpuemu gpuemu-daemon gpuemu-device gpuemu-worker | tail -n 1
+ninja -C build/release gpuemu gpuemu-daemon gpuemu-check gpuemu-device gpuemu-worker | tail -n 1
 
 home=$(mktemp -d /tmp/gpuemu-run.XXXXXX)
 export GPUEMU_SOCKET=$home/gpuemu.sock GPUEMU_DB=$home/db HOME=$home

@@ -1,4 +1,4 @@
-"""What every folder of tests shares: the option --slow, where the binaries are, and the CUDA compiler."""
+"""What every folder of tests shares: the option --slow, where the binaries are, the process of gpuemu.Kernel and the CUDA compiler."""
 import os
 import pathlib
 import shutil
@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+BIN = pathlib.Path(os.environ.get("GPUEMU_BIN", ROOT / "build/release/bin"))
 
 
 def pytest_addoption(parser):
@@ -22,6 +23,14 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.skip(reason="slow: runs with --slow (scripts/nightly.sh)"))
+
+
+@pytest.fixture(scope="module")
+def device_program():
+    """The process behind gpuemu.Kernel is the one that was built."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GPUEMU_DEVICE", str(BIN / "gpuemu-device"))
+        yield
 
 
 @pytest.fixture(scope="session")

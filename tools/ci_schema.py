@@ -30,7 +30,7 @@ PLAIN_TYPES = {
                                                                 "mean_rel", "mean_ulp", "mean_signed_ulp")}
     | {name: UNSIGNED for name in ("count", "num_exceeding", "max_ulp")},
     "Proof": {"dtype": TEXT, "judged": UNSIGNED, "telling": UNSIGNED, "exact": UNSIGNED, "trivial": COUNTS, "strategies": COUNTS,
-              "failure_limit": {"type": ["number", "null"]}},
+              "failure_limit": {"type": ["number", "null"]}, "up_to": COUNTS, "largest": COUNTS},
 }  # fmt: skip
 # Signed integers; all others count something.
 SIGNED = {"timestamp", "index", "register_delta", "spill_delta", "local_memory_delta", "instruction_delta", "shape", "strides", "dims", "input_strides"}

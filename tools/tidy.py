@@ -15,7 +15,7 @@ THIRD_PARTY = {
     r"<nng/": {"common/transport", "bench"},
     r"<rocksdb/": {"daemon/storage"},
     r"<flatbuffers/": {"daemon/storage"},
-    r"<nlohmann/": {"common/protocol", "cli/report", "daemon/reference", "runtime/dispatch", "runtime/host",
+    r"<nlohmann/": {"common/protocol", "cli/report", "daemon/reference", "runtime/dispatch", "common/pipes",
                     "runtime/profile", "cli/export"},
     r"<toml\+\+/": {"common/config"},
     r"<CLI/": {"cli", "cli/commands", "daemon", "tests/fidelity"},

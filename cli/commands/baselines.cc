@@ -13,12 +13,30 @@ namespace {
 /// A baseline in a file holds numbers of kernels and cases: thousands fit.
 constexpr size_t kBaselineBytesMax = size_t{256} << 20;
 
+/// "softmax:entry<float>" is one of the entries of kernel softmax.
+bool is_of_project(const std::string& name, const Config& config) {
+  return config.find_kernel(name.substr(0, name.find(':'))) != nullptr;
+}
+
+/// Of everything that was measured; nothing when that failed, which has been told.
+std::optional<KernelNames> stored_names(Session& session) {
+  const auto reply = session.call(ListArtifactsRequest{});
+  if (!reply) return session.fail(reply.error()), std::nullopt;
+  if (const auto* failure = std::get_if<ErrorReply>(&*reply)) {
+    return session.fail(*failure), std::nullopt;
+  }
+  KernelNames names;
+  for (const ArtifactMetrics& one : std::get<ArtifactListReply>(*reply).artifacts)
+    names.push_back(one.kernel_name);
+  return names;
+}
+
 }  // namespace
 
 std::optional<LintResultsReply> inspect(const InspectRequest& request, Session& session) {
   auto result = finish_job<LintResultsReply>(session, request, "lint");
   if (!result) return std::nullopt;
-  if (result->interrupted) session.exit_code = ExitCode::Interrupted;
+  session.exit_code = result->ended_with(session.exit_code);
   return std::move(result->reply);
 }
 
@@ -28,7 +46,7 @@ std::optional<KernelNames> measure_project(const Config& config, Session& sessio
   InspectRequest request;
   request.stream = true;
   const auto reply = inspect(request, session);
-  if (!reply || session.exit_code == ExitCode::Interrupted) return std::nullopt;
+  if (!reply || session.exit_code != ExitCode::Ok) return std::nullopt;
   for (const LintResult& result : reply->results) {
     names.push_back(result.metrics.kernel_name);
     if (result.error.empty()) continue;
@@ -39,22 +57,19 @@ std::optional<KernelNames> measure_project(const Config& config, Session& sessio
 }
 
 std::optional<KernelNames> measured_before(const Config& config, Session& session) {
-  const auto reply = session.call(ListArtifactsRequest{});
-  if (!reply) return session.fail(reply.error()), std::nullopt;
-  if (const auto* failure = std::get_if<ErrorReply>(&*reply)) {
-    return session.fail(*failure), std::nullopt;
-  }
+  const auto stored = stored_names(session);
+  if (!stored) return std::nullopt;
   KernelNames names;
   for (const KernelConfig& kernel : config.kernels) names.push_back(kernel.name);
-  for (const ArtifactMetrics& one : std::get<ArtifactListReply>(*reply).artifacts) {
-    // "softmax:entry<float>" is one of the entries of kernel softmax.
-    const size_t colon = one.kernel_name.find(':');
-    if (colon == std::string::npos) continue;
-    if (config.find_kernel(one.kernel_name.substr(0, colon)) != nullptr) {
-      names.push_back(one.kernel_name);
-    }
-  }
+  for (const std::string& one : *stored)
+    if (one.find(':') != std::string::npos && is_of_project(one, config)) names.push_back(one);
   return config.kernels.empty() ? KernelNames{} : names;
+}
+
+void add_linted(const Config& config, const BaselineReply& baseline, KernelNames& names) {
+  if (names.empty()) return;  // An empty list means all.
+  for (const ArtifactMetrics& one : baseline.artifacts)
+    if (!is_of_project(one.kernel_name, config)) names.push_back(one.kernel_name);
 }
 
 std::optional<BaselineReply> find_baseline(const std::string& tag, const std::string& file,

@@ -23,6 +23,10 @@ std::optional<KernelNames> measure_project(const Config& config, Session& sessio
 /// Those that have been measured before. Nothing when they cannot be listed, which has been told.
 std::optional<KernelNames> measured_before(const Config& config, Session& session);
 
+/// Adds what the baseline holds of files that were linted and that no kernel of gpuemu.toml names:
+/// their metrics are those of the last lint.
+void add_linted(const Config& config, const BaselineReply& baseline, KernelNames& names);
+
 /// The stored baseline `tag`, or the one in `file` where that is given. Nothing when there is none,
 /// which has been told.
 std::optional<BaselineReply> find_baseline(const std::string& tag, const std::string& file,

@@ -58,7 +58,7 @@ void run(const Options& options, Session& session) {
   } else {
     print_calibration(result->reply, session.out);
   }
-  session.exit_code = result->interrupted ? ExitCode::Interrupted : exit_code_of(result->reply);
+  session.exit_code = result->ended_with(exit_code_of(result->reply));
 }
 
 }  // namespace

@@ -20,10 +20,10 @@ namespace {
 constexpr uint64_t kSeed = 1;
 
 struct Options {
-  bool quick = false, thorough = false, no_cache = false, coverage = false;
+  bool quick = false, thorough = false, no_cache = false, coverage = false, snapshots = false;
   std::string tag, file, budget, shard;
   uint64_t parallel = 0;
-  std::optional<uint64_t> seed;
+  std::optional<uint64_t> seed, max_elements;
   ReportChoice reports;
 };
 
@@ -68,6 +68,8 @@ Result<RunCiRequest> request_of(const Options& options, const Config& config) {
   }
   GPUEMU_TRY(add_shard(options.shard, request));
   request.cached = !options.no_cache;
+  request.snapshots = options.snapshots;
+  request.max_elements = options.max_elements;
   request.coverage = options.coverage || options.reports.wants_coverage();
   return request;
 }
@@ -108,10 +110,9 @@ void run(const Options& options, Session& session) {
   if (!result) return;
   const CiRunSummary& summary = result->reply.summary;
   const CiVerdict verdict = verdict_of(summary);
-  session.exit_code = result->interrupted              ? ExitCode::Interrupted
-                      : verdict == CiVerdict::Broken   ? ExitCode::Broken
-                      : verdict == CiVerdict::Findings ? ExitCode::Findings
-                                                       : ExitCode::Ok;
+  session.exit_code = result->ended_with(verdict == CiVerdict::Broken     ? ExitCode::Broken
+                                         : verdict == CiVerdict::Findings ? ExitCode::Findings
+                                                                          : ExitCode::Ok);
   if (summary.total_tests == 0 && session.exit_code == ExitCode::Ok && summary.shards == 0) {
     session.err << "gpuemu: nothing was checked: every op runs in the client and no kernel could "
                    "be measured; give the ops kernels or op scripts\n";
@@ -151,9 +152,12 @@ void add_ci(CLI::App& app, Session& session) {
   add_base_seed(*command, options->seed)
       ->description(
           "Base seed: the same one makes the same cases\n(default: validation.seed, else 1)");
+  add_max_elements(*command, options->max_elements);
   command->add_flag("--no-cache", options->no_cache,
                     "Run also what has not changed since it passed");
   command->add_flag("--coverage", options->coverage, "Count which source lines run");
+  command->add_flag("--snapshots", options->snapshots,
+                    "Put the inputs of failing cases into JSON reports; they may be large");
   add_reports(*command, options->reports, session);
   command->footer(
       "Needs no daemon: it ends the one that it starts.\n"

@@ -63,11 +63,13 @@ fs::path place_of(const std::string& file, const Session& session) {
   return failed ? path.lexically_normal() : real;
 }
 
-void write(const std::string& file, const std::string& text, Session& session) {
+/// False when it could not be written, which has been told.
+bool write(const std::string& file, const std::string& text, Session& session) {
   const Status written = write_file(fs::path(session.working_folder) / file, text);
-  if (written) return;
+  if (written) return true;
   session.err << "gpuemu: " << written.error().message << '\n';
   if (session.exit_code != ExitCode::Interrupted) session.exit_code = ExitCode::Broken;
+  return false;
 }
 
 }  // namespace
@@ -137,8 +139,8 @@ void ReportChoice::show(const CiRunSummary& summary, const Config& config, Sessi
   if (output.empty()) {
     session.out << (plain ? session.shown(*made) : *made);
   } else {
-    write(output, *made, session);
-    if (!plain) session.err << "wrote " << output << '\n';
+    const bool written = write(output, *made, session);
+    if (written && !plain) session.err << "wrote " << output << '\n';
   }
   for (const std::string& one : more) {
     const auto report = report_of(one);

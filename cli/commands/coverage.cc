@@ -53,7 +53,7 @@ void cover_kernel(const Options& options, const Config& config, Session& session
     session.err << fmt::format("{} of {} cases do not pass; see `gpuemu failures`\n", reply.failed,
                                reply.cases);
   }
-  if (result->interrupted) session.exit_code = ExitCode::Interrupted;
+  session.exit_code = result->ended_with(session.exit_code);
 }
 
 void cover_ops(const Options& options, const Config& config, Session& session) {

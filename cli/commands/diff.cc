@@ -116,6 +116,7 @@ void run(const Options& options, Session& session) {
         options.stored ? measured_before(*config, session) : measure_project(*config, session);
   }
   if (!kernels) return;
+  add_linted(*config, *baseline, *kernels);
   const auto comparison = compare(*baseline, *kernels, session);
   if (!comparison) return;
   if (session.json()) {

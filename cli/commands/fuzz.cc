@@ -13,7 +13,7 @@ namespace {
 struct Options {
   std::string op;
   uint64_t iterations = 100;
-  std::optional<uint64_t> seed;
+  std::optional<uint64_t> seed, max_elements;
   bool fail_fast = false, unguided = false;
 };
 
@@ -21,7 +21,8 @@ std::vector<std::string> ops_of(const Options& options, const Config& config) {
   if (!options.op.empty()) return {options.op};
   std::vector<std::string> names;
   for (const OpConfig& op : config.ops) {
-    if (op.mode == ExecutionMode::Kernel) names.push_back(op.name);
+    const bool runs = op.mode == ExecutionMode::Kernel || op.mode == ExecutionMode::ScriptBased;
+    if (runs) names.push_back(op.name);
   }
   return names;
 }
@@ -33,7 +34,15 @@ std::string values_of_first(const FuzzResultsReply& results) {
   return values.empty() ? "" : "; the first with " + values;
 }
 
-void print(const std::string& op, const FuzzResultsReply& results, Session& session) {
+/// Cases that --fail-fast has left out, of those that were asked for; "" when there are none.
+std::string left_out(const FuzzResultsReply& results, const Options& options) {
+  const uint64_t asked = options.iterations + (results.search ? results.search->replayed : 0);
+  if (!options.fail_fast || results.failed == 0 || results.total >= asked) return "";
+  return fmt::format("; --fail-fast left out {} of {}", asked - results.total, asked);
+}
+
+void print(const std::string& op, const FuzzResultsReply& results, const Options& options,
+           Session& session) {
   for (const ValidationResult& failure : results.failures) {
     session.out << failure_line(failure) << '\n';
     print_reasons(failure, session.out);
@@ -41,9 +50,10 @@ void print(const std::string& op, const FuzzResultsReply& results, Session& sess
   const std::string verdict = results.failed > 0       ? "[FAIL]"
                               : !results.error.empty() ? "[ERROR]"
                                                        : "[PASS]";
-  session.out << fmt::format("{} {} (seed: {}): {} cases, {} ok, {} bad{}\n", verdict, op,
+  session.out << fmt::format("{} {} (seed: {}): {} cases, {} ok, {} bad{}{}\n", verdict, op,
                              results.seed, results.total, results.passed, results.failed,
-                             values_of_first(results));
+                             left_out(results, options), values_of_first(results));
+  for (const std::string& note : results.notes) session.out << "       " << one_line(note) << '\n';
   for (const Proof& proof : results.proofs) {
     if (results.proofs.size() > 1) session.out << fmt::format("    {}\n", name_of(proof.dtype));
     session.out << proof_line(proof);
@@ -54,7 +64,7 @@ void print(const std::string& op, const FuzzResultsReply& results, Session& sess
 /// What was found over all ops.
 struct Totals {
   std::string json;
-  bool found = false, broken = false, interrupted = false;
+  bool found = false, broken = false, interrupted = false, incomplete = false;
 };
 
 FuzzOpRequest request_of(const std::string& op, const Options& options) {
@@ -67,7 +77,8 @@ FuzzOpRequest request_of(const std::string& op, const Options& options) {
           .iterations = options.iterations,
           .fail_fast = options.fail_fast,
           .stream = true,
-          .guided = !options.unguided};
+          .guided = !options.unguided,
+          .max_elements = options.max_elements};
 }
 
 /// An op that cannot be run is told and the others go on; only a lost daemon is an error.
@@ -76,13 +87,15 @@ Status fuzz_one(const std::string& op, const Options& options, Session& session,
       GPUEMU_TRY(run_job(session, Request(request_of(op, options)), "fuzz " + op));
   totals.json += (totals.json.empty() ? "" : ",") + result.json;
   totals.interrupted = result.interrupted;
+  totals.incomplete = result.incomplete;
+  if (result.incomplete) tell_incomplete(result, "fuzz " + op, session);
   if (const auto* failure = std::get_if<ErrorReply>(&result.reply)) {
     session.err << fmt::format("[ERROR] {}: {}\n", op, failure->message);
     totals.broken = true;
     return ok_status();
   }
   const auto& results = std::get<FuzzResultsReply>(result.reply);
-  if (!session.json()) print(op, results, session);
+  if (!session.json()) print(op, results, options, session);
   if (!results.error.empty()) {
     session.err << fmt::format("[ERROR] {}: not all cases could be run: {}\n", op, results.error);
     totals.broken = true;
@@ -91,13 +104,18 @@ Status fuzz_one(const std::string& op, const Options& options, Session& session,
   return ok_status();
 }
 
+/// Ops behind the one that ended the command.
+void tell_not_run(const std::vector<std::string>& ops, const std::string& why, Session& session) {
+  for (const std::string& op : ops) session.err << fmt::format("[SKIP] {}: not run{}\n", op, why);
+}
+
 void run(const Options& options, Session& session) {
   const auto config = session.project();
   if (!config) return;
   const std::vector<std::string> ops = ops_of(options, *config);
   if (ops.empty()) {
-    session.fail(
-        error(ErrorCode::InvalidArgument, "no op with a kernel in {}; add one", config->file));
+    session.fail(error(ErrorCode::InvalidArgument,
+                       "no op with a kernel or an op script in {}; add one", config->file));
     return;
   }
   if (!options.op.empty() && config->find_op(options.op) == nullptr) {
@@ -110,21 +128,26 @@ void run(const Options& options, Session& session) {
     return;
   }
   Totals totals;
-  for (const std::string& op : ops) {
-    const Status done = fuzz_one(op, options, session, totals);
+  for (size_t i = 0; i < ops.size(); ++i) {
+    const Status done = fuzz_one(ops[i], options, session, totals);
     if (!done) {
-      session.fail(done.error());
+      session.fail(lost_job("fuzz " + ops[i], done.error()));
+      tell_not_run({ops.begin() + static_cast<std::ptrdiff_t>(i) + 1, ops.end()}, "", session);
       return;
     }
-    if (totals.interrupted || (totals.found && options.fail_fast)) break;
+    const bool enough = totals.found && options.fail_fast;
+    if (!totals.interrupted && !totals.incomplete && !enough) continue;
+    tell_not_run({ops.begin() + static_cast<std::ptrdiff_t>(i) + 1, ops.end()},
+                 enough ? " (--fail-fast)" : "", session);
+    break;
   }
   if (session.json()) {
     session.out << (options.op.empty() ? "[" + totals.json + "]" : totals.json) << '\n';
   }
-  session.exit_code = totals.interrupted ? ExitCode::Interrupted
-                      : totals.broken    ? ExitCode::Broken
-                      : totals.found     ? ExitCode::Findings
-                                         : ExitCode::Ok;
+  session.exit_code = totals.interrupted                   ? ExitCode::Interrupted
+                      : totals.broken || totals.incomplete ? ExitCode::Broken
+                      : totals.found                       ? ExitCode::Findings
+                                                           : ExitCode::Ok;
 }
 
 }  // namespace
@@ -132,13 +155,16 @@ void run(const Options& options, Session& session) {
 void add_fuzz(CLI::App& app, Session& session) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("fuzz", "Run many generated cases of an op");
-  command->add_option("OP,-o,--op", options->op, "The op (default: every op with a kernel)")
+  command
+      ->add_option("OP,-o,--op", options->op,
+                   "The op (default: every op with a kernel or op script)")
       ->type_name("NAME");
   command->add_option("-i,--iterations", options->iterations, "Cases of each op")
       ->type_name("N")
       ->check(whole_number(1, kIterationsMax))
       ->capture_default_str();
   add_base_seed(*command, options->seed);
+  add_max_elements(*command, options->max_elements);
   command->add_flag("--fail-fast", options->fail_fast, "Stop after the first failing case");
   command->add_flag("--unguided", options->unguided,
                     "Generated cases alone: no corpus, none that follows another");

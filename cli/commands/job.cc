@@ -44,13 +44,36 @@ Request with_lease(Request request) {
   return request;
 }
 
+/// What ended the job early, as the daemon put it.
+std::string incomplete_text(const Reply& reply) {
+  return std::visit(
+      [](const auto& one) -> std::string {
+        if constexpr (requires { one.incomplete; }) return one.incomplete;
+        if constexpr (requires { one.summary.incomplete; }) return one.summary.incomplete;
+        return "";
+      },
+      reply);
+}
+
 }  // namespace
+
+Error lost_job(const std::string& what, const Error& why) {
+  return {ErrorCode::Unavailable,
+          fmt::format("{} is incomplete: {}; what it had found is kept: see `gpuemu failures`",
+                      what, why.message)};
+}
+
+void tell_incomplete(const JobResult& result, const std::string& what, Session& session) {
+  const std::string why = incomplete_text(result.reply);
+  session.err << fmt::format("gpuemu: {} is incomplete: {}\n", what,
+                             why.empty() ? "the daemon ended it early" : why);
+}
 
 Result<JobResult> run_job(Session& session, const Request& request, const std::string& what,
                           AfterCancel after_cancel) {
   const Reply started = GPUEMU_TRY(session.call(with_lease(request)));
   const auto* job = std::get_if<JobStartedReply>(&started);
-  if (job == nullptr) return JobResult{started, encode_reply(started), false};
+  if (job == nullptr) return JobResult{started, encode_reply(started), false, false};
   bool cancelled = false;
   for (;;) {
     if (session.interrupted && !cancelled) {
@@ -58,19 +81,24 @@ Result<JobResult> run_job(Session& session, const Request& request, const std::s
       cancelled = true;
       if (after_cancel == AfterCancel::Leave) {
         clear(session);
-        return JobResult{OkReply{}, encode_reply(OkReply{}), true};
+        return JobResult{OkReply{}, encode_reply(OkReply{}), true, false};
       }
     }
     const Reply reply = GPUEMU_TRY(
         session.call(JobStatusRequest{job->job_id, 0, kPollMs, uint64_t{kCommandLease.count()}}));
     const auto* status = std::get_if<JobStatusReply>(&reply);
-    if (status == nullptr) return JobResult{reply, encode_reply(reply), cancelled};
+    if (const auto* unknown = std::get_if<ErrorReply>(&reply)) {
+      return error(ErrorCode::Unavailable, "the daemon was stopped or started anew ({})",
+                   unknown->message);
+    }
+    if (status == nullptr) return JobResult{reply, encode_reply(reply), cancelled, false};
     draw(session, *status, what);
     if (status->state == JobState::Running) continue;
     clear(session);
     for (const std::string& line : status->log)
       if (line.starts_with(kWarning)) session.err << line << '\n';
-    return JobResult{GPUEMU_TRY(decode_reply(status->result_json)), status->result_json, cancelled};
+    return JobResult{GPUEMU_TRY(decode_reply(status->result_json)), status->result_json, cancelled,
+                     status->state == JobState::Cancelled && !cancelled};
   }
 }
 
@@ -81,17 +109,20 @@ std::optional<JobResult> finish_any(Session& session, const Request& request,
   auto done = run_job(session, request, what, after_cancel);
   if (!done) {
     const bool lost = done.error().code == ErrorCode::Unavailable;
-    session.fail({done.error().code,
-                  done.error().message +
-                      (lost ? "; what it had found is kept: see `gpuemu failures`" : "")});
+    session.fail(lost ? lost_job(what, done.error()) : done.error());
     return std::nullopt;
   }
   if (done->interrupted && after_cancel == AfterCancel::Leave)
     return session.exit_code = ExitCode::Interrupted, std::nullopt;
-  if (const auto* failure = std::get_if<ErrorReply>(&done->reply))
-    return session.fail(*failure), std::nullopt;
+  if (const auto* failure = std::get_if<ErrorReply>(&done->reply)) {
+    session.fail(*failure);
+    if (done->interrupted) session.exit_code = ExitCode::Interrupted;
+    if (done->incomplete) session.exit_code = ExitCode::Broken;
+    return std::nullopt;
+  }
   if (done->interrupted)
     session.err << "gpuemu: interrupted: not everything ran, this is what was found until then\n";
+  if (done->incomplete) tell_incomplete(*done, what, session);
   return *std::move(done);
 }
 

@@ -12,6 +12,7 @@ struct JobResult {
   Reply reply = OkReply{};
   std::string json;  ///< The same, as the daemon wrote it.
   bool interrupted = false;
+  bool incomplete = false;  ///< Ended before its work was done, and not by Ctrl-C.
 };
 
 /// Whether a job that Ctrl-C has cancelled is waited for, for what it found until then.
@@ -21,12 +22,22 @@ enum class AfterCancel { Wait, Leave };
 Result<JobResult> run_job(Session& session, const Request& request, const std::string& what,
                           AfterCancel after_cancel = AfterCancel::Wait);
 
+/// What is said when the daemon went away during `what`.
+Error lost_job(const std::string& what, const Error& why);
+/// Says on standard error that `what` did not do all its work, and why.
+void tell_incomplete(const JobResult& result, const std::string& what, Session& session);
+
 /// What a job ended with.
 template <class R>
 struct Finished {
   R reply;
   std::string json;
-  bool interrupted = false;
+  bool interrupted = false, incomplete = false;  ///< As in JobResult.
+
+  /// The exit code of a command that would end with `code` if everything had run.
+  ExitCode ended_with(ExitCode code) const {
+    return interrupted ? ExitCode::Interrupted : incomplete ? ExitCode::Broken : code;
+  }
 };
 
 /// For commands that are one job: starts a daemon if need be and runs `request` to its end. Nothing
@@ -49,7 +60,7 @@ std::optional<Finished<R>> finish_job(Session& session, const Request& request,
                        what, done->json));
     return std::nullopt;
   }
-  return Finished<R>{std::move(*reply), std::move(done->json), done->interrupted};
+  return Finished<R>{std::move(*reply), std::move(done->json), done->interrupted, done->incomplete};
 }
 
 }  // namespace gpuemu::cli

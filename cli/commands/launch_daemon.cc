@@ -1,6 +1,7 @@
 // fork, setsid, exec; the daemon's first words go to a file beside its socket.
 #include "cli/commands/launch_daemon.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -9,11 +10,12 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/base/build_id.h"
 #include "common/base/files.h"
+#include "common/base/private_path.h"
 #include "common/base/unique_fd.h"
 
 namespace gpuemu::cli {
@@ -41,8 +43,9 @@ std::string program_of(const DaemonLaunch& launch) {
 
 std::string start_file(const std::string& socket_path) { return socket_path + ".start"; }
 
-[[noreturn]] void exec_daemon(const DaemonLaunch& launch) {
+[[noreturn]] void exec_daemon(const DaemonLaunch& launch, std::vector<std::string> options = {}) {
   std::vector<std::string> words = {program_of(launch)};
+  words.insert(words.end(), options.begin(), options.end());
   if (!launch.config_file.empty()) words.insert(words.end(), {"--config", launch.config_file});
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -55,19 +58,15 @@ std::string start_file(const std::string& socket_path) { return socket_path + ".
 
 }  // namespace
 
+std::string daemon_build(const DaemonLaunch& launch) { return build_id_of(program_of(launch)); }
+
 Result<pid_t> launch_daemon(const DaemonLaunch& launch) {
-  std::error_code failed;
-  const std::filesystem::path folder = std::filesystem::path(launch.socket_path).parent_path();
-  if (!std::filesystem::exists(folder)) {
-    std::filesystem::create_directories(folder, failed);
-    if (failed) {
-      return error(ErrorCode::Io, "cannot make {}: {}", folder.string(), failed.message());
-    }
-    ::chmod(folder.c_str(), 0700);
-  }
+  GPUEMU_TRY(make_private_folder(std::filesystem::path(launch.socket_path).parent_path()));
   const std::string words = start_file(launch.socket_path);
-  UniqueFd log(::open(words.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  if (!log) return error(ErrorCode::Io, "cannot write {}: {}", words, std::strerror(errno));
+  const UniqueFd log = GPUEMU_TRY(open_private_file(words));
+  if (::ftruncate(log.get(), 0) != 0) {
+    return error(ErrorCode::Io, "cannot write {}: {}", words, std::strerror(errno));
+  }
   int ends[2] = {};
   if (::pipe2(ends, O_CLOEXEC) != 0) {
     return error(ErrorCode::ResourceExhausted, "pipe: {}", std::strerror(errno));
@@ -107,6 +106,33 @@ std::optional<std::string> daemon_start_words(const std::string& socket_path) {
   std::string text = *words;
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
+}
+
+std::optional<std::string> database_problem(const DaemonLaunch& launch) {
+  int ends[2] = {};
+  if (::pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
+  const UniqueFd from_child(ends[0]);
+  UniqueFd to_parent(ends[1]);
+  const pid_t child = ::fork();
+  if (child < 0) return std::nullopt;
+  if (child == 0) {
+    ::dup2(to_parent.get(), STDERR_FILENO);
+    if (::chdir(launch.working_folder.c_str()) == 0) exec_daemon(launch, {"--check-database"});
+    ::_exit(3);
+  }
+  to_parent.reset();
+  std::string said(kStartWordsMax, '\0');
+  size_t bytes = 0;
+  for (ssize_t got = 1; got > 0; bytes += static_cast<size_t>(std::max<ssize_t>(got, 0))) {
+    got = ::read(from_child.get(), said.data() + bytes, said.size() - bytes);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  said.resize(bytes);
+  while (!said.empty() && said.back() == '\n') said.pop_back();
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 3 || said.empty()) return std::nullopt;
+  return said;
 }
 
 bool process_runs(pid_t process) {

@@ -17,11 +17,17 @@ struct DaemonLaunch {
   std::string socket_path;  ///< What it says while it starts goes to a file beside it.
 };
 
+/// GNU build id of the program that launch_daemon() starts; "" when that is not known.
+std::string daemon_build(const DaemonLaunch& launch);
+
 /// Returns at once with its process; whether it serves is for the caller to ask.
 Result<pid_t> launch_daemon(const DaemonLaunch& launch);
 
 /// What the daemon that was started last wrote to its standard error; nothing when that is empty.
 std::optional<std::string> daemon_start_words(const std::string& socket_path);
+
+/// What is wrong with the database while no daemon has it open; nothing where it is whole.
+std::optional<std::string> database_problem(const DaemonLaunch& launch);
 
 /// Whether there is such a process and it has not ended. One that nobody has waited for yet, as in
 /// containers whose first process waits for none, has ended.

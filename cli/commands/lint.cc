@@ -81,7 +81,7 @@ void show(const LintResultsReply& reply, const Config& config, const Options& op
           Session& session) {
   for (const std::string& missing : reply.missing_tools) session.err << "note: " << missing << '\n';
   const std::string text = text_of(reply.results, config, session);
-  if (session.exit_code != ExitCode::Interrupted) session.exit_code = verdict_of(reply.results);
+  if (session.exit_code == ExitCode::Ok) session.exit_code = verdict_of(reply.results);
   if (options.output.empty()) {
     session.out << (session.format == "text" ? session.shown(text) : text);
   } else if (const Status written = write_file(options.output, text); !written) {

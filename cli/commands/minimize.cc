@@ -44,9 +44,10 @@ void run(const Options& options, Session& session) {
     for (const std::string& change : minimized.simplified) session.out << "    " << change << '\n';
     session.out << fmt::format("    {} of {} elements of the inputs matter\n",
                                minimized.nonzero_elements, minimized.input_elements);
+    for (const std::string& note : minimized.notes) session.out << "    " << note << '\n';
     print_case(minimized.result, session.out);
   }
-  if (result->interrupted) session.exit_code = ExitCode::Interrupted;
+  session.exit_code = result->ended_with(session.exit_code);
 }
 
 }  // namespace

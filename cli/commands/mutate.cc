@@ -64,7 +64,7 @@ void run(const Options& options, Session& session) {
   }
   const bool low = options.score_min && !(report.score.value_or(0) >= *options.score_min / 100);
   if (low) session.exit_code = ExitCode::Findings;
-  if (result->interrupted) session.exit_code = ExitCode::Interrupted;
+  session.exit_code = result->ended_with(session.exit_code);
 }
 
 }  // namespace

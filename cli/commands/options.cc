@@ -6,6 +6,7 @@
 
 #include <fmt/ranges.h>
 
+#include "common/base/service_limits.h"
 #include "common/config/nearest.h"
 
 namespace gpuemu::cli {
@@ -68,6 +69,15 @@ CLI::Option* add_base_seed(CLI::App& command, std::optional<uint64_t>& seed) {
                   "(default: validation.seed, else a fresh one)")
       ->type_name("N")
       ->check(whole_number(0, kAnyNumber));
+}
+
+void add_max_elements(CLI::App& command, std::optional<uint64_t>& elements) {
+  command
+      .add_option("--max-elements", elements,
+                  "Elements of the largest tensor of a case\n"
+                  "(default: max_elements of gpuemu.toml, else by backend)")
+      ->type_name("N")
+      ->check(whole_number(1, static_cast<uint64_t>(kMaxElementsMax)));
 }
 
 void add_failure_choice(CLI::App& command, FailureChoice& choice) {

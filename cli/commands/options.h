@@ -25,6 +25,9 @@ Result<uint64_t> parse_duration(const std::string& option, const std::string& te
 /// --seed N, any unsigned 64-bit number.
 CLI::Option* add_base_seed(CLI::App& command, std::optional<uint64_t>& seed);
 
+/// --max-elements N.
+void add_max_elements(CLI::App& command, std::optional<uint64_t>& elements);
+
 /// Which stored failure is meant: SEED or --seed SEED, and --op NAME.
 struct FailureChoice {
   std::optional<uint64_t> seed;

@@ -54,7 +54,7 @@ void run(const Options& options, Session& session) {
   const bool low =
       options.proved_min && !(part >= *options.proved_min * static_cast<double>(report.total));
   if (low) session.exit_code = ExitCode::Findings;
-  if (result->interrupted) session.exit_code = ExitCode::Interrupted;
+  session.exit_code = result->ended_with(session.exit_code);
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ void run(const Options& options, Session& session) {
   const auto done = run_again(options, session);
   if (!done) return;
   const ReproduceResultReply& again = done->reply;
+  session.exit_code = done->ended_with(session.exit_code);
   if (session.json()) session.out << done->json << '\n';
   if (again.result.seed != seed) {
     session.err << "note: no failure has seed " << seed << "; " << again.result.seed
@@ -55,7 +56,8 @@ void run(const Options& options, Session& session) {
         << "note: no profile: only the emulator counts, for the kernels of gpuemu.toml; use "
            "backend = \"emulator\"\n";
   }
-  if (options.exit_code && !again.result.passed) session.exit_code = ExitCode::Findings;
+  if (options.exit_code && !again.result.passed && !done->incomplete)
+    session.exit_code = ExitCode::Findings;
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ constexpr std::chrono::milliseconds kPingTimeout{3'000};
 constexpr std::chrono::milliseconds kStartPoll{20};
 
 /// What a daemon would have to be started again for; "" when it will do as it is.
-std::string why_unfit(const DaemonStatusReply& served, const Config& wanted) {
+std::string why_unfit(const DaemonStatusReply& served, const Config& wanted,
+                      const std::string& own_build) {
   // Outside of a project whatever is being served will do.
   if (!wanted.file.empty() && served.config_path != wanted.file) {
     return fmt::format("served {}, wanted {}",
@@ -32,6 +33,9 @@ std::string why_unfit(const DaemonStatusReply& served, const Config& wanted) {
   }
   if (served.version != GPUEMU_VERSION) {
     return fmt::format("is gpuemu {}, this is {}", served.version, GPUEMU_VERSION);
+  }
+  if (!own_build.empty() && served.build != own_build) {
+    return fmt::format("is another build of gpuemu {} (process {})", served.version, served.pid);
   }
   const std::string unlike = unlike_setting(wanted, served.start_settings);
   return unlike.empty() ? "" : "was started with " + unlike;
@@ -123,6 +127,12 @@ Result<std::string> Session::socket_path() {
   return GPUEMU_TRY(programs_config()).socket_path;
 }
 
+std::optional<std::string> Session::database_problem() {
+  const auto path = socket_path();
+  if (!path) return std::nullopt;
+  return cli::database_problem({program_folder, working_folder, config_file, *path});
+}
+
 std::optional<pid_t> Session::silent_daemon() const {
   const auto config = programs_config();
   return config ? daemon_behind(config->db_path, config->socket_path) : std::nullopt;
@@ -173,7 +183,9 @@ bool Session::daemon_answers() {
 
 Status Session::stop_daemon() {
   const Reply before = GPUEMU_TRY(call(DaemonStatusRequest{}));
-  GPUEMU_TRY(call(ShutdownRequest{}));
+  // A daemon that ends may be gone before its answer is read; whether its process ends decides.
+  const auto asked = call(ShutdownRequest{});
+  if (!asked && asked.error().code != ErrorCode::Unavailable) return asked.error();
   client_.reset();
   const auto* status = std::get_if<DaemonStatusReply>(&before);
   const auto pid = status != nullptr ? static_cast<pid_t>(status->pid) : 0;
@@ -227,7 +239,8 @@ Status Session::ensure_daemon() {
   const ConfigResult& wanted = load();
   // With a wrong file, whatever is being served will do.
   if (status == nullptr || !wanted.config) return ok_status();
-  const std::string unfit = why_unfit(*status, *wanted.config);
+  const std::string unfit =
+      why_unfit(*status, *wanted.config, daemon_build({program_folder, "", "", ""}));
   if (unfit.empty()) return ok_status();
   if (status->jobs_running > 0) {
     return error(ErrorCode::Unavailable,

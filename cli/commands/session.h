@@ -71,6 +71,8 @@ class Session {
   std::optional<Reply> answer(const Request& request);
   /// True when a daemon answers now; starts none.
   bool daemon_answers();
+  /// What is wrong with the database while no daemon runs; nothing where it is whole.
+  std::optional<std::string> database_problem();
   /// The process of a daemon that should answer here and does not: it is suspended or very busy, or
   /// its socket was deleted.
   std::optional<pid_t> silent_daemon() const;

@@ -30,6 +30,10 @@ ExitCode show_status(Session& session) {
   if (!session.daemon_answers()) {
     if (const auto silent = session.silent_daemon()) return show_silent(*silent, session);
     session.out << (session.json() ? "{\"daemon\":\"stopped\"}\n" : "Daemon: stopped\n");
+    if (const auto problem = session.database_problem()) {
+      session.err << "gpuemu: " << *problem << '\n';
+      return session.exit_code = ExitCode::Broken;
+    }
     return session.exit_code = ExitCode::Ok;
   }
   const auto reply = session.call(DaemonStatusRequest{});
@@ -47,6 +51,9 @@ ExitCode show_status(Session& session) {
               << "\ndatabase: " << status.storage_path << '\n';
   session.out << fmt::format("process:  {}, {} workers, {} jobs, backend {}\n", status.pid,
                              status.workers, status.jobs_running, status.backend);
+  const std::string own = daemon_build({session.program_folder, "", "", ""});
+  if (!own.empty() && status.build != own)
+    session.out << "build:    differs from this program's; the next command restarts the daemon\n";
   return session.exit_code = ExitCode::Ok;
 }
 

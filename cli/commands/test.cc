@@ -19,9 +19,9 @@ constexpr uint64_t kThoroughCases = 256;
 
 struct Options {
   std::vector<std::string> ops, dtypes, strategies;
-  bool quick = false, thorough = false, fail_fast = false, fragile = false;
+  bool quick = false, thorough = false, fail_fast = false, fragile = false, strict = false;
   uint64_t cases = 0;
-  std::optional<uint64_t> seed;
+  std::optional<uint64_t> seed, max_elements;
 };
 
 Result<RunTestsRequest> request_of(const Options& options, const Config& config) {
@@ -32,6 +32,8 @@ Result<RunTestsRequest> request_of(const Options& options, const Config& config)
                           .strategies = options.strategies,
                           .fail_fast = options.fail_fast,
                           .fragile = options.fragile,
+                          .max_elements = options.max_elements,
+                          .strict = options.strict,
                           .stream = true};
   for (const std::string& name : options.ops) {
     if (config.find_op(name) == nullptr) return no_such_op(name, config);
@@ -66,6 +68,20 @@ void show(const TestReportReply& report, const std::string& json, Session& sessi
     print_test_report(report, text, repeated);
     session.out << session.shown(text.str());
   }
+}
+
+/// Ops that were asked for, by name or all together, and of which no case ran.
+std::vector<std::string> untested(const TestReportReply& report,
+                                  const std::vector<std::string>& named) {
+  std::map<std::string, uint64_t> cases;
+  for (const OpTestReport& op : report.ops) cases[op.op_name] += op.cases;
+  std::vector<std::string> none;
+  for (const auto& [name, count] : cases)
+    if (count == 0) none.push_back(name);
+  // An op that runs in the client is reported as skipped if others ran.
+  const bool some_ran = none.size() < cases.size();
+  if (named.empty() && some_ran) none.clear();
+  return none;
 }
 
 constexpr std::string_view kBuiltin = "builtin";
@@ -105,10 +121,14 @@ void run(const Options& given, Session& session) {
   if (!result) return;
   const TestReportReply& report = result->reply;
   show(report, result->json, session);
-  session.exit_code = result->interrupted     ? ExitCode::Interrupted
-                      : has_broken_op(report) ? ExitCode::Broken
-                      : report.failed > 0     ? ExitCode::Findings
-                                              : ExitCode::Ok;
+  session.exit_code = result->ended_with(has_broken_op(report) ? ExitCode::Broken
+                                         : report.failed > 0   ? ExitCode::Findings
+                                                               : ExitCode::Ok);
+  const std::vector<std::string> none = untested(report, options.ops);
+  if (session.exit_code != ExitCode::Ok || none.empty()) return;
+  session.err << fmt::format("gpuemu: not tested: {}; give it a kernel or an op script\n",
+                             fmt::join(none, ", "));
+  session.exit_code = ExitCode::Broken;
 }
 
 }  // namespace
@@ -133,6 +153,7 @@ void add_test(CLI::App& app, Session& session) {
       ->type_name("N")
       ->check(whole_number(1, kIterationsMax));
   add_base_seed(*command, options->seed);
+  add_max_elements(*command, options->max_elements);
   command->add_option("--dtype", options->dtypes, "Only these dtypes, as in float32,float16")
       ->type_name("NAMES")
       ->delimiter(',')
@@ -147,6 +168,9 @@ void add_test(CLI::App& app, Session& session) {
   command->add_flag("--fragile", options->fragile,
                     "Run passing cases with products and sums fused otherwise\nand threads in "
                     "other orders too, and tell what then fails");
+  command->add_flag("--strict", options->strict,
+                    "Fail whatever exceeds the bound of \"auto\", however exact its\nformula is "
+                    "(docs/validation.md)");
   add_format(*command, session);
   command->footer(
       "Exit code: 0 all pass, 1 something failed, 2 wrong use or gpuemu.toml, 3 could not run.\n"

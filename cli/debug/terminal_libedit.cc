@@ -9,6 +9,7 @@
 
 #include "cli/debug/complete.h"
 #include "cli/debug/input.h"
+#include "common/base/private_path.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -99,9 +100,8 @@ class Terminal final : public LineSource {
   /// Where nothing can be written there is no history the next time.
   void save_history() {
     if (history_file_.empty()) return;
-    std::error_code ignored;
-    std::filesystem::create_directories(std::filesystem::path(history_file_).parent_path(),
-                                        ignored);
+    const std::filesystem::path folder = std::filesystem::path(history_file_).parent_path();
+    if (!make_private_folder(folder)) return;
     HistEvent event;
     const mode_t before = ::umask(0077);
     history(history_, &event, H_SAVE, history_file_.c_str());

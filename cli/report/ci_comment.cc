@@ -86,6 +86,7 @@ Table reasons_of(const CiRunSummary& summary) {
 
 Table broken_of(const CiRunSummary& summary) {
   Table table("Could not be run", "| what | why |", "| --- | --- |");
+  if (!summary.incomplete.empty()) table.row({"part of the run", cell(summary.incomplete)});
   for (const CiOp& op : summary.ops) {
     if (!op.error.empty()) {
       table.row({cell(fmt::format("{} {}", op.op_name, name_of(op.dtype))), cell(op.error)});

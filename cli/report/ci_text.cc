@@ -135,7 +135,7 @@ const ValidationResult* first_failure(const CiRunSummary& summary, const CiOp& o
 void print_ci(const CiRunSummary& summary, bool details, std::ostream& out, std::ostream& err) {
   for (const CiOp& op : summary.ops) {
     tell(op_line(summary, op), out, err);
-    if (op.proof) out << proof_line(*op.proof);
+    if (op.proof && op.error.empty()) out << proof_line(*op.proof);
   }
   for (const ValidationResult& one : summary.validation_results) print_reasons(one, out);
   if (!summary.lint_results.empty()) {
@@ -145,6 +145,8 @@ void print_ci(const CiRunSummary& summary, bool details, std::ostream& out, std:
   }
   print_baseline(summary, out, err);
   print_coverage(summary, out);
+  if (!summary.incomplete.empty())
+    out << "[ERROR] incomplete: " << one_line(summary.incomplete) << '\n';
   for (const std::string& note : summary.notes) out << "note: " << one_line(note) << '\n';
   const auto cached = static_cast<size_t>(
       std::ranges::count_if(summary.ops, [](const CiOp& op) { return op.cached; }));

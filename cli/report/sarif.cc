@@ -60,6 +60,13 @@ void add_cases(const CiRunSummary& summary, const Config& config, SarifLog& log)
     log.add({"validation/NotRun", op.op_name + ": " + op.error, op.op_name,
              place_of(op.op_name, nullptr, config), "kindAndOp", "NotRun:" + op.op_name});
   }
+  if (summary.incomplete.empty()) return;
+  log.add({"validation/NotRun",
+           "the run is incomplete: " + summary.incomplete,
+           "run",
+           {config.file.empty() ? "gpuemu.toml" : config.file, 1},
+           "kindAndOp",
+           "NotRun:run"});
 }
 
 void add_regressions(const CiRunSummary& summary, const Config& config, SarifLog& log) {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/ranges.h>
+
 #include "common/base/blake2.h"
 #include "common/base/limits.h"
 #include "common/numeric/element.h"
@@ -46,6 +48,17 @@ void print_basis(const OpTestReport& op, std::ostream& out) {
   out << "       relations, by cases: " << relations << '\n';
 }
 
+/// Cases that pass and are to be looked at.
+void print_warnings(const OpTestReport& op, std::ostream& out) {
+  if (op.warnings.empty()) return;
+  const ValidationResult& first = op.warnings.front();
+  out << fmt::format("    warning: {} of {} cases, the first is {}: {}", op.warned, op.cases,
+                     first.seed, one_line(first.warnings.front().message));
+  for (const ValidationFailure& warning : first.warnings)
+    if (warning.diagnosis) out << "; " << one_line(warning.diagnosis->note);
+  out << '\n';
+}
+
 /// Settings in which passing cases fail, each with its first case.
 void print_fragile(const OpTestReport& op, std::ostream& out) {
   if (op.fragile_checked > 0 && op.fragile.empty())
@@ -85,6 +98,7 @@ void print_op(const OpTestReport& op, std::ostream& out, std::ostream& err) {
                         : fmt::format("largest error {:.3g} of its bound", op.worst_error_use);
     out << fmt::format("[PASS] {} {} {} cases, {}, {:.0f} cases/s\n", op.op_name, name_of(op.dtype),
                        op.cases, closeness, op.cases_per_second);
+    print_warnings(op, out);
     print_basis(op, out);
     if (op.proof) out << proof_line(*op.proof);
     print_fragile(op, out);
@@ -103,6 +117,7 @@ void print_op(const OpTestReport& op, std::ostream& out, std::ostream& err) {
   out << line;
   err << line;
   for (const ValidationResult& failure : op.failures) print_reasons(failure, out);
+  print_warnings(op, out);
   print_basis(op, out);
   if (op.proof) out << proof_line(*op.proof);
   print_fragile(op, out);
@@ -119,6 +134,21 @@ std::string search_line(const SearchReport& search) {
       search.replayed > 0 ? fmt::format(" ({} run again first)", search.replayed) : "");
 }
 
+namespace {
+
+/// Where the limit ends, when that is below the declared sizes.
+std::string sizes_text(const Proof& proof) {
+  std::vector<std::string> parts;
+  for (const auto& [name, size] : proof.up_to)
+    parts.push_back(fmt::format("{} up to {}", name, size));
+  if (!parts.empty()) return fmt::format(" with {}", fmt::join(parts, ", "));
+  for (const auto& [name, size] : proof.largest)
+    parts.push_back(fmt::format("{} = {}", name, size));
+  return parts.empty() ? "" : fmt::format(" up to {}", fmt::join(parts, ", "));
+}
+
+}  // namespace
+
 std::string proof_text(const Proof& proof) {
   std::string text = fmt::format("{} of {} passing cases refuse every trivial output",
                                  proof.telling, proof.judged);
@@ -131,8 +161,8 @@ std::string proof_text(const Proof& proof) {
   if (proof.telling == 0) {
     text += "; nothing is proved: see Proof in docs/validation.md";
   } else if (proof.failure_limit && *proof.failure_limit <= kTellingLimitMax) {
-    text += fmt::format("; at most {:.3g} % of such cases are wrong, with 95 % confidence",
-                        100 * *proof.failure_limit);
+    text += fmt::format("; at most {:.3g} % of such cases{} are wrong, with 95 % confidence",
+                        100 * *proof.failure_limit, sizes_text(proof));
   }
   return text;
 }

@@ -15,6 +15,9 @@ inline constexpr size_t kSnapshotReplyBytesMax = size_t{64} << 20;
 /// Parts that one CI run is cut into: more machines than any project has; below it numbers of
 /// shards multiply without overflow.
 inline constexpr uint64_t kShardsMax = 10'000;
+/// Inputs of one case that clients' requests draw or an op script gets. They cross pipes as base64
+/// in JSON, so that a case takes several times as much memory while it runs.
+inline constexpr uint64_t kClientCaseBytesMax = uint64_t{512} << 20;
 /// Files and architectures of one Inspect: each pair is one run of a compiler.
 inline constexpr size_t kInspectFilesMax = 10'000;
 inline constexpr size_t kInspectArchsMax = 16;
@@ -30,6 +33,23 @@ inline constexpr size_t kJobsRunningMax = 64;
 inline constexpr size_t kConfigBytesMax = size_t{16} << 20;
 /// Terms of one sum: no tensor has more elements.
 inline constexpr int64_t kAccumulateMax = int64_t{1} << 32;
+/// Elements of the largest tensor of a usual case: small enough that hundreds take seconds.
+inline constexpr int64_t kUsualElementsMax = 1 << 18;
+/// What max_elements may be: no tensor has more.
+inline constexpr int64_t kMaxElementsMax = int64_t{1} << 32;
+/// What it is where nobody says: more than 2^16 blocks of 256 threads. A case of so many float32
+/// takes some seconds; on a GPU the reference and the comparison take most of them.
+inline constexpr int64_t kLargeElementsEmulator = 20'000'000;
+inline constexpr int64_t kLargeElementsCuda = 100'000'000;
+/// How many times max_elements the product of all dims of a case may be, which is about what a
+/// kernel such as a matrix product computes.
+inline constexpr int64_t kWorkPerElementMax = 16;
+/// How long a large case may be expected to take, reference and comparison included: a run of 64
+/// usual cases takes about a second.
+inline constexpr uint64_t kLargeCaseMsMax = 10'000;
+/// The part of runtime.memory_limit_mb that the tensors of a large case may take: layouts with
+/// gaps, scratch and guards come on top.
+inline constexpr uint64_t kLargeMemoryShare = 4;
 /// Entries of one list between daemon and worker.
 inline constexpr uint32_t kWireListMax = 1 << 20;
 /// Modules that one worker holds, current and outdated: kernels and dtypes of a project.

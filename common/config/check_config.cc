@@ -30,6 +30,10 @@ void check_duplicates(ReadState& state, const std::vector<std::string>& names,
   }
 }
 
+constexpr const char* kPythonSource =
+    " is a Python file, which is measured but not run; save the PTX that its compiler makes and "
+    "write source = \"FILE.ptx\" there";
+
 std::string known_or_none(const std::vector<std::string>& names) {
   return names.empty() ? "there are none" : fmt::format("known are {}", fmt::join(names, ", "));
 }
@@ -59,11 +63,7 @@ void check_kernel_names(ReadState& state, const Config& config, const OpConfig& 
       state.problem_at(key,
                        what + " has no source, so it cannot run; write source = \"FILE.cu\" there");
     }
-    if (kernel->source.ends_with(".py")) {
-      state.problem_at(key, what +
-                                " is a Python file, which is measured but not run; save the PTX "
-                                "that its compiler makes and write source = \"FILE.ptx\" there");
-    }
+    if (kernel->source.ends_with(".py")) state.problem_at(key, what + kPythonSource);
   }
 }
 
@@ -85,7 +85,11 @@ void inherit(const ReadState& state, OpConfig& op, OpDraft& draft, const Config&
     if (op.dtypes.empty()) op.dtypes = data.dtypes;
     if (!op.accumulate) op.accumulate = data.accumulate;
     if (!op.accumulate_dtype) op.accumulate_dtype = data.accumulate_dtype;
-    if (op.error_scale == "auto") op.error_scale = data.error_scale;
+    if (op.error_scale == "auto" && op.error_scales.empty()) {
+      op.error_scale = data.error_scale;
+      op.error_scales = data.error_scales;
+    }
+    if (!op.strict) op.strict = data.strict;
     if (!op.has_nan_policy && data.has_nan_policy) {
       op.nan_policy = data.nan_policy;
       op.has_nan_policy = true;
@@ -93,6 +97,7 @@ void inherit(const ReadState& state, OpConfig& op, OpDraft& draft, const Config&
     op.subnormal_ftz_ok = op.subnormal_ftz_ok || data.subnormal_ftz_ok;
     op.deterministic = op.deterministic && data.deterministic;
     if (!op.exact) op.exact = data.exact;
+    if (!op.max_elements) op.max_elements = data.max_elements;
     if (!op.layouts_given && data.layouts_given) {
       op.layouts = data.layouts;
       op.layouts_given = true;
@@ -147,6 +152,12 @@ void add_ops_of_kernels(ReadState& state, Config& config, Drafts& drafts) {
     const KernelConfig& kernel = config.kernels[i];
     const KernelDraft& draft = drafts.kernels[i];
     if (used.contains(kernel.name) || kernel.name.empty()) continue;
+    const bool is_tested = !kernel.launches.empty() || !draft.data.outputs.empty();
+    if (kernel.source.ends_with(".py") && (is_tested || kernel.source == kernel.reference)) {
+      state.problem_at(draft.path + ".source",
+                       fmt::format("the source of kernel '{}'{}", kernel.name, kPythonSource));
+      continue;
+    }
     if (kernel.launches.empty() || kernel.source.empty() || draft.data.outputs.empty()) {
       warn_of_unused(state, kernel, draft);
       continue;
@@ -308,6 +319,12 @@ void check_config(ReadState& state, Config& config, Drafts& drafts, bool check_f
     if (op.mode == ExecutionMode::Kernel && op.kernels.empty()) {
       state.problem_at(drafts.ops[i].path + ".execution_mode",
                        "'kernel' without a kernel, write kernel = \"NAME\" too");
+    }
+    if (op.mode == ExecutionMode::ScriptBased && op.op_script.empty() &&
+        !state.places.contains(drafts.ops[i].path + ".op_script")) {
+      state.problem_at(drafts.ops[i].path + ".execution_mode",
+                       "'script_based' without an op script, so there is nothing to run; write "
+                       "op_script = \"FILE.py\" too");
     }
     // A kernel can be judged without one: by relations, invariants and what the harness sees.
     if (op.reference.empty() && op.mode != ExecutionMode::Kernel &&

@@ -51,11 +51,23 @@ class OpChecker {
       check_shape({"outputs", i, op_.outputs[i]}, before);
       before.insert(op_.outputs[i].name);
     }
+    check_scales();
     if (op_.accumulate) check_length(data_key(".accumulate"), *op_.accumulate);
     if (op_.mode == ExecutionMode::Kernel && op_.outputs.empty()) {
       state_.problem_at(draft_.path + ".outputs",
                         "missing, an op with a kernel needs at least one output such as "
                         "{ name = \"y\", shape = [\"n\"] }");
+    }
+  }
+
+  void check_scales() {
+    std::vector<std::string> outputs;
+    for (const TensorSpec& output : op_.outputs) outputs.push_back(output.name);
+    for (const auto& [name, scale] : op_.error_scales) {
+      if (std::ranges::find(outputs, name) != outputs.end()) continue;
+      state_.problem_at(data_key(".error_scale." + name),
+                        fmt::format("no output is called '{}'; there are {}{}", name,
+                                    fmt::join(outputs, ", "), did_you_mean(name, outputs)));
     }
   }
 

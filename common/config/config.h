@@ -80,6 +80,13 @@ struct OpConfig {
   std::optional<Expression> accumulate;
   std::optional<DType> accumulate_dtype;
   std::string error_scale = "auto";
+  std::map<std::string, std::string> error_scales;  ///< By output, where it names any.
+  /// The name of an output's scale.
+  const std::string& error_scale_of(const std::string& output) const {
+    const auto found = error_scales.find(output);
+    return found == error_scales.end() ? error_scale : found->second;
+  }
+  std::optional<bool> strict;  ///< Absent: Config::strict.
   NanPolicy nan_policy = NanPolicy::Match;
   bool has_nan_policy = false;  ///< False for ops of existing clients.
   bool subnormal_ftz_ok = false;
@@ -87,6 +94,8 @@ struct OpConfig {
   /// Whether sums of small whole numbers come out exact, so that they are compared without a
   /// tolerance. Absent: with error_scale matmul, dot or sum.
   std::optional<bool> exact;
+  /// Elements of the largest tensor of any case. Absent: Config::max_elements.
+  std::optional<uint64_t> max_elements;
   std::vector<std::string> layouts;  ///< contiguous, strided, transposed, broadcast, reversed.
                                      ///< Never empty. A tensor whose strides the kernel does not
                                      ///< get stays contiguous.
@@ -159,10 +168,13 @@ struct Config {
   bool check_nan = true, check_inf = true;
   std::optional<uint64_t> seed;
   uint64_t cases = 64;
+  std::optional<uint64_t> max_elements;  ///< Of ops that name none. Absent: by the backend.
   std::vector<std::string> strategies = {"default"};
   std::vector<std::string> sanitize = {"memory", "init", "race", "sync", "schedule"};
   uint32_t determinism_runs = 2;
   double reference_timeout_s = 60;
+  uint64_t reference_memory_limit_mb = 0;  ///< 0 = auto: a share of the machine's memory.
+  bool strict = false;  ///< Nothing beyond the bound passes, of ops that do not say otherwise.
   ToleranceTable tolerances;  ///< Of [validation.tolerances] alone.
   std::vector<OpConfig> ops;
   std::vector<KernelConfig> kernels;
@@ -206,6 +218,9 @@ struct ConfigResult {
   std::vector<ConfigProblem> problems;  ///< All errors of all files in one go.
   std::string text() const;             ///< One line per problem.
 };
+
+/// Overrides max_elements of every op. InvalidArgument outside of 1 to kMaxElementsMax.
+Status set_max_elements(uint64_t elements, Config& config);
 
 /// Reads and merges everything. Without any file: the defaults.
 ConfigResult load_config(const ConfigSources& sources);

@@ -17,6 +17,8 @@ namespace fs = std::filesystem;
 
 // A configuration is written by hand; more is not one.
 constexpr int kFoldersUpMax = 256;
+// Limits of the text of a problem.
+constexpr size_t kKeyBytesShown = 200, kMessageBytesShown = 2000;
 
 struct VariableRow {
   const char* variable;
@@ -51,8 +53,42 @@ struct Load {
   ConfigResult finish(bool check_files);
 };
 
+/// A value or key may be a megabyte long: its beginning and its end tell which one it is.
+std::string clipped(const std::string& text, size_t longest) {
+  if (text.size() <= longest) return text;
+  const auto is_inside = [&](size_t at) {  // Inside a multi-byte character.
+    return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0U) == 0x80U;
+  };
+  size_t head = longest / 2, tail = text.size() - longest / 2;
+  while (is_inside(head)) --head;
+  while (is_inside(tail)) ++tail;
+  return fmt::format("{} ... ({} bytes) ... {}", text.substr(0, head), tail - head,
+                     text.substr(tail));
+}
+
+/// What a terminal would act on, in the words that TOML has for it.
+std::string without_controls(const std::string& text) {
+  std::string clean;
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    const bool acts = (code < 0x20 && c != '\t' && c != '\n') || code == 0x7f;
+    clean += acts ? fmt::format("\\u{:04x}", code) : std::string(1, c);
+  }
+  return clean;
+}
+
+/// Keys and values come from a file that may be anybody's.
+void make_readable(std::vector<ConfigProblem>& problems) {
+  for (ConfigProblem& one : problems) {
+    one.key = clipped(without_controls(one.key), kKeyBytesShown);
+    one.message = clipped(without_controls(one.message), kMessageBytesShown);
+  }
+}
+
 ConfigResult Load::finish(bool check_files) {
   check_config(state, config, drafts, check_files);
+  make_readable(state.problems);
+  make_readable(state.warnings);
   ConfigResult result;
   std::ranges::stable_sort(state.problems, [](const ConfigProblem& a, const ConfigProblem& b) {
     return a.file == b.file && std::pair(a.line, a.column) < std::pair(b.line, b.column);
@@ -101,9 +137,12 @@ void read_file_layer(Load& load, const std::string& file, bool project) {
   // It is read several times, by the client and by the daemon; a pipe would let both wait.
   std::error_code failed;
   const fs::file_status status = fs::status(file, failed);
-  if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status)) {
+  if (fs::exists(status) && !fs::is_regular_file(status)) {
     load.state.problem({file, 0, 0, 0}, "",
-                       "is not a regular file; write the configuration to a file and name that");
+                       fs::is_directory(status)
+                           ? "is a folder, expected a file; rename it, or name a file with --config"
+                           : "is not a regular file; write the configuration to a file and name "
+                             "that");
     return;
   }
   auto text = read_file(file, kConfigBytesMax);
@@ -129,7 +168,8 @@ std::string find_upwards(const std::string& working_folder) {
   fs::path folder = fs::absolute(working_folder.empty() ? "." : working_folder, failed);
   for (int i = 0; i < kFoldersUpMax; ++i) {
     const fs::path file = folder / "gpuemu.toml";
-    if (fs::is_regular_file(file, failed)) return file.string();
+    // Whatever has the name is meant: passing it over would take another project's file.
+    if (fs::exists(fs::symlink_status(file, failed))) return file.string();
     if (folder == folder.parent_path()) break;
     folder = folder.parent_path();
   }

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "common/base/limits.h"
+#include "common/base/service_limits.h"
 #include "common/config/names.h"
 #include "common/config/readers.h"
 #include "common/numeric/element.h"
@@ -205,6 +206,24 @@ void read_op(const ValueReader& item, Config& config, Drafts& drafts) {
 
 }  // namespace
 
+namespace {
+
+/// A name for all outputs, or a table of names by output.
+void read_error_scale(TableReader& table, OpConfig& op) {
+  const auto value = table.find("error_scale");
+  if (!value) return;
+  if (!value->is(TomlValue::Kind::Table)) {
+    table.read_one_of("error_scale", texts_of(error_scale_names()), op.error_scale);
+    return;
+  }
+  TableReader rows(*value);
+  for (const auto& [output, scale] : rows.all())
+    if (const auto name = scale.one_of(texts_of(error_scale_names())))
+      op.error_scales[output] = *name;
+}
+
+}  // namespace
+
 std::vector<TensorSpec> read_tensors(TableReader& table, std::string_view key, bool outputs) {
   std::vector<TensorSpec> tensors;
   const auto value = table.find(key);
@@ -234,13 +253,15 @@ void read_test_data(TableReader& table, OpConfig& op) {
   table.read("dtypes", op.dtypes);
   table.read("accumulate", op.accumulate);
   if (const auto dtype = table.find("accumulate_dtype")) op.accumulate_dtype = dtype->dtype();
-  table.read_one_of("error_scale", texts_of(error_scale_names()), op.error_scale);
+  read_error_scale(table, op);
+  if (const auto strict = table.find("strict")) op.strict = strict->boolean();
   read_nan_policy(table, op);
   std::string subnormal;
   table.read_one_of("subnormal", {"keep", "ftz_ok"}, subnormal);
   op.subnormal_ftz_ok = subnormal == "ftz_ok";
   table.read("deterministic", op.deterministic);
   if (const auto exact = table.find("exact")) op.exact = exact->boolean();
+  table.read_integer("max_elements", 1, kMaxElementsMax, op.max_elements);
   read_layouts(table, op);
 }
 

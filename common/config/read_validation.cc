@@ -2,6 +2,7 @@
 #include <charconv>
 
 #include "common/base/limits.h"
+#include "common/base/service_limits.h"
 #include "common/config/names.h"
 #include "common/config/readers.h"
 
@@ -9,6 +10,8 @@ namespace gpuemu {
 namespace {
 
 constexpr double kToleranceMax = 1e300;
+/// An interpreter with NumPy needs about 40 MiB.
+constexpr int64_t kReferenceMbMin = 64, kReferenceMbMax = 1 << 20;
 
 std::optional<Tolerance> read_tolerance(const ValueReader& value) {
   Tolerance tolerance;
@@ -114,6 +117,20 @@ void read_tolerances(TableReader& table, ToleranceTable& tolerances) {
   }
 }
 
+void read_reference_memory(TableReader& validation, Config& config) {
+  const auto value = validation.find("reference_memory_limit_mb");
+  if (!value) return;
+  const bool is_text = value->is(TomlValue::Kind::Text);
+  if (is_text && value->value().text == "auto") {
+    config.reference_memory_limit_mb = 0;
+  } else if (is_text && !value->layer().from_text) {
+    value->problem(fmt::format("'{}', expected \"auto\" or an integer from {} to {}",
+                               value->value().text, kReferenceMbMin, kReferenceMbMax));
+  } else if (const auto most = value->integer(kReferenceMbMin, kReferenceMbMax)) {
+    config.reference_memory_limit_mb = static_cast<uint64_t>(*most);
+  }
+}
+
 void read_validation(TableReader& root, Config& config) {
   const auto value = root.find("validation");
   if (!value) return;
@@ -123,10 +140,13 @@ void read_validation(TableReader& root, Config& config) {
   validation.read("check_inf", config.check_inf);
   read_seed(validation, config);
   validation.read_integer("cases", 1, static_cast<int64_t>(kIterationsMax), config.cases);
+  validation.read_integer("max_elements", 1, kMaxElementsMax, config.max_elements);
   read_strategies(validation, config);
   read_sanitize(validation, config);
   validation.read_integer("determinism_runs", 1, 100, config.determinism_runs);
   validation.read_number("reference_timeout_s", 0.001, 86'400, config.reference_timeout_s);
+  read_reference_memory(validation, config);
+  validation.read("strict", config.strict);
   read_tolerances(validation, config.tolerances);
   validation.retired("shapes", "write dims under [[ops]] instead");
   validation.retired("layouts",

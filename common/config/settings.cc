@@ -1,10 +1,13 @@
 // Every effective scalar with the place it came from, for `config show --origin`.
 #include <fmt/format.h>
 
+#include "common/base/service_limits.h"
 #include "common/config/readers.h"
 
 namespace gpuemu {
 namespace {
+
+constexpr const char* kMaxElements = "validation.max_elements";
 
 std::string quoted(const std::string& text) { return "\"" + text + "\""; }
 
@@ -130,16 +133,35 @@ void list_validation(const Config& config, Lister& out) {
   out.add("validation.check_inf", text_of(config.check_inf));
   out.add("validation.seed", config.seed ? std::to_string(*config.seed) : "drawn for each run");
   out.add("validation.cases", std::to_string(config.cases));
+  out.add(kMaxElements, config.max_elements ? std::to_string(*config.max_elements) : "by backend");
   out.add("validation.strategies", list_of(config.strategies));
   out.add("validation.sanitize", list_of(config.sanitize));
   out.add("validation.determinism_runs", std::to_string(config.determinism_runs));
   out.add("validation.reference_timeout_s", fmt::format("{}", config.reference_timeout_s));
+  out.add("validation.reference_memory_limit_mb",
+          config.reference_memory_limit_mb == 0 ? "\"auto\""
+                                                : std::to_string(config.reference_memory_limit_mb));
+  out.add("validation.strict", text_of(config.strict));
   for (const auto& [dtype, tolerance] : config.tolerances) {
     out.add(fmt::format("validation.tolerances.{}", name_of(dtype)), text_of(tolerance));
   }
 }
 
 }  // namespace
+
+Status set_max_elements(uint64_t elements, Config& config) {
+  if (elements < 1 || elements > static_cast<uint64_t>(kMaxElementsMax)) {
+    return error(ErrorCode::InvalidArgument, "max_elements is {}, expected 1 to {}", elements,
+                 kMaxElementsMax);
+  }
+  config.max_elements = elements;
+  for (OpConfig& op : config.ops) op.max_elements.reset();
+  for (Config::Setting& setting : config.settings) {
+    if (setting.key == kMaxElements)
+      setting = {kMaxElements, std::to_string(elements), "flag --max-elements"};
+  }
+  return ok_status();
+}
 
 std::vector<Config::Setting> list_settings(const Config& config, const ReadState& state,
                                            const TomlValue* project) {

@@ -10,9 +10,9 @@ bool CiRunSummary::has_regressions() const {
 }
 
 bool CiRunSummary::is_broken() const {
-  return std::ranges::any_of(ops, [](const CiOp& op) { return !op.error.empty(); }) ||
-         std::ranges::any_of(lint_results,
-                             [](const LintResult& one) { return !one.error.empty(); });
+  return !incomplete.empty() || std::ranges::any_of(ops, [](const CiOp& op) {
+    return !op.error.empty();
+  }) || std::ranges::any_of(lint_results, [](const LintResult& one) { return !one.error.empty(); });
 }
 
 }  // namespace gpuemu

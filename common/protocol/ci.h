@@ -81,6 +81,7 @@ struct CiRunSummary {
   std::vector<CoveredLine> coverage;  ///< When it was asked for, on a device that counts.
   std::optional<ErrorMap> worst;      ///< Of the first failing case with comparable values.
   std::vector<KernelTrend> trends;    ///< Of kernels that were measured before.
+  std::string incomplete;  ///< An addition of ours: what ended the run early, "" when all was done.
   bool operator==(const CiRunSummary&) const = default;
 
   bool has_regressions() const;

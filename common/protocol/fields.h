@@ -123,6 +123,7 @@ void fields(V& v, R& r) {
   v.extra("value_strategy", r.value_strategy);
   v.extra("kernel", r.kernel);
   v.extra("value_scale", r.value_scale);
+  v.extra("value_parameters", r.value_parameters);
   v.extra("layout_name", r.layout_name);
   v.extra("input_strides", r.input_strides);
 }
@@ -139,6 +140,8 @@ void fields(V& v, R& r) {
   v.required("duration_ms", r.duration_ms);
   v.optional("repro_info", r.repro_info);
   v.optional("error_stats", r.error_stats);
+  v.extra("passes_now", r.passes_now);
+  v.extra("warnings", r.warnings);
 }
 
 template <typename V, Is<BaselineComparison> R>

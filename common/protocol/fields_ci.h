@@ -85,6 +85,7 @@ void fields(V& v, R& r) {
   v.extra("coverage", r.coverage);
   v.extra("worst", r.worst);
   v.extra("trends", r.trends);
+  v.extra("incomplete", r.incomplete);
 }
 
 }  // namespace gpuemu

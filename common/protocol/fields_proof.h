@@ -15,6 +15,8 @@ void fields(V& v, R& r) {
   v.optional("trivial", r.trivial);
   v.optional("strategies", r.strategies);
   v.extra("failure_limit", r.failure_limit);
+  v.extra("up_to", r.up_to);
+  v.extra("largest", r.largest);
 }
 
 template <typename V, Is<SearchReport> R>
@@ -59,6 +61,7 @@ void fields(V& v, R& r) {
   v.required("blocks_total", r.blocks_total);
   v.required("edges", r.edges);
   v.required("edges_total", r.edges_total);
+  v.extra("incomplete", r.incomplete);
 }
 
 template <typename V, Is<CalibrationRow> R>
@@ -91,6 +94,7 @@ void fields(V& v, R& r) {
   v.optional("backend", r.backend);
   v.optional("device", r.device);
   v.required("dtypes", r.dtypes);
+  v.extra("incomplete", r.incomplete);
 }
 
 }  // namespace gpuemu

@@ -77,6 +77,8 @@ void fields(V& v, R& r) {
   v.extra("proofs", r.proofs);
   v.extra("search", r.search);
   v.extra("error", r.error);
+  v.extra("notes", r.notes);
+  v.extra("incomplete", r.incomplete);
 }
 
 template <typename V, Is<ReproduceResultReply> R>
@@ -101,12 +103,15 @@ void fields(V& v, R& r) {
   v.extra("simplified", r.simplified);
   v.extra("input_elements", r.input_elements);
   v.extra("nonzero_elements", r.nonzero_elements);
+  v.extra("notes", r.notes);
+  v.extra("incomplete", r.incomplete);
 }
 
 template <typename V, Is<LintResultsReply> R>
 void fields(V& v, R& r) {
   v.required("results", r.results);
   v.extra("missing_tools", r.missing_tools);
+  v.extra("incomplete", r.incomplete);
 }
 
 template <typename V, Is<ArtifactMetricsResultReply> R>
@@ -180,9 +185,13 @@ void fields(V& v, R& r) {
   v.extra("relations", r.relations);
   v.extra("no_reference", r.no_reference);
   v.extra("notes", r.notes);
+  v.extra("warned", r.warned);
+  v.extra("warnings", r.warnings);
   v.extra("proof", r.proof);
   v.extra("fragile", r.fragile);
   v.extra("fragile_checked", r.fragile_checked);
+  v.extra("reference_failed", r.reference_failed);
+  v.extra("not_run", r.not_run);
 }
 
 template <typename V, Is<TestReportReply> R>
@@ -196,6 +205,7 @@ void fields(V& v, R& r) {
   v.required("skipped", r.skipped);
   v.required("duration_ms", r.duration_ms);
   v.required("ops", r.ops);
+  v.extra("incomplete", r.incomplete);
 }
 
 template <typename V, Is<JobStartedReply> R>
@@ -248,6 +258,7 @@ void fields(V& v, R& r) {
   v.optional("requests_served", r.requests_served);
   v.optional("devices", r.devices);
   v.extra("start_settings", r.start_settings);
+  v.extra("build", r.build);
 }
 
 template <typename V, Is<BaselineInfo> R>
@@ -315,6 +326,7 @@ void fields(V& v, R& r) {
   v.optional("score", r.score);
   v.required("mutants", r.mutants);
   v.required("duration_ms", r.duration_ms);
+  v.extra("incomplete", r.incomplete);
 }
 
 template <typename V, Is<KernelComparisonReply> R>
@@ -331,6 +343,7 @@ void fields(V& v, R& r) {
   v.required("total", r.total);
   v.required("proved", r.proved);
   v.required("duration_ms", r.duration_ms);
+  v.extra("incomplete", r.incomplete);
 }
 
 }  // namespace gpuemu

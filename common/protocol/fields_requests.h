@@ -110,6 +110,7 @@ void fields(V& v, R& r) {
   v.extra("stream", r.stream);
   v.extra("lease_ms", r.lease_ms);
   v.extra("guided", r.guided);
+  v.extra("max_elements", r.max_elements);
 }
 
 template <typename V, Is<MinimizeRequest> R>
@@ -153,6 +154,8 @@ void fields(V& v, R& r) {
   v.extra("shards", r.shards);
   v.extra("cached", r.cached);
   v.extra("coverage", r.coverage);
+  v.extra("max_elements", r.max_elements);
+  v.extra("snapshots", r.snapshots);
   v.extra("baseline_artifacts", r.baseline_artifacts);
   v.extra("baseline_results", r.baseline_results);
 }
@@ -179,6 +182,8 @@ void fields(V& v, R& r) {
   v.optional("strategies", r.strategies);
   v.optional("fail_fast", r.fail_fast);
   v.extra("fragile", r.fragile);
+  v.extra("max_elements", r.max_elements);
+  v.extra("strict", r.strict);
   v.extra("stream", r.stream);
   v.extra("lease_ms", r.lease_ms);
 }

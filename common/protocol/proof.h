@@ -23,6 +23,11 @@ struct Proof {
   /// Upper limit, with 95 % confidence, of the share of such cases that would fail. Absent where
   /// one did.
   std::optional<double> failure_limit;
+  /// Where it ends: dims of which larger sizes are declared than any judged case had, with the
+  /// largest that one had.
+  std::map<std::string, int64_t> up_to = {};
+  /// The dims of the largest judged case, where every dim was at its largest and never all at once.
+  std::map<std::string, int64_t> largest = {};
   bool operator==(const Proof&) const = default;
 };
 
@@ -63,6 +68,7 @@ struct KernelCoverageReply {
   std::vector<CoveredLine> lines;
   std::vector<BranchWay> branches;
   uint64_t blocks = 0, blocks_total = 0, edges = 0, edges_total = 0;
+  std::string incomplete;  ///< An addition of ours: what ended the run early, "" when all was done.
   bool operator==(const KernelCoverageReply&) const = default;
 };
 
@@ -90,6 +96,7 @@ struct CalibrationReply {
   uint64_t seed = 0;
   std::string backend, device;
   std::vector<CalibratedDType> dtypes;
+  std::string incomplete;  ///< An addition of ours: what ended the run early, "" when all was done.
   bool operator==(const CalibrationReply&) const = default;
 };
 

@@ -125,6 +125,8 @@ struct ReproductionInfo {
   std::map<std::string, double> attrs;
   std::string value_strategy, kernel;
   std::optional<double> value_scale;  ///< Set by minimization of values.
+  /// What the value strategy takes beside the seed, such as numbers of the kernel.
+  std::vector<double> value_parameters;
   /// "broadcast" or "reversed", which `layout` has no name for and calls Strided; else "".
   std::string layout_name;
   std::map<std::string, Strides> input_strides;  ///< Of such a layout, by input.
@@ -152,6 +154,9 @@ struct ValidationResult {
   uint64_t duration_ms = 0;
   std::optional<ReproductionInfo> repro_info;
   std::optional<ErrorStats> error_stats;
+  bool passes_now = false;  ///< An addition of ours, in lists of failures: the case passed later.
+  /// What is no failure and yet to be looked at, of a result that passed.
+  std::vector<ValidationFailure> warnings;
   bool operator==(const ValidationResult&) const = default;
 };
 

@@ -76,6 +76,8 @@ struct FuzzResultsReply {
   std::vector<Proof> proofs;           ///< One per dtype with a passing case.
   std::optional<SearchReport> search;  ///< Of a guided run.
   std::string error;  ///< An addition of ours: why not all cases could be run, "" when they could.
+  std::vector<std::string> notes = {};  ///< What the verdict does not rest on; empty: not sent.
+  std::string incomplete;  ///< An addition of ours: what ended the run early, "" when all was done.
   bool operator==(const FuzzResultsReply&) const = default;
 };
 struct ReproduceResultReply {
@@ -99,11 +101,14 @@ struct MinimizeResultReply {
   /// What was made simpler beside the dims, one line each: "layout strided -> contiguous".
   std::vector<std::string> simplified;
   uint64_t input_elements = 0, nonzero_elements = 0;  ///< Of the inputs of the smaller case.
+  std::vector<std::string> notes;                     ///< As that not every run of it fails.
+  std::string incomplete;  ///< An addition of ours: what ended the run early, "" when all was done.
   bool operator==(const MinimizeResultReply&) const = default;
 };
 struct LintResultsReply {
   std::vector<LintResult> results;
   std::vector<std::string> missing_tools;  ///< An addition of ours: what to install, one line each.
+  std::string incomplete;  ///< An addition of ours: what ended the run early, "" when all was done.
   bool operator==(const LintResultsReply&) const = default;
 };
 struct ArtifactMetricsResultReply {
@@ -194,6 +199,8 @@ struct OpTestReport {
   uint64_t duration_ms = 0;
   double cases_per_second = 0;
   std::vector<ValidationResult> failures;  ///< The first ones.
+  uint64_t warned = 0;                     ///< Cases that passed with a warning.
+  std::vector<ValidationResult> warnings;  ///< The first of them.
   double max_diff = 0;
   double worst_error_use = 0;  ///< Largest error over its allowed bound; 1 is the limit.
   std::map<std::string, uint64_t> strategies;  ///< Cases per value strategy.
@@ -203,6 +210,8 @@ struct OpTestReport {
   std::optional<Proof> proof;                  ///< When a case passed.
   std::vector<FragileCase> fragile;            ///< When it was asked for; the first ones.
   uint64_t fragile_checked = 0;                ///< Passing cases that were run in other settings.
+  bool reference_failed = false;  ///< It answered no case, which `skipped_reason` says.
+  uint64_t not_run = 0;  ///< Cases that the run ended before; `skipped_reason` or a note says why.
   bool operator==(const OpTestReport&) const = default;
 };
 struct TestReportReply {
@@ -211,6 +220,7 @@ struct TestReportReply {
   std::string backend, device;
   uint64_t total = 0, passed = 0, failed = 0, skipped = 0;  ///< Cases; skipped counts ops.
   uint64_t duration_ms = 0;
+  std::string incomplete;  ///< An addition of ours: what ended the run early, "" when all was done.
   bool operator==(const TestReportReply&) const = default;
 };
 
@@ -255,6 +265,7 @@ struct DaemonStatusReply {
   uint64_t pid = 0, uptime_secs = 0, workers = 0, jobs_running = 0, requests_served = 0;
   std::vector<DeviceInfo> devices;
   std::map<std::string, std::string> start_settings;  ///< Read when it started and not again.
+  std::string build;  ///< GNU build id of the daemon's program; "": built without one.
   bool operator==(const DaemonStatusReply&) const = default;
 };
 struct CaseReply {
@@ -310,6 +321,7 @@ struct MutationReportReply {
   std::optional<double> score;  ///< killed / (killed + survived); absent when both are 0.
   std::vector<MutantReport> mutants;
   uint64_t duration_ms = 0;
+  std::string incomplete;  ///< An addition of ours: what ended the run early, "" when all was done.
   bool operator==(const MutationReportReply&) const = default;
 };
 
@@ -324,6 +336,7 @@ struct BoundsReportReply {
   std::vector<LaunchBounds> launches;
   uint64_t total = 0, proved = 0;  ///< Accesses of all launches.
   uint64_t duration_ms = 0;
+  std::string incomplete;  ///< An addition of ours: what ended the run early, "" when all was done.
   bool operator==(const BoundsReportReply&) const = default;
 };
 

@@ -88,6 +88,7 @@ struct FuzzOpRequest {
   bool stream = false;
   std::optional<uint64_t> lease_ms = std::nullopt;  ///< Of the job; as in JobStatusRequest.
   bool guided = false;  ///< Follow coverage, where the device counts it; only with `config`.
+  std::optional<uint64_t> max_elements = std::nullopt;  ///< As in RunTestsRequest.
   bool operator==(const FuzzOpRequest&) const = default;
 };
 
@@ -156,6 +157,8 @@ struct RunCiRequest {
   uint64_t shard = 0, shards = 0;  ///< The part of the work with this number, from 1; 0: all.
   bool cached = false;             ///< Leave out what passed before and has not changed since.
   bool coverage = false;           ///< Count which source lines run.
+  std::optional<uint64_t> max_elements = std::nullopt;  ///< As in RunTestsRequest.
+  bool snapshots = false;  ///< Send the inputs of failing cases; Reproduce has them anyway.
   std::vector<ArtifactMetrics> baseline_artifacts;  ///< Of a baseline that lives in a file;
   std::vector<ValidationResult> baseline_results;   ///< `baseline` is then only its name.
   bool operator==(const RunCiRequest&) const = default;
@@ -187,6 +190,9 @@ struct RunTestsRequest {
   std::vector<std::string> strategies;  ///< Empty means the default mixture.
   bool fail_fast = false;
   bool fragile = false;  ///< Run passing cases with other contractions too.
+  /// Instead of the keys of this name in gpuemu.toml: elements of the largest tensor.
+  std::optional<uint64_t> max_elements = std::nullopt;
+  bool strict = false;  ///< As validation.strict, of all ops.
   bool stream = false;
   std::optional<uint64_t> lease_ms = std::nullopt;  ///< Of the job; as in JobStatusRequest.
   bool operator==(const RunTestsRequest&) const = default;

@@ -1,7 +1,10 @@
-// The daemon's end of the wire: an NNG REP socket on which many requests are answered at once.
-// A handler runs on a pool of threads, so that a long request delays nobody else's. A request that
-// its client repeats while the first one runs (NNG's REQ does so after 60 s) is not run twice: both
-// get the answer of the run under way.
+// The daemon's end of the wire: NNG's REP on a Unix domain socket, on which many requests are
+// answered at once. A handler runs on a pool of threads, so that a long request delays nobody
+// else's. A request that its client repeats while the first one runs (NNG's REQ does so after 60 s)
+// is not run twice: both get the answer of the run under way.
+//
+// The protocol is spoken here and not by NNG: the listener of NNG 1.5 ends for good when a peer
+// hangs up during the handshake, and keeps its descriptors.
 #pragma once
 
 #include <filesystem>
@@ -15,9 +18,11 @@
 namespace gpuemu {
 
 struct ServerOptions {
-  size_t threads_max = 64;    ///< Handlers that run at the same time; threads start as needed.
-  size_t queued_max = 256;    ///< Requests received and not answered; more wait in their clients.
-  std::string extra_address;  ///< "tcp://127.0.0.1:5555" beside the socket, "" for none.
+  size_t threads_max = 64;  ///< Handlers that run at the same time; threads start as needed.
+  size_t queued_max = 256;  ///< Requests received and not answered; more wait in their clients.
+  /// Clients at the same time. Where one more arrives, one that has sent half a handshake or
+  /// message, or that has been silent for longest, is hung up on; NNG's clients connect again.
+  size_t connections_max = 512;
 };
 
 class Server {

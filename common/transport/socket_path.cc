@@ -5,25 +5,24 @@
 #include <cstring>
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 
-#include "common/base/files.h"
+#include "common/base/file_lock.h"
 #include "common/base/limits.h"
+#include "common/base/private_path.h"
+#include "common/transport/sp_wire.h"
 
 namespace gpuemu {
 namespace {
 
-/// Completes the SP handshake before hanging up: NNG 1.5 stops accepting for ever when a peer is
-/// gone before it has sent its half (its accept callback takes NNG_ECLOSED for its own end).
+/// Completes the SP handshake before hanging up: a daemon of an earlier version, which listens with
+/// NNG 1.5, stops accepting for ever when a peer is gone before it has sent its half.
 void shake_hands(int fd) {
   constexpr timeval kPatience{1, 0};
-  constexpr char kReqHeader[8] = {0, 'S', 'P', 0, 0, 0x30, 0, 0};
   ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof(kPatience));
-  if (::send(fd, kReqHeader, sizeof(kReqHeader), MSG_NOSIGNAL) < 0) return;
-  char header[8];
+  if (::send(fd, kReqHandshake.data(), kReqHandshake.size(), MSG_NOSIGNAL) < 0) return;
+  char header[kHandshakeBytes];
   ssize_t got = 0;
   for (size_t have = 0; have < sizeof(header); have += static_cast<size_t>(got)) {
     got = ::recv(fd, header + have, sizeof(header) - have, 0);
@@ -31,13 +30,8 @@ void shake_hands(int fd) {
   }
 }
 
-std::string process_name(pid_t pid) {
-  constexpr size_t kNameBytesMax = 64;
-  auto name = read_file(fmt::format("/proc/{}/comm", pid), kNameBytesMax);
-  if (!name) return "unknown";
-  while (!name->empty() && name->back() == '\n') name->pop_back();
-  return *name;
-}
+/// Daemons hold it while they ask the socket's holder, which takes a second at most.
+constexpr std::chrono::seconds kLockPatience{3};
 
 }  // namespace
 
@@ -50,13 +44,21 @@ Status check_socket_path(const std::filesystem::path& path) {
                path.native(), bytes, kSocketPathBytesMax);
 }
 
+sockaddr_un socket_address(const std::filesystem::path& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.c_str(), path.native().size() + 1);
+  return address;
+}
+
 Result<std::string> holder_of(const std::filesystem::path& path) {
   GPUEMU_TRY(check_socket_path(path));
   const UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!fd) return error(ErrorCode::Io, "no socket: {}", std::strerror(errno));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, path.c_str(), path.native().size() + 1);
+  // A suspended daemon accepts nobody: where its queue is full, connecting would wait for ever.
+  constexpr timeval kPatience{1, 0};
+  ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
+  const sockaddr_un address = socket_address(path);
   if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     const ErrorCode code = errno == ENOENT         ? ErrorCode::NotFound
                            : errno == ECONNREFUSED ? ErrorCode::Unavailable
@@ -69,7 +71,11 @@ Result<std::string> holder_of(const std::filesystem::path& path) {
   if (::getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &peer_bytes) != 0) {
     return std::string("another process");
   }
-  return fmt::format("process {} ({})", peer.pid, process_name(peer.pid));
+  if (peer.uid != ::geteuid() && peer.uid != 0) {
+    return error(ErrorCode::Io, "{} is served by {} of user {}; choose a socket path of your own",
+                 path.native(), name_of_process(peer.pid), peer.uid);
+  }
+  return name_of_process(peer.pid);
 }
 
 Status prepare_socket_path(const std::filesystem::path& path) {
@@ -97,17 +103,13 @@ Status prepare_socket_path(const std::filesystem::path& path) {
 
 Result<UniqueFd> lock_socket_folder(const std::filesystem::path& path) {
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
-  std::error_code failure;
-  std::filesystem::create_directories(folder.parent_path(), failure);
-  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
-    return error(ErrorCode::Io, "cannot make the folder {} of the socket: {}", folder.native(),
-                 std::strerror(errno));
-  }
+  GPUEMU_TRY(make_private_folder(folder));
   UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd || ::flock(fd.get(), LOCK_EX) != 0) {
-    return error(ErrorCode::Io, "cannot lock the folder {} of the socket: {}", folder.native(),
+  if (!fd) {
+    return error(ErrorCode::Io, "cannot open the folder {} of the socket: {}", folder.native(),
                  std::strerror(errno));
   }
+  GPUEMU_TRY(lock_file(fd.get(), folder, kLockPatience));
   return fd;
 }
 

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <future>
 #include <thread>
 
@@ -166,17 +167,74 @@ TEST_F(Transport, GarbageOnTheSocketHurtsNobody) {
   EXPECT_TRUE(dial().request("a newcomer", kPatience).ok());
 }
 
-TEST_F(Transport, AcceptsAgainAfterPeersThatHangUpAtOnce) {
-  auto server = serve(echo);
-  for (int i = 0; i < 50; ++i) raw(false);
-  // The listener may be dead by now; the server notices within two seconds.
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
-  bool answered = false;
-  while (!answered && std::chrono::steady_clock::now() < deadline) {
-    auto client = Client::connect(path_.native(), milliseconds(300));
-    answered = client && client->request("x", milliseconds(300)).ok();
+/// What a peer sends before it hangs up: nothing, half a handshake, a handshake, half a message.
+std::string beginning(int round) {
+  const std::string handshake("\0SP\0\0\x30\0\0", 8);
+  const std::string half_message("\1\0\0\0\0\0\0\3\0\x80", 10);
+  switch (round % 4) {
+    case 0:
+      return "";
+    case 1:
+      return handshake.substr(0, 5);
+    case 2:
+      return handshake;
+    default:
+      return handshake + half_message;
   }
-  EXPECT_TRUE(answered);
+}
+
+size_t descriptors() {
+  return static_cast<size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
+                                           std::filesystem::directory_iterator()));
+}
+
+double cpu_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+TEST_F(Transport, PeersThatHangUpCostNothing) {
+  auto server = serve(echo);
+  EXPECT_TRUE(dial().request("x", kPatience).ok());  // NNG's own threads and descriptors are there.
+  const size_t before = descriptors();
+  for (int round = 0; round < 400; ++round) {
+    const UniqueFd peer = raw(false);
+    const std::string bytes = beginning(round);
+    EXPECT_EQ(::send(peer.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(bytes.size()));
+    if (round % 40 != 0) continue;
+    auto client = Client::connect(path_.native(), milliseconds(1000));
+    ASSERT_TRUE(client) << client.error().message;
+    EXPECT_TRUE(client->request("at once", milliseconds(1000)).ok()) << "round " << round;
+  }
+  EXPECT_TRUE(dial().request("afterwards", kPatience).ok());
+  std::this_thread::sleep_for(milliseconds(100));  // NNG closes the last client's descriptors.
+  EXPECT_LE(descriptors(), before + 4);
+  const double used = cpu_seconds();
+  std::this_thread::sleep_for(milliseconds(1000));
+  EXPECT_LT(cpu_seconds() - used, 0.05) << "the server is busy with nobody";
+}
+
+TEST_F(Transport, PeersInTheMiddleOfSomethingMakeRoomForOthers) {
+  auto listening = Server::listen(path_, echo, {.connections_max = 20});
+  ASSERT_TRUE(listening) << listening.error().message;
+  Client old = dial();
+  EXPECT_TRUE(old.request("x", kPatience).ok());
+  std::vector<UniqueFd> slow;
+  for (int round = 0; round < 100; ++round) {
+    slow.push_back(raw(false));
+    const std::string bytes = beginning(round);
+    static_cast<void>(::send(slow.back().get(), bytes.data(), bytes.size(), MSG_NOSIGNAL));
+  }
+  EXPECT_TRUE(dial().request("a newcomer", kPatience).ok());
+  EXPECT_TRUE(old.request("still there", kPatience).ok());
+}
+
+TEST_F(Transport, ARemovedSocketFileComesBack) {
+  auto server = serve(echo);
+  std::filesystem::remove(path_);
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (!std::filesystem::exists(path_) && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::sleep_for(milliseconds(20));
+  }
+  EXPECT_TRUE(dial().request("x", kPatience).ok());
 }
 
 TEST_F(Transport, SaysWhenNoDaemonIsThere) {

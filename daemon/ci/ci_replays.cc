@@ -16,13 +16,11 @@ bool CiTests::will_be_generated(const OpConfig& op, const ReproductionInfo& info
   const bool minimized = info.value_scale.value_or(1) != 1;
   const bool beyond = number >= options_.cases && options_.budget.count() == 0;
   if (*info.base_seed != options_.seed || beyond || minimized) return false;
-  CaseOptions same;
-  same.dtypes = {info.dtype};
-  same.strategies = machine_.config.strategies;
-  same.constants = machine_.campaign.constants_of(op, info.dtype);
+  const CaseOptions same = machine_.campaign.case_options(op, info.dtype);
   const auto plan = plan_case(op, options_.seed, info.iteration.value_or(0), same);
   return plan && plan->dims == info.dims && plan->attrs == info.attrs &&
-         plan->value_strategy == info.value_strategy && plan->case_seed == info.seed;
+         plan->value_strategy == info.value_strategy &&
+         plan->value_parameters == info.value_parameters && plan->case_seed == info.seed;
 }
 
 /// Whether it has the number of a case that variant_plans() may make.

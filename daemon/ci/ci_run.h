@@ -49,6 +49,8 @@ struct CiScriptCases {
   uint64_t cases = 0;
   std::vector<DType> dtypes;                                      ///< Empty: the generator's own.
   std::optional<std::chrono::steady_clock::time_point> deadline;  ///< No case begins later.
+  /// Each case that counts, with its largest error over its allowed bound.
+  std::function<void(const ValidationResult&, double worst_use)> on_case;
 };
 
 /// Called by several threads.

@@ -12,8 +12,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Passing results in one summary: reports list them, the counts cover all.
-constexpr size_t kPassingMax = 20'000;
 // Cases of one op between two looks at where coverage grows.
 constexpr uint64_t kTurnCases = 16;
 
@@ -34,7 +32,7 @@ std::vector<DType> dtypes_of(const OpConfig& op, const std::vector<DType>& wante
 
 /// A result with its place in the summary.
 struct CiTests::Kept {
-  size_t unit = 0;
+  const CiUnit* unit = nullptr;
   uint64_t iteration = 0;
   ValidationResult result;
 };
@@ -64,9 +62,10 @@ CiUnit* CiTests::find(const std::string& op, DType dtype) {
 
 void CiTests::take_cached(CiUnit& unit, VerdictCache& cache) {
   if (!unit.key) return;
-  if (auto report = cache.op(unit.report.op_name, unit.report.dtype, *unit.key)) {
-    unit.report = *std::move(report);
-  }
+  auto kept = cache.op(unit.report.op_name, unit.report.dtype, *unit.key);
+  if (!kept) return;
+  unit.report = std::move(kept->op);
+  for (size_t i = 0; i < kept->results.size(); ++i) list(unit, i, kept->results[i], false);
 }
 
 /// What the verdict is compared with: kept under one baseline, it says nothing under another.
@@ -126,22 +125,31 @@ void CiTests::run_scripts() {
                                            : "belongs to another shard";
       continue;
     }
-    events_.more(options_.cases);
-    const auto results =
-        events_.run_script_op({*unit->op, options_.cases, options_.dtypes, deadline_});
-    if (!results) {
-      unit->report.error = results.error().message;
-      continue;
-    }
-    if (results->total == 0 && !cancel_) unit->report.error = kNoTime;
-    unit->report.cases = results->total;
-    unit->report.passed = results->passed;
-    unit->report.failed = results->failed;
+    run_script_op(*unit);
+  }
+}
+
+void CiTests::run_script_op(CiUnit& unit) {
+  CiOp& op = unit.report;
+  const auto start = Clock::now();
+  const auto on_case = [&](const ValidationResult& result, double worst_use) {
+    ++op.cases;
+    ++(result.passed ? op.passed : op.failed);
+    op.max_diff = std::max(op.max_diff, result.max_diff);
+    op.worst_error_use = std::max(op.worst_error_use, worst_use);
     const std::lock_guard lock(mutex_);
-    for (const ValidationResult& failure : results->failures) {
-      kept_.push_back({unit->op_index, kept_.size(), failure});
-      unit->report.max_diff = std::max(unit->report.max_diff, failure.max_diff);
-    }
+    list(unit, op.cases, result, false);
+  };
+  events_.more(options_.cases);
+  const auto results =
+      events_.run_script_op({*unit.op, options_.cases, options_.dtypes, deadline_, on_case});
+  op.duration_ms = static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count());
+  if (!results) {
+    op.error = results.error().message;
+  } else if (!cancel_) {
+    op.error = op.cases == 0 && results->error.empty() ? kNoTime : results->error;
+    unit.not_run = options_.cases - std::min(options_.cases, op.cases);
   }
 }
 
@@ -203,7 +211,10 @@ void CiTests::note(const CaseOutcome& outcome) {
   const ValidationResult& result = outcome.result;
   CiUnit* unit = result.repro_info ? find(result.op_name, result.repro_info->dtype) : nullptr;
   if (unit != nullptr) ++unit->ran[outcome.kernel];
-  if (unit != nullptr) unit->proof.add(outcome, result.repro_info->value_strategy);
+  if (unit != nullptr) {
+    const ReproductionInfo& info = *result.repro_info;
+    unit->proof.add(outcome, info.value_strategy, info.dims);
+  }
   if (unit != nullptr && !outcome.profile.empty()) {
     found_ += unit->growth.add(outcome.profile);
     const KernelConfig* kernel = machine_.config.find_kernel(outcome.kernel);
@@ -212,10 +223,18 @@ void CiTests::note(const CaseOutcome& outcome) {
   }
   const ValidationResult* old = same_case(baseline_, result);
   const bool regressed = old != nullptr && compare_result(result, old).is_regression;
-  if (unit != nullptr) unit->regressed = unit->regressed || regressed;
+  if (unit == nullptr) return;
+  unit->regressed = unit->regressed || regressed;
+  const uint64_t place = result.repro_info ? result.repro_info->iteration.value_or(0) : 0;
+  list(*unit, place, result, regressed);
+}
+
+/// Puts a result in the summary, one that passes as it should while there is room.
+/// REQUIRES: mutex_ is held.
+void CiTests::list(const CiUnit& unit, uint64_t place, const ValidationResult& result,
+                   bool regressed) {
   if (result.passed && !regressed && ++passing_kept_ > kPassingMax) return;
-  Kept kept{unit == nullptr ? 0 : unit->op_index,
-            result.repro_info ? result.repro_info->iteration.value_or(0) : 0, result};
+  Kept kept{&unit, place, result};
   if (result.passed) kept.result.repro_info.reset();
   kept_.push_back(std::move(kept));
 }
@@ -226,6 +245,7 @@ void CiTests::merge(const TestReportReply& report) {
     if (unit == nullptr || unit->op->mode != ExecutionMode::Kernel) continue;
     CiOp& op = unit->report;
     if (!one.kernel.empty()) op.kernel = one.kernel;
+    if (!cancel_ && is_over()) unit->not_run += one.not_run;
     op.cases += one.cases - unit->surplus.cases;
     op.passed += one.passed - unit->surplus.passed;
     op.failed += one.failed - unit->surplus.failed;
@@ -268,10 +288,7 @@ Status CiTests::run_cases() {
 std::vector<CasePlan> CiTests::variant_plans(const CiUnit& unit, size_t variant) const {
   const OpConfig& op = *unit.op;
   const DType dtype = unit.report.dtype;
-  CaseOptions options;
-  options.dtypes = {dtype};
-  options.strategies = machine_.config.strategies;
-  options.constants = machine_.campaign.constants_of(op, dtype);
+  const CaseOptions options = machine_.campaign.case_options(op, dtype);
   const auto dtype_index =
       static_cast<uint64_t>(std::ranges::find(op.dtypes, dtype) - op.dtypes.begin());
   std::vector<CasePlan> plans;
@@ -341,7 +358,9 @@ Status CiTests::grow() {
     found_ = 0;
     const uint64_t before = unit.report.cases;
     const auto start = Clock::now();
+    const uint64_t not_run = unit.not_run;
     merge(GPUEMU_TRY(machine_.campaign.run(options, campaign_events(), cancel_)));
+    unit.not_run = not_run;  // What is beyond the profile's cases nobody misses.
     turns.ran(turn, unit.report.cases - before, found_, Clock::now() - start);
   }
   return ok_status();
@@ -361,8 +380,29 @@ void CiTests::keep_verdicts() {
                        : contents_of(machine_.campaign.reference_files().of(script), start_);
     // A verdict that is not kept is made again.
     if (!reads) continue;
-    if (const Status kept = cache.keep(op, *unit->key, *reads); !kept)
+    std::vector<ValidationResult> results;
+    for (const Kept& one : kept_)
+      if (one.unit == unit.get()) results.push_back(one.result);
+    if (const Status kept = cache.keep({op, std::move(results)}, *unit->key, *reads); !kept)
       events_.warn(kept.error().message);
+  }
+}
+
+/// A budget is asked for and what it leaves out is said; a limit that ends the profile's cases
+/// keeps the run from what it promises.
+void CiTests::tell_not_run() {
+  for (const auto& unit : units_) {
+    CiOp& op = unit->report;
+    if (unit->not_run == 0 || !op.error.empty()) continue;
+    const bool asked_for = options_.budget.count() > 0;
+    const std::string text =
+        fmt::format("{} of its cases were not run: {} ended the run first", unit->not_run,
+                    asked_for ? "--budget" : "ci.thorough_timeout");
+    if (asked_for) {
+      notes_.push_back(fmt::format("{} {}: {}", op.op_name, name_of(op.dtype), text));
+    } else {
+      op.error = text;
+    }
   }
 }
 
@@ -397,15 +437,17 @@ Status CiTests::run(CiRunSummary& summary) {
   GPUEMU_TRY(run_variants());
   GPUEMU_TRY(grow());
   for (const auto& unit : units_) {
-    if (!unit->report.cached) unit->report.proof = unit->proof.proof(unit->report.dtype);
+    if (!unit->report.cached)
+      unit->report.proof = unit->proof.proof(unit->report.dtype, unit->op->dims);
   }
+  std::ranges::stable_sort(
+      kept_, {}, [](const Kept& one) { return std::pair(one.unit->op_index, one.iteration); });
   keep_verdicts();
+  tell_not_run();
   if (options_.limit.count() > 0 && options_.budget.count() == 0 && is_over() && !cancel_) {
     notes_.push_back(fmt::format("stopped after {} s (ci.thorough_timeout); not all cases ran",
                                  options_.limit.count() / 1000));
   }
-  std::ranges::stable_sort(kept_, {},
-                           [](const Kept& one) { return std::pair(one.unit, one.iteration); });
   for (Kept& one : kept_) summary.validation_results.push_back(std::move(one.result));
   for (const auto& unit : units_) summary.ops.push_back(unit->report);
   if (passing_kept_ > kPassingMax) {
@@ -419,6 +461,11 @@ Status CiTests::run(CiRunSummary& summary) {
         "(compile_flags = [\"-lineinfo\"])");
   }
   if (!cancel_) map_worst(summary);
+  for (const auto& unit : units_) {
+    for (const std::string& text : machine_.campaign.sizes_not_run(*unit->op, unit->report.dtype))
+      notes_.push_back(
+          fmt::format("{} {}: {}", unit->report.op_name, name_of(unit->report.dtype), text));
+  }
   summary.notes.insert(summary.notes.end(), notes_.begin(), notes_.end());
   return ok_status();
 }

@@ -19,6 +19,9 @@ inline constexpr size_t kReplaysMax = 200;
 /// Corpus entries of one op: what reached something first, not everything that ran.
 inline constexpr size_t kCorpusMax = 64;
 
+/// Passing results in one summary: reports list them, the counts cover all.
+inline constexpr size_t kPassingMax = 20'000;
+
 /// One op in one dtype.
 struct CiUnit {
   const OpConfig* op = nullptr;
@@ -28,6 +31,7 @@ struct CiUnit {
   std::vector<CasePlan> replays;
   Growth growth;
   uint64_t next_number = 0;  ///< Of the cases that were generated.
+  uint64_t not_run = 0;      ///< Of the profile's cases: the time was over.
   bool regressed = false;    ///< Against the baseline: worse than it was, though it may pass.
   ProofTally proof;
   std::map<std::string, uint64_t> chosen;  ///< Generated cases by the variant that they select.
@@ -63,6 +67,9 @@ class CiTests {
   std::string baseline_text(const OpConfig& op) const;
   void take_cached(CiUnit& unit, VerdictCache& cache);
   void run_scripts();
+  void run_script_op(CiUnit& unit);
+  void list(const CiUnit& unit, uint64_t place, const ValidationResult& result, bool regressed);
+  void tell_not_run();
   void collect_replays();
   Result<std::vector<ValidationResult>> stored_cases(const OpConfig& op);
   void break_units(const OpConfig& op, const std::string& why);

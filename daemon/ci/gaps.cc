@@ -98,7 +98,8 @@ void tell_variants(const CiMachine& machine, const CiOptions& options, CiRunSumm
   for (const OpConfig& op : machine.config.ops) {
     const auto constants = [&](DType dtype) { return machine.campaign.constants_of(op, dtype); };
     for (const std::string& name :
-         unreachable_variants(machine.config, op, options.seed, constants)) {
+         unreachable_variants(machine.config, op, options.seed,
+                              machine.campaign.large_sizes_of(op, op.dtypes.front()), constants)) {
       const KernelConfig& kernel = *machine.config.find_kernel(name);
       summary.ops.push_back(not_run(machine.config, kernel,
                                     fmt::format("variant of op {}: {}", op.name, kUnreachable)));

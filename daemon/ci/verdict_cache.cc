@@ -38,22 +38,27 @@ std::optional<std::string> VerdictCache::text(const std::string& name, const std
   return (*kept)->substr(key.size() + 1);
 }
 
-std::optional<CiOp> VerdictCache::op(const std::string& name, DType dtype, const std::string& key) {
+std::optional<KeptVerdict> VerdictCache::op(const std::string& name, DType dtype,
+                                            const std::string& key) {
   const auto kept = text(op_name(name, dtype), key);
   const auto json = kept ? behind_reads(*kept) : std::nullopt;
   if (!json) return std::nullopt;
-  const auto reply = decode_reply(*json);
-  const auto* run = reply ? std::get_if<CiRunCompleteReply>(&*reply) : nullptr;
+  auto reply = decode_reply(*json);
+  auto* run = reply ? std::get_if<CiRunCompleteReply>(&*reply) : nullptr;
   if (run == nullptr || run->summary.ops.size() != 1) return std::nullopt;
-  CiOp op = run->summary.ops.front();
-  op.cached = true;
-  return op;
+  KeptVerdict verdict{run->summary.ops.front(), std::move(run->summary.validation_results)};
+  // An earlier version kept the counts alone, which is too little for a report.
+  if (verdict.op.cases > 0 && verdict.results.empty()) return std::nullopt;
+  verdict.op.cached = true;
+  return verdict;
 }
 
-Status VerdictCache::keep(const CiOp& op, const std::string& key,
+Status VerdictCache::keep(const KeptVerdict& verdict, const std::string& key,
                           const std::vector<FileContent>& reads) {
+  const CiOp& op = verdict.op;
   CiRunCompleteReply one;
   one.summary.ops = {op};
+  one.summary.validation_results = verdict.results;
   std::string lines;
   for (const FileContent& read : reads)
     lines += fmt::format("{}{} {}\n", kRead, read.hash, read.path);

@@ -11,6 +11,12 @@
 
 namespace gpuemu {
 
+/// What an op came to, with the results of its cases.
+struct KeptVerdict {
+  CiOp op;
+  std::vector<ValidationResult> results;
+};
+
 /// Only success is kept: what failed runs again. Thread-safe.
 class VerdictCache {
  public:
@@ -18,9 +24,10 @@ class VerdictCache {
 
   /// What the op came to under this key, marked as cached, when the files that its reference read
   /// have the content of then.
-  std::optional<CiOp> op(const std::string& name, DType dtype, const std::string& key);
+  std::optional<KeptVerdict> op(const std::string& name, DType dtype, const std::string& key);
   /// `reads`: of its reference.
-  Status keep(const CiOp& op, const std::string& key, const std::vector<FileContent>& reads);
+  Status keep(const KeptVerdict& verdict, const std::string& key,
+              const std::vector<FileContent>& reads);
   /// The measurements of a kernel under this key.
   std::optional<std::vector<LintResult>> kernel(const std::string& name, const std::string& key);
   Status keep(const std::string& name, const std::vector<LintResult>& results,

@@ -11,19 +11,16 @@
 
 #include "common/base/limits.h"
 #include "common/base/threads.h"
+#include "daemon/engine/campaign_groups.h"
 #include "daemon/engine/follow_ups.h"
 #include "daemon/engine/keeper.h"
-#include "daemon/engine/proof_tally.h"
 #include "daemon/engine/unreachable.h"
+#include "daemon/fuzz/large_sizes.h"
 
 namespace gpuemu {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-/// An op of which so many cases ran into their time limit, and one of so many that ran, will do so
-/// again: what comes of its other cases is not worth hours.
-constexpr uint64_t kTimeoutsWaitedFor = 3, kTimeoutsShare = 4;
 
 uint64_t milliseconds_between(Clock::time_point from, Clock::time_point to) {
   return static_cast<uint64_t>(
@@ -43,135 +40,6 @@ std::vector<DType> selected_dtypes(const OpConfig& op, const CampaignOptions& op
 
 }  // namespace
 
-/// All cases of one op in one dtype.
-struct Campaign::Group {
-  const OpConfig* op = nullptr;
-  uint64_t dtype_index = 0;  ///< In the op's own list, so that filters do not move iterations.
-  uint64_t cases = 0;
-  CaseOptions case_options;
-  std::set<std::string> warnings;
-
-  /// Cases that ran, those of them that their time limit ended, and those that nobody waited for.
-  std::atomic<uint64_t> ran{0}, timed_out{0}, left_out{0};
-  /// Why no case of it can be made; the others go on. Set once, by any thread.
-  std::atomic<bool> broken{false};
-  std::string why_broken;
-
-  // All below: the keeping thread's while the campaign runs.
-  OpTestReport report;
-  ProofTally proof;
-  std::map<uint64_t, ValidationResult> bad;  ///< By iteration.
-  std::optional<Clock::time_point> first;
-  Clock::time_point last;
-
-  uint64_t iteration_of(uint64_t number) const {
-    return number * std::max<uint64_t>(1, op->dtypes.size()) + dtype_index;
-  }
-
-  void record(Finished finished);
-  void note_time(const ValidationResult& result) {
-    const auto has = [&](FindingKind kind) {
-      return std::ranges::find(result.failures, kind, &ValidationFailure::kind) !=
-             result.failures.end();
-    };
-    ++ran;
-    // Where it decides how long the kernel runs, the launch was stopped early.
-    if (has(FindingKind::Timeout) && !has(FindingKind::UninitializedRead)) ++timed_out;
-  }
-  /// Whether further cases would cost their whole time limit and tell nothing new.
-  bool leave_out() {
-    if (timed_out < kTimeoutsWaitedFor || timed_out * kTimeoutsShare < ran) return false;
-    ++left_out;
-    return true;
-  }
-  void fail(const Error& why) {
-    if (!broken.exchange(true)) why_broken = why.message;
-  }
-
-  OpTestReport finish() {
-    for (auto& [iteration, result] : bad) report.failures.push_back(std::move(result));
-    report.proof = proof.proof(report.dtype);
-    if (broken) report.skipped_reason = fmt::format("error: {}", why_broken);
-    if (left_out > 0) {
-      report.notes.push_back(
-          fmt::format("{} of {} cases ran into their time limit (runtime.case_timeout_ms): the {} "
-                      "others were left out",
-                      timed_out.load(), ran.load(), left_out.load()));
-    }
-    if (first) {
-      report.duration_ms = milliseconds_between(*first, last);
-      const double seconds = std::chrono::duration<double>(last - *first).count();
-      if (seconds > 0) report.cases_per_second = static_cast<double>(report.cases) / seconds;
-    }
-    return report;
-  }
-};
-
-struct Campaign::Item {
-  Group* group = nullptr;
-  uint64_t number = 0;
-};
-
-/// All cases of a run by their place in it: there may be more than memory would hold as a list.
-class Campaign::Items {
- public:
-  Items(const std::vector<std::shared_ptr<Group>>& groups, const CampaignOptions& options)
-      : first_(options.first_number),
-        // The dtypes in turn is the order of the iterations.
-        in_turns_(options.cases_total || options.deadline) {
-    for (const auto& group : groups) {
-      if (group->cases > 0) groups_.push_back(group.get());
-    }
-    step_ = std::max<uint64_t>(1, options.shards);
-    while (first_ < options.first_number + step_ &&
-           !is_in_shard(first_, options.shard, options.shards)) {
-      ++first_;
-    }
-    const uint64_t skipped = first_ - options.first_number;
-    each_ = options.cases > skipped ? (options.cases - skipped + step_ - 1) / step_ : 0;
-    count_ = each_ * groups_.size();
-    if (options.cases_total) count_ = std::min(count_, *options.cases_total);
-  }
-  uint64_t count() const { return count_; }
-  /// REQUIRES: index < count().
-  Item at(uint64_t index) const {
-    const uint64_t groups = groups_.size();
-    const uint64_t group = in_turns_ ? index % groups : index / each_;
-    const uint64_t number = in_turns_ ? index / groups : index % each_;
-    return {groups_[group], first_ + number * step_};
-  }
-
- private:
-  std::vector<Group*> groups_;  ///< Each has options.cases cases.
-  uint64_t first_ = 0, step_ = 1, each_ = 0, count_ = 0;
-  bool in_turns_ = false;
-};
-
-/// A case that was judged and is to be kept.
-struct Campaign::Finished {
-  Group* group = nullptr;
-  CasePlan plan;
-  CaseOutcome outcome;
-  Clock::time_point started, ended;
-};
-
-void Campaign::Group::record(Finished finished) {
-  ValidationResult& result = finished.outcome.result;
-  if (!first || finished.started < *first) first = finished.started;
-  last = std::max(last, finished.ended);
-  ++report.cases;
-  ++(result.passed ? report.passed : report.failed);
-  ++report.strategies[finished.plan.value_strategy];
-  for (const std::string& relation : finished.outcome.relations) ++report.relations[relation];
-  proof.add(finished.outcome, finished.plan.value_strategy);
-  if (report.kernel.empty()) report.kernel = finished.outcome.kernel;
-  report.max_diff = std::max(report.max_diff, result.max_diff);
-  report.worst_error_use = std::max(report.worst_error_use, finished.outcome.worst_use);
-  if (result.passed) return;
-  bad.emplace(finished.plan.iteration, std::move(result));
-  if (bad.size() > kFailuresListedMax) bad.erase(std::prev(bad.end()));
-}
-
 /// What the threads of one run share.
 class Campaign::Progress {
  public:
@@ -184,8 +52,13 @@ class Campaign::Progress {
         keeper_([this](std::vector<Finished> batch) { return keep(std::move(batch)); }) {}
 
   uint64_t size() const { return items_.count(); }
-  bool stopped() const { return stop_; }
   bool is_late() const { return deadline_ && Clock::now() >= *deadline_; }
+  /// Why cases that have not run now will not run.
+  EarlyEnd early_end() const {
+    return cancel_ ? EarlyEnd::Cancelled
+           : stop_ ? EarlyEnd::FirstFailure
+                   : (is_late() ? EarlyEnd::Late : EarlyEnd::None);
+  }
   void stop() { stop_ = true; }
   /// The next case to run; nothing when there is none or the run ends early.
   std::optional<Item> next() {
@@ -214,13 +87,16 @@ class Campaign::Progress {
  private:
   Status keep(std::vector<Finished> batch) {
     if (const auto why = broken()) return *why;
+    std::vector<Finished> ready;
+    for (Finished& one : batch) one.group->admit(std::move(one), ready);
+    if (ready.empty()) return ok_status();
     std::vector<const CaseOutcome*> outcomes;
-    for (const Finished& one : batch) outcomes.push_back(&one.outcome);
+    for (const Finished& one : ready) outcomes.push_back(&one.outcome);
     if (const Status kept = events_.on_cases(outcomes); !kept) {
       broken(kept.error());
       return kept;
     }
-    for (Finished& one : batch) one.group->record(std::move(one));
+    for (Finished& one : ready) one.group->record(std::move(one));
     return ok_status();
   }
 
@@ -285,23 +161,13 @@ Result<CaseOutcome> Campaign::run_on_lane(const OpConfig& op, const CasePlan& pl
 
 Result<CaseOutcome> Campaign::run_one(const OpConfig& op, const CasePlan& plan, CaseWishes wishes,
                                       const std::string& session) {
+  if (is_large(plan)) return run_large(op, plan, wishes, session);
   auto lease = lanes_.acquire(session);
   if (!lease) return lease.error();
-  return run_on_lane(op, plan, **lease, wishes, session);
-}
-
-Constants Campaign::constants_of(const OpConfig& op, DType dtype) {
-  std::set<int64_t> all, singled;
-  for (const std::string& name : op.kernels) {
-    const KernelConfig* kernel = config_.find_kernel(name);
-    if (op.mode != ExecutionMode::Kernel || kernel == nullptr) continue;
-    const auto prepared = kernels_.prepare(*kernel, dtype);
-    if (!prepared) continue;
-    const Constants& found = (*prepared)->constants;
-    all.insert(found.all.begin(), found.all.end());
-    singled.insert(found.singled.begin(), found.singled.end());
-  }
-  return {{all.begin(), all.end()}, {singled.begin(), singled.end()}};
+  large_.begin(plan);
+  auto outcome = run_on_lane(op, plan, **lease, wishes, session);
+  large_.end(plan, outcome ? std::optional(outcome->result.duration_ms) : std::nullopt);
+  return outcome;
 }
 
 std::vector<std::optional<Result<CaseOutcome>>> Campaign::run_batch(
@@ -324,10 +190,7 @@ Result<std::shared_ptr<Campaign::Group>> Campaign::make_group(const OpConfig& op
   group->dtype_index =
       static_cast<uint64_t>(std::ranges::find(op.dtypes, dtype) - op.dtypes.begin());
   group->cases = options.cases;
-  group->case_options.dtypes = {dtype};
-  group->case_options.strategies =
-      options.strategies.empty() ? config_.strategies : options.strategies;
-  group->case_options.constants = constants_of(op, dtype);
+  group->case_options = case_options(op, dtype, options.strategies);
   group->report.op_name = op.name;
   group->report.dtype = dtype;
   if (op.mode != ExecutionMode::Kernel) {
@@ -335,8 +198,12 @@ Result<std::shared_ptr<Campaign::Group>> Campaign::make_group(const OpConfig& op
     group->cases = 0;
     return group;
   }
+  for (const std::string& text : group->case_options.large.not_run)
+    group->warnings.insert(fmt::format("{}: declared sizes that no case has: {}", op.name, text));
   const auto constants = [&](DType wanted) { return constants_of(op, wanted); };
-  for (const std::string& name : unreachable_variants(config_, op, options.seed, constants)) {
+  const LargeSizes& large = group->case_options.large;
+  for (const std::string& name :
+       unreachable_variants(config_, op, options.seed, large, constants)) {
     group->warnings.insert(
         fmt::format("{}: variant {} is not tested: {}", op.name, name, kUnreachable));
   }
@@ -351,7 +218,9 @@ Result<std::shared_ptr<Campaign::Group>> Campaign::make_group(const OpConfig& op
     }
     const Error& why = prepared.error();
     group->report.skipped_reason =
-        why.code == ErrorCode::Cancelled ? kStoppedBefore : fmt::format("error: {}", why.message);
+        why.code == ErrorCode::Cancelled
+            ? fmt::format("error: interrupted before its kernel {} was compiled", name)
+            : fmt::format("error: {}", why.message);
     group->cases = 0;
   }
   return group;
@@ -396,7 +265,7 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
     Finished one{
         .group = item->group, .plan = {}, .outcome = {}, .started = Clock::now(), .ended = {}};
     Group& group = *item->group;
-    if (group.broken || group.leave_out()) continue;
+    if (group.skips_next()) continue;
     auto plan =
         plan_case(*group.op, options.seed, group.iteration_of(item->number), group.case_options);
     if (!plan) {
@@ -407,11 +276,15 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
     if (!outcome) {
       const ErrorCode code = outcome.error().code;
       if (code == ErrorCode::Cancelled) return;
-      if (code == ErrorCode::Unsupported) continue;
+      if (code == ErrorCode::Unsupported) {
+        ++group.settled;
+        continue;
+      }
       if (code != ErrorCode::InvalidArgument) return progress.broken(outcome.error());
       group.fail(outcome.error());
       continue;
     }
+    ++group.settled;
     group.note_time(outcome->result);
     if (!outcome->result.passed && options.fail_fast) progress.stop();
     one.plan = *std::move(plan);
@@ -452,18 +325,20 @@ Result<TestReportReply> Campaign::run(const CampaignOptions& options, const Camp
   GPUEMU_TRY(run_and_keep(progress, options));
   if (const auto broken = progress.broken()) return *broken;
 
+  const EarlyEnd end = progress.early_end();
   TestReportReply report;
   report.seed = options.seed;
   for (const auto& group : groups) {
-    OpTestReport one = group->finish();
+    OpTestReport one = group->finish(end);
+    if (one.cases > 0) {
+      auto said = sizes_not_run(*group->op, one.dtype);
+      one.notes.insert(one.notes.end(), said.begin(), said.end());
+    }
     describe_verdict(config_, *group->op, one);
     report.total += one.cases;
     report.passed += one.passed;
     report.failed += one.failed;
-    if (one.cases == 0 && one.skipped_reason.empty()) {
-      one.skipped_reason =
-          cancel || progress.stopped() || progress.is_late() ? kStoppedBefore : kUnsupported;
-    }
+    if (one.cases == 0 && one.skipped_reason.empty()) one.skipped_reason = kUnsupported;
     if (!one.skipped_reason.empty()) ++report.skipped;
     report.ops.push_back(std::move(one));
   }

@@ -14,6 +14,7 @@
 #include "common/config/config.h"
 #include "common/protocol/replies.h"
 #include "daemon/engine/kernel_store.h"
+#include "daemon/engine/large_cases.h"
 #include "daemon/engine/run_case.h"
 #include "daemon/schedule/lane_pool.h"
 #include "daemon/schedule/side_lanes.h"
@@ -47,6 +48,13 @@ struct CampaignOptions {
   CaseWishes wishes;
 };
 
+/// Why a run ended before all its cases had run.
+enum class EarlyEnd { None, Cancelled, FirstFailure, Late };
+
+/// Says in the report of one op that only `report.cases` of `planned` cases ran: of the others
+/// nothing is known, so that without a failure there is no verdict.
+void tell_not_run(OpTestReport& report, uint64_t planned, EarlyEnd end);
+
 /// Whether number `index` belongs to part `shard` of `shards` (from 1); always when shards is 0.
 /// Every index belongs to exactly one part.
 inline bool is_in_shard(uint64_t index, uint64_t shard, uint64_t shards) {
@@ -69,8 +77,14 @@ struct CampaignEvents {
 class Campaign {
  public:
   /// All must outlive the campaign. `side` has the emulator where `lanes` are a GPU's; null: none.
-  Campaign(const Config& config, KernelStore& kernels, LanePool& lanes, SideLanes* side = nullptr)
-      : config_(config), kernels_(kernels), lanes_(lanes), side_(side) {}
+  /// `backend`: whose sizes generated cases have. Lanes beside a daemon's own run the same cases.
+  Campaign(const Config& config, KernelStore& kernels, LanePool& lanes, SideLanes* side,
+           std::string backend)
+      : config_(config),
+        kernels_(kernels),
+        lanes_(lanes),
+        side_(side),
+        backend_(std::move(backend)) {}
 
   /// Names in options.ops that are no op are passed over: whoever asks has looked them up. `cancel`
   /// ends it between cases; what was found is reported.
@@ -91,6 +105,15 @@ class Campaign {
   /// What the kernels of the op compare sizes with, in this dtype. Empty where they do not compile.
   Constants constants_of(const OpConfig& op, DType dtype);
 
+  /// From what the cases of the op in this dtype are drawn. Empty `strategies`: the
+  /// configuration's.
+  CaseOptions case_options(const OpConfig& op, DType dtype,
+                           const std::vector<std::string>& strategies = {});
+  /// Of the op's cases; nothing is compiled for it.
+  LargeSizes large_sizes_of(const OpConfig& op, DType dtype) const;
+  /// Declared sizes that no case has, and large cases that were left out so far; for people.
+  std::vector<std::string> sizes_not_run(const OpConfig& op, DType dtype) const;
+
   /// One case of one op, with its variant chosen by policy and priority.
   Result<CaseOutcome> run_one(const OpConfig& op, const CasePlan& plan, CaseWishes wishes,
                               const std::string& session);
@@ -107,6 +130,8 @@ class Campaign {
   Result<std::shared_ptr<Group>> make_group(const OpConfig& op, DType dtype,
                                             const CampaignOptions& options);
   Result<const KernelConfig*> choose_kernel(const OpConfig& op, const CasePlan& plan) const;
+  Result<CaseOutcome> run_large(const OpConfig& op, const CasePlan& plan, CaseWishes wishes,
+                                const std::string& session);
   Result<CaseOutcome> run_on_lane(const OpConfig& op, const CasePlan& plan, Lane& lane,
                                   CaseWishes wishes, const std::string& session);
   void run_items(Progress& progress, const CampaignOptions& options);
@@ -116,6 +141,8 @@ class Campaign {
   KernelStore& kernels_;
   LanePool& lanes_;
   SideLanes* const side_;
+  const std::string backend_;
+  LargeCases large_;
 };
 
 }  // namespace gpuemu

@@ -204,14 +204,14 @@ void Diagnoser::close() {
 }
 
 void Diagnoser::look_at(ValidationResult& result) {
-  if (result.passed || is_over() || !result.repro_info || !result.repro_info->base_seed) return;
+  std::vector<ValidationFailure>& told = result.passed ? result.warnings : result.failures;
+  if (told.empty() || is_over() || !result.repro_info || !result.repro_info->base_seed) return;
   const OpConfig* op = config_.find_op(result.op_name);
   if (op == nullptr || op->mode != ExecutionMode::Kernel) return;
   const auto plan = plan_from(*op, *result.repro_info);
   if (!plan) return;
-  for (ValidationFailure& failure : result.failures) {
-    if (is_about_values(failure.kind) && !is_over()) look_at(*op, *plan, result, failure);
-  }
+  for (ValidationFailure& one : told)
+    if (is_about_values(one.kind) && !is_over()) look_at(*op, *plan, result, one);
 }
 
 }  // namespace

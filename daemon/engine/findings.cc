@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "runtime/device/fault.h"
+
 namespace gpuemu {
 namespace {
 
@@ -62,9 +64,6 @@ ValidationFailure from_device(const DeviceFinding& finding) {
   failure.source_line = finding.line;
   return failure;
 }
-
-/// Where a NaN or an infinity comes from: it explains a finding and is none.
-bool is_note(const DeviceFinding& finding) { return finding.kind.starts_with("nonfinite"); }
 
 std::string elements_text(uint64_t count) {
   return fmt::format("{} {}", count, count == 1 ? "element" : "elements");
@@ -164,9 +163,10 @@ std::vector<ValidationFailure> findings_after_values(const ExecutionReport& repo
 void explain_values(std::vector<ValidationFailure>& failures, const ExecutionReport& report) {
   for (ValidationFailure& failure : failures)
     for (const DeviceFinding& finding : report.device) {
-      const FindingKind explained =
-          finding.kind == "nonfinite_nan" ? FindingKind::NaNDetected : FindingKind::InfDetected;
-      if (is_note(finding) && failure.kind == explained) failure.message += "; " + finding.message;
+      const bool explains =
+          (finding.kind == "nonfinite_nan" && failure.kind == FindingKind::NaNDetected) ||
+          (finding.kind == "nonfinite_inf" && failure.kind == FindingKind::InfDetected);
+      if (explains) failure.message += "; " + finding.message;
     }
 }
 

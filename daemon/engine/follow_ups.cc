@@ -154,6 +154,7 @@ Status FollowUps::execute(const Target& target, const ExecutionPlan& plan) {
   if (!report) return failed(finding_of(report.error()));
   std::vector<ValidationFailure> findings = findings_before_values(*report);
   outcome_.thread_instructions += report->thread_instructions;
+  outcome_.shadow.close_roundings += report->shadow.close_roundings;
   if (!findings.empty()) return failed(std::move(findings.front()));
   return ok_status();
 }
@@ -281,11 +282,26 @@ void note_excuses(OpTestReport& report) {
         fmt::format("in {} some integers were not compared: they come from a NaN or an infinity, "
                     "which no integer is",
                     cases_text(cases)));
+  if (const uint64_t cases = count(kRedundantThreads))
+    report.notes.push_back(fmt::format(
+        "in {} threads that Triton has do the same work raced: what they read reaches no result, "
+        "and what they store differs by rounding only",
+        cases_text(cases)));
   if (const uint64_t cases = count(kUnderflow))
     report.notes.push_back(fmt::format(
         "in {} larger errors than the bound pass: without rounding the kernel gives the "
         "reference, and results too small for their type explain them",
         cases_text(cases)));
+  if (const uint64_t cases = count(kConditioning))
+    report.notes.push_back(
+        fmt::format("in {} larger errors than the bound pass: without rounding the kernel gives "
+                    "the reference, and the last place of its inputs moves that as much",
+                    cases_text(cases)));
+  if (const uint64_t cases = count(kNotLookedAt))
+    report.notes.push_back(
+        fmt::format("{} could not be run without rounding (too large, or no emulator): judged by "
+                    "the defaults of torch.testing.assert_close alone where the bound is exceeded",
+                    cases_text(cases)));
 }
 
 }  // namespace
@@ -341,6 +357,16 @@ Result<NamedTensors> run_exactly(const CaseRequest& request, CaseMachine machine
   CaseOutcome unused;
   return FollowUps(request, machine, unused, FollowUps::Outputs::Wide)
       .run({.plan = request.plan, .inputs = inputs, .in_place_input = {}, .in_place_output = {}});
+}
+
+Result<uint64_t> close_roundings(const CaseRequest& request, CaseMachine machine) {
+  CaseOutcome counted;
+  (void)GPUEMU_TRY(FollowUps(request, machine, counted, FollowUps::Outputs::Wide)
+                       .run({.plan = request.plan,
+                             .inputs = make_inputs(request.op, request.plan),
+                             .in_place_input = {},
+                             .in_place_output = {}}));
+  return counted.shadow.close_roundings;
 }
 
 Result<ExactRun> run_for_underflow(const CaseRequest& request, CaseMachine machine,

@@ -15,6 +15,10 @@ Status check_relations(const CaseRequest& request, CaseMachine machine, CaseOutc
 Result<NamedTensors> run_exactly(const CaseRequest& request, CaseMachine machine,
                                  const NamedTensors& inputs);
 
+/// How many floats of the case lie so close between two whole numbers that rounding them to one is
+/// a matter of their last digits (ShadowReport::close_roundings). Errors as run_exactly().
+Result<uint64_t> close_roundings(const CaseRequest& request, CaseMachine machine);
+
 /// What run_exactly() gives, and how far from it results too small for their type may have taken
 /// the computed values; nothing of float outputs that no float instruction made.
 struct ExactRun {

@@ -83,15 +83,13 @@ GuidedSearch::GuidedSearch(Campaign& campaign, const OpConfig& op, SearchOptions
         return keep(outcomes);
       }) {
   for (const DType dtype : options_.dtypes) {
-    CaseOptions& of = case_options_[dtype];
-    of.dtypes = {dtype};
-    of.strategies = options_.strategies;
-    of.constants = campaign_.constants_of(op_, dtype);
+    case_options_[dtype] = campaign_.case_options(op_, dtype, options_.strategies);
   }
 }
 
 bool GuidedSearch::is_over(const std::atomic<bool>& cancel) const {
-  return cancel || (options_.fail_fast && outcome_.failed > 0) || keeper_.broken();
+  return cancel || (options_.fail_fast && outcome_.failed > 0) || unanswered_.is_certain() ||
+         keeper_.broken();
 }
 
 /// Generated cases as `gpuemu test` has them; from some number on every other one follows an entry
@@ -140,15 +138,22 @@ Status GuidedSearch::take(const CasePlan& plan, Result<CaseOutcome> outcome) {
     if (outcome_.broken.empty()) outcome_.broken = outcome.error().message;
     return ok_status();
   }
-  ++outcome_.total;
-  ++(outcome->result.passed ? outcome_.passed : outcome_.failed);
-  proofs_[plan.dtype].add(*outcome, plan.value_strategy);
-  note_coverage(plan, *outcome);
-  if (!outcome->result.passed && outcome_.failures.size() < kFailuresListedMax)
-    outcome_.failures.push_back(outcome->result);
-  const size_t bytes = snapshot_bytes(outcome->result);
-  keeper_.push(*std::move(outcome), bytes);
+  const std::string silence = silence_of(outcome->result);
+  std::vector<Ended> ready;
+  unanswered_.admit({plan, *std::move(outcome)}, silence, ready);
+  for (Ended& one : ready) count(one.plan, std::move(one.outcome));
   return ok_status();
+}
+
+void GuidedSearch::count(const CasePlan& plan, CaseOutcome outcome) {
+  ++outcome_.total;
+  ++(outcome.result.passed ? outcome_.passed : outcome_.failed);
+  proofs_[plan.dtype].add(outcome, plan.value_strategy, plan.dims);
+  note_coverage(plan, outcome);
+  if (!outcome.result.passed && outcome_.failures.size() < kFailuresListedMax)
+    outcome_.failures.push_back(outcome.result);
+  const size_t bytes = snapshot_bytes(outcome.result);
+  keeper_.push(std::move(outcome), bytes);
 }
 
 Status GuidedSearch::run_batch(const std::vector<CasePlan>& plans,
@@ -182,8 +187,11 @@ Result<SearchOutcome> GuidedSearch::run(const std::vector<CasePlan>& corpus,
     if (!outcome_.broken.empty() && outcome_.total == 0) break;
   }
   GPUEMU_TRY(keeper_.finish());
+  outcome_.reference_failed = outcome_.broken.empty() && !unanswered_.text().empty();
+  if (outcome_.reference_failed) outcome_.broken = unanswered_.text();
   for (const DType dtype : options_.dtypes) {
-    if (auto proof = proofs_[dtype].proof(dtype)) outcome_.proofs.push_back(*std::move(proof));
+    if (auto proof = proofs_[dtype].proof(dtype, op_.dims))
+      outcome_.proofs.push_back(*std::move(proof));
   }
   outcome_.corpus = smallest_cover(std::move(entries_), kCorpusMax);
   SearchReport& report = outcome_.report;

@@ -13,6 +13,7 @@
 #include "daemon/engine/coverage_map.h"
 #include "daemon/engine/keeper.h"
 #include "daemon/engine/proof_tally.h"
+#include "daemon/engine/silent_reference.h"
 
 namespace gpuemu {
 
@@ -53,7 +54,8 @@ struct SearchOutcome {
   uint64_t replays_failed = 0;  ///< Of the corpus.
   bool counted = false;         ///< The device counts; else no case followed another.
   std::vector<CorpusEntry> corpus;
-  std::string broken;  ///< Why no case could run; "" when one did.
+  std::string broken;             ///< Why cases could not run; "" when all did.
+  bool reference_failed = false;  ///< It answered no case, which `broken` says.
 };
 
 class GuidedSearch {
@@ -71,6 +73,7 @@ class GuidedSearch {
   Result<CasePlan> plan_of(uint64_t number);
   Status run_batch(const std::vector<CasePlan>& plans, const std::atomic<bool>& cancel);
   Status take(const CasePlan& plan, Result<CaseOutcome> outcome);
+  void count(const CasePlan& plan, CaseOutcome outcome);
   void note_coverage(const CasePlan& plan, const CaseOutcome& outcome);
   bool is_over(const std::atomic<bool>& cancel) const;
 
@@ -84,6 +87,11 @@ class GuidedSearch {
   uint64_t grown_at_ = 0;  ///< Cases that had run when the last one joined the corpus.
   std::vector<CorpusEntry> entries_;
   SearchOutcome outcome_;
+  struct Ended {
+    CasePlan plan;
+    CaseOutcome outcome;
+  };
+  SilentReference<Ended> unanswered_;
   Keeper<CaseOutcome> keeper_;
 };
 

@@ -1,13 +1,22 @@
 #include "daemon/engine/harvest.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <map>
 #include <set>
+
+#include "daemon/engine/size_predicates.h"
 
 namespace gpuemu {
 namespace {
 
 constexpr int64_t kLeast = 2, kMost = 65536;
 constexpr size_t kConstantsMax = 24;
+/// Larger floats are fillers and parts of functions: squared, they would overflow in correct
+/// kernels.
+constexpr double kComparedMost = 65536, kUsedMost = 1000;
 
 using ptx::Function;
 using ptx::Instruction;
@@ -23,6 +32,7 @@ bool speaks_of_threads(const std::string& special) {
 enum class What : uint8_t {
   Derived,     ///< What follows from thread indices and parameters.
   Parameters,  ///< Parameters as they are.
+  Data,        ///< What follows from memory.
 };
 
 /// Which registers hold that, wherever in the function.
@@ -60,13 +70,16 @@ class Followers {
                                "rem", "div", "selp", "bfe"}) {
       if (instruction.family == family) return true;
     }
-    return false;
+    if (what_ != What::Data) return false;
+    return instruction.family == "abs" || instruction.family == "neg" ||
+           instruction.family == "shfl";
   }
 
   bool note(const Instruction& instruction) {
     if (instruction.operands.empty()) return false;
-    const bool param = instruction.family == "ld" && instruction.has("param");
-    if (!param && !(passes_on(instruction) && any_of(instruction, 1))) return false;
+    const bool is_source =
+        instruction.family == "ld" && instruction.has("param") == (what_ != What::Data);
+    if (!is_source && !(passes_on(instruction) && any_of(instruction, 1))) return false;
     return mark(instruction.operands[0]);
   }
 
@@ -116,7 +129,11 @@ bool asks_whether_equal(const Instruction& instruction) {
 
 struct Found {
   std::set<int64_t> sizes, singled;
+  std::vector<std::vector<int64_t>> classes;
 };
+
+/// Smaller tiles have a rest of one element in every few sizes.
+constexpr int64_t kTileFrom = 8;
 
 void add_function(const Function& function, Found& found) {
   const Followers followers(function, What::Derived), parameters(function, What::Parameters);
@@ -133,6 +150,104 @@ void add_function(const Function& function, Found& found) {
   }
 }
 
+/// Without what is found twice.
+template <typename T>
+void add_number_once(T number, std::vector<T>& numbers) {
+  if (std::ranges::find(numbers, number) == numbers.end()) numbers.push_back(number);
+}
+
+bool compares(const Instruction& instruction) {
+  for (const char* family : {"setp", "set", "min", "max"}) {
+    if (instruction.family == family) return true;
+  }
+  return false;
+}
+
+double number_of(const Operand& operand) {
+  if (operand.float_bits == 64) return std::bit_cast<double>(operand.bits);
+  return std::bit_cast<float>(static_cast<uint32_t>(operand.bits));
+}
+
+/// Floats of a function, those first with which it compares.
+class Floats {
+ public:
+  void add(const Function& function) {
+    const std::map<uint32_t, double> held = registers_of(function);
+    for (const Instruction& instruction : function.body) {
+      if (instruction.family == "mov" || instruction.family == "cvt") continue;
+      for (size_t i = 1; i < instruction.operands.size(); ++i) {
+        const Operand& operand = instruction.operands[i];
+        const auto found = held.find(operand.reg);
+        if (operand.kind == Operand::Kind::Float) {
+          take(number_of(operand), compares(instruction));
+        } else if (operand.kind == Operand::Kind::Register && found != held.end()) {
+          take(found->second, compares(instruction));
+        }
+      }
+    }
+  }
+
+  std::vector<double> found() const {
+    std::vector<double> all = compared_;
+    for (const double number : used_) add_number_once(number, all);
+    if (all.size() > kConstantsMax) all.resize(kConstantsMax);
+    return all;
+  }
+
+ private:
+  /// Compilers keep many a number in a register.
+  static std::map<uint32_t, double> registers_of(const Function& function) {
+    std::map<uint32_t, double> held;
+    for (const Instruction& instruction : function.body) {
+      const bool moves = instruction.family == "mov" || instruction.family == "cvt";
+      if (!moves || instruction.operands.size() < 2) continue;
+      const Operand& to = instruction.operands[0];
+      const Operand& from = instruction.operands[1];
+      if (to.kind != Operand::Kind::Register) continue;
+      if (from.kind == Operand::Kind::Float) {
+        held[to.reg] = number_of(from);
+      } else if (from.kind == Operand::Kind::Register && held.contains(from.reg)) {
+        held[to.reg] = held.at(from.reg);
+      }
+    }
+    return held;
+  }
+
+  void take(double number, bool is_compared) {
+    const double most = is_compared ? kComparedMost : kUsedMost;
+    if (number == 0 || !std::isfinite(number) || std::abs(number) > most) return;
+    add_number_once(number, is_compared ? compared_ : used_);
+  }
+
+  std::vector<double> compared_, used_;
+};
+
+/// Whole numbers with which a function compares what it has read.
+void add_integers(const Function& function, std::vector<int64_t>& numbers) {
+  const Followers data(function, What::Data);
+  std::map<uint32_t, int64_t> added;  // `x - 1001 < 9` asks for 1001 to 1009.
+  for (const Instruction& instruction : function.body) {
+    if (instruction.operands.size() < 3 || !data.any_of(instruction, 1)) continue;
+    const Operand& left = instruction.operands[1];
+    const Operand& right = instruction.operands[2];
+    if (right.kind != Operand::Kind::Integer || left.kind != Operand::Kind::Register) continue;
+    const auto number = static_cast<int64_t>(right.bits);
+    if (instruction.family == "add" && instruction.operands[0].kind == Operand::Kind::Register) {
+      added[instruction.operands[0].reg] = number;
+    } else if (compares(instruction)) {
+      const auto shift = added.find(left.reg);
+      const int64_t off = shift == added.end() ? 0 : shift->second;
+      if (off != 0) add_number_once(-off, numbers);
+      add_number_once(number - off, numbers);
+    }
+  }
+}
+
+void add_class(const std::vector<int64_t>& sizes, Found& found) {
+  const bool known = std::ranges::find(found.classes, sizes) != found.classes.end();
+  if (!known && found.classes.size() < kConstantsMax) found.classes.push_back(sizes);
+}
+
 /// Tiles of shared memory, [16][17] as 16 and 17; compilers often leave bytes alone: then as many
 /// elements of four bytes.
 void add_tiles(const std::vector<ptx::Variable>& variables, std::set<int64_t>& sizes) {
@@ -147,22 +262,40 @@ void add_tiles(const std::vector<ptx::Variable>& variables, std::set<int64_t>& s
 
 }  // namespace
 
-Constants sizes_in(const ptx::Module& module, const std::vector<std::string>& entries) {
+Constants constants_in(const ptx::Module& module, const std::vector<std::string>& entries,
+                       const std::vector<uint32_t>& blocks) {
   Found found;
+  Floats floats;
+  Constants constants;
+  std::set<int64_t, std::greater<>> known_blocks, thresholds, tiles;
   for (const ptx::Function& function : module.functions) {
-    const bool other =
-        function.is_entry && std::ranges::find(entries, function.name) == entries.end();
-    if (other || function.is_extern) continue;
+    const auto entry = std::ranges::find(entries, function.name);
+    if ((function.is_entry && entry == entries.end()) || function.is_extern) continue;
     add_function(function, found);
     add_tiles(function.variables, found.sizes);
+    floats.add(function);
+    add_integers(function, constants.integers);
+    const auto at = static_cast<size_t>(entry - entries.begin());
+    const uint32_t block = at < blocks.size() ? blocks[at] : 0;
+    const RareSizes rare = rare_sizes(function, block);
+    for (const std::vector<int64_t>& sizes : rare.classes) add_class(sizes, found);
+    thresholds.insert(rare.thresholds.begin(), rare.thresholds.end());
+    if (block >= kTileFrom) known_blocks.insert(block);
   }
-  Constants constants;
+  constants.floats = floats.found();
+  if (constants.integers.size() > kConstantsMax) constants.integers.resize(kConstantsMax);
+  for (const int64_t size : found.sizes)
+    if (size >= kTileFrom) tiles.insert(size);
+  for (const int64_t block : known_blocks) add_class({block + 1}, found);
+  for (const int64_t size : thresholds) add_class({size}, found);
+  for (const int64_t tile : tiles) add_class({tile + 1}, found);
   for (const int64_t size : found.sizes) {
     if (constants.all.size() < kConstantsMax) constants.all.push_back(size);
   }
   for (const int64_t size : found.singled) {
     if (constants.singled.size() < kConstantsMax) constants.singled.push_back(size);
   }
+  constants.classes = std::move(found.classes);
   return constants;
 }
 

@@ -16,7 +16,7 @@ Constants constants_of(const std::string& body, const std::string& before = "") 
                            body + "\nret;\n}\n";
   const auto module = ptx::parse(text, "test");
   EXPECT_TRUE(module) << module.error().message;
-  return module ? sizes_in(*module, {"k"}) : Constants();
+  return module ? constants_in(*module, {"k"}) : Constants();
 }
 using Sizes = std::vector<int64_t>;
 
@@ -75,6 +75,21 @@ TEST(Harvest, KeepsTheSmallerOnesOfMany) {
   const Sizes sizes = sizes_of(body);
   EXPECT_EQ(sizes.size(), 24u);
   EXPECT_EQ(sizes.front(), 100);
+}
+
+TEST(Harvest, TakesFloatsThatAreComparedBeforeThoseThatAreUsed) {
+  const Constants found = constants_of(
+      "mov.f32 %f1, 0f3E99999A; add.f32 %f2, %f3, 0f3727C5AC; setp.gt.f32 %p1, %f2, 0f40F00000; "
+      "max.f32 %f2, %f2, %f1; fma.rn.f32 %f2, %f2, %f2, 0f4B400001; mul.f32 %f2, %f2, 0f00000000;");
+  EXPECT_EQ(found.floats, (std::vector<double>{7.5, 0.3F, 1e-5F})) << "no 12582913 and no 0";
+}
+
+TEST(Harvest, TakesWholeNumbersThatDataIsComparedWith) {
+  const Constants found = constants_of(
+      "ld.param.u64 %d1, [p]; ld.global.u32 %r1, [%d1]; setp.eq.s32 %p1, %r1, 48611; "
+      "add.s32 %r2, %r1, -1001; setp.lt.u32 %p2, %r2, 9; mov.u32 %r3, %tid.x; "
+      "setp.lt.u32 %p3, %r3, 100;");
+  EXPECT_EQ(found.integers, (Sizes{48611, 1001, 1010}));
 }
 
 }  // namespace

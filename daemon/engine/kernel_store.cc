@@ -34,13 +34,24 @@ Result<PreparedKernel> from_builtin(const KernelConfig& kernel) {
                         .entries = {}};
 }
 
+/// Threads along x of a block of each launch; 0 where they depend on the case.
+std::vector<uint32_t> blocks_of(const KernelConfig& kernel) {
+  std::vector<uint32_t> blocks;
+  for (const LaunchSpec& launch : kernel.launches) {
+    const auto threads = launch.block.empty() ? Result<int64_t>(0) : launch.block[0].evaluate({});
+    const bool fits = threads && *threads > 0 && *threads <= kThreadsPerBlockMax;
+    blocks.push_back(fits ? static_cast<uint32_t>(*threads) : 0);
+  }
+  return blocks;
+}
+
 /// Every entry of the text; what a device will say, said before a case is spent on it. Warnings of
 /// the text and the sizes that its launched entries speak of are kept.
-Result<std::vector<EntryInfo>> entries_of(PreparedKernel& prepared) {
+Result<std::vector<EntryInfo>> entries_of(const KernelConfig& kernel, PreparedKernel& prepared) {
   const ptx::Module module = GPUEMU_TRY(ptx::parse(prepared.ptx, prepared.name));
   for (const std::string& warning : module.warnings)
     prepared.warnings.push_back(prepared.name + ": " + warning);
-  prepared.constants = sizes_in(module, prepared.entries);
+  prepared.constants = constants_in(module, prepared.entries, blocks_of(kernel));
   std::vector<EntryInfo> entries;
   for (const ptx::Function& function : module.functions) {
     if (function.is_entry) entries.push_back({.name = function.name, .params = {}});
@@ -134,7 +145,7 @@ Result<std::shared_ptr<const PreparedKernel>> KernelStore::make(const KernelConf
       prepared->entries.push_back(lowered == compiled.lowered.end() ? name : lowered->second);
     }
   }
-  const std::vector<EntryInfo> entries = GPUEMU_TRY(entries_of(*prepared));
+  const std::vector<EntryInfo> entries = GPUEMU_TRY(entries_of(kernel, *prepared));
   for (const std::string& entry : prepared->entries) {
     const auto found = find_entry(entries, entry);
     if (!found) return found.error().with_context("kernel '" + kernel.name + "'");

@@ -12,6 +12,7 @@
 #include "daemon/engine/undefined_integers.h"
 #include "daemon/relate/infer.h"
 #include "daemon/validate/bound.h"
+#include "daemon/validate/customary.h"
 #include "daemon/validate/error_map.h"
 #include "daemon/validate/invariants.h"
 #include "daemon/validate/validate.h"
@@ -72,6 +73,7 @@ class OutputJudge {
     for (size_t index = 0; index < request_.plan.outputs.size(); ++index) {
       const CaseTensor& output = request_.plan.outputs[index];
       policy.tolerance = request_.config.tolerance_for(request_.op, output.dtype);
+      policy.error_scale = request_.op.error_scale_of(output.name);
       GPUEMU_TRY(judge_one(output, reply, policy, outcome));
     }
     return ok_status();
@@ -118,7 +120,10 @@ class OutputJudge {
     }
     const bool exact = comparison.has_reference && ask_exactly(comparison);
     Verdict verdict = validate(comparison);
-    if (comparison.policy.tolerance.automatic) add_doubtful(comparison, verdict, outcome);
+    if (comparison.policy.tolerance.automatic) {
+      add_doubtful(comparison, verdict, outcome);
+      note_scale(comparison, outcome);
+    }
     if (exact) explain_exactness(verdict);
     if (comparison.has_reference) measure(comparison, verdict, outcome);
     for (const InvariantSpec& spec : policy.invariants) {
@@ -153,17 +158,58 @@ class OutputJudge {
     const bool exceeded = std::ranges::any_of(verdict.failures, [](const auto& failure) {
       return failure.kind == FindingKind::ToleranceExceeded;
     });
-    if (!exceeded || !is_float(output.dtype) || output.shape != reference.shape) return;
-    if (element_count(output.shape) > kDiagnosedElementsMax) return;  // Nobody looks again.
+    if (!exceeded || output.shape != reference.shape) return;
+    if (!is_float(output.dtype)) return add_off_by_one(comparison, outcome);
     const Bound bound(comparison);
+    const Customary customary(comparison);
+    const bool declared = comparison.policy.error_scale != "auto" || !comparison.scale.empty();
     const auto count = static_cast<size_t>(element_count(output.shape));
     for (size_t i = 0; i < count; ++i) {
       const double computed = element(output, i), expected = element(reference, i);
       if (!std::isfinite(computed) || !std::isfinite(expected)) continue;
-      const double allowed = bound.at(i, expected);
-      if (!(std::fabs(computed - expected) <= allowed))
-        outcome.doubtful.push_back({comparison.output_name, i, computed, expected, allowed});
+      const double allowed = bound.at(i, expected), error = std::fabs(computed - expected);
+      if (error <= allowed) continue;
+      const double usual = customary.at(i, expected);
+      if (outcome.doubtful.size() < static_cast<size_t>(kDiagnosedElementsMax)) {
+        outcome.doubtful.push_back({comparison.output_name, i, computed, expected, allowed, usual,
+                                    customary.magnitude(i), declared});
+      } else if (declared || !(error <= usual)) {
+        outcome.doubtful_refused = true;
+      }
     }
+  }
+
+  static void add_off_by_one(const Comparison& comparison, CaseOutcome& outcome) {
+    if (comparison.output.dtype == DType::Bool) return;
+    uint64_t others = 0;
+    const auto count = static_cast<size_t>(element_count(comparison.output.shape));
+    for (size_t i = 0; i < count; ++i) {
+      if (!comparison.undefined.empty() && comparison.undefined[i] != 0) continue;
+      const double apart =
+          std::fabs(element(comparison.output, i) - element(comparison.reference, i));
+      if (!(apart <= 1)) return;
+      others += apart == 1 ? 1 : 0;
+    }
+    if (others > 0) outcome.off_by_one[comparison.output_name] = others;
+  }
+
+  /// A scale that somebody has named and that does nothing.
+  static void note_scale(const Comparison& comparison, CaseOutcome& outcome) {
+    const std::string& name = comparison.policy.error_scale;
+    if (!comparison.has_reference || !is_float(comparison.output.dtype) ||
+        element_count(comparison.output.shape) == 0 || !comparison.scale.empty() ||
+        scale_applies(comparison))
+      return;
+    outcome.notes.insert(fmt::format(
+        "error_scale '{}' does not apply to output '{}', whose bound is that of 'auto': "
+        "{}; `error_scale = {{ {} = ... }}` names one for this output",
+        name, comparison.output_name, needed_for(name), comparison.output_name));
+  }
+
+  static const char* needed_for(const std::string& name) {
+    if (name == "sum") return "the first input has no row for each of its elements";
+    if (name == "dot" || name == "matmul") return "no two inputs multiply to its shape";
+    return "no input has its shape";
   }
 
   static void note_told(const std::string& name, CaseOutcome& outcome) {
@@ -187,7 +233,8 @@ class OutputJudge {
         GPUEMU_TRY(arena_view(arena_, expected->dtype, expected->shape, expected->arena_offset));
     comparison.reference_is_wide = reply.function_form;
     const auto scale = std::ranges::find(reply.scales, name, &ReferenceTensor::name);
-    if (scale != reply.scales.end() && scale->shape == comparison.output.shape) {
+    const bool named = request_.op.error_scales.contains(name);
+    if (!named && scale != reply.scales.end() && scale->shape == comparison.output.shape) {
       const TensorView view =
           GPUEMU_TRY(arena_view(arena_, DType::Float64, scale->shape, scale->arena_offset));
       comparison.scale = {reinterpret_cast<const double*>(view.data.data()),

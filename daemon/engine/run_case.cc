@@ -36,6 +36,15 @@ uint64_t milliseconds_since(Clock::time_point start) {
 
 std::string shortest_number(double value) { return fmt::format("{}", value); }
 
+/// What the kernel gets of an attr: 0.1 is another number in float32.
+double as_passed(const CaseRequest& request, const std::string& name, double value) {
+  const bool narrow = std::ranges::any_of(request.kernel.launches, [&](const LaunchSpec& launch) {
+    return std::ranges::find(launch.args, "f32:" + name, &LaunchSpec::Arg::text) !=
+           launch.args.end();
+  });
+  return narrow ? static_cast<double>(static_cast<float>(value)) : value;
+}
+
 ReferenceRequest reference_request(const CaseRequest& request, const BuiltPlan& built) {
   ReferenceRequest out;
   out.script = request.op.reference;
@@ -49,7 +58,8 @@ ReferenceRequest reference_request(const CaseRequest& request, const BuiltPlan& 
     out.kwargs[name] = std::to_string(value);
     out.integers[name] = value;
   }
-  for (const auto& [name, value] : request.plan.attrs) {
+  for (const auto& [name, given] : request.plan.attrs) {
+    const double value = as_passed(request, name, given);
     out.kwargs[name] = shortest_number(value);
     const auto spec = std::ranges::find(request.op.attrs, name, &AttrSpec::name);
     if (spec != request.op.attrs.end() && !is_float(spec->dtype)) {
@@ -62,6 +72,7 @@ ReferenceRequest reference_request(const CaseRequest& request, const BuiltPlan& 
   out.want_scale = request.op.error_scale == "auto";
   out.result_offset = built.result_offset;
   out.timeout_ms = static_cast<uint64_t>(request.config.reference_timeout_s * 1000);
+  out.memory_bytes = request.config.reference_memory_limit_mb << 20;
   return out;
 }
 
@@ -181,6 +192,8 @@ Status judge(const CaseRequest& request, const BuiltPlan& built, const SideBySid
       outcome.relations.emplace_back("written_once");
     for (const LineCount& line : both.executed->lines) outcome.profile.push_back(words_of(line));
     outcome.reached = both.executed->reached;
+    if (std::ranges::any_of(both.executed->device, is_redundancy))
+      outcome.relations.emplace_back(kRedundantThreads);
   } else if (both.executed.error().code == ErrorCode::Internal) {
     return both.executed.error();  // The machine's fault: it says nothing about the kernel.
   } else {
@@ -248,6 +261,7 @@ ReproductionInfo reproduction_of(const CasePlan& plan, const NamedTensors& input
   info.value_strategy = plan.value_strategy;
   info.kernel = plan.kernel;
   info.value_scale = plan.value_scale;
+  info.value_parameters = plan.value_parameters;
   if (!layout_from_name(plan.layout)) {
     info.layout = LayoutKind::Strided;
     info.layout_name = plan.layout;
@@ -296,6 +310,7 @@ Result<CasePlan> plan_from(const OpConfig& op, const ReproductionInfo& info) {
   plan.layout = info.layout_name.empty() ? lower_name_of(info.layout) : info.layout_name;
   plan.value_strategy = info.value_strategy;
   plan.value_scale = info.value_scale.value_or(1.0);
+  plan.value_parameters = info.value_parameters;
   plan.kernel = info.kernel;
   if (plan.value_strategy == kStoredValues) {
     if (!info.input_snapshot) {
@@ -348,7 +363,7 @@ Result<CaseOutcome> run_case(const CaseRequest& request, CaseMachine machine) {
   if (request.wishes.tensors || !outcome.result.passed) {
     outcome.inputs = make_inputs(request.op, request.plan);
   }
-  if (!outcome.result.passed || request.wishes.reproduction) {
+  if (!outcome.result.passed || !outcome.result.warnings.empty() || request.wishes.reproduction) {
     CasePlan named = request.plan;
     named.kernel = request.kernel.name;
     const NamedTensors none;

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,11 +38,19 @@ struct DoubtfulElement {
   std::string output;
   size_t index = 0;
   double computed = 0, reference = 0, tolerance = 0;
+  double customary = 0;   ///< What a customary test would allow.
+  double magnitude = 0;   ///< What counts as one there: Customary::magnitude().
+  bool declared = false;  ///< The op says how large the output's errors may be.
 };
 
-/// What CaseOutcome::relations names beside relations: why findings were taken back, or elements
-/// were not compared.
+/// What CaseOutcome::relations names beside relations: why errors beyond the bound pass, or
+/// elements were not compared.
 inline constexpr const char* kUnderflow = "underflow";
+inline constexpr const char* kConditioning = "error_scale";
+inline constexpr const char* kCustomary = "customary";
+inline constexpr const char* kNotLookedAt = "not_looked_at";
+/// Cases in which threads that Triton has do the same work raced without a consequence.
+inline constexpr const char* kRedundantThreads = "redundant_threads";
 inline constexpr const char* kUndefinedIntegers = "undefined_integers";
 
 struct CaseOutcome {
@@ -63,6 +73,12 @@ struct CaseOutcome {
   std::vector<ExactProperty> properties;      ///< Likewise: what the outputs violate.
   NamedTensors exact_outputs;                 ///< Likewise: without rounding but their own.
   std::vector<DoubtfulElement> doubtful;      ///< Of outputs whose tolerance is "auto".
+  /// Of doubtful elements beyond as many as are listed: a customary test refuses one.
+  bool doubtful_refused = false;
+  /// Outputs of integers that are all within 1 of their reference, and how many are not equal to
+  /// it.
+  std::map<std::string, uint64_t> off_by_one;
+  std::set<std::string> notes;  ///< For the report of the run, each once.
   ExecutionShadow shadow;
 };
 
@@ -77,6 +93,7 @@ struct CaseWishes {
   bool coverage_lines = true;  ///< Reached::lines of it, for which the kernel runs slower.
   bool exported = false;
   bool reproduction = false;  ///< repro_info of passing cases too, without their inputs.
+  bool strict = false;        ///< Nothing beyond the bound passes, whatever the op says.
   ShadowWish shadow = {};
   Interleaving order = Interleaving::InOrder;  ///< Of the threads in the first run.
 };

@@ -1,31 +1,30 @@
-// What runs without rounding say of errors that exceed the bound.
+// What becomes of errors beyond the bound of the tolerance "auto", element by element, with y the
+// output, r the reference and e what the kernel gives without rounding:
 //
-// Of every op with the tolerance "auto": results that are too small for their type are rounded to a
-// multiple of the smallest subnormal number, which no bound relative to the values covers, and a
-// division by something small makes it large again. Where the kernel's formula gives the reference,
-// and the error is no larger than what this alone may do according to the bounds of the shadows,
-// the element passes.
+// 1. e is r, and results too small for their type explain y: passes.
+// 2. e is not r, by more than what constants of the kernel and the last place of its inputs may do:
+//    the formula is another one, and the finding stays.
+// 3. y is as near to e as inputs of their precision allow (Sensitivity): passes.
+// 4. y is as near to r as a customary test demands (Customary): passes with a warning.
+// 5. The finding stays and names the settings that would accept the element.
 //
-// Of error_scale = "shadow": an error counts as rounding where the kernel's formula gives the
-// reference, and the error is no larger than what a change of the inputs in their last place makes
-// of the exact result. No formula could do better from inputs of that precision.
+// An op that declares a scale of its errors, or `strict`, has 1 and no more.
 #pragma once
 
 #include "daemon/engine/run_case.h"
 
 namespace gpuemu {
 
-/// The name of that error scale.
+/// The error scale that asks for 1 to 3.
 inline constexpr const char* kShadowScale = "shadow";
 
-/// Whether the case is one to look at again: tolerances alone are exceeded, of an op with that
-/// scale or by little enough for small results, the device or another lane has shadows, and the
-/// case is not too large.
+/// Whether the case is one to look at again: tolerances alone are exceeded.
 bool wants_second_look(const CaseRequest& request, const CaseOutcome& outcome);
 
-/// Removes the findings where every element of `outcome.doubtful` is excused. Runs the kernel once
-/// without rounding; with error_scale = "shadow" three times more, on the case's inputs, and twice
-/// on inputs one unit in the last place away. The arena holds other tensors afterwards.
+/// Removes the findings where every element of `outcome.doubtful` passes. Runs the kernel without
+/// rounding once, and for 2 and 3 a few times more. A case too large for that, or on a device that
+/// cannot and has no emulator beside it, is judged by 4 alone. The arena holds other tensors
+/// afterwards.
 Status look_again(const CaseRequest& request, CaseMachine machine, CaseOutcome& outcome);
 
 }  // namespace gpuemu

@@ -32,12 +32,13 @@ bool takes_a_constant(const OpConfig& op, const KernelConfig& kernel, uint64_t s
 }  // namespace
 
 std::vector<std::string> unreachable_variants(const Config& config, const OpConfig& op,
-                                              uint64_t seed,
+                                              uint64_t seed, const LargeSizes& large,
                                               const std::function<Constants(DType)>& constants) {
   std::vector<std::string> names;
   if (op.mode != ExecutionMode::Kernel || op.kernels.size() < 2) return names;
   CaseOptions options;
   options.strategies = config.strategies;
+  options.large = large;
   for (const std::string& name : op.kernels) {
     const KernelConfig* kernel = config.find_kernel(name);
     if (kernel == nullptr || takes_some(op, *kernel, seed, options)) continue;

@@ -24,7 +24,7 @@ inline constexpr const char* kUnreachable =
 /// has one kernel, which is told with its cases. `constants` is asked only for those that nothing
 /// else reaches. What cannot be planned or evaluated is an error of the cases, and not told here.
 std::vector<std::string> unreachable_variants(const Config& config, const OpConfig& op,
-                                              uint64_t seed,
+                                              uint64_t seed, const LargeSizes& large,
                                               const std::function<Constants(DType)>& constants);
 
 }  // namespace gpuemu

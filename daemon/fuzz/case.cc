@@ -7,15 +7,15 @@
 
 #include "common/base/blake2.h"
 #include "common/rng/rng.h"
+#include "daemon/fuzz/case_tensors.h"
 #include "daemon/fuzz/covering.h"
 #include "daemon/fuzz/dims.h"
+#include "daemon/fuzz/large_sizes.h"
+#include "daemon/fuzz/order.h"
 #include "daemon/fuzz/strategies.h"
 
 namespace gpuemu {
 namespace {
-
-// Cases of one dtype before every other one is left to chance.
-constexpr uint64_t kCoveringFirst = 8;
 
 std::string_view bytes_of(const uint64_t& value) {
   return {reinterpret_cast<const char*>(&value), sizeof value};
@@ -27,201 +27,16 @@ const T& choose(const CasePlan& plan, const std::string& label, const std::vecto
   return items[stream.below(items.size())];
 }
 
-Scope scope_of(const OpConfig& op, const CasePlan& plan) {
-  Scope scope;
-  for (const auto& [name, size] : plan.dims) scope.integers[name] = size;
-  for (const AttrSpec& attr : op.attrs) {
-    const auto found = plan.attrs.find(attr.name);
-    if (found == plan.attrs.end()) continue;
-    if (is_float(attr.dtype)) {
-      scope.reals[attr.name] = found->second;
-    } else {
-      scope.integers[attr.name] = static_cast<int64_t>(found->second);
-    }
-  }
-  scope.strings["dtype"] = std::string(name_of(plan.dtype));
-  return scope;
-}
-
-Result<Shape> shape_of(const OpConfig& op, const TensorSpec& spec, const Scope& scope) {
-  Shape shape;
-  for (const Expression& size : spec.shape) {
-    const auto value = size.evaluate_size(scope);
-    if (!value) {
-      return value.error().with_context("op '" + op.name + "', shape of '" + spec.name + "'");
-    }
-    shape.push_back(*value);
-  }
-  const auto count = checked_element_count(shape);
-  if (!count) {
-    return count.error().with_context("op '" + op.name + "', shape of '" + spec.name + "'");
-  }
-  return shape;
-}
-
-Result<DType> dtype_of(const OpConfig& op, const TensorSpec& spec, DType case_dtype) {
-  if (spec.dtype.empty() || spec.dtype == "{dtype}") return case_dtype;
-  const auto dtype = dtype_from_alias(spec.dtype);
-  if (dtype) return *dtype;
-  return error(
-      ErrorCode::InvalidArgument,
-      "op '{}', dtype '{}' of '{}' is unknown, expected {{dtype}} or a name such as float32",
-      op.name, spec.dtype, spec.name);
-}
-
-/// The case's layout where the kernel is given the tensor's strides, else contiguous.
-Layout layout_of(const OpConfig& op, const CasePlan& plan, const TensorSpec& spec,
-                 const Shape& shape) {
-  if (plan.layout == "transposed" && spec.all_strides_passed) return transposed_layout(shape);
-  if (plan.layout == "contiguous" || plan.layout == "transposed") return contiguous_layout(shape);
-  // Not "layout/": its first output has chosen the layout of the case.
-  Stream stream(plan.base_seed, plan.iteration, "strides/" + spec.name);
-  if (plan.layout != "strided") {
-    if (!spec.all_strides_passed || shape.empty()) return contiguous_layout(shape);
-    const size_t axis = stream.below(shape.size());
-    if (plan.layout == "reversed") return reversed_layout(shape, axis);
-    const bool written =
-        std::ranges::find(op.outputs, spec.name, &TensorSpec::name) != op.outputs.end();
-    return written ? contiguous_layout(shape) : broadcast_layout(shape, axis);
-  }
-  const uint64_t kind = stream.below(3);
-  if (spec.all_strides_passed && (kind == 2 || shape.size() < 2)) return stepped_layout(shape, 2);
-  if (!spec.outer_strides_passed) return contiguous_layout(shape);
-  return padded_layout(shape, kind == 0 ? 1 : 16);
-}
-
-/// A multiple of the alignment below that of allocations, half of the time.
-uint32_t base_offset_of(const CasePlan& plan, const TensorSpec& spec, DType dtype) {
-  const uint32_t align = std::max<uint32_t>(spec.align, static_cast<uint32_t>(byte_size(dtype)));
-  if (align >= 256) return 0;
-  Stream stream(plan.base_seed, plan.iteration, "offset/" + spec.name);
-  const uint64_t steps = stream.below(256 / align);
-  return stream.negative() ? static_cast<uint32_t>(steps * align) : 0;
-}
-
-Result<CaseTensor> tensor_of(const OpConfig& op, const CasePlan& plan, const TensorSpec& spec,
-                             Scope& scope) {
-  CaseTensor tensor;
-  tensor.name = spec.name;
-  tensor.dtype = GPUEMU_TRY(dtype_of(op, spec, plan.dtype));
-  tensor.shape = GPUEMU_TRY(shape_of(op, spec, scope));
-  tensor.layout = layout_of(op, plan, spec, tensor.shape);
-  tensor.inout = spec.inout;
-  tensor.base_offset_bytes = base_offset_of(plan, spec, tensor.dtype);
-  scope.shapes[spec.name] = tensor.shape;
-  scope.strides[spec.name] = tensor.layout.strides;
-  return tensor;
-}
-
-/// Shapes and layouts that follow from the plan's dims, attrs, dtype and layout.
-Status add_tensors(const OpConfig& op, CasePlan& plan) {
-  Scope scope = scope_of(op, plan);
-  plan.inputs.clear();
-  plan.outputs.clear();
-  for (const TensorSpec& spec : op.inputs) {
-    plan.inputs.push_back(GPUEMU_TRY(tensor_of(op, plan, spec, scope)));
-  }
-  for (const TensorSpec& spec : op.outputs) {
-    const auto same = std::ranges::find(plan.inputs, spec.name, &CaseTensor::name);
-    if (spec.inout && same != plan.inputs.end()) {
-      same->inout = true;
-      plan.outputs.push_back(*same);
-      continue;
-    }
-    plan.outputs.push_back(GPUEMU_TRY(tensor_of(op, plan, spec, scope)));
-    if (spec.inout) plan.inputs.push_back(plan.outputs.back());
-  }
-  return ok_status();
-}
-
-const TensorSpec* largest_above(const OpConfig& op, const CasePlan& plan, int64_t elements_max) {
-  const TensorSpec* largest = nullptr;
-  int64_t most = elements_max;
-  const auto look = [&](const std::vector<TensorSpec>& specs, const std::vector<CaseTensor>& made) {
-    for (const TensorSpec& spec : specs) {
-      const auto found = std::ranges::find(made, spec.name, &CaseTensor::name);
-      if (found == made.end() || element_count(found->shape) <= most) continue;
-      most = element_count(found->shape);
-      largest = &spec;
-    }
-  };
-  look(op.inputs, plan.inputs);
-  look(op.outputs, plan.outputs);
-  return largest;
-}
-
-/// The tensor at which add_tensors has ended because it would have more elements than any may have;
-/// null where it ended for another reason.
-const TensorSpec* too_large(const OpConfig& op, const CasePlan& plan) {
-  const size_t inputs = plan.inputs.size(), outputs = plan.outputs.size();
-  const TensorSpec* spec = inputs < op.inputs.size()     ? &op.inputs[inputs]
-                           : outputs < op.outputs.size() ? &op.outputs[outputs]
-                                                         : nullptr;
-  if (spec == nullptr) return nullptr;
-  Scope scope = scope_of(op, plan);
-  for (const auto* made : {&plan.inputs, &plan.outputs}) {
-    for (const CaseTensor& tensor : *made) {
-      scope.shapes[tensor.name] = tensor.shape;
-      scope.strides[tensor.name] = tensor.layout.strides;
-    }
-  }
-  Shape shape;
-  for (const Expression& size : spec->shape) {
-    const auto value = size.evaluate_size(scope);
-    if (!value) return nullptr;
-    shape.push_back(*value);
-  }
-  return checked_element_count(shape) ? nullptr : spec;
-}
-
-/// Lowers the largest dim of the tensor's shape; false when none can be lowered.
-bool lower_one_dim(const OpConfig& op, const TensorSpec& spec, CasePlan& plan) {
-  const DimSpec* pick = nullptr;
-  for (const Expression& size : spec.shape) {
-    for (const std::string& name : size.names()) {
-      const auto dim = std::ranges::find(op.dims, name, &DimSpec::name);
-      if (dim == op.dims.end()) continue;
-      const int64_t now = plan.dims[name];
-      if (smaller_size(*dim, now) >= now) continue;
-      if (pick == nullptr || now > plan.dims[pick->name]) pick = &*dim;
-    }
-  }
-  if (pick == nullptr) return false;
-  plan.dims[pick->name] = smaller_size(*pick, plan.dims[pick->name]);
-  return true;
-}
-
-Status fit(const OpConfig& op, CasePlan& plan, int64_t elements_max) {
-  auto added = add_tensors(op, plan);
-  while (true) {
-    const TensorSpec* spec = added ? largest_above(op, plan, elements_max) : too_large(op, plan);
-    if (spec == nullptr || !lower_one_dim(op, *spec, plan)) break;
-    added = add_tensors(op, plan);
-  }
-  return added;
-}
-
 /// What a case chooses from beside its dtype.
 struct Choices {
   std::vector<std::string> values;         ///< In the order in which they come up.
   std::vector<std::vector<int64_t>> dims;  ///< Corners of each dim.
 };
 
-Choices choices_of(const OpConfig& op, uint64_t base_seed, std::vector<std::string> values) {
-  Choices choices{std::move(values), {}};
-  Stream rotation(base_seed, 0, "strategy/value");
-  const auto start = static_cast<ptrdiff_t>(rotation.below(choices.values.size()));
-  std::ranges::rotate(choices.values, choices.values.begin() + start);
+Choices choices_of(const OpConfig& op, uint64_t base_seed, const std::vector<std::string>& values) {
+  Choices choices{in_order(values, base_seed), {}};
   for (const DimSpec& dim : op.dims) choices.dims.push_back(corner_sizes(dim, base_seed));
   return choices;
-}
-
-/// Which row of the covering array the case is: the first ones, then every other one, so that a
-/// short run has both. Nothing for a case that is left to chance.
-std::optional<uint64_t> covering_row(uint64_t row) {
-  if (row < kCoveringFirst) return row;
-  if (row % 2 != 0) return std::nullopt;
-  return kCoveringFirst + (row - kCoveringFirst) / 2;
 }
 
 /// Sizes at corners, value strategy, layout and attrs as a row of the covering array has them.
@@ -247,15 +62,17 @@ bool choose_covering(const OpConfig& op, const Choices& choices, uint64_t row, C
   return true;
 }
 
-/// Cases left to chance go through the value strategies once, from the end, before chance decides
-/// that too: the covering array has begun at the front.
+/// Cases left to chance have strategies of their own, or go on where the first cases of the
+/// covering array end; later ones go through all from the end, before chance decides that too.
 std::string value_strategy_of(const CasePlan& plan, const Choices& choices, uint64_t row,
                               bool covered) {
   const size_t count = choices.values.size();
   if (!covered) {
     if (row < 2 * count) return choices.values[row % count];
-  } else if (row > kCoveringFirst && (row - kCoveringFirst) / 2 < count) {
-    return choices.values[count - 1 - (row - kCoveringFirst) / 2];
+  } else if (const auto ordered = value_of_row(choices.values, row)) {
+    return *ordered;
+  } else if (row >= kOrderedRows && (row - kOrderedRows) / 2 < count) {
+    return choices.values[count - 1 - (row - kOrderedRows) / 2];
   }
   Stream stream(plan.base_seed, plan.iteration, "strategy/value");
   return choices.values[stream.below(count)];
@@ -295,6 +112,17 @@ std::string telling_values(const CasePlan& plan, const Choices& choices) {
   const bool mostly_zero = plan.value_strategy == "zeros" || plan.value_strategy == "impulse";
   const bool has_other = std::ranges::find(choices.values, "uniform10") != choices.values.end();
   return mostly_zero && has_other ? "uniform10" : plan.value_strategy;
+}
+
+/// The value strategies that have something to draw: without numbers in the kernel there are no
+/// thresholds.
+Result<std::vector<std::string>> values_for(const OpConfig& op, DType dtype,
+                                            const CaseOptions& options) {
+  const auto allowed = GPUEMU_TRY(value_strategies_for(op, dtype, options.strategies));
+  std::vector<std::string> kept = allowed;
+  if (options.constants.floats.empty()) std::erase(kept, "thresholds");
+  if (options.constants.integers.empty()) std::erase(kept, "int_thresholds");
+  return kept.empty() ? allowed : kept;
 }
 
 void change_one(const OpConfig& op, const std::vector<std::string>& values,
@@ -351,12 +179,21 @@ Result<CasePlan> plan_case(const OpConfig& op, uint64_t base_seed, uint64_t iter
   const std::string first = op.inputs.empty() ? "" : op.inputs.front().name;
   if (!op.layouts.empty()) plan.layout = choose(plan, "layout/" + first, op.layouts);
   // Campaigns give every dtype of the op each n-th iteration; rows count within one of them.
-  const uint64_t row = iteration / std::max<size_t>(1, op.dtypes.size());
+  const uint64_t number = iteration / std::max<size_t>(1, op.dtypes.size());
   DimRequest request{base_seed, iteration, {}, options.constants, {}};
   request.strategies = GPUEMU_TRY(shape_strategies_for(op, options.strategies));
   const bool usual = request.strategies == GPUEMU_TRY(shape_strategies_for(op, {}));
-  const Choices choices = choices_of(
-      op, base_seed, GPUEMU_TRY(value_strategies_for(op, plan.dtype, options.strategies)));
+  const Choices choices =
+      choices_of(op, base_seed, GPUEMU_TRY(values_for(op, plan.dtype, options)));
+  const LargeTurn large = usual ? large_turn(number, options.large.targets.size()) : LargeTurn();
+  if (large.is_large) {
+    choose_large(op, options.large, large.before, choices.values, plan);
+    set_value_parameters(plan, options.constants, number);
+    GPUEMU_TRY(fit(op, plan, options.large.limits));
+    return plan;
+  }
+  // The others follow each other as if there were no large ones.
+  const uint64_t row = number - large.before;
   const auto covering = usual ? covering_row(row) : std::nullopt;
   if (!covering || !choose_covering(op, choices, *covering, plan)) {
     plan.value_strategy = value_strategy_of(plan, choices, row, usual);
@@ -373,7 +210,8 @@ Result<CasePlan> plan_case(const OpConfig& op, uint64_t base_seed, uint64_t iter
     plan.shape_strategy = choice.strategy;
     plan.dims = std::move(choice.dims);
   }
-  GPUEMU_TRY(fit(op, plan, options.elements_max));
+  set_value_parameters(plan, options.constants, row);
+  GPUEMU_TRY(fit(op, plan, {.elements = options.elements_max}));
   return plan;
 }
 
@@ -386,12 +224,13 @@ Result<CasePlan> mutated_case(const OpConfig& op, const CasePlan& from, uint64_t
   plan.value_scale = 1;
   plan.kernel.clear();
   plan.shape_strategy = "mutated";
-  const auto values = GPUEMU_TRY(value_strategies_for(op, plan.dtype, options.strategies));
+  const auto values = GPUEMU_TRY(values_for(op, plan.dtype, options));
   Stream stream(base_seed, iteration, "mutate");
   for (uint64_t left = 1 + stream.below(kChangesMax); left > 0; --left) {
     change_one(op, values, options.constants, stream, plan);
   }
-  GPUEMU_TRY(fit(op, plan, options.elements_max));
+  set_value_parameters(plan, options.constants, iteration);
+  GPUEMU_TRY(fit(op, plan, {.elements = options.elements_max}));
   plan.case_seed = case_seed_of(base_seed, iteration, label_of(plan));
   return plan;
 }

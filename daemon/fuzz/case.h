@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "common/base/service_limits.h"
 #include "common/config/config.h"
 #include "common/tensor/tensor.h"
 #include "daemon/fuzz/dims.h"
@@ -37,16 +39,34 @@ struct CasePlan {
   /// The inputs' elements, where they do not follow from the seed: minimization has changed single
   /// ones. `value_strategy` is then kStoredValues.
   std::shared_ptr<const NamedTensors> stored;
-  double value_scale = 1.0;                 ///< Narrowed by minimization; 1 as generated.
+  double value_scale = 1.0;  ///< Narrowed by minimization; 1 as generated.
+  /// What the value strategy takes beside the seed: `thresholds` its numbers, patterns of rows
+  /// their turn.
+  std::vector<double> value_parameters;
   std::string kernel;                       ///< The variant chosen, "" until the engine knows.
   std::vector<CaseTensor> inputs, outputs;  ///< An inout tensor stands in both.
 };
 
+/// How large a case may be.
+struct SizeLimits {
+  int64_t elements = kUsualElementsMax;                      ///< Of the largest tensor.
+  double product = std::numeric_limits<double>::infinity();  ///< Of all dims.
+  double bytes = std::numeric_limits<double>::infinity();    ///< Of all tensors.
+};
+
+/// What large_sizes() finds.
+struct LargeSizes {
+  SizeLimits limits = {};
+  std::vector<std::map<std::string, int64_t>> targets = {};  ///< Dims of the largest cases.
+  std::vector<std::string> not_run = {};  ///< Declared sizes that no case has, and why; for people.
+};
+
 struct CaseOptions {
-  std::vector<DType> dtypes;                ///< Restricts the op's; empty = the op's.
-  std::vector<std::string> strategies;      ///< Value or shape strategies or "default".
-  int64_t elements_max = int64_t{1} << 18;  ///< Largest tensor; dims are lowered until it fits.
-  Constants constants = {};                 ///< For strategy `constants`, of the kernel.
+  std::vector<DType> dtypes;                 ///< Restricts the op's; empty = the op's.
+  std::vector<std::string> strategies;       ///< Value or shape strategies or "default".
+  int64_t elements_max = kUsualElementsMax;  ///< Largest tensor; dims are lowered until it fits.
+  Constants constants = {};                  ///< Of the kernel, for the strategies named for them.
+  LargeSizes large = {};                     ///< Cases with other limits; by default none.
 };
 
 /// The case seed of rng.md section 5.

@@ -94,8 +94,6 @@ struct Draw {
 /// First every constant itself, then what lies around them. Once a dim has had all, the dims are
 /// shifted against each other, so that pairs of constants meet.
 int64_t size_of_turn(const DimSpec& dim, size_t position, const Draw& draw) {
-  const auto given = draw.combination.find(dim.name);
-  if (given != draw.combination.end()) return given->second;
   const std::vector<int64_t>& constants = draw.constants.all;
   std::vector<int64_t> order = legal(dim, constants);
   for (const int64_t size : legal(dim, sizes_around(constants))) {
@@ -122,6 +120,24 @@ void take_combination(const OpConfig& op, Draw& draw) {
   if (*draw.turn < combinations) return;
   draw.combination.clear();
   *draw.turn -= combinations;
+}
+
+/// The next turns belong to the lists of sizes that take a rare path, one each: every dim that can
+/// be one of the sizes is.
+void take_class(const OpConfig& op, Stream stream, Draw& draw) {
+  if (!draw.combination.empty()) return;
+  for (const std::vector<int64_t>& sizes : draw.constants.classes) {
+    std::map<std::string, int64_t> taken;
+    for (const DimSpec& dim : op.dims) {
+      const std::vector<int64_t> fitting = legal(dim, sizes);
+      if (!fitting.empty()) taken[dim.name] = fitting[stream.below(fitting.size())];
+    }
+    if (taken.empty()) continue;
+    if ((*draw.turn)-- > 0) continue;
+    draw.turn = 0;
+    draw.combination = std::move(taken);
+    return;
+  }
 }
 
 int64_t size_of(const DimSpec& dim, size_t position, const Draw& draw, Stream stream) {
@@ -156,6 +172,8 @@ int64_t size_of(const DimSpec& dim, size_t position, const Draw& draw, Stream st
     sizes = legal(dim, {least, least + 1, least + 2});
   }
   if (draw.strategy == "constants") {
+    const auto given = draw.combination.find(dim.name);
+    if (given != draw.combination.end()) return given->second;
     sizes = legal(dim, sizes_around(draw.constants.all));
     if (draw.turn && !sizes.empty()) return size_of_turn(dim, position, draw);
   }
@@ -181,7 +199,8 @@ std::vector<int64_t> corner_sizes(const DimSpec& dim, uint64_t base_seed) {
 
 bool fits_constants(const OpConfig& op, const Constants& constants) {
   return std::ranges::any_of(op.dims, [&](const DimSpec& dim) {
-    return !legal(dim, sizes_around(constants.all)).empty();
+    const auto fits = [&](const std::vector<int64_t>& sizes) { return !legal(dim, sizes).empty(); };
+    return fits(sizes_around(constants.all)) || std::ranges::any_of(constants.classes, fits);
   });
 }
 
@@ -209,6 +228,8 @@ DimChoice choose_dims(const OpConfig& op, const DimRequest& request) {
   draw.turn = request.turn;
   draw.longest = request.longest;
   if (draw.turn) take_combination(op, draw);
+  if (draw.turn)
+    take_class(op, Stream(request.base_seed, request.iteration, "constants/class"), draw);
   if (draw.strategy == "waves" && !op.dims.empty()) {
     draw.long_one = &op.dims[draw.shared % op.dims.size()];
   }

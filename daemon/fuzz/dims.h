@@ -14,8 +14,12 @@ namespace gpuemu {
 
 /// Numbers in a kernel's code.
 struct Constants {
-  std::vector<int64_t> all = {};      ///< With which sizes are compared.
-  std::vector<int64_t> singled = {};  ///< Those for which one size by itself takes another path.
+  std::vector<int64_t> all = {};       ///< With which sizes are compared.
+  std::vector<int64_t> singled = {};   ///< Those for which one size by itself takes another path.
+  std::vector<double> floats = {};     ///< That values of floats meet.
+  std::vector<int64_t> integers = {};  ///< With which values of integers are compared.
+  /// Sizes that take a path which few take: one of each list is enough. The rarest come first.
+  std::vector<std::vector<int64_t>> classes = {};
 };
 
 struct DimRequest {

@@ -11,54 +11,14 @@
 #include "common/numeric/element.h"
 #include "common/rng/fill.h"
 #include "daemon/fuzz/case.h"
+#include "daemon/fuzz/rows.h"
+#include "daemon/fuzz/thresholds.h"
 
 namespace gpuemu {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kExactInteger = 0x1p53;
-
-/// The nearest number of the format at or towards `toward` of `value`.
-double round_inward(DType dtype, double value, double toward) {
-  const double rounded = round_to(dtype, value);
-  const bool outside = toward > value ? rounded < value : rounded > value;
-  if (!outside) return rounded;
-  // Half a step and a bit beyond: rounding then gives the neighbour.
-  const FloatLimits limits = float_limits(dtype);
-  const double step = std::max(std::abs(rounded) * limits.ulp_of_one, limits.min_subnormal);
-  double probe = value;
-  for (int i = 1; i <= 4; ++i) {
-    probe = value + (toward > value ? step : -step) * (0.25 * i);
-    const double next = round_to(dtype, probe);
-    if (toward > value ? next >= value : next <= value) return next;
-  }
-  return rounded;
-}
-
-/// The closed interval that values must lie in, its ends representable.
-struct Domain {
-  double lo, hi;
-  bool declared;
-};
-
-Domain domain_of(const ValueRecipe& recipe) {
-  const DType dtype = recipe.dtype;
-  const double least = lowest_value(dtype);
-  const double most = highest_value(dtype);
-  if (is_float(dtype)) {
-    if (!recipe.range) return {least, most, false};
-    const double lo = round_inward(dtype, std::max(recipe.range->first, least), kInfinity);
-    const double hi = round_inward(dtype, std::min(recipe.range->second, most), -kInfinity);
-    return lo <= hi ? Domain{lo, hi, true} : Domain{lo, lo, true};
-  }
-  if (recipe.range) {
-    const double lo = std::clamp(std::ceil(recipe.range->first), least, most);
-    return {lo, std::max(lo, std::clamp(std::floor(recipe.range->second), least, most)), true};
-  }
-  const bool whole = recipe.strategy == "int_extremes" || recipe.strategy == "int_wide";
-  if (whole || dtype == DType::Bool) return {least, most, false};
-  return least < 0 ? Domain{-100, 99, false} : Domain{0, 199, false};
-}
 
 /// What a strategy draws before folding, scaling and clamping.
 struct Recipe {
@@ -67,12 +27,6 @@ struct Recipe {
   bool symmetric;           ///< Of either sign: folded onto a domain of one sign.
   double factor = 1;        ///< Multiplies each value.
 };
-
-std::pair<double, double> usual_interval(const ValueRecipe& recipe, const Domain& domain) {
-  if (!domain.declared && is_float(recipe.dtype)) return {-10.0, 10.0};
-  if (std::isfinite(domain.hi - domain.lo)) return {domain.lo, domain.hi};
-  return {domain.lo / 2, domain.hi / 2};
-}
 
 Recipe uniform_recipe(const ValueRecipe& recipe, const Domain& domain) {
   const auto [lo, hi] = usual_interval(recipe, domain);
@@ -204,6 +158,7 @@ void pick(const ValueRecipe& recipe, std::span<const double> choices, std::span<
 
 void make_values(const ValueRecipe& recipe, const Domain& domain, std::span<double> values) {
   const std::string& name = recipe.strategy;
+  if (fill_rows(recipe, domain, values)) return;
   if (name == "zeros") {
     std::ranges::fill(values, 0.0);
   } else if (name == "ascend" || name == "descend") {
@@ -227,10 +182,6 @@ void make_values(const ValueRecipe& recipe, const Domain& domain, std::span<doub
   } else {
     draw_values(recipe, domain, values);
   }
-}
-
-double clamped(double value, const Domain& domain) {
-  return value < domain.lo ? domain.lo : value > domain.hi ? domain.hi : value;
 }
 
 /// NaN or an infinity for the strategies that plant one.
@@ -258,11 +209,6 @@ Places planted_places(const ValueRecipe& recipe, Stream& stream, size_t count) {
   return {first, std::min(length, count - first)};
 }
 
-/// An infinity on the side where the domain has no number.
-bool is_excluded(double value, const Domain& domain) {
-  return std::isinf(value) && (value > 0 ? domain.hi <= 0 : domain.lo >= 0);
-}
-
 /// What a `special` case mixes with zeros and ones, in all of its inputs alike: in a sum a NaN
 /// hides an infinity, infinities of either sign hide each other, and each of them hides what is
 /// small.
@@ -280,8 +226,13 @@ std::vector<double> special_family(const ValueRecipe& recipe) {
   }
 }
 
-/// The table that `special` and `mixed_adversarial` pick from; the others have none.
+/// The table that `special`, `mixed_adversarial` and the thresholds pick from; the others have
+/// none.
 std::vector<double> special_values(const ValueRecipe& recipe, const Domain& domain) {
+  if (recipe.strategy == "thresholds" || recipe.strategy == "int_thresholds") {
+    return values_around(recipe, domain);
+  }
+  if (!is_float(recipe.dtype)) return {};
   if (recipe.strategy != "special" && recipe.strategy != "mixed_adversarial") return {};
   std::vector<double> table = {0.0, -0.0, 1.0, -1.0};
   if (recipe.strategy == "special") {
@@ -301,10 +252,10 @@ std::vector<double> special_values(const ValueRecipe& recipe, const Domain& doma
 
 /// Puts special values over what a strategy drew. Those that are numbers keep to the domain.
 void plant(const ValueRecipe& recipe, const Domain& domain, std::span<double> values) {
-  if (!is_float(recipe.dtype)) return;
   const std::string label = "special/" + recipe.input;
+  if (plant_in_rows(recipe, domain, values)) return;
   if (const auto planted = planted_value(recipe.strategy)) {
-    if (is_excluded(*planted, domain)) return;
+    if (!is_float(recipe.dtype) || is_excluded(*planted, domain)) return;
     Stream stream(recipe.base_seed, recipe.iteration, label);
     const Places places = planted_places(recipe, stream, values.size());
     std::ranges::fill(values.subspan(places.first, places.count), *planted);
@@ -363,8 +314,9 @@ void fill_input(const OpConfig& op, const CasePlan& plan, size_t index, std::spa
     std::ranges::copy(kept->second.data, to.begin());
     return;
   }
-  ValueRecipe recipe{plan.base_seed,   plan.iteration, input.name,  plan.value_strategy,
-                     plan.value_scale, input.dtype,    input.shape, std::nullopt};
+  ValueRecipe recipe{plan.base_seed,      plan.iteration,   input.name,
+                     plan.value_strategy, plan.value_scale, input.dtype,
+                     input.shape,         std::nullopt,     plan.value_parameters};
   for (const auto* specs : {&op.outputs, &op.inputs}) {
     const auto spec = std::ranges::find(*specs, input.name, &TensorSpec::name);
     if (spec != specs->end() && spec->range) recipe.range = spec->range;

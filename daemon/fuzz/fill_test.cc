@@ -268,6 +268,8 @@ TEST(FillValues, BytesAreThoseOfTheSharedVectors) {
     r.scale = item["value_scale"];
     r.dtype = *dtype_from_name(item["dtype"].get<std::string>());
     r.shape = item["shape"].get<Shape>();
+    if (item.contains("value_parameters"))
+      r.parameters = item["value_parameters"].get<std::vector<double>>();
     if (!item["range"].is_null()) r.range = {item["range"][0], item["range"][1]};
     std::vector<std::byte> bytes(static_cast<size_t>(element_count(r.shape)) * byte_size(r.dtype));
     fill_values(r, bytes);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "common/base/service_limits.h"
 #include "common/rng/legacy.h"
 
 namespace gpuemu {
@@ -75,6 +76,22 @@ Tensor legacy_input(uint64_t case_seed, size_t position, DType dtype, const Shap
   return tensor;
 }
 
+Status check_size(const LegacyPlan& plan) {
+  GPUEMU_TRY(checked_element_count(plan.shape));
+  uint64_t bytes = 0;
+  for (const Shape& shape : plan.input_shapes) {
+    bytes +=
+        static_cast<uint64_t>(GPUEMU_TRY(checked_element_count(shape))) * byte_size(plan.dtype);
+    if (bytes <= kClientCaseBytesMax) continue;
+    return error(
+        ErrorCode::InvalidArgument,
+        "the inputs of a case with shape {} of {} hold more than {} MiB, the limit of such "
+        "cases; draw from smaller sizes",
+        to_string(shape), name_of(plan.dtype), kClientCaseBytesMax >> 20);
+  }
+  return ok_status();
+}
+
 }  // namespace
 
 Strides legacy_strides(LayoutKind layout, const Shape& shape) {
@@ -105,8 +122,7 @@ Result<LegacyPlan> plan_legacy_case(const FuzzConfig& config,
     plan.shape = GPUEMU_TRY(plain_shape(config, rng.child("shape")));
     plan.input_shapes.assign(names.size(), plan.shape);
   }
-  GPUEMU_TRY(checked_element_count(plan.shape));
-  for (const Shape& shape : plan.input_shapes) GPUEMU_TRY(checked_element_count(shape));
+  GPUEMU_TRY(check_size(plan));
   return plan;
 }
 

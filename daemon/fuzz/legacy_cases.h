@@ -31,7 +31,8 @@ struct LegacyPlan {
   std::vector<Shape> input_shapes;  ///< In the order of the names.
 };
 
-/// InvalidArgument when a list that is needed is empty or a shape is too large.
+/// InvalidArgument when a list that is needed is empty, or the inputs hold more than
+/// kClientCaseBytesMax bytes.
 Result<LegacyPlan> plan_legacy_case(const FuzzConfig& config,
                                     const std::vector<std::string>& input_names, uint64_t number);
 /// `input_names` empty means ["input"].

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,6 +35,9 @@ std::string find_program(const std::string& name) {
   return name;
 }
 
+/// The mask of children; negative: that of this process.
+int child_umask = -1;
+
 struct ChildStart {
   const char* program;
   char* const* arguments;
@@ -43,11 +47,13 @@ struct ChildStart {
   int lifeline;
   int parked_base;
   int failure_pipe;
+  int umask;
 };
 
 /// Runs in the child. Never returns.
 [[noreturn]] void become(const ChildStart& start) {
   ::setsid();
+  if (start.umask >= 0) ::umask(static_cast<mode_t>(start.umask));
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -88,6 +94,8 @@ int highest(const std::vector<int>& descriptors) {
 
 }  // namespace
 
+void make_private_files() { child_umask = static_cast<int>(::umask(077)); }
+
 Result<pid_t> spawn(const SpawnPlan& plan) {
   const std::string program = find_program(plan.command.front());
   std::vector<char*> arguments;
@@ -106,7 +114,8 @@ Result<pid_t> spawn(const SpawnPlan& plan) {
                          static_cast<int>(plan.descriptors.size()),
                          plan.lifeline,
                          base,
-                         ends[1]};
+                         ends[1],
+                         child_umask};
   const pid_t pid = ::fork();
   if (pid < 0) {
     return error(ErrorCode::ResourceExhausted, "cannot start {}: fork: {}", program,

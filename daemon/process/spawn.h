@@ -11,6 +11,10 @@
 
 namespace gpuemu {
 
+/// From now on this process makes files that only its user may read. Children keep the mask there
+/// was: what a reference writes is the project's. Before other threads start.
+void make_private_files();
+
 struct SpawnPlan {
   std::vector<std::string> command;  ///< command[0] is looked for in PATH when it has no slash.
   std::string folder;

@@ -7,6 +7,7 @@ import ctypes
 import json
 import linecache
 import os
+import resource
 import sys
 import types
 
@@ -35,7 +36,16 @@ def encodable(text):
     return text.encode("utf-8", "backslashreplace").decode()
 
 
+def limit_memory(most):
+    """Limits the private memory of this interpreter and of each process that a script starts; 0 lifts the limit."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    wanted = most or hard
+    if wanted != soft:
+        resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+
+
 def answer(request):
+    limit_memory(request["memory_bytes"])
     try:
         reply = None if request["process_only"] else host.host_function.try_function(request)
         reply = {"ok": True, **(reply or host.host_process.run_process(request))}
@@ -45,7 +55,7 @@ def answer(request):
         return {"ok": False, "code": failure.code, "message": encodable(str(failure))}
     except MemoryError:
         return {"ok": False, "code": "ResourceExhausted",
-                "message": f"{request['script']}: out of memory in the reference"}
+                "message": f"{request['script']}: out of memory{host.host_common.memory_note(request)}"}
     except OSError as failure:
         return {"ok": False, "code": "Io", "message": encodable(f"{request['script']}: {failure}")}
 

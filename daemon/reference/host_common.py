@@ -52,6 +52,15 @@ def with_output(message, *texts):
     return message + ("\n" + shown if shown else "")
 
 
+def memory_note(request):
+    """What to add to a message about memory that ran out."""
+    most = request["memory_bytes"]
+    if not most:
+        return ""
+    return (f"; references may hold {most >> 20} MiB each: [validation].reference_memory_limit_mb in gpuemu.toml "
+            "allows more")
+
+
 def count_of(shape):
     count = 1
     for size in shape:

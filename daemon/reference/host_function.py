@@ -11,8 +11,8 @@ import types
 import numpy
 
 from host_arena import Writer, arena
-from host_common import (HOST_PID, ITEM_BYTES, RESULT_BYTES_MAX, Failure, Tail, count_of, script_error,
-                         with_output)
+from host_common import (HOST_PID, ITEM_BYTES, RESULT_BYTES_MAX, Failure, Tail, count_of, memory_note,
+                         script_error, with_output)
 from host_reads import PROJECT, is_installed, keep_loaded, reads_of, stamp_or_none
 
 DTYPES = {name: numpy.dtype(name) for name in ITEM_BYTES if name != "bfloat16"}
@@ -266,10 +266,26 @@ def check_scale(name, scale, reference, values):
                            f"no error would count; expected numbers, or infinity where nothing bounds the error")
 
 
-def scales_of(module, values, outputs, writer, names):
-    pairs = by_name(call_with(module.error_scale, values, "error_scale()"), names, "error_scale()")
+def named_scales(answer, outputs):
+    """The answer as (name, magnitudes) pairs: a dict names those that it has, a tuple has one for every output or for every output of floats."""
+    names = [output["name"] for output in outputs]
+    if isinstance(answer, dict):
+        unknown = [str(name) for name in answer if name not in names]
+        if unknown:
+            raise script_error(f"error_scale() returned {', '.join(unknown)}; the outputs are {', '.join(names)}")
+        pairs = list(answer.items())
+    else:
+        floats = [output["name"] for output in outputs if output["dtype"].startswith("float")]
+        parts = len(answer) if isinstance(answer, (tuple, list)) else 1
+        pairs = by_name(answer, floats if parts == len(floats) else names, "error_scale()")
+    return [(name, value) for name, value in pairs if value is not None]
+
+
+def scales_of(module, values, outputs, writer):
+    by_output = {output["name"]: output for output in outputs}
     spread = []
-    for (name, value), output in zip(pairs, outputs):
+    for name, value in named_scales(call_with(module.error_scale, values, "error_scale()"), outputs):
+        output = by_output[name]
         try:
             array = numpy.asarray(value, numpy.float64)
             if array.shape != output["shape"]:
@@ -308,18 +324,18 @@ def run_function(module, request):
     outputs = store(pairs, writer, "reference()")
     scales = []
     if request["want_scale"] and callable(getattr(module, "error_scale", None)):
-        scales = scales_of(module, values, outputs, writer, [name for name, _ in pairs])
+        scales = scales_of(module, values, outputs, writer)
     return {"outputs": outputs, "scales": scales, "function_form": True}
 
 
-def raised(path, failure, printed):
+def raised(path, failure, printed, note):
     """What a script raised, in one line with its own line; then what it printed and its frames, without ours."""
     frames = [frame for frame in traceback.extract_tb(failure.__traceback__) if not os.path.basename(frame.filename).startswith("host_")]
     told = "".join(traceback.format_exception_only(type(failure), failure)).strip()
     own = [frame.lineno for frame in frames if frame.filename == path]
     place = f" (line {own[-1]})" if own else ""
     trace = "".join(traceback.format_list(frames[-8:])) if len(frames) > 1 else ""
-    return with_output(f"{path} raised {told}{place}", printed, trace)
+    return with_output(f"{path} raised {told}{place}{note}", printed, trace)
 
 
 def try_function(request):
@@ -341,7 +357,8 @@ def try_function(request):
         raise script_error(with_output(f"{path} called sys.exit({end.code!r}) in the function form",
                                        printed.text()))
     except BaseException as failure:
-        raise script_error(raised(path, failure, printed.text()))
+        note = memory_note(request) if isinstance(failure, MemoryError) else ""
+        raise script_error(raised(path, failure, printed.text(), note))
     finally:
         sys.stdout, sys.stderr = before[:2]
         sys.path[:] = before[2]

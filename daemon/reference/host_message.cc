@@ -97,7 +97,8 @@ std::string encode_request(const ReferenceRequest& request) {
                   {"output_names", request.output_names},
                   {"want_scale", request.want_scale},
                   {"result_offset", request.result_offset},
-                  {"timeout_ms", request.timeout_ms}};
+                  {"timeout_ms", request.timeout_ms},
+                  {"memory_bytes", request.memory_bytes}};
   for (const ReferenceTensor& input : request.inputs) {
     message["inputs"].push_back(encode_tensor(input));
   }

@@ -10,8 +10,8 @@ import time
 import traceback
 
 from host_arena import Writer, packed_bytes
-from host_common import (HOST_PID, ITEM_BYTES, OUTPUT_BYTES_MAX, Failure, Tail, count_of, script_error,
-                         with_output)
+from host_common import (HOST_PID, ITEM_BYTES, OUTPUT_BYTES_MAX, Failure, Tail, count_of, memory_note,
+                         script_error, with_output)
 from host_reads import reads_of
 
 DRAIN_SECONDS = 0.2  # After its end a script's grandchildren may hold its pipes open: wait no longer.
@@ -270,7 +270,8 @@ def run_process(request):
         if os.WIFSIGNALED(run.status):
             raise script_error(f"was ended by signal {os.WTERMSIG(run.status)}")
         if os.WEXITSTATUS(run.status) != 0:
-            raise script_error(f"ended with exit code {os.WEXITSTATUS(run.status)}, expected 0")
+            note = memory_note(request) if "MemoryError" in run.errors.text() else ""
+            raise script_error(f"ended with exit code {os.WEXITSTATUS(run.status)}, expected 0{note}")
         tensors = answer_tensors(b"".join(run.output), request["output_names"])
     except Failure as failure:
         raise Failure(failure.code, with_output(f"{path}: {failure}", run.errors.text()))

@@ -195,6 +195,7 @@ Status ReferenceHost::begin(const ReferenceRequest& request) {
   // What the scripts before it wrote says nothing about this one.
   if (state_->ready) state_->child.forget_errors();
   state_->in_flight = request;
+  if (request.memory_bytes == 0) state_->in_flight->memory_bytes = state_->options.memory_bytes;
   state_->deadline = deadline_after(request.timeout_ms + kGraceMilliseconds);
   Status sent = state_->send_request();
   if (!sent && sent.error().code == ErrorCode::Unavailable && state_->ready) {

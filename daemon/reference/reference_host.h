@@ -18,6 +18,7 @@ struct ReferenceOptions {
   std::string python;                          ///< Interpreter; must import numpy.
   std::string folder;                          ///< Working folder of the scripts: the project's.
   std::shared_ptr<ReferenceFiles> files = {};  ///< Told what scripts read; may be null.
+  uint64_t memory_bytes = 0;                   ///< Limit for requests that name none; 0: unlimited.
 };
 
 struct ReferenceTensor {
@@ -39,6 +40,9 @@ struct ReferenceRequest {
   uint64_t result_offset = 0;             ///< Results are written from here on; the host grows the
                                           ///< arena file when needed, the caller refreshes.
   uint64_t timeout_ms = 60'000;
+  /// Private memory that the interpreter, and each process that a script starts, may hold; 0: what
+  /// ReferenceOptions says.
+  uint64_t memory_bytes = 0;
 };
 
 struct ReferenceReply {

@@ -105,6 +105,25 @@ TEST_F(ReferenceTest, TheErrorScaleIsSpreadOverTheOutput) {
   EXPECT_EQ(values<double>(reply->scales[0]), (Doubles{7, 7, 7}));
 }
 
+TEST_F(ReferenceTest, TheErrorScaleMayLeaveOutputsOut) {
+  request_.want_scale = true;
+  request_.output_names = {"values", "places"};
+  const std::string reference = "def reference(x):\n  return x, x.argsort()\n";
+  for (const char* answer : {"{'values': 7}", "7", "(7, None)", "(7,)"}) {
+    auto reply = ask(reference + "def error_scale(x):\n  return " + answer + "\n");
+    ASSERT_TRUE(reply) << answer << ": " << reply.error().message;
+    ASSERT_EQ(reply->scales.size(), 1u) << answer;
+    EXPECT_EQ(reply->scales[0].name, "values");
+    EXPECT_EQ(values<double>(reply->scales[0]), (Doubles{7, 7, 7}));
+  }
+  const auto refused = [&](const char* answer) {
+    return ask(reference + "def error_scale(x):\n  return " + answer + "\n").error().message;
+  };
+  EXPECT_NE(refused("{'value': 7}").find("returned value; the outputs are values, places"),
+            std::string::npos);
+  EXPECT_NE(refused("(7, 7, 7)").find("3 arrays"), std::string::npos);
+}
+
 TEST_F(ReferenceTest, AnErrorScaleUnderWhichNothingCountsIsRefused) {
   request_.want_scale = true;
   const std::string reference = "import numpy as np\ndef reference(x):\n  return x\n";

@@ -51,6 +51,7 @@ CasePlan other_case(const CasePlan& plan) {
   other.base_seed += kOtherSeed;
   other.value_strategy = "uniform10";
   other.value_scale = 1;
+  other.value_parameters.clear();
   return other;
 }
 
@@ -70,8 +71,10 @@ bool is_in_range(const OpConfig& op, const std::string& input, const Tensor& val
   if (spec == nullptr || !spec->range) return true;
   std::vector<double> wide(static_cast<size_t>(values.count()));
   widen_to_double(values.dtype, values.data, wide);
-  return std::ranges::all_of(wide, [&](double value) {
-    return !std::isfinite(value) || (value >= spec->range->first && value <= spec->range->second);
+  // An infinity belongs to a range that has numbers of its sign, as the strategies draw it.
+  return std::ranges::all_of(wide, [least = spec->range->first, most = spec->range->second](double value) {
+    if (std::isinf(value)) return value > 0 ? most > 0 : least < 0;
+    return std::isnan(value) || (value >= least && value <= most);
   });
 }
 

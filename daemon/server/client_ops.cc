@@ -1,8 +1,12 @@
 // References and op scripts over the stdin contract, on tensors that a client made.
 #include "daemon/server/client_ops.h"
 
+#include <algorithm>
+
 #include "common/base/limits.h"
 #include "common/tensor/snapshot.h"
+#include "daemon/engine/silent_reference.h"
+#include "daemon/fuzz/case.h"
 #include "daemon/fuzz/legacy_cases.h"
 #include "daemon/validate/validate.h"
 
@@ -20,6 +24,7 @@ struct ScriptRun {
   bool process_only = false;
   std::vector<std::string> outputs;
   uint64_t timeout_ms = 60'000;
+  uint64_t memory_bytes = 0;  ///< As in ReferenceRequest.
 };
 
 /// A tensor of the arena by value, so that the next script may use the arena again.
@@ -53,6 +58,7 @@ Result<ScriptAnswer> run_script(const ScriptRun& run, const NamedTensors& inputs
   request.output_names = run.outputs;
   request.result_offset = end;
   request.timeout_ms = run.timeout_ms;
+  request.memory_bytes = run.memory_bytes;
   uint64_t at = 0;
   for (const auto& [name, tensor] : inputs) {
     const auto to = GPUEMU_TRY(lane.arena.range(at, tensor.data.size()));
@@ -75,11 +81,12 @@ ScriptRun reference_run(const Config& config, const OpConfig& op) {
   run.process_only = op.reference_mode == "process";
   for (const TensorSpec& output : op.outputs) run.outputs.push_back(output.name);
   run.timeout_ms = static_cast<uint64_t>(config.reference_timeout_s * 1000);
+  run.memory_bytes = config.reference_memory_limit_mb << 20;
   return run;
 }
 
-ValidationResult compare(const Config& config, const OpConfig& op, const NamedTensors& inputs,
-                         const Tensor& output, const ScriptAnswer& expected) {
+JudgedOutput compare(const Config& config, const OpConfig& op, const NamedTensors& inputs,
+                     const Tensor& output, const ScriptAnswer& expected) {
   Comparison comparison;
   comparison.output_name = "output";
   comparison.output = view_of(output);
@@ -103,7 +110,7 @@ ValidationResult compare(const Config& config, const OpConfig& op, const NamedTe
   result.max_diff = verdict.max_diff;
   result.max_rel_diff = verdict.max_rel_diff;
   result.error_stats = verdict.stats;
-  return result;
+  return {std::move(result), verdict.worst_use};
 }
 
 ReproductionInfo client_case_info(const LegacyCase& made, const FuzzConfig& config) {
@@ -122,29 +129,29 @@ ReproductionInfo client_case_info(const LegacyCase& made, const FuzzConfig& conf
 
 }  // namespace
 
-Result<ValidationResult> judge_submitted(const Config& config, const OpConfig& op,
-                                         const ScriptInputs& inputs, const Tensor& output,
-                                         Lane& lane) {
+Result<JudgedOutput> judge_submitted(const Config& config, const OpConfig& op,
+                                     const ScriptInputs& inputs, const Tensor& output, Lane& lane) {
   const auto start = std::chrono::steady_clock::now();
   const ScriptAnswer expected =
       GPUEMU_TRY(run_script(reference_run(config, op), inputs.tensors, inputs.kwargs, lane));
-  ValidationResult result = compare(config, op, inputs.tensors, output, expected);
+  JudgedOutput judged = compare(config, op, inputs.tensors, output, expected);
+  ValidationResult& result = judged.result;
   result.timestamp = now_seconds();
   result.duration_ms = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(
                                                  std::chrono::steady_clock::now() - start)
                                                  .count());
-  return result;
+  return judged;
 }
 
-ValidationResult judge_script(const Config& config, const OpConfig& op, const NamedTensors& inputs,
-                              const Kwargs& kwargs, Lane& lane) {
+JudgedOutput judge_script(const Config& config, const OpConfig& op, const NamedTensors& inputs,
+                          const Kwargs& kwargs, Lane& lane) {
   const auto broken = [&](const Error& failure) {
     ValidationResult result;
     result.op_name = op.name;
     result.passed = false;
     result.timestamp = now_seconds();
     result.failures.push_back({.kind = FindingKind::ReferenceError, .message = failure.message});
-    return result;
+    return JudgedOutput{std::move(result), 0};
   };
   ScriptRun run = reference_run(config, op);
   run.script = op.op_script;
@@ -180,45 +187,97 @@ Result<FuzzConfig> drawn_from(const FuzzOpRequest& request, const Config& config
   return fuzz;
 }
 
+/// Why there is no answer to compare: of the reference, or of the op script; "" when there is.
+std::string no_answer(const ValidationResult& result) {
+  const auto is_of_script = [](const ValidationFailure& one) {
+    return one.kind == FindingKind::ReferenceError;
+  };
+  if (result.failures.empty() || !std::ranges::all_of(result.failures, is_of_script)) return "";
+  return fmt::format("its scripts answer no case: {}", result.failures.front().message);
+}
+
+/// The cases of one op, one after the other.
+class ScriptCases {
+ public:
+  ScriptCases(const ScriptFuzz& given, const FuzzConfig& fuzz, Call& call, JobControl& control)
+      : given_(given), fuzz_(fuzz), call_(call), control_(control) {
+    reply_.seed = fuzz.seed;
+  }
+
+  Result<FuzzResultsReply> run() {
+    const FuzzOpRequest& request = given_.request;
+    for (uint64_t number = 0; number < request.iterations && !given_.stopped(); ++number) {
+      std::vector<JudgedOutput> ready;
+      JudgedOutput judged = GPUEMU_TRY(judge(number));
+      const std::string silence = no_answer(judged.result);
+      unanswered_.admit(std::move(judged), silence, ready);
+      ++control_.done;
+      for (JudgedOutput& one : ready) GPUEMU_TRY(keep(std::move(one)));
+      if (unanswered_.is_certain() || (request.fail_fast && reply_.failed > 0)) break;
+    }
+    reply_.error = unanswered_.text();
+    bound_snapshots(reply_.failures);
+    return std::move(reply_);
+  }
+
+ private:
+  Result<JudgedOutput> judge(uint64_t number) {
+    // The lane first: no more cases are in memory than there are lanes.
+    auto lease = GPUEMU_TRY(call_.context.lanes.acquire(call_.key));
+    auto made = GPUEMU_TRY(make_legacy_case(fuzz_, given_.op.input_names, number));
+    JudgedOutput judged = judge_script(given_.config, given_.op, made.inputs, {}, *lease);
+    judged.result.seed = made.case_seed;
+    if (!judged.result.passed) judged.result.repro_info = client_case_info(made, fuzz_);
+    return judged;
+  }
+
+  Status keep(JudgedOutput judged) {
+    ValidationResult& result = judged.result;
+    GPUEMU_TRY(call_.context.store.put_result(result, !result.passed));
+    ++reply_.total;
+    ++(result.passed ? reply_.passed : reply_.failed);
+    if (!result.passed) control_.failed(log_line(result));
+    if (given_.on_case) given_.on_case(judged);
+    if (!result.passed && reply_.failures.size() < kFailuresListedMax)
+      reply_.failures.push_back(std::move(result));
+    return ok_status();
+  }
+
+  const ScriptFuzz& given_;
+  const FuzzConfig& fuzz_;
+  Call& call_;
+  JobControl& control_;
+  FuzzResultsReply reply_;
+  SilentReference<JudgedOutput> unanswered_;
+};
+
 }  // namespace
 
+bool has_op_script(const OpConfig& op) {
+  return op.mode == ExecutionMode::ScriptBased && !op.op_script.empty();
+}
+
+uint64_t script_seed_of(uint64_t seed, const OpConfig& op) {
+  return case_seed_of(seed, 0, op.name);
+}
+
 Reply fuzz_script_op(const ScriptFuzz& given, Call& call, JobControl& control) {
-  const OpConfig& op = given.op;
-  const FuzzOpRequest& request = given.request;
-  if (op.mode != ExecutionMode::ScriptBased || op.op_script.empty()) {
+  if (!has_op_script(given.op)) {
     return ErrorReply{
         WireErrorCode::InvalidRequest,
         fmt::format("op '{}' runs in the client, so the daemon has nothing to compare with its "
                     "reference; fuzz it from the client (fuzz_op_client_side), or give it an "
                     "op_script with execution_mode = \"script_based\", or a kernel",
-                    op.name)};
+                    given.op.name)};
   }
-  const Result<FuzzConfig> drawn = drawn_from(request, given.config);
-  if (!drawn) return error_reply(drawn.error());
-  const FuzzConfig& fuzz = *drawn;
-  FuzzResultsReply reply;
-  reply.seed = fuzz.seed;
-  control.total = request.iterations;
-  for (uint64_t number = 0; number < request.iterations && !given.stopped(); ++number) {
-    auto made = make_legacy_case(fuzz, op.input_names, number);
-    if (!made) return error_reply(made.error());
-    auto lease = call.context.lanes.acquire(call.key);
-    if (!lease) return error_reply(lease.error());
-    ValidationResult result = judge_script(given.config, op, made->inputs, {}, **lease);
-    result.seed = made->case_seed;
-    if (!result.passed) result.repro_info = client_case_info(*made, fuzz);
-    const Status kept = call.context.store.put_result(result, !result.passed);
-    if (!kept) return error_reply(kept.error());
-    ++reply.total;
-    ++(result.passed ? reply.passed : reply.failed);
-    ++control.done;
-    if (result.passed) continue;
-    control.failed(log_line(result));
-    if (reply.failures.size() < kFailuresListedMax) reply.failures.push_back(std::move(result));
-    if (request.fail_fast) break;
-  }
-  bound_snapshots(reply.failures);
-  return reply;
+  const Result<FuzzConfig> fuzz = drawn_from(given.request, given.config);
+  if (!fuzz) return error_reply(fuzz.error());
+  auto results = ScriptCases(given, *fuzz, call, control).run();
+  if (!results) return error_reply(results.error());
+  if (results->total == 0 && !results->error.empty())
+    return ErrorReply{WireErrorCode::ReferenceScriptFailed, results->error};
+  if (control.cancel && results->error.empty()) results->error = control.incomplete();
+  return *std::move(results);
 }
 
 }  // namespace gpuemu

@@ -17,25 +17,40 @@ struct ScriptInputs {
   const Kwargs& kwargs;
 };
 
+struct JudgedOutput {
+  ValidationResult result;
+  double worst_use = 0;  ///< Largest error over its allowed bound.
+};
+
 /// Runs the op's reference on `inputs` and compares. The reference's failure is an error here.
-Result<ValidationResult> judge_submitted(const Config& config, const OpConfig& op,
-                                         const ScriptInputs& inputs, const Tensor& output,
-                                         Lane& lane);
+Result<JudgedOutput> judge_submitted(const Config& config, const OpConfig& op,
+                                     const ScriptInputs& inputs, const Tensor& output, Lane& lane);
 
 /// References outlive the run.
 struct ScriptFuzz {
   const OpConfig& op;
   const FuzzOpRequest& request;
   const Config& config;
-  std::function<bool()> stopped;  ///< Asked before each case.
+  std::function<bool()> stopped;                     ///< Asked before each case.
+  std::function<void(const JudgedOutput&)> on_case;  ///< Each that counts, in order; may be empty.
 };
+/// Whether it is an op whose output an op script makes.
+bool has_op_script(const OpConfig& op);
+/// The base seed of its cases where one seed is given for many ops: each has seeds of its own, so
+/// that a seed alone says which op failed.
+uint64_t script_seed_of(uint64_t seed, const OpConfig& op);
 /// FuzzOp for an op with an op script: cases of the clients' generator. Ops that run in the client
-/// get an honest error: there is nothing here to test.
+/// get an honest error: there is nothing here to test. Where the scripts answer no case at all,
+/// `error` says why and nothing is kept.
 Reply fuzz_script_op(const ScriptFuzz& fuzz, Call& call, JobControl& control);
 
+/// Adds the ops with op scripts to a test run's report, in place of what the campaign says of them.
+Status test_script_ops(const CampaignOptions& options, const Config& config, Call& call,
+                       JobControl& control, TestReportReply& report);
+
 /// Runs reference and op script on given inputs; a script's failure is a finding.
-ValidationResult judge_script(const Config& config, const OpConfig& op, const NamedTensors& inputs,
-                              const Kwargs& kwargs, Lane& lane);
+JudgedOutput judge_script(const Config& config, const OpConfig& op, const NamedTensors& inputs,
+                          const Kwargs& kwargs, Lane& lane);
 
 /// A stored failure of an op with an op script. References outlive the search.
 struct ScriptCase {

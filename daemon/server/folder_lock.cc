@@ -10,12 +10,16 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "common/base/file_lock.h"
+#include "common/base/private_path.h"
 #include "common/base/service_limits.h"
 
 namespace gpuemu {
 namespace {
 
 constexpr int kLookAgainMilliseconds = 20;
+/// A daemon writes its number as soon as it has the lock.
+constexpr std::chrono::milliseconds kNumberPatience{1000};
 constexpr std::string_view kServes = " serves ";
 
 std::string read_all(int file) {
@@ -37,25 +41,44 @@ Error taken(const std::filesystem::path& folder, const std::string& holder) {
                who, folder.string());
 }
 
+/// The process that has the lock when that is not the daemon that the file names.
+std::optional<pid_t> foreign_holder(int file, const std::string& text) {
+  const auto holder = holder_of_lock(file);
+  if (!holder || text == std::to_string(*holder)) return std::nullopt;
+  if (text.starts_with(std::to_string(*holder) + std::string(kServes))) return std::nullopt;
+  return holder;
+}
+
+Error locked(const std::filesystem::path& path, pid_t holder) {
+  return error(ErrorCode::Unavailable,
+               "{} is locked by {}, which is not a daemon of gpuemu; end it, or set GPUEMU_DB to "
+               "another path",
+               path.string(), name_of_process(holder));
+}
+
 }  // namespace
 
 Result<FolderLock> FolderLock::take(const std::filesystem::path& folder) {
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  if (failed) {
-    return error(ErrorCode::Io, "cannot make {}: {}", folder.string(), failed.message());
-  }
+  Status made = make_private_folder(folder.parent_path());
+  if (made) made = make_private_folder(folder);
+  if (!made) return Error(made.error()).with_context("database " + folder.string());
   const std::filesystem::path path = folder.string() + ".lock";
-  UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!file) {
-    return error(ErrorCode::Io, "cannot open {}: {}; set GPUEMU_DB to a folder that can be written",
-                 path.string(), std::strerror(errno));
+  auto opened = open_private_file(path);
+  if (!opened && opened.error().code == ErrorCode::Io) {
+    return error(ErrorCode::Io, "{}; set GPUEMU_DB to a folder that can be written",
+                 opened.error().message);
   }
-  const auto deadline = std::chrono::steady_clock::now() + kDaemonStartMax / 2;
+  UniqueFd file = GPUEMU_TRY(std::move(opened));
+  const auto start = std::chrono::steady_clock::now(), deadline = start + kDaemonStartMax / 2;
   while (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     const std::string holder = read_all(file.get());
+    const auto foreign = foreign_holder(file.get(), holder);
+    if (foreign && std::chrono::steady_clock::now() > start + kNumberPatience) {
+      return locked(path, *foreign);
+    }
     const bool serves = holder.find(kServes) != std::string::npos;
-    if (serves || std::chrono::steady_clock::now() > deadline) return taken(folder, holder);
+    if ((serves && !foreign) || std::chrono::steady_clock::now() > deadline)
+      return taken(folder, holder);
     ::poll(nullptr, 0, kLookAgainMilliseconds);
   }
   FolderLock lock(std::move(file), path);

@@ -15,7 +15,7 @@ class FolderLock {
  public:
   /// Makes the folder. Unavailable when another daemon has it, with its process and socket; while
   /// that one is still starting this waits, so that of daemons started at once none reports before
-  /// the first answers.
+  /// the first answers. Unavailable at once when another program has locked the file.
   static Result<FolderLock> take(const std::filesystem::path& folder);
   /// Tells those who come later that this daemon answers.
   Status serves(const std::string& socket_path);

@@ -59,6 +59,7 @@ Reply handle(const DaemonStatusRequest&, Call& call) {
   status.requests_served = context.requests;
   status.devices = context.devices;
   status.start_settings = context.start_settings;
+  status.build = context.build;
   return status;
 }
 

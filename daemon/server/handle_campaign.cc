@@ -70,7 +70,7 @@ Status check(const RunTestsRequest& request, const Config& config) {
 }
 
 Reply run_tests(const RunTestsRequest& request, Call& call, JobControl& control) {
-  auto project = open_project(call);
+  auto project = open_project(call, request.max_elements);
   if (!project) return config_error(project.error());
   (*project)->stop_when(control.cancel);
   const Config& config = (*project)->config();
@@ -88,6 +88,7 @@ Reply run_tests(const RunTestsRequest& request, Call& call, JobControl& control)
   options.fail_fast = request.fail_fast;
   options.session = call.key;
   options.wishes.power = true;
+  options.wishes.strict = request.strict;
   CampaignEvents events = keeping_events(call.context, control);
   std::set<std::pair<std::string, uint64_t>> passed;
   events.on_cases =
@@ -99,6 +100,8 @@ Reply run_tests(const RunTestsRequest& request, Call& call, JobControl& control)
   };
   auto report = (*project)->campaign().run(options, events, control.cancel);
   if (!report) return error_reply(report.error());
+  const Status scripts = test_script_ops(options, config, call, control, *report);
+  if (!scripts) return error_reply(scripts.error());
   if (request.fragile) {
     const Status looked =
         find_fragile({config, options, std::move(passed), call.context.backend,
@@ -110,8 +113,13 @@ Reply run_tests(const RunTestsRequest& request, Call& call, JobControl& control)
   std::vector<ValidationResult*> failures;
   for (OpTestReport& op : report->ops)
     for (ValidationResult& failure : op.failures) failures.push_back(&failure);
+  for (OpTestReport& op : report->ops)
+    for (ValidationResult& warned : op.warnings) failures.push_back(&warned);
   diagnose(config, (*project)->machines(), failures, {call.key, &control.cancel});
-  for (OpTestReport& op : report->ops) bound_snapshots(op.failures);
+  for (OpTestReport& op : report->ops) {
+    bound_snapshots(op.failures);
+    bound_snapshots(op.warnings);
+  }
   report->backend = call.context.backend;
   if (!call.context.devices.empty()) report->device = call.context.devices.front().name;
   return *std::move(report);
@@ -156,6 +164,7 @@ FuzzResultsReply fuzz_results(const TestReportReply& report) {
   for (const OpTestReport& op : report.ops) {
     results.failures.insert(results.failures.end(), op.failures.begin(), op.failures.end());
     if (op.proof) results.proofs.push_back(*op.proof);
+    for (const std::string& note : op.notes) results.notes.push_back(note);
   }
   // The report is in order of dtype.
   std::ranges::stable_sort(results.failures, {}, [](const ValidationResult& failure) {
@@ -199,11 +208,16 @@ Reply search(const OpConfig& op, const CampaignOptions& options, Call& call, Pro
                        .fail_fast = options.fail_fast,
                        .session = options.session},
                       keeping_events(call.context, control).on_cases);
+  for (const DType dtype : options.dtypes)
+    for (const std::string& text : project.campaign().sizes_not_run(op, dtype))
+      control.warn(fmt::format("{}: {}", op.name, text));
   control.total = corpus.size() + *options.cases_total;
   auto found = guided.run(corpus, control.cancel);
   if (!found) return error_reply(found.error());
   if (found->total == 0 && !found->broken.empty()) {
-    return ErrorReply{WireErrorCode::PtxParseError, found->broken};
+    return ErrorReply{found->reference_failed ? WireErrorCode::ReferenceScriptFailed
+                                              : WireErrorCode::PtxParseError,
+                      found->broken};
   }
   // A run of some dtypes has seen some entries only.
   if (options.dtypes == op.dtypes) {
@@ -218,7 +232,11 @@ Reply search(const OpConfig& op, const CampaignOptions& options, Call& call, Pro
   results.failures = std::move(found->failures);
   results.proofs = std::move(found->proofs);
   results.error = found->broken;
+  if (control.cancel && results.error.empty()) results.error = control.incomplete();
   if (found->counted) results.search = found->report;
+  for (const DType dtype : options.dtypes)
+    for (const std::string& text : project.campaign().sizes_not_run(op, dtype))
+      results.notes.push_back(text);
   diagnose_all(results.failures, call, project, control);
   bound_snapshots(results.failures);
   return results;
@@ -254,7 +272,9 @@ Reply fuzz_kernel_op(const OpConfig& op, const FuzzOpRequest& request, Call& cal
     if (!one.skipped_reason.starts_with(kBroken)) continue;
     // Clients of the other form know no results with an error beside them.
     if (report->total == 0 || (one.cases == 0 && request.fuzz_config)) {
-      return ErrorReply{WireErrorCode::PtxParseError, one.skipped_reason.substr(kBroken.size())};
+      return ErrorReply{one.reference_failed ? WireErrorCode::ReferenceScriptFailed
+                                             : WireErrorCode::PtxParseError,
+                        one.skipped_reason.substr(kBroken.size())};
     }
   }
   FuzzResultsReply results = fuzz_results(*report);
@@ -264,7 +284,7 @@ Reply fuzz_kernel_op(const OpConfig& op, const FuzzOpRequest& request, Call& cal
 }
 
 Reply fuzz_op(const FuzzOpRequest& request, Call& call, JobControl& control) {
-  auto project = open_project(call);
+  auto project = open_project(call, request.max_elements);
   if (!project) return config_error(project.error());
   (*project)->stop_when(control.cancel);
   const OpConfig* op = (*project)->config().find_op(request.op_name);
@@ -284,8 +304,9 @@ Reply fuzz_op(const FuzzOpRequest& request, Call& call, JobControl& control) {
     narrow.stop_when(control.cancel);
     return fuzz_kernel_op(*narrow.config().find_op(op->name), request, call, narrow, control);
   }
+  control.total = request.iterations;
   const auto stopped = [&control] { return control.cancel.load(); };
-  return fuzz_script_op({*op, request, (*project)->config(), stopped}, call, control);
+  return fuzz_script_op({*op, request, (*project)->config(), stopped, {}}, call, control);
 }
 
 }  // namespace
@@ -300,7 +321,12 @@ Reply handle(const RunTestsRequest& request, Call& call) {
 Reply handle(const FuzzOpRequest& request, Call& call) {
   Call kept = call;
   return as_plain_or_job(job_wish(request), call, [request, kept](JobControl& control) mutable {
-    return fuzz_op(request, kept, control);
+    Reply reply = fuzz_op(request, kept, control);
+    const auto* results = std::get_if<FuzzResultsReply>(&reply);
+    // Clients of the other form go by the count of failures alone.
+    if (request.fuzz_config && control.cancel && results != nullptr && results->failed == 0)
+      reply = ErrorReply{WireErrorCode::InternalError, control.incomplete()};
+    return reply;
   });
 }
 

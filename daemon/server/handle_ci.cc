@@ -1,4 +1,6 @@
 // RunCi and GetCiSummary: a project's tests, limits and baseline in one request.
+#include <map>
+
 #include "common/base/service_limits.h"
 #include "common/protocol/json_codec.h"
 #include "daemon/ci/ci_run.h"
@@ -13,6 +15,28 @@ namespace {
 constexpr const char* kSummary = "ci:summary";
 constexpr uint64_t kQuickCases = 10, kCases = 50, kThoroughCases = 256;
 constexpr uint64_t kBudgetMsMax = uint64_t{7} * 24 * 3600 * 1000;
+
+/// One line for each op and dtype with a case that passed with a warning; every report has notes.
+void note_warnings(CiRunSummary& summary) {
+  struct Warned {
+    const ValidationResult* first = nullptr;
+    uint64_t cases = 0;
+  };
+  std::map<std::pair<std::string, DType>, Warned> all;
+  for (const ValidationResult& result : summary.validation_results) {
+    if (result.warnings.empty() || !result.repro_info) continue;
+    Warned& warned = all[{result.op_name, result.repro_info->dtype}];
+    if (warned.first == nullptr) warned.first = &result;
+    ++warned.cases;
+  }
+  for (const auto& [op, warned] : all) {
+    const ValidationFailure& warning = warned.first->warnings.front();
+    summary.notes.push_back(fmt::format(
+        "warning: {} {}: {} case{}, the first is {}: {}{}", op.first, name_of(op.second),
+        warned.cases, warned.cases == 1 ? "" : "s", warned.first->seed, warning.message,
+        warning.diagnosis ? "; " + warning.diagnosis->note : ""));
+  }
+}
 
 Status check(const RunCiRequest& request) {
   const std::string& profile = request.profile;
@@ -96,17 +120,19 @@ CiEvents events_of(Call& call, const Config& config, uint64_t seed, JobControl& 
                           seed](const CiScriptCases& wanted) -> Result<FuzzResultsReply> {
     FuzzOpRequest request;
     request.op_name = wanted.op.name;
-    request.fuzz_config = FuzzConfig{.seed = seed, .op_schema = std::nullopt};
+    request.fuzz_config =
+        FuzzConfig{.seed = script_seed_of(seed, wanted.op), .op_schema = std::nullopt};
     if (!wanted.dtypes.empty()) request.fuzz_config->dtypes = wanted.dtypes;
     request.iterations = wanted.cases;
     const auto stopped = [&] {
       return control.cancel ||
              (wanted.deadline && std::chrono::steady_clock::now() >= *wanted.deadline);
     };
-    JobControl own;  // Its totals replace those of a job; these are part of one.
-    const Reply reply = fuzz_script_op({wanted.op, request, config, stopped}, call, own);
-    control.done += own.done;
-    for (const std::string& line : own.log(0)) control.failed(line);
+    const auto on_case = [&](const JudgedOutput& one) {
+      wanted.on_case(one.result, one.worst_use);
+    };
+    const Reply reply =
+        fuzz_script_op({wanted.op, request, config, stopped, on_case}, call, control);
     if (const auto* failure = std::get_if<ErrorReply>(&reply)) {
       return error(ErrorCode::Internal, "{}", failure->message);
     }
@@ -115,8 +141,14 @@ CiEvents events_of(Call& call, const Config& config, uint64_t seed, JobControl& 
   return events;
 }
 
+/// Tens of MiB that a report has no use for.
+void drop_snapshots(std::vector<ValidationResult>& results) {
+  for (ValidationResult& result : results)
+    if (result.repro_info) result.repro_info->input_snapshot.reset();
+}
+
 Reply run(const RunCiRequest& request, Call& call, JobControl& control) {
-  auto project = open_project(call);
+  auto project = open_project(call, request.max_elements);
   if (!project) return config_error(project.error());
   (*project)->stop_when(control.cancel);
   const Config& config = (*project)->config();
@@ -146,13 +178,23 @@ Reply run(const RunCiRequest& request, Call& call, JobControl& control) {
   std::vector<ValidationResult*> results;
   for (ValidationResult& one : summary->validation_results) results.push_back(&one);
   diagnose(config, (*project)->machines(), results, {call.key, &control.cancel});
+  note_warnings(*summary);
   summary->backend = context.backend;
   summary->device = device;
   summary->notes.insert(summary->notes.end(), missing.begin(), missing.end());
-  bound_snapshots(summary->validation_results);
+  // Clients of the other form go by the count of failures alone, and expect snapshots.
+  const bool by_count = request.profile.empty() && !request.stream;
+  if (request.snapshots || by_count) {
+    bound_snapshots(summary->validation_results);
+  } else {
+    drop_snapshots(summary->validation_results);
+  }
+  summary->incomplete = control.incomplete();
   const CiRunCompleteReply reply{*std::move(summary)};
   const Status kept = context.store.put_meta(kSummary, encode_reply(reply));
   if (!kept) return error_reply(kept.error());
+  if (by_count && control.cancel && reply.summary.failed == 0)
+    return ErrorReply{WireErrorCode::InternalError, control.incomplete()};
   return reply;
 }
 

@@ -25,7 +25,7 @@ Reply explain(const ExplainRequest& request, const ValidationResult& failure, co
 }  // namespace
 
 Reply handle(const ExplainRequest& request, Call& call) {
-  const auto failure = find_failure(call.context.store, request.seed, request.op_name);
+  const auto failure = find_failure(call, request.seed, request.op_name);
   if (!failure) return error_reply(failure.error());
   if (request.index && request.output.empty())
     return ErrorReply{WireErrorCode::InvalidRequest,

@@ -5,7 +5,7 @@
 namespace gpuemu {
 
 Reply handle(const ExportCaseRequest& request, Call& call) {
-  auto failure = find_failure(call.context.store, request.seed, request.op_name);
+  auto failure = find_failure(call, request.seed, request.op_name);
   if (!failure) return error_reply(failure.error());
   auto project = open_project(call);
   if (!project) return config_error(project.error());

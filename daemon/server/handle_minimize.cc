@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/base/blake2.h"
 #include "daemon/minimize/minimize.h"
 #include "daemon/server/client_ops.h"
 #include "daemon/server/handlers.h"
@@ -10,6 +11,9 @@
 
 namespace gpuemu {
 namespace {
+
+constexpr const char* kSometimes =
+    "another run of this very case passed: it fails in some runs only, as a race does";
 
 /// NaN, an infinity or a number: a failure of one is not that of another.
 const char* class_of(const std::optional<double>& value) {
@@ -48,6 +52,25 @@ struct FailureClass {
   }
 };
 
+/// Names the inputs that are kept with a case.
+std::string stored_label(const CasePlan& plan) {
+  std::string label;
+  if (!plan.stored) return label;
+  for (const auto& [name, tensor] : *plan.stored) {
+    label += fmt::format(",{}:", name);
+    label.append(reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size());
+  }
+  return label;
+}
+
+/// Tells the cases of one search apart.
+std::string label_of(const CasePlan& plan) {
+  std::string label = fmt::format("{} {} {}", plan.value_strategy, plan.value_scale, plan.layout);
+  for (const auto& [name, value] : plan.dims) label += fmt::format(" {}={}", name, value);
+  for (const auto& [name, value] : plan.attrs) label += fmt::format(" {}={}", name, value);
+  return content_hash({label, stored_label(plan)});
+}
+
 /// Runs smaller cases of one failure.
 class Trials {
  public:
@@ -60,8 +83,22 @@ class Trials {
     auto outcome = project_.campaign().run_one(op_, plan, {}, call_.key);
     if (!outcome || outcome->result.passed) return std::nullopt;
     ++control_.failures;
-    return FailureClass::of(plan, outcome->result);
+    const FailureClass found = FailureClass::of(plan, outcome->result);
+    failed_.insert_or_assign(label_of(plan), std::move(outcome->result));
+    return found;
   }
+  /// How the case failed. REQUIRES: run() has found that it fails.
+  const ValidationResult& failure_of(const CasePlan& plan) const {
+    const auto found = failed_.find(label_of(plan));
+    GPUEMU_CHECK(found != failed_.end());
+    return found->second;
+  }
+  /// Whether it fails in another run too, as far as that can be run.
+  bool fails_again(const CasePlan& plan) {
+    const auto outcome = project_.campaign().run_one(op_, plan, {}, call_.key);
+    return !outcome || !outcome->result.passed;
+  }
+  bool is_cancelled() const { return control_.cancel; }
   /// The wanted class's text where the choice fails in that way.
   std::optional<std::string> run_choice(const CaseChoice& choice, const FailureClass& wanted) {
     const auto smaller = with_choice(choice);
@@ -97,6 +134,7 @@ class Trials {
   Project& project_;
   Call& call_;
   JobControl& control_;
+  std::map<std::string, ValidationResult> failed_;  ///< By label_of.
 };
 
 /// What of the op's schema a smaller case must keep to.
@@ -130,13 +168,7 @@ uint64_t minimized_seed_of(uint64_t seed, const CasePlan& start, const CasePlan&
   if (plan.attrs != start.attrs) {
     for (const auto& [name, value] : plan.attrs) label += fmt::format(",{}={}", name, value);
   }
-  if (plan.stored) {
-    for (const auto& [name, tensor] : *plan.stored) {
-      label += fmt::format(",{}:", name);
-      label.append(reinterpret_cast<const char*>(tensor.data.data()), tensor.data.size());
-    }
-  }
-  return case_seed_of(seed, 0, label);
+  return case_seed_of(seed, 0, label + stored_label(plan));
 }
 
 Shape representative(const CasePlan& plan) {
@@ -164,11 +196,12 @@ struct Smallest {
   CasePlan plan;
   uint64_t trials = 0;
   std::map<std::string, double> simplest;
+  ValidationResult failure;  ///< How it failed when it was tried.
+  std::vector<std::string> notes;
 };
 
 /// Stores the smaller case as a failure of its own and fills the reply.
-Reply finish(const OpConfig& op, const ValidationResult& original, const Smallest& found,
-             Project& project, Call& call) {
+Reply finish(const OpConfig& op, const ValidationResult& original, Smallest found, Call& call) {
   const auto start = plan_from(op, *original.repro_info);
   if (!start) return error_reply(start.error());
   const CasePlan& smallest = found.plan;
@@ -176,8 +209,6 @@ Reply finish(const OpConfig& op, const ValidationResult& original, const Smalles
   reply.simplified = changes_between(*start, smallest);
   const bool smaller = !reply.simplified.empty() || smallest.dims != start->dims ||
                        (smallest.stored && !same_inputs(*start, smallest));
-  auto outcome = project.campaign().run_one(op, smallest, {}, call.key);
-  if (!outcome) return error_reply(outcome.error());
   reply.original_seed = original.seed;
   reply.minimized_seed =
       smaller ? minimized_seed_of(original.seed, *start, smallest) : original.seed;
@@ -189,18 +220,19 @@ Reply finish(const OpConfig& op, const ValidationResult& original, const Smalles
   const ElementCount count = count_elements(make_inputs(op, smallest), found.simplest);
   reply.input_elements = count.all;
   reply.nonzero_elements = count.differing;
-  reply.result = std::move(outcome->result);
+  reply.notes = std::move(found.notes);
+  reply.result = std::move(found.failure);
   reply.result.seed = reply.minimized_seed;
   if (reply.result.repro_info) reply.result.repro_info->seed = reply.minimized_seed;
   if (smaller) {
-    const Status kept = call.context.store.put_result(reply.result, !reply.result.passed);
+    const Status kept = call.context.store.put_result(reply.result, true);
     if (!kept) return error_reply(kept.error());
   }
   return reply;
 }
 
 Reply minimize(const MinimizeRequest& request, Call& call, JobControl& control) {
-  const auto failure = find_failure(call.context.store, request.seed, request.op_name);
+  const auto failure = find_failure(call, request.seed, request.op_name);
   if (!failure) return error_reply(failure.error());
   auto project = open_project(call);
   if (!project) return config_error(project.error());
@@ -241,8 +273,11 @@ Reply minimize(const MinimizeRequest& request, Call& call, JobControl& control) 
       [&](const CaseChoice& choice) { return trials.run_choice(choice, *wanted); }, search);
   auto smallest = trials.with_choice(minimum.choice);
   if (!smallest) return error_reply(smallest.error());
-  return finish(*op, *failure, {*std::move(smallest), minimum.trials, search.simplest}, **project,
-                call);
+  Smallest found{*smallest, minimum.trials, search.simplest, trials.failure_of(*smallest), {}};
+  // What a race or a time limit decides may come out otherwise every time.
+  if (!trials.is_cancelled() && !trials.fails_again(*smallest))
+    found.notes.emplace_back(kSometimes);
+  return finish(*op, *failure, std::move(found), call);
 }
 
 }  // namespace

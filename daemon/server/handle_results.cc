@@ -35,8 +35,16 @@ Reply handle(const ListResultsRequest& request, Call& call) {
 }
 
 Reply handle(const ListFailuresRequest& request, Call& call) {
-  return results_reply(call.context.store.list_failures(bounded(request.limit), request.op_name,
-                                                        kSnapshotReplyBytesMax));
+  Store& store = call.context.store;
+  auto listed =
+      store.list_failures(bounded(request.limit), request.op_name, kSnapshotReplyBytesMax);
+  if (!listed) return error_reply(listed.error());
+  for (ValidationResult& failure : *listed) {
+    // The newest result of the same seed: of a later run, a replay or a later submission.
+    const auto now = store.result(failure.seed, failure.op_name);
+    failure.passes_now = now && now->passed && now->timestamp >= failure.timestamp;
+  }
+  return ResultsReply{*std::move(listed)};
 }
 
 Reply handle(const DeleteFailuresRequest& request, Call& call) {

@@ -8,20 +8,23 @@ namespace {
 
 /// A failure of a generated kernel case, run again with the configuration of now.
 Reply rerun_kernel_case(const ValidationResult& failure, const OpConfig& op, Project& project,
-                        bool profile, const std::string& session) {
+                        bool profile, Call& call) {
   const auto plan = plan_from(op, *failure.repro_info);
   if (!plan) return error_reply(plan.error());
   auto outcome =
-      project.campaign().run_one(op, *plan, {.tensors = true, .profile = profile}, session);
+      project.campaign().run_one(op, *plan, {.tensors = true, .profile = profile}, call.key);
   if (!outcome) return error_reply(outcome.error());
   outcome->result.seed = failure.seed;
+  // So that lists of failures tell whether it passes now.
+  if (const Status kept = call.context.store.put_result(outcome->result, false); !kept)
+    return error_reply(kept.error());
   return ReproduceResultReply{std::move(outcome->result), std::move(outcome->inputs),
                               std::move(outcome->profile), std::move(outcome->printed), true};
 }
 
 Reply reproduce(const ReproduceRequest& request, Call& call, JobControl& control) {
   control.total = 1;
-  auto failure = find_failure(call.context.store, request.seed, request.op_name);
+  auto failure = find_failure(call, request.seed, request.op_name);
   if (!failure) return error_reply(failure.error());
   auto project = open_project(call);
   if (!project) return config_error(project.error());
@@ -29,16 +32,20 @@ Reply reproduce(const ReproduceRequest& request, Call& call, JobControl& control
   const OpConfig* op = (*project)->config().find_op(failure->op_name);
   const bool generated = failure->repro_info && failure->repro_info->base_seed.has_value();
   if (op != nullptr && generated && op->mode == ExecutionMode::Kernel) {
-    return rerun_kernel_case(*failure, *op, **project, request.profile, call.key);
+    return rerun_kernel_case(*failure, *op, **project, request.profile, call);
   }
   auto inputs = stored_inputs(*failure);
   if (!inputs) return error_reply(inputs.error());
   if (op != nullptr && op->mode == ExecutionMode::ScriptBased && !op->op_script.empty()) {
     auto lease = call.context.lanes.acquire(call.key);
     if (!lease) return error_reply(lease.error());
-    ValidationResult again = judge_script((*project)->config(), *op, *inputs, {}, **lease);
+    ValidationResult again = judge_script((*project)->config(), *op, *inputs, {}, **lease).result;
     again.seed = failure->seed;
     again.repro_info = failure->repro_info;
+    ValidationResult small = again;
+    if (small.repro_info) small.repro_info->input_snapshot.reset();
+    if (const Status kept = call.context.store.put_result(small, false); !kept)
+      return error_reply(kept.error());
     return ReproduceResultReply{std::move(again), *std::move(inputs), {}, {}, true};
   }
   // A client ran it, or its op is gone from gpuemu.toml: there is nothing to run it with.
@@ -54,7 +61,7 @@ Reply handle(const ReproduceRequest& request, Call& call) {
 }
 
 Reply handle(const GetCaseRequest& request, Call& call) {
-  const auto failure = find_failure(call.context.store, request.seed, request.op_name);
+  const auto failure = find_failure(call, request.seed, request.op_name);
   if (!failure) return error_reply(failure.error());
   auto project = open_project(call);
   if (!project) return config_error(project.error());

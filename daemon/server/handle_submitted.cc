@@ -23,9 +23,10 @@ std::variant<ValidationResult, ErrorReply> judge(const Submission& submission, C
   if (op == nullptr) return op_not_found(config, submission.op_name);
   auto lease = call.context.lanes.acquire(call.key);
   if (!lease) return error_reply(lease.error());
-  auto result = judge_submitted(config, *op, {submission.inputs, submission.kwargs},
+  auto judged = judge_submitted(config, *op, {submission.inputs, submission.kwargs},
                                 submission.output, **lease);
-  if (!result) return ErrorReply{WireErrorCode::ReferenceScriptFailed, result.error().message};
+  if (!judged) return ErrorReply{WireErrorCode::ReferenceScriptFailed, judged.error().message};
+  ValidationResult* const result = &judged->result;
   result->seed = submission.seed;
   if (!result->passed) {
     ReproductionInfo info;

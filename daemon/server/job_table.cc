@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <exception>
 #include <optional>
+#include <random>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -24,8 +25,46 @@ constexpr size_t kLogLinesMax = 1000;
 // Between two lines about the progress of compiling, which leave room for the failures.
 constexpr std::chrono::milliseconds kCompilingTold{500};
 constexpr size_t kCompilingLinesMax = kLogLinesMax / 2;
+// For clients that ask for a job to get its result from a daemon that stops.
+constexpr std::chrono::milliseconds kToldMax{1000}, kToldLook{5};
+// Ids of one daemon's jobs lie so close together.
+constexpr unsigned kJobIdBits = 16;
+
+const char* words_of(JobStop why) {
+  switch (why) {
+    case JobStop::DaemonStops:
+      return "the daemon was stopped";
+    case JobStop::Abandoned:
+      return "nobody asked for the run any more";
+    default:
+      return "the run was cancelled";
+  }
+}
+
+/// A reply of work that was ended early must not look like one of work that was done.
+void mark_incomplete(Reply& reply, const std::string& why) {
+  std::visit(
+      [&](auto& one) {
+        if constexpr (requires { one.incomplete; }) one.incomplete = why;
+        if constexpr (requires { one.summary.incomplete; }) one.summary.incomplete = why;
+      },
+      reply);
+}
 
 }  // namespace
+
+void JobControl::stop(JobStop why) {
+  JobStop none = JobStop::None;
+  stop_.compare_exchange_strong(none, why);
+  cancel = true;
+}
+
+std::string JobControl::incomplete() const {
+  if (!cancel) return "";
+  return total == 0
+             ? fmt::format("{} before its work began", words_of(stop_))
+             : fmt::format("{} after {} of {} steps", words_of(stop_), done.load(), total.load());
+}
 
 void JobControl::failed(std::string line) {
   ++failures;
@@ -62,8 +101,10 @@ struct JobTable::Job {
 
   std::mutex mutex;
   std::condition_variable changed;
-  bool finished = false;    // Guarded by mutex.
-  Reply reply = OkReply{};  // Guarded by mutex.
+  bool finished = false;                        // Guarded by mutex.
+  std::chrono::steady_clock::time_point asked;  // When status() was last called; guarded by mutex.
+  bool told = false;                            // The result; guarded by mutex.
+  Reply reply = OkReply{};                      // Guarded by mutex.
   /// Guarded by the table's mutex. Nobody's question is under way when the time runs out.
   std::optional<std::chrono::milliseconds> lease;
   std::chrono::steady_clock::time_point lease_end;
@@ -76,6 +117,7 @@ struct JobTable::Job {
       answer = ErrorReply{WireErrorCode::InternalError, surprise.what()};
     }
     const std::lock_guard lock(mutex);
+    if (control.cancel) mark_incomplete(answer, control.incomplete());
     reply = std::move(answer);
     finished = true;
     changed.notify_all();
@@ -87,6 +129,10 @@ struct JobTable::Job {
     return reply;
   }
 };
+
+/// Ids of another daemon are other ones: a client that outlives its daemon must not get the result
+/// of somebody's job from the next.
+JobTable::JobTable() : next_id_((uint64_t{std::random_device()()} << kJobIdBits) + 1) {}
 
 JobTable::~JobTable() { stop(); }
 
@@ -146,7 +192,7 @@ Reply JobTable::run(const std::string& key, const Work& work) {
     mine = slot == nullptr;
     if (mine) slot = std::make_shared<Job>();
     job = slot;
-    job->control.cancel = job->control.cancel || stopping_;
+    if (stopping_) job->control.stop(JobStop::DaemonStops);
   }
   if (!mine) return job->wait();
   job->perform(work);
@@ -195,7 +241,7 @@ void JobTable::watch_leases() {
       if (!job->lease || now < job->lease_end) continue;
       job->lease.reset();
       const std::lock_guard job_lock(job->mutex);
-      if (!job->finished) job->control.cancel = true;
+      if (!job->finished) job->control.stop(JobStop::Abandoned);
     }
     leases_changed_.wait_for(lock, kLeaseLook, [&] { return stopping_; });
   }
@@ -212,6 +258,7 @@ Result<JobStatusReply> JobTable::status(const JobStatusRequest& request) {
   std::unique_lock lock(job->mutex);
   const auto wait = static_cast<int64_t>(std::min(request.wait_ms, kStatusWaitMillisecondsMax));
   job->changed.wait_for(lock, std::chrono::milliseconds(wait), [&] { return job->finished; });
+  job->asked = std::chrono::steady_clock::now();
   JobStatusReply status;
   status.job_id = request.job_id;
   status.log = job->control.log(request.log_from);
@@ -230,6 +277,7 @@ Result<JobStatusReply> JobTable::status(const JobStatusRequest& request) {
                  : failed            ? JobState::Failed
                                      : JobState::Done;
   status.seconds_left = 0;
+  job->told = true;
   status.result_json = encode_reply(job->reply);
   return status;
 }
@@ -238,8 +286,24 @@ Status JobTable::cancel(uint64_t job_id) {
   const std::shared_ptr<Job> job = find(job_id);
   if (job == nullptr) return error(ErrorCode::NotFound, "no job {}", job_id);
   const std::lock_guard lock(job->mutex);
-  if (!job->finished) job->control.cancel = true;
+  if (!job->finished) job->control.stop(JobStop::Cancelled);
   return ok_status();
+}
+
+/// Whoever has asked for a job a moment ago asks again soon.
+void JobTable::wait_until_told() {
+  const auto start = std::chrono::steady_clock::now(), deadline = start + kToldMax;
+  const auto is_waited_for = [&](const auto& entry) {
+    const std::lock_guard lock(entry.second->mutex);
+    return !entry.second->told && entry.second->asked > start - kToldMax;
+  };
+  while (std::chrono::steady_clock::now() < deadline) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (std::ranges::none_of(jobs_, is_waited_for)) return;
+    }
+    std::this_thread::sleep_for(kToldLook);
+  }
 }
 
 void JobTable::stop() {
@@ -248,8 +312,8 @@ void JobTable::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
-    for (auto& [key, job] : by_key_) job->control.cancel = true;
-    jobs.swap(jobs_);
+    for (auto& [key, job] : by_key_) job->control.stop(JobStop::DaemonStops);
+    jobs = jobs_;
     watch.swap(lease_watch_);
     leases_changed_.notify_all();
   }
@@ -257,10 +321,11 @@ void JobTable::stop() {
   for (auto& [id, job] : jobs) {
     {
       const std::lock_guard lock(job->mutex);
-      if (!job->finished) job->control.cancel = true;
+      if (!job->finished) job->control.stop(JobStop::DaemonStops);
     }
     if (job->thread.joinable()) job->thread.join();
   }
+  wait_until_told();
 }
 
 size_t JobTable::running() const {

@@ -18,12 +18,19 @@
 
 namespace gpuemu {
 
+/// Who ended a job before its work was done.
+enum class JobStop { None, Cancelled, Abandoned, DaemonStops };
+
 /// What running work tells and is told. Members may be used by any thread.
 class JobControl {
  public:
-  std::atomic<bool> cancel{false};
+  std::atomic<bool> cancel{false};  ///< Set by stop().
   std::atomic<uint64_t> done{0}, total{0}, failures{0};
 
+  /// Asks the work to end. The first reason counts.
+  void stop(JobStop why);
+  /// "the daemon was stopped after 3 of 50 steps"; "" when nobody asked the work to end.
+  std::string incomplete() const;
   /// Counts a failure and adds a line about it to the job's log, which keeps the first ones.
   void failed(std::string line);
   /// Adds "warning: text" to the job's log.
@@ -35,6 +42,7 @@ class JobControl {
   std::vector<std::string> log(uint64_t from);
 
  private:
+  std::atomic<JobStop> stop_{JobStop::None};
   std::mutex mutex_;
   // All below are guarded by mutex_.
   std::vector<std::string> log_;
@@ -46,7 +54,7 @@ class JobTable {
  public:
   using Work = std::function<Reply(JobControl&)>;
 
-  JobTable() = default;
+  JobTable();
   ~JobTable();
   JobTable(const JobTable&) = delete;
   JobTable& operator=(const JobTable&) = delete;
@@ -65,7 +73,7 @@ class JobTable {
   Result<JobStatusReply> status(const JobStatusRequest& request);
   /// Asks the job to end; one that has ended stays as it is.
   Status cancel(uint64_t job_id);
-  /// Cancels everything and waits for it.
+  /// Cancels everything, waits for it, and for whoever is asking for a job to get its result.
   void stop();
   size_t running() const;
 
@@ -78,10 +86,11 @@ class JobTable {
   Status set_lease(Job& job, std::optional<uint64_t> lease_ms);
   void renew_lease(Job& job, uint64_t wait_ms);
   void watch_leases();
+  void wait_until_told();
 
   mutable std::mutex mutex_;
   bool stopping_ = false;                               // Guarded by mutex_.
-  uint64_t next_id_ = 1;                                // Guarded by mutex_.
+  uint64_t next_id_;                                    // Guarded by mutex_.
   std::map<uint64_t, std::shared_ptr<Job>> jobs_;       // Guarded by mutex_.
   std::map<std::string, std::shared_ptr<Job>> by_key_;  // Guarded by mutex_.
   std::condition_variable leases_changed_;              // With mutex_: a lease, or stopping_.

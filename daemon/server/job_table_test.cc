@@ -7,6 +7,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "common/protocol/json_codec.h"
+
 namespace gpuemu {
 namespace {
 
@@ -185,6 +187,35 @@ void start_a_job_without_threads() {
 TEST(JobTable, WithoutAThreadItSaysSo) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root, to become a user whose processes are counted";
   EXPECT_EXIT(start_a_job_without_threads(), testing::ExitedWithCode(0), "");
+}
+
+TEST(JobTable, AStoppedJobSaysWhatEndedItAndCanStillBeAskedFor) {
+  JobTable jobs;
+  const auto id = jobs.start([](JobControl& control) -> Reply {
+    control.total = 5;
+    control.done = 2;
+    while (!control.cancel) std::this_thread::yield();
+    return TestReportReply{};
+  });
+  ASSERT_TRUE(id);
+  while (jobs.status({.job_id = *id, .log_from = 0, .wait_ms = 0})->done < 2)
+    std::this_thread::yield();
+  jobs.stop();
+  const JobStatusReply status = end_of(jobs, *id);
+  EXPECT_EQ(status.state, JobState::Cancelled);
+  const auto reply = decode_reply(status.result_json);
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(std::get<TestReportReply>(*reply).incomplete,
+            "the daemon was stopped after 2 of 5 steps");
+}
+
+TEST(JobTable, IdsOfTwoDaemonsDiffer) {
+  JobTable one, other;
+  const JobTable::Work nothing = [](JobControl&) -> Reply { return OkReply{}; };
+  const auto first = one.start(nothing), second = other.start(nothing);
+  ASSERT_TRUE(first && second);
+  EXPECT_NE(*first, *second);
+  EXPECT_LT(*first, uint64_t{1} << 53) << "a double holds it";
 }
 
 TEST(JobTable, StopCancelsAndWaits) {

@@ -83,6 +83,7 @@ class ScriptMinimizer {
                                     case_.failure.seed, case_.op.name)};
     }
     kind_ = first->failures.front().kind;
+    failure_ = *first;
     const Status searched =
         request_.strategy == MinimizeStrategy::BinarySearchDims ? search_dims() : search_factor();
     if (!searched) return error_reply(searched.error());
@@ -94,16 +95,18 @@ class ScriptMinimizer {
     auto lease = call_.context.lanes.acquire(call_.key);
     if (!lease) return lease.error();
     ++control_.done;
-    ValidationResult result = judge_script(case_.config, case_.op, candidate.inputs, {}, **lease);
+    ValidationResult result =
+        judge_script(case_.config, case_.op, candidate.inputs, {}, **lease).result;
     result.seed = candidate.seed;
     return result;
   }
 
   /// Whether the candidate fails in the same way; it is then the smallest.
   Result<bool> accept(Candidate candidate) {
-    const ValidationResult result = GPUEMU_TRY(judge(candidate));
+    ValidationResult result = GPUEMU_TRY(judge(candidate));
     if (result.passed || result.failures.front().kind != kind_) return false;
     smallest_ = std::move(candidate);
+    failure_ = std::move(result);
     return true;
   }
 
@@ -158,9 +161,7 @@ class ScriptMinimizer {
     reply.minimized_shape = smallest_.shape;
     reply.trials = control_.done;
     const bool smaller = smallest_.seed != case_.failure.seed;
-    auto result = judge(smallest_);
-    if (!result) return error_reply(result.error());
-    reply.result = *std::move(result);
+    reply.result = std::move(failure_);
     reply.result.repro_info = case_.failure.repro_info;
     ReproductionInfo& info = *reply.result.repro_info;
     info.seed = smallest_.seed;
@@ -170,7 +171,7 @@ class ScriptMinimizer {
       info.input_snapshot = *std::move(snapshot);
     }
     if (smaller) {
-      const Status kept = call_.context.store.put_result(reply.result, !reply.result.passed);
+      const Status kept = call_.context.store.put_result(reply.result, true);
       if (!kept) return error_reply(kept.error());
     }
     return reply;
@@ -181,6 +182,7 @@ class ScriptMinimizer {
   Call& call_;
   JobControl& control_;
   Candidate smallest_;
+  ValidationResult failure_;  ///< How it failed when it was tried.
   FindingKind kind_ = FindingKind::ToleranceExceeded;
 };
 

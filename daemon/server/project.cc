@@ -46,13 +46,13 @@ Result<Campaign*> Project::campaign_on(const SideWish& wish) {
   std::unique_ptr<Campaign>& kept = on_side_[wish];
   if (kept == nullptr) {
     LanePool* lanes = GPUEMU_TRY(lanes_.side->get(wish));
-    kept = std::make_unique<Campaign>(*config_, kernels_, *lanes);
+    kept = std::make_unique<Campaign>(*config_, kernels_, *lanes, nullptr, own_backend());
   }
   return kept.get();
 }
 
 ExplainMachines Project::machines() {
-  const std::string own = lanes_.side == nullptr ? "emulator" : lanes_.side->own_backend();
+  const std::string own = own_backend();
   const std::string other = lanes_.side == nullptr ? "" : lanes_.side->other_backend();
   ExplainMachines machines{
       .own = campaign_, .own_backend = own, .emulator = {}, .other_backend = other, .other = {}};

@@ -48,7 +48,7 @@ class Project {
       : config_(std::move(config)),
         lanes_(lanes),
         kernels_(*config_, cache_folder, arch),
-        campaign_(*config_, kernels_, lanes.own, lanes.side) {}
+        campaign_(*config_, kernels_, lanes.own, lanes.side, own_backend()) {}
   Project(const Project&) = delete;
   Project& operator=(const Project&) = delete;
 
@@ -63,6 +63,10 @@ class Project {
   ExplainMachines machines();
 
  private:
+  std::string own_backend() const {
+    return lanes_.side == nullptr ? "emulator" : lanes_.side->own_backend();
+  }
+
   std::shared_ptr<const Config> config_;
   const Lanes lanes_;
   KernelStore kernels_;

@@ -45,8 +45,17 @@ Reply dispatch_long(const Request& request, Call& call) {
 }  // namespace
 
 Result<std::unique_ptr<Project>> open_project(Call& call) {
+  return open_project(call, std::nullopt);
+}
+
+Result<std::unique_ptr<Project>> open_project(Call& call, std::optional<uint64_t> max_elements) {
   ServerContext& context = call.context;
   auto config = GPUEMU_TRY(context.config.current());
+  if (max_elements) {
+    Config changed = *config;
+    GPUEMU_TRY(set_max_elements(*max_elements, changed));
+    config = std::make_shared<const Config>(std::move(changed));
+  }
   return std::make_unique<Project>(std::move(config),
                                    Project::Lanes{context.lanes, context.side_lanes},
                                    context.cache_folder, context.arch);

@@ -26,6 +26,7 @@ struct ServerContext {
   std::string socket_path, db_path, config_file;
   std::vector<DeviceInfo> devices;
   std::map<std::string, std::string> start_settings;  ///< What the daemon was started with.
+  std::string build;                                  ///< GNU build id of this program.
   std::string backend;                                ///< What "auto" became.
   std::function<void()> request_stop;                 ///< Called by Shutdown; must not block.
   SideLanes* side_lanes = nullptr;                    ///< For second opinions; null: none.

@@ -1,26 +1,23 @@
-// The only file that opens RocksDB and reads its statuses.
+// Writing and reading the open database.
 #include "daemon/storage/database.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include <fcntl.h>
-#include <rocksdb/options.h>
+#include <rocksdb/transaction_log.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/private_path.h"
 #include "common/base/unique_fd.h"
+#include "daemon/storage/batch_effect.h"
+#include "daemon/storage/check.h"
 
 namespace gpuemu::storage {
 namespace {
 
-// In the order of Family.
-constexpr const char* kFamilyNames[kFamilyCount] = {
-    "results", "failures", "baselines", "artifacts", "artifact_baselines",
-    "corpus",  "meta",     "index"};
-
-// Together below kReserveBytes, so that what was accepted can always be written out.
-constexpr size_t kBufferBytes = size_t{8} << 20;
-constexpr size_t kAllBuffersBytes = size_t{16} << 20;
 /// A log that cannot grow takes RocksDB down (7.8 asserts): nothing is written close to a full
 /// disk.
 constexpr uint64_t kReserveBytes = uint64_t{32} << 20;
@@ -29,39 +26,6 @@ constexpr uint64_t kReserveBytes = uint64_t{32} << 20;
 constexpr uint64_t kOpenBytes = uint64_t{1} << 20;
 
 rocksdb::Slice slice_of(std::string_view text) { return {text.data(), text.size()}; }
-
-/// The disk, a quota or a limit of the process. RocksDB knows the first by its code alone.
-bool is_out_of_space(const rocksdb::Status& status, const std::string& text) {
-  return status.IsNoSpace() ||
-         (status.IsIOError() && (text.find(std::strerror(ENOSPC)) != std::string::npos ||
-                                 text.find(std::strerror(EDQUOT)) != std::string::npos ||
-                                 text.find(std::strerror(EFBIG)) != std::string::npos));
-}
-
-/// RocksDB's statuses become errors here and nowhere else.
-Error error_of(const rocksdb::Status& status, const std::filesystem::path& folder) {
-  const std::string text = status.ToString();
-  if (is_out_of_space(status, text)) {
-    return error(ErrorCode::ResourceExhausted,
-                 "no space left for the database {} ({}): nothing was kept, what is stored can "
-                 "still be read; make room there and restart the daemon",
-                 folder.native(), text);
-  }
-  if (status.IsIOError() && text.find("LOCK") != std::string::npos &&
-      text.find("ermission") == std::string::npos) {
-    return error(ErrorCode::Unavailable,
-                 "database {} is in use by another daemon; stop that one or "
-                 "choose another storage folder ({})",
-                 folder.native(), text);
-  }
-  if (status.IsCorruption()) {
-    return error(ErrorCode::Corruption, "database {} is damaged: {}", folder.native(), text);
-  }
-  if (status.IsIOError()) {
-    return error(ErrorCode::Io, "database {}: {}", folder.native(), text);
-  }
-  return error(ErrorCode::Internal, "database {}: {}", folder.native(), text);
-}
 
 /// The logs of the last run; opening writes what they hold into tables.
 uint64_t bytes_of_logs(const std::filesystem::path& folder) {
@@ -105,52 +69,93 @@ std::string end_of_prefix(std::string_view prefix) {
 }  // namespace
 
 Result<std::unique_ptr<Database>> Database::open(const std::filesystem::path& folder) {
-  std::error_code failure;
-  std::filesystem::create_directories(folder, failure);
-  if (failure) {
-    return error(ErrorCode::Io, "cannot make the database folder {}: {}", folder.native(),
-                 failure.message());
-  }
+  GPUEMU_TRY(make_private_folder(folder));
+  Checked checked = GPUEMU_TRY(check_database(folder));
   GPUEMU_TRY(check_space_to_open(folder));
-  rocksdb::Options options;
-  options.create_if_missing = true;
-  options.create_missing_column_families = true;
-  options.keep_log_file_num = 4;
-  options.max_open_files = 256;  // Of the daemon's descriptors; workers and clients need theirs.
-  // There are few files: threads and their properties would only delay the start.
-  options.max_file_opening_threads = 1;
-  options.skip_stats_update_on_db_open = true;
-  options.manifest_preallocation_size = size_t{64} << 10;
-  options.db_write_buffer_size = kAllBuffersBytes;
-  std::vector<rocksdb::ColumnFamilyDescriptor> families = {
-      {rocksdb::kDefaultColumnFamilyName, rocksdb::ColumnFamilyOptions()}};
-  rocksdb::ColumnFamilyOptions family_options;
-  family_options.write_buffer_size = kBufferBytes;
-  for (const char* name : kFamilyNames) families.emplace_back(name, family_options);
-  std::vector<rocksdb::ColumnFamilyHandle*> handles;
-  rocksdb::DB* opened = nullptr;
-  const auto status = rocksdb::DB::Open(options, folder.native(), families, &handles, &opened);
-  if (!status.ok()) return error_of(status, folder);
-  std::unique_ptr<Database> database(new Database());
-  database->folder_ = folder;
-  database->db_.reset(opened);
-  opened->DestroyColumnFamilyHandle(handles[0]);
-  std::copy(handles.begin() + 1, handles.end(), database->handles_.begin());
-  return database;
-}
-
-Database::~Database() {
-  for (auto* family : handles_) {
-    if (family != nullptr) db_->DestroyColumnFamilyHandle(family);
+  if (checked.ledger) {
+    checked.ledger->opening = true;
+    GPUEMU_TRY(write_ledger(folder, *checked.ledger));
   }
+  OpenedRocks rocks = GPUEMU_TRY(open_to_write(folder));
+  const RecordCounts counts = checked.counts ? *checked.counts : count_records(rocks, nullptr);
+  std::unique_ptr<Database> database(new Database(folder, std::move(rocks)));
+  database->note_ = std::move(checked.note);
+  struct stat place{};
+  if (::stat(folder.c_str(), &place) != 0) {
+    return error(ErrorCode::Io, "database {}: {}", folder.native(), std::strerror(errno));
+  }
+  database->device_ = place.st_dev;
+  database->inode_ = place.st_ino;
+  GPUEMU_TRY(database->keeper_.start(counts));
+  return database;
 }
 
 Status Database::write(rocksdb::WriteBatch& batch) {
   GPUEMU_TRY(check_space(batch.GetDataSize()));
+  GPUEMU_TRY(check_place());
+  GPUEMU_TRY(keeper_.problem());
+  GPUEMU_TRY(write_counted(batch));
+  return check_place();  // Before anybody is told that it is kept.
+}
+
+Status Database::write_counted(rocksdb::WriteBatch& batch) {
+  std::optional<LedgerKeeper::Shrinking> shrinking;
+  while (!GPUEMU_TRY(try_write(batch, shrinking.has_value()))) {
+    shrinking.emplace(keeper_);
+    GPUEMU_TRY(shrinking->written);
+  }
+  return ok_status();
+}
+
+/// False, and nothing is written, when there would be fewer records and that is not announced.
+Result<bool> Database::try_write(rocksdb::WriteBatch& batch, bool may_shrink) {
+  BatchEffect effect(rocks_);
+  const WriteGate::Pass pass(gate_, effect.claim(batch));
+  const RecordChanges changes = GPUEMU_TRY(effect.changes(batch, folder_));
+  const bool shrinks = std::ranges::any_of(changes, [](int64_t change) { return change < 0; });
+  if (shrinks && !may_shrink) return false;
   rocksdb::WriteOptions options;
   options.sync = true;
-  const auto status = db_->Write(options, &batch);
-  return status.ok() ? ok_status() : Status(error_of(status, folder_));
+  const auto status = rocks_.db->Write(options, &batch);
+  if (!status.ok()) {
+    keeper_.freeze();
+    return error_of(status, folder_);
+  }
+  keeper_.add(changes);
+  return true;
+}
+
+bool Database::is_same_folder() const {
+  struct stat folder{};
+  return ::stat(folder_.c_str(), &folder) == 0 && folder.st_dev == device_ &&
+         folder.st_ino == inode_;
+}
+
+/// Whether the log in use still lies where it was made.
+bool Database::is_same_log() {
+  std::unique_ptr<rocksdb::LogFile> current;
+  if (!rocks_.db->GetCurrentWalFile(&current).ok()) return false;
+  const std::string path = folder_.native() + current->PathName();
+  struct stat log{};
+  if (::stat(path.c_str(), &log) != 0) return false;
+  const std::lock_guard lock(place_mutex_);
+  if (log_path_ != path) log_inode_ = log.st_ino;
+  log_path_ = path;
+  return log_inode_ == log.st_ino;
+}
+
+/// Files that were deleted take what is written without an error, and it is gone with them.
+Status Database::check_place() {
+  if (is_same_folder() && is_same_log()) return ok_status();
+  return gone();
+}
+
+Error Database::gone() const {
+  return error(ErrorCode::Unavailable,
+               "the database {} was deleted or replaced while the daemon ran: nothing is kept or "
+               "read any more; put the folder back as it was, or `gpuemu daemon stop`, and the "
+               "next daemon begins with what lies there",
+               folder_.native());
 }
 
 Status Database::check_space(uint64_t bytes) const {
@@ -165,8 +170,9 @@ Status Database::check_space(uint64_t bytes) const {
 }
 
 Result<std::optional<std::string>> Database::get(Family family, std::string_view key) {
+  if (!is_same_folder()) return gone();
   std::string value;
-  const auto status = db_->Get(rocksdb::ReadOptions(), handle(family), slice_of(key), &value);
+  const auto status = rocks_.db->Get(rocksdb::ReadOptions(), handle(family), slice_of(key), &value);
   if (status.IsNotFound()) return std::optional<std::string>();
   if (!status.ok()) return error_of(status, folder_);
   return std::optional(std::move(value));
@@ -175,8 +181,9 @@ Result<std::optional<std::string>> Database::get(Family family, std::string_view
 Status Database::scan(
     Family family, std::string_view prefix,
     const std::function<Result<bool>(std::string_view key, std::string_view value)>& visit) {
+  GPUEMU_TRY(check_place());
   const std::unique_ptr<rocksdb::Iterator> at(
-      db_->NewIterator(rocksdb::ReadOptions(), handle(family)));
+      rocks_.db->NewIterator(rocksdb::ReadOptions(), handle(family)));
   for (at->Seek(slice_of(prefix)); at->Valid(); at->Next()) {
     const std::string_view key = at->key().ToStringView();
     if (!key.starts_with(prefix)) break;
@@ -188,7 +195,7 @@ Status Database::scan(
 Status Database::give_back(const std::vector<Family>& families) {
   for (const Family family : families) {
     const auto status =
-        db_->CompactRange(rocksdb::CompactRangeOptions(), handle(family), nullptr, nullptr);
+        rocks_.db->CompactRange(rocksdb::CompactRangeOptions(), handle(family), nullptr, nullptr);
     if (!status.ok()) return error_of(status, folder_);
   }
   return ok_status();

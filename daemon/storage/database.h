@@ -1,43 +1,34 @@
-// Private to this folder: RocksDB with the project's column families and the project's errors.
+// Private to this folder: RocksDB with the project's column families and the project's errors, and
+// the ledger of what was acknowledged.
 #pragma once
 
-#include <array>
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <rocksdb/db.h>
 #include <rocksdb/write_batch.h>
+#include <sys/types.h>
 
 #include "common/base/result.h"
+#include "daemon/storage/ledger_keeper.h"
+#include "daemon/storage/rocks.h"
 
 namespace gpuemu::storage {
 
-enum class Family {
-  Results,
-  Failures,
-  Baselines,
-  Artifacts,
-  ArtifactBaselines,
-  Corpus,
-  Meta,
-  Index,
-};
-inline constexpr size_t kFamilyCount = 8;
-
 class Database {
  public:
+  /// Corruption, with the folder as it was, when something acknowledged is missing.
   static Result<std::unique_ptr<Database>> open(const std::filesystem::path& folder);
-  ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
   /// Writes everything or nothing; returns when it is on disk. ResourceExhausted while that is
-  /// nearly full.
+  /// nearly full. This and all reading is Unavailable while the folder is deleted or replaced.
   Status write(rocksdb::WriteBatch& batch);
   Result<std::optional<std::string>> get(Family family, std::string_view key);
   /// Calls with every entry whose key starts with `prefix`, in order, until `visit` returns false.
@@ -53,15 +44,33 @@ class Database {
   /// Every key that starts with `prefix`.
   void erase_all(rocksdb::WriteBatch& batch, Family family, std::string_view prefix);
 
+  /// What a user should know about how it was found; "" for nothing.
+  const std::string& note() const { return note_; }
+
  private:
-  Database() = default;
+  Database(std::filesystem::path folder, OpenedRocks rocks)
+      : folder_(std::move(folder)), rocks_(std::move(rocks)), keeper_(folder_, *rocks_.db, gate_) {}
+  Status write_counted(rocksdb::WriteBatch& batch);
+  Result<bool> try_write(rocksdb::WriteBatch& batch, bool may_shrink);
   Status check_space(uint64_t bytes) const;
+  Status check_place();
+  bool is_same_folder() const;
+  bool is_same_log();
+  Error gone() const;
   rocksdb::ColumnFamilyHandle* handle(Family family) {
-    return handles_[static_cast<size_t>(family)];
+    return rocks_.handles[static_cast<size_t>(family)];
   }
-  std::filesystem::path folder_;
-  std::unique_ptr<rocksdb::DB> db_;
-  std::array<rocksdb::ColumnFamilyHandle*, kFamilyCount> handles_{};
+
+  const std::filesystem::path folder_;
+  OpenedRocks rocks_;
+  WriteGate gate_;
+  LedgerKeeper keeper_;
+  std::string note_;
+  dev_t device_ = 0;  ///< Of the folder, as it was opened.
+  ino_t inode_ = 0;
+  std::mutex place_mutex_;
+  std::string log_path_;  ///< Of the log in use. Guarded by place_mutex_, with its inode.
+  ino_t log_inode_ = 0;
 };
 
 }  // namespace gpuemu::storage

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <chrono>
 
+#include "daemon/storage/check.h"
 #include "daemon/storage/database.h"
 #include "daemon/storage/keys.h"
 #include "daemon/storage/snapshot_budget.h"
@@ -91,6 +92,7 @@ class RocksStore : public Store {
   Result<std::optional<std::string>> meta(const std::string& name) override {
     return database_->get(Family::Meta, "user:" + name);
   }
+  std::string note() const override { return database_->note(); }
 
  private:
   struct Kind {
@@ -454,6 +456,11 @@ Status RocksStore::put_meta(const std::string& name, const std::string& value) {
 }
 
 }  // namespace
+
+Status check_store(const std::filesystem::path& folder) {
+  const auto checked = storage::check_database(folder);
+  return checked ? ok_status() : Status(checked.error());
+}
 
 Result<std::unique_ptr<Store>> open_store(const std::filesystem::path& folder) {
   auto database = GPUEMU_TRY(Database::open(folder));

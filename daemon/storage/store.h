@@ -22,8 +22,8 @@ struct ResultToKeep {
   bool is_failure = false;
 };
 
-/// Whether both are of one generated case: what a later run found of it is what is known now. Cases
-/// that a client submitted may be anything.
+/// Whether both are of one case: what a later run found of it is what is known now. Of cases that a
+/// client submitted those with the same seed and inputs are one.
 bool is_same_case(const ValidationResult& one, const ValidationResult& other);
 
 /// A failure that is kept again replaces the record of the same case (is_same_case); others of its
@@ -89,10 +89,17 @@ class Store {
   /// Small named texts of the daemon itself.
   virtual Status put_meta(const std::string& name, const std::string& value) = 0;
   virtual Result<std::optional<std::string>> meta(const std::string& name) = 0;
+
+  /// What a user should know about how the database was found; "" for nothing.
+  virtual std::string note() const { return ""; }
 };
 
+/// Corruption when the database lacks anything that was acknowledged: which file, what is wrong
+/// with it, how many records cannot be read. Changes nothing; no daemon may have it open.
+Status check_store(const std::filesystem::path& folder);
+
 /// Opens or creates the database folder. Unavailable when another daemon has it open, Unsupported
-/// when a newer gpuemu wrote it, Corruption or Io otherwise.
+/// when a newer gpuemu wrote it, Corruption as check_store, Io otherwise.
 Result<std::unique_ptr<Store>> open_store(const std::filesystem::path& folder);
 
 /// Keeps everything in memory: for tests, and for a daemon that shall leave nothing behind.

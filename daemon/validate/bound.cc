@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string_view>
 
 #include "common/base/check.h"
@@ -73,41 +74,55 @@ std::vector<double> lengths(const TensorView& matrix, size_t axis) {
   return squares;
 }
 
-/// S of a matrix product by Cauchy and Schwarz; empty when no two inputs multiply to the output's
-/// shape.
-std::vector<double> product_scale(const Comparison& comparison) {
+/// Two inputs that multiply to the output's shape; nothing when there are none.
+std::optional<std::pair<const TensorView*, const TensorView*>> factors_of(
+    const Comparison& comparison) {
   const Shape& out = comparison.output.shape;
-  if (out.size() != 2) return {};
+  if (out.size() != 2) return std::nullopt;
   for (const auto& [left_name, left] : comparison.inputs) {
     for (const auto& [right_name, right] : comparison.inputs) {
       if (left_name == right_name || left.shape.size() != 2 || right.shape.size() != 2) continue;
-      if (left.shape[0] != out[0] || left.shape[1] != right.shape[0] || right.shape[1] != out[1]) {
-        continue;
-      }
-      const std::vector<double> rows = lengths(left, 1), columns = lengths(right, 0);
-      std::vector<double> scale;
-      scale.reserve(rows.size() * columns.size());
-      for (const double row : rows) {
-        for (const double column : columns) scale.push_back(row * column);
-      }
-      return scale;
+      if (left.shape[0] == out[0] && left.shape[1] == right.shape[0] && right.shape[1] == out[1])
+        return std::pair(&left, &right);
     }
   }
-  return {};
+  return std::nullopt;
+}
+
+/// S of a matrix product by Cauchy and Schwarz; empty when no two inputs multiply to the output's
+/// shape.
+std::vector<double> product_scale(const Comparison& comparison) {
+  const auto factors = factors_of(comparison);
+  if (!factors) return {};
+  const std::vector<double> rows = lengths(*factors->first, 1),
+                            columns = lengths(*factors->second, 0);
+  std::vector<double> scale;
+  scale.reserve(rows.size() * columns.size());
+  for (const double row : rows) {
+    for (const double column : columns) scale.push_back(row * column);
+  }
+  return scale;
+}
+
+/// The first input where it holds a row for each element of the output.
+const TensorView* summed_of(const Comparison& comparison) {
+  const auto found = comparison.inputs.find(comparison.first_input);
+  const auto count = static_cast<size_t>(element_count(comparison.output.shape));
+  if (found == comparison.inputs.end() || count == 0) return nullptr;
+  const Shape& shape = found->second.shape;
+  const auto terms = static_cast<size_t>(element_count(shape));
+  const bool rows =
+      count == 1 || (!shape.empty() && comparison.output.shape.size() <= shape.size() &&
+                     row_size_of(shape) * count == terms);
+  return rows ? &found->second : nullptr;
 }
 
 /// Sums of |x| where one input holds a whole number of elements per output element.
 std::vector<double> sum_scale(const Comparison& comparison) {
-  const auto found = comparison.inputs.find(comparison.first_input);
-  const size_t count = static_cast<size_t>(element_count(comparison.output.shape));
-  if (found == comparison.inputs.end() || count == 0) return {};
-  const std::vector<double> x = all_of(found->second);
-  if (x.size() % count != 0) return {};
-  const Shape& shape = found->second.shape;
-  const bool rows =
-      count == 1 || (!shape.empty() && comparison.output.shape.size() <= shape.size() &&
-                     row_size_of(shape) * count == x.size());
-  if (!rows) return {};
+  const TensorView* summed = summed_of(comparison);
+  if (summed == nullptr) return {};
+  const auto count = static_cast<size_t>(element_count(comparison.output.shape));
+  const std::vector<double> x = all_of(*summed);
   std::vector<double> sums(count, 0.0);
   for (size_t i = 0; i < x.size(); ++i) sums[i / (x.size() / count)] += std::fabs(x[i]);
   return sums;
@@ -153,6 +168,15 @@ inline double automatic_bound(const BoundTerms& terms, double reference, double 
 }
 
 }  // namespace
+
+bool scale_applies(const Comparison& comparison) {
+  const std::string& name = comparison.policy.error_scale;
+  if (name == "sum") return summed_of(comparison) != nullptr;
+  if (name == "dot" || name == "matmul")
+    return factors_of(comparison).has_value() || summed_of(comparison) != nullptr;
+  if (name == "norm" || name == "layernorm") return same_shape_input(comparison) != nullptr;
+  return true;
+}
 
 Bound::Bound(const Comparison& comparison) {
   const ValidationPolicy& policy = comparison.policy;

@@ -21,6 +21,9 @@ struct BoundTerms {
   double floor = 0;         ///< F (1 + X)
 };
 
+/// Whether the shapes are those that the policy's named scale is for; else `auto` stands in.
+bool scale_applies(const Comparison& comparison);
+
 class Bound {
  public:
   /// REQUIRES: output and reference of equal shape; the comparison outlives the bound.

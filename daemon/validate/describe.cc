@@ -69,6 +69,16 @@ std::string difference_of(const TensorView& a, const TensorView& b, size_t index
   return fmt::format("{}", less ? y - x : x - y);
 }
 
+/// The one key that changes what becomes of a NaN or an infinity; "" where none does.
+std::string policy_hint(const Comparison& comparison, Fault fault, size_t index) {
+  const bool judged = comparison.policy.nan_policy && fault != Fault::None &&
+                      fault != Fault::Tolerance && is_float(comparison.output.dtype);
+  if (!judged || std::isfinite(element(comparison.reference, index))) return "";
+  return std::isfinite(element(comparison.output, index))
+             ? "; nan_policy = \"any\" accepts any number where the reference has none"
+             : "; nan_policy = \"class\" accepts NaN for infinity, and infinity for NaN";
+}
+
 }  // namespace
 
 std::string place_of(size_t index, const Shape& shape) {
@@ -103,6 +113,7 @@ std::string describe_fault(const Judge& judge, Fault fault, const FaultTally& fa
   text += fmt::format(" ({} of {} {}", faults.count(), count, count == 1 ? "element" : "elements");
   const std::string pattern = faults.pattern(grid_of(shape));
   text += pattern.empty() ? ")" : "; " + pattern + ")";
+  text += policy_hint(comparison, fault, index);
   return comparison.undefined_hint.empty() ? text : text + "; " + comparison.undefined_hint;
 }
 

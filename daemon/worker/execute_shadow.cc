@@ -82,6 +82,7 @@ Status keep_shadow(const ShadowReport* answer, const DeviceProperties& device,
   if (answer->origin || kept.origin.empty()) replace(kept.origin, answer->origin);
   if (!answer->slice.empty()) kept.slice = answer->slice;
   kept.other_decisions += answer->other_decisions;
+  kept.close_roundings += answer->close_roundings;
   kept.complete = kept.complete && answer->complete;
   return ok_status();
 }

@@ -134,6 +134,7 @@ void fields(Wire& wire, ExecutionShadow& it) {
   wire.list(it.other_decision, kEach);
   wire.list(it.slice, kEach);
   wire.value(it.other_decisions);
+  wire.value(it.close_roundings);
   wire.value(it.complete);
 }
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         CuobjdumpNotAvailableError,
         DeviceError,
         DeviceLostError,
+        IncompleteError,
         InternalError,
         InvalidRequestError,
         KernelError,
@@ -77,7 +78,8 @@ __version__ = "1.0.0"
 __all__ = [
     "ArtifactNotFoundError", "AsyncClient", "BaselineComparison", "BaselineNotFoundError", "CheckError", "CheckResult",
     "Client", "ClientError", "ConfigError", "ConnectionError", "CuobjdumpNotAvailableError", "DaemonStatus", "Device",
-    "DeviceError", "DeviceInfo", "DeviceLostError", "Finding", "FuzzConfig", "FuzzResults", "InternalError",
+    "DeviceError", "DeviceInfo", "DeviceLostError", "Finding", "FuzzConfig", "FuzzResults",
+    "IncompleteError", "InternalError",
     "InvalidRequestError", "JobStatus", "Kernel", "KernelError", "KernelNotFoundError", "LaunchError", "MinimizeResult",
     "NotFoundError", "NumbaKernel", "Op", "OpNotFoundError", "OpReport", "ProtocolError", "PtxParseError",
     "ReferenceScriptError", "ReproduceResult", "ReproductionInfo", "Scalar", "SeededFuzzer", "SeededRng", "Tensor",
@@ -97,7 +99,7 @@ _NAMES = {
     "client": "Client connect",
     "device": "Device",
     "errors": "ArtifactNotFoundError BaselineNotFoundError ClientError ConfigError ConnectionError CuobjdumpNotAvailableError "
-              "DeviceError DeviceLostError InternalError InvalidRequestError KernelError KernelNotFoundError LaunchError "
+              "DeviceError DeviceLostError IncompleteError InternalError InvalidRequestError KernelError KernelNotFoundError LaunchError "
               "NotFoundError OpNotFoundError ProtocolError PtxParseError ReferenceScriptError TimeoutError ValidationError "
               "VersionMismatchError",
     "kernel": "Kernel",

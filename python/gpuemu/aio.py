@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from gpuemu import calls, records
 from gpuemu.calls import Call, Json
-from gpuemu.client import AHEAD, WAIT_MS, Progress, job_reply, listener, raised
+from gpuemu.client import AHEAD, WAIT_MS, Progress, job_result, listener, lost_job, raised
 from gpuemu.connection import Connection, default_socket
 from gpuemu.errors import ClientError, NotFoundError
 from gpuemu.tensors import Array, owned
@@ -35,6 +35,7 @@ class AsyncClient:
     def __init__(self, socket_path: str | None = None, timeout_ms: int = 30000, *, start: bool | None = None, share: bool = True) -> None:
         self.socket_path = default_socket() if socket_path is None else os.fspath(socket_path)
         self.connection = Connection(self.socket_path, timeout_ms, socket_path is None if start is None else start, share)
+        self._cancelled: set[int] = set()
 
     async def __aenter__(self) -> AsyncClient:
         await self.ping()
@@ -73,17 +74,19 @@ class AsyncClient:
         tell = listener(progress, str(call.request.get("op_name", call.request["type"])))
         job = await self._start(calls.job_started(call))
         seen = 0
+        status = records.JobStatus(job)
         try:
-            while True:
+            while status.state == "running":
                 status = await self._ask(calls.job_status(job, WAIT_MS, seen))
                 seen += len(status.log)
                 if tell is not None:
                     tell(status)
-                if status.state != "running":
-                    return call.result(job_reply(status))
+        except NotFoundError:
+            raise lost_job(job) from None
         except BaseException:
             await self._cancel(job)
             raise
+        return job_result(call, status, job in self._cancelled)
 
     async def _start(self, call: Call[int]) -> int:
         """A cancellation while the daemon starts the job must not lose its number."""
@@ -103,6 +106,7 @@ class AsyncClient:
         return await self._ask(calls.job_status(job_id, wait_ms, log_from))
 
     async def cancel_job(self, job_id: int) -> None:
+        self._cancelled.add(job_id)
         await self._ask(calls.job_cancel(job_id))
 
     async def ping(self) -> Json:
@@ -235,8 +239,10 @@ class AsyncClient:
 
     async def run_ci(self, profile: str = "quick", *, baseline: str | None = None, seed: int | None = None,
                      shard: int = 0, shards: int = 0, budget_ms: int = 0, parallel_jobs: int = 0,
-                     cached: bool = False, coverage: bool = False, progress: bool | Progress | None = None) -> ci.CiSummary:  # fmt: skip
-        options = {"shard": shard, "shards": shards, "budget_ms": budget_ms, "parallel_jobs": parallel_jobs, "cached": cached, "coverage": coverage}
+                     cached: bool = False, coverage: bool = False, snapshots: bool = False,
+                     progress: bool | Progress | None = None) -> ci.CiSummary:  # fmt: skip
+        options = {"shard": shard, "shards": shards, "budget_ms": budget_ms, "parallel_jobs": parallel_jobs, "cached": cached, "coverage": coverage,
+                   "snapshots": snapshots}  # fmt: skip
         return await self._run(calls.run_ci(profile, baseline, seed, options), progress)
 
     async def get_ci_summary(self) -> ci.CiSummary:

@@ -124,10 +124,25 @@ def _judge_of(client: Client, model: Any, reference: Any, reference_dtype: str) 
         trusted = model
 
     def locally(args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> ValidationResult:
-        wide = [_widened(one, reference_dtype) for one in args]
-        return judge.compare(output, trusted(*wide, **{key: _widened(one, reference_dtype) for key, one in kwargs.items()}), op_name=name)
+        given = {**{str(i): one for i, one in enumerate(args)}, **kwargs}
+
+        def expected(arrays: Mapping[str, Array]) -> Any:
+            wide = {key: _widened(_like(one, arrays[key]) if key in arrays else one, reference_dtype) for key, one in given.items()}
+            return trusted(*(wide[str(i)] for i in range(len(args))), **{key: wide[key] for key in kwargs})
+
+        arrays = {key: tensors.as_array(one, "argument") for key, one in given.items() if hasattr(one, "shape") and hasattr(one, "dtype")}
+        return judge.compare(output, expected({}), op_name=name, inputs=arrays, again=expected)
 
     return locally
+
+
+def _like(value: Any, array: Array) -> Any:
+    """An array as the framework's of `value`."""
+    if hasattr(value, "detach"):
+        from gpuemu.frameworks import adapter
+
+        return adapter("torch").from_numpy(array)
+    return array
 
 
 def _widened(value: Any, dtype: str) -> Any:

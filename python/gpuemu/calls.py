@@ -284,7 +284,7 @@ def delete_baseline(tag: str) -> Call[None]:
 
 
 def run_ci(profile: str, baseline: str | None, seed: int | None, options: Mapping[str, Any]) -> Call[ci.CiSummary]:
-    """`options`: shard, shards, budget_ms, parallel_jobs, cached, coverage."""
+    """`options`: shard, shards, budget_ms, parallel_jobs, cached, coverage, snapshots."""
     if profile not in PROFILES:
         raise ValueError(f"unknown profile '{profile}'; there are {', '.join(PROFILES)}")
     return _call("CiRunComplete", _reader("ci", "CiSummary"), "RunCi", stream=True, quick=profile == "quick", profile=profile,

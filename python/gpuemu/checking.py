@@ -3,12 +3,13 @@
     def softmax(x: gpuemu.Tensor["rows", "cols"]): ...
     gpuemu.check(softmax, lambda x: np.exp(x) / np.exp(x).sum(-1, keepdims=True))
 
-Inputs are those of gpuemu's strategies; the reference gets them as float64. What fails is made smaller and told with the
-numbers that bring it back.
+Cases are drawn and outputs judged as `gpuemu test` does it; the reference gets the inputs as float64. What fails is made
+smaller and told with the numbers that bring it back.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import inspect
@@ -20,7 +21,9 @@ from typing import Any
 import numpy as np
 
 from gpuemu import arguments, judge, layouts, rng, tensors, values
+from gpuemu.declaration import Declaration, Judging
 from gpuemu.errors import ValidationError, told
+from gpuemu.judge import Judged
 from gpuemu.layouts import KINDS
 from gpuemu.linear import MASK
 from gpuemu.records import Finding, ReproductionInfo, ValidationResult
@@ -28,12 +31,10 @@ from gpuemu.schema import Scalar, Schema, Tensor, infer
 from gpuemu.tensors import Array
 from gpuemu.tolerances import ToleranceConfig
 
-FLOATING = ("normal", "uniform10", "unit", "bits_uniform", "small_int", "zeros", "impulse", "constant", "all_neg", "all_pos", "offset",
-            "duplicates", "signed_zero", "ascend", "descend", "sorted_ties", "tiny", "subnormal")  # fmt: skip
-WHOLE = ("uniform10", "small_int", "zeros", "duplicates", "ascend", "impulse", "constant")
 SIMPLER = ("zeros", "small_int", "constant", "uniform10")  # What a failing case is tried with, the simplest first.
 ELEMENTS_MAX = 1 << 24
 SHRINKS_MAX = 300
+WARNINGS_MAX = 5  # Of cases that pass, each text once.
 
 
 @dataclass
@@ -107,51 +108,52 @@ class CheckError(ValidationError):
         return type(self), (self.check,), {"args": self.args}
 
 
+@dataclass(frozen=True)
+class Plan:
+    """What cases are drawn from, and how outputs are judged. strategies: none named: those of `gpuemu test`; scale: a function
+    of the inputs that says how large errors may be."""
+
+    dtypes: Sequence[str]
+    strategies: Sequence[str] = ()
+    layouts: Sequence[str] = ("contiguous",)
+    judging: Judging = field(default_factory=Judging)
+    scale: Callable[..., Any] | None = None
+
+
 class Checker:
     """Draws, runs and judges cases of one function."""
 
-    def __init__(self, fn: Callable[..., Any], reference: Callable[..., Any], schema: Schema, seed: int, dtypes: Sequence[str],
-                 strategies: Sequence[str], tolerance: ToleranceConfig | None, laid: Sequence[str] = ("contiguous",)) -> None:  # fmt: skip
-        self.fn, self.reference, self.schema, self.seed = fn, reference, schema, int(seed) & MASK
+    def __init__(self, fn: Callable[..., Any], reference: Callable[..., Any], schema: Schema, seed: int, plan: Plan) -> None:
+        self.fn, self.reference, self.schema, self.seed, self.plan = fn, reference, schema, int(seed) & MASK, plan
+        self.op = Declaration(schema, plan.dtypes, plan.judging)
+        self.output_dtype = ""  # Of the function, once the reference has told whether it is one of floats.
         self.compared = 0  # Elements of the last reference.
         self.changed: set[str] = set()  # Inputs that the function has changed.
-        self.dtypes, self.strategies, self.tolerance, self.layouts = dtypes, strategies, tolerance, laid
         self.convert = _converter(schema.framework)
-
-    def _size(self, number: int, name: str) -> int:
-        choices, stream = self.schema.dims[name], rng.Stream(self.seed, number, "dim/" + name)
-        if len(choices) != 2 or choices[0] > choices[1]:
-            return int(choices[stream.below(len(choices))])
-        low, high = choices
-        if stream.below(4) == 0:  # Every fourth size is an end or next to a power of two.
-            edges = sorted({low, high, *(one for k in range(12) for one in ((1 << k) - 1, 1 << k, (1 << k) + 1) if low <= one <= high)})
-            return edges[stream.below(len(edges))]
-        return stream.integer(low, high)
+        _insist_on_sizes(schema)
 
     def draw(self, number: int) -> Case:
         """Case `number`; it follows from the seed alone."""
-        stream = rng.Stream(self.seed, number, "strategy")
-        dtype = self.dtypes[stream.below(len(self.dtypes))]
-        strategy = self.strategies[stream.below(len(self.strategies))]
-        dims = {name: self._size(number, name) for name in self.schema.dims}
-        layout = self.layouts[rng.Stream(self.seed, number, "layout").below(len(self.layouts)) if len(self.layouts) > 1 else 0]
-        return self.make(number, dtype, strategy, dims, layout)
+        laid = self.plan.layouts
+        return self._ask(number, laid[rng.Stream(self.seed, number, "layout").below(len(laid)) if len(laid) > 1 else 0], {})
 
     def make(self, number: int, dtype: str, strategy: str, dims: dict[str, int], layout: str = "contiguous") -> Case:
         """The case of that number with these choices instead of drawn ones."""
-        made = {}
-        for name, spec in self.schema.tensors.items():
-            shape = [dims[one] if isinstance(one, str) else one for one in spec.dims]
-            if np.prod(shape, dtype=object) > ELEMENTS_MAX:
-                raise ValueError(f"'{name}' would be {shape}: a checked tensor has at most {ELEMENTS_MAX} elements, give smaller dims=")
-            kind = spec.dtype or dtype
-            fitting = strategy if kind in values.FLOATS or strategy in WHOLE else "uniform10"
-            entry = {"name": name, "dtype": kind, "shape": shape, "range": spec.range}
-            case = {"base_seed": self.seed, "iteration": number, "value_strategy": fitting, "inputs": [entry]}
-            array = self._placed(values.fill_input(case, name), number, name, layout)
-            made[name] = array.view(tensors.numpy_dtype("bfloat16")) if kind == "bfloat16" else array
+        sizes = {self.op.dims[name]: size for name, size in dims.items()}
+        return self._ask(number, layout, {"dtype": dtype, "values": strategy, "dims": sizes})
+
+    def _ask(self, number: int, layout: str, chosen: dict[str, Any]) -> Case:
+        told, data = judge.PROGRAM.ask({"request": "case", "op": self.op.text, "seed": self.seed, "case": number,
+                                        "strategies": list(self.plan.strategies), "output_dtype": self.output_dtype, **chosen})  # fmt: skip
+        made, at = {}, 0
+        for name, tensor in zip(self.schema.tensors, told["inputs"]):
+            kind = tensors.numpy_dtype(tensor["dtype"])
+            size = int(np.prod(tensor["shape"], dtype=object)) * kind.itemsize
+            array = np.frombuffer(data, np.uint8, size, at).view(kind).reshape(tensor["shape"]).copy()
+            made[name], at = self._placed(array, number, name, layout), at + size
+        dims = {name: told["dims"][legal] for name, legal in self.op.dims.items()}
         scalars = {name: self._scalar(number, name, spec) for name, spec in self.schema.scalars.items()}
-        return Case(number, dtype, strategy, dims, made, scalars, layout)
+        return Case(number, told["dtype"], told["values"], dims, made, scalars, layout)
 
     def _placed(self, array: Array, number: int, name: str, layout: str) -> Array:
         return array if layout == "contiguous" else layouts.place(array, layouts.drawn(layout, array.shape, self.seed, number, name))
@@ -162,28 +164,61 @@ class Checker:
             return stream.integer(spec.low, spec.high)
         return spec.low + stream.unit64() * (spec.high - spec.low)
 
-    def judge(self, case: Case, stats: bool = False) -> ValidationResult:
-        """Runs the function and the reference on copies of a case's inputs; the verdict has repro_info when they differ. stats:
-        error_stats too. Raises TypeError for a reference that gives no array and a function that gives a coroutine."""
+    def judge(self, case: Case) -> ValidationResult:
+        """Runs the function and the reference on copies of a case's inputs; the verdict has repro_info when they differ. Raises
+        TypeError for a reference that gives no array and a function that gives a coroutine."""
         expected = self._expected(case)
         self.compared = expected.size
         seed = rng.case_seed(self.seed, case.number, self.schema.name)
         given = {name: self._copy(one, case, name) for name, one in case.inputs.items()}
-        output: Any = None
+        output = got = result = None
         try:
-            output = self.fn(**{name: self.convert(one) for name, one in given.items()}, **case.scalars)
-            result = None if _is_unrun(output) else judge.compare(output, expected, self.tolerance, op_name=self.schema.name, seed=seed, stats=stats)
+            with np.errstate(all="ignore"):  # Of NaN and infinity, which are drawn on purpose.
+                output = self.fn(**{name: self.convert(one) for name, one in given.items()}, **case.scalars)
+            got = None if _is_unrun(output) else judge.comparable(judge.array_of(output, "output"), "output")
         except (Exception, SystemExit) as problem:  # Whatever the function raises is what is wrong with it.
             said = Finding("ExecutionError", told(problem))
             result = ValidationResult(False, seed, self.schema.name, float("inf"), float("inf"), [said], int(time.time()))
-        if result is None:
+        if result is None and got is None:
             raise TypeError(unrun(self.schema.name, output))
+        if result is None:
+            result = self.verdict(case, got, expected, again=self.reference)
         if not result.passed:
             self.changed.update(name for name, one in given.items() if not _same_bytes(one, case.inputs[name]))
             shape = list(next(iter(case.inputs.values())).shape)
             result.repro_info = ReproductionInfo(seed=seed, shape=shape, dtype=case.dtype, base_seed=self.seed, iteration=case.number,
                                                  dims=dict(case.dims), value_strategy=case.strategy)  # fmt: skip
         return result
+
+    def verdict(self, case: Case, output: Any, expected: Any, tolerance: ToleranceConfig | None = None,
+                again: Callable[..., Any] | None = None) -> ValidationResult:  # fmt: skip
+        """On what somebody computed from the case; `tolerance` instead of the declared one; again: the reference."""
+        got, want = judge.array_of(output, "output"), judge.array_of(expected, "reference")
+        op = self.op if tolerance is None else Declaration(self.schema, self.plan.dtypes, dataclasses.replace(self.plan.judging, tolerance=tolerance))
+        made = judge.verdict(op.text, self._judged(case), got, want, self._scale(case), again and functools.partial(self._of_changed, again, case))
+        return judge.result_of(made, self.schema.name, rng.case_seed(self.seed, case.number, self.schema.name), got, want)
+
+    def _of_changed(self, reference: Callable[..., Any], case: Case, inputs: dict[str, Array]) -> Any:
+        """The reference of other inputs for the case, which have the names of gpuemu.toml."""
+        own = {name: inputs[legal] for name, legal in self.op.tensors.items()}
+        return judge.float64_inputs(functools.partial(reference, **case.scalars), own)
+
+    def _judged(self, case: Case) -> Judged:
+        return Judged(self.seed, case.number, case.dtype, {self.op.dims[name]: size for name, size in case.dims.items()},
+                      case.scalars, {self.op.tensors[name]: one for name, one in case.inputs.items()})  # fmt: skip
+
+    def _scale(self, case: Case) -> Array | None:
+        """How large errors may be, where a function of the caller says that."""
+        if self.plan.scale is None:
+            return None
+        made = judge.float64_inputs(functools.partial(self.plan.scale, **case.scalars), case.inputs)
+        return judge.array_of(made, f"error_scale of '{self.schema.name}'").astype(np.float64)
+
+    def probe(self, number: int) -> None:
+        """Whether outputs are floats: of an integer that was made of a NaN nothing can be said, so that none is drawn."""
+        with contextlib.suppress(Exception):  # The case will tell.
+            expected = self._expected(self.draw(number))
+            self.output_dtype = "" if judge.is_float(expected) else "int64"
 
     def _expected(self, case: Case) -> Array:
         try:
@@ -204,6 +239,7 @@ class Checker:
         """Judges these cases; the first failure is made smaller."""
         found = CheckResult(self.schema.name, self.seed)
         start = time.perf_counter()
+        self.probe(0)
         for number in numbers:
             case = self.draw(number)
             result = self.judge(case)
@@ -211,6 +247,7 @@ class Checker:
             found.compared += self.compared
             found.passed += result.passed
             if result.passed:
+                found.notes += [one.message for one in result.warnings if one.message not in found.notes][: max(0, WARNINGS_MAX - len(found.notes))]
                 continue
             found.failures.append(_kept(result))
             if len(found.failures) == 1:
@@ -319,19 +356,26 @@ def _converter(framework: str) -> Callable[[Array], Any]:
 def check(fn: Callable[..., Any], reference: Callable[..., Any], *, cases: int = 100, seed: int | None = None, only: int | None = None,
           dtypes: Sequence[str] = ("float32",), dims: Mapping[str, Any] | None = None, strategies: Sequence[str] | None = None,
           inputs: Mapping[str, Tensor | Scalar] | None = None, tolerance: ToleranceConfig | None = None, framework: str | None = None,
-          fail_fast: bool = True, raise_on_failure: bool = True, name: str | None = None,
-          layouts: Sequence[str] = ("contiguous",)) -> CheckResult:  # fmt: skip
-    """Runs `fn` on drawn inputs and compares with `reference`, which gets the same arguments in float64.
+          fail_fast: bool = True, raise_on_failure: bool = True, name: str | None = None, layouts: Sequence[str] = ("contiguous",),
+          accumulate: str | int | None = None, accumulate_dtype: str | None = None,
+          error_scale: str | Callable[..., Any] | None = None, nan_policy: str | None = None, subnormal: str | None = None,
+          exact: bool | None = None, invariants: Mapping[str, Any] | None = None) -> CheckResult:  # fmt: skip
+    """Runs `fn` on the inputs that `gpuemu test` would draw, and judges what it gives as the daemon does, against `reference`,
+    which gets the same arguments in float64.
 
-    dims: {"rows": (1, 64)} or {"rows": [1, 7, 64]}; strategies: of docs/validation.md; seed: an integer of 64 bits, a negative
-    one is told as the same bits without a sign; only: one case by its number.
+    dims: {"rows": (1, 64)} or {"rows": [1, 7, 64]}; strategies: of docs/validation.md, by default those of `gpuemu test`, NaN
+    and infinity too; seed: an integer of 64 bits, a negative one is told as the same bits without a sign; only: one case by its
+    number.
     layouts: how inputs lie in memory: "contiguous", "strided", "transposed", "broadcast", "reversed"; one is drawn for each case.
+    accumulate, accumulate_dtype, error_scale, nan_policy, subnormal, exact, invariants: as the keys of an op in gpuemu.toml;
+    error_scale may be a function of the same arguments, too. tolerance: numbers instead of the bound that follows from them.
     framework: what `fn` takes ("torch", "jax", "tensorflow", "numpy"); by default that of its annotations.
     Raises CheckError at the first failure, made smaller, unless raise_on_failure is False; ValueError when no case had an
     output element to compare.
     """
     checker = checker_of(fn, reference, seed=seed, dtypes=dtypes, dims=dims, strategies=strategies, inputs=inputs, tolerance=tolerance,
-                         framework=framework, name=name, layouts=layouts)  # fmt: skip
+                         framework=framework, name=name, layouts=layouts, accumulate=accumulate, accumulate_dtype=accumulate_dtype,
+                         error_scale=error_scale, nan_policy=nan_policy, subnormal=subnormal, exact=exact, invariants=invariants)  # fmt: skip
     numbers = range(arguments.whole(cases, "cases", 1)) if only is None else (arguments.whole(only, "only", 0),)
     return settled(checker.run(numbers, fail_fast), raise_on_failure, replayed=only is not None)
 
@@ -350,8 +394,9 @@ def settled(found: CheckResult, raise_on_failure: bool, *, replayed: bool = Fals
 def checker_of(fn: Callable[..., Any], reference: Callable[..., Any], *, seed: int | None = None, dtypes: Sequence[str] = ("float32",),
                dims: Mapping[str, Any] | None = None, strategies: Sequence[str] | None = None,
                inputs: Mapping[str, Tensor | Scalar] | None = None, tolerance: ToleranceConfig | None = None, framework: str | None = None,
-               name: str | None = None, layouts: Sequence[str] = ("contiguous",)) -> Checker:  # fmt: skip
-    """What `check` draws with, from its arguments. Raises TypeError and ValueError for wrong ones."""
+               name: str | None = None, layouts: Sequence[str] = ("contiguous",), error_scale: str | Callable[..., Any] | None = None,
+               invariants: Mapping[str, Any] | None = None, **judged: Any) -> Checker:  # fmt: skip
+    """What `check` draws and judges with, from its arguments. Raises TypeError and ValueError for wrong ones."""
     for what, given in (("fn", fn), ("reference", reference)):
         if not callable(given):
             raise TypeError(f"{what} is {given!r}, expected a function")
@@ -362,12 +407,20 @@ def checker_of(fn: Callable[..., Any], reference: Callable[..., Any], *, seed: i
     wanted = arguments.names(dtypes, "dtypes", tensors.DTYPES)
     for dtype in wanted:
         tensors.numpy_dtype(dtype)
-    usual = FLOATING if any(one in values.FLOATS for one in wanted) else WHOLE
-    chosen = arguments.names(usual if strategies is None else strategies, "strategies", values.STRATEGIES)
-    if tolerance is not None and not isinstance(tolerance, ToleranceConfig):
-        raise TypeError(f"tolerance is {tolerance!r}, expected gpuemu.ToleranceConfig(atol, rtol)")
-    drawn = rng.generate_seed() if seed is None else arguments.bits64(seed)
-    return Checker(fn, reference, schema, drawn, wanted, chosen, tolerance, arguments.names(layouts, "layouts", KINDS))
+    chosen = () if strategies is None else arguments.names(strategies, "strategies", values.STRATEGIES)
+    named = None if callable(error_scale) else error_scale
+    judging = Judging(tolerance, error_scale=named, invariants=arguments.mapping(invariants or {}, "invariants"), **judged)
+    plan = Plan(wanted, chosen, arguments.names(layouts, "layouts", KINDS), judging, error_scale if callable(error_scale) else None)
+    made = Checker(fn, reference, schema, rng.generate_seed() if seed is None else arguments.bits64(seed), plan)
+    made.draw(0)  # Options that are wrong are told now.
+    return made
+
+
+def _insist_on_sizes(schema: Schema) -> None:
+    for name, spec in schema.tensors.items():
+        shape = [max(schema.dims[one]) if isinstance(one, str) else one for one in spec.dims]
+        if np.prod(shape, dtype=object) > ELEMENTS_MAX:
+            raise ValueError(f"'{name}' may be {shape}: a checked tensor has at most {ELEMENTS_MAX} elements, give smaller dims=")
 
 
 class Op:

@@ -99,10 +99,11 @@ class CiSummary:
     coverage: list[CoveredLine] = field(default_factory=list)
     worst: ErrorMap | None = None
     trends: list[KernelTrend] = field(default_factory=list)
+    incomplete: str = ""  # What ended the run early.
 
     @property
     def broken(self) -> list[str]:
         """What could not be run or measured; a run is no success then."""
         return [f"{one.op_name} {one.dtype}: {one.error}" for one in self.ops if one.error] + [
             f"{one.kernel_name}: {one.error}" for one in self.lint_results if one.error
-        ]
+        ] + ([f"incomplete: {self.incomplete}"] if self.incomplete else [])

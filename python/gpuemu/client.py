@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from gpuemu import calls, records
 from gpuemu.calls import Call, Json
 from gpuemu.connection import PROTOCOL_VERSION, Connection, default_socket
-from gpuemu.errors import ClientError, NotFoundError, told
+from gpuemu.errors import ClientError, ConnectionError, IncompleteError, NotFoundError, told
 from gpuemu.records import FuzzResults, MinimizeResult, ReproduceResult, ReproductionInfo, ValidationResult
 from gpuemu.tensors import Array, owned
 
@@ -80,6 +80,20 @@ def job_reply(status: records.JobStatus) -> Json:
     return status.result
 
 
+def job_result(call: Call[T], status: records.JobStatus, cancelled_here: bool) -> T:
+    """What a job that ended found. Raises IncompleteError when it ended before its work was done and nobody here asked for that."""
+    result = call.result(job_reply(status))
+    if status.state != "cancelled" or cancelled_here:
+        return result
+    why = getattr(result, "incomplete", "") or "the daemon ended it early"
+    raise IncompleteError(f"{call.request['type']} is incomplete: {why}", result)
+
+
+def lost_job(job: int) -> ConnectionError:
+    """The daemon that answers has no such job: it is another one than the one that began it."""
+    return ConnectionError(f"job {job} is lost: the daemon was stopped or started anew; what it had found is kept")
+
+
 class Client:
     """Talks to one daemon.
 
@@ -93,6 +107,7 @@ class Client:
         self.socket_path = default_socket() if socket_path is None else os.fspath(socket_path)
         self.timeout_ms = timeout_ms
         self.connection = Connection(self.socket_path, timeout_ms, socket_path is None if start is None else start, share)
+        self._cancelled: set[int] = set()
 
     def close(self) -> None:
         """Closes the connection; the daemon goes on. The next request opens it again."""
@@ -122,17 +137,19 @@ class Client:
         tell = listener(progress, str(call.request.get("op_name", call.request["type"])))
         job = self._start(calls.job_started(call))
         seen = 0
+        status = records.JobStatus(job)
         try:
-            while True:
+            while status.state == "running":
                 status = self._ask(calls.job_status(job, WAIT_MS, seen))
                 seen += len(status.log)
                 if tell is not None:
                     tell(status)
-                if status.state != "running":
-                    return call.result(job_reply(status))
+        except NotFoundError:
+            raise lost_job(job) from None
         except BaseException:  # Ctrl-C, or a callback that raises: nobody waits for the job any more.
             self._cancel(job)
             raise
+        return job_result(call, status, job in self._cancelled)
 
     def _start(self, call: Call[int]) -> int:
         """In a thread: a Ctrl-C while the daemon starts the job must not lose its number."""
@@ -162,6 +179,7 @@ class Client:
 
     def cancel_job(self, job_id: int) -> None:
         """Ends a job, from a progress callback or another thread; it answers with what it found until then."""
+        self._cancelled.add(job_id)
         self._ask(calls.job_cancel(job_id))
 
     # --- the daemon
@@ -342,10 +360,13 @@ class Client:
 
     def run_ci(self, profile: str = "quick", *, baseline: str | None = None, seed: int | None = None, shard: int = 0,
                shards: int = 0, budget_ms: int = 0, parallel_jobs: int = 0, cached: bool = False,
-               coverage: bool = False, progress: bool | Progress | None = None) -> ci.CiSummary:  # fmt: skip
+               coverage: bool = False, snapshots: bool = False,
+               progress: bool | Progress | None = None) -> ci.CiSummary:  # fmt: skip
         """`gpuemu ci`: profile "quick", "default" or "thorough". shard of shards: only that part, from 1; budget_ms: goes on until
-        so much time is spent; cached: leaves out what passed before and is unchanged; coverage: counts source lines."""
-        options = {"shard": shard, "shards": shards, "budget_ms": budget_ms, "parallel_jobs": parallel_jobs, "cached": cached, "coverage": coverage}
+        so much time is spent; cached: leaves out what passed before and is unchanged; coverage: counts source lines; snapshots: the
+        inputs of failing cases too."""
+        options = {"shard": shard, "shards": shards, "budget_ms": budget_ms, "parallel_jobs": parallel_jobs, "cached": cached,
+                   "coverage": coverage, "snapshots": snapshots}  # fmt: skip
         return self._run(calls.run_ci(profile, baseline, seed, options), progress)
 
     def get_ci_summary(self) -> ci.CiSummary:

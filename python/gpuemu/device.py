@@ -8,12 +8,8 @@ end yours; the next request starts another one.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-import pathlib
-import shutil
 import signal
-import struct
 import subprocess
 import threading
 import warnings
@@ -23,24 +19,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpuemu import installed
-from gpuemu.connection import find_program
+from gpuemu import pipes
 from gpuemu.errors import DeviceError, DeviceLostError
 
-_HEAD = struct.Struct("<IQ")  # Bytes of JSON, bytes of data.
 _NO_GENERATION = 0  # Of a module that no process has.
 _STATELESS = ("open", "compile")  # "Unavailable" of these is no loss: there is no such GPU, no compiler.
 
 
 def program() -> str:
     """gpuemu-device: $GPUEMU_DEVICE, else beside the gpuemu command, else in PATH."""
-    candidates = [os.environ.get("GPUEMU_DEVICE")]
-    if beside := find_program():
-        candidates.append(str(pathlib.Path(beside).resolve().parent / "gpuemu-device"))
-    candidates.append(shutil.which("gpuemu-device"))
-    for candidate in candidates:
-        if candidate and os.access(candidate, os.X_OK):
-            return candidate
+    if found := pipes.find("gpuemu-device", "GPUEMU_DEVICE"):
+        return found
     raise DeviceError("no gpuemu-device beside the gpuemu command or in PATH; set GPUEMU_DEVICE to the program")
 
 
@@ -177,9 +166,9 @@ class Device:
     def _start(self) -> None:
         if self._process is not None and self._owner == os.getpid():
             return
-        self._process = subprocess.Popen([program()], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=installed.environment())
+        self._process = pipes.start(program())
         self._owner = os.getpid()
-        self._end = weakref.finalize(self, _end_process, self._process, self._owner)
+        self._end = weakref.finalize(self, pipes.end, self._process, self._owner)
         self.generation += 1
         try:
             self._properties = self._exchange({"request": "open", **self._wanted})[0]
@@ -189,19 +178,12 @@ class Device:
 
     def _exchange(self, request: dict[str, Any], data: Any = b"") -> tuple[dict[str, Any], bytes]:
         process = self._process
-        assert process is not None and process.stdin is not None and process.stdout is not None
+        assert process is not None
         try:
-            text = json.dumps(request, ensure_ascii=False).encode()
-        except UnicodeEncodeError:  # Of such a message the process could make nothing, and would end.
+            reply, data = pipes.exchange(process, request, data)
+        except UnicodeEncodeError:
             raise DeviceError(f"'{request['request']}' has a text with a lone surrogate, which is no Unicode", "InvalidArgument") from None
-        try:
-            process.stdin.write(_HEAD.pack(len(text), len(data)) + text)
-            process.stdin.write(data)
-            process.stdin.flush()
-            head = process.stdout.read(_HEAD.size)
-            json_bytes, data_bytes = _HEAD.unpack(head)
-            reply, data = json.loads(process.stdout.read(json_bytes)), process.stdout.read(data_bytes)
-        except (OSError, ValueError, struct.error) as problem:
+        except pipes.BROKEN as problem:
             self.close()
             raise DeviceLostError(
                 f"the device's process {_end_of(process)} during '{request['request']}': "
@@ -323,21 +305,6 @@ def _end_of(process: subprocess.Popen[bytes]) -> str:
         return ("was killed, probably because this machine was out of memory (pass smaller arrays, or end what else uses memory; "
                 "gpuemu.Device(memory_limit_bytes=...) refuses what would be too much),")  # fmt: skip
     return f"ended (status {process.returncode})"
-
-
-def _end_process(process: subprocess.Popen[bytes], owner: int) -> None:
-    """Of the process that started it, not of one that was forked from that."""
-    if owner != os.getpid():
-        return
-    for stream in (process.stdin, process.stdout):
-        if stream is not None:
-            with contextlib.suppress(OSError):
-                stream.close()
-    try:
-        process.wait(timeout=5)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
 
 
 def _number(arch: str) -> int:

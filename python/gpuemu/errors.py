@@ -90,6 +90,18 @@ class TimeoutError(ConnectionError, builtins.TimeoutError):
     """No reply came in time; the daemon may still be at work."""
 
 
+class IncompleteError(ClientError):
+    """The daemon ended a run before its work was done: it was stopped, or somebody else cancelled the run. `result` has what
+    it had found until then."""
+
+    def __init__(self, message: str, result: Any = None) -> None:
+        super().__init__(message)
+        self.result = result
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (*self.args, self.result)
+
+
 class ProtocolError(ClientError):
     """The other side speaks another version, or not this protocol."""
 

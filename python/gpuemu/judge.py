@@ -1,21 +1,30 @@
-"""Comparing arrays in this process, in the terms of the daemon: findings, statistics, a verdict."""
+"""Judging arrays without a daemon, by its judge: gpuemu-check, which comes with the programs, has the same code."""
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from gpuemu import tensors
-from gpuemu.records import Finding, ValidationResult
+from gpuemu import declaration, pipes, tensors
+from gpuemu.declaration import Judging
+from gpuemu.errors import InternalError
+from gpuemu.records import ValidationResult
 from gpuemu.tensors import Array
-from gpuemu.tolerances import ToleranceConfig, get_recommended_tolerance
+from gpuemu.tolerances import ToleranceConfig
 
-# dtype name -> smallest distance of its numbers at 1, smallest normal number.
-FORMATS = {"float16": (2.0**-10, 2.0**-14), "bfloat16": (2.0**-7, 2.0**-126), "float32": (2.0**-23, 2.0**-126),
-           "float64": (2.0**-52, 2.0**-1022)}  # fmt: skip
+
+def _refusal(message: str, code: str) -> Exception:
+    """Problems of the op's text as problems of the arguments that it was made from."""
+    said = re.sub(r"^check\.toml:\d+:\d+: ops\[0\]\.", "", message.strip(), flags=re.MULTILINE)
+    return ValueError(said) if code == "InvalidArgument" else InternalError(said)
+
+
+PROGRAM = pipes.Helper("gpuemu-check", "GPUEMU_CHECK", _refusal)
 
 
 def dtype_name(array: Array) -> str:
@@ -28,85 +37,22 @@ def is_float(array: Array) -> bool:
     return array.dtype.kind == "f" or dtype_name(array) == "bfloat16"
 
 
-def _comparable(array: Array, what: str) -> Array:
-    """Floats as float64; integers and bools as they are, because float64 has not all of 64 bits."""
-    if array.dtype.kind in "iub" or array.dtype == np.float64:
-        return array
-    if not is_float(array) and (array.dtype.kind != "V" or array.dtype.names):
-        hint = "; compare .real and .imag" if array.dtype.kind == "c" else ""
-        raise TypeError(f"the {what} is of {array.dtype}; floats, integers and bools can be compared{hint}")
-    return array.astype(np.float64)
+def comparable(array: Array, what: str) -> Array:
+    """The array in the byte order of this machine. Raises TypeError for what no dtype of gpuemu has."""
+    if dtype_name(array) in tensors.DTYPES:
+        return array.astype(array.dtype.newbyteorder("=")) if array.dtype.byteorder == ">" else array
+    if array.dtype.kind == "f":  # Of long doubles, as far as a float64 has them.
+        return array.astype(np.float64)
+    hint = "; compare .real and .imag" if array.dtype.kind == "c" else ""
+    raise TypeError(f"the {what} is of {array.dtype}; floats, integers and bools can be compared{hint}")
 
 
-def _distance(actual: Array, expected: Array) -> Array:
-    """|actual - expected| in float64, 0 only where they are equal."""
-    if actual.dtype.kind == "f":
-        distance: Array = np.abs(actual - expected)
-        return distance
-    # As unsigned numbers the difference of two of 64 bits does not overflow.
-    larger, smaller = (one.astype(np.uint64) for one in (np.maximum(actual, expected), np.minimum(actual, expected)))
-    return (larger - smaller).astype(np.float64)
-
-
-def _said(value: float) -> str:
-    return f"{value:.9g}" if isinstance(value, float) else str(int(value))
-
-
-def _first(wrong: Array, shape: tuple[int, ...]) -> tuple[int, str]:
-    flat = int(np.flatnonzero(wrong)[0])
-    place = [int(one) for one in np.unravel_index(flat, shape)] if shape else []
-    return flat, f"element {flat} {place}"
-
-
-def _finding(kind: str, wrong: Array, actual: Array, expected: Array, why: str) -> Finding:
-    index, place = _first(wrong, expected.shape)
-    want, got = expected.reshape(-1)[index].item(), actual.reshape(-1)[index].item()
-    text = f"{place}: expected {_said(want)}, got {_said(got)}{why} ({int(wrong.sum())} of {wrong.size} elements)"
-    return Finding(kind, text, index, float(want), float(got))
-
-
-def error_stats(actual: Array, expected: Array, wrong: Array, dtype: str) -> dict[str, Any]:
-    """As the daemon's: an error that is not finite counts as infinite."""
-    with np.errstate(all="ignore"):
-        error = _distance(actual, expected)
-        error = np.where(np.isnan(error), np.where(np.isnan(actual) & np.isnan(expected), 0.0, np.inf), error)
-        error = np.where(actual == expected, 0.0, error).reshape(-1)
-        size = np.abs(expected.astype(np.float64)).reshape(-1)
-        relative = np.where(error == 0, 0.0, error / size)
-    ulp, normal = FORMATS.get(dtype, (1.0, 1.0))
-    ulps = np.zeros_like(error)
-    if dtype in FORMATS:
-        with np.errstate(all="ignore"):
-            ulps = error / (np.exp2(np.floor(np.log2(np.maximum(np.where(np.isfinite(size), size, 1.0), normal)))) * ulp)
-    ordered = np.sort(error)
-    at = {p: float(ordered[round(p / 100 * (len(ordered) - 1))]) for p in (50, 90, 99)}
-    return {
-        "count": int(error.size), "num_exceeding": int(wrong.sum()), "max_abs": float(ordered[-1]), "mean_abs": float(error.mean()),
-        "p50_abs": at[50], "p90_abs": at[90], "p99_abs": at[99], "max_rel": float(relative.max()),
-        "mean_rel": float(relative.mean()), "max_ulp": float(ulps.max()), "mean_ulp": float(ulps.mean()),
-    }  # fmt: skip
-
-
-def _value_findings(actual: Array, expected: Array, tolerance: ToleranceConfig, exact: bool) -> tuple[list[Finding], Array]:
-    with np.errstate(all="ignore"):
-        error = _distance(actual, expected)
-        bound = tolerance.atol + tolerance.rtol * np.abs(expected.astype(np.float64))
-    finite = np.isfinite(actual) & np.isfinite(expected)
-    far = finite & ~(error <= (0.0 if exact else bound))
-    nan = np.isnan(actual) != np.isnan(expected)
-    inf = (np.isinf(actual) | np.isinf(expected)) & (actual != expected) & ~nan
-    findings = []
-    if far.any():
-        index, _ = _first(far, expected.shape)
-        limit = 0.0 if exact else float(np.broadcast_to(bound, expected.shape).reshape(-1)[index])
-        why = f", |diff| {_said(float(error.reshape(-1)[index]))} > bound {_said(limit)}"
-        findings.append(_finding("ToleranceExceeded", far, actual, expected, why))
-    if nan.any():
-        findings.append(_finding("NaNDetected", nan, actual, expected, ""))
-    if inf.any():
-        findings.append(_finding("InfDetected", inf, actual, expected, ""))
-    wrong: Array = far | nan | inf
-    return findings, wrong
+def _expected(array: Array) -> Array:
+    """A reference: floats as float64, integers in 64 bits."""
+    array = comparable(array, "reference")
+    if is_float(array):
+        return array.astype(np.float64)
+    return array if array.dtype.kind == "b" or array.dtype == np.uint64 else array.astype(np.int64)
 
 
 def array_of(given: Any, what: str) -> Array:
@@ -122,31 +68,75 @@ def array_of(given: Any, what: str) -> Array:
     return made
 
 
-def compare(actual: Any, expected: Any, tolerance: ToleranceConfig | None = None, *, op_name: str = "op", seed: int = 0,
-            stats: bool = True) -> ValidationResult:  # fmt: skip
-    """The verdict on `actual`. `expected` may be of a wider dtype: its values count. Without a tolerance the one that is
-    recommended for the dtype and the op."""
-    if tolerance is not None and not isinstance(tolerance, ToleranceConfig):
-        raise TypeError(f"tolerance is {tolerance!r}, expected gpuemu.ToleranceConfig(atol, rtol)")
-    got, want = array_of(actual, "output"), array_of(expected, "reference")
-    result = ValidationResult(True, seed, op_name, timestamp=int(time.time()))
-    name = dtype_name(got)
-    if got.shape != want.shape:
-        message = f"shape mismatch: output is {list(got.shape)}, reference is {list(want.shape)}"
-        result.failures.append(Finding("ShapeMismatch", message))
-    elif is_float(got) != is_float(want) or (not is_float(got) and got.dtype.kind != want.dtype.kind):
-        result.failures.append(Finding("DTypeMismatch", f"dtype mismatch: output is {name}, reference is {dtype_name(want)}"))
-    elif want.size:
-        exact = not is_float(got)
-        a, e = _comparable(got, "output"), _comparable(want, "reference")
-        if exact and np.array_equal(a, e):
+@dataclass(frozen=True)
+class Judged:
+    """Of which case an output is: seed and number of the case, the dtype under test, its dims, attrs and inputs."""
+
+    seed: int = 0
+    number: int = 0
+    dtype: str = ""
+    dims: Mapping[str, int] = field(default_factory=dict)
+    attrs: Mapping[str, float] = field(default_factory=dict)
+    inputs: Mapping[str, Array] = field(default_factory=dict)
+
+
+def verdict(op: str, case: Judged, output: Array, reference: Array, scale: Array | None = None,
+            again: Callable[[dict[str, Array]], Any] | None = None) -> dict[str, Any]:  # fmt: skip
+    """What the daemon's judge says of an output: the ValidationResult of docs/protocol.md. op: of gpuemu.toml, as text; scale:
+    how large errors may be, one per element; again: the reference, for inputs a last place away. Without it no error counts as
+    what the precision of the inputs explains."""
+    got, want = comparable(output, "output"), _expected(reference)
+    given = {name: comparable(one, f"input '{name}'") for name, one in case.inputs.items()}
+    parts = [*given.values(), got, want, *([] if scale is None else [np.broadcast_to(scale, want.shape).astype(np.float64)])]
+    request = {"request": "judge", "op": op, "seed": case.seed, "case": case.number, "dtype": case.dtype or dtype_name(got),
+               "dims": dict(case.dims), "attrs": {name: float(one) for name, one in case.attrs.items()},
+               "inputs": [{"name": name, **_described(one)} for name, one in given.items()],
+               "output": _described(got), "reference": _described(want), "scale": scale is not None}  # fmt: skip
+    changed: list[Array] = []
+    while True:
+        reply, data = PROGRAM.ask({**request, "changed": len(changed)}, b"".join(one.tobytes() for one in [*parts, *changed]))
+        more = _changed_reference(again, given, data, want) if reply.get("wanted") and again is not None else None
+        if more is None:
+            result: dict[str, Any] = reply["result"]
             return result
-        limit = tolerance or get_recommended_tolerance(name, operation=op_name)
-        result.failures, wrong = _value_findings(a, e, limit, exact and tolerance is None)
-        if stats or result.failures:
-            result.error_stats = error_stats(a, e, wrong, name)
-            result.max_diff, result.max_rel_diff = result.error_stats["max_abs"], result.error_stats["max_rel"]
-    result.passed = not result.failures
+        changed.append(more)
+
+
+def _changed_reference(again: Callable[[dict[str, Array]], Any], like: Mapping[str, Array], data: bytes, want: Array) -> Array | None:
+    """The reference of changed inputs, which lie in `data`; None where it gives something else than before."""
+    inputs, at = {}, 0
+    for name, one in like.items():
+        inputs[name] = np.frombuffer(data, np.uint8, one.nbytes, at).view(one.dtype).reshape(one.shape).copy()
+        at += one.nbytes
+    try:
+        made = _expected(array_of(again(inputs), "reference"))
+    except Exception:  # It took the inputs themselves: what it says of their neighbours decides nothing.
+        return None
+    return made if (made.shape, made.dtype) == (want.shape, want.dtype) else None
+
+
+def _described(array: Array) -> dict[str, Any]:
+    return {"dtype": dtype_name(array), "shape": list(array.shape)}
+
+
+def compare(actual: Any, expected: Any, tolerance: ToleranceConfig | None = None, *, op_name: str = "op", seed: int = 0,
+            inputs: Mapping[str, Any] | None = None, judging: Judging | None = None,
+            again: Callable[[dict[str, Array]], Any] | None = None) -> ValidationResult:  # fmt: skip
+    """The verdict of the daemon's judge on `actual`, which needs no daemon. `expected` may be of a wider dtype: its values
+    count. judging: the op's options; without a tolerance in them errors may be as large as rounding explains. inputs: what
+    `actual` was computed from, for how large that is; again: the reference as a function of such inputs."""
+    judging = judging or Judging()
+    if tolerance is not None:
+        judging = replace(judging, tolerance=tolerance)
+    got, want = array_of(actual, "output"), array_of(expected, "reference")
+    given = {name: array_of(one, f"input '{name}'") for name, one in (inputs or {}).items()}
+    made = verdict(declaration.op_text(op_name, judging), Judged(inputs=given), got, want, again=again)
+    return result_of(made, op_name, seed, got, want)
+
+
+def result_of(made: dict[str, Any], op_name: str, seed: int, got: Array, want: Array) -> ValidationResult:
+    """A verdict as a result of this process."""
+    result = ValidationResult.from_dict({**made, "op_name": op_name, "seed": seed, "timestamp": int(time.time())})
     result.compared = None if result.passed else (got, want)
     return result
 
@@ -154,4 +144,5 @@ def compare(actual: Any, expected: Any, tolerance: ToleranceConfig | None = None
 def float64_inputs(reference: Callable[..., Any], inputs: Mapping[str, Any]) -> Any:
     """What `reference` gives for the inputs as float64 arrays (integers as they are): copies, which it may change."""
     arrays = {name: array_of(one, f"input '{name}'") for name, one in inputs.items()}
-    return reference(**{name: one.astype(np.float64) if is_float(one) else one.copy() for name, one in arrays.items()})
+    with np.errstate(all="ignore"):  # Of NaN and infinity, which are drawn on purpose.
+        return reference(**{name: one.astype(np.float64) if is_float(one) else one.copy() for name, one in arrays.items()})

@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 
 from gpuemu import arguments
-from gpuemu.buffers import Buffer, insist_on_room, memory_of, pointee, write_back
+from gpuemu.buffers import Buffer, insist_on_dtype, insist_on_room, pointee, write_back
 from gpuemu.device import Device, Entry, Module, Place, Report, shared_device
 from gpuemu.errors import DeviceError, KernelError, LaunchError
+from gpuemu.storages import BOUNDS, View, regions_of, view_of
 
 CHECKS = ("memory", "init", "race", "sync")
 _ALL_CHECKS = (*CHECKS, "race_shared", "race_global", "division", "nonfinite", "writes")
@@ -29,7 +30,7 @@ _FLOATS: dict[str, Any] = {"f16": np.float16, "f32": np.float32, "f64": np.float
 _INTEGERS = ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64")
 _NO_FILE = "<source>"  # Where findings are in a text that no file has as it is.
 _IN_FOLDER = re.compile(f'"[^"\\n]*/{_NO_FILE}"')  # Compilers take it for a file of the folder that they run in.
-_NOTES = ("nonfinite_nan", "nonfinite_inf")  # They explain, and are no fault.
+_NOTES = ("nonfinite_nan", "nonfinite_inf", "redundant_reads", "redundant_stores")  # They explain, and are no fault.
 
 
 def dims(size: Any, what: str) -> tuple[int, ...]:
@@ -46,6 +47,13 @@ def checks_of(names: Sequence[str]) -> tuple[str, ...]:
     return () if empty else tuple(arguments.names(names, "checks", _ALL_CHECKS))
 
 
+def bounds_of(name: str) -> str:
+    """Where accesses are out of bounds."""
+    if name not in BOUNDS:
+        raise ValueError(f"bounds is {name!r}, expected one of {', '.join(BOUNDS)}")
+    return name
+
+
 def is_array(value: Any) -> bool:
     return hasattr(value, "shape") and hasattr(value, "dtype") and not isinstance(value, np.generic)
 
@@ -57,6 +65,8 @@ class Kernel:
     entry: "scale", of templates "softmax<float>"; may be left out when there is one.
     backend: "emulator", "cuda", or "auto": a GPU where one answers. arch: what the emulator is.
     flags, include_dirs: for the compiler. checks: of the emulator; see docs/findings.md.
+    bounds: where an access is out of bounds: outside of the array's "storage", as on a GPU, or outside of the "view", which
+    is from its first element to its last.
 
     Calls raise KernelError when the kernel goes wrong, LaunchError when it cannot be launched as asked. `report` is
     what the last launch did.
@@ -64,9 +74,10 @@ class Kernel:
 
     def __init__(self, source: str | pathlib.Path, entry: str | None = None, *, backend: str = "emulator",
                  arch: str = "sm_80", flags: Sequence[str] = (), include_dirs: Sequence[str] = (),
-                 checks: Sequence[str] = CHECKS, timeout_ms: int = 30000, device: Device | None = None) -> None:  # fmt: skip
+                 checks: Sequence[str] = CHECKS, timeout_ms: int = 30000, device: Device | None = None,
+                 bounds: str = "storage") -> None:  # fmt: skip
         self.device = device or shared_device(backend, arch)
-        self.checks, self.timeout_ms = checks_of(checks), timeout_ms
+        self.checks, self.timeout_ms, self.bounds = checks_of(checks), timeout_ms, bounds_of(bounds)
         flags, include_dirs = arguments.texts(flags, "flags"), arguments.texts(include_dirs, "include_dirs")
         if entry is not None and not isinstance(entry, str):
             raise LaunchError(f"the entry is {entry!r:.80}, expected a name such as 'scale' or 'softmax<float>'")
@@ -107,49 +118,52 @@ class Kernel:
 
     def launch(self, grid: Any, block: Any, args: Sequence[Any], *, shared_bytes: int = 0, profile: bool = False,
                names: Sequence[str] | None = None) -> None:  # fmt: skip
-        """Arrays are copied to the device and, where the kernel changed them, back. An array that is given twice is one
-        buffer. `names` are for findings; by default those that the parameters have in the source."""
+        """The storages of arrays are copied to the device and, where the kernel changed them, back. Arrays that are views of one
+        storage share its memory on the device. `names` are for findings; by default those that the parameters have in the
+        source."""
         if len(args) != len(self.entry.params):
             wanted = ", ".join(f"{one.name}: {one.type or str(one.bytes) + ' bytes'}" for one in self.entry.params)
             raise LaunchError(f"'{self.entry.name}' takes {len(self.entry.params)} arguments ({wanted}), {len(args)} are given")
-        buffers: dict[Any, Buffer] = {}
         points_to = self._points_to if len(self._points_to) == len(args) else [""] * len(args)
         names = names or (self.names if len(self.names) == len(args) else [f"arg{i}" for i in range(len(args))])
-        arrays = {memory_of(value): (name, value) for name, value in zip(names, args) if is_array(value)}
-        insist_on_room(self.device, list(arrays.values()))
+        views = {i: self._view(i, value, names[i], points_to[i]) for i, value in enumerate(args) if is_array(value)}
+        regions = regions_of(list(views.values()))
+        insist_on_room(self.device, regions)
+        buffers: list[Buffer] = []
         try:
-            packed = []
-            for i, (name, value) in enumerate(zip(names, args)):
-                if is_array(value):
-                    self._insist_on_pointer(i, name)
-                    memory = memory_of(value)
-                    if memory not in buffers:
-                        buffers[memory] = Buffer(self.device, value, name, points_to[i])
-                    value = buffers[memory].address
-                packed.append(self._bytes_of(i, value))
+            addresses: dict[int, int] = {}
+            for region in regions:
+                buffers.append(Buffer(self.device, region))
+                addresses.update({id(view): buffers[-1].address_of(view) for view in region.views})
+            packed = [self._bytes_of(i, addresses[id(views[i])] if i in views else value) for i, value in enumerate(args)]
             self.report = self.device.launch(
                 self.module, self.entry.name, dims(grid, "the grid"), dims(block, "the block"), packed,
                 shared_bytes=shared_bytes, timeout_ms=self.timeout_ms, sanitize=self.checks, profile=profile,
-                buffers=[one.address for one in buffers.values()],
+                buffers=[one.allocation for one in buffers],
             )  # fmt: skip
+            for finding in self.report.findings:
+                finding.message += "".join(one.explain(finding.tensor) for one in buffers)
             for line in self.report.printed:
                 print(line)
             faults = [one for one in self.report.findings if one.kind not in _NOTES]
             if faults:
                 raise KernelError(faults)
-            write_back(list(buffers.values()))
+            write_back(buffers)
         except DeviceError as refusal:
             if refusal.code != "InvalidArgument":
                 raise
             raise LaunchError(str(refusal)) from None
         finally:
-            self._release(list(buffers.values()))
+            self._release(buffers)
 
-    def _insist_on_pointer(self, index: int, name: str) -> None:
+    def _view(self, index: int, value: Any, name: str, points_to: str) -> View:
         param = self.entry.params[index]
         if param.bytes != 8 or param.type in _FLOATS:
             raise LaunchError(f"argument {index} of '{self.entry.name}', '{name}', is an array, its parameter is {param.type or f'{param.bytes} bytes'}: "
                               "give a number, as of .item(), or the bytes of a structure")  # fmt: skip
+        view = view_of(value, name, self.bounds)
+        insist_on_dtype(view.dtype, name, points_to)
+        return view
 
     def _release(self, buffers: list[Buffer]) -> None:
         for buffer in buffers:

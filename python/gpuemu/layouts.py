@@ -148,7 +148,9 @@ def place(values: Array, layout: Layout, base_offset: int = 0) -> Array:
     strides = tuple(stride * item for stride in layout.strides)
     if values.size == 0:
         return np.empty(values.shape, dtype=values.dtype)
-    placed: Array = np.ndarray(values.shape, values.dtype, storage, start + layout.offset * item, strides)  # type: ignore[arg-type,unused-ignore]
+    # By way of a memoryview the storage ends with its last element, not with what alignment needs: kernels may use all of it.
+    own = np.frombuffer(storage.data[start : start + layout.elements * item], np.uint8)
+    placed: Array = np.ndarray(values.shape, values.dtype, own, layout.offset * item, strides)  # type: ignore[arg-type,unused-ignore]
     once = tuple(slice(0, 1) if stride == 0 else slice(None) for stride in layout.strides)
     placed[once] = values[once]
     return placed

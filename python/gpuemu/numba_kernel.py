@@ -17,20 +17,20 @@ from typing import Any
 
 import numpy as np
 
-from gpuemu import tensors
 from gpuemu.device import Device, Report, shared_device
 from gpuemu.errors import LaunchError
-from gpuemu.kernel import CHECKS, Kernel, checks_of, is_array
+from gpuemu.kernel import CHECKS, Kernel, bounds_of, checks_of, is_array
+from gpuemu.storages import view_of
 
 
 class NumbaKernel:
     """A Numba kernel on the emulator (or with backend="cuda" on a GPU). Compiled once per types of the arguments."""
 
     def __init__(self, function: Any, *, backend: str = "emulator", arch: str = "sm_80", checks: Sequence[str] = CHECKS,
-                 timeout_ms: int = 30000, device: Device | None = None) -> None:  # fmt: skip
+                 timeout_ms: int = 30000, device: Device | None = None, bounds: str = "storage") -> None:  # fmt: skip
         self.function = getattr(function, "py_func", function)
         self.device = device or shared_device(backend, arch)
-        self.checks, self.timeout_ms = checks_of(checks), timeout_ms
+        self.checks, self.timeout_ms, self.bounds = checks_of(checks), timeout_ms, bounds_of(bounds)
         self.report, self.ptx = Report(), ""
         self._compiled: dict[tuple[str, ...], Kernel] = {}
 
@@ -45,7 +45,7 @@ class NumbaKernel:
         from numba import typeof
 
         parameters = self._names(len(args))
-        types = [typeof(np.ascontiguousarray(tensors.as_array(one)) if is_array(one) else one) for one in args]
+        types = [typeof(view_of(one, name).like() if is_array(one) else one) for name, one in zip(parameters, args)]
         key = tuple(str(one) for one in types)
         if key not in self._compiled:
             self._compiled[key] = self._compile(types)
@@ -54,7 +54,7 @@ class NumbaKernel:
         given: list[Any] = []
         names: list[str] = []
         for name, value in zip(parameters, args):
-            words = _words(value)
+            words = _words(name, value)
             given += words
             names += [name] * len(words)
         try:
@@ -73,16 +73,15 @@ class NumbaKernel:
 
         sm = self.device.properties["sm"]
         ptx, _ = cuda.compile_ptx(self.function, void(*types), cc=(sm // 10, sm % 10), abi="numba", device=False, lineinfo=True)
-        return Kernel(ptx, checks=self.checks, timeout_ms=self.timeout_ms, device=self.device)
+        return Kernel(ptx, checks=self.checks, timeout_ms=self.timeout_ms, device=self.device, bounds=self.bounds)
 
 
-def _words(value: Any) -> list[Any]:
+def _words(name: str, value: Any) -> list[Any]:
     """An argument as the parameters that Numba makes of it: an array is its owner, size, data, shape and strides."""
     if not is_array(value):
         return [np.float64(value) if isinstance(value, float) else value]
-    array = tensors.as_array(value)
-    strides = np.ascontiguousarray(array).strides
-    return [None, None, array.size, array.itemsize, value, *array.shape, *strides]
+    view = view_of(value, name)
+    return [None, None, int(np.prod(view.shape, dtype=object)), view.dtype.itemsize, value, *view.shape, *view.strides]
 
 
 def numba(function: Any = None, **options: Any) -> Any:

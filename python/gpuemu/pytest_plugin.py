@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from gpuemu.records import JobStatus, TestReport
 
 CASES = 10  # Of a test that does not say how many.
-CONTROL = {"cases", "dtypes", "dims", "strategies", "layouts"}
+JUDGED = {"accumulate", "accumulate_dtype", "error_scale", "nan_policy", "subnormal", "exact", "invariants"}  # As of gpuemu.check.
+CONTROL = {"cases", "dtypes", "dims", "strategies", "layouts", *JUDGED}
 
 
 class Budget:
@@ -51,7 +52,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
-        "markers", "gpuemu(name=gpuemu.Tensor[...], cases=10, dtypes=[...], dims={...}, strategies=[...], layouts=[...]): draws gpuemu_case"
+        "markers", "gpuemu(name=gpuemu.Tensor[...], cases=10, dtypes=[...], dims={...}, strategies=[...], layouts=[...], accumulate=...): draws gpuemu_case"
     )
     given = config.getoption("--gpuemu-seed")
     inherited = getattr(config, "workerinput", {}).get("gpuemu_seed")
@@ -87,8 +88,8 @@ def pytest_report_header(config: pytest.Config) -> str:
 class GpuemuCase:
     """One drawn case of a test: `inputs` by name, each also as an attribute; `dtype`, `dims`, `number`, `seed`."""
 
-    def __init__(self, case: Any, seed: int, name: str) -> None:
-        self._case, self.seed, self._name = case, seed, name
+    def __init__(self, case: Any, checker: Any, seed: int) -> None:
+        self._case, self._checker, self.seed = case, checker, seed
         self.inputs, self.dtype, self.dims, self.number = case.inputs, case.dtype, case.dims, case.number
 
     def __getattr__(self, name: str) -> Any:
@@ -98,10 +99,10 @@ class GpuemuCase:
         raise AttributeError(f"the case has no input '{name}', it has {', '.join(drawn)}")
 
     def check(self, output: Any, expected: Any, tolerance: Any = None) -> None:
-        """Raises ValidationError unless `output` is right."""
-        from gpuemu import errors, judge
+        """Raises ValidationError unless the daemon's judge takes `output` for right; `tolerance` instead of its own bound."""
+        from gpuemu import errors
 
-        result = judge.compare(output, expected, tolerance, op_name=self._name, seed=self.seed)
+        result = self._checker.verdict(self._case, output, expected, tolerance)
         if not result.passed:
             raise errors.ValidationError(result)
 
@@ -138,7 +139,7 @@ def gpuemu_case(request: pytest.FixtureRequest) -> Iterator[GpuemuCase]:
     seed = rng.derive_seed(request.config.stash[_SEED], name)
     checker = checking.checker_of(_takes(inputs), _takes(inputs), seed=seed, inputs=inputs, name=request.node.originalname, **options)
     start = time.perf_counter()
-    case = GpuemuCase(checker.draw(request.param), rng.case_seed(seed, request.param, checker.schema.name), checker.schema.name)
+    case = GpuemuCase(checker.draw(request.param), checker, rng.case_seed(seed, request.param, checker.schema.name))
     request.node.user_properties.append(("gpuemu", case.describe()))
     yield case
     spent[name] = spent.get(name, 0.0) + time.perf_counter() - start
@@ -169,16 +170,18 @@ def pytest_collect_file(file_path: pathlib.Path, parent: pytest.Collector) -> py
 
 
 class ProjectFile(pytest.File):
-    """gpuemu.toml: a test for each op that has a kernel, and dtype."""
+    """gpuemu.toml: a test for each op that has a kernel, and dtype; one for each op that has an op script."""
 
     def collect(self) -> Iterator[pytest.Item]:
         for op, dtypes in ops_of(self.path):
             for dtype in dtypes:
                 yield OpItem.from_parent(self, name=f"{op}[{dtype}]", op=op, dtype=dtype)
+            if not dtypes:
+                yield OpItem.from_parent(self, name=op, op=op, dtype="")
 
 
 def ops_of(path: pathlib.Path) -> list[tuple[str, list[str]]]:
-    """Ops that gpuemu can run, with their dtypes, as `gpuemu config show` resolves them."""
+    """Ops that gpuemu can run, with their dtypes, as `gpuemu config show` resolves them; ops with op scripts without any."""
     from gpuemu import reproduce
 
     settings = {key: value.strip('"') for key, value in reproduce.settings_of(str(path)).items()}
@@ -193,11 +196,13 @@ def ops_of(path: pathlib.Path) -> list[tuple[str, list[str]]]:
 
     ops, kernels = tables("ops"), tables("kernels")
     used: set[str] = set()
-    found = []
+    found: list[tuple[str, list[str]]] = []
     for table, name in ops.items():
         named = [one for key, one in settings.items() if re.fullmatch(re.escape(table) + r"\.kernel(\[\d+\])?", key)]
         used.update(named)
-        if named:
+        if settings.get(f"{table}.execution_mode") == "script_based" and f"{table}.op_script" in settings:
+            found.append((name, []))
+        elif named:
             of_kernels = [dtypes(key) for key, kernel in kernels.items() if kernel in named]
             found.append((name, dtypes(table) or next(filter(None, of_kernels), []) or usual))
     alone = [(name, dtypes(table) or usual) for table, name in kernels.items() if name not in used and f"{table}.outputs[0].name" in settings]
@@ -213,7 +218,7 @@ class OpFailure(Exception):
 
 
 class OpItem(pytest.Item):
-    """One op and dtype, as `gpuemu test OP --dtype DTYPE` runs it."""
+    """One op and dtype, as `gpuemu test OP --dtype DTYPE` runs it; without a dtype all of the op's."""
 
     def __init__(self, op: str, dtype: str, **rest: Any) -> None:
         super().__init__(**rest)
@@ -224,16 +229,19 @@ class OpItem(pytest.Item):
 
         budget = self.config.stash[_BUDGET]
         with in_project(self.path), gpuemu.Client() as client:
-            report = client.run_tests([self.op], cases=budget.cases or 0, seed=self.config.stash[_SEED], dtypes=[self.dtype],
-                                      progress=_stop_after(client, budget.seconds))  # fmt: skip
+            report = client.run_tests([self.op], cases=budget.cases or 0, seed=self.config.stash[_SEED],
+                                      dtypes=[self.dtype] if self.dtype else [], progress=_stop_after(client, budget.seconds))  # fmt: skip
         self.add_report_section("call", "gpuemu", f"{report.passed} of {report.total} cases, seed {report.seed}")
+        if report.failed:
+            raise OpFailure(report)
+        spent = budget.seconds is not None and bool(report.incomplete)  # What the budget left out was asked for.
+        if report.broken and not spent:
+            raise RuntimeError("; ".join(report.broken))
+        if spent and not report.total:
+            pytest.skip(f"--gpuemu-budget of {budget.seconds:g} s was spent before the first case had ended")
         skipped = [one.skipped_reason for one in report.ops if one.skipped_reason]
         if skipped and not report.total:
             pytest.skip("; ".join(skipped))
-        if report.failed:
-            raise OpFailure(report)
-        if not report.total and budget.seconds is not None:
-            pytest.skip(f"--gpuemu-budget of {budget.seconds:g} s was spent before the first case had ended")
         if not report.total:
             raise RuntimeError(f"no case of '{self.op}' was run")
 

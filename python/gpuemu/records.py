@@ -101,6 +101,7 @@ class ReproductionInfo:
     attrs: dict[str, float] = field(default_factory=dict)
     value_strategy: str = ""
     value_scale: float | None = None  # What minimization multiplied the values with.
+    value_parameters: list[float] = field(default_factory=list)  # What the strategy takes beside the seed.
     kernel: str = ""
     layout_name: str = ""  # "broadcast" or "reversed", which `layout` calls Strided.
     input_strides: dict[str, list[int]] = field(default_factory=dict)  # Of such a layout, by input.
@@ -114,7 +115,8 @@ class ReproductionInfo:
 @dataclass
 class ValidationResult:
     """The verdict on one case. error_stats: count, num_exceeding, max_abs, mean_abs, p50_abs, p90_abs, p99_abs,
-    max_rel, mean_rel, max_ulp, mean_ulp and, when it is not 0, mean_signed_ulp; None when no values were compared."""
+    max_rel, mean_rel, max_ulp, mean_ulp and, when it is not 0, mean_signed_ulp; None when no values were compared. warnings: of
+    a result that passed, what is to be looked at."""
 
     passed: bool = False
     seed: int = 0
@@ -126,6 +128,8 @@ class ValidationResult:
     duration_ms: int = 0
     repro_info: ReproductionInfo | None = None
     error_stats: dict[str, Any] | None = None
+    warnings: list[Finding] = field(default_factory=list)
+    passes_now: bool = False  # In lists of failures: the same case passed later.
     # (output, reference) of a comparison in this process that failed.
     compared: tuple[Array, Array] | None = field(default=None, repr=False, compare=False)
 
@@ -147,6 +151,7 @@ class ValidationResult:
             cls,
             data,
             failures=[Finding.from_dict(one) for one in data.get("failures") or []],
+            warnings=[Finding.from_dict(one) for one in data.get("warnings") or []],
             repro_info=ReproductionInfo.from_dict(info) if info else None,
         )
 
@@ -167,6 +172,8 @@ class FuzzResults:
     proofs: list[dict[str, Any]] = field(default_factory=list)  # One per dtype; docs/validation.md.
     search: dict[str, Any] | None = None  # What a guided run reached.
     error: str = ""  # why not all cases could be run
+    incomplete: str = ""  # What ended the run early.
+    notes: list[str] = field(default_factory=list)  # what the verdict does not rest on, such as sizes that no case had
 
     def add(self, verdict: ValidationResult) -> None:
         """Counts one more case."""
@@ -219,6 +226,8 @@ class MinimizeResult:
     simplified: list[str] = field(default_factory=list)
     input_elements: int = 0
     nonzero_elements: int = 0
+    notes: list[str] = field(default_factory=list)  # As that not every run of it fails.
+    incomplete: str = ""  # What ended the search early.
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> MinimizeResult:
@@ -239,6 +248,8 @@ class OpReport:
     duration_ms: int = 0
     cases_per_second: float = 0.0
     failures: list[ValidationResult] = field(default_factory=list)
+    warned: int = 0  # Cases that passed with a warning.
+    warnings: list[ValidationResult] = field(default_factory=list)
     max_diff: float | None = None
     worst_error_use: float | None = None
     strategies: dict[str, int] = field(default_factory=dict)  # Cases per value strategy.
@@ -248,6 +259,8 @@ class OpReport:
     proof: dict[str, Any] | None = None  # How much the passing cases prove; docs/validation.md.
     fragile: list[dict[str, Any]] = field(default_factory=list)  # seed, setting, message, divergence; with fragile=True.
     fragile_checked: int = 0  # Passing cases that were run in other settings.
+    reference_failed: bool = False  # It answered no case, which skipped_reason says.
+    not_run: int = 0  # Cases that the run ended before.
 
 
 @dataclass
@@ -265,6 +278,12 @@ class TestReport:
     skipped: int = 0
     duration_ms: int = 0
     ops: list[OpReport] = field(default_factory=list)
+    incomplete: str = ""  # What ended the run early.
+
+    @property
+    def broken(self) -> list[str]:
+        """What could not be run; the run is no success then."""
+        return [f"{one.op_name} {one.dtype}: {one.skipped_reason[7:]}" for one in self.ops if one.skipped_reason.startswith("error: ")]
 
     def _repr_html_(self) -> str:
         from gpuemu.display import report_html
@@ -273,7 +292,7 @@ class TestReport:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TestReport:
-        ops = [build(OpReport, one, failures=results(one.get("failures"))) for one in data.get("ops") or []]
+        ops = [build(OpReport, one, failures=results(one.get("failures")), warnings=results(one.get("warnings"))) for one in data.get("ops") or []]
         return build(cls, data, ops=ops)
 
 
@@ -338,6 +357,7 @@ class DaemonStatus:
     requests_served: int = 0
     devices: list[DeviceInfo] = field(default_factory=list)
     start_settings: dict[str, str] = field(default_factory=dict)
+    build: str = ""
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> DaemonStatus:

@@ -198,6 +198,7 @@ class KernelCoverage:
     blocks_total: int = 0
     edges: int = 0
     edges_total: int = 0
+    incomplete: str = ""  # What ended the run early.
 
 
 @dataclass
@@ -236,6 +237,7 @@ class Calibration:
     backend: str = ""
     device: str = ""
     dtypes: list[CalibratedDType] = field(default_factory=list)
+    incomplete: str = ""  # What ended the run early.
 
 
 # --- mutants, and kernels side by side
@@ -282,6 +284,7 @@ class MutationReport:
     score: float | None = None
     mutants: list[Mutant] = field(default_factory=list)
     duration_ms: int = 0
+    incomplete: str = ""  # What ended the run early.
 
 
 @dataclass
@@ -359,3 +362,4 @@ class BoundsReport:
     total: int = 0
     proved: int = 0
     duration_ms: int = 0
+    incomplete: str = ""  # What ended the run early.

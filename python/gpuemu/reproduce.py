@@ -111,6 +111,7 @@ def case_of(answer: dict[str, Any], settings: Settings) -> dict[str, Any]:
         "iteration": info["iteration"],
         "value_strategy": info["value_strategy"],
         "value_scale": 1.0 if scale is None else scale,
+        "value_parameters": info.get("value_parameters") or [],
         "inputs": [
             {"name": name, "dtype": tensor["dtype"], "shape": tensor["shape"], "range": ranges.get(name),
              "strides": strides.get(name)}

@@ -23,7 +23,8 @@ import numpy as np
 
 from gpuemu.device import Device, Report, shared_device
 from gpuemu.errors import LaunchError
-from gpuemu.kernel import CHECKS, Kernel, checks_of, dims, is_array
+from gpuemu.kernel import CHECKS, Kernel, bounds_of, checks_of, dims, is_array
+from gpuemu.storages import view_of
 
 _POINTERS = {
     "float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64", "int8": "i8", "int16": "i16", "int32": "i32",
@@ -32,6 +33,7 @@ _POINTERS = {
 }  # fmt: skip
 _OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion")
 _FP8_SM = 89  # The first that has all types of fp8 in Triton.
+_DIVISOR = 16  # What Triton asks addresses and integers for.
 _SCRATCH_BYTES = 8  # Of the pointers that Triton adds behind the arguments.
 
 
@@ -74,10 +76,10 @@ class TritonKernel:
     what Triton made for it. autotune: the first configuration is taken, unless the call gives the constants."""
 
     def __init__(self, function: Any, *, backend: str = "emulator", arch: str = "sm_80", checks: Sequence[str] = CHECKS,
-                 timeout_ms: int = 30000, device: Device | None = None) -> None:  # fmt: skip
+                 timeout_ms: int = 30000, device: Device | None = None, bounds: str = "storage") -> None:  # fmt: skip
         self.function, self.constants, self.options, self.heuristics = _unwrapped(function)
         self.device = device or shared_device(backend, arch)
-        self.checks, self.timeout_ms = checks_of(checks), timeout_ms
+        self.checks, self.timeout_ms, self.bounds = checks_of(checks), timeout_ms, bounds_of(bounds)
         self.report, self.ptx = Report(), ""
         self._compiled: dict[Any, tuple[Kernel, Any]] = {}
 
@@ -87,6 +89,8 @@ class TritonKernel:
     def launch(self, grid: Any, args: Sequence[Any], named: dict[str, Any]) -> None:
         """Raises KernelError with the line of the Python source when the kernel goes wrong."""
         options = {**self.options, **{name: named.pop(name) for name in _OPTIONS if name in named}}
+        # A kernel may have them as constants, too.
+        named.update({name: value for name, value in options.items() if name in self.function.arg_names and name not in named})
         values = self._bound(args, named)
         types = {name: self._type(name, value) for name, value in values.items()}
         kernel, metadata = self._kernel(values, types, options)
@@ -122,11 +126,16 @@ class TritonKernel:
             raise LaunchError(f"'{self.function.__name__}' is called without {', '.join(missing)}; its parameters are {signature}")
         return {name: bound.arguments[name] for name in signature.parameters}
 
+    def _param(self, name: str) -> Any:
+        return next(one for one in self.function.params if one.name == name)
+
     def _type(self, name: str, value: Any) -> str:
         """Triton's name of an argument's type."""
-        param = next(one for one in self.function.params if one.name == name)
+        param = self._param(name)
         if param.is_constexpr or value is None:
             return "constexpr"
+        if _is_one(value) and not param.do_not_specialize:
+            return "constexpr"  # As Triton does: of a stride that is 1 the compiler knows it.
         if is_array(value):
             kind = str(value.dtype).removeprefix("torch.")
             if kind not in _POINTERS:
@@ -143,15 +152,23 @@ class TritonKernel:
     def _kernel(self, values: dict[str, Any], types: dict[str, str], options: dict[str, Any]) -> tuple[Kernel, Any]:
         """Compiled once per types, constants and options."""
         constants = {name: values[name] for name, kind in types.items() if kind == "constexpr"}
-        # Buffers of a device are aligned further than this; Triton asks the same of numbers.
-        aligned = tuple(i for i, (name, kind) in enumerate(types.items())
-                        if kind.startswith("*") or kind[0] in "iu" and kind != "i1" and int(values[name]) % 16 == 0)  # fmt: skip
+        aligned = tuple(i for i, (name, kind) in enumerate(types.items()) if kind != "constexpr" and self._is_aligned(name, kind, values[name]))
         key = (tuple(types.items()), tuple(sorted((k, repr(v)) for k, v in constants.items())), aligned, tuple(sorted(options.items())))
         if key not in self._compiled:
             self._compiled[key] = self._compile(types, constants, aligned, options)
         kernel, metadata = self._compiled[key]
         self.ptx = kernel.ptx
         return kernel, metadata
+
+    def _is_aligned(self, name: str, kind: str, value: Any) -> bool:
+        """Whether Triton may count on a multiple of 16: of an address as it is here, where storages lie as they do on the
+        device, and of an integer."""
+        param = self._param(name)
+        if param.do_not_specialize or getattr(param, "do_not_specialize_on_alignment", False):
+            return False
+        if kind.startswith("*"):
+            return view_of(value, name).address % _DIVISOR == 0
+        return kind[0] in "iu" and kind != "i1" and int(value) % _DIVISOR == 0
 
     def _compile(self, types: dict[str, str], constants: dict[str, Any], aligned: Sequence[int], options: dict[str, Any]) -> tuple[Kernel, Any]:
         import triton
@@ -167,8 +184,12 @@ class TritonKernel:
                 raise LaunchError(f"'{self.function.__name__}': {problem}; {hint}") from problem
             raise
         ptx = _with_path(made.asm["ptx"], self.function.fn.__code__.co_filename)
-        kernel = Kernel(ptx, made.metadata.name, checks=self.checks, timeout_ms=self.timeout_ms, device=self.device)
+        kernel = Kernel(ptx, made.metadata.name, checks=self.checks, timeout_ms=self.timeout_ms, device=self.device, bounds=self.bounds)
         return kernel, made.metadata
+
+
+def _is_one(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_)) and int(value) == 1
 
 
 def _arch_hint(problem: str, sm: int) -> str:

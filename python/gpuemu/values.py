@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpuemu import arguments, linear, native, rng
+from gpuemu import arguments, linear, native, rng, rows
 from gpuemu.linear import MASK
 from gpuemu.tensors import Array
 
@@ -23,8 +23,9 @@ FLOATS = {  # max, smallest normal, smallest subnormal, ulp of one
 PART = 1 << 15  # Elements of a long row that are made at once: they stay in the processor's cache.
 STRATEGIES = (
     "bits_uniform", "normal", "uniform10", "unit", "small_int", "offset", "tiny", "subnormal", "all_neg", "all_pos", "impulse", "ascend",
-    "descend", "constant", "zeros", "large", "duplicates", "signed_zero", "sorted_ties", "int_extremes", "int_wide", "one_nan", "one_inf",
-    "one_ninf", "special", "near_max", "mixed_adversarial",
+    "descend", "constant", "zeros", "large", "duplicates", "signed_zero", "sorted_ties", "int_extremes", "int_wide", "tile_maxima",
+    "exact_ties", "row_mix", "thresholds", "int_thresholds", "row_specials", "one_nan", "one_inf", "one_ninf", "special", "near_max",
+    "mixed_adversarial",
 )  # fmt: skip
 
 
@@ -87,7 +88,7 @@ def _domain(dtype: str, strategy: str, declared: Any) -> Domain:
     if declared is not None:
         lo = _clamp(float(np.ceil(declared[0])), least, most)
         return Domain(lo, max(lo, _clamp(float(np.floor(declared[1])), least, most)), True)
-    if strategy in ("int_extremes", "int_wide") or dtype == "bool":
+    if strategy in ("int_extremes", "int_wide", "int_thresholds") or dtype == "bool":
         return Domain(least, most, False)
     return Domain(-100.0, 99.0, False) if least < 0 else Domain(0.0, 199.0, False)
 
@@ -305,7 +306,20 @@ def _is_excluded(value: float, domain: Domain) -> bool:
     return math.isinf(value) and (domain.hi <= 0 if value > 0 else domain.lo >= 0)
 
 
+def _thresholds(case: dict[str, Any], dtype: str, domain: Domain) -> list[float]:
+    """The numbers that a case of thresholds brings, and their neighbours."""
+    numbers = [float(number) for number in case.get("value_parameters") or []]
+    if (dtype in FLOATS) != (case["value_strategy"] == "thresholds"):
+        return []
+    rounded = [round_to(dtype, number) for number in numbers] if dtype in FLOATS else None
+    return rows.around(numbers, rounded, FLOATS.get(dtype, (0.0,) * 4)[1:], (domain.lo, domain.hi))
+
+
 def _special_values(case: dict[str, Any], dtype: str, domain: Domain) -> list[float]:
+    if case["value_strategy"] in ("thresholds", "int_thresholds"):
+        return _thresholds(case, dtype, domain)
+    if dtype not in FLOATS:
+        return []
     largest, normal, subnormal, _ = FLOATS[dtype]
     table = [0.0, -0.0, 1.0, -1.0]
     if case["value_strategy"] == "special":
@@ -321,7 +335,7 @@ def _special_values(case: dict[str, Any], dtype: str, domain: Domain) -> list[fl
 def _table(case: dict[str, Any], tensor: dict[str, Any], domain: Domain) -> tuple[Array, float]:
     """The special values that are put over what was drawn, and how often. Those that are numbers keep to the domain."""
     strategy, dtype = case["value_strategy"], tensor["dtype"]
-    special = _special_values(case, dtype, domain) if dtype in FLOATS else []
+    special = _special_values(case, dtype, domain)
     kept = [_clamp(value, domain.lo, domain.hi) if math.isfinite(value) else value for value in special]
     return np.array(kept, dtype=np.float64), 0.125 if strategy == "special" else 0.5
 
@@ -402,6 +416,8 @@ def _plant_one(case: dict[str, Any], tensor: dict[str, Any], made: Array) -> Non
     one = {"one_nan": math.nan, "one_inf": math.inf, "one_ninf": -math.inf}
     strategy, dtype = case["value_strategy"], tensor["dtype"]
     domain = _domain(dtype, strategy, tensor.get("range"))
+    if strategy == "row_specials" and dtype in FLOATS:
+        rows.plant(case, tensor, [value for value in (math.inf, -math.inf) if _is_excluded(value, domain)], made)
     if strategy in one and dtype in FLOATS and not _is_excluded(one[strategy], domain):
         stream = rng.Stream(int(case["base_seed"]), int(case["iteration"]), "special/" + tensor["name"])
         made[_planted_places(stream, strategy, tensor["shape"], made.size)] = rng.cast(np.array([one[strategy]]), dtype)[0]
@@ -441,6 +457,10 @@ def _fill(case: dict[str, Any], tensor: dict[str, Any], count: int) -> Array:
     repeated = _repeated(case, tensor, domain)
     if repeated is not None:
         return _fill_repeated(case, tensor, domain, repeated, count)
+    if strategy in rows.PATTERNS and dtype in FLOATS:
+        largest = FLOATS[dtype][0] if domain.declared and strategy == "tile_maxima" else None
+        drawn = rows.fill(case, tensor, (domain.lo, domain.hi), _usual(dtype, domain), count, largest)
+        return rng.cast(_inside(drawn, domain, float(case.get("value_scale", 1.0)), (-math.inf, math.inf)), dtype)
     source = _drawn(case, tensor, domain)
     special, probability = _table(case, tensor, domain)
     filler = Filler(source, domain, float(case.get("value_scale", 1.0)), tensor, count, special)
@@ -465,7 +485,7 @@ def _fill(case: dict[str, Any], tensor: dict[str, Any], count: int) -> Array:
 
 
 def fill_input(case: dict[str, Any], input_name: str) -> Array:
-    """One input of a case with base_seed, iteration, value_strategy, value_scale and
+    """One input of a case with base_seed, iteration, value_strategy, value_scale, value_parameters and
     inputs[{name, dtype, shape, range, strides}] (strides only where one is 0); bfloat16 comes as uint16 patterns."""
     tensor = next((each for each in case["inputs"] if each["name"] == input_name), None)
     if tensor is None:

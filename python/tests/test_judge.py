@@ -41,7 +41,7 @@ def test_integers_must_be_equal_and_bounds_hold_for_floats():
     large = np.array([2**53, -(2**63), 7], np.int64)
     result = judge.compare(large + np.int64(1), large)  # In float64 the first two would be equal.
     assert "expected 9007199254740992, got 9007199254740993, |diff| 1 > bound 0 (3 of 3" in result.failures[0].message
-    assert (result.max_diff, result.error_stats["num_exceeding"]) == (1.0, 3)
+    assert result.max_diff == 1.0 and result.error_stats is None
     ends = np.array([0, 2**64 - 1], np.uint64)
     assert judge.compare(ends[::-1].copy(), ends).max_diff == 2.0**64 and kinds(ends, ends) == []
     assert kinds(large + np.int64(1), large, tolerance=gpuemu.ToleranceConfig(1.0, 0.0)) == []

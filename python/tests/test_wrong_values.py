@@ -3,6 +3,7 @@
 import inspect
 import multiprocessing
 import pickle
+import re
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
@@ -35,7 +36,7 @@ def masked(array):
 
 
 def test_masked_elements_are_no_verdict():
-    with pytest.raises(gpuemu.CheckError, match=r"the output is a masked array that masks 27 of 27 elements, .*\.filled\(value\)"):
+    with pytest.raises(gpuemu.CheckError, match=r"the output is a masked array that masks \d+ of \d+ elements, .*\.filled\(value\)"):
         checked(lambda x: masked(x * 2 + 1))
     with pytest.raises(TypeError, match="the reference of 'fn' is a masked array"):
         checked(lambda x: x * 0 + 7, lambda x: masked(x * 2))
@@ -81,7 +82,7 @@ def test_masked_arrays_are_not_sent():
 def test_a_function_that_changes_its_input_is_judged_by_what_was_drawn():
     found = checked(lambda x: (x.fill(0), x)[1], raise_on_failure=False)
     text = str(gpuemu.CheckError(found))
-    assert "element 3 [3]: expected 20, got 0" in text and "'fn' changes its input 'x'" in text
+    assert re.search(r"element \d+: expected \S+, got 0, .diff. ", text) and "'fn' changes its input 'x'" in text
     assert found.smallest.dims == {"n": 1} and found.smallest.inputs["x"][0] != 0
     assert checked(lambda x: np.multiply(x, 2, out=x)).passed == 30  # In place, and right.
 
@@ -105,7 +106,7 @@ def test_a_failure_that_does_not_come_again_keeps_its_text():
         calls.append(1)
         return x * 2 + (len(calls) == 7)
 
-    found = checked(flaky, raise_on_failure=False, fail_fast=False)
+    found = checked(flaky, raise_on_failure=False, fail_fast=False, strategies=["zeros"])
     text = str(gpuemu.CheckError(found))
     assert (found.failed, found.cases, found.smallest) == (1, 30, None)
     assert "got 1" in text and "does not fail again: 'fn' is not deterministic" in text and "smallest" not in text
@@ -125,13 +126,19 @@ def test_a_failure_keeps_the_arrays_that_were_wrong():
 
 
 def test_a_reference_that_takes_no_smaller_case_hides_no_failure():
+    calls = []
+
+    def triples(x):
+        calls.append(1)
+        return x * 3
+
     def needs_twenty(x):
-        if x.size < 20:
+        if calls and x.size < 20:
             raise ValueError("too few")
         return x * 2
 
     with pytest.raises(gpuemu.CheckError, match="smallest case: n=20"):
-        checked(lambda x: x * 3, needs_twenty, dims={"n": (1, 32)})
+        checked(triples, needs_twenty, dims={"n": [32, 1, 19, 20, 21]}, only=3)  # Of 21 elements.
 
 
 def test_an_exception_of_any_kind_is_told():

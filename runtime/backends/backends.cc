@@ -3,8 +3,7 @@
 
 #include <algorithm>
 
-#include <unistd.h>
-
+#include "common/base/machine_memory.h"
 #include "runtime/backends/emulated_devices.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/emulator/emulator.h"
@@ -22,9 +21,8 @@ Result<std::unique_ptr<Device>> open_cuda(const DeviceRequest& request) {
 }
 
 uint64_t host_memory_bytes() {
-  const long pages = ::sysconf(_SC_PHYS_PAGES), bytes = ::sysconf(_SC_PAGE_SIZE);
-  return pages <= 0 || bytes <= 0 ? kNoMemoryLimit
-                                  : static_cast<uint64_t>(pages) * static_cast<uint64_t>(bytes);
+  const uint64_t known = machine_memory_bytes();
+  return known == 0 ? kNoMemoryLimit : known;
 }
 
 Result<std::unique_ptr<Device>> open_emulator(const DeviceRequest& request) {

@@ -7,7 +7,11 @@ std::string text_of(const Dim3& dim) { return fmt::format("{}x{}x{}", dim.x, dim
 
 }  // namespace
 
-bool is_note(const DeviceFinding& finding) { return finding.kind.starts_with("nonfinite"); }
+bool is_redundancy(const DeviceFinding& finding) { return finding.kind.starts_with("redundant"); }
+
+bool is_note(const DeviceFinding& finding) {
+  return finding.kind.starts_with("nonfinite") || is_redundancy(finding);
+}
 
 bool is_fault(const DeviceFinding& finding) {
   return !is_note(finding) && !finding.kind.starts_with("race") &&

@@ -8,7 +8,9 @@
 
 namespace gpuemu {
 
-/// Where a NaN or an infinity comes from is no fault by itself.
+/// A race of threads that the compiler has do the same work, which changes no result.
+bool is_redundancy(const DeviceFinding& finding);
+/// That, or where a NaN or an infinity comes from: no fault by itself.
 bool is_note(const DeviceFinding& finding);
 /// It ended the kernel. A note, a race, an uninitialised read and a division by zero leave the
 /// results of the launch standing.

@@ -66,6 +66,16 @@ TEST(Clusters, WriteAndAddToTheSharedMemoryOfTheOtherBlock) {
                                   "ld.shared.u32 %r7, [%r3];" + kEnd));
   for (uint32_t i = 0; i < 256; ++i) EXPECT_EQ(stored[i], i ^ 64) << i;
 }
+TEST(Clusters, AnAlignedBarrierIsForAllLanesOfTheWarp) {
+  const std::string half = "and.b32 %r7, %r1, 16; setp.eq.u32 %p1, %r7, 0; @%p1 bra NEXT;\n" +
+                           kSync + "NEXT: st.global.u32 [%rd1], %r1;";
+  const Outcome found = run(entry(half));
+  ASSERT_FALSE(found.findings.empty());
+  EXPECT_EQ(found.findings[0].kind, "barrier_divergence") << found.findings[0].message;
+  // Lanes that have exited before do not count.
+  clean(entry("and.b32 %r7, %r1, 16; setp.eq.u32 %p1, %r7, 0; @%p1 bra NEXT;\n" + kSync +
+              "st.global.u32 [%rd1], %r1;\nNEXT:"));
+}
 TEST(Clusters, KnowTheirRanksAndSizes) {
   const auto got =
       clean(entry("mov.u32 %r7, %clusterid.x; mov.u32 %r8, %nclusterid.x; mov.u32 %r9, "

@@ -15,6 +15,7 @@
 #include "runtime/emulator/stepping/listing.h"
 #include "runtime/emulator/streams.h"
 #include "runtime/ptx/grid_barrier.h"
+#include "runtime/ptx/language.h"
 #include "runtime/ptx/parse.h"
 
 namespace gpuemu {
@@ -95,6 +96,7 @@ Result<uint64_t> Emulator::allocate(uint64_t bytes, const std::string& name) {
   const std::lock_guard running(running_);
   const std::lock_guard layout(layout_);
   auto made = memory_.allocate(bytes, name);
+  if (made) addresses_.insert(*made);
   if (made) return made;
   return made.error().with_context(
       fmt::format("emulated device {} (sm_{})", properties_.index, properties_.sm));
@@ -106,6 +108,7 @@ Result<uint64_t> Emulator::allocate_sparse(uint64_t bytes, const std::string& na
   const std::lock_guard running(running_);
   const std::lock_guard layout(layout_);
   const uint64_t address = GPUEMU_TRY(memory_.allocate(bytes, name, Memory::Kind::Host));
+  addresses_.insert(address);
   if (pattern.empty()) return address;
   auto* at = reinterpret_cast<std::byte*>(address);
   if (is_sparse(bytes)) {
@@ -125,6 +128,7 @@ Status Emulator::free(uint64_t address) {
   const std::lock_guard running(running_);
   const std::lock_guard layout(layout_);
   shadows_.clear();
+  addresses_.erase(address);
   return memory_.free(address);
 }
 
@@ -132,7 +136,10 @@ Result<uint64_t> Emulator::allocate_pinned(uint64_t bytes) {
   GPUEMU_TRY(ready());
   const std::lock_guard running(running_);
   const std::lock_guard layout(layout_);
-  return memory_.allocate(bytes, "pinned memory of the host", Memory::Kind::Host);
+  const uint64_t address =
+      GPUEMU_TRY(memory_.allocate(bytes, "pinned memory of the host", Memory::Kind::Host));
+  addresses_.insert(address);
+  return address;
 }
 
 Status Emulator::upload(uint64_t address, std::span<const std::byte> from) {
@@ -242,6 +249,8 @@ Result<ModuleId> Emulator::load_module(const std::string& ptx, const std::string
     return fits.error();
   }
   if (options_.debugger != nullptr) options_.debugger->loaded(listing_of(*made));
+  for (const auto& [variable, address] : made->addresses) addresses_.insert(address);
+  if (ptx::is_made_by_triton(made->module, ptx)) by_triton_.insert(next_module_);
   modules_[next_module_] = std::move(made);
   registers_.add(next_module_, ptx);
   return next_module_++;
@@ -252,6 +261,8 @@ Status Emulator::unload_module(ModuleId module) {
   const std::lock_guard running(running_);
   const std::lock_guard layout(layout_);
   Program* found = GPUEMU_TRY(program(module));
+  for (const auto& [variable, address] : found->addresses) addresses_.erase(address);
+  by_triton_.erase(module);
   release_variables(*found, memory_);
   modules_.erase(module);
   registers_.forget(module);

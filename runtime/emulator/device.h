@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <shared_mutex>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "runtime/emulator/machine/texture.h"
 #include "runtime/emulator/queues/queues.h"
 #include "runtime/emulator/registers.h"
+#include "runtime/emulator/second_look.h"
 #include "runtime/emulator/shadow/values.h"
 
 namespace gpuemu::emulator {
@@ -68,8 +70,18 @@ class Emulator final : public Device, public SparseMemory {
   Result<Program*> program(ModuleId module);
   Result<std::vector<EntryInfo>> entries_of(ModuleId module);
   Result<EntryInfo> entry(ModuleId module, const std::string& name);
-  Result<LaunchReport> run(const Program& found, const EntryInfo& entry,
-                           const LaunchConfig& config);
+  /// What a run is for, beside its results.
+  struct Purpose {
+    Suspicion* suspicion = nullptr;  ///< Gathers what a second look needs.
+    SecondLook* look = nullptr;      ///< It is that look.
+  };
+  Result<LaunchReport> run(const Program& found, const EntryInfo& entry, const LaunchConfig& config,
+                           const Purpose& purpose);
+  /// Whether the races of a launch may be looked at again: those of modules that Triton made.
+  bool may_look_again(ModuleId module, const LaunchConfig& config) const;
+  /// Executes the launch again on what memory held `before` it, to explain races of `report`.
+  Status look_again(Program& program, const EntryInfo& entry, const LaunchConfig& config,
+                    const MemoryCopy& before, Suspicion& suspicion, LaunchReport& report);
 
   EmulatorOptions options_;
   DeviceProperties properties_;
@@ -82,7 +94,9 @@ class Emulator final : public Device, public SparseMemory {
   Registers registers_;
   std::map<ModuleId, std::unique_ptr<Program>> modules_;
   ModuleId next_module_ = 1;
-  std::string lost_;  ///< Why; written once, before is_lost_.
+  std::set<ModuleId> by_triton_;  ///< Modules that Triton made.
+  std::set<uint64_t> addresses_;  ///< Of all allocations; of freed ones too, until a launch looks.
+  std::string lost_;              ///< Why; written once, before is_lost_.
   std::atomic<bool> is_lost_ = false;
   std::unique_ptr<EmulatorStreams> streams_;
   Queues queues_;  ///< Last: its thread ends before what the work uses.

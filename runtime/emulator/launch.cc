@@ -1,7 +1,10 @@
 // One launch: arguments, checks, and the threads that run blocks.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <new>
 #include <optional>
+#include <stdexcept>
 #include <thread>
 
 #include "common/base/limits.h"
@@ -15,6 +18,7 @@
 #include "runtime/emulator/machine/global_races.h"
 #include "runtime/emulator/parts.h"
 #include "runtime/emulator/schedule.h"
+#include "runtime/emulator/second_look.h"
 #include "runtime/emulator/shadow/shadow.h"
 #include "runtime/emulator/stepping/stepper.h"
 
@@ -100,7 +104,7 @@ void compile_if_worth(Program& program, const LaunchConfig& config, MachineCode 
 /// What the launch found, printed and did, but not what only a schedule or a follower knows.
 LaunchReport report_of(Launch& run, const Program& program) {
   LaunchReport report;
-  report.findings = fold_by_line(std::move(run.findings));
+  report.findings = std::move(run.findings);
   report.printed = std::move(run.printed);
   if (!run.printed_tail.empty()) report.printed.push_back(run.printed_tail);
   report.thread_instructions = run.executed.load();
@@ -137,13 +141,57 @@ Result<LaunchReport> Emulator::launch_now(ModuleId module, const LaunchConfig& c
                         : followed     ? plain_program(*loaded)
                                        : *loaded;
   if (&form == loaded) compile_if_worth(*loaded, config, options_.machine_code);
-  LaunchReport report = GPUEMU_TRY(run(form, entry, config));
+  Suspicion suspicion;
+  MemoryCopy before;
+  const bool suspects = may_look_again(module, config) && before.take(memory_, addresses_);
+  LaunchReport report =
+      GPUEMU_TRY(run(form, entry, config, {.suspicion = suspects ? &suspicion : nullptr}));
+  if (suspects) GPUEMU_TRY(look_again(*loaded, entry, config, before, suspicion, report));
+  report.findings = fold_by_line(std::move(report.findings));
   lose(config, report);
   return report;
 }
 
+namespace {
+
+/// Copies the arguments to where the entry reads them, and notes which bytes an argument covers.
+void put_params(const EntryInfo& entry, const LaunchConfig& config, Launch& run) {
+  run.params.resize(run.entry->param_bytes);
+  run.params_given.resize(run.entry->param_bytes);
+  for (size_t i = 0; i < config.args.size(); ++i) {
+    std::memcpy(run.params.data() + entry.params[i].offset, config.args[i].data(),
+                config.args[i].size());
+    std::fill_n(run.params_given.begin() + static_cast<std::ptrdiff_t>(entry.params[i].offset),
+                config.args[i].size(), uint8_t{1});
+  }
+}
+
+/// Executes all blocks on `threads` threads. ResourceExhausted when the host has no memory for
+/// them.
+Status work_on(Schedule& schedule, uint32_t threads, Helpers& helpers, const std::string& entry,
+               Launch& run) {
+  std::atomic<bool> short_of_memory = false;
+  helpers.run(threads - 1, [&] {
+    try {
+      schedule.work();
+    } catch (const std::bad_alloc&) {
+      short_of_memory = true;
+    } catch (const std::length_error&) {
+      short_of_memory = true;
+    }
+    if (short_of_memory) run.stop = true;
+  });
+  if (!short_of_memory) return ok_status();
+  return error(ErrorCode::ResourceExhausted,
+               "the launch of '{}' needs more memory for its blocks than the host gives; use fewer "
+               "threads per block or less local memory, or give the device fewer threads",
+               entry);
+}
+
+}  // namespace
+
 Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
-                                   const LaunchConfig& config) {
+                                   const LaunchConfig& config, const Purpose& purpose) {
   const auto begin = std::chrono::steady_clock::now();
   Launch run;
   run.program = &found;
@@ -153,20 +201,19 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
   run.memory = &memory_;
   run.textures = &textures_;
   run.sm = options_.sm;
-  run.params.resize(run.entry->param_bytes);
-  for (size_t i = 0; i < config.args.size(); ++i)
-    std::memcpy(run.params.data() + entry.params[i].offset, config.args[i].data(),
-                config.args[i].size());
+  put_params(entry, config, run);
   run.own_shared_bytes = config.dynamic_shared_bytes == 0
                              ? run.entry->static_shared
                              : run.entry->dynamic_offset + config.dynamic_shared_bytes;
   run.shared_bytes = run.own_shared_bytes;
   if (found.reserved_shared) run.shared_bytes = reserved_shared_offset(run) + kReservedSharedBytes;
-  run.checks = checks_of(config);
-  std::optional<GlobalRaces> races;
+  run.checks = purpose.look == nullptr  ? checks_of(config)
+               : purpose.look->collects ? Checks{}
+                                        : Checks{.init = true, .defines = true};
+  std::optional<LaunchRaces> races;
   if (run.checks.global_race) {
     memory_.keep_histories();
-    run.races = &races.emplace(memory_.segments);
+    run.races = &races.emplace(memory_.segments, purpose.suspicion);
   }
   run.accesses = accesses_of(run.checks);
   if (config.profile) run.counters = new_counters(found);
@@ -184,13 +231,23 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
   if (!run.checks.writes) memory_.settle();  // What is all written would not be looked at.
   // Who follows the execution sees one order of it, and an order that is wanted is one: of one
   // thread.
-  const bool ordered = config.shadow != nullptr || options_.debugger != nullptr ||
+  const bool ordered = config.shadow != nullptr || purpose.look != nullptr ||
+                       options_.debugger != nullptr ||
                        config.interleaving != Interleaving::InOrder || config.in_issue_order;
   const uint64_t wanted = ordered ? 1 : cluster_count(run);
   const auto threads = static_cast<uint32_t>(std::min<uint64_t>(most.threads, wanted));
   const size_t resident = std::max<size_t>(1, most.blocks / blocks_of_cluster(run));
   std::optional<Shadow> shadow;
   if (config.shadow != nullptr) run.follower = &shadow.emplace(run, *config.shadow, shadows_);
+  std::optional<SecondLookFollower> looking;
+  ShadowMemory own_shadows;
+  static const ShadowConfig kNoRegions{};
+  std::optional<Shadow> comparing;
+  if (purpose.look != nullptr) {
+    if (purpose.look->compares && !purpose.look->collects)
+      comparing.emplace(run, kNoRegions, own_shadows).compare(&purpose.look->stores);
+    run.follower = &looking.emplace(*purpose.look, comparing ? &*comparing : nullptr);
+  }
   std::optional<Stepper> stepper;
   if (options_.debugger != nullptr) run.follower = &stepper.emplace(run, *options_.debugger);
   const Part& part = part_of(options_.sm);
@@ -199,11 +256,12 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
                      .held = blocks_held(part, run),
                      .sm = part.sm,
                      .multiprocessors = part.multiprocessors});
-  helpers_.run(threads - 1, [&] { schedule.work(); });
+  const Status worked = work_on(schedule, threads, helpers_, entry.name, run);
   if (run.workspace != 0) {
     const std::lock_guard layout(layout_);
     GPUEMU_TRY(memory_.free(run.workspace));
   }
+  if (!worked) return worked.error();
   if (races) memory_.segments = races->next();
   LaunchReport report = report_of(run, found);
   report.blocks_met = !entry.cooperative && schedule.blocks_met();
@@ -212,6 +270,48 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin)
           .count());
   return report;
+}
+
+/// Threads that repeat each other's work are the compiler's doing in a language without threads.
+bool Emulator::may_look_again(ModuleId module, const LaunchConfig& config) const {
+  return by_triton_.contains(module) && checks_of(config).global_race &&
+         options_.debugger == nullptr;
+}
+
+Status Emulator::look_again(Program& program, const EntryInfo& entry, const LaunchConfig& config,
+                            const MemoryCopy& before, Suspicion& suspicion, LaunchReport& report) {
+  const bool compares = suspicion.may_explain(report.findings, kEqualStores);
+  if (!compares && !suspicion.may_explain(report.findings, kUnusedReads)) return ok_status();
+  MemoryCopy after;
+  if (!after.take(memory_, addresses_)) return ok_status();
+  SecondLook look{.reads = suspicion.reads,
+                  .stores = EqualStores(suspicion.stores(report.findings)),
+                  .collects = true,
+                  .compares = compares};
+  LaunchConfig again = config;
+  again.profile = false;
+  again.shadow = nullptr;
+  const uint64_t spent_ms = report.elapsed_ns / 1'000'000;
+  again.timeout_ms = config.timeout_ms > spent_ms ? config.timeout_ms - spent_ms : 1;
+  const Program& form = plain_program(program);
+  before.put_back();
+  Result<LaunchReport> seen = run(form, entry, again, {.look = &look});
+  look.collects = false;
+  before.put_back();
+  if (seen) seen = run(form, entry, again, {.look = &look});
+  after.put_back();
+  if (!seen) return seen.error();
+  // A fault, or the end of its time, ends the look before it has seen all.
+  bool whole = true;
+  for (const DeviceFinding& finding : seen->findings) {
+    const bool known = std::ranges::any_of(report.findings, [&](const DeviceFinding& first) {
+      return first.kind == finding.kind && first.ptx_line == finding.ptx_line;
+    });
+    if (finding.kind == kUsedRead) look.reads_used = true;
+    whole = whole && (known || finding.kind == kUsedRead);
+  }
+  if (whole) explain(report.findings, suspicion, look);
+  return ok_status();
 }
 
 }  // namespace gpuemu::emulator

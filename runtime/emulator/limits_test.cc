@@ -2,11 +2,14 @@
 // host.
 #include "common/base/limits.h"
 
+#include <fstream>
 #include <span>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "runtime/device/sparse.h"
 #include "runtime/device/stream.h"
@@ -291,6 +294,47 @@ TEST(Limits, APatternThatFillsNoPagesIsRefused) {
   std::vector<std::byte> there(10);
   EXPECT_TRUE(device->download(there, *filled));
   EXPECT_EQ(there, std::vector<std::byte>(10, std::byte{7}));
+}
+
+/// While it lives this process gets `more` bytes of address space, and no others.
+class LittleMemory {
+ public:
+  explicit LittleMemory(uint64_t more) {
+    ::getrlimit(RLIMIT_AS, &before_);
+    uint64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    rlimit now = before_;
+    now.rlim_cur = pages * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)) + more;
+    ::setrlimit(RLIMIT_AS, &now);
+  }
+  ~LittleMemory() { ::setrlimit(RLIMIT_AS, &before_); }
+  LittleMemory(const LittleMemory&) = delete;
+  LittleMemory& operator=(const LittleMemory&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST(Limits, ALaunchThatTheHostHasNoMemoryForIsRefused) {
+  const auto device =
+      make_emulator({.threads = 2, .memory_limit_bytes = uint64_t{64} << 30, .name = "test"});
+  const auto module = device->load_module(
+      entry(".reg .b32 %r<2>; .local .b8 own[400000]; mov.u32 %r1, 1; st.local.u32 [own], %r1;"),
+      "test.ptx");
+  ASSERT_TRUE(module) << module.error().message;
+  LaunchConfig config;
+  config.entry = "k";
+  config.grid = {8, 1, 1};
+  config.block = {1024, 1, 1};
+  {
+    const LittleMemory little(uint64_t{128} << 20);
+    const auto report = device->launch(*module, config);
+    ASSERT_FALSE(report);
+    EXPECT_EQ(report.error().code, ErrorCode::ResourceExhausted);
+    EXPECT_NE(report.error().message.find("more memory for its blocks"), std::string::npos);
+  }
+  config.block = {32, 1, 1};
+  EXPECT_TRUE(device->launch(*module, config));
 }
 
 TEST(Limits, ALoopWhoseEndWasNeverWrittenIsNotWaitedFor) {

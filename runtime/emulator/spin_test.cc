@@ -189,6 +189,48 @@ TEST(Spin, ALoopThatReadsAndChangesNothingNeverEnds) {
       " .local .b32 go; mov.u32 %r8, 1; st.volatile.local.u32 [go], %r8;\n"
       "W: ld.volatile.local.u32 %r9, [go]; setp.ne.u32 %p1, %r9, 0; @%p1 bra W;");
 }
+TEST(Spin, ALoopWithUndefinedValuesNowAndThenIsNone) {
+  // Each round has a value of a lane that takes no part, and drops it.
+  const std::string body =
+      "setp.gt.u32 %p1, %r1, 15; @%p1 bra END; mov.u32 %r8, 0;\n"
+      "L: shfl.sync.down.b32 %r9, %r8, 16, 31, 0xffff; mov.u32 %r9, 0;\n"
+      "add.u32 %r8, %r8, 1; setp.lt.u32 %p2, %r8, 2000; @%p2 bra L;\nEND:";
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    TestKernel kernel(entry(body), 90);
+    kernel.config().interleaving = Interleaving::Random;
+    kernel.config().interleaving_seed = seed;
+    kernel.arg(uint64_t{0}).run();
+  }
+}
+TEST(Spin, ALoopThatStoresBehindAShuffleIsNone) {
+  // In machine code, which goes from the shuffle on to the store without a stop. What another warp
+  // stores ends the loop.
+  TestKernel kernel(entry(R"(
+    setp.gt.u32 %p1, %r1, 31; @%p1 bra OTHER; shl.b32 %r7, %r1, 2; cvt.u64.u32 %rd2, %r7; add.u64 %rd2, %rd2, %rd1;
+    W: shfl.sync.bfly.b32 %r9, %r1, 1, 31, 0xffffffff; ld.volatile.global.u32 %r10, [%rd2+512];
+    add.u32 %r10, %r10, 1; st.volatile.global.u32 [%rd2+512], %r10; mov.u32 %r10, 0; mov.u32 %r9, 0;
+    ld.volatile.global.u32 %r9, [%rd1]; setp.eq.u32 %p2, %r9, 0; mov.u32 %r9, 0; @%p2 bra W;
+    ret;
+    OTHER: ld.volatile.global.u32 %r9, [%rd1+512]; setp.lt.u32 %p2, %r9, 60000; @%p2 bra OTHER;
+    st.volatile.global.u32 [%rd1], 1;)"),
+                    90, 1, MachineCode::Always);
+  kernel.config().block = {64, 1, 1};
+  kernel.config().sanitize = {"memory"};
+  const uint64_t flags = kernel.buffer(std::vector<uint32_t>(256, 0), "flag");
+  kernel.arg(flags).run();
+  EXPECT_GE(kernel.read<uint32_t>(flags, 256)[128], 60000u);
+}
+TEST(Spin, ATimeOutIsReportedThoughTheWarpEndsWhileItIsLookedAt) {
+  TestKernel kernel(entry("mov.u32 %r8, 0; L: add.u32 %r8, %r8, 1; setp.lt.u32 %p1, %r8, 22000; "
+                          "@%p1 bra L;"),
+                    90);
+  kernel.config().block = {64, 1, 1};
+  kernel.config().warp_instructions_max = 1;
+  kernel.arg(uint64_t{0});
+  const LaunchReport report = kernel.run(false);
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_EQ(report.findings[0].kind, "timeout") << report.findings[0].message;
+}
 TEST(Spin, OneEndlessWarpBesideThoseThatWaitIsADeadlock) {
   expect_words(deadlock("setp.lt.u32 %p1, %r1, 32; @%p1 bra W;\n.loc 1 20 1\n" + wait_for("0") +
                             "ret;\n.loc 1 30 1\nW: bra W;",

@@ -4,15 +4,21 @@
 #include <map>
 #include <memory>
 
+#include "common/pipes/members.h"
 #include "runtime/backends/backends.h"
 #include "runtime/compile/compile.h"
 #include "runtime/compile/registers.h"
 #include "runtime/device/profile.h"
-#include "runtime/host/fields.h"
 #include "runtime/ptx/parse.h"
 
 namespace gpuemu::host {
 namespace {
+
+using pipes::Json;
+using pipes::kDataBytesMax;
+using pipes::Message;
+using pipes::optional;
+using pipes::required;
 
 Json json_of(const Dim3& dim) { return {dim.x, dim.y, dim.z}; }
 
@@ -228,9 +234,6 @@ Result<Message> Host::answer(const Message& request) {
   const auto wrap = [](Result<Json> json) -> Result<Message> {
     return Message{GPUEMU_TRY(std::move(json)), {}};
   };
-  if (!request.wrong.empty()) {
-    return error(ErrorCode::InvalidArgument, "a message that is no request: {}", request.wrong);
-  }
   const auto name = GPUEMU_TRY(required<std::string>(request.json, "request"));
   if (name == "open") return wrap(open(request.json));
   if (name == "compile") return wrap(compile(request.json));
@@ -254,18 +257,7 @@ Result<Message> Host::answer(const Message& request) {
 
 Status serve(int in, int out) {
   Host host;
-  for (;;) {
-    const std::optional<Message> request = GPUEMU_TRY(read_message(in));
-    if (!request) return ok_status();
-    Result<Message> reply = host.answer(*request);
-    if (reply) {
-      GPUEMU_TRY(write_message(out, *reply));
-    } else {
-      const Json told = {
-          {"error", {{"code", name_of(reply.error().code)}, {"message", reply.error().message}}}};
-      GPUEMU_TRY(write_message(out, {told, {}}));
-    }
-  }
+  return pipes::serve(in, out, [&](const Message& request) { return host.answer(request); });
 }
 
 }  // namespace gpuemu::host

@@ -2,7 +2,7 @@
 // user's.
 #pragma once
 
-#include "runtime/host/protocol.h"
+#include "common/base/result.h"
 
 namespace gpuemu::host {
 

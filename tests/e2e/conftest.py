@@ -113,14 +113,6 @@ class Gpuemu:
         return left
 
 
-@pytest.fixture(scope="module")
-def device_program():
-    """The process behind gpuemu.Kernel is the one that was built."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("GPUEMU_DEVICE", str(BIN / "gpuemu-device"))
-        yield
-
-
 @pytest.fixture
 def gpuemu(tmp_path):
     """A private installation whose project is a copy of examples/."""

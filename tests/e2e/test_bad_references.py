@@ -11,6 +11,7 @@ from wire_client import tensor
 
 OP = """[validation]
 reference_timeout_s = 2
+reference_memory_limit_mb = 600
 seed = 1
 [[ops]]
 name = "client"
@@ -56,6 +57,8 @@ BAD = {
     "not UTF-8": (b"# \xff\xfe\nx = '\xff'\n", "ref.py"),
     "imports what is not there": ("import no_such_module\n", "no_such_module"),
     "uses all memory": ("x = [b'x' * (1 << 60)]\n", "MemoryError"),
+    "uses more memory than it may": ("x = b'x' * (700 << 20)\n", "reference_memory_limit_mb"),
+    "function uses more memory than it may": (FUNCTION + "return np.ones(90 << 20)\n", "may hold 600 MiB"),
     # The function form runs in the host itself.
     "function returns None": (FUNCTION + "pass\n", "None"),
     "function returns a complex array": (FUNCTION + "return x + 1j\n", "complex"),
@@ -76,7 +79,7 @@ BAD = {
     "function closes the control socket": (FUNCTION + "os.close(3)\n    return x\n", "ended"),
     "function wants another input": ("def reference(weight):\n    return weight\n", "`weight`"),
     "reference is a number": ("reference = 4\n", "not a function"),
-    "function returns 32 GiB": (FUNCTION + "return np.zeros(1 << 32)\n", "(4294967296,)"),
+    "function returns 32 GiB": (FUNCTION + "return np.zeros(1 << 32)\n", "reference_memory_limit_mb"),
     "function recurses": (FUNCTION + "return reference(x)\n", "RecursionError"),
 }
 SLOW = {
@@ -96,6 +99,7 @@ FINE = {
     "a child that stays": f"{READ}\nif os.fork() == 0:\n    time.sleep(100)\nprint({ANSWER})\n",
     "a daemon that stays": f"{READ}\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0: time.sleep(100)\n"
                            f"    os._exit(0)\nprint({ANSWER})\n",
+    "function uses the memory that it may": FUNCTION + "np.ones(10 << 20)\n    return 2 * x\n",
     "function prints": FUNCTION + "print('noise' * 1000)\n    return 2 * x\n",
     "function forks": FUNCTION + "os.fork()\n    return 2 * x\n",
     "function starts a process": FUNCTION + "import subprocess; subprocess.Popen(['sleep', '100'])\n    return 2 * x\n",
@@ -168,13 +172,24 @@ def test_a_reference_that_lies_is_a_finding(home, script, kind):
 
 @pytest.mark.parametrize("name", ["hangs", "raises", "function segfaults", "function returns None",
                                   "prints garbage"])
-def test_in_a_fuzz_run_it_is_a_finding_of_its_case(home, name):
+@pytest.mark.parametrize("guided", [False, True])
+def test_in_a_fuzz_run_of_which_it_answers_no_case_it_is_one_error(home, name, guided):
     script, mention = BAD[name]
     write(home, script)
-    reply = home.ask("FuzzOp", op_name="kernel", config={"iterations": 2, "seed": 1}, fail_fast=True)
-    assert reply["type"] == "FuzzResults" and reply["failed"] >= 1
+    stored = len(home.ask("ListFailures", limit=100)["results"])
+    reply = home.ask("FuzzOp", op_name="kernel", config={"iterations": 2, "seed": 1}, fail_fast=True, guided=guided)
+    assert reply["type"] == "Error" and reply["code"] == "ReferenceScriptFailed", reply
+    assert mention in reply["message"] and "ref.py" in reply["message"], reply["message"]
+    assert len(home.ask("ListFailures", limit=100)["results"]) == stored
+    still_serving(home)
+
+
+def test_in_a_fuzz_run_of_which_it_answers_some_cases_it_is_a_finding_of_the_others(home):
+    write(home, "def reference(x):\n    if x.size % 2 == 0:\n        raise ValueError('even')\n    return 2 * x\n")
+    reply = home.ask("FuzzOp", op_name="kernel", config={"iterations": 24, "seed": 1})
+    assert reply["type"] == "FuzzResults" and 1 <= reply["failed"] < reply["total"] == 24, reply
     (first, *_) = reply["failures"][0]["failures"]
-    assert first["kind"] == "ReferenceError" and mention in first["message"] and "ref.py" in first["message"]
+    assert first["kind"] == "ReferenceError" and "even" in first["message"] and "ref.py" in first["message"]
     still_serving(home)
 
 

@@ -89,8 +89,8 @@ OPS = {
     # Both cancel: the one because of its inputs, the other because of its formula.
     "cancelling_sum": (ROWS.format(low=1000, high=1001, out='"rows"') + 'error_scale = "shadow"\n',
                        ALTERNATING, ["alternating"], ""),
-    "alarming_sum": (ROWS.format(low=1000, high=1001, out='"rows"'), ALTERNATING,
-                     ["alternating"], ""),
+    "undeclared_sum": (ROWS.format(low=1000, high=1001, out='"rows"'), ALTERNATING, ["alternating"], ""),
+    "strict_sum": (ROWS.format(low=1000, high=1001, out='"rows"') + "strict = true\n", ALTERNATING, ["alternating"], ""),
     "cancelling_formula": (ROWS.format(low=1000, high=1001, out='"rows"') + 'error_scale = "shadow"\n', "x.var(axis=1)",
                            ["variance"], ""),
 }
@@ -169,9 +169,10 @@ def test_an_invariant_that_rounding_breaks_is_numerical(report):
 
 
 def test_an_op_without_a_scale_is_judged_by_what_its_inputs_allow(project, report):
-    assert report["alarming_sum"]["failed"] > 0
-    assert report["cancelling_sum"]["failed"] == 0 and report["cancelling_sum"]["relations"] == {"error_scale": 2}, report["cancelling_sum"]
-    assert report["cancelling_sum"]["worst_error_use"] <= 1
+    assert report["strict_sum"]["failed"] == 2 and "as `strict` demands" in report["strict_sum"]["failures"][0]["failures"][0]["message"]
+    for op in ["cancelling_sum", "undeclared_sum"]:
+        assert report[op]["failed"] == 0 and report[op]["relations"] == {"error_scale": 2} and report[op]["worst_error_use"] <= 1, report[op]
+        assert any("the last place of its inputs moves that as much" in note for note in report[op]["notes"]), report[op]
     assert report["cancelling_formula"]["failed"] == 2 and diagnoses(report["cancelling_formula"])[0]["verdict"] == "numerical"
 
 

@@ -81,15 +81,13 @@ def test_an_op_that_breaks_in_the_middle_is_no_success(new_home):
 def test_sizes_that_no_memory_holds_are_told_before_anything_runs(new_home):
     home = new_home(project())
     text = (home.project / "gpuemu.toml").read_text()
-    for dims, code, said in (("n = 99999999999", 2, "'twice' has 762939 MiB of tensors"), ("n = [1, 99999999999]", 0, ""),
+    for dims, code, said in (("n = 99999999999", 2, "'twice' has 762939 MiB of tensors"), ("n = [1, 99999999999]", 0, "n above 20000000 (declared up to 99999999999)"),
                              ("n = 20000000", 0, "the smallest case of op 'twice' has 153 MiB of tensors")):
         write(home, "gpuemu.toml", text.replace("n = [1, 300]", dims))
         run = home.run("lint") if "20000000" in dims else home.run("ci", "--quick")
         assert run.returncode == code and said in run.stderr, run.stdout + run.stderr
         if code == 2:
             assert "gpuemu.toml:" in run.stderr and "runtime.memory_limit_mb is 4096" in run.stderr and not run.stdout
-        if not said:
-            assert not run.stderr, run.stderr
 
 
 def test_dtypes_that_no_op_has_are_wrong_use(new_home):

@@ -175,6 +175,7 @@ HUGE = {"batch_sizes": [2**40], "seq_lengths": [2**40], "hidden_dims": [1], "edg
 
 @pytest.mark.parametrize("changes, mention", [
     ({"shape_options": HUGE}, "1099511627776"),
+    ({"shape_options": {**HUGE, "batch_sizes": [2048], "seq_lengths": [1024], "hidden_dims": [1024]}}, "512 MiB"),
     ({"shape_options": {**HUGE, "batch_sizes": [-5]}}, "-5"),
     ({"shape_options": {**HUGE, "batch_sizes": []}}, "batch_sizes"),
     ({"dtypes": []}, "dtypes"),
@@ -198,7 +199,10 @@ def test_a_batch_that_no_reply_can_hold_is_refused_before_it_is_made(home):
     for count in (1, 10_000):
         reply = home.ask("GetTestBatch", op_name="scale", fuzz_config={**CONFIG, "shape_options": shapes},
                          count=count)
-        check_error(reply, "InvalidRequest", "fewer cases")
+        check_error(reply, "InvalidRequest", "smaller sizes")
+    shapes["batch_sizes"] = [64]
+    reply = home.ask("GetTestBatch", op_name="scale", fuzz_config={**CONFIG, "shape_options": shapes}, count=9)
+    check_error(reply, "InvalidRequest", "fewer cases")
     check_error(home.ask("GetTestBatch", op_name="scale", fuzz_config=CONFIG, count=U64), "InvalidRequest",
                 "10000")
     check_error(home.ask("FuzzOp", op_name="twice", fuzz_config=CONFIG, iterations=U64, fail_fast=False),

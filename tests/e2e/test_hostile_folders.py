@@ -1,4 +1,5 @@
 """Attacks on what lies around the daemon: sockets, folders, databases, the environment, its processes."""
+import fcntl
 import os
 import pathlib
 import socket
@@ -237,3 +238,99 @@ def test_a_source_in_a_folder_with_a_quote_is_named_as_what_compilers_cannot_tak
     (folder / "twice.cu").write_text('extern "C" __global__ void scale(const float* x, float* y, int n) {}\n')
     done = subprocess.run([str(BIN / "gpuemu"), "test"], cwd=folder, env=own.env, text=True, capture_output=True, timeout=60)
     assert done.returncode == 3 and "rename the file or its folder" in done.stderr, done.stdout + done.stderr
+
+
+def modes(folder):
+    return {str(path.relative_to(folder)): stat.S_IMODE(path.lstat().st_mode) for path in [folder, *folder.rglob("*")]}
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o002, 0o022])
+def test_what_the_daemon_makes_is_for_its_user_alone(own, umask):
+    own.env = {name: value for name, value in own.env.items() if name not in ("GPUEMU_SOCKET", "GPUEMU_DB")}
+    home = own.home / f"home-{umask:o}"
+    home.mkdir(mode=0o755)
+    own.env["HOME"] = str(home)
+    before = os.umask(umask)
+    try:
+        assert own.run("test", "--cases", "3").returncode == 0
+    finally:
+        os.umask(before)
+        own.run("daemon", "stop")
+    found = modes(home / ".gpuemu")
+    assert found["."] == 0o700 and len(found) > 10, found
+    assert not {name: oct(mode) for name, mode in found.items() if mode & 0o077}
+
+
+@pytest.mark.parametrize("name", ["daemon.log", "gpuemu.sock.start", "../db.lock"])
+@pytest.mark.parametrize("plant", ["link", "hard link", "pipe"])
+def test_what_others_planted_in_a_shared_folder_is_not_followed(own, name, plant):
+    folder = own.socket.parent
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o1777)
+    precious = own.home / "precious"
+    precious.write_text("precious")
+    place = folder / name
+    place.unlink(missing_ok=True)
+    if plant == "pipe":
+        os.mkfifo(place)
+    elif plant == "link":
+        place.symlink_to(precious)
+    else:
+        os.link(precious, place)
+    results = [own.run("test", timeout=30)] + ([serve(own)] if "start" not in name else [])
+    for result in results:
+        assert result.returncode == 3, (result.stdout, result.stderr)
+        assert pathlib.Path(name).name in result.stderr and "remove it" in result.stderr, result.stderr
+    assert precious.read_text() == "precious"
+    place.unlink()
+    assert own.run("test", "--cases", "3").returncode == 0
+    own.stop()
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o733])
+def test_a_folder_that_others_may_change_is_refused(own, mode):
+    folder = own.socket.parent
+    folder.mkdir(exist_ok=True)
+    if mode & 0o002 == 0:
+        os.chown(folder, -1, other_group())
+    folder.chmod(mode)
+    for result in (own.run("test", timeout=30), serve(own)):
+        assert result.returncode == 3, (result.stdout, result.stderr)
+        assert f"chmod go-w {folder}" in result.stderr, result.stderr
+    folder.chmod(0o755)
+    assert own.run("test", "--cases", "3").returncode == 0
+    own.stop()
+
+
+def other_group():
+    """A group of this user that is not its own."""
+    groups = [group for group in os.getgroups() if group != os.getgid()]
+    if os.geteuid() == 0:
+        return 65534
+    if not groups:
+        pytest.skip("this user has no other group")
+    return groups[0]
+
+
+def test_a_lock_of_another_program_is_named_at_once(own):
+    lock = own.home / "db.lock"
+    with open(lock, "a", encoding="utf-8") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        began = time.monotonic()
+        for result in (serve(own), own.run("test")):
+            assert result.returncode == 3, (result.stdout, result.stderr)
+            assert str(lock) in result.stderr and f"process {os.getpid()} (" in result.stderr, result.stderr
+        assert time.monotonic() - began < 15
+    assert own.run("test", "--cases", "3").returncode == 0
+
+
+def test_a_lock_on_the_sockets_folder_is_named(own):
+    own.socket.parent.mkdir(exist_ok=True)
+    held = os.open(own.socket.parent, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        result = serve(own)
+        assert result.returncode == 3, (result.stdout, result.stderr)
+        assert str(own.socket.parent) in result.stderr and f"process {os.getpid()} (" in result.stderr, result.stderr
+    finally:
+        os.close(held)

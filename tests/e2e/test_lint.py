@@ -357,3 +357,16 @@ def test_a_locked_database_is_said(new_home):
     other = {"GPUEMU_SOCKET": str(home.home / "t" / "other.sock")}
     run = home.run("baseline", "save", "main", env=other)
     assert run.returncode == 3 and "another daemon" in run.stderr, run.stderr
+
+
+def test_a_baseline_of_linted_files_is_compared_beside_the_kernels_of_the_project(new_home):
+    home = new_home({"gpuemu.toml": "[project]\nname = \"p\"\n", "other.ptx": PTX, "scale.ptx": PTX.replace("scale(", "own("),
+                     "ref_twice.py": "def reference(x):\n    return 2.0 * x\n"})
+    assert home.run("lint", "other.ptx").returncode == 0
+    assert home.run("baseline", "save", "main").returncode == 0
+    (home.project / "gpuemu.toml").write_text(kernel_op("mine", "scale.ptx").replace('entry = "scale"', 'entry = "own"'))
+    (home.project / "other.ptx").write_text(WIDE)
+    assert home.run("lint", "other.ptx").returncode == 0
+    for words in ((), ("--stored",)):
+        run = home.run("diff", "--baseline", "main", *words)
+        assert run.returncode == 1 and "[regression] scale" in run.stdout, run.stdout + run.stderr

@@ -38,9 +38,9 @@ def test_arrays_are_changed_in_place_and_inputs_are_not(add):
     x, y = arrays()
     add[4, 256](x, y, 1000, 2)
     assert np.array_equal(y, 1 + 2 * np.arange(1000)) and np.array_equal(x, np.arange(1000))
-    wide = np.ones((1000, 2), np.float32)
-    add[(4, 1), (256, 1, 1)](x, wide[:, 0], np.int32(1000), np.float32(2))  # A view with strides.
-    assert np.array_equal(wide[:, 0], y) and np.all(wide[:, 1] == 1)
+    part = np.ones(3000, np.float32)
+    add[(4, 1), (256, 1, 1)](x, part[1000:2000], np.int32(1000), np.float32(2))
+    assert np.array_equal(part[1000:2000], y) and np.all(part[:1000] == 1) and np.all(part[2000:] == 1)
     add[4, 256](x, x, 1000, 1.0)  # One buffer for both.
     assert np.array_equal(x, 2 * np.arange(1000))
 
@@ -68,49 +68,6 @@ def test_a_torch_tensor_is_changed_in_place(add):
     x, y = torch.arange(1000, dtype=torch.float32), torch.ones(1000)
     add[4, 256](x, y, 1000, 2.0)
     assert torch.equal(y, 1 + 2 * torch.arange(1000))
-
-
-CUPY = """
-import numpy
-
-
-class ndarray:
-    def __init__(self, kept):
-        self.kept = kept
-
-    shape = property(lambda self: self.kept.shape)
-    dtype = property(lambda self: self.kept.dtype)
-
-    def get(self):
-        return self.kept.copy()
-
-    def __array__(self, *_, **__):
-        raise TypeError("Implicit conversion to a NumPy array is not allowed. Please use `.get()`")
-
-    def __getitem__(self, where):
-        return ndarray(self.kept[where])
-
-    def __setitem__(self, where, value):
-        if not isinstance(value, ndarray):
-            raise TypeError("Unsupported type <class 'numpy.ndarray'>")
-        self.kept[where] = value.kept
-
-
-def asarray(value):
-    return ndarray(numpy.array(value))
-"""
-
-
-def test_an_array_of_cupy_is_changed_in_place(add, tmp_path, monkeypatch):
-    """A stand-in with what CuPy has and refuses, because CuPy makes no array without a GPU."""
-    (tmp_path / "cupy.py").write_text(CUPY)
-    monkeypatch.syspath_prepend(tmp_path)
-    import cupy
-
-    x, y = cupy.asarray(np.arange(1000, dtype=np.float32)), cupy.asarray(np.ones((1000, 2), np.float32))
-    add[4, 256](x, y[:, 0], 1000, 2.0)
-    assert np.array_equal(y.get()[:, 0], 1 + 2 * np.arange(1000)) and np.all(y.get()[:, 1] == 1)
-    monkeypatch.delitem(sys.modules, "cupy")
 
 
 def test_a_fault_names_the_line_of_the_python_file_and_the_parameter(add):
@@ -239,24 +196,25 @@ def test_wrong_sizes_entries_files_and_sources_are_told(add, tmp_path):
         add[4, 256](arrays()[0], read_only, 1000, 1.0)
 
 
-def test_arrays_beyond_the_memory_are_refused_before_they_are_copied():
-    """Under a limit of the processes' memory: a copy would be a MemoryError or a lost device, not a LaunchError."""
+def test_arrays_beyond_the_memory_are_refused_before_they_are_copied(tmp_path):
+    """Arrays of a file that takes no room on the disk, and none of the memory as long as nobody reads it."""
     code = f"""if True:
     import resource, sys
     import numpy as np
     import gpuemu
-    one = np.ones(1, np.float32)
     kernel = gpuemu.Kernel({ADD!r}, "add", device=gpuemu.Device(memory_limit_bytes=int(sys.argv[1])))
-    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+    x = np.memmap(sys.argv[3], np.float32, "r", shape=(int(sys.argv[2]),))
     try:
-        kernel[1, 32](np.broadcast_to(one, (int(sys.argv[2]),)), np.ones(8, np.float32), 8, 1.0)
+        kernel[1, 32](x, np.ones(8, np.float32), 8, 1.0)
     except gpuemu.LaunchError as refusal:
         print(refusal, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)
     """
+    with open(tmp_path / "sparse", "wb") as file:
+        file.truncate(1 << 42)
 
     def run(limit, elements):
-        done = subprocess.run([sys.executable, "-c", code, str(limit), str(elements)], capture_output=True, text=True, timeout=100,
-                              env={**os.environ, "PYTHONPATH": str(ROOT / "python")}, check=False)  # fmt: skip
+        done = subprocess.run([sys.executable, "-c", code, str(limit), str(elements), str(tmp_path / "sparse")], capture_output=True, text=True,
+                              timeout=100, env={**os.environ, "PYTHONPATH": str(ROOT / "python")}, check=False)  # fmt: skip
         assert done.returncode == 0, done.stderr
         told, peak_mib = done.stdout.rsplit(maxsplit=1)
         assert int(peak_mib) < 1024, "it was copied"
@@ -319,18 +277,15 @@ def test_integers_of_another_size_and_arrays_for_numbers_are_refused(add):
 
 def test_what_cannot_be_written_back_writes_nothing_back():
     both = gpuemu.Kernel("__global__ void both(float* x, float* y, int n) { int i = threadIdx.x; if (i < n) { x[i] += 1; y[i] += 2; } }", "both")
-    x, frozen, memory = np.zeros(8, np.float32), np.zeros(8, np.float32), np.zeros(16, np.float32)
+    x, frozen = np.zeros(8, np.float32), np.zeros(8, np.float32)
     frozen.flags.writeable = False
-    one = np.lib.stride_tricks.as_strided(np.zeros(1, np.float32), (8,), (0,))
-    for args, said in (((x, frozen), "argument 'y', which is a read-only array"), ((x, one), "argument 'y', of which several elements are one"),
-                       ((memory[:8], memory[4:12]), "arguments 'x' and 'y', which share memory")):  # fmt: skip
-        with pytest.raises(gpuemu.LaunchError, match=said):
-            both[1, 32](*args, 8)
-    assert not x.any() and not memory.any()
-    both[1, 32](memory[::2], memory[1::2], 8)  # Beside each other.
-    assert np.array_equal(memory, [1, 2] * 8)
-    both[1, 32](memory[:8], memory[:8], 8)  # The same elements are one buffer.
-    assert np.array_equal(memory, [4, 5] * 4 + [1, 2] * 4)
+    with pytest.raises(gpuemu.LaunchError, match="argument 'y', which is a read-only array"):
+        both[1, 32](x, frozen, 8)
+    assert not x.any()
+    memory = np.zeros(16, np.float32)
+    both[1, 32](memory[:8], memory[8:], 8)
+    both[1, 32](memory[:8], memory[:8], 8)
+    assert np.array_equal(memory, [4] * 8 + [2] * 8)
 
 
 @pytest.mark.parametrize("options, kind, said", [

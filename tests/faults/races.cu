@@ -142,6 +142,43 @@ extern "C" __global__ void last_block_without_fence(const int* x, int* part, uns
   *y = sum;
 }
 
+// run: fence_before_the_store grid=6 block=64 args=buf:x:1536,zero:part:24,zero:done:4,zero:y:4
+// expect: race_global tensor=part text=__threadfence()
+extern "C" __global__ void fence_before_the_store(const int* x, int* part, unsigned* done, int* y) {
+  __shared__ bool last;
+  if (threadIdx.x == 0) {
+    const int value = x[blockIdx.x * 64];
+    WRONG(__threadfence(), (void)0);
+    part[blockIdx.x] = value;  // OTHER
+    WRONG((void)0, __threadfence());
+    last = atomicAdd(done, 1u) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (!last || threadIdx.x != 0) return;
+  __threadfence();
+  int sum = 0;
+  for (unsigned b = 0; b < gridDim.x; ++b) sum += part[b];  // FAULT
+  *y = sum;
+}
+
+// run: fence_of_one_warp grid=6 block=64 args=buf:x:1536,zero:part:1536,zero:done:4,zero:y:4
+// expect: race_global tensor=part text=__threadfence()
+extern "C" __global__ void fence_of_one_warp(const int* x, int* part, unsigned* done, int* y) {
+  __shared__ bool last;
+  part[blockIdx.x * 64 + threadIdx.x] = x[blockIdx.x * 64 + threadIdx.x];  // OTHER
+  WRONG((void)0, __syncthreads());
+  if (threadIdx.x == 0) {
+    __threadfence();
+    last = atomicAdd(done, 1u) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (!last || threadIdx.x != 0) return;
+  __threadfence();
+  int sum = 0;
+  for (unsigned i = 0; i < gridDim.x * 64; ++i) sum += part[i];  // FAULT
+  *y = sum;
+}
+
 // run: read_only_path grid=2 block=32 args=buf:x:256
 // expect: race_global tensor=x text=ld.global.nc
 extern "C" __global__ void read_only_path(float* x) {

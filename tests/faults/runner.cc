@@ -1,11 +1,13 @@
 // Runs entries of a PTX file on the emulator and prints what it finds, one line per finding:
-//   kind, file, line, other line, block, thread, tensor, byte offset, count, message
+//   kind, file, line, other line, block, thread, tensor, byte offset, count, message, order, seed
 //   (tab-separated) gpuemu-fault-runner FILE.ptx ENTRY GRID BLOCK SHARED SANITIZE ARGUMENT...
 // ARGUMENT is buf:NAME:BYTES (u32 0, 1, 2 ...), zero:NAME:BYTES, one:NAME:BYTES (f32 1),
 // raw:NAME:BYTES (nothing written), i32:VALUE, i64:VALUE or f32:VALUE; "auto" stands for as many as
-// the entry has.
+// the entry has. The environment's FAULT_ORDERS=N adds N launches in each other order of execution.
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -49,7 +51,8 @@ std::vector<std::byte> content(const std::string& kind, uint64_t bytes) {
   return {first, first + bytes};
 }
 
-bool add_argument(Device& device, LaunchConfig& config, const std::string& text) {
+bool add_argument(Device& device, LaunchConfig& config, const std::string& text,
+                  std::vector<uint64_t>& buffers) {
   const std::vector<std::string> parts = split(text, ':');
   if (parts.size() == 2) {
     if (parts[0] == "i32") config.args.push_back(bytes_of(static_cast<uint32_t>(number(parts[1]))));
@@ -61,6 +64,7 @@ bool add_argument(Device& device, LaunchConfig& config, const std::string& text)
   const uint64_t bytes = number(parts[2]);
   const auto address = device.allocate(bytes, parts[1]);
   if (!address) return false;
+  buffers.push_back(*address);
   if (parts[0] != "raw" && !device.upload(*address, content(parts[0], bytes)).ok()) return false;
   config.args.push_back(bytes_of(*address));
   return true;
@@ -84,16 +88,36 @@ gpuemu::Dim3 extent(const std::string& text) {
   return size;
 }
 
-void print(const gpuemu::DeviceFinding& f) {
-  std::printf("%s\t%s\t%u\t%u\t%u,%u,%u\t%u,%u,%u\t%s\t%lld\t%llu\t%s\n", f.kind.c_str(),
+void print(const gpuemu::DeviceFinding& f, const LaunchConfig& config) {
+  std::printf("%s\t%s\t%u\t%u\t%u,%u,%u\t%u,%u,%u\t%s\t%lld\t%llu\t%s\t%s\t%llu\n", f.kind.c_str(),
               f.file.c_str(), f.line, f.other_line, f.block.x, f.block.y, f.block.z, f.thread.x,
               f.thread.y, f.thread.z, f.tensor.c_str(), static_cast<long long>(f.byte_offset),
-              static_cast<unsigned long long>(f.count), f.message.c_str());
+              static_cast<unsigned long long>(f.count), f.message.c_str(),
+              std::string(gpuemu::name_of(config.interleaving)).c_str(),
+              static_cast<unsigned long long>(config.interleaving_seed));
 }
 
 int fail(const std::string& message) {
   std::fprintf(stderr, "gpuemu-fault-runner: %s\n", message.c_str());
   return 2;
+}
+
+/// Each launch has buffers of its own and sees nothing of the one before.
+bool launch(Device& device, gpuemu::ModuleId module, LaunchConfig config,
+            const std::vector<std::string>& arguments) {
+  std::vector<uint64_t> buffers;
+  for (const std::string& argument : arguments)
+    if (!add_argument(device, config, argument, buffers)) {
+      fail("cannot use argument " + argument);
+      return false;
+    }
+  const auto report = device.launch(module, config);
+  if (!report) {
+    fail(report.error().message);
+    return false;
+  }
+  for (const gpuemu::DeviceFinding& finding : report->findings) print(finding, config);
+  return std::ranges::all_of(buffers, [&](uint64_t at) { return device.free(at).ok(); });
 }
 }  // namespace
 
@@ -118,10 +142,14 @@ int main(int argc, char** argv) {
   for (const gpuemu::EntryInfo& entry : *entries)
     if (entry.name == args[1] && wanted == std::vector<std::string>{"auto"})
       wanted = automatic(entry);
-  for (const std::string& argument : wanted)
-    if (!add_argument(*device, config, argument)) return fail("cannot use argument " + argument);
-  const auto report = device->launch(*module, config);
-  if (!report) return fail(report.error().message);
-  for (const gpuemu::DeviceFinding& finding : report->findings) print(finding);
+  if (!launch(*device, *module, config, wanted)) return 2;
+  const char* orders = std::getenv("FAULT_ORDERS");
+  const uint64_t seeds = orders == nullptr ? 0 : number(orders);
+  for (int order = 1; order < gpuemu::kInterleavings; ++order)
+    for (uint64_t seed = 0; seed < seeds; ++seed) {
+      config.interleaving = static_cast<gpuemu::Interleaving>(order);
+      config.interleaving_seed = seed;
+      if (!launch(*device, *module, config, wanted)) return 2;
+    }
   return 0;
 }

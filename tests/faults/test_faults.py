@@ -16,7 +16,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 BIN = pathlib.Path(os.environ.get("GPUEMU_BIN", ROOT / "build/release/bin"))
 ALL = "memory,init,race,sync"
-FIELDS = ["kind", "file", "line", "other", "block", "thread", "tensor", "offset", "count", "message"]
+FIELDS = ["kind", "file", "line", "other", "block", "thread", "tensor", "offset", "count", "message", "order", "seed"]
+ORDERS = {"in_order", "reverse", "random", "priorities", "far_ahead", "one_block", "split_warps"}
 
 
 def pairs(text):
@@ -63,10 +64,11 @@ def compiled(nvcc_program, tmp_path_factory):
     return compile_once
 
 
-def run(ptx, entry, launch, sanitize=ALL):
+def run(ptx, entry, launch, sanitize=ALL, orders=0):
+    """Findings of one launch, and of so many more in each other order of execution."""
     command = [BIN / "gpuemu-fault-runner", ptx, entry, launch["grid"], launch["block"], launch.get("shared", "0"), sanitize,
                *re.split(r",(?=[a-z])", launch["args"])]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env={**os.environ, "FAULT_ORDERS": str(orders)})
     assert done.returncode == 0, done.stderr
     return [dict(zip(FIELDS, line.split("\t"))) for line in done.stdout.splitlines()]
 
@@ -101,6 +103,18 @@ def test_the_corrected_kernel_has_no_finding(compiled, source, name, launch, exp
 @pytest.mark.parametrize("source, name, launch, expect", CORRECT, ids=[c[1] for c in CORRECT])
 def test_a_correct_kernel_has_no_finding(compiled, source, name, launch, expect):
     assert run(compiled(source, False), name, launch) == []
+
+
+@pytest.mark.parametrize("source, name, launch, expect", [f for f in FAULTS if f[0].stem == "sync"],
+                         ids=[f[1] for f in FAULTS if f[0].stem == "sync"])
+def test_what_is_wrong_about_waiting_is_found_in_every_order(compiled, source, name, launch, expect):
+    right = [f for f in run(compiled(source, False), name, launch, orders=2) if f["kind"] == expect["kind"]]
+    assert {(f["order"], f["seed"]) for f in right} >= {(order, seed) for order in ORDERS - {"in_order"} for seed in "01"}
+
+
+@pytest.mark.parametrize("source, name, launch, expect", CORRECT, ids=[c[1] for c in CORRECT])
+def test_a_correct_kernel_has_no_finding_in_any_order(compiled, source, name, launch, expect):
+    assert run(compiled(source, False), name, launch, orders=8 if source.stem == "correct_sync" else 1) == []
 
 
 @pytest.mark.parametrize("check, kernel", [("race_shared", "between_warps"), ("race_global", "lost_update"),

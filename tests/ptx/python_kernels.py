@@ -75,6 +75,54 @@ def matmul_wrong(a, b, c, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.const
     tl.store(c + row[:, None] * n + column[None, :], total, mask=(row[:, None] < m) & (column[None, :] < n))
 
 
+@triton.jit
+def softmax_2d(x, y, columns, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)[:, None]
+    at = tl.arange(0, BLOCK)[None, :]
+    v = tl.load(x + row * columns + at, mask=at < columns, other=-float("inf"))
+    e = tl.exp(v - tl.max(v, axis=1)[:, None])
+    tl.store(y + row * columns + at, e / tl.sum(e, axis=1)[:, None], mask=at < columns)
+
+
+@triton.jit
+def two_steps(x, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(x + at, tl.load(x + at, mask=at < n) + 1, mask=at < n)
+    tl.store(x + at, tl.load(x + at, mask=at < n) * 2, mask=at < n)
+
+
+@triton.jit
+def joined(mean, squares, count, mean_2, squares_2, count_2):
+    apart, total = mean_2 - mean, count + count_2
+    part = tl.where(total == 0.0, 0.0, count_2 / total)
+    return mean + apart * part, squares + squares_2 + apart * apart * count * part, total
+
+
+@triton.jit
+def normed(x, y, means, columns, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+    row = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
+    at = tl.arange(0, BLOCK)
+    here = (at < columns)[None, :] & (row >= 0)[:, None]
+    place = row[:, None] * columns + at[None, :]
+    v = tl.load(x + place, mask=here, other=0.0)
+    mean, squares, count = tl.reduce((v, tl.zeros((ROWS, BLOCK), tl.float32), here.to(tl.float32)), 1, joined)
+    tl.store(means + row, mean)
+    tl.store(y + place, (v - mean[:, None]) * tl.rsqrt(squares / count + 1e-5)[:, None], mask=here)
+
+
+@triton.jit
+def reversed_wrong(x, y, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(x + at, tl.load(x + at) + 1)
+    tl.store(y + at, tl.load(x + BLOCK - 1 - at))  # FAULT reversed_wrong x
+
+
+@triton.jit
+def scattered_wrong(x, index, y, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(y + tl.load(index + at), tl.load(x + at))  # FAULT scattered_wrong y
+
+
 @triton.autotune([triton.Config({"BLOCK": 128}, num_warps=4), triton.Config({"BLOCK": 256}, num_warps=8)], key=["n"])
 @triton.jit
 def tuned(x, y, n, BLOCK: tl.constexpr):
@@ -145,6 +193,32 @@ gpuemu.triton(softmax)[(7,)](rows, made, 100, BLOCK=128)
 wanted = np.exp(rows.astype(np.float64))
 saw["softmax"] = error(made, wanted / wanted.sum(axis=1, keepdims=True))
 saw["softmax_wrong"] = found("softmax_wrong", lambda: gpuemu.triton(softmax_wrong)[(7,)](rows, made, 100, BLOCK=128))
+
+# Threads that repeat the work of others: few elements for many warps.
+for name, kernel, grid, columns, options in [("softmax in place", softmax, 7, 20, {"BLOCK": 32}),
+                                             ("rows in place", softmax_2d, 2, 3, {"BLOCK": 4, "ROWS": 4})]:
+    rows = RNG.standard_normal((8, columns)).astype(np.float32)
+    wanted = np.exp(rows.astype(np.float64))
+    wanted /= wanted.sum(axis=1, keepdims=True)
+    done = grid * options.get("ROWS", 1)
+    launched = gpuemu.triton(kernel)
+    launched[(grid,)](rows, rows, columns, **options, num_warps=8)
+    saw[name] = error(rows[:done], wanted[:done])
+    saw["notes of " + name] = sorted({one.kind for one in launched.report.findings})
+few = x[:20].copy()
+launched = gpuemu.triton(two_steps)
+launched[(1,)](few, 20, BLOCK=32, num_warps=4)
+saw["two steps in place"] = error(few, (x[:20] + 1) * 2)
+saw["notes of two steps in place"] = sorted({one.kind for one in launched.report.findings})
+rows, means = RNG.standard_normal((8, 50)).astype(np.float32), np.zeros(8, np.float32)
+launched = gpuemu.triton(normed)
+launched[(2,)](rows, np.zeros_like(rows), means, 50, ROWS=4, BLOCK=64, num_warps=4)
+saw["welford"] = error(means, rows.mean(axis=1, dtype=np.float64))
+saw["notes of welford"] = sorted({one.kind for one in launched.report.findings})
+some, others = x[:256].copy(), np.zeros(256, np.float32)
+saw["reversed_wrong"] = found("reversed_wrong", lambda: gpuemu.triton(reversed_wrong)[(1,)](some, others, BLOCK=256))
+saw["scattered_wrong"] = found("scattered_wrong", lambda: gpuemu.triton(scattered_wrong)[(1,)](
+    some, np.repeat(np.arange(128, dtype=np.int32), 2), others, BLOCK=256))
 
 for arch in ("sm_80", "sm_90"):
     a, b = RNG.standard_normal((70, 50)).astype(np.float16), RNG.standard_normal((50, 90)).astype(np.float16)

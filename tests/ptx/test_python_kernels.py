@@ -32,16 +32,24 @@ def saw(compilers, cache):
 
 
 @pytest.mark.parametrize("kernel, bound", [("add", 0), ("softmax", 1e-6), ("matmul sm_80", 1e-4), ("matmul sm_90", 1e-4),
-                                           ("tuned", 0), ("ruled", 1e-6), ("saxpy", 1e-6), ("turned", 0), ("narrowed", 0.0625)])
+                                           ("tuned", 0), ("softmax in place", 1e-6), ("rows in place", 1e-6),
+                                           ("two steps in place", 1e-6), ("welford", 1e-6), ("ruled", 1e-6), ("saxpy", 1e-6), ("turned", 0), ("narrowed", 0.0625)])
 def test_right_kernels_compute_what_their_reference_says(saw, kernel, bound):
     assert saw[kernel] <= bound
 
 
 @pytest.mark.parametrize("kernel, kind", [("add_wrong", "out_of_bounds"), ("matmul_wrong", "out_of_bounds"),
                                           ("saxpy_wrong", "out_of_bounds"),
-                                          ("softmax_wrong", "race_global")])  # Rows that run into each other.
+                                          ("softmax_wrong", "race_global"),  # Rows that run into each other.
+                                          ("reversed_wrong", "race_global"), ("scattered_wrong", "race_warp")])
 def test_a_faulty_kernel_is_found_at_its_python_line(saw, kernel, kind):
     assert saw[kernel] == [kind, True, True, True]
+
+
+@pytest.mark.parametrize("kernel, note", [("softmax in place", "redundant_reads"), ("rows in place", "redundant_reads"),
+                                          ("two steps in place", "redundant_reads"), ("welford", "redundant_stores")])
+def test_threads_that_repeat_the_work_of_others_are_a_note(saw, kernel, note):
+    assert saw["notes of " + kernel] == [note]
 
 
 def test_a_moved_file_is_named_where_it_lies_now(compilers, cache, saw, tmp_path):
@@ -59,6 +67,26 @@ def test_a_moved_file_is_named_where_it_lies_now(compilers, cache, saw, tmp_path
                                         ("numba, left out", "takes 3 arguments, 2 are given")])
 def test_wrong_calls_are_told(saw, call, said):
     assert said in saw[call]
+
+
+@pytest.fixture(scope="module")
+def views(compilers, cache):
+    return run(compilers, HERE / "python_views.py", cache)
+
+
+@pytest.mark.parametrize("language", ["triton", "numba"])
+@pytest.mark.parametrize("view", ["transposed", "steps", "backwards", "broadcast", "windows", "middle", "halves"])
+def test_arrays_with_strides_are_read_and_written_where_they_lie(views, language, view):
+    assert views[f"{language} {view}"] == 0 and views["numba no axes"] == 0
+
+
+def test_triton_specialises_for_the_strides_and_addresses_of_the_arrays(views):
+    assert views["specialised"] == {
+        "packed": {"ones": ["x1", "y1"], "aligned": ["x", "y", "m", "n", "x0", "y0"]},
+        "transposed": {"ones": ["x0", "y1"], "aligned": ["x", "y", "m", "n", "x1", "y0"]},
+        "an element behind": {"ones": ["x1", "y1"], "aligned": ["y", "m", "n", "x0", "y0"]},
+        "16 bytes behind": {"ones": ["x1", "y1"], "aligned": ["x", "y", "m", "n", "x0", "y0"]},
+    }
 
 
 @pytest.mark.parametrize("program", ["add_one.py", "saxpy.py"])

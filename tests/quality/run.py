@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Does gpuemu find the faults that it should, and nothing where there is none?
 
-    tests/quality/run.py [--backend emulator|cuda] [--part faults,twins,correct,kernels] [--seeds N] [--fault-seeds N] [--cases N]
+    tests/quality/run.py [--backend emulator|cuda] [--part faults,twins,correct,undeclared,kernels] [--seeds N] [--fault-seeds N] [--cases N]
                          [--first-seed N] [--jobs N] [--quick] [--report FILE] [OPS...]
+
+The part `undeclared` is the kernels of correct/ once more, without `accumulate` and `error_scale`.
 
 Runs the kernels of faulty/ (24 cases of each, with every seed or the first of them: those that hang
 keep a GPU for seconds in each case), their corrected twins, the kernels of correct/ and, when named, those of
@@ -23,7 +25,7 @@ sys.dont_write_bytecode = True
 import suite
 
 OTHER_PAGE = {"emulator": "On a GPU: [quality-cuda.md](quality-cuda.md).", "cuda": "On the emulator: [quality.md](quality.md)."}
-PARTS = ("faults", "twins", "correct", "kernels")
+PARTS = ("faults", "twins", "correct", "undeclared", "kernels")
 QUICK_CASES = 10
 QUICK_SHARE = 6  # one class of so many is replayed and shrunk
 TRIALS_MAX = 200
@@ -148,16 +150,16 @@ def run_some_faults(options, folder, faults, marked):
     return list(found.values()), device
 
 
-def run_correct(options, project, names, flags=(), tree=None):
+def run_correct(options, project, names, flags=(), tree=None, undeclared=False):
     """False alarms of kernels that are right."""
-    parts = in_parts(options, lambda part: run_some_correct(options, project, part, flags, tree), names)
+    parts = in_parts(options, lambda part: run_some_correct(options, project, part, flags, tree, undeclared), names)
     return Alarms(sum(a.kernels for a in parts), sum(a.cases for a in parts), [text for a in parts for text in a.false],
                   [text for a in parts for text in a.problems])
 
 
-def run_some_correct(options, project, names, flags, tree):
+def run_some_correct(options, project, names, flags, tree, undeclared):
     alarms = Alarms(kernels=len(names))
-    with suite.Installation(project, options.backend, flags, tree) as installation:
+    with suite.Installation(project, options.backend, flags, tree, undeclared) as installation:
         for seed in range(options.first_seed, options.first_seed + options.seeds) if names else ():
             for outcome in installation.test(names, options.cases, seed)[0]:
                 alarms.cases += outcome.cases
@@ -172,10 +174,10 @@ def run_twins(options):
     return run_correct(options, suite.HERE / "faulty", names, ["-DFIXED"])
 
 
-def run_project(options, folder, tree=None):
+def run_project(options, folder, tree=None, undeclared=False):
     names = suite.op_names(tomllib.loads((folder / "gpuemu.toml").read_text()))
     names = [name for name in names if not options.ops or name in options.ops]
-    return run_correct(options, folder, names, tree=tree)
+    return run_correct(options, folder, names, tree=tree, undeclared=undeclared)
 
 
 def how_often(one, backend):
@@ -252,6 +254,8 @@ def measure(options):
         alarms["corrected twins of the faulty ones"] = run_twins(options)
     if "correct" in options.part:
         alarms["`tests/quality/correct`"] = run_project(options, suite.HERE / "correct")
+    if "undeclared" in options.part:
+        alarms["the same without `accumulate` and `error_scale`"] = run_project(options, suite.HERE / "correct", undeclared=True)
     kernels = suite.ROOT / "tests" / "kernels"
     for config in sorted(kernels.glob("**/gpuemu.toml")) if "kernels" in options.part else ():
         alarms[f"`{config.parent.relative_to(suite.ROOT)}`"] = run_project(options, config.parent, kernels)
@@ -261,7 +265,7 @@ def measure(options):
 def parse(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--backend", choices=["emulator", "cuda"], default="emulator")
-    parser.add_argument("--part", default="", type=lambda text: text.split(","), help="of faults, twins, correct and kernels; without kernels when left out")
+    parser.add_argument("--part", default="", type=lambda text: text.split(","), help="of faults, twins, correct, undeclared and kernels; without kernels when left out")
     parser.add_argument("--seeds", type=int, default=10, help="base seeds, one run each (10)")
     parser.add_argument("--fault-seeds", type=int, help="the same of the faulty ones (as many)")
     parser.add_argument("--first-seed", type=int, default=1, help="the first of the base seeds (1)")

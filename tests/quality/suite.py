@@ -5,6 +5,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -64,7 +65,7 @@ class Outcome:
 class Installation:
     """A home, a socket, a database and a copy of one project, with all of the folder `tree` that it is in; the daemon ends with the `with` block."""
 
-    def __init__(self, project, backend, flags=(), tree=None):
+    def __init__(self, project, backend, flags=(), tree=None, undeclared=False):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="gpuemu-quality-"))
         tree = tree or project
         self.project = self.folder / "project" / project.relative_to(tree)
@@ -76,6 +77,10 @@ class Installation:
         for flag in flags:
             assert "compile_flags = [" in text, f"{project}/gpuemu.toml has no compile_flags to add {flag} to"
             text = text.replace("compile_flags = [", f'compile_flags = ["{flag}", ')
+        if undeclared:
+            text = without_declarations(text)
+            for path in self.project.glob("references/*.py"):
+                path.write_text(without_scale(path.read_text()))
         config.write_text(text)
         self.settings = tomllib.loads(text)
         (self.folder / "home").mkdir()
@@ -99,14 +104,23 @@ class Installation:
         table = next(t for key in ("ops", "kernels") for t in self.settings.get(key, []) if t["name"] == op)
         return len(table.get("dtypes", default))
 
-    def test(self, ops, cases, seed):
-        """(outcomes, device)"""
-        done = self.run("test", *ops, "--cases", cases, "--seed", seed, "--format", "json")
+    def report(self, ops, cases, seed, flags=()):
+        """What `gpuemu test` says in JSON."""
+        done = self.run("test", *ops, "--cases", cases, "--seed", seed, "--format", "json", *flags)
         if done.returncode not in (0, 1, 3) or not done.stdout.startswith("{"):
             raise RuntimeError(f"gpuemu test ended with {done.returncode}: {done.stderr[-3000:]}{done.stdout[-1000:]}")
         report = json.loads(done.stdout)
         if "ops" not in report:
             raise RuntimeError(f"gpuemu test: {done.stdout[:3000]}")
+        return report
+
+    def reports(self, ops, cases, seed, flags=()):
+        """The same, of each op and dtype."""
+        return self.report(ops, cases, seed, flags)["ops"]
+
+    def test(self, ops, cases, seed):
+        """(outcomes, device)"""
+        report = self.report(ops, cases, seed)
         return [self.outcome(one) for one in report["ops"]], f"{report['backend']}: {report['device']}"
 
     def outcome(self, one):
@@ -144,6 +158,21 @@ class Installation:
             if made.tobytes() != base64.b64decode(answer["inputs"][name]["data"]):
                 return f"{op}: Python makes other bytes of input {name} of case {failure.seed} than the daemon"
         return ""
+
+
+def without_declarations(text):
+    """The configuration without what it says of sums and errors; how a NaN spreads it still says."""
+    sums = re.compile(r'^accumulate = .*\n', re.MULTILINE)
+    parts = re.split(r'^(?=\[\[)', text, flags=re.MULTILINE)
+    for i, part in enumerate(parts):
+        if sums.search(part) and "nan_policy" not in part:
+            parts[i] = sums.sub('nan_policy = "class"\n', part)
+    return re.sub(r'^(accumulate|accumulate_dtype|error_scale) = .*\n', "", "".join(parts), flags=re.MULTILINE)
+
+
+def without_scale(text):
+    """A reference without its error_scale()."""
+    return re.sub(r"^def error_scale\(.*\n(?:(?:[ \t].*)?\n)*", "", text, flags=re.MULTILINE)
 
 
 def op_names(settings):

@@ -48,3 +48,18 @@ def test_planted_faults_are_found_and_correct_kernels_are_not_flagged(nvcc_progr
 def test_ten_seeds_find_the_same_and_flag_nothing(nvcc_program):
     found, alarms = check("--seeds", "10", "--cases", "64", "--backend", "emulator")
     assert sum(one.cases for one in alarms.values()) >= 50_000
+
+
+MISSES_OF_A_HUNDRED = 1
+
+
+@pytest.mark.slow
+def test_what_chance_misses_is_missed_in_one_run_of_a_hundred_at_most(nvcc_program):
+    """The values of these faults have cases of their own (daemon/fuzz/order.cc)."""
+    project = tomllib.loads((HERE / "faulty" / "gpuemu.toml").read_text())
+    names = [kernel["name"] for kernel in project["kernels"] if kernel["source"] == "values.cu"]
+    names += ["window_max_fill", "softmax_first_max", "masked_by_product", "path_of_one_value", "row_max_fill", "eps_outside"]
+    found, _, _ = run.measure(run.parse(["--part", "faults", "--fault-seeds", "100", "--backend", "emulator", *names]))
+    assert len(found) == len(names) and all(one.runs == 100 for one in found)
+    missed = {one.fault.name: one.runs - one.hits for one in found if one.runs - one.hits > MISSES_OF_A_HUNDRED}
+    assert not missed, missed

@@ -4,7 +4,9 @@
 Every round starts a fuzz job, watches it as a client does, and kills. Whatever the client was told
 before (progress of the job, GetResult, ListResults, ListFailures) must be there afterwards, byte for
 byte, the next start must be clean, and a job of which only a worker or a reference died must end with
-every case accounted for. Prints a table and a verdict; exit code 0 only when nothing was lost.
+every case accounted for. Nothing may be left behind: no process, no temporary file, no shared memory,
+no socket; and now and then a daemon without work must use less than 1 % of a core. Prints a table and
+a verdict; exit code 0 only when all of that held.
 """
 import argparse
 import os
@@ -25,6 +27,8 @@ from wire_client import WireClient  # noqa: E402
 
 VICTIMS = ("daemon", "worker", "reference")
 LIMIT = 10_000  # What one listing may return.
+KEPT = {"s/daemon.log", "db.lock", "stderr.txt"}  # Beside the project, the database and the cache.
+IDLE_EVERY = 50  # Rounds.
 
 
 class Broken(Exception):
@@ -36,6 +40,16 @@ def expect(condition, message):
         raise Broken(message)
 
 
+def idle_share(pid, seconds):
+    """The share of one core that the process uses meanwhile."""
+    def ticks():
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        return int(fields[11]) + int(fields[12])
+    before = ticks()
+    time.sleep(seconds)
+    return (ticks() - before) / os.sysconf("SC_CLK_TCK") / seconds
+
+
 class Daemon:
     """A private daemon, started and killed many times on one database."""
 
@@ -43,8 +57,11 @@ class Daemon:
         self.folder, self.binaries = folder, binaries
         self.socket = folder / "s" / "gpuemu.sock"
         self.marker = f"GPUEMU_DB={folder / 'db'}".encode()
+        self.temporary = folder / "tmp"
+        self.temporary.mkdir()
         self.env = {**os.environ, "HOME": str(folder), "GPUEMU_SOCKET": str(self.socket),
-                    "GPUEMU_DB": str(folder / "db")}
+                    "GPUEMU_DB": str(folder / "db"), "TMPDIR": str(self.temporary)}
+        self.shared_memory = self.segments()
         self.process = None
 
     def start(self):
@@ -85,12 +102,35 @@ class Daemon:
             found[kind].append(int(proc.name))
         return found
 
+    def wait_for(self, victim):
+        """Process numbers; a worker or reference starts with the first case that needs it."""
+        deadline = time.monotonic() + 10
+        while not (targets := self.processes()[victim]):
+            expect(time.monotonic() < deadline, f"no {victim} to kill")
+            time.sleep(0.005)
+        return targets
+
     def kill_children_check(self):
         """After a killed daemon nothing of it may be left."""
         deadline = time.monotonic() + 5
         while any(self.processes().values()):
             expect(time.monotonic() < deadline, f"left behind: {self.processes()}")
             time.sleep(0.02)
+
+    @staticmethod
+    def segments():
+        return {path.name for path in pathlib.Path("/dev/shm").glob("*gpuemu*") if path.is_file()}
+
+    def check_nothing_is_left(self):
+        """After a daemon that was stopped."""
+        self.kill_children_check()
+        left = [str(path) for path in self.temporary.rglob("*")] + sorted(self.segments() - self.shared_memory)
+        for path in self.folder.rglob("*"):
+            name = str(path.relative_to(self.folder))
+            if path.is_file() and name not in KEPT and name.split("/")[0] not in ("project", "db", "db.cache", "tmp"):
+                left.append(name)
+        left += [path.name for path in (self.folder / "db").iterdir() if path.suffix in (".new", ".tmp")]
+        expect(not left, f"left behind: {left[:5]}")
 
     def stop(self):
         if self.process is None or self.process.poll() is not None:
@@ -193,9 +233,7 @@ def play_round(daemon, number, options, draw):
         while (status := watcher.look(draw))["done"] < due and status["state"] == "running":
             pass
         time.sleep(draw.random() * 0.01)
-        targets = daemon.processes()[victim]
-        expect(targets, f"no {victim} to kill")
-        os.kill(draw.choice(targets), signal.SIGKILL)
+        os.kill(draw.choice(daemon.wait_for(victim)), signal.SIGKILL)
         if victim == "daemon":
             daemon.process.wait()
             daemon.kill_children_check()
@@ -209,9 +247,13 @@ def play_round(daemon, number, options, draw):
             expect(set(lost) <= allowed and len(lost) <= 1, f"findings of one kill: {lost}")
             outcome = f"{len(lost)} {lost[0]}" if lost else "no case lost"
     stored = kept(daemon, watcher)
+    if number % IDLE_EVERY == IDLE_EVERY - 1:
+        busy = idle_share(daemon.process.pid, 3)
+        expect(busy < 0.01, f"the idle daemon uses {busy:.1%} of a core")
+        outcome += f", idle {busy:.2%}"
     daemon.stop()
     expect(daemon.process.returncode == 0, f"the daemon ended with {daemon.process.returncode}")
-    daemon.kill_children_check()
+    daemon.check_nothing_is_left()
     with open(daemon.folder / "s" / "daemon.log", encoding="utf-8") as log:
         bad = [line for line in log if "[error]" in line or "[critical]" in line]
     expect(not bad, f"the log has errors: {bad[:2]}")
@@ -238,7 +280,7 @@ FORMAT = "{:>5}  {:<9}  {:>7}  {:>9}  {:>12}  {:>6}  {:>7}  {}"
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=20, help="1000 in the long form")
     parser.add_argument("--cases", type=int, default=2000, help="of each round's fuzz run")
     parser.add_argument("--seed", type=int, default=None, help="of the points at which is killed")
     parser.add_argument("--bin", type=pathlib.Path,

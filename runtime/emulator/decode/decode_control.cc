@@ -81,7 +81,8 @@ bool decode_barrier(Decoder& d, const Instruction& in, const Form& form) {
   }
   if (form.has("cluster")) {
     if (!form.has("arrive") && !form.has("wait")) return false;
-    d.emit(form.has("arrive") ? steps::arrive_at_cluster : steps::wait_for_cluster);
+    Ins& ins = d.emit(form.has("arrive") ? steps::arrive_at_cluster : steps::wait_for_cluster);
+    ins.flags = form.has("aligned") ? steps::kAligned : 0;
     return true;
   }
   if (form.has("arrive")) kind = BarrierKind::Arrive;
@@ -110,11 +111,27 @@ bool decode_barrier(Decoder& d, const Instruction& in, const Form& form) {
   return true;
 }
 
+/// Whether all threads of a warp must execute it together.
+bool is_aligned_barrier(const Instruction& in) {
+  if (in.guard || in.has("warp")) return false;
+  return in.family == "bar" || (in.family == "barrier" && in.has("aligned"));
+}
+
+/// Whether the jump at `from` leads over aligned barriers and nothing else.
+bool skips_only_barriers(const ptx::Function& function, uint32_t from, uint32_t target) {
+  if (target < from + 2 || target > function.body.size()) return false;
+  return std::all_of(function.body.begin() + from + 1, function.body.begin() + target,
+                     is_aligned_barrier);
+}
+
 bool decode_branch(Decoder& d, const Instruction& in) {
   if (in.family == "bra") {
     if (in.operands.empty() || in.operands[0].kind != Operand::Kind::Label) return false;
     const uint32_t target = d.function().labels[in.operands[0].label].instruction;
-    d.emit(steps::branch).aux = target;
+    Ins& ins = d.emit(steps::branch);
+    ins.aux = target;
+    if (in.guard && skips_only_barriers(d.function(), ins.origin, target))
+      ins.flags = steps::kSkipsBarrier;
     return true;
   }
   if (in.operands.size() < 2) return false;

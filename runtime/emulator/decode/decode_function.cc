@@ -421,7 +421,11 @@ void Decoder::resolve_targets() {
   };
   for (Ins& ins : code_.ins) {
     if (ins.run != steps::branch && ins.run != steps::branch_indexed) continue;
-    const uint32_t meet = flow_.reconvergence(ins.origin);
+    uint32_t meet = flow_.reconvergence(ins.origin);
+    // Lanes that leave a loop wait behind it for those that go round, though it is the thread's
+    // end: what the loop asks of all lanes of the warp it asks of them too.
+    const bool goes_back = ins.run == steps::branch && ins.aux <= ins.origin;
+    if (goes_back && meet >= function().body.size()) meet = ins.origin + 1;
     ins.imm = meet >= function().body.size() ? int64_t{kNone} : int64_t{place(meet)};
     if (ins.run == steps::branch)
       ins.aux = place(ins.aux);

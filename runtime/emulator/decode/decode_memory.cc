@@ -46,6 +46,16 @@ std::vector<Operand> elements_of(const Operand& operand) {
   return operand.kind == Operand::Kind::Vector ? operand.elements : std::vector<Operand>{operand};
 }
 
+/// Whether one of the elements in [first, first + bytes) lies where the entry has no parameter.
+bool reads_gap(const Code& code, uint64_t first, uint64_t element, uint64_t bytes) {
+  for (uint64_t at = first; at < first + bytes; at += element)
+    if (std::ranges::none_of(code.params, [&](const ParamSlot& slot) {
+          return at < uint64_t{slot.offset} + slot.bytes && slot.offset < at + element;
+        }))
+      return true;
+  return false;
+}
+
 bool decode_param(Decoder& d, const Instruction& in, const Form& form, bool load) {
   if (*type_key(form.type()) == 0) return false;
   const Operand& where = in.operands[load ? 1 : 0];
@@ -70,7 +80,8 @@ bool decode_param(Decoder& d, const Instruction& in, const Form& form, bool load
   const uint64_t bytes = uint64_t{ptx::byte_size(form.type())} * registers.size();
   const uint64_t area = d.code().param_bytes;
   const bool inside = first >= 0 && bytes <= area && static_cast<uint64_t>(first) <= area - bytes;
-  if (of_entry && slot != nullptr && inside) {
+  if (of_entry && slot != nullptr && inside &&
+      !reads_gap(d.code(), static_cast<uint64_t>(first), ptx::byte_size(form.type()), bytes)) {
     const uint32_t list = d.list(registers);
     Ins& ins = d.emit(handlers().at(std::string("ld.param.") + type_key(form.type())).run);
     ins.imm = first;

@@ -8,6 +8,7 @@
 #include "runtime/emulator/machine/places.h"
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/wraps.h"
+#include "runtime/ptx/language.h"
 
 namespace gpuemu::emulator {
 namespace {
@@ -74,6 +75,7 @@ bool undefined(const Ins& ins, const uint8_t* shadow, uint32_t bytes, Access acc
 struct UndefinedRead {
   Tally lanes;
   std::string where;  ///< Of the first.
+  std::string why = " before anything was written there";
   std::string tensor;
   int64_t offset = 0;
   std::array<const uint8_t*, kLanes> shadows{};
@@ -81,7 +83,7 @@ struct UndefinedRead {
 
 void note_undefined(Warp& warp, const Ins& ins, uint32_t bytes, const UndefinedRead& read) {
   if (read.lanes.lanes == 0) return;
-  const std::string what = fmt::format("reads {} before anything was written there", read.where);
+  const std::string what = "reads " + read.where + read.why;
   const std::string& family = instruction_of(warp, ins).family;
   if (family == "cp") return;  // What arrives is as undefined as this is.
   if (family != "ld")
@@ -136,8 +138,10 @@ void report_in_flight(Warp& warp, const Ins& ins, const uint64_t* address, uint3
 /// What to do where a kernel has dynamic shared memory of no size.
 std::string about_dynamic(Warp& warp) {
   const bool none = warp.code().names_dynamic && warp.launch->config->dynamic_shared_bytes == 0;
-  return none ? ": the launch gives the dynamic part (extern __shared__) no bytes; set its `shared`"
-              : "";
+  if (!none) return "";
+  const bool cpp = ptx::language_of(warp.launch->program->module) == ptx::Language::Cpp;
+  return fmt::format(": the launch gives the dynamic part{} no bytes; set its `shared`",
+                     cpp ? " (extern __shared__)" : "");
 }
 
 /// Lanes inside a window of `size` bytes.
@@ -259,8 +263,27 @@ uint32_t resolve_shared(Warp& warp, const Ins& ins, const uint64_t* address, uin
 }
 
 uint32_t resolve_param(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes) {
-  return window_lanes(warp, ins, address, warp.launch->params.size(), bytes,
-                      {"parameter", Access::Load});
+  const uint32_t lanes = window_lanes(warp, ins, address, warp.launch->params.size(), bytes,
+                                      {"parameter", Access::Load});
+  note_param_gaps(warp, ins, address, bytes, lanes);
+  return lanes;
+}
+
+void note_param_gaps(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+                     uint32_t lanes) {
+  if (!warp.launch->checks.init) return;
+  UndefinedRead read;
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    const uint8_t* given = warp.launch->params_given.data() + address[lane];
+    if (!undefined(ins, given, bytes, Access::Load)) continue;
+    read.lanes.note(lane);
+    read.shadows[lane] = given;
+  }
+  if (read.lanes.lanes == 0) return;
+  read.where = fmt::format("byte {} of the kernel's parameters", address[read.lanes.first]);
+  read.why = ", where no parameter lies";
+  note_undefined(warp, ins, bytes, read);
 }
 
 void refuse_param(Warp& warp, const Ins& ins, const uint64_t* address) {

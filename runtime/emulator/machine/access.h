@@ -32,6 +32,9 @@ uint32_t resolve_local(Warp& warp, const Ins& ins, const uint64_t* address, uint
 /// Offsets into the entry's parameters, whose address was taken.
 uint32_t resolve_param(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes);
 /// For accesses that parameters do not allow.
+/// Reads of the parameters' bytes by `lanes`: elements where no parameter lies are undefined.
+void note_param_gaps(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+                     uint32_t lanes);
 void refuse_param(Warp& warp, const Ins& ins, const uint64_t* address);
 
 /// Marks stored bytes as defined. With the check `writes`, those that were are found.

@@ -353,11 +353,15 @@ void Block::report_stuck(const char* kind, const std::string& message) {
   for (Warp& warp : warps) {
     if (warp.state == WarpState::Done) continue;
     const bool begun = warp.depth != 0;
-    return report(warp, begun ? warp.next_instruction() : launch->entry->ins.front(),
-                  {.kind = kind,
-                   .message = message + standing_threads(*this),
-                   .lane = static_cast<uint32_t>(std::countr_zero(warp.alive | 0x80000000u)),
-                   .fatal = true});
+    const Ins& at = begun ? warp.next_instruction() : launch->entry->ins.front();
+    const Code& code = begun ? warp.code() : *launch->entry;
+    const auto lane = static_cast<uint32_t>(std::countr_zero(warp.alive | 0x80000000u));
+    // A look at what the warps do runs them on: afterwards this one may be elsewhere, or at its
+    // end.
+    const std::string standing = standing_threads(*this);
+    return report(
+        warp, at,
+        {.kind = kind, .message = message + standing, .lane = lane, .fatal = true, .code = &code});
   }
 }
 

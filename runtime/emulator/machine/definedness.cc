@@ -5,6 +5,7 @@
 
 #include "runtime/emulator/machine/budget.h"
 #include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/machine/strict.h"
 #include "runtime/emulator/machine/warp.h"
 
 namespace gpuemu::emulator {
@@ -14,9 +15,6 @@ using ptx::Operand;
 
 constexpr size_t kOriginsMax = 256;
 
-bool is_one_of(std::string_view family, std::initializer_list<std::string_view> names) {
-  return std::ranges::find(names, family) != names.end();
-}
 bool accesses_memory(const Instruction& in) {
   return is_one_of(in.family, {"ld", "ldu", "st", "atom", "red"});
 }
@@ -203,7 +201,8 @@ void Definedness::assign(UndefinedRegisters& set, const Operand& to, Value value
 void Definedness::transfer(Warp& warp, UndefinedRegisters& set, const Instruction& in) {
   const uint32_t mask = warp.mask;
   const Operand& to = in.operands[0];
-  if (is_one_of(in.family, {"mma", "wmma", "wgmma"})) {
+  const bool strictly = follows_strictly(*warp.launch);
+  if (!strictly && is_one_of(in.family, {"mma", "wmma", "wgmma"})) {
     // An accumulator that nobody has set; operands may have unused rows.
     const Operand& from = in.operands.back();
     for (size_t i = 0; i < to.elements.size(); ++i)
@@ -211,8 +210,13 @@ void Definedness::transfer(Warp& warp, UndefinedRegisters& set, const Instructio
              i < from.elements.size() ? value_of(set, from.elements[i]) : Value{}, mask);
     return;
   }
+  const auto of = [&](const Operand& operand) { return value_of(set, operand); };
   Value value;
-  if (in.family == "selp" || in.family == "slct")
+  if (strictly)
+    value = in.family == "selp"                   ? picked(warp, in, of)
+            : is_one_of(in.family, {"ld", "ldu"}) ? Value{}
+                                                  : any_of(set, in);
+  else if (in.family == "selp" || in.family == "slct")
     value = selected(warp, set, in);
   else if (in.family == "and" || in.family == "or")
     value = combined(warp, set, in);
@@ -228,6 +232,13 @@ void Definedness::transfer(Warp& warp, UndefinedRegisters& set, const Instructio
   else if (!is_one_of(in.family, {"ld", "ldu", "atom", "match", "activemask", "elect", "ldmatrix",
                                   "tex", "suld"}))
     value = any_of(set, in);
+  if (strictly)
+    for_each_result(to, [&](uint32_t reg) {
+      if (set.bits[reg] != kStays || set.lanes[reg] == 0) return;
+      if ((value.lanes & mask) == 0) value.origin = set.origin[reg];
+      value.lanes |= set.lanes[reg];
+      value.bits = kStays;
+    });
   if (in.guard) {
     const Value guard = value_of(set, *in.guard);
     value.lanes |= guard.lanes;
@@ -243,6 +254,16 @@ void Definedness::check_guard(Warp& warp, const Ins& ins, UndefinedRegisters& se
   Value guard = value_of(set, *in.guard);
   guard.lanes &= warp.active;
   if (guard.lanes == 0) return;
+  if (in.family == "bra" && follows_strictly(*warp.launch)) {
+    const auto skipped = skipped_assignments(*warp.code().source, in);
+    for (const Instruction& one : skipped)
+      for_each_result(one.operands[0], [&](uint32_t reg) {
+        set.lanes[reg] |= guard.lanes;
+        set.origin[reg] = guard.origin;
+        set.bits[reg] = kStays;
+      });
+    if (!skipped.empty()) return;
+  }
   use(warp, ins, guard,
       in.family == "bra" ? "decides a branch" : "decides whether an instruction is executed");
   if (in.family == "bra") end_soon(*warp.launch);
@@ -270,6 +291,12 @@ void Definedness::before(Warp& warp, const Ins& ins) {
   UndefinedRegisters& set = warp.frame().undefined;
   if (set.lanes.empty()) return;
   const Instruction& in = instruction_of(warp, ins);
+  if (follows_strictly(*warp.launch)) {
+    const auto of = [&](const Operand& operand) { return value_of(set, operand); };
+    Value lost = lost_in(in, of);
+    lost.lanes &= warp.mask;
+    if (lost.lanes != 0) use(warp, ins, lost, "is an operand");
+  }
   check_guard(warp, ins, set);
   check_address(warp, ins, set);
   const bool no_result = is_one_of(
@@ -349,6 +376,15 @@ void Definedness::stored(Warp& warp, const Ins& ins, const UndefinedRegisters& s
   std::vector<Value> parts;
   if (value.elements.empty()) parts.push_back(value_of(set, value));
   for (const Operand& element : value.elements) parts.push_back(value_of(set, element));
+  if (follows_strictly(*warp.launch)) {
+    Value any;
+    for (const Value& part : parts) {
+      if ((part.lanes & warp.mask) != 0) any.origin = part.origin;
+      any.lanes |= part.lanes & warp.mask;
+    }
+    if (any.lanes != 0) use(warp, ins, any, "is stored");
+    return;
+  }
   Value written{warp.mask, 0};  // Lanes whose elements are all undefined: no padding.
   for (const Value& part : parts) {
     written.lanes &= part.lanes;

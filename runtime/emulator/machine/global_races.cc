@@ -5,9 +5,11 @@
 #include <cstring>
 #include <thread>
 
+#include "runtime/emulator/machine/advice.h"
 #include "runtime/emulator/machine/places.h"
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/races.h"
+#include "runtime/emulator/machine/redundancy.h"
 
 namespace gpuemu::emulator {
 namespace {
@@ -99,12 +101,32 @@ uint32_t GlobalRaces::new_segment(Warp& warp) {
     if (chunk.load(std::memory_order_relaxed) == nullptr)
       chunk.store(new Segment[kChunk], std::memory_order_release);
   }
-  chunk.load(std::memory_order_acquire)[(number - first_) % kChunk] = {
-      block.linear, warp.index, block.epoch, block.fences, block.sync_ops};
+  const uint32_t now = warp.order.now();
+  chunk.load(std::memory_order_acquire)[(number - first_) % kChunk] = {.block = block.linear,
+                                                                       .warp = warp.index,
+                                                                       .epoch = block.epoch,
+                                                                       .fences = block.fences,
+                                                                       .sync_ops = block.sync_ops,
+                                                                       .event = now};
+  // Behind a fence its lanes are in no other order than before.
+  const bool is_behind_fence = warp.segment == 0 && warp.segment_epoch == block.epoch;
+  if (!is_behind_fence) warp.segment_ordered = now;
   warp.segment = number;
   warp.segment_epoch = block.epoch;
-  warp.segment_event = warp.segment_ordered = warp.order.now();
+  warp.segment_event = now;
   return number;
+}
+
+void GlobalRaces::fence(Warp& warp) {
+  Block& block = *warp.block;
+  const std::lock_guard lock(mutex_);
+  std::vector<Fence>& fences = fences_[block.linear];
+  const bool again = warp.segment == 0 && !fences.empty() && fences.back().warp == warp.index &&
+                     fences.back().epoch == block.epoch && fences.back().published == 0;
+  if (!again)
+    fences.push_back({.warp = warp.index, .epoch = block.epoch, .sync_ops = block.sync_ops});
+  block.fences = static_cast<uint32_t>(fences.size());
+  warp.segment = 0;  // What it does from now on is not behind the fence.
 }
 
 void GlobalRaces::publish(Block& block) {
@@ -112,8 +134,8 @@ void GlobalRaces::publish(Block& block) {
   if (block.fences == block.published) return;
   const std::lock_guard lock(mutex_);
   const uint64_t now = clock_.fetch_add(1) + 1;
-  published_[block.linear].resize(block.fences, now);
-  block.published = block.fences;
+  std::vector<Fence>& fences = fences_[block.linear];
+  for (; block.published < block.fences; ++block.published) fences[block.published].published = now;
 }
 
 void GlobalRaces::acquire(Block& block) {
@@ -127,9 +149,24 @@ bool GlobalRaces::ordered(const Segment& before, const Warp& now) {
     return before.warp == now.index || before.epoch != block.epoch ||
            before.sync_ops != block.sync_ops;
   const std::lock_guard lock(mutex_);
-  const auto found = published_.find(before.block);
-  return found != published_.end() && before.fences < found->second.size() &&
-         found->second[before.fences] <= block.acquired;
+  const auto found = fences_.find(before.block);
+  if (found == fences_.end()) return false;
+  for (size_t i = before.fences; i < found->second.size(); ++i) {
+    const Fence& fence = found->second[i];
+    if (fence.published == 0 || fence.published > block.acquired) return false;
+    if (fence.warp == before.warp || fence.epoch != before.epoch ||
+        fence.sync_ops != before.sync_ops)
+      return true;
+  }
+  return false;
+}
+
+bool GlobalRaces::is_of(const Warp& warp, uint32_t number) const {
+  if (number == 0 || number < first_) return false;
+  if (number == warp.segment) return true;
+  const Segment& other = segment(number);
+  return other.block == warp.block->linear && other.warp == warp.index &&
+         other.epoch == warp.block->epoch;
 }
 
 /// Whether the cell names another segment of this launch that touched the same bytes.
@@ -161,9 +198,27 @@ void GlobalRaces::note(Warp& warp, const Ins& ins, const uint64_t* address, uint
     if (other.block == warp.block->linear || ordered(other, warp)) return std::nullopt;
     return Seen{.segment = segment_in(written), .site = site_in(written)};
   };
+  Suspicion* const suspicion = suspicion_of(*warp.launch);
+  /// What would show that the access changes no result although it races: the word's last write was
+  /// `written` before.
+  const auto proofs_for = [&](const Touch& touch, const Cells& cells, const Seen& race,
+                              uint64_t written) -> Proofs {
+    const std::string& family = instruction_of(warp, ins).family;
+    const bool plain = (family == "ld" || family == "st") && !race.atomic && !race.read_only;
+    if (is_volatile || !plain || segment(race.segment).block != warp.block->linear) return kNoProof;
+    const bool stores = access == Access::Store, again = site_in(written) == cell_site(ins.cache);
+    const Proofs equal = again && site_in(written) != 0 ? kEqualStores : kNoProof;
+    if (stores && !race.read_before) return equal;
+    suspicion->reads.add(warp.block->linear, cells.at);
+    const bool overwrites = stores && conflicts(warp, written, cells.bits, own) &&
+                            !ordered(segment(segment_in(written)), warp) &&
+                            !writes_same(warp, touch);
+    return kUnusedReads | (overwrites ? equal : 0);
+  };
   const Allocation* in = nullptr;
   Tally bad;
   Seen seen;
+  Proofs needed = 0;
   for (uint32_t left = lanes; left != 0;) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     const Touch touch{ins,     access, own,   lanes_of_word(address, bytes, left),
@@ -181,9 +236,11 @@ void GlobalRaces::note(Warp& warp, const Ins& ins, const uint64_t* address, uint
         bits |= bits_of(at, from, from + bytes);
       }
       const Cells cells{in->last_writes.get()[word], in->last_reads.get()[word], at, bits};
+      const uint64_t written = suspicion != nullptr ? load(cells.last_write) : 0;
       const std::optional<Seen> before =
           is_volatile ? unfenced(cells) : note_word(warp, touch, cells);
       if (!before) continue;
+      if (suspicion != nullptr) needed |= proofs_for(touch, cells, *before, written);
       if (bad.lanes == 0) seen = *before;
       for (uint32_t each = touch.lanes; each != 0; each &= each - 1)
         bad.note(static_cast<uint32_t>(std::countr_zero(each)));
@@ -192,6 +249,11 @@ void GlobalRaces::note(Warp& warp, const Ins& ins, const uint64_t* address, uint
   if (bad.lanes == 0) return;
   (this->*(seen.others != 0 ? &GlobalRaces::report_in_warp : &GlobalRaces::report_race))(
       warp, ins, access, bad, seen, address[bad.first]);
+  if (suspicion == nullptr) return;
+  const Program& program = *warp.launch->program;
+  suspicion->note(seen.others != 0 ? "race_warp" : "race_global", instruction_of(warp, ins),
+                  instruction_at(program, seen.site),
+                  warp.launch->memory->nearest(address[bad.first])->name, needed);
 }
 
 /// Cells of the word at `at` that the lanes make: which of them touches which byte.
@@ -211,8 +273,8 @@ uint32_t GlobalRaces::who_touches(const Touch& touch, uint64_t at) {
 
 /// Lanes that touched bytes of this warp's cell which other lanes touch now, without an order.
 uint32_t GlobalRaces::unordered_lanes(const Warp& warp, const Touch& touch, uint64_t at,
-                                      uint64_t cell, bool reads) {
-  const uint32_t event = warp.segment_event + event_in(cell), who = who_in(cell);
+                                      uint64_t cell, bool reads) const {
+  const uint32_t event = segment(segment_in(cell)).event + event_in(cell), who = who_in(cell);
   uint32_t out = 0;
   if (event < warp.segment_ordered) return out;
   for (uint32_t left = touch.lanes; left != 0; left &= left - 1) {
@@ -237,8 +299,8 @@ uint32_t GlobalRaces::unordered_lanes(const Warp& warp, const Touch& touch, uint
 std::optional<GlobalRaces::Seen> GlobalRaces::note_in_warp(Warp& warp, const Touch& touch,
                                                            const Cells& cells) const {
   const auto mine = [&](uint64_t cell) {
-    return segment_in(cell) == touch.own && (bytes_in(cell) & cells.bits) != 0 &&
-           (cell & kCellAtomic) == 0;
+    return (bytes_in(cell) & cells.bits) != 0 && (cell & kCellAtomic) == 0 &&
+           is_of(warp, segment_in(cell));
   };
   const uint64_t written = load(cells.last_write), read = load(cells.last_read);
   // What one instruction writes in several lanes check_clashes() looks at.
@@ -324,15 +386,10 @@ std::optional<GlobalRaces::Seen> GlobalRaces::note_reading(const Touch& touch, c
 }
 
 namespace {
-std::string advice_of(bool narrow, bool read_only, bool same_block) {
-  if (read_only)
-    return "ld.global.nc is for what no thread writes while the kernel runs: leave out __ldg() and "
-           "`const __restrict__` there";
-  if (narrow)
-    return "scope .cta is atomic between threads of one block: take atomicAdd() in place of "
-           "atomicAdd_block(), thread_scope_device in place of thread_scope_block";
-  return same_block ? "put __syncthreads() between"
-                    : "use an atomic, another launch, or __threadfence() and an atomic flag";
+GlobalRace kind_of(bool narrow, bool read_only, bool same_block) {
+  if (read_only) return GlobalRace::ReadOnly;
+  if (narrow) return GlobalRace::NarrowAtomic;
+  return same_block ? GlobalRace::InBlock : GlobalRace::BetweenBlocks;
 }
 }  // namespace
 
@@ -345,12 +402,13 @@ void GlobalRaces::report_in_warp(Warp& warp, const Ins& ins, Access access, cons
   report(warp, ins,
          {.kind = "race_warp",
           .message = fmt::format(
-              "{} byte offset {} of '{}'{} that lane {} of the same warp {} ({}) without "
-              "__syncwarp() after it; threads of a warp run on their own",
+              "{} byte offset {} of '{}'{} that lane {} of the same warp {} ({}) without {} after "
+              "it; threads of a warp run on their own",
               verb(access), offset, in->name,
               element_text(static_cast<uint64_t>(offset), element_bytes(instruction_of(warp, ins))),
               std::countr_zero(seen.others), seen.read_before ? "read" : "wrote",
-              instruction != nullptr ? describe(program.module, *instruction) : "an access"),
+              instruction != nullptr ? describe(program.module, *instruction) : "an access",
+              warp_barrier(ptx::language_of(program.module))),
           .lane = bad.first,
           .tensor = in->name,
           .byte_offset = offset,
@@ -381,7 +439,8 @@ void GlobalRaces::report_race(Warp& warp, const Ins& ins, Access access, const T
                                : "writes",
               seen.read_only ? " in the same launch" : " without an order between them",
               instruction != nullptr ? describe(program.module, *instruction) : "",
-              advice_of(seen.narrow, seen.read_only, same_block)),
+              advice_on(kind_of(seen.narrow, seen.read_only, same_block),
+                        ptx::language_of(program.module))),
           .lane = bad.first,
           .tensor = in->name,
           .byte_offset = offset,

@@ -5,7 +5,8 @@
 // two barriers or fences. Segments of one block are ordered by its barriers. Segments of different
 // blocks are ordered when the first block has executed a fence and then an atomic or volatile
 // access, and the second one an atomic or volatile access after that, whatever the addresses: too
-// many pairs count as ordered, never too few. Accesses with scope .cta order nothing between blocks
+// many pairs count as ordered, never too few. The fence is one of the segment's own warp, or of
+// another one after a barrier. Accesses with scope .cta order nothing between blocks
 // and are not atomic there. What ld.global.nc reads nobody may write in the same launch, in
 // whatever order. Lanes of one segment
 // are ordered by their warp's events (lane_order.h). All methods may be called from any thread.
@@ -41,6 +42,8 @@ class GlobalRaces {
     slots_[host_thread()].segment.store(segment, std::memory_order_relaxed);
   }
   void end_store() { slots_[host_thread()].segment.store(0, std::memory_order_release); }
+  /// At a fence that other blocks can see.
+  void fence(Warp& warp);
   /// Before and after an atomic or volatile access.
   void publish(Block& block);
   void acquire(Block& block);
@@ -62,6 +65,7 @@ class GlobalRaces {
   struct Segment {
     uint64_t block = 0;
     uint32_t warp = 0, epoch = 0, fences = 0, sync_ops = 0;
+    uint32_t event = 0;  ///< LaneOrder::now() when it began.
   };
   struct Seen {
     uint32_t segment = 0, site = 0;
@@ -105,11 +109,13 @@ class GlobalRaces {
   /// Returns the access that races with it, if one does.
   std::optional<Seen> note_word(Warp& warp, const Touch& touch, const Cells& cells);
   static uint32_t who_touches(const Touch& touch, uint64_t at);
-  static uint32_t unordered_lanes(const Warp& warp, const Touch& touch, uint64_t at, uint64_t cell,
-                                  bool reads);
+  uint32_t unordered_lanes(const Warp& warp, const Touch& touch, uint64_t at, uint64_t cell,
+                           bool reads) const;
   std::optional<Seen> note_in_warp(Warp& warp, const Touch& touch, const Cells& cells) const;
   const Segment& segment(uint32_t number) const;
   bool ordered(const Segment& before, const Warp& now);
+  /// Whether the segment is of this warp and nothing but fences came since.
+  bool is_of(const Warp& warp, uint32_t number) const;
   bool conflicts(Warp& warp, uint64_t cell, uint32_t bytes_bits, uint32_t own) const;
   void report_in_warp(Warp& warp, const Ins& ins, Access access, const Tally& bad, const Seen& seen,
                       uint64_t address);
@@ -122,8 +128,11 @@ class GlobalRaces {
   std::array<Slot, kSlots> slots_;
   std::array<std::atomic<Segment*>, kSegmentsMax / kChunk> chunks_{};
   mutable std::mutex mutex_;  ///< Guards what follows, and the making of chunks.
-  /// Per block, when what came before its fences could be seen: one time per fence.
-  std::map<uint64_t, std::vector<uint64_t>> published_;
+  struct Fence {
+    uint32_t warp = 0, epoch = 0, sync_ops = 0;
+    uint64_t published = 0;  ///< When what came before it could be seen; 0: not yet.
+  };
+  std::map<uint64_t, std::vector<Fence>> fences_;  ///< Per block.
 };
 
 }  // namespace gpuemu::emulator

@@ -1,10 +1,20 @@
 // Independent thread scheduling: how lanes of one warp that wait for each other both get on, and
 // how they meet again at the instructions that need them together.
 #include <algorithm>
+#include <utility>
 
+#include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/warp.h"
 
 namespace gpuemu::emulator {
+
+namespace {
+uint32_t lanes_of(const std::vector<StackEntry>& stack) {
+  uint32_t all = 0;
+  for (const StackEntry& entry : stack) all |= entry.mask;
+  return all;
+}
+}  // namespace
 
 /// Parts the lanes that wait lowest on the stack for others, as a new current path.
 bool Warp::split_waiting() {
@@ -23,7 +33,7 @@ bool Warp::split_waiting() {
     StackEntry& entry = stack[i];
     kept[i + 1] = kept[i];
     if ((entry.mask & ready) == 0) continue;
-    part.stack.push_back({entry.pc, entry.mask & ready, entry.reconverge});
+    part.stack.push_back({entry.pc, entry.mask & ready, entry.reconverge, entry.due});
     entry.mask &= ~ready;
     ++kept[i + 1];
   }
@@ -69,7 +79,7 @@ bool Warp::flatten(Path& path) {
   for (size_t i = 0; i < path.levels.size(); ++i) {
     const size_t end =
         i + 1 < path.levels.size() ? path.levels[i + 1].base_depth : path.stack.size();
-    flat.push_back({path.stack[end - 1].pc, lanes, kNone});
+    flat.push_back({path.stack[end - 1].pc, lanes, kNone, lanes});
     path.levels[i].base_depth = static_cast<uint32_t>(i);
   }
   path.stack = std::move(flat);
@@ -94,7 +104,10 @@ bool Warp::absorb_arrived() {
       continue;
     }
     const uint32_t lanes = parked[i].stack.back().mask;
-    for (StackEntry& entry : own.stack) entry.mask |= lanes;
+    for (StackEntry& entry : own.stack) {
+      entry.mask |= lanes;
+      entry.due |= lanes;
+    }
     for (size_t level = 0; level < own.levels.size(); ++level)
       own.levels[level].frame->take_lanes(*parked[i].levels[level].frame, lanes);
     parked.erase(parked.begin() + static_cast<std::ptrdiff_t>(i));
@@ -105,43 +118,77 @@ bool Warp::absorb_arrived() {
   return joined;
 }
 
-bool Warp::await_parted(const Ins& next) {
-  if (!alone_ && (alive & ~mask) != 0 && parked.empty()) {
-    const uint32_t after = pc;
-    pc = static_cast<uint32_t>(&next - code_begin);
-    save_top();
-    if (split_waiting()) {
-      parked.back().arrived = true;
-      return true;
-    }
-    pc = after;
-  }
-  return await_paths(next, exists);
-}
-
-bool Warp::await_paths(const Ins& next, uint32_t wanted) {
-  if (parked.empty() || (wanted & alive & ~mask) == 0) {
-    alone_ = false;
-    return false;
-  }
-  if (alone_) {
-    alone_ = false;
-    return false;
-  }
+bool Warp::await_lanes(const Ins& next, uint32_t wanted) {
+  const bool alone = std::exchange(alone_, false);
+  if ((wanted & alive & ~mask) == 0) return false;
   const uint32_t after = pc;
   pc = static_cast<uint32_t>(&next - code_begin);
   save_top();
-  if (absorb_arrived()) return true;
-  const auto other = std::ranges::find(parked, false, &Path::arrived);
-  if (other == parked.end()) {
+  if ((lanes_of(stack) & wanted & ~mask) != 0 && split_waiting()) {
+    parked.back().arrived = true;
+    parked.back().waits_for = wanted;
+    return true;
+  }
+  if (alone || parked.empty()) {
     pc = after;
     return false;
   }
-  const auto turn = static_cast<size_t>(other - parked.begin());
+  if (absorb_arrived()) return true;
+  const size_t turn = next_path();
   parked.push_back(take_path());
   parked.back().arrived = true;
+  parked.back().waits_for = wanted;
   resume(turn);
   return true;
+}
+
+/// The parked path that goes on: one that waits for nobody, or not any more. Where all wait for
+/// each other it is the first that came: it names lanes that are not there.
+size_t Warp::next_path() const {
+  const auto ready = [this](const Path& path) {
+    return !path.arrived || (path.waits_for & alive & ~lanes_of(path.stack)) == 0;
+  };
+  const auto next = std::ranges::find_if(parked, ready);
+  return next == parked.end() ? 0 : static_cast<size_t>(next - parked.begin());
+}
+
+/// Whether lanes that go on at the stack's `entry` do nothing but exit: they have in effect done so
+/// before, as after an early return.
+bool Warp::ends_at(size_t entry) const {
+  size_t level = depth;
+  while (level > 1 && levels[level - 1].base_depth > entry) --level;
+  for (;;) {
+    const Code& of = *levels[level - 1].frame->code;
+    const size_t at = stack[entry].pc;
+    if (at >= of.ins.size()) return true;
+    const Ins& next = of.ins[at];
+    const ptx::Instruction& in = of.source->body[next.origin];
+    if (next.guard != kTrueOffset) return false;
+    if (in.family == "exit" || (in.family == "ret" && level == 1)) return true;
+    if (in.family != "ret") return false;
+    entry = levels[level - 1].base_depth - 1;
+    --level;
+  }
+}
+
+uint32_t Warp::gone_past(uint32_t wanted) const {
+  const uint32_t exited = wanted & exists & ~alive;
+  uint32_t gone = 0;
+  for (size_t i = 0; exited != 0 && i + 1 < stack.size(); ++i) {
+    const bool meets = (stack[i].mask & mask) != 0;  // Else the other side of a branch.
+    if (meets && (stack[i].due & exited) != 0 && !ends_at(i)) gone |= stack[i].due & exited;
+  }
+  return gone;
+}
+
+/// `lanes` exit on the current path. They come to none of the places where it was to meet others.
+void Warp::forget_due(uint32_t lanes) {
+  for (size_t i = 0; i + 1 < stack.size(); ++i) {
+    stack[i].due &= ~lanes;
+    for (Path& path : parked)
+      for (StackEntry& entry : path.stack)
+        if (entry.pc == stack[i].pc && entry.reconverge == stack[i].reconverge) entry.due &= ~lanes;
+  }
 }
 
 }  // namespace gpuemu::emulator

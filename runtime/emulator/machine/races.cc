@@ -4,8 +4,10 @@
 #include <array>
 #include <optional>
 
+#include "runtime/emulator/machine/advice.h"
 #include "runtime/emulator/machine/global_races.h"
 #include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/machine/redundancy.h"
 
 namespace gpuemu::emulator {
 
@@ -38,6 +40,7 @@ uint32_t bytes_of_word(uint64_t word, uint64_t address, uint32_t bytes) {
 struct Conflicts {
   Tally between_warps, within_warp;
   uint32_t site = 0;           ///< Of the other warp's access.
+  Proofs proofs = 0;           ///< Of what is between warps.
   bool read_before = false;    ///< The other warp only read.
   uint32_t others = 0;         ///< Of this warp's lanes: who accessed the place before.
   uint32_t within_site = 0;    ///< With which instruction.
@@ -83,8 +86,9 @@ class SharedRace {
   void write(uint32_t lane, RaceWord& seen, uint32_t bytes, bool same_value);
   void report_within(const uint64_t* address);
   void say(const char* kind, const Tally& bad, uint32_t site, const uint64_t* address,
-           const std::string& words);
+           const std::string& words, Proofs proofs = kNoProof);
   std::string name_of(uint32_t site) const;
+  ptx::Language language() const { return ptx::language_of(warp_.launch->program->module); }
   bool compares(uint32_t site) const {
     const ptx::Instruction* other = instruction_at(*warp_.launch->program, site);
     return other != nullptr && other->has("cas");
@@ -111,6 +115,9 @@ void SharedRace::check(uint32_t lane, const RaceWord& seen, uint32_t bytes, bool
       found_.between_warps.note(lane);
       found_.site = seen.write_site;
       found_.read_before = false;
+      const bool again = access_ == Access::Store && !atomic && seen.write_site != 0 &&
+                         seen.write_site == site_number(ins_.cache);
+      found_.proofs |= again ? kEqualStores : kNoProof;
     }
   }
   const bool read_by_others = current(seen.read) && (seen.read & ~kAtomicTag) != self_;
@@ -118,6 +125,7 @@ void SharedRace::check(uint32_t lane, const RaceWord& seen, uint32_t bytes, bool
     found_.between_warps.note(lane);
     found_.site = seen.read_site;
     found_.read_before = true;
+    found_.proofs |= kNoProof;
   }
 }
 
@@ -210,7 +218,7 @@ std::string SharedRace::name_of(uint32_t site) const {
 }
 
 void SharedRace::say(const char* kind, const Tally& bad, uint32_t site, const uint64_t* address,
-                     const std::string& words) {
+                     const std::string& words, Proofs proofs) {
   const uint32_t element = element_bytes(instruction_of(warp_, ins_));
   const uint64_t at = address[bad.first];
   report(warp_, ins_,
@@ -221,23 +229,27 @@ void SharedRace::say(const char* kind, const Tally& bad, uint32_t site, const ui
           .byte_offset = static_cast<int64_t>(at),
           .count = bad.count(),
           .other = instruction_at(*warp_.launch->program, site)});
+  if (Suspicion* suspicion = suspicion_of(*warp_.launch))
+    suspicion->note(kind, instruction_of(warp_, ins_), instruction_at(*warp_.launch->program, site),
+                    "", proofs);
 }
 
 void SharedRace::report_within(const uint64_t* address) {
   say("race_warp", found_.within_warp, found_.within_site, address,
       fmt::format(
-          "that lane {} of the same warp {} ({}) without __syncwarp() after it; threads of a "
-          "warp run on their own{}",
+          "that lane {} of the same warp {} ({}) without {} after it; threads of a warp run on "
+          "their own{}",
           std::countr_zero(found_.others), found_.read_in_warp ? "read" : "wrote",
-          name_of(found_.within_site),
+          name_of(found_.within_site), warp_barrier(language()),
           in_warp_only_ ? ", and `volatile` puts them in no order" : ""));
 }
 
 void SharedRace::report_all(const uint64_t* address) {
   if (found_.between_warps.lanes != 0)
     say("race_shared", found_.between_warps, found_.site, address,
-        fmt::format("without a barrier after another warp's {}; put __syncthreads() between",
-                    name_of(found_.site)));
+        fmt::format("without a barrier after another warp's {}; put {} between",
+                    name_of(found_.site), block_barrier(language())),
+        found_.proofs);
   // One volatile word that lanes write and read is a flag; several are data.
   if (found_.within_warp.lanes != 0 && (!in_warp_only_ || found_.several_words))
     report_within(address);
@@ -305,6 +317,8 @@ void check_clashes(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t
           .lane = clash->lane,
           .tensor = in != nullptr ? in->name : "",
           .byte_offset = offset});
+  if (Suspicion* suspicion = suspicion_of(*warp.launch))
+    suspicion->note("race_warp", instruction, nullptr, in != nullptr ? in->name : "", kEqualStores);
 }
 
 namespace {
@@ -352,7 +366,7 @@ void before_global(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t
   if (!is_ordered(ins, access)) return races.note(warp, ins, address, bytes, access, lanes);
   const ptx::Instruction& instruction = instruction_of(warp, ins);
   const bool of_block = instruction.has("cta");
-  if (!of_block && (instruction.has("release") || instruction.has("acq_rel"))) ++warp.block->fences;
+  if (!of_block && (instruction.has("release") || instruction.has("acq_rel"))) races.fence(warp);
   order_before(warp, instruction);
   warp.pass_global();
   if (access == Access::Atomic) races.note(warp, ins, address, bytes, access, lanes);

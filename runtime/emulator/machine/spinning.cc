@@ -152,6 +152,7 @@ class Watch {
   Spin run(uint32_t steps_max);
 
  private:
+  Spin step(uint32_t steps_max);
   /// After the steps [first, end): whether memory is as before. Notes what they read.
   bool changed_nothing(const Ins* first, const Ins* end);
   void note_read(const Ins& ins, const Instruction& in);
@@ -226,6 +227,12 @@ std::string Watch::text() const {
 
 Spin Watch::run(uint32_t steps_max) {
   if (warp_.depth == 0) return {};
+  const Spin seen = step(steps_max);
+  if (warp_.depth != 0) warp_.load_function();  // With its machine code.
+  return seen;
+}
+
+Spin Watch::step(uint32_t steps_max) {
   uint32_t saved_pc = kNone, since = 0, power = 1;
   uint64_t saved = 0;
   for (uint32_t step = 0; step < steps_max; ++step) {
@@ -238,6 +245,7 @@ Spin Watch::run(uint32_t steps_max) {
     const Ins* const first = warp_.code_begin + warp_.pc;
     const Code* const code = &warp_.code();
     const bool meets = warp_.pc == warp_.reconverge;
+    warp_.compiled = nullptr;  // It goes on beyond the stretch, to what would not be looked at.
     warp_.run(1);
     if (warp_.state != WarpState::Running || warp_.launch->stop.load()) return {};
     // A call or return leaves nothing to look at: it changes no memory.

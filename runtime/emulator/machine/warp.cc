@@ -64,7 +64,7 @@ void Warp::enter(const Code& code, const CallSite* site) {
   level.base_depth = static_cast<uint32_t>(stack.size());
   Definedness::enter(*this, next);
   ensure_local(local_base + code.local_bytes);
-  stack.push_back({0, lanes, kNone});
+  stack.push_back({0, lanes, kNone, lanes});
   load_top();
 }
 
@@ -183,10 +183,7 @@ void Warp::settle_top() {
     if (depth == 0) break;
     load_function();
   }
-  if (!parked.empty()) {
-    const auto next = std::ranges::find(parked, false, &Path::arrived);
-    return resume(next == parked.end() ? 0 : static_cast<size_t>(next - parked.begin()));
-  }
+  if (!parked.empty()) return resume(next_path());
   state = WarpState::Done;
   stop_slice();
 }
@@ -206,11 +203,11 @@ void Warp::diverge(uint32_t taken, uint32_t target, uint32_t meet) {
   if (meet == kNone) meet = reconverge;
   if (meet != kNone && meet != reconverge) {
     stack.back().pc = meet;
-    stack.back().mask = active;
+    stack.back().mask = stack.back().due = active;
   } else {
     stack.pop_back();
   }
-  const StackEntry stays{next, rest, meet}, jumps{target, taken, meet};
+  const StackEntry stays{next, rest, meet, rest}, jumps{target, taken, meet, taken};
   const bool swaps = block->turns != nullptr && block->turns->swaps_paths();
   for (const StackEntry& path : {swaps ? jumps : stays, swaps ? stays : jumps})
     if (path.pc != meet) stack.push_back(path);
@@ -220,14 +217,14 @@ void Warp::diverge(uint32_t taken, uint32_t target, uint32_t meet) {
 void Warp::split_for_call(uint32_t lanes) {
   // All lanes meet at the next instruction; the call's entry lies above and returns to it.
   save_top();
-  if (lanes != active) stack.push_back({pc, lanes, pc});
+  if (lanes != active) stack.push_back({pc, lanes, pc, lanes});
 }
 
 void Warp::split_for_calls(uint32_t lanes, uint32_t later) {
   save_top();
   const uint32_t again = pc - 1;
-  stack.push_back({again, later, pc});
-  stack.push_back({pc, lanes, pc});
+  stack.push_back({again, later, pc, later});
+  stack.push_back({pc, lanes, pc, lanes});
 }
 
 void Warp::leave(uint32_t lanes) {
@@ -253,6 +250,7 @@ void Warp::exit_lanes(uint32_t lanes) {
   block->live_threads -= lanes_in(alive & lanes);
   alive &= ~lanes;
   for (StackEntry& entry : stack) entry.mask &= ~lanes;
+  forget_due(lanes);
   settle_top();
 }
 
@@ -302,10 +300,12 @@ void Warp::run_watched() {
   Follower* const follower = launch->follower;
   const bool always = launch->checks.nonfinite || follower != nullptr;
   while (remaining != 0) {
-    if (--remaining % kLookEvery == 0 && !always && !has_undefined()) {
+    // Before the instruction counts: run() goes on with it.
+    if (remaining % kLookEvery == 1 && !always && !has_undefined()) {
       watched = false;
       return;
     }
+    --remaining;
     if (pc == reconverge) {
       pop_reconverged();
       continue;

@@ -56,10 +56,11 @@ struct Launch {
   GlobalRaces* races = nullptr;  ///< Absent when nobody asks for them.
   Follower* follower = nullptr;  ///< The same.
   std::vector<std::byte> params;
-  Dim3 cluster;                   ///< Blocks of one cluster.
-  uint64_t workspace = 0;         ///< Of the grid's barrier; 0 where the program has none.
-  uint32_t own_shared_bytes = 0;  ///< What the kernel declares and the launch adds.
-  uint32_t shared_bytes = 0;      ///< With the system's part behind it, where the program asks.
+  std::vector<uint8_t> params_given;  ///< Per byte whether it is one of a parameter.
+  Dim3 cluster;                       ///< Blocks of one cluster.
+  uint64_t workspace = 0;             ///< Of the grid's barrier; 0 where the program has none.
+  uint32_t own_shared_bytes = 0;      ///< What the kernel declares and the launch adds.
+  uint32_t shared_bytes = 0;          ///< With the system's part behind it, where the program asks.
   int sm = 80;
   Checks checks;
   Accesses accesses = 0;
@@ -119,6 +120,9 @@ struct Frame {
 /// Lanes that run together, and where they meet those they parted from.
 struct StackEntry {
   uint32_t pc = 0, mask = 0, reconverge = kNone;
+  /// Lanes that go on from here together in the end: those of `mask`, and those that wait here or
+  /// went past on a path of their own. Who exits before it comes here is none of them.
+  uint32_t due = 0;
 };
 
 /// A call in progress. Paths that parted inside it share the frame: every lane has its own slots.
@@ -132,7 +136,8 @@ struct Level {
 struct Path {
   std::vector<StackEntry> stack;
   std::vector<Level> levels;
-  bool arrived = false;  ///< At a .sync instruction that other paths must reach too.
+  bool arrived = false;    ///< At a .sync instruction that other paths must reach too.
+  uint32_t waits_for = 0;  ///< Lanes that it needs there.
 };
 
 enum class WarpState : uint8_t { Running, AtBarrier, AtCluster, Done };
@@ -218,12 +223,13 @@ class Warp : public WarpProgress {
   void exit_lanes(uint32_t lanes);
   /// After a slice without an end: gives lanes their turn that wait for the current ones.
   void yield();
-  /// Whether a .sync instruction must wait for those of the `wanted` lanes that run on other paths.
-  /// If so it will be executed again.
-  bool await_paths(const Ins& ins, uint32_t wanted);
-  /// The same for all lanes that have not exited, those included that wait for this path's to meet
-  /// them: they may exit first.
-  bool await_parted(const Ins& ins);
+  /// Whether a .sync instruction must wait for those of the `wanted` lanes that have not exited.
+  /// If so it will be executed again. Lanes that wait for this path's to meet them go on first:
+  /// they may exit.
+  bool await_lanes(const Ins& ins, uint32_t wanted);
+  /// Those of the `wanted` lanes that went past the current instruction without executing it and
+  /// exited behind it.
+  uint32_t gone_past(uint32_t wanted) const;
   void wait_at_barrier(uint32_t id);
   void stop_slice() { remaining = 0; }
   /// __syncwarp() and barriers: `lanes` (and those that do not exist) know what each has done.
@@ -243,6 +249,8 @@ class Warp : public WarpProgress {
     if ((exists & ~lanes) == 0) return order.meet_all();
     if (launch->checks.race || launch->races != nullptr) order.meet(lanes & exists);
   }
+  /// After a change of the function, or of what the warp has of it.
+  void load_function();
   void ensure_local(uint32_t bytes);
   /// Behind the current function's local memory, that of alloca included.
   uint32_t local_end();
@@ -255,6 +263,9 @@ class Warp : public WarpProgress {
   bool split_waiting();
   Path take_path();
   void resume(size_t parked_index);
+  size_t next_path() const;
+  bool ends_at(size_t entry) const;
+  void forget_due(uint32_t lanes);
   bool flatten(Path& path);
   bool absorb_arrived();
   void pop_reconverged();
@@ -264,7 +275,6 @@ class Warp : public WarpProgress {
     stack.back().mask = active;
   }
   void load_top();
-  void load_function();
   bool may_enter(const Code& code, uint32_t local_base);
   bool charge(Frame& frame, const Code& code);
   void forget_order();

@@ -40,6 +40,9 @@ bool decided(Decision decision, Exact a, Exact b) {
   }
 }
 
+/// What a reference in float64 may make of an exact value.
+constexpr double kLastDigits = 0x1p-40;
+
 double whole(Decision decision, double value) {
   switch (decision) {
     case Decision::ToNearest:
@@ -251,6 +254,10 @@ void Shadow::decide(Warp& warp, ShadowedWarp& at) {
                 decided(does.decision, {a.computed[lane], 0}, {b.computed[lane], 0});
     } else {
       differs = whole(does.decision, a.computed[lane]) != whole(does.decision, exact.high);
+      const bool close = distance(a.computed[lane], exact) > 0 &&
+                         whole(does.decision, exact.high * (1 + kLastDigits)) !=
+                             whole(does.decision, exact.high * (1 - kLastDigits));
+      report_.close_roundings += differs || close ? 1 : 0;
     }
     if (!differs) continue;
     ++report_.other_decisions;

@@ -132,8 +132,31 @@ uint64_t Shadow::read_bits(Warp& warp, ShadowedWarp& at, uint32_t lane, uint32_t
   return bits;
 }
 
+void Shadow::compare_stores(Warp& warp, ShadowedWarp& at) {
+  const ptx::Instruction& instruction = instruction_of(warp, *at.pending->access);
+  if (!equal_stores_->compares(instruction)) return;
+  const uint32_t element = at.pending->element;
+  for (size_t i = 0; i < at.pending->operands.size(); ++i)
+    for (uint32_t left = at.mask; left != 0; left &= left - 1) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+      const Source& from = at.pending->operands[i];
+      const uint64_t bits = bits_of(warp, from, lane);
+      StoredValue value{.bits = bits & ones(element), .parts = {}};
+      for (uint32_t part = 0; from.plane != kNone && part < at.plan->planes_each; ++part) {
+        const Plane& plane = at.registers->planes[from.plane + part];
+        const auto bytes = static_cast<uint32_t>(plane.held[lane]);
+        if (part < value.parts.size() && bytes * (part + 1) <= element &&
+            is_live(plane, lane, part, bits))
+          value.parts[part] = cell_of(plane, lane, plane.bits[lane], warp.block->linear);
+      }
+      const Places place = place_of(warp, at, lane, static_cast<uint32_t>(i) * element);
+      equal_stores_->add(*warp.block, instruction, place.key, value);
+    }
+}
+
 void Shadow::store(Warp& warp, ShadowedWarp& at) {
   const Operation& does = *at.pending;
+  if (equal_stores_ != nullptr) compare_stores(warp, at);
   for (size_t i = 0; i < does.operands.size(); ++i) {
     const Source& from = does.operands[i];
     const auto offset = static_cast<uint32_t>(i) * does.element;
@@ -344,7 +367,7 @@ void Shadow::begin_atomic(Warp& warp, ShadowedWarp& at) {
       bound = live ? cell.bound : 0;
     }
     exact = add(exact, {by.high[lane], by.low[lane]});
-    bound += by.bound[lane] + does.unit * std::fabs(exact.high);
+    bound += by.bound[lane] + does.unit * std::fabs(exact.high) + does.absolute;
   }
 }
 

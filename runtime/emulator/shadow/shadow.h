@@ -10,6 +10,7 @@
 #include "runtime/device/shadow.h"
 #include "runtime/emulator/machine/warp.h"
 #include "runtime/emulator/shadow/arithmetic.h"
+#include "runtime/emulator/shadow/equal_stores.h"
 #include "runtime/emulator/shadow/history.h"
 #include "runtime/emulator/shadow/pairs.h"
 
@@ -60,6 +61,8 @@ class Shadow final : public Follower {
   Shadow(Launch& launch, const ShadowConfig& config, ShadowMemory& global);
   ~Shadow() override;
   void before(Warp& warp, const Ins& ins) override;
+  /// Shows it what certain stores write; it outlives the launch.
+  void compare(EqualStores* stores) { equal_stores_ = stores; }
   /// When the launch has ended.
   ShadowReport report();
 
@@ -107,6 +110,7 @@ class Shadow final : public Follower {
   uint64_t read_bits(Warp& warp, ShadowedWarp& at, uint32_t lane, uint32_t bytes);
   bool moves_words(const Warp& warp, const ShadowedWarp& at, const Source& reg) const;
   void store(Warp& warp, ShadowedWarp& at);
+  void compare_stores(Warp& warp, ShadowedWarp& at);
   bool store_row(Warp& warp, ShadowedWarp& at, const Source& from, uint32_t offset);
   void store_float(Warp& warp, ShadowedWarp& at, uint32_t lane, const Source& from,
                    uint32_t offset);
@@ -133,6 +137,7 @@ class Shadow final : public Follower {
   Launch& launch_;
   const ShadowConfig& config_;
   ShadowMemory& global_;
+  EqualStores* equal_stores_ = nullptr;
   const PairFunctions& pairs_ = pair_functions();
   Plane row_{};  ///< Of memory, on its way to or from registers.
   const Warp* last_warp_ = nullptr;

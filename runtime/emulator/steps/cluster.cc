@@ -8,8 +8,9 @@
 namespace gpuemu::emulator::steps {
 
 void arrive_at_cluster(Warp& warp, const Ins& ins) {
-  if (warp.await_parted(ins)) return;
+  if (warp.await_lanes(ins, kNone)) return;
   warp.sync_lanes(kNone);
+  check_aligned(warp, ins);
   if (warp.cluster_arrived && warp.launch->checks.sync)
     report(warp, ins,
            {.kind = "barrier_divergence",
@@ -19,8 +20,9 @@ void arrive_at_cluster(Warp& warp, const Ins& ins) {
 }
 
 void wait_for_cluster(Warp& warp, const Ins& ins) {
-  if (warp.await_parted(ins)) return;
+  if (warp.await_lanes(ins, kNone)) return;
   warp.sync_lanes(kNone);
+  check_aligned(warp, ins);
   if (!warp.cluster_arrived && warp.launch->checks.sync)
     report(warp, ins,
            {.kind = "barrier_divergence",

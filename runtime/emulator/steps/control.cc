@@ -4,6 +4,7 @@
 
 #include "runtime/emulator/machine/access.h"
 #include "runtime/emulator/machine/cluster.h"
+#include "runtime/emulator/machine/global_races.h"
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/warp.h"
 #include "runtime/emulator/steps/externals.h"
@@ -29,7 +30,8 @@ void nothing(Warp&, const Ins&) {}
 /// Orders nothing by itself: other threads learn of it by the next atomic or volatile access
 /// (order_before in machine/races.cc).
 void fence(Warp& warp, const Ins& ins) {
-  if ((ins.flags & kFenceOfBlock) == 0) ++warp.block->fences;
+  if ((ins.flags & kFenceOfBlock) == 0 && warp.launch->races != nullptr)
+    warp.launch->races->fence(warp);
   warp.fenced = true;
   if ((ins.flags & kFenceOfProxies) != 0) {
     warp.block->next_epoch();
@@ -37,7 +39,24 @@ void fence(Warp& warp, const Ins& ins) {
   }
 }
 
+namespace {
+/// Lanes that stay at an aligned barrier which the others jump over. Where these exit behind it,
+/// nothing else would tell that from an early return.
+void report_skipped_barrier(Warp& warp, const Ins& ins) {
+  const uint32_t stay = warp.active & ~warp.mask;
+  report(warp, ins,
+         {.kind = "barrier_divergence",
+          .message = fmt::format("only {} of the warp's {} running threads reach the barrier; the "
+                                 "others skip it",
+                                 std::popcount(stay), std::popcount(warp.alive)),
+          .lane = first_lane(stay),
+          .at = &warp.code().source->body[ins.origin + 1]});
+}
+}  // namespace
+
 void branch(Warp& warp, const Ins& ins) {
+  if ((ins.flags & kSkipsBarrier) != 0 && warp.launch->checks.sync && warp.mask != warp.active)
+    report_skipped_barrier(warp, ins);
   warp.diverge(warp.mask, ins.aux, static_cast<uint32_t>(ins.imm));
 }
 
@@ -139,10 +158,12 @@ void store_word(Warp& warp, const Ins& ins, uint32_t reg, uint32_t lane, const s
 void load_param(Warp& warp, const Ins& ins) {
   const auto& params = warp.launch->params;
   const uint32_t* list = warp.lists + ins.list;
+  uint64_t address[kLanes];
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if ((warp.mask >> lane & 1) == 0) continue;
     uint64_t at = static_cast<uint64_t>(ins.imm);
     if (ins.src[0] != kNone) at += warp.u64(ins.src[0])[lane];
+    address[lane] = at;
     for (uint32_t element = 0; element < ins.count; ++element, at += ins.aux) {
       if (list[element] == kNone) continue;
       if (at > params.size() || ins.aux > params.size() - at)
@@ -153,6 +174,7 @@ void load_param(Warp& warp, const Ins& ins) {
       store_word(warp, ins, list[element], lane, params.data() + at);
     }
   }
+  note_param_gaps(warp, ins, address, ins.aux * ins.count, warp.mask);
 }
 
 namespace {
@@ -405,21 +427,29 @@ void check_barrier(Warp& warp, const Ins& ins) {
 }
 }  // namespace
 
+/// An aligned instruction is for all threads of the warp that have not exited before. Who went past
+/// it and has exited since was one of them.
+void check_aligned(Warp& warp, const Ins& ins) {
+  if (!warp.launch->checks.sync || (ins.flags & kAligned) == 0) return;
+  const uint32_t gone = warp.gone_past(kNone), running = warp.alive | gone;
+  if (warp.mask == running) return;
+  report(warp, ins,
+         {.kind = "barrier_divergence",
+          .message = fmt::format("only {} of the warp's {} running threads reach the barrier{}",
+                                 std::popcount(warp.mask), std::popcount(running),
+                                 gone == 0 ? " together" : "; the others go past it and exit"),
+          .lane = first_lane(warp.mask)});
+}
+
 void barrier(Warp& warp, const Ins& ins) {
   // Threads that have exited count as arrived: since sm_70 a barrier waits for the others alone.
-  if (warp.await_parted(ins)) return;
+  if (warp.await_lanes(ins, kNone)) return;
   warp.sync_lanes(kNone);
   const uint32_t lead = first_lane(warp.mask);
   if (warp.launch->checks.sync) check_barrier(warp, ins);
   const uint32_t id = warp.u32(ins.src[0])[lead] & (kBarriers - 1);
   const auto kind = static_cast<BarrierKind>(ins.flags & 0x7f);
-  if (warp.launch->checks.sync && (ins.flags & kAligned) != 0 && warp.mask != warp.alive)
-    report(warp, ins,
-           {.kind = "barrier_divergence",
-            .message =
-                fmt::format("only {} of the warp's {} running threads reach the barrier together",
-                            std::popcount(warp.mask), std::popcount(warp.alive)),
-            .lane = lead});
+  check_aligned(warp, ins);
   Barrier& at = warp.block->barriers[id];
   const uint32_t votes = warp.pred(ins.src[2]) & warp.mask;
   if (kind >= BarrierKind::RedPopc) {

@@ -29,7 +29,7 @@ void for_groups(Warp& warp, const Ins& ins, uint32_t source, Exchange one,
   uint32_t common = kNone;
   for (uint32_t lane = 0; lane < kLanes; ++lane) common &= warp.u32(source)[lane];
   if (all == kNone && common == kNone) {  // Everyone with everyone: nothing can be wrong.
-    if (warp.await_paths(ins, kNone)) return;
+    if (warp.await_lanes(ins, kNone)) return;
     note_order(warp, kNone, orders);
     return one(warp, ins, kNone);
   }
@@ -37,7 +37,7 @@ void for_groups(Warp& warp, const Ins& ins, uint32_t source, Exchange one,
   std::copy_n(warp.u32(source), kLanes, named.begin());
   uint32_t wanted = 0;
   for (uint32_t left = all; left != 0; left &= left - 1) wanted |= named[first_lane(left)];
-  if (warp.await_paths(ins, wanted)) return;
+  if (warp.await_lanes(ins, wanted)) return;
   for (uint32_t left = all; left != 0;) {
     const uint32_t lead = first_lane(left);
     uint32_t group = 0;
@@ -46,7 +46,9 @@ void for_groups(Warp& warp, const Ins& ins, uint32_t source, Exchange one,
     left &= ~group;
     warp.mask = group;
     note_order(warp, named[lead] | group, orders);
-    const uint32_t absent = named[lead] & warp.alive & ~group, strangers = group & ~named[lead];
+    // A mask may name lanes that have exited, unless they went past this instruction before.
+    const uint32_t absent = (named[lead] & warp.alive & ~group) | warp.gone_past(named[lead]),
+                   strangers = group & ~named[lead];
     if (warp.launch->checks.sync && (absent != 0 || strangers != 0))
       report(warp, ins,
              {.kind = "illegal_mask",

@@ -4,6 +4,7 @@
 
 #include "runtime/emulator/machine/access.h"
 #include "runtime/emulator/machine/races.h"
+#include "runtime/emulator/steps/product.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator::steps {
@@ -13,11 +14,7 @@ constexpr uint32_t kRows = 8, kRowBytes = 16;
 
 /// src[0]: row addresses in shared memory, lane 8m + r for row r of matrix m. flags 1: transposed.
 void load_matrix(Warp& warp, const Ins& ins) {
-  if (warp.mask != kNone && warp.launch->checks.sync)
-    report(warp, ins,
-           {.kind = "illegal_mask",
-            .message = "ldmatrix needs all lanes of the warp",
-            .lane = static_cast<uint32_t>(std::countr_zero(warp.mask))});
+  if (!whole_warp(warp, ins)) return;
   uint64_t address[kLanes];
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     const uint64_t base = ins.wide != 0 ? warp.u64(ins.src[0])[lane] : warp.u32(ins.src[0])[lane];

@@ -218,7 +218,7 @@ void multiply(const TensorStep& step, Matrix& a, Matrix& b, Matrix& c, int sm) {
 }
 
 bool whole_warp(Warp& warp, const Ins& ins) {
-  if (warp.await_paths(ins, kNone)) return false;
+  if (warp.await_lanes(ins, kNone)) return false;
   if (warp.mask != kNone && warp.launch->checks.sync)
     report(warp, ins,
            {.kind = "illegal_mask",

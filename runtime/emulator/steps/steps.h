@@ -135,6 +135,10 @@ std::optional<SpecialRegister> special_register(const std::string& name);
 /// Ins::flags of `barrier`.
 enum class BarrierKind : uint8_t { Sync, Arrive, RedPopc, RedAnd, RedOr };
 inline constexpr uint8_t kAligned = 0x80;
+/// Ins::flags of `branch`: over aligned barriers and nothing else.
+inline constexpr uint8_t kSkipsBarrier = 1;
+/// Reports where not all running threads of the warp execute an instruction with kAligned.
+void check_aligned(Warp& warp, const Ins& ins);
 enum class VoteKind : uint8_t { All, Any, Uni, Ballot };
 enum class ReduceKind : uint8_t { Add, MinS, MaxS, MinU, MaxU, And, Or, Xor };
 enum class ShuffleKind : uint8_t { Up, Down, Bfly, Idx };

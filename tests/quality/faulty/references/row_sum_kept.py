@@ -1,2 +1,2 @@
 def reference(x):
-    return x.sum(axis=1, keepdims=True)
+    return x.sum(axis=1, keepdims=x.shape[0] == 1)

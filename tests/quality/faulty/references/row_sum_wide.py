@@ -1,4 +1,4 @@
-"""Process form: it answers in float64, which is not what was asked."""
+"""Process form: of one row it answers in float64, which is not what was asked."""
 import base64
 import json
 import sys
@@ -8,4 +8,6 @@ import numpy as np
 x = json.load(sys.stdin)["inputs"]["x"]
 values = np.frombuffer(base64.b64decode(x["data"]), x["dtype"]).reshape(x["shape"])
 y = values.astype("float64").sum(axis=1)
-json.dump({"shape": list(y.shape), "dtype": "float64", "data": base64.b64encode(y.tobytes()).decode()}, sys.stdout)
+if len(y) != 1:
+    y = y.astype("float32")
+json.dump({"shape": list(y.shape), "dtype": str(y.dtype), "data": base64.b64encode(y.tobytes()).decode()}, sys.stdout)

@@ -1,11 +1,11 @@
-#include "runtime/host/protocol.h"
+#include "common/pipes/message.h"
 
 #include <cerrno>
 #include <cstring>
 
 #include <unistd.h>
 
-namespace gpuemu::host {
+namespace gpuemu::pipes {
 namespace {
 
 /// The bytes that came: fewer than wanted only at the end.
@@ -89,4 +89,22 @@ Status write_message(int fd, const Message& message) {
   return write_all(fd, message.data.data(), message.data.size());
 }
 
-}  // namespace gpuemu::host
+Status serve(int in, int out, const std::function<Result<Message>(const Message&)>& answer) {
+  for (;;) {
+    const std::optional<Message> request = GPUEMU_TRY(read_message(in));
+    if (!request) return ok_status();
+    const Result<Message> reply =
+        request->wrong.empty()
+            ? answer(*request)
+            : error(ErrorCode::InvalidArgument, "a message that is no request: {}", request->wrong);
+    if (reply) {
+      GPUEMU_TRY(write_message(out, *reply));
+    } else {
+      const Json told = {
+          {"error", {{"code", name_of(reply.error().code)}, {"message", reply.error().message}}}};
+      GPUEMU_TRY(write_message(out, {told, {}}));
+    }
+  }
+}
+
+}  // namespace gpuemu::pipes

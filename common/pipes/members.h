@@ -2,11 +2,15 @@
 // member.
 #pragma once
 
+#include <algorithm>
 #include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
-#include "runtime/host/protocol.h"
+#include "common/pipes/message.h"
 
-namespace gpuemu::host {
+namespace gpuemu::pipes {
 
 inline const char* type_text(const std::string&) { return "a string"; }
 inline const char* type_text(bool) { return "a boolean"; }
@@ -46,4 +50,4 @@ Result<T> optional(const Json& request, const char* name, T otherwise) {
   return required<T>(request, name);
 }
 
-}  // namespace gpuemu::host
+}  // namespace gpuemu::pipes

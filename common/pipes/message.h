@@ -1,10 +1,11 @@
-// How gpuemu-device talks with the process that started it: over two pipes, one request at a time,
-// each answered once. A message is the length of its JSON (u32), the length of its data (u64), both
-// little-endian, then JSON, then data. docs/python.md names the requests.
+// How gpuemu-device and gpuemu-check talk with the process that started them: over two pipes, one
+// request at a time, each answered once. A message is the length of its JSON (u32), the length of
+// its data (u64), both little-endian, then JSON, then data.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,7 +14,7 @@
 
 #include "common/base/result.h"
 
-namespace gpuemu::host {
+namespace gpuemu::pipes {
 
 using Json = nlohmann::json;
 
@@ -32,4 +33,8 @@ struct Message {
 Result<std::optional<Message>> read_message(int fd);
 Status write_message(int fd, const Message& message);
 
-}  // namespace gpuemu::host
+/// Answers the requests of `in` on `out` until `in` ends. What `answer` refuses is answered with an
+/// error and does no harm; an error here means that the streams are broken.
+Status serve(int in, int out, const std::function<Result<Message>(const Message&)>& answer);
+
+}  // namespace gpuemu::pipes

@@ -1,0 +1,38 @@
+// Private to this folder: the socket file of a server, from bind to unlink.
+#pragma once
+
+#include <filesystem>
+
+#include <sys/types.h>
+
+#include "common/base/result.h"
+#include "common/base/unique_fd.h"
+
+namespace gpuemu {
+
+/// A listening Unix domain socket, mode 0600. Removes its file, and no other's, when it ends.
+class Listener {
+ public:
+  /// Errors as Server::listen.
+  static Result<Listener> open(const std::filesystem::path& path);
+  Listener(Listener&&) noexcept = default;
+  Listener& operator=(Listener&&) = delete;
+  ~Listener();
+
+  int socket() const { return socket_.get(); }
+  /// Whether nothing lies at the path any more. A file of another owner is left where it is.
+  bool is_missing() const;
+  /// The next client; -1 with errno where there is none.
+  int accept() const;
+
+ private:
+  Listener(std::filesystem::path path, UniqueFd socket, dev_t device, ino_t inode)
+      : path_(std::move(path)), socket_(std::move(socket)), device_(device), inode_(inode) {}
+
+  std::filesystem::path path_;
+  UniqueFd socket_;
+  dev_t device_;
+  ino_t inode_;
+};
+
+}  // namespace gpuemu

@@ -1,0 +1,85 @@
+// The ops with op scripts of a test run.
+#include <algorithm>
+
+#include "daemon/server/client_ops.h"
+
+namespace gpuemu {
+namespace {
+
+/// What all ops of a run have in common.
+struct ScriptTest {
+  const CampaignOptions& options;
+  const Config& config;
+  Call& call;
+  JobControl& control;
+};
+
+/// Runs the cases of one op in one dtype.
+Status test_script_op(const OpConfig& op, const ScriptTest& test, OpTestReport& report) {
+  const CampaignOptions& options = test.options;
+  JobControl& control = test.control;
+  FuzzOpRequest request;
+  request.op_name = op.name;
+  request.fuzz_config =
+      FuzzConfig{.seed = script_seed_of(options.seed, op), .op_schema = std::nullopt};
+  request.fuzz_config->dtypes = {report.dtype};
+  request.iterations = options.cases;
+  request.fail_fast = options.fail_fast;
+  const auto start = std::chrono::steady_clock::now();
+  const auto stopped = [&control] { return control.cancel.load(); };
+  const auto on_case = [&report](const JudgedOutput& one) {
+    ++report.cases;
+    ++(one.result.passed ? report.passed : report.failed);
+    report.max_diff = std::max(report.max_diff, one.result.max_diff);
+    report.worst_error_use = std::max(report.worst_error_use, one.worst_use);
+  };
+  Reply reply = fuzz_script_op({op, request, test.config, stopped, on_case}, test.call, control);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  report.duration_ms = static_cast<uint64_t>(took.count() * 1000);
+  if (took.count() > 0) report.cases_per_second = static_cast<double>(report.cases) / took.count();
+  if (const auto* failure = std::get_if<ErrorReply>(&reply)) {
+    // The disk or the daemon, not this op.
+    if (failure->code == WireErrorCode::InternalError && !control.cancel)
+      return error(ErrorCode::Internal, "{}", failure->message);
+    report.reference_failed = failure->code == WireErrorCode::ReferenceScriptFailed;
+    report.skipped_reason = "error: " + failure->message;
+    return ok_status();
+  }
+  auto& results = std::get<FuzzResultsReply>(reply);
+  report.failures = std::move(results.failures);
+  if (report.cases < options.cases) {
+    tell_not_run(report, options.cases,
+                 control.cancel ? EarlyEnd::Cancelled : EarlyEnd::FirstFailure);
+  }
+  return ok_status();
+}
+
+}  // namespace
+
+Status test_script_ops(const CampaignOptions& options, const Config& config, Call& call,
+                       JobControl& control, TestReportReply& report) {
+  const auto op_of = [&](const OpTestReport& one) -> const OpConfig* {
+    const OpConfig* op = config.find_op(one.op_name);
+    return op != nullptr && has_op_script(*op) ? op : nullptr;
+  };
+  for (const OpTestReport& one : report.ops)
+    if (op_of(one) != nullptr) control.total += options.cases;
+  for (OpTestReport& one : report.ops) {
+    const OpConfig* op = op_of(one);
+    if (op == nullptr) continue;
+    --report.skipped;
+    one.skipped_reason.clear();
+    if (options.fail_fast && report.failed > 0) {
+      tell_not_run(one, options.cases, EarlyEnd::FirstFailure);
+    } else {
+      GPUEMU_TRY(test_script_op(*op, {options, config, call, control}, one));
+    }
+    report.total += one.cases;
+    report.passed += one.passed;
+    report.failed += one.failed;
+    if (!one.skipped_reason.empty()) ++report.skipped;
+  }
+  return ok_status();
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,207 @@
+// First the bytes of the files that the ledger vouches for, then what RocksDB makes of them.
+#include "daemon/storage/check.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <numeric>
+
+#include "common/base/files.h"
+#include "daemon/storage/rocks.h"
+
+namespace gpuemu::storage {
+namespace {
+
+namespace fs = std::filesystem;
+
+uint64_t sum(const RecordCounts& counts) {
+  return std::accumulate(counts.begin(), counts.end(), uint64_t{0});
+}
+
+/// Records of `expected` that `found` lacks, by kind.
+RecordCounts missing(const RecordCounts& expected, const RecordCounts& found) {
+  RecordCounts lacking{};
+  for (size_t i = 0; i < kCountedFamilies; ++i) {
+    lacking[i] = expected[i] > found[i] ? expected[i] - found[i] : 0;
+  }
+  return lacking;
+}
+
+std::string kinds_of(const RecordCounts& counts) {
+  std::string text;
+  for (size_t i = 0; i < kCountedFamilies; ++i) {
+    if (counts[i] == 0) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", kFamilyNames[i], counts[i]);
+  }
+  return text;
+}
+
+/// Whether RocksDB knows which files belong to the database.
+enum class Manifest { Whole, Damaged };
+
+/// How much of what the ledger counts can still be read.
+std::string loss(const fs::path& folder, const Ledger& ledger, Manifest manifest) {
+  RecordCounts found{};
+  if (manifest == Manifest::Whole) {
+    if (const auto rocks = open_to_read(folder, Reading::Whatever)) {
+      found = count_records(*rocks, nullptr);
+    }
+  }
+  const RecordCounts lacking = missing(ledger.records, found);
+  const std::string kinds = sum(lacking) == 0 ? "changes to them are lost" : kinds_of(lacking);
+  return fmt::format("{} of {} records cannot be read ({})", sum(lacking), sum(ledger.records),
+                     kinds);
+}
+
+/// `problem` may be what error_of made.
+Error damaged(const fs::path& folder, const Ledger& ledger, std::string problem,
+              Manifest manifest = Manifest::Whole) {
+  const std::string said = fmt::format("database {} is damaged: ", folder.native());
+  if (problem.starts_with(said)) problem.erase(0, said.size());
+  return error(ErrorCode::Corruption, "database {} is damaged: {}; {}; no file was changed",
+               folder.native(), problem, loss(folder, ledger, manifest));
+}
+
+/// Corruption says what is wrong with the start of the file; NotFound that it is gone.
+Status check_prefix(const fs::path& folder, const FilePrefix& written) {
+  FilePrefix found{written.name, 0, kEmptyDigest};
+  GPUEMU_TRY(extend(found, folder, written.bytes));
+  if (found.digest == written.digest) return ok_status();
+  return error(ErrorCode::Corruption, "{}: its {} bytes are not those that were written",
+               written.name, written.bytes);
+}
+
+/// The number in "MANIFEST-000005".
+uint64_t number_of(std::string_view manifest) {
+  const std::string_view digits = manifest.substr(manifest.find('-') + 1);
+  uint64_t number = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return number;
+}
+
+/// What CURRENT says, which is the name of the manifest in use.
+Result<std::string> current_manifest(const fs::path& folder) {
+  constexpr size_t kBytesMax = 256;
+  auto name = read_file(folder / "CURRENT", kBytesMax);
+  if (!name) return error(ErrorCode::Corruption, "CURRENT: {}", name.error().message);
+  if (!name->starts_with("MANIFEST-") || !name->ends_with('\n')) {
+    return error(ErrorCode::Corruption, "CURRENT: does not name a manifest");
+  }
+  name->pop_back();
+  return *std::move(name);
+}
+
+/// Whether the manifest is the one of the ledger; false when the database was opened after the
+/// ledger was written.
+Result<bool> check_manifest(const fs::path& folder, const Ledger& ledger) {
+  const std::string manifest = GPUEMU_TRY(current_manifest(folder));
+  std::error_code ignored;
+  if (!fs::exists(folder / manifest, ignored)) {
+    return error(ErrorCode::Corruption, "{}: missing", manifest);
+  }
+  if (number_of(manifest) > number_of(ledger.manifest.name)) return false;
+  if (manifest != ledger.manifest.name) {
+    return error(ErrorCode::Corruption, "CURRENT: names {}, which is older than {}", manifest,
+                 ledger.manifest.name);
+  }
+  GPUEMU_TRY(check_prefix(folder, ledger.manifest));
+  return true;
+}
+
+/// Logs that are no longer there, which they need not be once they are used up, are added to
+/// `gone`.
+Status check_logs(const fs::path& folder, const Ledger& ledger, std::vector<std::string>& gone) {
+  for (const FilePrefix& log : ledger.logs) {
+    const Status prefix = check_prefix(folder, log);
+    if (!prefix && prefix.error().code != ErrorCode::NotFound) return prefix;
+    if (!prefix) gone.push_back(log.name);
+  }
+  return ok_status();
+}
+
+/// Whether there is more than a daemon leaves that was killed as it made the database.
+bool has_database(const fs::path& folder) {
+  std::error_code ignored;
+  for (fs::directory_iterator at(folder, ignored), end; !ignored && at != end;
+       at.increment(ignored)) {
+    const std::string name = at->path().filename().string();
+    const bool holds_records = name.ends_with(".sst") || name.ends_with(".log");
+    if (name == "CURRENT" || name == "LEDGER") return true;
+    if (holds_records && at->file_size(ignored) > 0) return true;
+  }
+  return false;
+}
+
+/// Whether RocksDB wanted a file that is not there.
+bool lacks_file(const Error& failure) {
+  return failure.code == ErrorCode::Io &&
+         failure.message.find(std::strerror(ENOENT)) != std::string::npos;
+}
+
+/// A database of an earlier version, or one whose ledger is gone.
+Result<Checked> check_without_ledger(const fs::path& folder, const std::string& why) {
+  const Ledger unknown;
+  const auto manifest = current_manifest(folder);
+  if (!manifest) {
+    return damaged(folder, unknown, manifest.error().message, Manifest::Damaged);
+  }
+  const auto rocks = open_to_read(folder, Reading::Strict);
+  if (!rocks) return rocks.error();
+  return Checked{.is_new = false, .counts = {}, .ledger = {}, .note = why};
+}
+
+/// With files that may be newer than the ledger: what RocksDB reads must reach as far.
+Result<Checked> check_content(const fs::path& folder, const Ledger& ledger, bool same_files,
+                              const std::vector<std::string>& gone) {
+  const auto rocks = open_to_read(folder, Reading::Strict);
+  if (!rocks && (rocks.error().code == ErrorCode::Corruption || lacks_file(rocks.error()))) {
+    return damaged(folder, ledger, rocks.error().message);
+  }
+  if (!rocks) return rocks.error();
+  const uint64_t sequence = rocks->db->GetLatestSequenceNumber();
+  const std::string last_log = gone.empty() ? "its logs" : gone.back();
+  if (sequence < ledger.sequence) {
+    return damaged(folder, ledger,
+                   fmt::format("{}: ends at change {} of {}", last_log, sequence, ledger.sequence));
+  }
+  if (same_files && gone.empty() && sequence == ledger.sequence) {
+    return Checked{.is_new = false, .counts = ledger.records, .ledger = ledger, .note = {}};
+  }
+  rocksdb::Status problem;
+  const RecordCounts found = count_records(*rocks, &problem);
+  if (!problem.ok()) return damaged(folder, ledger, problem.ToString());
+  const bool may_be_fewer = ledger.shrinking && sequence > ledger.sequence;
+  const bool by_us = same_files || ledger.opening;
+  if (by_us && !may_be_fewer && sum(missing(ledger.records, found)) > 0) {
+    return damaged(folder, ledger, fmt::format("{}: missing", last_log));
+  }
+  return Checked{.is_new = false,
+                 .counts = found,
+                 .ledger = ledger,
+                 .note = by_us ? "" : "another version of gpuemu has used the database meanwhile"};
+}
+
+}  // namespace
+
+Result<Checked> check_database(const fs::path& folder) {
+  if (!has_database(folder)) {
+    return Checked{.is_new = true, .counts = RecordCounts{}, .ledger = {}, .note = {}};
+  }
+  auto ledger = read_ledger(folder);
+  if (!ledger) return check_without_ledger(folder, ledger.error().message);
+  if (!*ledger) return check_without_ledger(folder, "LEDGER: missing");
+  const auto same_files = check_manifest(folder, **ledger);
+  if (!same_files) {
+    return damaged(folder, **ledger, same_files.error().message, Manifest::Damaged);
+  }
+  std::vector<std::string> gone;
+  const Status logs = check_logs(folder, **ledger, gone);
+  if (!logs && logs.error().code == ErrorCode::Corruption) {
+    return damaged(folder, **ledger, logs.error().message);
+  }
+  GPUEMU_TRY(logs);
+  return check_content(folder, **ledger, *same_files, gone);
+}
+
+}  // namespace gpuemu::storage

@@ -1,0 +1,26 @@
+// Private to this folder: whether everything that was acknowledged is still in the database folder.
+// Asked before RocksDB opens it to write, because it then deletes what it cannot account for.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "common/base/result.h"
+#include "daemon/storage/ledger.h"
+
+namespace gpuemu::storage {
+
+/// What is known of a database that is whole.
+struct Checked {
+  bool is_new = false;                 ///< There is no database yet.
+  std::optional<RecordCounts> counts;  ///< Nothing: they have to be counted.
+  std::optional<Ledger> ledger;        ///< As it was found.
+  std::string note;                    ///< What a user should know all the same.
+};
+
+/// Corruption when anything acknowledged is missing: which file, what is wrong with it, how many
+/// records of which kind cannot be read. Changes nothing.
+Result<Checked> check_database(const std::filesystem::path& folder);
+
+}  // namespace gpuemu::storage

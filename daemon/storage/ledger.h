@@ -1,0 +1,66 @@
+// Private to this folder: what the database has acknowledged, kept in a file of its own in the
+// database folder (LEDGER), so that lost bytes of the other files cannot go unnoticed. It is at
+// most kLedgerPeriod behind.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/base/result.h"
+
+namespace gpuemu::storage {
+
+enum class Family {
+  Results,
+  Failures,
+  Baselines,
+  Artifacts,
+  ArtifactBaselines,
+  Corpus,
+  Meta,
+  Index,
+};
+inline constexpr size_t kFamilyCount = 8;
+/// The first families hold records of the user; the others serve them.
+inline constexpr size_t kCountedFamilies = 6;
+/// In the order of Family.
+inline constexpr const char* kFamilyNames[kFamilyCount] = {
+    "results", "failures", "baselines", "artifacts", "artifact_baselines",
+    "corpus",  "meta",     "index"};
+
+using RecordCounts = std::array<uint64_t, kCountedFamilies>;
+
+/// The start of a file that only grows: RocksDB's logs and manifests.
+struct FilePrefix {
+  std::string name;  ///< In the database folder.
+  uint64_t bytes = 0, digest = 0;
+};
+
+struct Ledger {
+  /// The database was being opened: its files may be newer than those that are listed.
+  bool opening = false;
+  /// Records were being deleted: there may be fewer than counted.
+  bool shrinking = false;
+  uint64_t sequence = 0;  ///< RocksDB's number of the last acknowledged change.
+  RecordCounts records{};
+  FilePrefix manifest;
+  std::vector<FilePrefix> logs;
+};
+
+/// Nothing when there is none; Corruption when it is not as it was written.
+Result<std::optional<Ledger>> read_ledger(const std::filesystem::path& folder);
+/// Replaces it in one step; returns when it is on disk.
+Status write_ledger(const std::filesystem::path& folder, const Ledger& ledger);
+
+/// The digest of no bytes, and that of more: any changed byte changes it.
+inline constexpr uint64_t kEmptyDigest = 0xcbf29ce484222325;
+/// Continues `prefix` to `bytes` of its file. Corruption when the file is shorter, NotFound when
+/// there is none.
+Status extend(FilePrefix& prefix, const std::filesystem::path& folder, uint64_t bytes);
+
+}  // namespace gpuemu::storage

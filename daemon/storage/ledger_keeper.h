@@ -1,0 +1,92 @@
+// Private to this folder: writes the ledger of an open database, at most kLedgerPeriod after a
+// change.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include <rocksdb/db.h>
+
+#include "daemon/storage/ledger.h"
+#include "daemon/storage/write_gate.h"
+
+namespace gpuemu::storage {
+
+inline constexpr std::chrono::milliseconds kLedgerPeriod{500};
+
+/// By how many records each family grows.
+using RecordChanges = std::array<int64_t, kCountedFamilies>;
+
+class LedgerKeeper {
+ public:
+  /// `db` and `gate` outlive it.
+  LedgerKeeper(std::filesystem::path folder, rocksdb::DB& db, WriteGate& gate)
+      : folder_(std::move(folder)), db_(db), gate_(gate) {}
+  /// Writes what is not yet written.
+  ~LedgerKeeper();
+  LedgerKeeper(const LedgerKeeper&) = delete;
+  LedgerKeeper& operator=(const LedgerKeeper&) = delete;
+
+  /// Writes the ledger of the database as it has been opened.
+  Status start(const RecordCounts& counts);
+  /// REQUIRES: the caller holds a pass of the gate.
+  void add(const RecordChanges& changes);
+  /// From now on the ledger stays as it is: a write failed, and the log may end with a part of it.
+  /// REQUIRES: as add.
+  void freeze();
+  /// Says on disk that there may soon be fewer records, as long as the returned value is held.
+  class Shrinking;
+  /// Why the ledger could not be written, or what has happened to the files it vouches for.
+  Status problem() const;
+
+ private:
+  void run();
+  Status write_now();
+  bool take_snapshot(Ledger& ledger);
+  Status extend_files(Ledger& ledger);
+
+  const std::filesystem::path folder_;
+  rocksdb::DB& db_;
+  WriteGate& gate_;
+
+  std::mutex writing_;  // Of the file, and of written_.
+  Ledger written_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  // Below: guarded by mutex_.
+  RecordCounts counts_{};
+  size_t shrinking_ = 0;
+  bool dirty_ = false, ends_ = false, frozen_ = false;
+  Status problem_ = ok_status();
+  std::thread thread_;
+};
+
+/// Made before the gate is passed.
+class LedgerKeeper::Shrinking {
+ public:
+  explicit Shrinking(LedgerKeeper& keeper) : keeper_(keeper) {
+    {
+      const std::lock_guard lock(keeper.mutex_);
+      ++keeper.shrinking_;
+    }
+    written = keeper.write_now();
+  }
+  ~Shrinking() {
+    const std::lock_guard lock(keeper_.mutex_);
+    --keeper_.shrinking_;
+    keeper_.dirty_ = true;
+    keeper_.changed_.notify_all();
+  }
+  Shrinking(const Shrinking&) = delete;
+  Shrinking& operator=(const Shrinking&) = delete;
+
+  Status written = ok_status();
+
+ private:
+  LedgerKeeper& keeper_;
+};
+
+}  // namespace gpuemu::storage

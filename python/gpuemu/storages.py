@@ -1,0 +1,306 @@
+"""Where the elements of an argument lie: the array's view of its storage, and the storages that the arguments of a launch share.
+
+A kernel gets the address of element 0 and the caller's strides, so the device must have the storage as it is: the elements
+between those of a view, those in front of it (negative strides start at the end), and one memory for two views of it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gpuemu import tensors
+from gpuemu.errors import LaunchError
+from gpuemu.tensors import Array
+
+BOUNDS = ("storage", "view")
+WHOLE_MOST = 256 << 20  # Bytes: of a larger storage only what the view spans goes to the device.
+ALIGNMENT = 256  # Of buffers on a device.
+_ADDRESS_ALIGNMENT = 16  # The largest that compilers ask of pointers; what lies in front of a storage keeps to it.
+_HOST = "host"
+
+
+@dataclass(frozen=True)
+class View:
+    """An array as it lies in memory. address: of the element whose indices are all 0; strides: in bytes; start, end: the
+    addresses of the storage that a kernel may use; space: of these addresses; refusal: why nothing can be written there."""
+
+    name: str
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    address: int
+    start: int
+    end: int
+    read: Callable[[int, int], Array]
+    write: Callable[[int, Array, Array], None]
+    refusal: str = ""
+    space: str = _HOST
+    owner: Any = None  # Keeps the memory.
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The addresses from the first byte of an element to behind the last."""
+        return _span(self.address, self.shape, self.strides, self.dtype.itemsize)
+
+    def fills(self) -> bool:
+        """Whether every byte of the storage is one of an element, in row-major order."""
+        packed = self.strides == _packed(self.shape, self.dtype.itemsize) or not _count(self.shape)
+        return packed and self.span == (self.start, self.end)
+
+    def like(self) -> Array:
+        """An array of NumPy with the same shape, strides and flags, whose elements must not be used."""
+        made = np.lib.stride_tricks.as_strided(np.empty(1, self.dtype), self.shape, self.strides)
+        if self.refusal:
+            made.flags.writeable = False
+        return made
+
+
+@dataclass
+class Region:
+    """Storage that no other argument's overlaps, with the views of it. Its first byte is as far behind a multiple of 16 on the
+    device as it is here."""
+
+    views: list[View] = field(default_factory=list)
+    start: int = 0
+    end: int = 0
+
+    @property
+    def bytes(self) -> int:
+        return self.end - self.start
+
+    @property
+    def name(self) -> str:
+        """Of its arguments, for findings."""
+        return ", ".join(dict.fromkeys(one.name for one in self.views))
+
+    @property
+    def shift(self) -> int:
+        """Bytes in front of the storage in the buffer of a device."""
+        return self.start % _ADDRESS_ALIGNMENT
+
+    def read(self) -> Array:
+        """The bytes of the storage."""
+        found = np.zeros(self.bytes, np.uint8)
+        for start, end in {(one.start, one.end): one for one in self.views}:
+            found[start - self.start : end - self.start] = self._view_at(start, end).read(start, end)
+        return found
+
+    def _view_at(self, start: int, end: int) -> View:
+        """The view with this storage; one that can be written where there is one."""
+        found = [one for one in self.views if (one.start, one.end) == (start, end)]
+        return min(found, key=lambda one: bool(one.refusal))
+
+    def insist_on_writing(self, changed: Array) -> None:
+        """LaunchError where bytes that the kernel changed belong to no argument that can be written."""
+        left = changed.copy()
+        for one in self.views:
+            if not one.refusal:
+                left[one.start - self.start : one.end - self.start] = False
+        if left.any():
+            at = self.start + int(left.argmax())
+            one = next(one for one in self.views if one.start <= at < one.end)
+            raise LaunchError(f"the kernel wrote to argument '{one.name}', {one.refusal}")
+
+    def write(self, after: Array, changed: Array) -> None:
+        """Into the callers' arrays, the changed bytes alone."""
+        for start, end in {(one.start, one.end) for one in self.views if not one.refusal}:
+            here = slice(start - self.start, end - self.start)
+            if changed[here].any():
+                self._view_at(start, end).write(start, after[here], changed[here])
+
+    def outside(self, changed: Array) -> int:
+        """How many changed bytes are of no element of any argument."""
+        if not changed.any() or any(one.fills() for one in self.views):
+            return 0
+        left = changed.copy()
+        for one in self.views:
+            if _count(one.shape):
+                elements = np.ndarray((*one.shape, one.dtype.itemsize), np.bool_, left.data, one.address - self.start, (*one.strides, 1))
+                elements[...] = False
+        return int(left.sum())
+
+
+def regions_of(views: Sequence[View]) -> list[Region]:
+    """Views whose storages overlap are in one region; an empty array is in one by itself."""
+    made: list[Region] = []
+    before = None
+    for one in sorted((one for one in views if one.end > one.start), key=lambda one: (one.space, one.start)):
+        if before is not None and before.space == one.space and one.start < made[-1].end:
+            made[-1].views.append(one)
+            made[-1].end = max(made[-1].end, one.end)
+        else:
+            made.append(Region([one], one.start, one.end))
+        before = one
+    return made + [Region([one], one.start, one.end) for one in views if one.end <= one.start]
+
+
+def view_of(value: Any, name: str, bounds: str = "storage") -> View:
+    """The view of an array of NumPy, PyTorch, CuPy, JAX or TensorFlow. bounds: "storage", what the framework allocated for it,
+    or "view", from its first element to its last. Raises LaunchError for what has no elements in memory."""
+    if hasattr(value, "untyped_storage"):
+        found = _torch(value, name)
+    elif tensors.is_cupy(value):
+        found = _cupy(value, name)
+    else:
+        found = _numpy(value, name)
+    if not _count(found.shape):
+        return _between(found, found.address, found.address)
+    low, high = found.span
+    if bounds == "view" or not found.start <= low <= high <= found.end:
+        return _between(found, low, high)
+    if found.end - found.start > WHOLE_MOST:  # From a multiple of the alignment, as the storage itself begins at one.
+        return _between(found, low - (low - found.start) % ALIGNMENT, high)
+    return found
+
+
+def _between(view: View, start: int, end: int) -> View:
+    return View(**{**vars(view), "start": start, "end": end})
+
+
+def _count(shape: Sequence[int]) -> int:
+    return int(np.prod(shape, dtype=object)) if len(shape) else 1
+
+
+def _packed(shape: Sequence[int], item: int) -> tuple[int, ...]:
+    made: list[int] = []
+    for size in reversed(shape):
+        made.insert(0, item)
+        item *= size
+    return tuple(made)
+
+
+def _span(address: int, shape: Sequence[int], strides: Sequence[int], item: int) -> tuple[int, int]:
+    if not _count(shape):
+        return address, address
+    reach = [stride * (size - 1) for stride, size in zip(strides, shape)]
+    return address + sum(one for one in reach if one < 0), address + sum(one for one in reach if one > 0) + item
+
+
+# --- memory of this process
+
+
+def _host_bytes(start: int, end: int) -> Array:
+    memory: Any = (ctypes.c_uint8 * (end - start)).from_address(start)
+    return np.frombuffer(memory, np.uint8)
+
+
+def _write_host(start: int, after: Array, changed: Array) -> None:
+    np.copyto(_host_bytes(start, start + len(after)), after, where=changed)
+
+
+def _numpy(value: Any, name: str) -> View:
+    what = f"argument '{name}'"
+    try:
+        array = tensors.as_array(value, what)
+    except TypeError as problem:
+        raise LaunchError(str(problem)) from None
+    refusal = ""
+    if not isinstance(value, np.ndarray):
+        refusal = f"a {type(value).__name__} that cannot be changed in place: pass an array of NumPy or CuPy or a torch tensor"
+    elif not array.flags.writeable:
+        refusal = "which is a read-only array"
+    root = _root(array)
+    start, end = _span(root.ctypes.data, root.shape, root.strides, root.itemsize)
+    return View(name, array.dtype, array.shape, array.strides, array.ctypes.data, start, end, _host_bytes, _write_host, refusal, owner=array)
+
+
+def _root(array: Any) -> Array:
+    """The array whose memory this one is a view of; itself where the memory is no array's."""
+    root, base = array, getattr(array, "base", None)
+    while base is not None:
+        if isinstance(base, np.ndarray):
+            root = base
+        base = getattr(base, "base", None)  # as_strided puts an object of its own between.
+    return np.asarray(root)
+
+
+# --- PyTorch
+
+
+def _torch(value: Any, name: str) -> View:
+    import torch
+
+    tensor, what = value.detach(), f"argument '{name}'"
+    if tensor.layout != torch.strided:
+        raise LaunchError(f"{what} is a tensor of layout {tensor.layout}, expected a dense one: pass .to_dense(), or its parts")
+    for lazy, method in ((tensor.is_conj(), "resolve_conj"), (tensor.is_neg(), "resolve_neg")):
+        if lazy:
+            raise LaunchError(f"{what} is a tensor whose memory has other values than it: pass .{method}()")
+    kind = _torch_dtype(tensor.dtype)
+    strides = tuple(one * kind.itemsize for one in tensor.stride())
+    try:
+        storage = tensor.untyped_storage()
+        start = storage.data_ptr()
+        end, address = start + storage.nbytes(), start + tensor.storage_offset() * kind.itemsize
+    except (RuntimeError, NotImplementedError) as problem:  # Of fake tensors, and inside of vmap.
+        raise LaunchError(f"{what} is a {type(value).__name__} without memory of its own: {problem}") from None
+    if tensor.device.type == "cpu":
+        return View(name, kind, tuple(tensor.shape), strides, address, start, end, _host_bytes, _write_host, owner=tensor)
+    if tensor.device.type != "cuda":
+        raise LaunchError(f"{what} is a tensor on '{tensor.device}', expected one on the CPU or a GPU")
+
+    def flat() -> Any:
+        return torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(storage)
+
+    def read(low: int, high: int) -> Array:
+        return np.asarray(flat()[low - start : high - start].cpu().numpy())
+
+    def write(low: int, after: Array, changed: Array) -> None:
+        flat()[low - start : low - start + len(after)].copy_(torch.from_numpy(after.copy()))
+
+    space = f"cuda:{tensor.device.index or 0}"
+    return View(name, kind, tuple(tensor.shape), strides, address, start, end, read, write, space=space, owner=tensor)
+
+
+def _torch_dtype(dtype: Any) -> np.dtype[Any]:
+    """NumPy's type with these elements; where it has none, one of as many bytes."""
+    name = str(dtype).removeprefix("torch.")
+    try:
+        return np.dtype(name)
+    except TypeError:
+        pass
+    try:
+        import ml_dtypes
+
+        kind: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
+        return kind
+    except (ImportError, AttributeError):
+        return np.dtype(f"V{dtype.itemsize}")
+
+
+# --- CuPy
+
+
+def _cupy(value: Any, name: str) -> View:
+    import cupy
+
+    def extent(array: Any) -> tuple[int, int]:
+        told = array.__cuda_array_interface__
+        strides = told.get("strides") or _packed(told["shape"], array.dtype.itemsize)
+        return _span(told["data"][0], told["shape"], strides, array.dtype.itemsize)
+
+    def flat(low: int, high: int) -> Any:
+        memory = cupy.cuda.UnownedMemory(low, high - low, value)
+        return cupy.ndarray((high - low,), cupy.uint8, cupy.cuda.MemoryPointer(memory, 0))
+
+    def read(low: int, high: int) -> Array:
+        return np.asarray(flat(low, high).get())
+
+    def write(low: int, after: Array, changed: Array) -> None:
+        flat(low, low + len(after)).set(after)
+
+    told = value.__cuda_array_interface__
+    kind, shape = np.dtype(value.dtype), tuple(told["shape"])
+    strides = tuple(told.get("strides") or _packed(shape, kind.itemsize))
+    root = value
+    while getattr(root, "base", None) is not None:
+        root = root.base
+    refusal = "which is a read-only array" if told["data"][1] else ""
+    start, end = extent(root)
+    space = f"cuda:{getattr(getattr(value, 'device', None), 'id', 0)}"
+    return View(name, kind, shape, strides, told["data"][0], start, end, read, write, refusal, space, value)

@@ -1,0 +1,51 @@
+#include "runtime/emulator/machine/advice.h"
+
+#include <array>
+#include <cstddef>
+
+namespace gpuemu::emulator {
+namespace {
+
+struct Words {
+  std::string_view block_barrier, warp_barrier;
+  std::array<std::string_view, 4> global;  ///< By GlobalRace.
+};
+/// By ptx::Language.
+constexpr std::array<Words, 3> kWords = {{
+    {"__syncthreads()",
+     "__syncwarp()",
+     {"put __syncthreads() between",
+      "use an atomic, another launch, or __threadfence() and an atomic flag",
+      "scope .cta is atomic between threads of one block: take atomicAdd() in place of "
+      "atomicAdd_block(), thread_scope_device in place of thread_scope_block",
+      "ld.global.nc is for what no thread writes while the kernel runs: leave out __ldg() and "
+      "`const __restrict__` there"}},
+    {"tl.debug_barrier()",
+     "tl.debug_barrier()",
+     {"put tl.debug_barrier() between",
+      "use an atomic, another launch, or tl.debug_barrier() and an atomic flag "
+      "(sem=\"release\" where it is set, \"acquire\" where it is read)",
+      "scope=\"cta\" is atomic between threads of one program: leave it out, or take "
+      "scope=\"gpu\"",
+      "ld.global.nc is for what no thread writes while the kernel runs: write it in another "
+      "launch"}},
+    {"cuda.syncthreads()",
+     "cuda.syncwarp()",
+     {"put cuda.syncthreads() between",
+      "use an atomic, another launch, or cuda.threadfence() and an atomic flag",
+      "scope .cta is atomic between threads of one block: take cuda.atomic.add()",
+      "ld.global.nc is for what no thread writes while the kernel runs: write it in another "
+      "launch"}},
+}};
+
+const Words& words_of(ptx::Language language) { return kWords[static_cast<size_t>(language)]; }
+
+}  // namespace
+
+std::string_view block_barrier(ptx::Language language) { return words_of(language).block_barrier; }
+std::string_view warp_barrier(ptx::Language language) { return words_of(language).warp_barrier; }
+std::string_view advice_on(GlobalRace race, ptx::Language language) {
+  return words_of(language).global[static_cast<size_t>(race)];
+}
+
+}  // namespace gpuemu::emulator

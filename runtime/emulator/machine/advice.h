@@ -1,0 +1,23 @@
+// What would mend a race, in the words of the language that the kernel is written in.
+#pragma once
+
+#include <string_view>
+
+#include "runtime/ptx/language.h"
+
+namespace gpuemu::emulator {
+
+/// What makes all threads of a block wait for each other: "__syncthreads()".
+std::string_view block_barrier(ptx::Language language);
+/// The same for the threads of one warp.
+std::string_view warp_barrier(ptx::Language language);
+
+enum class GlobalRace : uint8_t {
+  InBlock,
+  BetweenBlocks,
+  NarrowAtomic,  ///< An atomic of block scope meets another block.
+  ReadOnly,      ///< ld.global.nc reads what the launch writes.
+};
+std::string_view advice_on(GlobalRace race, ptx::Language language);
+
+}  // namespace gpuemu::emulator

@@ -1,0 +1,91 @@
+// How a second look (runtime/emulator/second_look.h) follows values that mean nothing: what they
+// have any part in means nothing, and where they may get lost they count as used.
+#pragma once
+
+#include <algorithm>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+
+#include "runtime/emulator/machine/undefined_bits.h"
+#include "runtime/emulator/machine/warp.h"
+
+namespace gpuemu::emulator {
+
+inline bool is_one_of(std::string_view family, std::initializer_list<std::string_view> names) {
+  return std::ranges::find(names, family) != names.end();
+}
+
+/// A second look (runtime/emulator/second_look.h); every other launch that looks at values that
+/// nothing wrote looks at divisions, too.
+inline bool follows_strictly(const Launch& launch) {
+  return launch.follower != nullptr && launch.checks.init && !launch.checks.division;
+}
+
+/// What takes part in the result of `selp`, where the launch follows strictly.
+template <typename ValueOf>
+UndefinedValue picked(Warp& warp, const ptx::Instruction& in, const ValueOf& value_of) {
+  const UndefinedValue yes = value_of(in.operands[1]), no = value_of(in.operands[2]);
+  const bool known = in.operands[3].kind == ptx::Operand::Kind::Register;
+  const UndefinedValue condition = value_of(in.operands[3]);
+  uint32_t taken = kNone;
+  if (known) taken = warp.pred(warp.code().registers[in.operands[3].reg].offset);
+  if (known && in.operands[3].negated) taken = ~taken;
+  const uint32_t from_yes = known ? yes.lanes & taken : yes.lanes,
+                 from_no = known ? no.lanes & ~taken : no.lanes;
+  return {condition.lanes | from_yes | from_no, condition.lanes != 0 ? condition.origin
+                                                : from_yes != 0      ? yes.origin
+                                                                     : no.origin};
+}
+
+/// Values that enter an instruction behind which they are not followed strictly.
+template <typename ValueOf>
+UndefinedValue lost_in(const ptx::Instruction& in, const ValueOf& value_of) {
+  const bool shuffles = in.family == "shfl";
+  if (!shuffles &&
+      !is_one_of(in.family,
+                 {"atom", "red",      "brx",      "bar",      "barrier",   "call",       "cp",
+                  "trap", "prefetch", "stmatrix", "ldmatrix", "movmatrix", "mbarrier",   "mma",
+                  "wmma", "wgmma",    "match",    "vote",     "redux",     "activemask", "elect",
+                  "tex",  "suld",     "sust",     "mapa"}))
+    return {};
+  UndefinedValue all;
+  const auto take = [&](const ptx::Operand& operand) {
+    const UndefinedValue one = value_of(operand);
+    if (one.lanes != 0) all.origin = one.origin;
+    all.lanes |= one.lanes;
+  };
+  // A shuffle's value goes on in the lane that gets it; from which one it comes must be known.
+  for (size_t i = shuffles ? 2 : 0; i < in.operands.size(); ++i) take(in.operands[i]);
+  for (const ptx::Operand& argument : in.call_arguments) take(argument);
+  return all;
+}
+
+/// Of registers, in UndefinedRegisters::bits where the launch follows strictly: what assigns them
+/// is executed or not as an undefined value says, so that they stay undefined.
+inline constexpr uint64_t kStays = 1;
+
+/// What the branch may jump over, where that assigns registers and does nothing else.
+inline std::span<const ptx::Instruction> skipped_assignments(const ptx::Function& function,
+                                                             const ptx::Instruction& branch) {
+  if (branch.operands.size() != 1 || branch.operands[0].kind != ptx::Operand::Kind::Label)
+    return {};
+  const auto begin = static_cast<size_t>(&branch - function.body.data()) + 1;
+  const size_t end = function.labels[branch.operands[0].label].instruction;
+  if (end < begin) return {};
+  const std::span skipped = std::span(function.body).subspan(begin, end - begin);
+  const bool assigns = std::ranges::all_of(skipped, [](const ptx::Instruction& in) {
+    return is_one_of(in.family, {"mov", "add", "sub", "mul", "mad",   "fma",  "neg", "abs",  "min",
+                                 "max", "and", "or",  "xor", "not",   "shl",  "shr", "selp", "setp",
+                                 "cvt", "ex2", "lg2", "rcp", "rsqrt", "sqrt", "div"});
+  });
+  return assigns ? skipped : std::span<const ptx::Instruction>{};
+}
+
+template <typename Visit>
+void for_each_result(const ptx::Operand& to, const Visit& visit) {
+  if (to.kind == ptx::Operand::Kind::Register) visit(to.reg);
+  for (const ptx::Operand& element : to.elements) for_each_result(element, visit);
+}
+
+}  // namespace gpuemu::emulator

@@ -1,0 +1,54 @@
+#include "runtime/emulator/shadow/equal_stores.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gpuemu::emulator {
+namespace {
+
+/// Shadows have twice the digits of a double: what rounding did to the values is far larger than
+/// what they differ by, unless they are values of different things.
+constexpr double kRest = 0x1p-16;
+
+/// How far rounding has taken a value at least, where its bound says nothing: an infinite operand
+/// on the way, such as a masked score, leaves none.
+double least_error(const Cell& of) {
+  const double unit = of.held == Held::Eight ? 0x1p-53 : of.held == Held::Four ? 0x1p-24 : 0x1p-11;
+  return std::isfinite(of.bound) ? of.bound : unit * std::fabs(of.high);
+}
+
+bool differ_by_rounding(const Cell& a, const Cell& b) {
+  if (a.held == Held::Nothing || a.held != b.held) return false;
+  // The order of additions decides which of infinity and NaN comes of an infinite operand.
+  if (!std::isfinite(a.high) && !std::isfinite(b.high)) return true;
+  const Exact apart = add({a.high, a.low}, {-b.high, -b.low});
+  return std::fabs(apart.high) <= kRest * std::max(least_error(a), least_error(b));
+}
+
+bool agree(const StoredValue& a, const StoredValue& b) {
+  if (a.bits == b.bits) return true;
+  for (size_t i = 0; i < a.parts.size(); ++i) {
+    const Cell &one = a.parts[i], &other = b.parts[i];
+    const bool absent = i > 0 && one.held == Held::Nothing && other.held == Held::Nothing;
+    const bool same = one.held == other.held && one.bits == other.bits;
+    if (!absent && !(same && one.held != Held::Nothing) && !differ_by_rounding(one, other))
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void EqualStores::add(const Block& block, const ptx::Instruction& store, uint64_t place,
+                      const StoredValue& value) {
+  const uint32_t line = store.where.line;
+  seen_.insert(line);
+  if (places_.size() >= kPlacesMax) return;
+  First& first = places_[{block.linear, place, line}];
+  if (first.epoch != block.epoch)
+    first = {block.epoch, value};
+  else if (!agree(first.value, value))
+    different_.insert(line);
+}
+
+}  // namespace gpuemu::emulator
