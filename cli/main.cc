@@ -10,7 +10,6 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/debug.h"
-#include "cli/commands/usage.h"
 #include "cli/report/safe_output.h"
 #include "common/base/environment.h"
 
@@ -59,8 +58,7 @@ bool wants_json(int argc, char** argv) {
   return false;
 }
 
-int wrong_usage(const CLI::App& app, const CLI::ParseError& wrong, bool json) {
-  const std::string problem = usage_problem(app, wrong);
+int wrong_usage(const std::string& problem, bool json) {
   if (json) {
     std::cout << encode_reply(ErrorReply{WireErrorCode::InvalidRequest, problem}) << '\n';
   }
@@ -68,16 +66,11 @@ int wrong_usage(const CLI::App& app, const CLI::ParseError& wrong, bool json) {
   return static_cast<int>(ExitCode::Usage);
 }
 
-void add_commands(CLI::App& app, Session& session) {
-  app.require_subcommand(1);
-  app.fallthrough();
-  app.set_version_flag("-V,--version", std::string("gpuemu v") + GPUEMU_VERSION);
-  app.add_flag("-v,--verbose", session.verbose, "Show the warnings of gpuemu.toml too");
-  app.add_option("--config", session.config_file,
-                 "The gpuemu.toml to use\n(default: in this folder or the nearest above)")
-      ->type_name("FILE");
-  app.get_formatter()->label("SUBCOMMAND", "COMMAND");
-  app.get_formatter()->label("Subcommands", "Commands");
+void add_commands(Command app, Session& session) {
+  app.flag("-v,--verbose", session.verbose, "Show the warnings of gpuemu.toml too");
+  app.option("--config", session.config_file,
+             "The gpuemu.toml to use\n(default: in this folder or the nearest above)")
+      .type_name("FILE");
   add_init(app, session);
   add_test(app, session);
   add_fuzz(app, session);
@@ -116,15 +109,13 @@ void add_commands(CLI::App& app, Session& session) {
       "  gpuemu debug SEED             a prompt to look into it");
 }
 
-/// The words behind the program's name, last first, as the parser takes them; `help COMMAND` is
-/// another way to write `COMMAND --help`.
+/// The words behind the program's name; `help COMMAND` is another way to write `COMMAND --help`.
 std::vector<std::string> words_of(int argc, char** argv) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   if (!words.empty() && words.front() == "help") {
     words.erase(words.begin());
     words.emplace_back("--help");
   }
-  std::ranges::reverse(words);
   return words;
 }
 
@@ -152,16 +143,13 @@ int run(int argc, char** argv) {
   session.terminal = draws(session.environment, STDERR_FILENO);
   session.style = style_of(session.environment);
   session.same_streams = same_place(STDOUT_FILENO, STDERR_FILENO);
-  CLI::App app(
-      "Finds out whether GPU kernels are right: runs them on a GPU or an emulator\n"
-      "on generated inputs and compares them with Python references.",
-      "gpuemu");
-  add_commands(app, session);
-  try {
-    app.parse(words_of(argc, argv));
-  } catch (const CLI::ParseError& wrong) {
-    if (wrong.get_exit_code() == 0) return app.exit(wrong);
-    return wrong_usage(app, wrong, wants_json(argc, argv));
+  Program program("gpuemu",
+                  "Finds out whether GPU kernels are right: runs them on a GPU or an emulator\n"
+                  "on generated inputs and compares them with Python references.",
+                  std::string("gpuemu v") + GPUEMU_VERSION);
+  add_commands(program.root(), session);
+  if (const auto problem = program.parse(words_of(argc, argv))) {
+    return wrong_usage(*problem, wants_json(argc, argv));
   }
   std::cout.flush();
   if (!std::cout) {

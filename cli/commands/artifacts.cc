@@ -24,12 +24,12 @@ void run(const std::string& kernel, Session& session) {
 
 }  // namespace
 
-void add_artifacts(CLI::App& app, Session& session) {
+void add_artifacts(Command app, Session& session) {
   auto kernel = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("artifacts", "Show the metrics of the last lint");
-  command->add_option("-k,--kernel", *kernel, "Only of this kernel")->type_name("NAME");
-  add_format(*command, session);
-  command->callback([kernel, &session] { run(*kernel, session); });
+  Command command = app.command("artifacts", "Show the metrics of the last lint");
+  command.option("-k,--kernel", *kernel, "Only of this kernel").type_name("NAME");
+  add_format(command, session);
+  command.callback([kernel, &session] { run(*kernel, session); });
 }
 
 }  // namespace gpuemu::cli

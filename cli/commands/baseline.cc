@@ -121,54 +121,53 @@ void remove(const Options& options, Session& session) {
   if (reply && !session.json()) session.out << "deleted baseline " << options.tag << '\n';
 }
 
-void add_saving(CLI::App& command, const std::shared_ptr<Options>& options, Session& session) {
-  command.add_option("--file", options->file, "Write it to this file too, for the repository")
-      ->type_name("FILE");
-  command.add_flag("--stored", options->stored,
-                   "Take the metrics of the last lint; measure nothing");
+void add_saving(Command command, const std::shared_ptr<Options>& options, Session& session) {
+  command.option("--file", options->file, "Write it to this file too, for the repository")
+      .type_name("FILE");
+  command.flag("--stored", options->stored, "Take the metrics of the last lint; measure nothing");
   add_format(command, session);
 }
 
 }  // namespace
 
-void add_baseline(CLI::App& app, Session& session) {
-  CLI::App* command =
-      app.add_subcommand("baseline", "Keep results and metrics under a name; compare with them");
+void add_baseline(Command app, Session& session) {
+  Command command =
+      app.command("baseline", "Keep results and metrics under a name; compare with them");
   auto options = std::make_shared<Options>();
   const auto verb = [&](const char* name, const char* help) {
-    CLI::App* added = command->add_subcommand(name, help);
-    if (std::string(name) != "list") add_tag(*added, options->tag);
+    Command added = command.command(name, help);
+    if (std::string(name) != "list") add_tag(added, options->tag);
     return added;
   };
   for (const char* name : {"save", "store"}) {
-    CLI::App* saving = verb(name, "Measure the kernels; store results and metrics of now");
-    if (std::string(name) == "store") saving->group("");  // The name of earlier versions.
-    add_saving(*saving, options, session);
-    saving->callback([options, &session] { save(*options, session); });
+    Command saving = verb(name, "Measure the kernels; store results and metrics of now");
+    if (std::string(name) == "store") saving.hidden();  // The name of earlier versions.
+    add_saving(saving, options, session);
+    saving.callback([options, &session] { save(*options, session); });
   }
-  CLI::App* comparing = verb("compare", "Compare the results of now with a baseline");
-  add_format(*comparing, session);
-  comparing->callback([options, &session] { compare(*options, session); });
-  CLI::App* listing = verb("list", "List all baselines");
-  add_format(*listing, session);
-  listing->callback([&session] { list(session); });
-  CLI::App* showing = verb("show", "Print what a baseline holds");
-  showing->add_option("--file", options->file, "Of one that lives in a file")->type_name("FILE");
-  add_format(*showing, session);
-  showing->callback([options, &session] { show(*options, session); });
-  CLI::App* deleting = verb("delete", "Forget a baseline");
-  add_format(*deleting, session);
-  deleting->callback([options, &session] { remove(*options, session); });
+  Command comparing = verb("compare", "Compare the results of now with a baseline");
+  add_format(comparing, session);
+  comparing.callback([options, &session] { compare(*options, session); });
+  Command listing = verb("list", "List all baselines");
+  add_format(listing, session);
+  listing.callback([&session] { list(session); });
+  Command showing = verb("show", "Print what a baseline holds");
+  showing.option("--file", options->file, "Of one that lives in a file").type_name("FILE");
+  add_format(showing, session);
+  showing.callback([options, &session] { show(*options, session); });
+  Command deleting = verb("delete", "Forget a baseline");
+  add_format(deleting, session);
+  deleting.callback([options, &session] { remove(*options, session); });
   // Existing tools save with `baseline TAG`.
-  command->require_subcommand(0, 1);
-  command->add_option("TAG", options->bare, "The same as `save TAG`")->type_name(" ");
-  command->add_option("--tag", options->bare, "The same")->group("");
-  command->callback([command, options, &session] {
-    if (!command->get_subcommands().empty()) return;
+  command.optional_command();
+  command.option("TAG", options->bare, "The same as `save TAG`").type_name(" ");
+  command.option("--tag", options->bare, "The same").hidden();
+  command.callback([command, options, &session] {
+    if (command.has_chosen()) return;
     std::swap(options->tag, options->bare);
     save(*options, session);
   });
-  command->footer(
+  command.footer(
       "Example:\n"
       "  gpuemu test --seed 1 && gpuemu baseline save before\n"
       "  (change the kernel)\n"

@@ -63,29 +63,28 @@ void run(const Options& options, Session& session) {
 
 }  // namespace
 
-void add_calibrate(CLI::App& app, Session& session) {
+void add_calibrate(Command app, Session& session) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("calibrate", "Measure a kernel's errors and propose its tolerance");
-  command->add_option("OP", options->op, "The op, whose kernel is taken to be right")
-      ->type_name(" ")
-      ->required();
-  command->add_option("--cases", options->cases, "Cases per dtype")
-      ->type_name("N")
-      ->check(whole_number(1, kIterationsMax))
-      ->capture_default_str();
-  add_base_seed(*command, options->seed);
-  command->add_option("--dtype", options->dtypes, "Only these dtypes, as in float32,float16")
-      ->type_name("NAMES")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  add_format(*command, session);
-  command->footer(
+  Command command = app.command("calibrate", "Measure a kernel's errors and propose its tolerance");
+  command.option("OP", options->op, "The op, whose kernel is taken to be right")
+      .type_name(" ")
+      .required();
+  command.option("--cases", options->cases, "Cases per dtype")
+      .type_name("N")
+      .check(whole_number(1, kIterationsMax))
+      .show_default();
+  add_base_seed(command, options->seed);
+  command.option("--dtype", options->dtypes, "Only these dtypes, as in float32,float16")
+      .type_name("NAMES")
+      .separated_by(',')
+      .one_word();
+  add_format(command, session);
+  command.footer(
       "Exit code: 0 measured, 1 some cases do not pass and were left out, 2 wrong use,\n"
       "3 could not run.\n"
       "Example:\n"
       "  gpuemu calibrate softmax --cases 1000");
-  command->callback([options, &session] { run(*options, session); });
+  command.callback([options, &session] { run(*options, session); });
 }
 
 }  // namespace gpuemu::cli

@@ -8,7 +8,6 @@
 #include "cli/commands/ci_reports.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/job.h"
-#include "cli/commands/not_empty.h"
 #include "cli/commands/options.h"
 #include "cli/commands/own_daemon.h"
 #include "common/base/service_limits.h"
@@ -123,43 +122,40 @@ void run(const Options& options, Session& session) {
 
 }  // namespace
 
-void add_ci(CLI::App& app, Session& session) {
+void add_ci(Command app, Session& session) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("ci", "Everything in front of a merge: test, lint and diff");
-  command->add_flag("--quick", options->quick, "10 cases per op, in ci.quick_dtypes");
-  command->add_flag("--thorough", options->thorough,
-                    "256 cases per op and dtype, at most ci.thorough_timeout");
-  command->add_option("--baseline", options->tag, "Compare with this stored baseline")
-      ->type_name("TAG")
-      ->check(not_empty());
-  command->add_option("--file", options->file, "Compare with the baseline in this file")
-      ->type_name("FILE")
-      ->check(not_empty());
+  Command command = app.command("ci", "Everything in front of a merge: test, lint and diff");
+  command.flag("--quick", options->quick, "10 cases per op, in ci.quick_dtypes");
+  command.flag("--thorough", options->thorough,
+               "256 cases per op and dtype, at most ci.thorough_timeout");
+  command.option("--baseline", options->tag, "Compare with this stored baseline")
+      .type_name("TAG")
+      .check(not_empty());
+  command.option("--file", options->file, "Compare with the baseline in this file")
+      .type_name("FILE")
+      .check(not_empty());
   command
-      ->add_option("--budget", options->budget,
-                   "Go on until so much time is spent, where coverage grows:\n90s, 10m, 2h")
-      ->type_name("TIME")
-      ->check(not_empty());
-  command->add_option("--shard", options->shard, "Only this part of the work, as in 2/8")
-      ->type_name("I/N")
-      ->check(not_empty());
+      .option("--budget", options->budget,
+              "Go on until so much time is spent, where coverage grows:\n90s, 10m, 2h")
+      .type_name("TIME")
+      .check(not_empty());
+  command.option("--shard", options->shard, "Only this part of the work, as in 2/8")
+      .type_name("I/N")
+      .check(not_empty());
   command
-      ->add_option("--parallel", options->parallel,
-                   "Cases and compilers at a time\n(default: ci.parallel_jobs)")
-      ->type_name("N")
-      ->check(whole_number(0, kWorkersMax));
-  add_base_seed(*command, options->seed)
-      ->description(
-          "Base seed: the same one makes the same cases\n(default: validation.seed, else 1)");
-  add_max_elements(*command, options->max_elements);
-  command->add_flag("--no-cache", options->no_cache,
-                    "Run also what has not changed since it passed");
-  command->add_flag("--coverage", options->coverage, "Count which source lines run");
-  command->add_flag("--snapshots", options->snapshots,
-                    "Put the inputs of failing cases into JSON reports; they may be large");
-  add_reports(*command, options->reports, session);
-  command->footer(
+      .option("--parallel", options->parallel,
+              "Cases and compilers at a time\n(default: ci.parallel_jobs)")
+      .type_name("N")
+      .check(whole_number(0, kWorkersMax));
+  add_base_seed(command, options->seed)
+      .help("Base seed: the same one makes the same cases\n(default: validation.seed, else 1)");
+  add_max_elements(command, options->max_elements);
+  command.flag("--no-cache", options->no_cache, "Run also what has not changed since it passed");
+  command.flag("--coverage", options->coverage, "Count which source lines run");
+  command.flag("--snapshots", options->snapshots,
+               "Put the inputs of failing cases into JSON reports; they may be large");
+  add_reports(command, options->reports, session);
+  command.footer(
       "Needs no daemon: it ends the one that it starts.\n"
       "Exit code: 0 nothing wrong, 1 a failed case, a limit or a regression, 2 wrong use or\n"
       "gpuemu.toml, 3 something could not be run or measured.\n"
@@ -167,7 +163,7 @@ void add_ci(CLI::App& app, Session& session) {
       "  gpuemu ci --quick --format junit --output results.xml\n"
       "  gpuemu ci --file baseline.json --report sarif=gpuemu.sarif --report html=report.html\n"
       "  gpuemu ci --thorough --shard 2/8 --budget 30m");
-  command->callback([options, &session] { run(*options, session); });
+  command.callback([options, &session] { run(*options, session); });
 }
 
 }  // namespace gpuemu::cli

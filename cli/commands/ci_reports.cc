@@ -8,7 +8,6 @@
 
 #include <fmt/ranges.h>
 
-#include "cli/commands/not_empty.h"
 #include "cli/report/ci.h"
 #include "cli/report/ci_formats.h"
 #include "cli/sign/sign.h"
@@ -154,7 +153,7 @@ void ReportChoice::show(const CiRunSummary& summary, const Config& config, Sessi
   }
 }
 
-void add_reports(CLI::App& command, ReportChoice& reports, Session& session) {
+void add_reports(Command command, ReportChoice& reports, Session& session) {
   const auto normalise = [&reports](std::string& word) -> std::string {
     const auto format = ci_format(word);
     if (!format) {
@@ -165,17 +164,17 @@ void add_reports(CLI::App& command, ReportChoice& reports, Session& session) {
     return "";
   };
   reports.format = "text";
-  command.add_option("--format", session.format, "The report on standard output")
-      ->type_name(fmt::format("{}", fmt::join(ci_formats(), "|")))
-      ->transform(CLI::Validator(normalise, ""));
-  command.add_option("-o,--output", reports.output, "Write that report to this file instead")
-      ->type_name("FILE")
-      ->check(not_empty());
-  command.add_option("--report", reports.more, "Write another one, as in junit=results.xml")
-      ->type_name("FORMAT=FILE")
-      ->allow_extra_args(false);
-  command.add_flag("--signed", reports.is_signed,
-                   "Sign the page (html) with the key in ~/.gpuemu,\nwhich is made when missing");
+  command.option("--format", session.format, "The report on standard output")
+      .type_name(fmt::format("{}", fmt::join(ci_formats(), "|")))
+      .rewrite(normalise);
+  command.option("-o,--output", reports.output, "Write that report to this file instead")
+      .type_name("FILE")
+      .check(not_empty());
+  command.option("--report", reports.more, "Write another one, as in junit=results.xml")
+      .type_name("FORMAT=FILE")
+      .one_word();
+  command.flag("--signed", reports.is_signed,
+               "Sign the page (html) with the key in ~/.gpuemu,\nwhich is made when missing");
 }
 
 }  // namespace gpuemu::cli

@@ -6,9 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "cli/commands/session.h"
+#include "cli/parse/command.h"
 #include "common/protocol/ci.h"
 
 namespace gpuemu::cli {
@@ -36,6 +35,6 @@ struct ReportChoice {
 /// ~/.gpuemu, where the keys of signed pages lie; empty without HOME.
 std::filesystem::path key_folder(const Session& session);
 
-void add_reports(CLI::App& command, ReportChoice& reports, Session& session);
+void add_reports(Command command, ReportChoice& reports, Session& session);
 
 }  // namespace gpuemu::cli

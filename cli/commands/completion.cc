@@ -10,50 +10,27 @@
 namespace gpuemu::cli {
 namespace {
 
-std::vector<const CLI::App*> commands_of(const CLI::App& app) {
-  std::vector<const CLI::App*> all;
-  for (const CLI::App* one : app.get_subcommands([](const CLI::App*) { return true; })) {
-    if (!one->get_group().empty()) all.push_back(one);
-  }
-  return all;
-}
-
-/// Those that the help shows, without positionals.
-std::vector<const CLI::Option*> options_of(const CLI::App& app) {
-  std::vector<const CLI::Option*> all;
-  for (const CLI::Option* one : app.get_options()) {
-    const bool named = !one->get_lnames().empty() || !one->get_snames().empty();
-    if (named && !one->get_group().empty()) all.push_back(one);
-  }
-  return all;
-}
-
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 /// "--format"; "-h" where there is no long name.
-std::string word_of(const CLI::Option& option) {
-  return option.get_lnames().empty() ? "-" + option.get_snames().front()
-                                     : "--" + option.get_lnames().front();
+std::string word_of(const OptionText& option) {
+  return option.long_names.empty() ? "-" + option.short_names.front()
+                                   : "--" + option.long_names.front();
 }
 
-bool takes_value(const CLI::Option& option) { return option.get_items_expected_max() > 0; }
-
 /// "text|json" as its words; none when the value is free.
-std::vector<std::string> choices_of(const CLI::Option& option) {
+std::vector<std::string> choices_of(const OptionText& option) {
   std::vector<std::string> words;
-  const std::string type = option.get_type_name();
-  if (type.find('|') == std::string::npos) return words;
-  std::istringstream parts(type);
+  if (option.type_name.find('|') == std::string::npos) return words;
+  std::istringstream parts(option.type_name);
   for (std::string word; std::getline(parts, word, '|');) words.push_back(word);
   return words;
 }
 
 /// The words that the command's first argument may be: "bash", "zsh" and "fish" of `completion`.
-std::vector<std::string> argument_choices_of(const CLI::App& app) {
-  for (const CLI::Option* one : app.get_options()) {
-    if (one->get_positional()) return choices_of(*one);
-  }
-  return {};
+std::vector<std::string> argument_choices_of(const CommandText& command) {
+  if (!command.first_argument) return {};
+  return choices_of(*command.first_argument);
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -65,44 +42,45 @@ std::string joined(const std::vector<std::string>& words) {
 /// One command with the words that lead to it: {"baseline", "save"}.
 struct Place {
   std::vector<std::string> path;
-  const CLI::App* app = nullptr;
+  const CommandText* command = nullptr;
 };
 
-void collect(const CLI::App& app, const std::vector<std::string>& path, std::vector<Place>& all) {
-  all.push_back({path, &app});
-  for (const CLI::App* one : commands_of(app)) {
+void collect(const CommandText& command, const std::vector<std::string>& path,
+             std::vector<Place>& all) {
+  all.push_back({path, &command});
+  for (const CommandText& one : command.commands) {
     std::vector<std::string> longer = path;
-    longer.push_back(one->get_name());
-    collect(*one, longer, all);
+    longer.push_back(one.name);
+    collect(one, longer, all);
   }
 }
 
-std::vector<Place> places_of(const CLI::App& app) {
+std::vector<Place> places_of(const CommandText& program) {
   std::vector<Place> all;
-  collect(app, {}, all);
+  collect(program, {}, all);
   return all;
 }
 
 std::vector<std::string> words_at(const Place& place) {
   std::vector<std::string> words;
-  for (const CLI::App* one : commands_of(*place.app)) words.push_back(one->get_name());
-  for (const std::string& word : argument_choices_of(*place.app)) words.push_back(word);
-  for (const CLI::Option* one : options_of(*place.app)) words.push_back(word_of(*one));
+  for (const CommandText& one : place.command->commands) words.push_back(one.name);
+  for (const std::string& word : argument_choices_of(*place.command)) words.push_back(word);
+  for (const OptionText& one : place.command->options) words.push_back(word_of(one));
   return words;
 }
 
-std::string bash_script(const CLI::App& app) {
+std::string bash_script(const CommandText& program) {
   std::string known, cases, values;
-  for (const Place& place : places_of(app)) {
+  for (const Place& place : places_of(program)) {
     if (!place.path.empty()) {
       known += fmt::format("      '{0}') path='{0}' ;;\n", joined(place.path));
     }
     cases += fmt::format("    '{}') words='{}' ;;\n", joined(place.path), joined(words_at(place)));
-    for (const CLI::Option* option : options_of(*place.app)) {
-      const std::vector<std::string> choices = choices_of(*option);
+    for (const OptionText& option : place.command->options) {
+      const std::vector<std::string> choices = choices_of(option);
       if (choices.empty()) continue;
       values += fmt::format("    '{} {}') COMPREPLY=($(compgen -W '{}' -- \"$word\")); return ;;\n",
-                            joined(place.path), word_of(*option), joined(choices));
+                            joined(place.path), word_of(option), joined(choices));
     }
   }
   return fmt::format(R"(# bash completion of gpuemu
@@ -154,32 +132,32 @@ std::string quoted_for_zsh(const std::string& text) {
   return out;
 }
 
-std::string zsh_arguments(const CLI::App& app) {
+std::string zsh_arguments(const CommandText& command) {
   std::string text;
-  for (const CLI::Option* option : options_of(app)) {
-    const std::vector<std::string> choices = choices_of(*option);
-    const std::string value = !takes_value(*option) ? ""
-                              : choices.empty()     ? ":value:_files"
-                                                    : ":value:(" + joined(choices) + ")";
-    text += fmt::format("        '*{}[{}]{}' \\\n", word_of(*option),
-                        quoted_for_zsh(first_line(option->get_description())), value);
+  for (const OptionText& option : command.options) {
+    const std::vector<std::string> choices = choices_of(option);
+    const std::string value = !option.takes_value ? ""
+                              : choices.empty()   ? ":value:_files"
+                                                  : ":value:(" + joined(choices) + ")";
+    text += fmt::format("        '*{}[{}]{}' \\\n", word_of(option),
+                        quoted_for_zsh(first_line(option.help)), value);
   }
   return text;
 }
 
-std::string zsh_script(const CLI::App& app) {
+std::string zsh_script(const CommandText& program) {
   std::string cases;
-  for (const Place& place : places_of(app)) {
+  for (const Place& place : places_of(program)) {
     std::string below;
-    for (const CLI::App* one : commands_of(*place.app)) below += one->get_name() + " ";
-    below += joined(argument_choices_of(*place.app));
+    for (const CommandText& one : place.command->commands) below += one.name + " ";
+    below += joined(argument_choices_of(*place.command));
     const std::string rest =
         below.empty() ? "'*:file:_files'" : fmt::format("'1:word:({})'", below);
     cases += fmt::format("    '{}')\n      _arguments -S \\\n{}        {} ;;\n", joined(place.path),
-                         zsh_arguments(*place.app), rest);
+                         zsh_arguments(*place.command), rest);
   }
   std::string known;
-  for (const Place& place : places_of(app)) {
+  for (const Place& place : places_of(program)) {
     if (!place.path.empty()) {
       known += fmt::format("      '{0}') command='{0}' ;;\n", joined(place.path));
     }
@@ -205,9 +183,9 @@ if [[ ${{funcstack[1]}} == _gpuemu ]]; then _gpuemu "$@"; else compdef _gpuemu g
                      known, cases);
 }
 
-std::string fish_script(const CLI::App& app) {
+std::string fish_script(const CommandText& program) {
   std::string text = "# fish completion of gpuemu\n";
-  for (const Place& place : places_of(app)) {
+  for (const Place& place : places_of(program)) {
     std::string when;
     if (place.path.empty()) {
       when = "__fish_use_subcommand";
@@ -216,23 +194,23 @@ std::string fish_script(const CLI::App& app) {
         when += (when.empty() ? "" : "; and ") + ("__fish_seen_subcommand_from " + word);
       }
     }
-    for (const CLI::App* one : commands_of(*place.app)) {
-      text += fmt::format("complete -c gpuemu -f -n '{}' -a '{}' -d '{}'\n", when, one->get_name(),
-                          quoted_for_fish(first_line(one->get_description())));
+    for (const CommandText& one : place.command->commands) {
+      text += fmt::format("complete -c gpuemu -f -n '{}' -a '{}' -d '{}'\n", when, one.name,
+                          quoted_for_fish(first_line(one.help)));
     }
-    const std::vector<std::string> words = argument_choices_of(*place.app);
+    const std::vector<std::string> words = argument_choices_of(*place.command);
     if (!words.empty()) {
       text += fmt::format("complete -c gpuemu -f -n '{}' -a '{}'\n", when, joined(words));
     }
-    for (const CLI::Option* option : options_of(*place.app)) {
-      if (option->get_lnames().empty()) continue;
-      const std::vector<std::string> choices = choices_of(*option);
-      const std::string value = !takes_value(*option) ? ""
-                                : choices.empty()     ? " -r"
-                                                      : " -x -a '" + joined(choices) + "'";
-      text += fmt::format("complete -c gpuemu -n '{}' -l '{}'{} -d '{}'\n", when,
-                          option->get_lnames().front(), value,
-                          quoted_for_fish(first_line(option->get_description())));
+    for (const OptionText& option : place.command->options) {
+      if (option.long_names.empty()) continue;
+      const std::vector<std::string> choices = choices_of(option);
+      const std::string value = !option.takes_value ? ""
+                                : choices.empty()   ? " -r"
+                                                    : " -x -a '" + joined(choices) + "'";
+      text +=
+          fmt::format("complete -c gpuemu -n '{}' -l '{}'{} -d '{}'\n", when,
+                      option.long_names.front(), value, quoted_for_fish(first_line(option.help)));
     }
   }
   return text;
@@ -256,33 +234,31 @@ std::string roff(const std::string& text) {
   return out;
 }
 
-std::string man_options(const CLI::App& app) {
+std::string man_options(const CommandText& command) {
   std::string text;
-  for (const CLI::Option* option : options_of(app)) {
+  for (const OptionText& option : command.options) {
     std::string names;
-    for (const std::string& name : option->get_snames()) names += "-" + name + ", ";
-    for (const std::string& name : option->get_lnames()) names += "--" + name + ", ";
+    for (const std::string& name : option.short_names) names += "-" + name + ", ";
+    for (const std::string& name : option.long_names) names += "--" + name + ", ";
     names.resize(names.size() - 2);
-    const std::string value = takes_value(*option) ? " " + option->get_type_name() : "";
-    text += fmt::format(".TP\n\\fB{}\\fR{}\n{}\n", roff(names), roff(value),
-                        roff(option->get_description()));
+    const std::string value = option.takes_value ? " " + option.type_name : "";
+    text += fmt::format(".TP\n\\fB{}\\fR{}\n{}\n", roff(names), roff(value), roff(option.help));
   }
   return text;
 }
 
-std::string man_page(const CLI::App& app) {
+std::string man_page(const CommandText& program) {
   std::string text = fmt::format(
       ".TH GPUEMU 1 \"\" \"gpuemu {}\" \"User Commands\"\n.SH NAME\ngpuemu \\- {}\n.SH SYNOPSIS\n"
       "\\fBgpuemu\\fR [\\fIOPTIONS\\fR] \\fICOMMAND\\fR ...\n.SH DESCRIPTION\n{}\n.SH OPTIONS\n{}",
-      GPUEMU_VERSION, roff("finds out whether GPU kernels are right"), roff(app.get_description()),
-      man_options(app));
+      GPUEMU_VERSION, roff("finds out whether GPU kernels are right"), roff(program.help),
+      man_options(program));
   text += ".SH COMMANDS\n";
-  for (const Place& place : places_of(app)) {
+  for (const Place& place : places_of(program)) {
     if (place.path.empty()) continue;
-    text += fmt::format(".SS gpuemu {}\n{}\n", roff(joined(place.path)),
-                        roff(place.app->get_description()));
-    text += man_options(*place.app);
-    const std::string footer = place.app->get_footer();
+    text += fmt::format(".SS gpuemu {}\n{}\n", roff(joined(place.path)), roff(place.command->help));
+    text += man_options(*place.command);
+    const std::string footer = place.command->footer;
     if (!footer.empty()) text += ".PP\n.nf\n" + roff(footer) + "\n.fi\n";
   }
   return text +
@@ -293,29 +269,28 @@ std::string man_page(const CLI::App& app) {
 
 struct Shell {
   const char* name;
-  std::string (*script)(const CLI::App& app);
+  std::string (*script)(const CommandText& program);
 };
 constexpr Shell kShells[] = {{"bash", bash_script}, {"zsh", zsh_script}, {"fish", fish_script}};
 
 }  // namespace
 
-void add_completion(CLI::App& app, Session& session) {
+void add_completion(Command app, Session& session) {
   auto shell = std::make_shared<std::string>();
-  CLI::App* command =
-      app.add_subcommand("completion", "Print what completes gpuemu's words in a shell");
-  CLI::Option* option = command->add_option("SHELL", *shell, "Which shell")->required();
-  check_one_of(*option, {"bash", "zsh", "fish"});
-  command->footer(
+  Command command = app.command("completion", "Print what completes gpuemu's words in a shell");
+  Option option = command.option("SHELL", *shell, "Which shell").required();
+  option.one_of({"bash", "zsh", "fish"});
+  command.footer(
       "Examples:\n"
       "  gpuemu completion bash >~/.local/share/bash-completion/completions/gpuemu\n"
       "  gpuemu completion fish >~/.config/fish/completions/gpuemu.fish");
-  command->callback([shell, &app, &session] {
+  command.callback([shell, app, &session] {
     const auto found =
         std::ranges::find_if(kShells, [&](const Shell& one) { return *shell == one.name; });
-    session.out << found->script(app);
+    session.out << found->script(app.text());
   });
-  app.add_subcommand("man", "Print the manual page")->callback([&app, &session] {
-    session.out << man_page(app);
+  app.command("man", "Print the manual page").callback([app, &session] {
+    session.out << man_page(app.text());
   });
 }
 

@@ -45,17 +45,17 @@ ExitCode check(Session& session) {
 
 }  // namespace
 
-void add_config(CLI::App& app, Session& session) {
-  CLI::App* command = app.add_subcommand("config", "Show or check the configuration");
-  command->require_subcommand(1);
+void add_config(Command app, Session& session) {
+  Command command = app.command("config", "Show or check the configuration");
+  command.require_command();
   auto origin = std::make_shared<bool>(false);
-  CLI::App* showing = command->add_subcommand("show", "Print every effective setting");
-  showing->add_flag("--origin", *origin,
-                    "With the place each comes from: file and line, variable, default");
-  showing->callback([origin, &session] { show(*origin, session); });
-  CLI::App* checking = command->add_subcommand("check", "Report every error of gpuemu.toml");
-  add_format(*checking, session);
-  checking->callback([&session] { check(session); });
+  Command showing = command.command("show", "Print every effective setting");
+  showing.flag("--origin", *origin,
+               "With the place each comes from: file and line, variable, default");
+  showing.callback([origin, &session] { show(*origin, session); });
+  Command checking = command.command("check", "Report every error of gpuemu.toml");
+  add_format(checking, session);
+  checking.callback([&session] { check(session); });
 }
 
 }  // namespace gpuemu::cli

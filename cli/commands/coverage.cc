@@ -108,25 +108,25 @@ void run(const Options& options, Session& session) {
 
 }  // namespace
 
-void add_coverage(CLI::App& app, Session& session) {
+void add_coverage(Command app, Session& session) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("coverage", "Which ops have results, or what cases reach of a kernel");
+  Command command =
+      app.command("coverage", "Which ops have results, or what cases reach of a kernel");
   command
-      ->add_option("-k,--kernel", options->kernel,
-                   "Run cases of its ops and show which lines and branches none reaches")
-      ->type_name("NAME");
-  CLI::Option* format = command->add_option(
-      "--format", options->format, "What is written (default: codecov; with --kernel text)");
-  check_one_of(*format, {"codecov", "json", "text", "lcov", "html"});
+      .option("-k,--kernel", options->kernel,
+              "Run cases of its ops and show which lines and branches none reaches")
+      .type_name("NAME");
+  Option format = command.option("--format", options->format,
+                                 "What is written (default: codecov; with --kernel text)");
+  format.one_of({"codecov", "json", "text", "lcov", "html"});
   command
-      ->add_option("--cases", options->cases,
-                   "Cases per op and dtype beside the corpus (default: validation.cases)")
-      ->type_name("N")
-      ->check(whole_number(1, kIterationsMax));
-  add_base_seed(*command, options->seed);
-  command->add_option("-o,--output", options->output, "Write it to this file")->type_name("FILE");
-  command->callback([options, &session] {
+      .option("--cases", options->cases,
+              "Cases per op and dtype beside the corpus (default: validation.cases)")
+      .type_name("N")
+      .check(whole_number(1, kIterationsMax));
+  add_base_seed(command, options->seed);
+  command.option("-o,--output", options->output, "Write it to this file").type_name("FILE");
+  command.callback([options, &session] {
     session.format = options->format == "json" ? "json" : "text";
     run(*options, session);
   });

@@ -62,26 +62,26 @@ ExitCode logs(size_t lines, Session& session) {
 
 }  // namespace
 
-void add_daemon(CLI::App& app, Session& session) {
-  CLI::App* command = app.add_subcommand("daemon", "Start, stop and look at the daemon");
-  command->require_subcommand(1);
+void add_daemon(Command app, Session& session) {
+  Command command = app.command("daemon", "Start, stop and look at the daemon");
+  command.require_command();
   auto background = std::make_shared<bool>(false);
-  CLI::App* starting = command->add_subcommand(
-      "start", "Start a daemon for this project (commands do so by themselves)");
-  starting->add_flag("--background", *background,
-                     "Return when it answers, instead of staying in the foreground");
-  starting->callback([background, &session] { start(*background, session); });
-  command->add_subcommand("stop", "Stop the daemon")->callback([&session] { stop(session); });
-  CLI::App* status = command->add_subcommand("status", "The same as `gpuemu status`");
-  add_format(*status, session);
-  status->callback([&session] { show_status(session); });
+  Command starting =
+      command.command("start", "Start a daemon for this project (commands do so by themselves)");
+  starting.flag("--background", *background,
+                "Return when it answers, instead of staying in the foreground");
+  starting.callback([background, &session] { start(*background, session); });
+  command.command("stop", "Stop the daemon").callback([&session] { stop(session); });
+  Command status = command.command("status", "The same as `gpuemu status`");
+  add_format(status, session);
+  status.callback([&session] { show_status(session); });
   auto lines = std::make_shared<size_t>(50);
-  CLI::App* showing = command->add_subcommand("logs", "Show the end of the daemon's log");
-  showing->add_option("-l,--lines", *lines, "Lines at most")
-      ->type_name("N")
-      ->check(whole_number(1, kLogLinesMax))
-      ->capture_default_str();
-  showing->callback([lines, &session] { logs(*lines, session); });
+  Command showing = command.command("logs", "Show the end of the daemon's log");
+  showing.option("-l,--lines", *lines, "Lines at most")
+      .type_name("N")
+      .check(whole_number(1, kLogLinesMax))
+      .show_default();
+  showing.callback([lines, &session] { logs(*lines, session); });
 }
 
 }  // namespace gpuemu::cli

@@ -71,25 +71,24 @@ void run(const Options& options, Session& session) {
 
 }  // namespace
 
-void add_debug(CLI::App& app, Session& session) {
+void add_debug(Command app, Session& session) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("debug", "Look into a failure: tensors, stages, the kernel");
-  add_failure_choice(*command, options->failure);
+  Command command = app.command("debug", "Look into a failure: tensors, stages, the kernel");
+  add_failure_choice(command, options->failure);
   command
-      ->add_option("-c,--command", options->commands,
-                   "Run these commands and end; several are parted by ';'.\nMay be given again")
-      ->type_name("COMMANDS")
-      ->allow_extra_args(false)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command->add_flag("--repl", options->repl,
-                    "Ask for commands, also after those of -c and without a terminal");
-  command->footer(
+      .option("-c,--command", options->commands,
+              "Run these commands and end; several are parted by ';'.\nMay be given again")
+      .type_name("COMMANDS")
+      .one_word()
+      .take_all();
+  command.flag("--repl", options->repl,
+               "Ask for commands, also after those of -c and without a terminal");
+  command.footer(
       "Without -c it reads commands from the terminal, or from standard input to its end; `help`\n"
       "lists them. A command that goes wrong ends what is not typed at a terminal.\n"
       "Example:\n"
       "  gpuemu debug 6610381852238677408 -c 'replay; diff y[0:4]'");
-  command->callback([options, &session] { run(*options, session); });
+  command.callback([options, &session] { run(*options, session); });
 }
 
 }  // namespace gpuemu::cli

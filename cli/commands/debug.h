@@ -1,12 +1,11 @@
 // Registration of `gpuemu debug`.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include "cli/commands/session.h"
+#include "cli/parse/command.h"
 
 namespace gpuemu::cli {
 
-void add_debug(CLI::App& app, Session& session);
+void add_debug(Command app, Session& session);
 
 }  // namespace gpuemu::cli

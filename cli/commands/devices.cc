@@ -29,10 +29,10 @@ void run(Session& session) {
 
 }  // namespace
 
-void add_devices(CLI::App& app, Session& session) {
-  CLI::App* command = app.add_subcommand("devices", "List what kernels can run on");
-  add_format(*command, session);
-  command->callback([&session] { run(session); });
+void add_devices(Command app, Session& session) {
+  Command command = app.command("devices", "List what kernels can run on");
+  add_format(command, session);
+  command.callback([&session] { run(session); });
 }
 
 }  // namespace gpuemu::cli

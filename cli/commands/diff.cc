@@ -6,7 +6,6 @@
 
 #include "cli/commands/baselines.h"
 #include "cli/commands/commands.h"
-#include "cli/commands/not_empty.h"
 #include "cli/commands/options.h"
 #include "cli/report/kernel_diff.h"
 #include "common/base/files.h"
@@ -130,38 +129,38 @@ void run(const Options& options, Session& session) {
 
 }  // namespace
 
-void add_diff(CLI::App& app, Session& session) {
+void add_diff(Command app, Session& session) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("diff", "Compare two kernels, or kernels and results with a baseline");
+  Command command =
+      app.command("diff", "Compare two kernels, or kernels and results with a baseline");
   command
-      ->add_option("KERNELS", options->kernels,
-                   "Two files of PTX or CUDA C++: what the second does differently")
-      ->type_name(" ");
+      .option("KERNELS", options->kernels,
+              "Two files of PTX or CUDA C++: what the second does differently")
+      .type_name(" ");
   command
-      ->add_option("--arch", options->arch,
-                   "Architecture to compile .cu files for (default: runtime.arch)")
-      ->type_name("NAME");
-  command->add_option("--baseline", options->tag, "Name of a stored baseline")
-      ->type_name("TAG")
-      ->check(not_empty());
-  command->add_option("--file", options->file, "A baseline that lives in a file")
-      ->type_name("FILE")
-      ->check(not_empty());
-  CLI::Option* fail = command->add_flag("--fail-on-regression", options->fail,
-                                        "Exit with 1 on a regression, whatever gpuemu.toml says");
-  command->add_flag("--no-fail", options->no_fail, "Exit with 0 on a regression")->excludes(fail);
-  command->add_flag("--stored", options->stored,
-                    "Compare the metrics of the last lint; measure nothing");
-  add_format(*command, session);
-  command->footer(
+      .option("--arch", options->arch,
+              "Architecture to compile .cu files for (default: runtime.arch)")
+      .type_name("NAME");
+  command.option("--baseline", options->tag, "Name of a stored baseline")
+      .type_name("TAG")
+      .check(not_empty());
+  command.option("--file", options->file, "A baseline that lives in a file")
+      .type_name("FILE")
+      .check(not_empty());
+  Option fail = command.flag("--fail-on-regression", options->fail,
+                             "Exit with 1 on a regression, whatever gpuemu.toml says");
+  command.flag("--no-fail", options->no_fail, "Exit with 0 on a regression").excludes(fail);
+  command.flag("--stored", options->stored,
+               "Compare the metrics of the last lint; measure nothing");
+  add_format(command, session);
+  command.footer(
       "Exit code: 0 no regression (of two files: no difference), 1 a regression (a difference),\n"
       "2 no such baseline, 3 could not be measured.\n"
       "Examples:\n"
       "  gpuemu diff before.ptx after.ptx\n"
       "  gpuemu diff --baseline main\n"
       "  gpuemu diff --file baseline.json --format json");
-  command->callback([options, &session] { run(*options, session); });
+  command.callback([options, &session] { run(*options, session); });
 }
 
 }  // namespace gpuemu::cli

@@ -55,28 +55,27 @@ void run(const Options& options, Session& session) {
 
 }  // namespace
 
-void add_explain(CLI::App& app, Session& session) {
+void add_explain(Command app, Session& session) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("explain", "Say whether a failure is a wrong formula or lost precision");
-  add_failure_choice(*command, options->failure);
+  Command command =
+      app.command("explain", "Say whether a failure is a wrong formula or lost precision");
+  add_failure_choice(command, options->failure);
+  command.option("--output", options->output, "The output tensor\n(default: the first wrong one)")
+      .type_name("NAME");
   command
-      ->add_option("--output", options->output, "The output tensor\n(default: the first wrong one)")
-      ->type_name("NAME");
-  command
-      ->add_option("--index", options->index,
-                   "Flat index of the element\n(default: the worst; needs --output)")
-      ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
-  command->add_flag("--exit-code", options->exit_code, "Exit with 1 when it still fails");
-  add_format(*command, session);
-  command->footer(
+      .option("--index", options->index,
+              "Flat index of the element\n(default: the worst; needs --output)")
+      .type_name("N")
+      .not_negative();
+  command.flag("--exit-code", options->exit_code, "Exit with 1 when it still fails");
+  add_format(command, session);
+  command.footer(
       "The case runs on the emulator, each value also without rounding. Verdicts: logic (the\n"
       "formula differs from the reference), numerical (right formula, its precision is lost),\n"
       "rounding (as exact as the type allows).\n"
       "Example:\n"
       "  gpuemu explain 6610381852238677408");
-  command->callback([options, &session] { run(*options, session); });
+  command.callback([options, &session] { run(*options, session); });
 }
 
 }  // namespace gpuemu::cli

@@ -83,23 +83,21 @@ void run(const Options& options, Session& session) {
 
 }  // namespace
 
-void add_export(CLI::App& app, Session& session) {
+void add_export(Command app, Session& session) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("export", "Write a failing case as a folder that runs without gpuemu");
-  add_failure_choice(*command, options->failure);
-  command
-      ->add_option("-o,--output", options->output,
-                   "The folder to make (default: gpuemu-export-SEED)")
-      ->type_name("DIR");
-  command->add_flag("--force", options->force, "Write into a folder that is there already");
-  add_format(*command, session);
-  command->footer(
+  Command command =
+      app.command("export", "Write a failing case as a folder that runs without gpuemu");
+  add_failure_choice(command, options->failure);
+  command.option("-o,--output", options->output, "The folder to make (default: gpuemu-export-SEED)")
+      .type_name("DIR");
+  command.flag("--force", options->force, "Write into a folder that is there already");
+  add_format(command, session);
+  command.footer(
       "The folder has the kernel, its inputs, what is expected, and a C++ and a Python program\n"
       "that run them on a GPU; the Python one also on gpuemu's emulator.\n"
       "Example:\n"
       "  gpuemu export 6610381852238677408 --output bug && python3 bug/run.py");
-  command->callback([options, &session] { run(*options, session); });
+  command.callback([options, &session] { run(*options, session); });
 }
 
 }  // namespace gpuemu::cli

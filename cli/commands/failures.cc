@@ -48,24 +48,23 @@ void run(const Options& options, Session& session) {
 
 }  // namespace
 
-void add_failures(CLI::App& app, Session& session) {
+void add_failures(Command app, Session& session) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("failures", "List stored failures, newest first");
-  command->add_option("-l,--limit", options->limit, "At most this many")
-      ->type_name("N")
-      ->check(whole_number(1, kResultsListedMax))
-      ->capture_default_str();
-  command->add_option("--op", options->op, "Only of this op")->type_name("NAME");
-  command->add_flag("--delete", options->deletes,
-                    "Forget failures and their inputs: of SEED, of --op, or --all");
-  command->add_flag("--all", options->all, "With --delete: every one of every project");
-  command->add_option("SEED", options->seed, "With --delete: this one")
-      ->type_name(" ")
-      ->check(whole_number(0, std::numeric_limits<uint64_t>::max()));
-  add_format(*command, session);
-  command->footer(
-      "A line begins with the seed that `gpuemu reproduce` and `gpuemu minimize` take.");
-  command->callback([options, &session] { run(*options, session); });
+  Command command = app.command("failures", "List stored failures, newest first");
+  command.option("-l,--limit", options->limit, "At most this many")
+      .type_name("N")
+      .check(whole_number(1, kResultsListedMax))
+      .show_default();
+  command.option("--op", options->op, "Only of this op").type_name("NAME");
+  command.flag("--delete", options->deletes,
+               "Forget failures and their inputs: of SEED, of --op, or --all");
+  command.flag("--all", options->all, "With --delete: every one of every project");
+  command.option("SEED", options->seed, "With --delete: this one")
+      .type_name(" ")
+      .check(whole_number(0, std::numeric_limits<uint64_t>::max()));
+  add_format(command, session);
+  command.footer("A line begins with the seed that `gpuemu reproduce` and `gpuemu minimize` take.");
+  command.callback([options, &session] { run(*options, session); });
 }
 
 }  // namespace gpuemu::cli

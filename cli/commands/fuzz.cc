@@ -152,29 +152,27 @@ void run(const Options& options, Session& session) {
 
 }  // namespace
 
-void add_fuzz(CLI::App& app, Session& session) {
+void add_fuzz(Command app, Session& session) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("fuzz", "Run many generated cases of an op");
-  command
-      ->add_option("OP,-o,--op", options->op,
-                   "The op (default: every op with a kernel or op script)")
-      ->type_name("NAME");
-  command->add_option("-i,--iterations", options->iterations, "Cases of each op")
-      ->type_name("N")
-      ->check(whole_number(1, kIterationsMax))
-      ->capture_default_str();
-  add_base_seed(*command, options->seed);
-  add_max_elements(*command, options->max_elements);
-  command->add_flag("--fail-fast", options->fail_fast, "Stop after the first failing case");
-  command->add_flag("--unguided", options->unguided,
-                    "Generated cases alone: no corpus, none that follows another");
-  add_format(*command, session);
-  command->footer(
+  Command command = app.command("fuzz", "Run many generated cases of an op");
+  command.option("OP,-o,--op", options->op, "The op (default: every op with a kernel or op script)")
+      .type_name("NAME");
+  command.option("-i,--iterations", options->iterations, "Cases of each op")
+      .type_name("N")
+      .check(whole_number(1, kIterationsMax))
+      .show_default();
+  add_base_seed(command, options->seed);
+  add_max_elements(command, options->max_elements);
+  command.flag("--fail-fast", options->fail_fast, "Stop after the first failing case");
+  command.flag("--unguided", options->unguided,
+               "Generated cases alone: no corpus, none that follows another");
+  add_format(command, session);
+  command.footer(
       "Every failure is stored: `gpuemu failures` lists them.\n"
       "Exit code: 0 nothing found, 1 something failed, 2 wrong use, 3 could not run.\n"
       "Example:\n"
       "  gpuemu fuzz softmax -i 2000 --seed 7");
-  command->callback([options, &session] { run(*options, session); });
+  command.callback([options, &session] { run(*options, session); });
 }
 
 }  // namespace gpuemu::cli

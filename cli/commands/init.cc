@@ -238,28 +238,28 @@ void run(Options options, Session& session) {
 
 }  // namespace
 
-void add_init(CLI::App& app, Session& session) {
+void add_init(Command app, Session& session) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("init", "Write a gpuemu.toml for the kernels of a folder");
-  command->add_option("-n,--name", options->name, "Name of the project (default: the folder's)")
-      ->type_name("NAME");
-  CLI::Option* framework =
-      command->add_option("-f,--framework", options->framework,
-                          "What the kernels are for\n(default: what Python files import)");
-  check_one_of(*framework, {"cuda", "triton", "pytorch", "jax", "tensorflow"});
-  CLI::Option* ci = command->add_option("--ci", options->ci, "Write a CI file as well");
-  check_one_of(*ci, {"github", "gitlab"});
-  command->add_option("-t,--target-dir,--target_dir", options->folder, "Where (default: here)")
-      ->type_name("FOLDER");
-  command->add_flag("--with-examples", options->examples,
-                    "A kernel that works instead of those that are there");
-  command->add_flag("--force", options->force, "Replace what is there; keep it as NAME.bak");
-  command->footer(
+  Command command = app.command("init", "Write a gpuemu.toml for the kernels of a folder");
+  command.option("-n,--name", options->name, "Name of the project (default: the folder's)")
+      .type_name("NAME");
+  Option framework =
+      command.option("-f,--framework", options->framework,
+                     "What the kernels are for\n(default: what Python files import)");
+  framework.one_of({"cuda", "triton", "pytorch", "jax", "tensorflow"});
+  Option ci = command.option("--ci", options->ci, "Write a CI file as well");
+  ci.one_of({"github", "gitlab"});
+  command.option("-t,--target-dir,--target_dir", options->folder, "Where (default: here)")
+      .type_name("FOLDER");
+  command.flag("--with-examples", options->examples,
+               "A kernel that works instead of those that are there");
+  command.flag("--force", options->force, "Replace what is there; keep it as NAME.bak");
+  command.footer(
       "Never writes over a file. Exit code: 0 written, 2 files are there already, 3 cannot write.\n"
       "Examples:\n"
       "  gpuemu init                     for the .cu and .ptx files below this folder\n"
       "  gpuemu init --ci github --name attention-kernels");
-  command->callback([options, &session] { run(*options, session); });
+  command.callback([options, &session] { run(*options, session); });
 }
 
 }  // namespace gpuemu::cli

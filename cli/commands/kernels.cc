@@ -39,14 +39,13 @@ void run(const std::string& name, Session& session) {
 
 }  // namespace
 
-void add_kernels(CLI::App& app, Session& session) {
+void add_kernels(Command app, Session& session) {
   auto name = std::make_shared<std::string>();
-  CLI::App* command =
-      app.add_subcommand("kernels", "List the ops and kernels that come with gpuemu");
-  command->add_option("OP", *name, "Everything about this op\n(default: a line for each)")
-      ->type_name(" ");
-  add_format(*command, session);
-  command->callback([name, &session] { run(*name, session); });
+  Command command = app.command("kernels", "List the ops and kernels that come with gpuemu");
+  command.option("OP", *name, "Everything about this op\n(default: a line for each)")
+      .type_name(" ");
+  add_format(command, session);
+  command.callback([name, &session] { run(*name, session); });
 }
 
 }  // namespace gpuemu::cli

@@ -115,48 +115,45 @@ void run(const Options& options, Session& session) {
 
 }  // namespace
 
-void add_lint(CLI::App& app, Session& session) {
+void add_lint(Command app, Session& session) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("lint", "Measure kernels and check them against limits");
+  Command command = app.command("lint", "Measure kernels and check them against limits");
   command
-      ->add_option("FILES", options->files,
-                   "CUDA sources, PTX, cubins, fatbins, object files or libraries\n"
-                   "(default: the kernels of gpuemu.toml)")
-      ->type_name(" ");
-  command->add_option("-p,--ptx", options->files, "The same")->group("");
+      .option("FILES", options->files,
+              "CUDA sources, PTX, cubins, fatbins, object files or libraries\n"
+              "(default: the kernels of gpuemu.toml)")
+      .type_name(" ");
+  command.option("-p,--ptx", options->files, "The same").hidden();
   command
-      ->add_option(
-          "-k,--kernel", options->kernels,
-          "Only this kernel of gpuemu.toml;\nwith FILES: they are this kernel, its limits hold")
-      ->type_name("NAME")
-      ->allow_extra_args(false);
+      .option("-k,--kernel", options->kernels,
+              "Only this kernel of gpuemu.toml;\nwith FILES: they are this kernel, its limits hold")
+      .type_name("NAME")
+      .one_word();
   command
-      ->add_option("--arch", options->archs,
-                   "Architectures, as in sm_80,sm_90\n(default: runtime.arch)")
-      ->type_name("NAMES")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+      .option("--arch", options->archs, "Architectures, as in sm_80,sm_90\n(default: runtime.arch)")
+      .type_name("NAMES")
+      .separated_by(',')
+      .one_word();
   command
-      ->add_option("--threads", options->threads,
-                   "Threads per block, for occupancy\n(default: from the launches)")
-      ->type_name("N")
-      ->check(whole_number(1, 1024));
-  command->add_option("--shared", options->shared, "Bytes of dynamic shared memory per block")
-      ->type_name("N")
-      ->check(whole_number(0, uint64_t{1} << 20));
-  CLI::Option* format = command->add_option(
-      "--format", session.format, "For people (text), programs (json), code scanning (sarif)");
-  check_one_of(*format, {"text", "json", "sarif"});
-  command->add_option("-o,--output", options->output, "Write the report to this file")
-      ->type_name("FILE");
-  command->footer(
+      .option("--threads", options->threads,
+              "Threads per block, for occupancy\n(default: from the launches)")
+      .type_name("N")
+      .check(whole_number(1, 1024));
+  command.option("--shared", options->shared, "Bytes of dynamic shared memory per block")
+      .type_name("N")
+      .check(whole_number(0, uint64_t{1} << 20));
+  Option format = command.option("--format", session.format,
+                                 "For people (text), programs (json), code scanning (sarif)");
+  format.one_of({"text", "json", "sarif"});
+  command.option("-o,--output", options->output, "Write the report to this file").type_name("FILE");
+  command.footer(
       "Exit code: 0 within all limits, 1 not, 2 wrong use or gpuemu.toml, 3 could not be "
       "measured.\n"
       "Examples:\n"
       "  gpuemu lint                        every kernel of gpuemu.toml\n"
       "  gpuemu lint --arch sm_80,sm_90 -v  all that is counted, for two architectures\n"
       "  gpuemu lint kernel.cu build/libkernels.so --threads 256");
-  command->callback([options, &session] { run(*options, session); });
+  command.callback([options, &session] { run(*options, session); });
 }
 
 }  // namespace gpuemu::cli

@@ -52,23 +52,21 @@ void run(const Options& options, Session& session) {
 
 }  // namespace
 
-void add_minimize(CLI::App& app, Session& session) {
+void add_minimize(Command app, Session& session) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("minimize", "Find a smaller input that fails in the same way");
-  add_failure_choice(*command, options->failure);
-  CLI::Option* strategy = command->add_option(
-      "--strategy", options->strategy, "What is made smaller: everything, or the values alone");
-  check_one_of(*strategy, {"binary-search-dims", "binary-search-values"});
-  strategy->capture_default_str();
-  command->add_option("--max-iters,--max_iters", options->max_iters, "Trials at most")
-      ->type_name("N")
-      ->check(whole_number(1, kTrialsMax))
-      ->capture_default_str();
-  add_format(*command, session);
-  command->footer(
-      "Every trial runs the kernel. The smaller case is stored with a seed of its own.");
-  command->callback([options, &session] { run(*options, session); });
+  Command command = app.command("minimize", "Find a smaller input that fails in the same way");
+  add_failure_choice(command, options->failure);
+  Option strategy = command.option("--strategy", options->strategy,
+                                   "What is made smaller: everything, or the values alone");
+  strategy.one_of({"binary-search-dims", "binary-search-values"});
+  strategy.show_default();
+  command.option("--max-iters,--max_iters", options->max_iters, "Trials at most")
+      .type_name("N")
+      .check(whole_number(1, kTrialsMax))
+      .show_default();
+  add_format(command, session);
+  command.footer("Every trial runs the kernel. The smaller case is stored with a seed of its own.");
+  command.callback([options, &session] { run(*options, session); });
 }
 
 }  // namespace gpuemu::cli

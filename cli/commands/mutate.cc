@@ -69,40 +69,39 @@ void run(const Options& options, Session& session) {
 
 }  // namespace
 
-void add_mutate(CLI::App& app, Session& session) {
+void add_mutate(Command app, Session& session) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "mutate", "Plant mistakes into a kernel and count those that its cases find");
-  command->add_option("OP", options->op, "The op")->required()->type_name(" ");
-  command->add_option("-k,--kernel", options->kernel, "A variant (default: the one that runs)")
-      ->type_name("NAME");
-  command->add_option("--dtype", options->dtype, "Default: the op's first")->type_name("NAME");
+  Command command =
+      app.command("mutate", "Plant mistakes into a kernel and count those that its cases find");
+  command.option("OP", options->op, "The op").required().type_name(" ");
+  command.option("-k,--kernel", options->kernel, "A variant (default: the one that runs)")
+      .type_name("NAME");
+  command.option("--dtype", options->dtype, "Default: the op's first").type_name("NAME");
+  command.option("--cases", options->cases, "Cases for each mutant (default: validation.cases)")
+      .type_name("N")
+      .check(whole_number(1, kIterationsMax));
+  add_base_seed(command, options->seed);
+  command.option("--mutants", options->mutants, "Mutants at most, chosen by the seed; 0: all")
+      .type_name("N")
+      .check(whole_number(0, kMutantsMax))
+      .show_default();
   command
-      ->add_option("--cases", options->cases, "Cases for each mutant (default: validation.cases)")
-      ->type_name("N")
-      ->check(whole_number(1, kIterationsMax));
-  add_base_seed(*command, options->seed);
-  command->add_option("--mutants", options->mutants, "Mutants at most, chosen by the seed; 0: all")
-      ->type_name("N")
-      ->check(whole_number(0, kMutantsMax))
-      ->capture_default_str();
-  command
-      ->add_option("--mutation", options->mutations,
-                   "Only this kind of mistake, as in drop_barrier;\nmay be repeated")
-      ->type_name("KIND")
-      ->allow_extra_args(false);
-  command->add_option("--budget", options->budget, "Begin no mutant later: 90s, 10m, 2h")
-      ->type_name("TIME");
-  command->add_option("--score-min", options->score_min, "Exit with 1 below this score")
-      ->type_name("PERCENT")
-      ->check(CLI::Range(0.0, 100.0));
-  command->add_flag("--all", options->all, "List the mutants that were killed too");
-  add_format(*command, session);
-  command->footer(
+      .option("--mutation", options->mutations,
+              "Only this kind of mistake, as in drop_barrier;\nmay be repeated")
+      .type_name("KIND")
+      .one_word();
+  command.option("--budget", options->budget, "Begin no mutant later: 90s, 10m, 2h")
+      .type_name("TIME");
+  command.option("--score-min", options->score_min, "Exit with 1 below this score")
+      .type_name("PERCENT")
+      .between(0.0, 100.0);
+  command.flag("--all", options->all, "List the mutants that were killed too");
+  add_format(command, session);
+  command.footer(
       "Exit code: 0 done, 1 the score is below --score-min, 2 wrong use, 3 could not run.\n"
       "Example:\n"
       "  gpuemu mutate softmax --seed 1 --budget 5m --score-min 95");
-  command->callback([options, &session] { run(*options, session); });
+  command.callback([options, &session] { run(*options, session); });
 }
 
 }  // namespace gpuemu::cli

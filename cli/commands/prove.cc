@@ -59,27 +59,27 @@ void run(const Options& options, Session& session) {
 
 }  // namespace
 
-void add_prove(CLI::App& app, Session& session) {
+void add_prove(Command app, Session& session) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
+  Command command = app.command(
       "prove", "Prove that memory accesses stay inside of their tensors, whatever the data");
-  command->add_option("OP", options->op, "The op (default: all with a kernel)")->type_name(" ");
-  command->add_option("-k,--kernel", options->kernel, "A variant (default: all of the op's)")
-      ->type_name("NAME");
-  command->add_option("--dtype", options->dtype, "Default: all of the op's")->type_name("NAME");
+  command.option("OP", options->op, "The op (default: all with a kernel)").type_name(" ");
+  command.option("-k,--kernel", options->kernel, "A variant (default: all of the op's)")
+      .type_name("NAME");
+  command.option("--dtype", options->dtype, "Default: all of the op's").type_name("NAME");
   command
-      ->add_option("--proved-min", options->proved_min,
-                   "Exit with 1 when a smaller part of the accesses is proved")
-      ->type_name("PERCENT")
-      ->check(CLI::Range(0.0, kPercent));
-  command->add_flag("--all", options->all, "List the accesses that are proved too");
-  add_format(*command, session);
-  command->footer(
+      .option("--proved-min", options->proved_min,
+              "Exit with 1 when a smaller part of the accesses is proved")
+      .type_name("PERCENT")
+      .between(0.0, kPercent);
+  command.flag("--all", options->all, "List the accesses that are proved too");
+  add_format(command, session);
+  command.footer(
       "Exit code: 0 done, 1 less is proved than --proved-min, 2 wrong use, 3 could not run.\n"
       "Examples:\n"
       "  gpuemu prove vector_add --all\n"
       "  gpuemu prove --proved-min 90");
-  command->callback([options, &session] { run(*options, session); });
+  command.callback([options, &session] { run(*options, session); });
 }
 
 }  // namespace gpuemu::cli

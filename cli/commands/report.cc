@@ -168,50 +168,48 @@ void verify(const VerifyOptions& options, Session& session) {
   }
 }
 
-void add_verify(CLI::App& command, Session& session) {
+void add_verify(Command command, Session& session) {
   auto options = std::make_shared<VerifyOptions>();
-  CLI::App* verifies =
-      command.add_subcommand("verify", "Check that a signed page is what was signed");
-  verifies->add_option("FILE", options->file, "A page of `gpuemu report --signed`")
-      ->type_name(" ")
-      ->required();
+  Command verifies = command.command("verify", "Check that a signed page is what was signed");
+  verifies.option("FILE", options->file, "A page of `gpuemu report --signed`")
+      .type_name(" ")
+      .required();
   verifies
-      ->add_option("--key", options->key,
-                   "The signer's public key in PEM\n(default: your own, "
-                   "~/.gpuemu/sign-ed25519.pub)")
-      ->type_name("FILE");
-  verifies->footer("Exit code: 0 it is, 1 it is not, 2 no such file or key.");
-  verifies->callback([options, &session] { verify(*options, session); });
+      .option("--key", options->key,
+              "The signer's public key in PEM\n(default: your own, "
+              "~/.gpuemu/sign-ed25519.pub)")
+      .type_name("FILE");
+  verifies.footer("Exit code: 0 it is, 1 it is not, 2 no such file or key.");
+  verifies.callback([options, &session] { verify(*options, session); });
 }
 
 }  // namespace
 
-void add_report(CLI::App& app, Session& session) {
+void add_report(Command app, Session& session) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("report", "The last CI run, or stored results, as a document");
-  command->require_subcommand(0, 1);
-  command->fallthrough(false);
+  Command command = app.command("report", "The last CI run, or stored results, as a document");
+  command.optional_command();
+  command.keep_options();
   command
-      ->add_option("--since-hours,--since_hours", options->since_hours,
-                   "Stored results of the last N hours instead of the last CI run")
-      ->type_name("N")
-      ->check(whole_number(0, kHoursMax));
-  command->add_flag("--include-lint,--include_lint", options->lint, "Measure the kernels now");
+      .option("--since-hours,--since_hours", options->since_hours,
+              "Stored results of the last N hours instead of the last CI run")
+      .type_name("N")
+      .check(whole_number(0, kHoursMax));
+  command.flag("--include-lint,--include_lint", options->lint, "Measure the kernels now");
   command
-      ->add_option("--include-artifacts,--include_artifacts", options->tag,
-                   "Compare stored metrics of kernels with this baseline")
-      ->type_name("TAG");
-  add_reports(*command, options->reports, session);
-  add_verify(*command, session);
-  command->footer(
+      .option("--include-artifacts,--include_artifacts", options->tag,
+              "Compare stored metrics of kernels with this baseline")
+      .type_name("TAG");
+  add_reports(command, options->reports, session);
+  add_verify(command, session);
+  command.footer(
       "Exit code: 0 it was written, whatever it says, 2 wrong use, 3 it could not be.\n"
       "Examples:\n"
       "  gpuemu report --format pr-comment --output comment.md\n"
       "  gpuemu report --format html --signed -o report.html\n"
       "  gpuemu report verify report.html --key team.pub");
-  command->callback([options, command, &session] {
-    if (command->get_subcommands().empty()) run(*options, session);
+  command.callback([options, command, &session] {
+    if (!command.has_chosen()) run(*options, session);
   });
 }
 

@@ -62,22 +62,21 @@ void run(const Options& options, Session& session) {
 
 }  // namespace
 
-void add_reproduce(CLI::App& app, Session& session) {
+void add_reproduce(Command app, Session& session) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("reproduce", "Make a stored failure's inputs again and run it");
-  add_failure_choice(*command, options->failure);
-  command->add_flag("-v,--verbose", options->verbose, "Show the inputs too");
-  command->add_flag("--profile", options->profile,
-                    "Show instructions, memory traffic and divergence per source line");
-  command->add_flag("--exit-code", options->exit_code,
-                    "Exit with 1 when it still fails, with 3 when it cannot be run");
-  add_format(*command, session);
-  command->footer(
+  Command command = app.command("reproduce", "Make a stored failure's inputs again and run it");
+  add_failure_choice(command, options->failure);
+  command.flag("-v,--verbose", options->verbose, "Show the inputs too");
+  command.flag("--profile", options->profile,
+               "Show instructions, memory traffic and divergence per source line");
+  command.flag("--exit-code", options->exit_code,
+               "Exit with 1 when it still fails, with 3 when it cannot be run");
+  add_format(command, session);
+  command.footer(
       "Examples:\n"
       "  gpuemu reproduce 6610381852238677408 --verbose\n"
       "  gpuemu reproduce 6610381852238677408 --exit-code    # for `git bisect run`");
-  command->callback([options, &session] { run(*options, session); });
+  command.callback([options, &session] { run(*options, session); });
 }
 
 }  // namespace gpuemu::cli

@@ -57,11 +57,11 @@ ExitCode show_status(Session& session) {
   return session.exit_code = ExitCode::Ok;
 }
 
-void add_status(CLI::App& app, Session& session) {
-  CLI::App* command = app.add_subcommand("status", "Say whether a daemon runs, and for what");
-  add_format(*command, session);
-  command->callback([&session] { show_status(session); });
-  app.add_subcommand("version", "Print the version")->callback([&session] {
+void add_status(Command app, Session& session) {
+  Command command = app.command("status", "Say whether a daemon runs, and for what");
+  add_format(command, session);
+  command.callback([&session] { show_status(session); });
+  app.command("version", "Print the version").callback([&session] {
     session.out << "gpuemu v" << GPUEMU_VERSION << '\n';
   });
 }

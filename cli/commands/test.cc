@@ -142,44 +142,43 @@ Error no_such_op(const std::string& name, const Config& config) {
                       did_you_mean(name, known))};
 }
 
-void add_test(CLI::App& app, Session& session) {
+void add_test(Command app, Session& session) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("test", "Test the kernels of gpuemu.toml");
-  command->add_option("OPS", options->ops, "Only these ops (default: all)")->type_name(" ");
-  command->add_flag("--quick", options->quick, "10 cases per op and dtype");
-  command->add_flag("--thorough", options->thorough, "256 cases per op and dtype");
+  Command command = app.command("test", "Test the kernels of gpuemu.toml");
+  command.option("OPS", options->ops, "Only these ops (default: all)").type_name(" ");
+  command.flag("--quick", options->quick, "10 cases per op and dtype");
+  command.flag("--thorough", options->thorough, "256 cases per op and dtype");
+  command.option("--cases", options->cases, "Cases per op and dtype (default: validation.cases)")
+      .type_name("N")
+      .check(whole_number(1, kIterationsMax));
+  add_base_seed(command, options->seed);
+  add_max_elements(command, options->max_elements);
+  command.option("--dtype", options->dtypes, "Only these dtypes, as in float32,float16")
+      .type_name("NAMES")
+      .separated_by(',')
+      .one_word();
   command
-      ->add_option("--cases", options->cases, "Cases per op and dtype (default: validation.cases)")
-      ->type_name("N")
-      ->check(whole_number(1, kIterationsMax));
-  add_base_seed(*command, options->seed);
-  add_max_elements(*command, options->max_elements);
-  command->add_option("--dtype", options->dtypes, "Only these dtypes, as in float32,float16")
-      ->type_name("NAMES")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  command
-      ->add_option("--strategy", options->strategies,
-                   "Only these input strategies (docs/validation.md lists them)")
-      ->type_name("NAMES")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  command->add_flag("--fail-fast", options->fail_fast, "Stop after the first failing case");
-  command->add_flag("--fragile", options->fragile,
-                    "Run passing cases with products and sums fused otherwise\nand threads in "
-                    "other orders too, and tell what then fails");
-  command->add_flag("--strict", options->strict,
-                    "Fail whatever exceeds the bound of \"auto\", however exact its\nformula is "
-                    "(docs/validation.md)");
-  add_format(*command, session);
-  command->footer(
+      .option("--strategy", options->strategies,
+              "Only these input strategies (docs/validation.md lists them)")
+      .type_name("NAMES")
+      .separated_by(',')
+      .one_word();
+  command.flag("--fail-fast", options->fail_fast, "Stop after the first failing case");
+  command.flag("--fragile", options->fragile,
+               "Run passing cases with products and sums fused otherwise\nand threads in "
+               "other orders too, and tell what then fails");
+  command.flag("--strict", options->strict,
+               "Fail whatever exceeds the bound of \"auto\", however exact its\nformula is "
+               "(docs/validation.md)");
+  add_format(command, session);
+  command.footer(
       "Exit code: 0 all pass, 1 something failed, 2 wrong use or gpuemu.toml, 3 could not run.\n"
       "Examples:\n"
       "  gpuemu test --quick\n"
       "  gpuemu test softmax gelu --cases 500 --seed 7\n"
       "  gpuemu test builtin --quick            the kernels that come with gpuemu\n"
       "  gpuemu test --dtype float16 --strategy large,one_nan --format json");
-  command->callback([options, &session] { run(*options, session); });
+  command.callback([options, &session] { run(*options, session); });
 }
 
 }  // namespace gpuemu::cli

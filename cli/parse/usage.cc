@@ -1,0 +1,48 @@
+// Turns a parse error into one sentence with a remedy.
+#include "cli/parse/usage.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/ranges.h>
+
+#include "common/config/nearest.h"
+
+namespace gpuemu::cli {
+namespace {
+
+/// What other tools call it.
+std::string did_you_mean_command(const std::string& word, const std::vector<std::string>& names) {
+  static const std::map<std::string, std::string> kOtherWords = {
+      {"run", "test"},         {"validate", "test"},   {"verify", "test"},
+      {"replay", "reproduce"}, {"rerun", "reproduce"}, {"shrink", "minimize"},
+      {"reduce", "minimize"},  {"list", "failures"},   {"logs", "daemon"},
+  };
+  const auto other = kOtherWords.find(word);
+  const bool known = other != kOtherWords.end() && std::ranges::count(names, other->second) > 0;
+  return known ? fmt::format("; did you mean '{}'?", other->second) : did_you_mean(word, names);
+}
+
+}  // namespace
+
+std::string usage_problem(const Mistake& mistake) {
+  std::string text = mistake.what;
+  if (text.starts_with(": ")) text.erase(0, 2);  // Aliases that the help hides have no name.
+  const bool is_option = !mistake.left.empty() && mistake.left.front().starts_with("-");
+  if (is_option) {
+    text = fmt::format("unknown option {}{}", mistake.left.front(),
+                       did_you_mean(mistake.left.front(), mistake.options));
+  } else if (!mistake.commands.empty() && !mistake.left.empty()) {
+    text = fmt::format("no command '{}'; there are: {}{}", mistake.left.front(),
+                       fmt::join(mistake.commands, ", "),
+                       did_you_mean_command(mistake.left.front(), mistake.commands));
+  } else if (!mistake.commands.empty() && mistake.needs_command) {
+    text = fmt::format("a command is missing; there are: {}", fmt::join(mistake.commands, ", "));
+  } else if (!mistake.left.empty()) {
+    text = fmt::format("unexpected '{}'", mistake.left.front());
+  }
+  return fmt::format("{}: {}\n`{} --help` shows what there is", mistake.command, text,
+                     mistake.command);
+}
+
+}  // namespace gpuemu::cli
