@@ -6,7 +6,9 @@ cd "$(dirname "$0")/.."
 root=$PWD
 scripts/setup.sh
 echo "run: building (release, ccache)"
-cmake --preset release -DGPUEMU_TESTS=${GPUEMU_TESTS:-OFF} >build-configure.log 2>&1 || { cat build-configure.log; rm -f build-configure.log; exit 3; }
+# A new build folder compiles files together; one that somebody works in stays as it is.
+unity=(); [ -f build/release/CMakeCache.txt ] || unity=(-DGPUEMU_UNITY=ON)
+cmake --preset release "${unity[@]}" -DGPUEMU_TESTS=${GPUEMU_TESTS:-OFF} >build-configure.log 2>&1 || { cat build-configure.log; rm -f build-configure.log; exit 3; }
 mv build-configure.log build/release/configure.log
 ninja -C build/release gpuemu gpuemu-daemon gpuemu-check gpuemu-device gpuemu-worker | tail -n 1
 

@@ -77,7 +77,9 @@ rm -f build/ctest.xml build/pytest.xml build/frameworks.xml  # What an earlier r
 scripts/frameworks.sh --install >build/frameworks.log 2>&1 &
 
 say "building (release)"
-cmake --preset release -DGPUEMU_TESTS=ON >build/configure.log 2>&1 || { cat build/configure.log; echo "0 passed, 1 failed"; exit 1; }
+# A new build folder compiles files together; one that somebody works in stays as it is.
+unity=(); [ -f build/release/CMakeCache.txt ] || unity=(-DGPUEMU_UNITY=ON)
+cmake --preset release "${unity[@]}" -DGPUEMU_TESTS=ON >build/configure.log 2>&1 || { cat build/configure.log; echo "0 passed, 1 failed"; exit 1; }
 ninja -C build/release >build/build.log 2>&1
 status=$?
 [ $status = 0 ] || grep -A 30 -m 1 FAILED build/build.log

@@ -11,14 +11,14 @@
 namespace gpuemu::cli {
 namespace {
 
-struct Options {
+struct BaselineOptions {
   std::string tag, file;
   std::string bare;  ///< Of `baseline TAG`, the form of existing tools.
   bool stored = false;
 };
 
 /// False when no name was given, which has been told.
-bool has_tag(const Options& options, const char* verb, Session& session) {
+bool has_tag(const BaselineOptions& options, const char* verb, Session& session) {
   if (!options.bare.empty() && !options.tag.empty()) {
     session.fail(error(ErrorCode::InvalidArgument, "unexpected '{}': {} takes one name",
                        options.bare, verb));
@@ -39,7 +39,7 @@ bool done(const Request& request, Session& session) {
   return failure == nullptr;
 }
 
-void save(const Options& options, Session& session) {
+void save(const BaselineOptions& options, Session& session) {
   if (!has_tag(options, "save", session)) return;
   const auto config = session.config();
   if (!config) return;
@@ -72,7 +72,7 @@ void save(const Options& options, Session& session) {
                              options.file.empty() ? "" : " and in " + options.file);
 }
 
-void compare(const Options& options, Session& session) {
+void compare(const BaselineOptions& options, Session& session) {
   if (!has_tag(options, "compare", session)) return;
   const auto reply = session.answer(CompareBaselineRequest{options.tag, {}, true});
   if (!reply || session.json()) return;
@@ -90,7 +90,7 @@ void list(Session& session) {
   if (all.empty()) session.out << "no baselines; `gpuemu baseline save TAG` makes one\n";
 }
 
-void show(const Options& options, Session& session) {
+void show(const BaselineOptions& options, Session& session) {
   if (options.file.empty() && !has_tag(options, "show", session)) return;
   const auto baseline = find_baseline(options.tag, options.file, session);
   if (!baseline) return;
@@ -115,13 +115,14 @@ void show(const Options& options, Session& session) {
                              baseline->results.size(), baseline->artifacts.size());
 }
 
-void remove(const Options& options, Session& session) {
+void remove(const BaselineOptions& options, Session& session) {
   if (!has_tag(options, "delete", session)) return;
   const auto reply = session.answer(DeleteBaselineRequest{options.tag});
   if (reply && !session.json()) session.out << "deleted baseline " << options.tag << '\n';
 }
 
-void add_saving(Command command, const std::shared_ptr<Options>& options, Session& session) {
+void add_saving(Command command, const std::shared_ptr<BaselineOptions>& options,
+                Session& session) {
   command.option("--file", options->file, "Write it to this file too, for the repository")
       .type_name("FILE");
   command.flag("--stored", options->stored, "Take the metrics of the last lint; measure nothing");
@@ -133,7 +134,7 @@ void add_saving(Command command, const std::shared_ptr<Options>& options, Sessio
 void add_baseline(Command app, Session& session) {
   Command command =
       app.command("baseline", "Keep results and metrics under a name; compare with them");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BaselineOptions>();
   const auto verb = [&](const char* name, const char* help) {
     Command added = command.command(name, help);
     if (std::string(name) != "list") add_tag(added, options->tag);

@@ -11,14 +11,14 @@
 namespace gpuemu::cli {
 namespace {
 
-struct Options {
+struct CalibrateOptions {
   std::string op;
   std::vector<std::string> dtypes;
   uint64_t cases = 256;
   std::optional<uint64_t> seed;
 };
 
-Result<CalibrateRequest> request_of(const Options& options, const Config& config) {
+Result<CalibrateRequest> request_of(const CalibrateOptions& options, const Config& config) {
   if (config.find_op(options.op) == nullptr) return no_such_op(options.op, config);
   CalibrateRequest request{.op_name = options.op,
                            .dtypes = {},
@@ -43,7 +43,7 @@ ExitCode exit_code_of(const CalibrationReply& reply) {
   return std::ranges::any_of(reply.dtypes, fails) ? ExitCode::Findings : ExitCode::Ok;
 }
 
-void run(const Options& options, Session& session) {
+void run(const CalibrateOptions& options, Session& session) {
   const auto config = session.project();
   if (!config) return;
   const auto request = request_of(options, *config);
@@ -64,7 +64,7 @@ void run(const Options& options, Session& session) {
 }  // namespace
 
 void add_calibrate(Command app, Session& session) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CalibrateOptions>();
   Command command = app.command("calibrate", "Measure a kernel's errors and propose its tolerance");
   command.option("OP", options->op, "The op, whose kernel is taken to be right")
       .type_name(" ")

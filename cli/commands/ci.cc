@@ -18,7 +18,7 @@ namespace {
 // Where neither --seed nor validation.seed says: a gate judges two runs of one tree alike.
 constexpr uint64_t kSeed = 1;
 
-struct Options {
+struct CiOptions {
   bool quick = false, thorough = false, no_cache = false, coverage = false, snapshots = false;
   std::string tag, file, budget, shard;
   uint64_t parallel = 0;
@@ -41,7 +41,7 @@ Status add_shard(const std::string& text, RunCiRequest& request) {
   return ok_status();
 }
 
-Result<RunCiRequest> request_of(const Options& options, const Config& config) {
+Result<RunCiRequest> request_of(const CiOptions& options, const Config& config) {
   if (options.quick && options.thorough) {
     return error(ErrorCode::InvalidArgument,
                  "--quick and --thorough each choose a profile; give one of them");
@@ -73,7 +73,7 @@ Result<RunCiRequest> request_of(const Options& options, const Config& config) {
   return request;
 }
 
-bool add_baseline(const Options& options, RunCiRequest& request, Session& session) {
+bool add_baseline(const CiOptions& options, RunCiRequest& request, Session& session) {
   if (options.tag.empty() && options.file.empty()) return true;
   const auto baseline = find_baseline(options.tag, options.file, session);
   if (!baseline) return false;
@@ -84,7 +84,7 @@ bool add_baseline(const Options& options, RunCiRequest& request, Session& sessio
   return true;
 }
 
-std::optional<Finished<CiRunCompleteReply>> run_on_daemon(const Options& options,
+std::optional<Finished<CiRunCompleteReply>> run_on_daemon(const CiOptions& options,
                                                           RunCiRequest& request, Session& session) {
   const OwnDaemon daemon(session);
   const Status ready = session.ensure_daemon();
@@ -93,7 +93,7 @@ std::optional<Finished<CiRunCompleteReply>> run_on_daemon(const Options& options
   return finish_job<CiRunCompleteReply>(session, request, "ci");
 }
 
-void run(const Options& options, Session& session) {
+void run(const CiOptions& options, Session& session) {
   const auto config = session.project();
   if (!config) return;
   auto request = request_of(options, *config);
@@ -123,7 +123,7 @@ void run(const Options& options, Session& session) {
 }  // namespace
 
 void add_ci(Command app, Session& session) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CiOptions>();
   Command command = app.command("ci", "Everything in front of a merge: test, lint and diff");
   command.flag("--quick", options->quick, "10 cases per op, in ci.quick_dtypes");
   command.flag("--thorough", options->thorough,

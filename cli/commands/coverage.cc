@@ -16,13 +16,13 @@
 namespace gpuemu::cli {
 namespace {
 
-struct Options {
+struct CoverageOptions {
   std::string format, output, kernel;
   uint64_t cases = 0;
   std::optional<uint64_t> seed;
 };
 
-void write(const std::string& text, const Options& options, Session& session) {
+void write(const std::string& text, const CoverageOptions& options, Session& session) {
   if (options.output.empty()) {
     session.out << text;
   } else if (const Status written = write_file(options.output, text); !written) {
@@ -39,7 +39,7 @@ Error no_such_kernel(const std::string& name, const Config& config) {
                       did_you_mean(name, known))};
 }
 
-void cover_kernel(const Options& options, const Config& config, Session& session) {
+void cover_kernel(const CoverageOptions& options, const Config& config, Session& session) {
   const auto result = finish_job<KernelCoverageReply>(
       session,
       Request(KernelCoverageRequest{
@@ -56,7 +56,7 @@ void cover_kernel(const Options& options, const Config& config, Session& session
   session.exit_code = result->ended_with(session.exit_code);
 }
 
-void cover_ops(const Options& options, const Config& config, Session& session) {
+void cover_ops(const CoverageOptions& options, const Config& config, Session& session) {
   OpCoverage coverage;
   for (const OpConfig& op : config.ops) {
     const auto reply = session.call(ListResultsRequest{1, op.name});
@@ -76,7 +76,7 @@ void cover_ops(const Options& options, const Config& config, Session& session) {
 }
 
 /// What is wrong with the options together, "" when nothing is.
-std::string misuse(const Options& options) {
+std::string misuse(const CoverageOptions& options) {
   const bool of_ops = options.kernel.empty();
   if (of_ops && (options.format == "lcov" || options.format == "html")) {
     return "--format " + options.format + " shows lines of a kernel: name it with --kernel";
@@ -87,7 +87,7 @@ std::string misuse(const Options& options) {
   return "";
 }
 
-void run(const Options& options, Session& session) {
+void run(const CoverageOptions& options, Session& session) {
   const auto config = session.project();
   if (!config) return;
   if (const std::string wrong = misuse(options); !wrong.empty()) {
@@ -109,7 +109,7 @@ void run(const Options& options, Session& session) {
 }  // namespace
 
 void add_coverage(Command app, Session& session) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CoverageOptions>();
   Command command =
       app.command("coverage", "Which ops have results, or what cases reach of a kernel");
   command

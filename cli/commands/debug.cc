@@ -11,7 +11,7 @@
 namespace gpuemu::cli {
 namespace {
 
-struct Options {
+struct DebugOptions {
   FailureChoice failure;
   std::vector<std::string> commands;
   bool repl = false;
@@ -36,7 +36,7 @@ RunSettings settings_of(const Config& config) {
           .sanitize = config.sanitize};
 }
 
-DebugWishes wishes_of(const Options& options, const Session& session) {
+DebugWishes wishes_of(const DebugOptions& options, const Session& session) {
   DebugWishes wishes;
   if (options.failure.seed) {
     const std::string op = options.failure.op.empty() ? "" : " \"" + options.failure.op + "\"";
@@ -52,7 +52,7 @@ DebugWishes wishes_of(const Options& options, const Session& session) {
   return wishes;
 }
 
-void run(const Options& options, Session& session) {
+void run(const DebugOptions& options, Session& session) {
   const auto config = session.config();
   if (!config) return;
   DebugEnvironment environment{session.out, session.err};
@@ -72,7 +72,7 @@ void run(const Options& options, Session& session) {
 }  // namespace
 
 void add_debug(Command app, Session& session) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DebugOptions>();
   Command command = app.command("debug", "Look into a failure: tensors, stages, the kernel");
   add_failure_choice(command, options->failure);
   command

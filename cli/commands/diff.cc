@@ -14,7 +14,7 @@
 namespace gpuemu::cli {
 namespace {
 
-struct Options {
+struct DiffOptions {
   std::vector<std::string> kernels;
   std::string arch;
   std::string tag, file;
@@ -63,7 +63,7 @@ bool has_template_kernel(const std::string& path) {
   return false;
 }
 
-void compare_kernels(const Options& options, Session& session) {
+void compare_kernels(const DiffOptions& options, Session& session) {
   if (options.kernels.size() != 2 || !options.tag.empty() || !options.file.empty()) {
     session.fail(error(ErrorCode::InvalidArgument,
                        "diff compares two files, as in `gpuemu diff before.ptx after.ptx`, or the "
@@ -95,7 +95,7 @@ void compare_kernels(const Options& options, Session& session) {
   if (comparison.verdict != "none") session.exit_code = ExitCode::Findings;
 }
 
-void run(const Options& options, Session& session) {
+void run(const DiffOptions& options, Session& session) {
   if (!options.kernels.empty()) return compare_kernels(options, session);
   if (options.tag.empty() == options.file.empty()) {
     session.fail(
@@ -130,7 +130,7 @@ void run(const Options& options, Session& session) {
 }  // namespace
 
 void add_diff(Command app, Session& session) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DiffOptions>();
   Command command =
       app.command("diff", "Compare two kernels, or kernels and results with a baseline");
   command

@@ -10,7 +10,7 @@
 namespace gpuemu::cli {
 namespace {
 
-struct Options {
+struct ExplainOptions {
   FailureChoice failure;
   std::string output;
   std::optional<int64_t> index;
@@ -43,7 +43,7 @@ void print_explanation(const ExplainResultReply& reply, std::ostream& out) {
   for (const ExplainedStep& step : reply.slice) print_step(step, out);
 }
 
-void run(const Options& options, Session& session) {
+void run(const ExplainOptions& options, Session& session) {
   if (!has_seed(options.failure, "explain", session)) return;
   const auto reply = session.answer(
       ExplainRequest{*options.failure.seed, options.failure.op, options.output, options.index});
@@ -56,7 +56,7 @@ void run(const Options& options, Session& session) {
 }  // namespace
 
 void add_explain(Command app, Session& session) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExplainOptions>();
   Command command =
       app.command("explain", "Say whether a failure is a wrong formula or lost precision");
   add_failure_choice(command, options->failure);

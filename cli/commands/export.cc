@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct ExportOptions {
   FailureChoice failure;
   std::string output;
   bool force = false;
@@ -43,7 +43,7 @@ Status check_folder(const fs::path& folder, bool force) {
   return ok_status();
 }
 
-void run(const Options& options, Session& session) {
+void run(const ExportOptions& options, Session& session) {
   if (!has_seed(options.failure, "export", session)) return;
   const uint64_t seed = *options.failure.seed;
   const std::string name =
@@ -84,7 +84,7 @@ void run(const Options& options, Session& session) {
 }  // namespace
 
 void add_export(Command app, Session& session) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExportOptions>();
   Command command =
       app.command("export", "Write a failing case as a folder that runs without gpuemu");
   add_failure_choice(command, options->failure);

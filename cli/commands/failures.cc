@@ -10,14 +10,14 @@
 namespace gpuemu::cli {
 namespace {
 
-struct Options {
+struct FailuresOptions {
   uint64_t limit = 20;
   std::string op;
   bool deletes = false, all = false;
   std::optional<uint64_t> seed;
 };
 
-void delete_failures(const Options& options, Session& session) {
+void delete_failures(const FailuresOptions& options, Session& session) {
   if (!options.seed && options.op.empty() && !options.all) {
     session.fail(error(ErrorCode::InvalidArgument,
                        "--delete needs to know which failures: a SEED, --op NAME, or --all"));
@@ -29,7 +29,7 @@ void delete_failures(const Options& options, Session& session) {
   session.out << fmt::format("deleted {} failure{}\n", count, count == 1 ? "" : "s");
 }
 
-void run(const Options& options, Session& session) {
+void run(const FailuresOptions& options, Session& session) {
   if (options.deletes) return delete_failures(options, session);
   if (options.seed || options.all) {
     session.fail(error(ErrorCode::InvalidArgument, "a SEED and --all belong to --delete"));
@@ -49,7 +49,7 @@ void run(const Options& options, Session& session) {
 }  // namespace
 
 void add_failures(Command app, Session& session) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<FailuresOptions>();
   Command command = app.command("failures", "List stored failures, newest first");
   command.option("-l,--limit", options->limit, "At most this many")
       .type_name("N")

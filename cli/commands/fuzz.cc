@@ -10,14 +10,14 @@
 namespace gpuemu::cli {
 namespace {
 
-struct Options {
+struct FuzzOptions {
   std::string op;
   uint64_t iterations = 100;
   std::optional<uint64_t> seed, max_elements;
   bool fail_fast = false, unguided = false;
 };
 
-std::vector<std::string> ops_of(const Options& options, const Config& config) {
+std::vector<std::string> ops_of(const FuzzOptions& options, const Config& config) {
   if (!options.op.empty()) return {options.op};
   std::vector<std::string> names;
   for (const OpConfig& op : config.ops) {
@@ -35,13 +35,13 @@ std::string values_of_first(const FuzzResultsReply& results) {
 }
 
 /// Cases that --fail-fast has left out, of those that were asked for; "" when there are none.
-std::string left_out(const FuzzResultsReply& results, const Options& options) {
+std::string left_out(const FuzzResultsReply& results, const FuzzOptions& options) {
   const uint64_t asked = options.iterations + (results.search ? results.search->replayed : 0);
   if (!options.fail_fast || results.failed == 0 || results.total >= asked) return "";
   return fmt::format("; --fail-fast left out {} of {}", asked - results.total, asked);
 }
 
-void print(const std::string& op, const FuzzResultsReply& results, const Options& options,
+void print(const std::string& op, const FuzzResultsReply& results, const FuzzOptions& options,
            Session& session) {
   for (const ValidationResult& failure : results.failures) {
     session.out << failure_line(failure) << '\n';
@@ -67,7 +67,7 @@ struct Totals {
   bool found = false, broken = false, interrupted = false, incomplete = false;
 };
 
-FuzzOpRequest request_of(const std::string& op, const Options& options) {
+FuzzOpRequest request_of(const std::string& op, const FuzzOptions& options) {
   OwnFuzzConfig fuzz;
   fuzz.iterations = options.iterations;
   fuzz.seed = options.seed;
@@ -82,7 +82,8 @@ FuzzOpRequest request_of(const std::string& op, const Options& options) {
 }
 
 /// An op that cannot be run is told and the others go on; only a lost daemon is an error.
-Status fuzz_one(const std::string& op, const Options& options, Session& session, Totals& totals) {
+Status fuzz_one(const std::string& op, const FuzzOptions& options, Session& session,
+                Totals& totals) {
   const JobResult result =
       GPUEMU_TRY(run_job(session, Request(request_of(op, options)), "fuzz " + op));
   totals.json += (totals.json.empty() ? "" : ",") + result.json;
@@ -109,7 +110,7 @@ void tell_not_run(const std::vector<std::string>& ops, const std::string& why, S
   for (const std::string& op : ops) session.err << fmt::format("[SKIP] {}: not run{}\n", op, why);
 }
 
-void run(const Options& options, Session& session) {
+void run(const FuzzOptions& options, Session& session) {
   const auto config = session.project();
   if (!config) return;
   const std::vector<std::string> ops = ops_of(options, *config);
@@ -153,7 +154,7 @@ void run(const Options& options, Session& session) {
 }  // namespace
 
 void add_fuzz(Command app, Session& session) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<FuzzOptions>();
   Command command = app.command("fuzz", "Run many generated cases of an op");
   command.option("OP,-o,--op", options->op, "The op (default: every op with a kernel or op script)")
       .type_name("NAME");

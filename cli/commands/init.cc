@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 constexpr int kDepthMax = 4;
 constexpr size_t kFilesMax = 200;
 
-struct Options {
+struct InitOptions {
   std::string name, framework, ci, folder = ".";
   bool force = false, examples = false;
 };
@@ -171,7 +171,7 @@ bool is_client_framework(const std::string& framework) {
   return framework == "pytorch" || framework == "jax" || framework == "tensorflow";
 }
 
-FilePlan plan_project(const Options& options, const fs::path& folder, Session& session) {
+FilePlan plan_project(const InitOptions& options, const fs::path& folder, Session& session) {
   const Found found = look_around(folder);
   ProjectText project{options.name,
                       options.framework.empty() ? found.framework : options.framework};
@@ -200,7 +200,7 @@ FilePlan plan_project(const Options& options, const fs::path& folder, Session& s
   return plan;
 }
 
-void run(Options options, Session& session) {
+void run(InitOptions options, Session& session) {
   std::error_code failed;
   const fs::path folder = (fs::path(session.working_folder) / options.folder).lexically_normal();
   fs::create_directories(folder, failed);
@@ -239,7 +239,7 @@ void run(Options options, Session& session) {
 }  // namespace
 
 void add_init(Command app, Session& session) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InitOptions>();
   Command command = app.command("init", "Write a gpuemu.toml for the kernels of a folder");
   command.option("-n,--name", options->name, "Name of the project (default: the folder's)")
       .type_name("NAME");

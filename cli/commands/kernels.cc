@@ -17,7 +17,7 @@ Error no_such(const std::string& name, const OpRegistry& registry, const Error& 
   return error(ErrorCode::InvalidArgument, "{}{}", missing.message, did_you_mean(name, names));
 }
 
-void run(const std::string& name, Session& session) {
+void show_kernels(const std::string& name, Session& session) {
   const OpRegistry registry = OpRegistry::with_builtins();
   std::vector<const OpKind*> ops = registry.ops();
   if (!name.empty()) {
@@ -45,7 +45,7 @@ void add_kernels(Command app, Session& session) {
   command.option("OP", *name, "Everything about this op\n(default: a line for each)")
       .type_name(" ");
   add_format(command, session);
-  command.callback([name, &session] { run(*name, session); });
+  command.callback([name, &session] { show_kernels(*name, session); });
 }
 
 }  // namespace gpuemu::cli

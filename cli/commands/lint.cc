@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct LintOptions {
   std::vector<std::string> files, kernels, archs;
   std::string output;
   uint32_t threads = 0;
@@ -45,7 +45,7 @@ Result<std::string> readable_file(const std::string& name, const std::string& fo
   return path.string();
 }
 
-Result<InspectRequest> request_of(const Options& options, const Session& session) {
+Result<InspectRequest> request_of(const LintOptions& options, const Session& session) {
   InspectRequest request;
   request.kernels = options.kernels;
   request.archs = options.archs;
@@ -77,7 +77,7 @@ ExitCode verdict_of(const std::vector<LintResult>& results) {
   return code;
 }
 
-void show(const LintResultsReply& reply, const Config& config, const Options& options,
+void show(const LintResultsReply& reply, const Config& config, const LintOptions& options,
           Session& session) {
   for (const std::string& missing : reply.missing_tools) session.err << "note: " << missing << '\n';
   const std::string text = text_of(reply.results, config, session);
@@ -94,7 +94,7 @@ void show(const LintResultsReply& reply, const Config& config, const Options& op
   }
 }
 
-void run(const Options& options, Session& session) {
+void run(const LintOptions& options, Session& session) {
   // Files need no project; without files it is the project that is meant.
   const auto config = options.files.empty() ? session.project() : session.config();
   if (!config) return;
@@ -116,7 +116,7 @@ void run(const Options& options, Session& session) {
 }  // namespace
 
 void add_lint(Command app, Session& session) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LintOptions>();
   Command command = app.command("lint", "Measure kernels and check them against limits");
   command
       .option("FILES", options->files,

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kTrialsMax = 1'000'000;
 
-struct Options {
+struct MinimizeOptions {
   FailureChoice failure;
   uint64_t max_iters = 100;
   std::string strategy = "binary-search-dims";
@@ -23,7 +23,7 @@ std::string dims_text(const std::map<std::string, int64_t>& dims) {
   return text;
 }
 
-void run(const Options& options, Session& session) {
+void run(const MinimizeOptions& options, Session& session) {
   if (!has_seed(options.failure, "minimize", session)) return;
   MinimizeRequest request{.seed = *options.failure.seed,
                           .max_iters = options.max_iters,
@@ -53,7 +53,7 @@ void run(const Options& options, Session& session) {
 }  // namespace
 
 void add_minimize(Command app, Session& session) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MinimizeOptions>();
   Command command = app.command("minimize", "Find a smaller input that fails in the same way");
   add_failure_choice(command, options->failure);
   Option strategy = command.option("--strategy", options->strategy,

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kMutantsMax = 1'000'000;
 
-struct Options {
+struct MutateOptions {
   std::string op, kernel, dtype, budget;
   uint64_t cases = 0;
   std::optional<uint64_t> seed;
@@ -22,7 +22,7 @@ struct Options {
   bool all = false;
 };
 
-Result<MutateRequest> request_of(const Options& options) {
+Result<MutateRequest> request_of(const MutateOptions& options) {
   MutateRequest request{.op_name = options.op, .kernel = options.kernel, .dtype = {}};
   request.cases = options.cases;
   request.seed = options.seed;
@@ -42,7 +42,7 @@ Result<MutateRequest> request_of(const Options& options) {
   return request;
 }
 
-void run(const Options& options, Session& session) {
+void run(const MutateOptions& options, Session& session) {
   const auto config = session.project();
   if (!config) return;
   if (config->find_op(options.op) == nullptr) {
@@ -70,7 +70,7 @@ void run(const Options& options, Session& session) {
 }  // namespace
 
 void add_mutate(Command app, Session& session) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MutateOptions>();
   Command command =
       app.command("mutate", "Plant mistakes into a kernel and count those that its cases find");
   command.option("OP", options->op, "The op").required().type_name(" ");

@@ -11,13 +11,13 @@ namespace {
 
 constexpr double kPercent = 100;
 
-struct Options {
+struct ProveOptions {
   std::string op, kernel, dtype;
   std::optional<double> proved_min;
   bool all = false;
 };
 
-Result<ProveRequest> request_of(const Options& options) {
+Result<ProveRequest> request_of(const ProveOptions& options) {
   ProveRequest request{.op_name = options.op, .kernel = options.kernel, .dtype = {}};
   request.stream = true;
   if (options.dtype.empty()) return request;
@@ -29,7 +29,7 @@ Result<ProveRequest> request_of(const Options& options) {
   return request;
 }
 
-void run(const Options& options, Session& session) {
+void run(const ProveOptions& options, Session& session) {
   const auto config = session.project();
   if (!config) return;
   if (!options.op.empty() && config->find_op(options.op) == nullptr) {
@@ -60,7 +60,7 @@ void run(const Options& options, Session& session) {
 }  // namespace
 
 void add_prove(Command app, Session& session) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProveOptions>();
   Command command = app.command(
       "prove", "Prove that memory accesses stay inside of their tensors, whatever the data");
   command.option("OP", options->op, "The op (default: all with a kernel)").type_name(" ");

@@ -22,7 +22,7 @@ constexpr uint64_t kHoursMax = 24 * 366 * 100;
 // A page with thousands of failures has a few MiB.
 constexpr size_t kPageBytesMax = size_t{1} << 28;
 
-struct Options {
+struct ReportOptions {
   std::optional<uint64_t> since_hours;
   bool lint = false;
   std::string tag;
@@ -60,7 +60,7 @@ void count_ops(const Config& config, CiRunSummary& summary) {
 }
 
 /// The newest result of each op and seed; nothing when that failed, which has been told.
-std::optional<CiRunSummary> stored_results(const Options& options, const Config& config,
+std::optional<CiRunSummary> stored_results(const ReportOptions& options, const Config& config,
                                            Session& session) {
   const auto reply = session.call(ListResultsRequest{kResultsListedMax, ""});
   if (!reply) return session.fail(reply.error()), std::nullopt;
@@ -83,7 +83,7 @@ std::optional<CiRunSummary> stored_results(const Options& options, const Config&
 }
 
 /// The last CI run where there is one and no time is asked for, else what is stored.
-std::optional<CiRunSummary> summary_for(const Options& options, const Config& config,
+std::optional<CiRunSummary> summary_for(const ReportOptions& options, const Config& config,
                                         Session& session) {
   if (!options.since_hours) {
     const auto reply = session.call(GetCiSummaryRequest{});
@@ -97,7 +97,7 @@ std::optional<CiRunSummary> summary_for(const Options& options, const Config& co
   return stored_results(options, config, session);
 }
 
-bool add_lint(const Options& options, CiRunSummary& summary, Session& session) {
+bool add_lint(const ReportOptions& options, CiRunSummary& summary, Session& session) {
   if (!options.lint) return true;
   InspectRequest request;
   request.stream = true;
@@ -116,7 +116,7 @@ bool add_lint(const Options& options, CiRunSummary& summary, Session& session) {
   return true;
 }
 
-bool add_artifacts(const Options& options, const Config& config, CiRunSummary& summary,
+bool add_artifacts(const ReportOptions& options, const Config& config, CiRunSummary& summary,
                    Session& session) {
   if (options.tag.empty()) return true;
   const auto kernels = measured_before(config, session);
@@ -128,7 +128,7 @@ bool add_artifacts(const Options& options, const Config& config, CiRunSummary& s
   return true;
 }
 
-void run(const Options& options, Session& session) {
+void run(const ReportOptions& options, Session& session) {
   const auto config = session.project();
   if (!config) return;
   if (const Status writable = options.reports.check(session); !writable) {
@@ -186,7 +186,7 @@ void add_verify(Command command, Session& session) {
 }  // namespace
 
 void add_report(Command app, Session& session) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportOptions>();
   Command command = app.command("report", "The last CI run, or stored results, as a document");
   command.optional_command();
   command.keep_options();

@@ -9,13 +9,14 @@
 namespace gpuemu::cli {
 namespace {
 
-struct Options {
+struct ReproduceOptions {
   FailureChoice failure;
   bool verbose = false, exit_code = false, profile = false;
 };
 
 /// Nothing when that failed or was given up, which has been told.
-std::optional<Finished<ReproduceResultReply>> run_again(const Options& options, Session& session) {
+std::optional<Finished<ReproduceResultReply>> run_again(const ReproduceOptions& options,
+                                                        Session& session) {
   const ReproduceRequest request{.seed = *options.failure.seed,
                                  .op_name = options.failure.op,
                                  .profile = options.profile,
@@ -24,7 +25,7 @@ std::optional<Finished<ReproduceResultReply>> run_again(const Options& options, 
   return finish_job<ReproduceResultReply>(session, request, "reproduce", AfterCancel::Leave);
 }
 
-void run(const Options& options, Session& session) {
+void run(const ReproduceOptions& options, Session& session) {
   if (!has_seed(options.failure, "reproduce", session)) return;
   const uint64_t seed = *options.failure.seed;
   const auto done = run_again(options, session);
@@ -63,7 +64,7 @@ void run(const Options& options, Session& session) {
 }  // namespace
 
 void add_reproduce(Command app, Session& session) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReproduceOptions>();
   Command command = app.command("reproduce", "Make a stored failure's inputs again and run it");
   add_failure_choice(command, options->failure);
   command.flag("-v,--verbose", options->verbose, "Show the inputs too");

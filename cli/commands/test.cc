@@ -17,14 +17,14 @@ namespace {
 constexpr uint64_t kQuickCases = 10;
 constexpr uint64_t kThoroughCases = 256;
 
-struct Options {
+struct TestOptions {
   std::vector<std::string> ops, dtypes, strategies;
   bool quick = false, thorough = false, fail_fast = false, fragile = false, strict = false;
   uint64_t cases = 0;
   std::optional<uint64_t> seed, max_elements;
 };
 
-Result<RunTestsRequest> request_of(const Options& options, const Config& config) {
+Result<RunTestsRequest> request_of(const TestOptions& options, const Config& config) {
   RunTestsRequest request{.ops = options.ops,
                           .dtypes = {},
                           .cases = options.cases,
@@ -88,13 +88,13 @@ constexpr std::string_view kBuiltin = "builtin";
 
 /// True when the first word stands for the kernels that come with gpuemu. An op of the project that
 /// has this name comes first.
-bool means_builtin(const Options& options, const Session& session) {
+bool means_builtin(const TestOptions& options, const Session& session) {
   return !options.ops.empty() && options.ops.front() == kBuiltin && session.config_file.empty() &&
          !session.project_has_op(options.ops.front());
 }
 
-void run(const Options& given, Session& session) {
-  Options options = given;
+void run(const TestOptions& given, Session& session) {
+  TestOptions options = given;
   if (means_builtin(options, session)) {
     const Status found = session.use_builtin_project();
     if (!found) {
@@ -143,7 +143,7 @@ Error no_such_op(const std::string& name, const Config& config) {
 }
 
 void add_test(Command app, Session& session) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TestOptions>();
   Command command = app.command("test", "Test the kernels of gpuemu.toml");
   command.option("OPS", options->ops, "Only these ops (default: all)").type_name(" ");
   command.flag("--quick", options->quick, "10 cases per op and dtype");
