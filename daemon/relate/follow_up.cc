@@ -72,10 +72,11 @@ bool is_in_range(const OpConfig& op, const std::string& input, const Tensor& val
   std::vector<double> wide(static_cast<size_t>(values.count()));
   widen_to_double(values.dtype, values.data, wide);
   // An infinity belongs to a range that has numbers of its sign, as the strategies draw it.
-  return std::ranges::all_of(wide, [least = spec->range->first, most = spec->range->second](double value) {
-    if (std::isinf(value)) return value > 0 ? most > 0 : least < 0;
-    return std::isnan(value) || (value >= least && value <= most);
-  });
+  return std::ranges::all_of(
+      wide, [least = spec->range->first, most = spec->range->second](double value) {
+        if (std::isinf(value)) return value > 0 ? most > 0 : least < 0;
+        return std::isnan(value) || (value >= least && value <= most);
+      });
 }
 
 }  // namespace gpuemu
