@@ -178,12 +178,34 @@ TEST(Findings, NoneForReadersOfWhatTheirOwnWarpWroteAlike) {
   kernel.config().block = {96, 1, 1};
   kernel.arg(uint64_t{0}).run();
 }
+/// What a finding in code of `header` names, which line 42 of bad.cu has inlined.
+DeviceFinding inlined_from(const std::string& header) {
+  return first_of(".file 2 \"" + header +
+                  "\"\n.loc 2 7 3, function_name $L__s0, inlined_at 1 42 3\n ld.shared.u32 %r6, "
+                  "[%r3+1024];");
+}
 TEST(Findings, NamesTheLineOfAPersonForInlinedCodeOfAToolkit) {
-  const DeviceFinding finding = first_of(
-      ".file 2 \"/usr/local/cuda/include/cub/x.cuh\"\n.loc 2 7 3, function_name $L__s0, inlined_at "
-      "1 42 3\n ld.shared.u32 %r6, [%r3+1024];");
-  EXPECT_EQ(finding.file, "bad.cu");
-  EXPECT_EQ(finding.line, 42u);
+  for (const char* header :
+       {"/usr/local/cuda/include/cub/x.cuh", "/p/build/cuda/nvidia/cu13/include/cuda_fp16.hpp",
+        "build/cuda/nvidia/cu13/include/cooperative_groups.h",
+        "/p/build/cuda/nvidia/cu13/bin/../targets/x86_64-linux/include/cuda_fp16.hpp",
+        "/p/.venv/lib/python3.11/site-packages/nvidia/cu13/include/cuda/pipeline",
+        "/p/wheels/nvidia/cuda_runtime/include/cuda_pipeline_helpers.h",
+        "/opt/cuda-13/include/cuda_fp16.hpp", "/opt/cuda-13/include/crt/mma.hpp",
+        "/opt/cuda-13/include/sm_32_intrinsics.hpp"}) {
+    const DeviceFinding finding = inlined_from(header);
+    EXPECT_EQ(finding.file, "bad.cu") << header;
+    EXPECT_EQ(finding.line, 42u) << header;
+  }
+}
+TEST(Findings, NamesTheLineInAHeaderOfTheProject) {
+  for (const char* header :
+       {"include/cuda_helpers.h", "/p/include/row.cuh", "/p/nvidia/kernels/row.cuh",
+        "/p/build/cuda/row.cuh", "src/cuda_fp16_rows.cuh", "include/sm_80_rows.cuh"}) {
+    const DeviceFinding finding = inlined_from(header);
+    EXPECT_EQ(finding.file, header);
+    EXPECT_EQ(finding.line, 7u) << header;
+  }
 }
 TEST(Findings, UninitialisedSharedMemory) {
   const DeviceFinding finding = first_of(

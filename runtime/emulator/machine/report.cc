@@ -17,13 +17,40 @@ std::string file_of(const ptx::Module& module, const ptx::SourceLine& line) {
   return file == module.files.end() ? "" : file->second;
 }
 
-/// Headers of toolkits: a person looks for the line that uses them.
+/// Whether a header came with a compiler: a person looks for the line that uses it. A toolkit may
+/// lie anywhere, in a virtual environment inside the project too, so the folder that holds it says
+/// nothing; its own folders and names do.
 bool is_toolkit(std::string_view file) {
   static constexpr std::array kParts = {
-      "/usr/local/cuda", "/usr/include/", "/targets/x86_64-linux/",       "/site-packages/nvidia/",
-      "/include/cub/",   "/include/cccl", "/include/cooperative_groups/", "/triton/language/"};
-  return std::ranges::any_of(
-      kParts, [&](const char* part) { return file.find(part) != std::string_view::npos; });
+      // Of an installed toolkit.
+      "/usr/local/cuda", "/usr/include/", "/targets/x86_64-linux/", "/targets/sbsa-linux/",
+      // Of NVIDIA's wheels, whatever folder they were put into.
+      "/site-packages/nvidia/", "nvidia/cu12/include/", "nvidia/cu13/include/",
+      "nvidia/cuda_runtime/include/", "nvidia/cuda_cccl/include/", "nvidia/cuda_nvcc/include/",
+      // Libraries of headers.
+      "/include/cub/", "/include/cccl", "/include/cooperative_groups/", "/include/crt/",
+      "/triton/language/"};
+  // Where a toolkit's folder has a name of its own: headers that only a toolkit has.
+  static constexpr std::array kPrefixes = {"cuda_fp4",
+                                           "cuda_fp6",
+                                           "cuda_fp8",
+                                           "cuda_fp16",
+                                           "cuda_bf16",
+                                           "cuda_pipeline",
+                                           "cuda_awbarrier",
+                                           "device_functions",
+                                           "sm_20_",
+                                           "sm_30_",
+                                           "sm_32_",
+                                           "sm_35_",
+                                           "sm_60_atomic_functions",
+                                           "sm_61_intrinsics"};
+  const auto in_file = [&](const char* part) { return file.find(part) != std::string_view::npos; };
+  if (std::ranges::any_of(kParts, in_file)) return true;
+  const size_t slash = file.rfind("/include/");
+  if (slash == std::string_view::npos) return false;
+  const std::string_view name = file.substr(slash + std::string_view("/include/").size());
+  return std::ranges::any_of(kPrefixes, [&](const char* one) { return name.starts_with(one); });
 }
 
 }  // namespace
