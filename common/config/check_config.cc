@@ -94,7 +94,7 @@ void inherit(const ReadState& state, OpConfig& op, OpDraft& draft, const Config&
       op.nan_policy = data.nan_policy;
       op.has_nan_policy = true;
     }
-    op.subnormal_ftz_ok = op.subnormal_ftz_ok || data.subnormal_ftz_ok;
+    if (op.subnormal == SubnormalPolicy::Note) op.subnormal = data.subnormal;
     op.deterministic = op.deterministic && data.deterministic;
     if (!op.exact) op.exact = data.exact;
     if (!op.max_elements) op.max_elements = data.max_elements;

@@ -32,6 +32,13 @@ using ToleranceTable = std::map<DType, Tolerance>;
 
 enum class NanPolicy { Match, Class, Any };
 
+/// Judges zeros where the reference is below the smallest normal number of the type.
+enum class SubnormalPolicy {
+  Note,   ///< Flushing to zero that explains a case exactly is a note.
+  Keep,   ///< A flushed number is an error like any other.
+  FtzOk,  ///< The bound allows for it, sum by sum.
+};
+
 struct TensorSpec {
   std::string name;
   std::vector<Expression> shape;
@@ -89,7 +96,7 @@ struct OpConfig {
   std::optional<bool> strict;  ///< Absent: Config::strict.
   NanPolicy nan_policy = NanPolicy::Match;
   bool has_nan_policy = false;  ///< False for ops of existing clients.
-  bool subnormal_ftz_ok = false;
+  SubnormalPolicy subnormal = SubnormalPolicy::Note;
   bool deterministic = true;
   /// Whether sums of small whole numbers come out exact, so that they are compared without a
   /// tolerance. Absent: with error_scale matmul, dot or sum.

@@ -258,7 +258,8 @@ void read_test_data(TableReader& table, OpConfig& op) {
   read_nan_policy(table, op);
   std::string subnormal;
   table.read_one_of("subnormal", {"keep", "ftz_ok"}, subnormal);
-  op.subnormal_ftz_ok = subnormal == "ftz_ok";
+  if (subnormal == "keep") op.subnormal = SubnormalPolicy::Keep;
+  if (subnormal == "ftz_ok") op.subnormal = SubnormalPolicy::FtzOk;
   table.read("deterministic", op.deterministic);
   if (const auto exact = table.find("exact")) op.exact = exact->boolean();
   table.read_integer("max_elements", 1, kMaxElementsMax, op.max_elements);

@@ -9,6 +9,7 @@
 #include "daemon/engine/excuse.h"
 #include "daemon/engine/output_judge.h"
 #include "daemon/engine/second_look.h"
+#include "daemon/validate/flushed.h"
 #include "daemon/validate/formats.h"
 
 namespace gpuemu {
@@ -72,11 +73,24 @@ NamedTensors inputs_of(const JudgedCase& judged) {
   return inputs;
 }
 
+/// The inputs with zero for subnormal numbers; empty when they have none.
+NamedTensors flushed_inputs_of(const JudgedCase& judged) {
+  NamedTensors inputs = inputs_of(judged);
+  bool changed = false;
+  for (auto& [name, tensor] : inputs) {
+    auto made = flushed(view_of(tensor));
+    if (!made) continue;
+    tensor = *std::move(made);
+    changed = true;
+  }
+  return changed ? inputs : NamedTensors();
+}
+
 /// The largest change of each element of the reference.
-std::vector<double> moves_of(const JudgedCase& judged) {
+std::vector<double> moves_of(const JudgedCase& judged, std::span<const TensorView> neighbours) {
   const auto count = static_cast<size_t>(element_count(judged.reference.shape));
   std::vector<double> moved(count, 0.0);
-  for (const TensorView& changed : judged.changed) {
+  for (const TensorView& changed : neighbours) {
     if (changed.shape != judged.reference.shape) continue;
     for (size_t i = 0; i < count; ++i) {
       const double move = std::fabs(element(changed, i) - element(judged.reference, i));
@@ -90,10 +104,11 @@ enum class NextStep : uint8_t { Done, Draw };
 
 /// Lets errors beyond the bound pass that conditioning explains, and with a warning those that a
 /// customary test accepts. Draw: another draw may explain more.
-NextStep look_again(const JudgedCase& judged, const CasePlan& plan, CaseOutcome& outcome) {
-  const size_t draws = judged.changed.size();
+NextStep look_again(const JudgedCase& judged, const CasePlan& plan,
+                    std::span<const TensorView> neighbours, CaseOutcome& outcome) {
+  const size_t draws = neighbours.size();
   if (draws < kConditioningDrawsLeast) return NextStep::Draw;
-  const std::vector<double> moved = moves_of(judged);
+  const std::vector<double> moved = moves_of(judged, neighbours);
   const ConditioningJudge conditioning(plan);
   std::vector<const DoubtfulElement*> warned;
   bool may_explain = false, unexplained = false;
@@ -139,17 +154,36 @@ Result<Judgement> judge_case(const JudgedCase& judged) {
   }
   const KernelConfig kernel;
   const PreparedKernel prepared;
-  const CaseRequest request{judged.config, judged.op, kernel, prepared, plan};
+  CaseRequest request{judged.config, judged.op, kernel, prepared, plan};
+  // Of the references of changed inputs the first is that of flushed ones, where there are any.
+  NamedTensors flushed_inputs;
+  if (may_note_flushing(request) && !judged.changed.empty())
+    flushed_inputs = flushed_inputs_of(judged);
+  std::span<const TensorView> neighbours = judged.changed;
+  if (!flushed_inputs.empty()) {
+    request.of_flushed_inputs[kJudgedOutput] = neighbours.front();
+    neighbours = neighbours.subspan(1);
+  }
   CaseOutcome outcome;
   outcome.result.seed = plan.case_seed;
   outcome.result.op_name = judged.op.name;
   outcome.result.timestamp = now_seconds();
   GPUEMU_TRY(judge_outputs(request, built, arena, &reply, outcome));
   Judgement made;
-  if (!judged.inputs.empty() && !is_settled_by_bound(judged) && may_be_conditioning(outcome)) {
-    if (look_again(judged, plan, outcome) == NextStep::Draw)
-      made.wanted = neighbours_of(plan, inputs_of(judged), judged.changed.size());
+  if (!outcome.result.failures.empty() && may_note_flushing(request) && judged.changed.empty()) {
+    made.wanted = flushed_inputs_of(judged);
+    if (!made.wanted.empty()) {
+      made.result = std::move(outcome.result);
+      made.result.passed = false;
+      return made;
+    }
   }
+  if (is_strict(request)) explain_strictness(outcome);
+  if (!judged.inputs.empty() && !is_settled_by_bound(judged) && may_be_conditioning(outcome)) {
+    if (look_again(judged, plan, neighbours, outcome) == NextStep::Draw)
+      made.wanted = neighbours_of(plan, inputs_of(judged), neighbours.size());
+  }
+  made.flushed = std::ranges::find(outcome.relations, kFlushed) != outcome.relations.end();
   outcome.result.passed = outcome.result.failures.empty();
   made.result = std::move(outcome.result);
   return made;

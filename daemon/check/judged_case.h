@@ -39,6 +39,7 @@ struct Judgement {
   /// Not empty: the verdict is not final. With the reference of these inputs added to `changed` the
   /// case is judged again.
   NamedTensors wanted;
+  bool flushed = false;  ///< Subnormal numbers were taken as zero.
 };
 
 /// InvalidArgument when `accumulate` does not evaluate or the memory cannot be had.

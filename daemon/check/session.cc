@@ -124,9 +124,10 @@ Result<Message> CheckSession::make_case(const Json& request) {
                       static_cast<size_t>(element_count(input.shape)) * byte_size(input.dtype));
     fill_input(op, plan, index, std::span(reply.data).subspan(first));
   }
-  reply.json = {{"dtype", name_of(plan.dtype)}, {"dims", plan.dims},
-                {"layout", plan.layout},        {"values", plan.value_strategy},
-                {"seed", plan.case_seed},       {"inputs", std::move(inputs)}};
+  reply.json = {
+      {"dtype", name_of(plan.dtype)},       {"dims", plan.dims},      {"layout", plan.layout},
+      {"values", plan.value_strategy},      {"seed", plan.case_seed}, {"inputs", std::move(inputs)},
+      {"parameters", plan.value_parameters}};
   return reply;
 }
 
@@ -164,6 +165,7 @@ Result<Message> CheckSession::judge(const Message& request) {
     judged.changed.push_back(GPUEMU_TRY(data.tensor(reference)));
   const Judgement made = GPUEMU_TRY(judge_case(judged));
   Message reply{{{"result", Json::parse(encode_result(made.result))}}, {}};
+  if (made.flushed) reply.json["flushed"] = true;
   for (const JudgedInput& input : judged.inputs) {
     const auto wanted = made.wanted.find(input.name);
     if (wanted == made.wanted.end()) continue;

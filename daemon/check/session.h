@@ -5,15 +5,16 @@
 // same names, defaults and messages. Requests:
 //   {"request": "case", "op": TEXT, "seed": N, "case": N, "strategies": [...], "output_dtype": D,
 //    "dtype": D, "dims": {...}, "layout": L, "values": STRATEGY}
-//      the last four instead of what is drawn. Answers dtype, dims, layout, values, seed and the
-//      inputs {name, dtype, shape}; the data is their packed elements, one behind the other.
+//      the last four instead of what is drawn. Answers dtype, dims, layout, values, seed,
+//      parameters (CasePlan::value_parameters) and the inputs {name, dtype, shape}; the data is their packed elements, one behind the other.
 //   {"request": "judge", "op": TEXT, "seed": N, "case": N, "dtype": D, "dims": {...},
 //    "attrs": {...}, "inputs": [...], "output": {dtype, shape}, "reference": {dtype, shape},
 //    "scale": BOOL, "changed": N}
 //      the data is the inputs, the output, the reference and, where `scale` says so, how large
 //      errors may be (float64, one per element). Answers {"result": a ValidationResult of
-//      docs/protocol.md}. With "wanted": true it is not final: the data is other inputs, and the
-//      same request with their reference behind its data, and `changed` one higher, tells more.
+//      docs/protocol.md}, and "flushed": true where subnormal numbers count as zero. With "wanted":
+//      true it is not final: the data is other inputs, and the same request with their reference
+//      behind its data, and `changed` one higher, tells more.
 #pragma once
 
 #include <map>

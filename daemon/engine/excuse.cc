@@ -52,6 +52,10 @@ bool is_strict(const CaseRequest& request) {
   return request.wishes.strict || request.op.strict.value_or(request.config.strict);
 }
 
+bool may_note_flushing(const CaseRequest& request) {
+  return request.op.subnormal == SubnormalPolicy::Note && !is_strict(request);
+}
+
 void explain_strictness(CaseOutcome& outcome) {
   add_words("judged by the bound alone, as `strict` demands", outcome);
 }

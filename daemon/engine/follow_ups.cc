@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "common/numeric/element.h"
+#include "daemon/engine/excuse.h"
 #include "daemon/engine/findings.h"
 #include "daemon/engine/huge_plan.h"
 #include "daemon/relate/infer.h"
@@ -101,7 +102,9 @@ void share_memory(const FollowUp& follow_up, ExecutionPlan& plan) {
 
 ShadowErrors FollowUps::shadow_errors() const {
   if (underflow_ == nullptr) return ShadowErrors::All;
-  return request_.op.subnormal_ftz_ok ? ShadowErrors::UnderflowOrFlush : ShadowErrors::Underflow;
+  const bool flushes =
+      request_.op.subnormal == SubnormalPolicy::FtzOk || may_note_flushing(request_);
+  return flushes ? ShadowErrors::UnderflowOrFlush : ShadowErrors::Underflow;
 }
 
 Result<BuiltPlan> FollowUps::build(const FollowUp& follow_up, const Target& target) const {
@@ -292,6 +295,11 @@ void note_excuses(OpTestReport& report) {
         "in {} larger errors than the bound pass: without rounding the kernel gives the "
         "reference, and results too small for their type explain them",
         cases_text(cases)));
+  if (const uint64_t cases = count(kFlushed))
+    report.notes.push_back(
+        fmt::format("in {} subnormal results came out as zero: the kernel flushes them "
+                    "(-ftz=true, --use_fast_math); `subnormal = \"keep\"` makes that a failure",
+                    cases_text(cases)));
   if (const uint64_t cases = count(kConditioning))
     report.notes.push_back(
         fmt::format("in {} larger errors than the bound pass: without rounding the kernel gives "
@@ -338,7 +346,7 @@ ValidationPolicy agreement_policy(const CaseRequest& request) {
   ValidationPolicy policy;
   policy.accumulate_dtype = request.op.accumulate_dtype;
   policy.error_scale = request.op.error_scale;
-  policy.ftz_ok = request.op.subnormal_ftz_ok;
+  policy.ftz_ok = request.op.subnormal == SubnormalPolicy::FtzOk;
   policy.nan_policy = request.op.nan_policy;
   const Scope scope = scope_of(request.op, request.plan);
   if (!request.op.accumulate) return policy;

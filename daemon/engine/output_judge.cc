@@ -7,6 +7,7 @@
 #include "common/base/service_limits.h"
 #include "common/numeric/element.h"
 #include "daemon/engine/exact_tier.h"
+#include "daemon/engine/excuse.h"
 #include "daemon/engine/export_case.h"
 #include "daemon/engine/second_look.h"
 #include "daemon/engine/undefined_integers.h"
@@ -14,6 +15,7 @@
 #include "daemon/validate/bound.h"
 #include "daemon/validate/customary.h"
 #include "daemon/validate/error_map.h"
+#include "daemon/validate/flushed.h"
 #include "daemon/validate/invariants.h"
 #include "daemon/validate/validate.h"
 
@@ -40,7 +42,7 @@ Result<ValidationPolicy> policy_of(const CaseRequest& request, const Scope& scop
   policy.accumulate_dtype = request.op.accumulate_dtype;
   policy.error_scale = request.op.error_scale;
   policy.input_magnitude = magnitude;
-  policy.ftz_ok = request.op.subnormal_ftz_ok;
+  policy.ftz_ok = request.op.subnormal == SubnormalPolicy::FtzOk;
   if (request.op.has_nan_policy) policy.nan_policy = request.op.nan_policy;
   policy.check_nan = request.config.check_nan;
   policy.check_inf = request.config.check_inf;
@@ -120,6 +122,14 @@ class OutputJudge {
     }
     const bool exact = comparison.has_reference && ask_exactly(comparison);
     Verdict verdict = validate(comparison);
+    std::optional<Tensor> flushed;
+    if (!verdict.failures.empty() && comparison.has_reference && may_note_flushing(request_))
+      flushed = flushed_reference(comparison, flushed_inputs_reference(output.name));
+    if (flushed) {
+      comparison.reference = view_of(*flushed);
+      verdict = validate(comparison);
+      note_told(kFlushed, outcome);
+    }
     if (comparison.policy.tolerance.automatic) {
       add_doubtful(comparison, verdict, outcome);
       note_scale(comparison, outcome);
@@ -136,6 +146,11 @@ class OutputJudge {
     }
     take(std::move(verdict), output.name, outcome);
     return ok_status();
+  }
+
+  const TensorView* flushed_inputs_reference(const std::string& name) const {
+    const auto found = request_.of_flushed_inputs.find(name);
+    return found == request_.of_flushed_inputs.end() ? nullptr : &found->second;
   }
 
   /// What the reference says of the op's float outputs.

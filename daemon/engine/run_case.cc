@@ -10,6 +10,7 @@
 #include "daemon/engine/export_case.h"
 #include "daemon/engine/findings.h"
 #include "daemon/engine/follow_ups.h"
+#include "daemon/engine/judge_flushed.h"
 #include "daemon/engine/output_judge.h"
 #include "daemon/engine/second_look.h"
 #include "daemon/engine/stale_outputs.h"
@@ -177,9 +178,23 @@ bool ended_early(const ExecutionReport& report, const std::vector<PlanLaunch>& l
   });
 }
 
+/// The verdict on the outputs; on those of a failing case with subnormal inputs a second one.
+Status judge_values(const CaseRequest& request, const BuiltPlan& built, const ReferenceReply* reply,
+                    CaseMachine machine, CaseOutcome& outcome) {
+  std::optional<CaseOutcome> before;
+  if (reply != nullptr && may_have_flushed(request)) before = outcome;
+  const size_t failures = outcome.result.failures.size();
+  GPUEMU_TRY(judge_outputs(request, built, machine.arena, reply, outcome));
+  if (!before || outcome.result.failures.size() == failures) return ok_status();
+  const auto ask = [&]() -> Result<ReferenceReply> {
+    GPUEMU_TRY(machine.reference.begin(reference_request(request, built)));
+    return machine.reference.finish();
+  };
+  return judge_flushed(request, {built, machine.arena, ask}, *std::move(before), outcome);
+}
+
 Status judge(const CaseRequest& request, const BuiltPlan& built, const SideBySide& both,
              CaseMachine machine, CaseOutcome& outcome) {
-  Arena& arena = machine.arena;
   std::vector<ValidationFailure>& failures = outcome.result.failures;
   if (both.executed) {
     failures = findings_before_values(*both.executed);
@@ -209,7 +224,7 @@ Status judge(const CaseRequest& request, const BuiltPlan& built, const SideBySid
                        (both.executed && ended_early(*both.executed, built.plan.launches));
   if (!refused && (outcome.exported || !is_void)) {
     const ReferenceReply* reply = both.expected ? &**both.expected : nullptr;
-    GPUEMU_TRY(judge_outputs(request, built, arena, reply, outcome));
+    GPUEMU_TRY(judge_values(request, built, reply, machine, outcome));
   }
   if (both.executed)
     GPUEMU_TRY(name_stale_outputs(*both.executed, built, request.prepared, machine, failures));

@@ -22,6 +22,7 @@
 #include "daemon/schedule/lane_pool.h"
 #include "daemon/validate/envelope.h"
 #include "daemon/validate/power.h"
+#include "daemon/validate/validate.h"
 #include "daemon/worker/worker_seat.h"
 
 namespace gpuemu {
@@ -46,6 +47,7 @@ struct DoubtfulElement {
 /// What CaseOutcome::relations names beside relations: why errors beyond the bound pass, or
 /// elements were not compared.
 inline constexpr const char* kUnderflow = "underflow";
+inline constexpr const char* kFlushed = "flushed";
 inline constexpr const char* kConditioning = "error_scale";
 inline constexpr const char* kCustomary = "customary";
 inline constexpr const char* kNotLookedAt = "not_looked_at";
@@ -116,6 +118,8 @@ struct CaseRequest {
   KernelFinder find_kernel = {};
   /// A lane with shadows, for a device that has none. Empty: there is no such lane.
   std::function<Result<LaneLease>()> emulator_lane = {};
+  /// What the reference says of inputs whose subnormal numbers are zero, by output; may be empty.
+  std::map<std::string, TensorView> of_flushed_inputs = {};
 };
 
 /// Whatever the kernel or the reference does wrong is in the result's failures; an error means that

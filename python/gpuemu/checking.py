@@ -35,6 +35,8 @@ SIMPLER = ("zeros", "small_int", "constant", "uniform10")  # What a failing case
 ELEMENTS_MAX = 1 << 24
 SHRINKS_MAX = 300
 WARNINGS_MAX = 5  # Of cases that pass, each text once.
+FLUSHED = ("subnormal numbers are taken as zero, as TensorFlow, XLA and torch.set_flush_denormal do on a CPU; "
+           "subnormal=\"keep\" makes that a failure")  # fmt: skip
 
 
 @dataclass
@@ -48,6 +50,7 @@ class Case:
     inputs: dict[str, Array]
     scalars: dict[str, float]
     layout: str = "contiguous"
+    parameters: list[float] = field(default_factory=list)  # What the strategy takes beside the seed.
 
     def describe(self) -> str:
         """Sizes, dtype, strategy and layout in one line."""
@@ -153,7 +156,7 @@ class Checker:
             made[name], at = self._placed(array, number, name, layout), at + size
         dims = {name: told["dims"][legal] for name, legal in self.op.dims.items()}
         scalars = {name: self._scalar(number, name, spec) for name, spec in self.schema.scalars.items()}
-        return Case(number, told["dtype"], told["values"], dims, made, scalars, layout)
+        return Case(number, told["dtype"], told["values"], dims, made, scalars, layout, told["parameters"])
 
     def _placed(self, array: Array, number: int, name: str, layout: str) -> Array:
         return array if layout == "contiguous" else layouts.place(array, layouts.drawn(layout, array.shape, self.seed, number, name))
@@ -187,7 +190,8 @@ class Checker:
             self.changed.update(name for name, one in given.items() if not _same_bytes(one, case.inputs[name]))
             shape = list(next(iter(case.inputs.values())).shape)
             result.repro_info = ReproductionInfo(seed=seed, shape=shape, dtype=case.dtype, base_seed=self.seed, iteration=case.number,
-                                                 dims=dict(case.dims), value_strategy=case.strategy)  # fmt: skip
+                                                 dims=dict(case.dims), attrs=dict(case.scalars), value_strategy=case.strategy,
+                                                 value_parameters=list(case.parameters))  # fmt: skip
         return result
 
     def verdict(self, case: Case, output: Any, expected: Any, tolerance: ToleranceConfig | None = None,
@@ -247,7 +251,8 @@ class Checker:
             found.compared += self.compared
             found.passed += result.passed
             if result.passed:
-                found.notes += [one.message for one in result.warnings if one.message not in found.notes][: max(0, WARNINGS_MAX - len(found.notes))]
+                said = [one.message for one in result.warnings] + ([FLUSHED] if result.flushed else [])
+                found.notes += [one for one in said if one not in found.notes][: max(0, WARNINGS_MAX - len(found.notes))]
                 continue
             found.failures.append(_kept(result))
             if len(found.failures) == 1:
@@ -359,7 +364,7 @@ def check(fn: Callable[..., Any], reference: Callable[..., Any], *, cases: int =
           fail_fast: bool = True, raise_on_failure: bool = True, name: str | None = None, layouts: Sequence[str] = ("contiguous",),
           accumulate: str | int | None = None, accumulate_dtype: str | None = None,
           error_scale: str | Callable[..., Any] | None = None, nan_policy: str | None = None, subnormal: str | None = None,
-          exact: bool | None = None, invariants: Mapping[str, Any] | None = None) -> CheckResult:  # fmt: skip
+          strict: bool | None = None, exact: bool | None = None, invariants: Mapping[str, Any] | None = None) -> CheckResult:  # fmt: skip
     """Runs `fn` on the inputs that `gpuemu test` would draw, and judges what it gives as the daemon does, against `reference`,
     which gets the same arguments in float64.
 
@@ -367,15 +372,16 @@ def check(fn: Callable[..., Any], reference: Callable[..., Any], *, cases: int =
     and infinity too; seed: an integer of 64 bits, a negative one is told as the same bits without a sign; only: one case by its
     number.
     layouts: how inputs lie in memory: "contiguous", "strided", "transposed", "broadcast", "reversed"; one is drawn for each case.
-    accumulate, accumulate_dtype, error_scale, nan_policy, subnormal, exact, invariants: as the keys of an op in gpuemu.toml;
-    error_scale may be a function of the same arguments, too. tolerance: numbers instead of the bound that follows from them.
+    accumulate, accumulate_dtype, error_scale, nan_policy, subnormal, strict, exact, invariants: as the keys of an op in
+    gpuemu.toml; error_scale may be a function of the same arguments, too. strict: what only a customary test accepts fails.
+    tolerance: numbers instead of the bound that follows from all that.
     framework: what `fn` takes ("torch", "jax", "tensorflow", "numpy"); by default that of its annotations.
     Raises CheckError at the first failure, made smaller, unless raise_on_failure is False; ValueError when no case had an
     output element to compare.
     """
     checker = checker_of(fn, reference, seed=seed, dtypes=dtypes, dims=dims, strategies=strategies, inputs=inputs, tolerance=tolerance,
                          framework=framework, name=name, layouts=layouts, accumulate=accumulate, accumulate_dtype=accumulate_dtype,
-                         error_scale=error_scale, nan_policy=nan_policy, subnormal=subnormal, exact=exact, invariants=invariants)  # fmt: skip
+                         error_scale=error_scale, nan_policy=nan_policy, subnormal=subnormal, strict=strict, exact=exact, invariants=invariants)  # fmt: skip
     numbers = range(arguments.whole(cases, "cases", 1)) if only is None else (arguments.whole(only, "only", 0),)
     return settled(checker.run(numbers, fail_fast), raise_on_failure, replayed=only is not None)
 

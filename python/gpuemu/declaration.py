@@ -28,6 +28,7 @@ class Judging:
     error_scale: str | None = None
     nan_policy: str | None = None
     subnormal: str | None = None
+    strict: bool | None = None
     exact: bool | None = None
     invariants: Mapping[str, Any] = field(default_factory=dict)
 
@@ -39,7 +40,8 @@ class Judging:
         """The keys of the op's table."""
         policy = self.nan_policy or ("match" if self.accumulate is None else "class")
         keys = {"accumulate": None if self.accumulate is None else str(self.accumulate), "accumulate_dtype": self.accumulate_dtype,
-                "error_scale": self.error_scale, "nan_policy": policy, "subnormal": self.subnormal, "exact": self.exact}  # fmt: skip
+                "error_scale": self.error_scale, "nan_policy": policy, "subnormal": self.subnormal, "strict": self.strict,
+                "exact": self.exact}  # fmt: skip
         limit = "auto" if self.tolerance is None else {"atol": float(self.tolerance.atol), "rtol": float(self.tolerance.rtol)}
         return [*(f"{key} = {_toml(value)}" for key, value in keys.items() if value is not None),
                 f"tolerances = {_toml(dict.fromkeys(tensors.DTYPES, limit))}",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gpuemu.records import JobStatus, TestReport
 
 CASES = 10  # Of a test that does not say how many.
-JUDGED = {"accumulate", "accumulate_dtype", "error_scale", "nan_policy", "subnormal", "exact", "invariants"}  # As of gpuemu.check.
+JUDGED = {"accumulate", "accumulate_dtype", "error_scale", "nan_policy", "subnormal", "strict", "exact", "invariants"}  # As of gpuemu.check.
 CONTROL = {"cases", "dtypes", "dims", "strategies", "layouts", *JUDGED}
 
 

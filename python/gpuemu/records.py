@@ -130,6 +130,7 @@ class ValidationResult:
     error_stats: dict[str, Any] | None = None
     warnings: list[Finding] = field(default_factory=list)
     passes_now: bool = False  # In lists of failures: the same case passed later.
+    flushed: bool = False  # Of gpuemu.check: subnormal numbers that came out as zero count as right.
     # (output, reference) of a comparison in this process that failed.
     compared: tuple[Array, Array] | None = field(default=None, repr=False, compare=False)
 

@@ -53,10 +53,77 @@ def test_the_bound_is_the_computed_one_and_the_options_widen_it():
     def shifted(x):
         return (x + np.float32(1)) - np.float32(1)
 
-    assert kinds(run(shifted, lambda x: x, strategies=["bits_uniform"])) == {"ToleranceExceeded"}
-    assert not run(shifted, lambda x: x, strategies=["bits_uniform"], error_scale="tanh").failed  # As large as 1.
-    assert not run(shifted, lambda x: x, strategies=["bits_uniform"], error_scale=lambda x: np.ones_like(x)).failed
-    assert not run(shifted, lambda x: x, strategies=["bits_uniform"], tolerance=gpuemu.ToleranceConfig(1e-6, 1e-6)).failed
+    options = {"strategies": ["bits_uniform"], "dims": {"rows": (8, 64), "cols": (1, 1)}}
+    strict = run(shifted, lambda x: x, strict=True, **options)
+    assert kinds(strict) == {"ToleranceExceeded"} and strict.failed >= 50
+    assert "judged by the bound alone, as `strict` demands" in strict.failures[0].failures[0].message
+    for wider in ({"error_scale": "tanh"}, {"error_scale": lambda x: np.ones_like(x)}, {"tolerance": gpuemu.ToleranceConfig(1e-6, 1e-6)}):
+        found = run(shifted, lambda x: x, strict=True, **options, **wider)  # As large as 1.
+        assert not found.failed and not found.notes
+
+
+def test_what_a_customary_test_accepts_passes_with_a_note_unless_strict():
+    def shifted(x):
+        return (x + np.float32(1)) - np.float32(1)
+
+    found = run(shifted, lambda x: x, strategies=["bits_uniform"], dims={"rows": (8, 64), "cols": (1, 1)})
+    assert not found.failed and "the defaults of torch.testing.assert_close, scaled by magnitude, accept that" in found.notes[0]
+    assert kinds(run(lambda x: x * np.float32(1.0001), lambda x: x, strategies=["bits_uniform"])) == {"ToleranceExceeded"}
+
+
+TINY = np.finfo(np.float32).smallest_normal
+
+
+def flushed(x):
+    """What a processor makes of subnormal numbers that shall be zero."""
+    return np.where(np.abs(x) < TINY, np.copysign(np.float32(0), x), x)
+
+
+def leaky(x):
+    return np.where(x >= 0, x, np.float32(0.01) * x)
+
+
+SMALL = {"strategies": ["tiny", "subnormal", "normal"], "cases": 30}
+
+
+def test_subnormal_numbers_that_are_flushed_to_zero_are_a_note():
+    found = run(lambda x: flushed(leaky(flushed(x))), leaky, **SMALL)
+    assert not found.failed and any("subnormal numbers are taken as zero" in note for note in found.notes)
+    assert not run(leaky, leaky, **SMALL).notes
+    for stricter in ({"subnormal": "keep"}, {"strict": True}):
+        assert kinds(run(lambda x: flushed(leaky(flushed(x))), leaky, **SMALL, **stricter)) == {"ToleranceExceeded"}
+    assert not run(lambda x: flushed(leaky(flushed(x))), leaky, **SMALL, subnormal="ftz_ok").notes
+
+
+def test_what_flushed_inputs_give_is_a_note_too():
+    large = np.float32(1e30)
+    for fn in (lambda x: x * large, lambda x: 1 / x, lambda x: np.log(np.abs(x)), lambda x: x / x, lambda x: x > 0):
+        found = run(lambda x, fn=fn: fn(flushed(x)), fn, **SMALL)
+        assert not found.failed, found.failures[0].failures
+        assert found.notes and kinds(run(lambda x, fn=fn: fn(flushed(x)), fn, **SMALL, subnormal="keep"))
+
+
+def test_flushing_excuses_nothing_else():
+    for wrong in (lambda x: flushed(x * np.float32(0.5)), lambda x: 0 * x, lambda x: np.where(np.abs(x) < 16 * TINY, 0 * x, x)):
+        assert kinds(run(wrong, lambda x: x, strategies=["tiny"], cases=30)) == {"ToleranceExceeded"}
+    half = np.float16(2.0**-14)  # Nobody flushes those of float16: they are as large as results of softmax.
+    assert run(lambda x: np.where(np.abs(x) < half, 0 * x, x), lambda x: x, dtypes=["float16"], strategies=["subnormal"], cases=30).failed
+
+
+def test_a_failure_tells_what_its_values_are_made_of():
+    def wrong(x):
+        assert x.size
+        return -x
+
+    found = run(wrong, lambda x: x, strategies=["row_specials"], cases=3)
+    info = found.failures[0].repro_info
+    case = {"base_seed": info.base_seed, "iteration": info.iteration, "value_strategy": info.value_strategy,
+            "value_parameters": info.value_parameters, "inputs": [{"name": "x", "dtype": info.dtype, "shape": info.shape}]}  # fmt: skip
+    drawn = []
+    run(lambda x: drawn.append(x.copy()) or x, lambda x: x, strategies=["row_specials"], cases=1, only=info.iteration)
+    from gpuemu import values
+
+    assert info.value_parameters and values.fill_input(case, "x").tobytes() == drawn[0].tobytes()
 
 
 def test_exact_sums_and_invariants_are_judged():

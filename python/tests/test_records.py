@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAIRS = {
     "Finding": ("ValidationFailure", set(), set()),
     "ReproductionInfo": ("ReproductionInfo", set(), set()),
-    "ValidationResult": ("ValidationResult", set(), {"compared"}),  # Arrays of a comparison in this process.
+    "ValidationResult": ("ValidationResult", set(), {"compared", "flushed"}),  # Of a comparison in this process.
     "FuzzResults": ("FuzzResultsReply", set(), set()),
     "ReproduceResult": ("ReproduceResultReply", set(), set()),
     "MinimizeResult": ("MinimizeResultReply", set(), set()),
