@@ -373,7 +373,9 @@ void CiTests::keep_verdicts() {
     const bool success =
         op.error.empty() && op.failed == 0 && op.skipped_reason.empty() && !unit->regressed;
     const bool whole = !cancel_ && !is_over();
-    if (!unit->key || op.cached || !success || !whole) continue;
+    // A cached report would not say what was left out.
+    const bool complete = machine_.campaign.sizes_left_out(*unit->op, op.dtype).empty();
+    if (!unit->key || op.cached || !success || !whole || !complete) continue;
     const std::string& script = unit->op->reference;
     const std::optional<std::vector<FileContent>> reads =
         script.empty() ? std::vector<FileContent>()
@@ -463,8 +465,8 @@ Status CiTests::run(CiRunSummary& summary) {
   if (!cancel_) map_worst(summary);
   for (const auto& unit : units_) {
     for (const std::string& text : machine_.campaign.sizes_not_run(*unit->op, unit->report.dtype))
-      notes_.push_back(
-          fmt::format("{} {}: {}", unit->report.op_name, name_of(unit->report.dtype), text));
+      notes_.push_back(fmt::format("warning: {} {}: {}", unit->report.op_name,
+                                   name_of(unit->report.dtype), text));
   }
   summary.notes.insert(summary.notes.end(), notes_.begin(), notes_.end());
   return ok_status();

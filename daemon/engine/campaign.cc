@@ -322,6 +322,14 @@ Result<TestReportReply> Campaign::run(const CampaignOptions& options, const Camp
   for (const std::string& warning : warnings)
     if (events.on_warning) events.on_warning(warning);
 
+  const auto left_out_of = [&](const Group& group) {
+    std::set<std::string> said;
+    for (const std::string& text : sizes_left_out(*group.op, group.report.dtype))
+      said.insert(fmt::format("{}: {}", group.op->name, text));
+    return said;
+  };
+  std::set<std::string> told;  // By earlier runs of this campaign.
+  for (const auto& group : groups) told.merge(left_out_of(*group));
   GPUEMU_TRY(run_and_keep(progress, options));
   if (const auto broken = progress.broken()) return *broken;
 
@@ -331,9 +339,11 @@ Result<TestReportReply> Campaign::run(const CampaignOptions& options, const Camp
   for (const auto& group : groups) {
     OpTestReport one = group->finish(end);
     if (one.cases > 0) {
-      auto said = sizes_not_run(*group->op, one.dtype);
-      one.notes.insert(one.notes.end(), said.begin(), said.end());
+      for (const std::string& text : sizes_not_run(*group->op, one.dtype))
+        one.notes.push_back("warning: " + text);
     }
+    for (const std::string& text : left_out_of(*group))
+      if (events.on_warning && !told.contains(text)) events.on_warning(text);
     describe_verdict(config_, *group->op, one);
     report.total += one.cases;
     report.passed += one.passed;

@@ -113,6 +113,8 @@ class Campaign {
   LargeSizes large_sizes_of(const OpConfig& op, DType dtype) const;
   /// Declared sizes that no case has, and large cases that were left out so far; for people.
   std::vector<std::string> sizes_not_run(const OpConfig& op, DType dtype) const;
+  /// The latter alone: of these no plan tells.
+  std::vector<std::string> sizes_left_out(const OpConfig& op, DType dtype) const;
 
   /// One case of one op, with its variant chosen by policy and priority.
   Result<CaseOutcome> run_one(const OpConfig& op, const CasePlan& plan, CaseWishes wishes,

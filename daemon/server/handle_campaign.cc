@@ -236,7 +236,10 @@ Reply search(const OpConfig& op, const CampaignOptions& options, Call& call, Pro
   if (found->counted) results.search = found->report;
   for (const DType dtype : options.dtypes)
     for (const std::string& text : project.campaign().sizes_not_run(op, dtype))
-      results.notes.push_back(text);
+      results.notes.push_back("warning: " + text);
+  for (const DType dtype : options.dtypes)
+    for (const std::string& text : project.campaign().sizes_left_out(op, dtype))
+      control.warn(fmt::format("{}: {}", op.name, text));
   diagnose_all(results.failures, call, project, control);
   bound_snapshots(results.failures);
   return results;

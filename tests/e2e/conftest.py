@@ -126,6 +126,27 @@ def gpuemu(tmp_path):
 
 
 @pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    """Compiled kernels, shared by the tests of a page: compiling is not what they are about."""
+    return tmp_path_factory.mktemp("compiled")
+
+
+@pytest.fixture
+def kernel_project(gpuemu, compiled):
+    """Puts an installation into a project of these files, with the page's compiled kernels."""
+
+    def make(files):
+        (gpuemu.home / "db.cache").symlink_to(compiled)
+        gpuemu.project = gpuemu.project.parent / "kernels"
+        gpuemu.project.mkdir()
+        for name, text in files.items():
+            (gpuemu.project / name).write_text(text)
+        return gpuemu
+
+    return make
+
+
+@pytest.fixture(scope="module")
 def new_home():
     """Makes installations that last for the module; each must leave no process behind."""
     made = []

@@ -64,23 +64,10 @@ extern "C" __global__ void total(const float* x, float* y, int cols) {
 """
 
 
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory):
-    """Compiled kernels, shared by the tests of this page: compiling is not what they are about."""
-    return tmp_path_factory.mktemp("compiled")
-
-
 @pytest.fixture
-def project(gpuemu, compiled):
-    (gpuemu.home / "db.cache").symlink_to(compiled)
-    folder = gpuemu.project.parent / "search"
-    folder.mkdir()
-    (folder / "gpuemu.toml").write_text(CONFIG)
-    (folder / "clip.cu").write_text(KERNELS)
-    (folder / "clip.py").write_text("import numpy as np\n\ndef reference(x):\n    return np.maximum(x, 0)\n")
-    (folder / "total.py").write_text("def reference(x):\n    return x.sum(axis=-1)\n")
-    gpuemu.project = folder
-    return gpuemu
+def project(kernel_project):
+    return kernel_project({"gpuemu.toml": CONFIG, "clip.cu": KERNELS, "total.py": "def reference(x):\n    return x.sum(axis=-1)\n",
+                           "clip.py": "import numpy as np\n\ndef reference(x):\n    return np.maximum(x, 0)\n"})
 
 
 def run_json(gpuemu, *words, code=0):

@@ -63,24 +63,13 @@ launches = [{{ entry = "{entry}", grid = {grid}, block = {block}, args = [{args}
 ROWS = {"shapes": TABLE, "grid": '"rows"', "block": 32, "args": '"x", "y", "i32:cols"'}
 
 
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory):
-    """Compiled kernels, shared by the tests of this page."""
-    return tmp_path_factory.mktemp("compiled")
-
-
 @pytest.fixture
-def project(gpuemu, compiled):
+def project(kernel_project):
     """Writes a gpuemu.toml with these ops beside the kernels."""
-    (gpuemu.home / "db.cache").symlink_to(compiled)
-    folder = gpuemu.project.parent / "sizes"
-    folder.mkdir()
-    (folder / "k.cu").write_text(KERNELS)
-    (folder / "twice.py").write_text(TWICE)
-    gpuemu.project = folder
+    gpuemu = kernel_project({"k.cu": KERNELS, "twice.py": TWICE})
 
     def write(*ops, validation=""):
-        (folder / "gpuemu.toml").write_text(f"[validation]\nseed = 5\n{validation}\n" + "".join(ops))
+        (gpuemu.project / "gpuemu.toml").write_text(f"[validation]\nseed = 5\n{validation}\n" + "".join(ops))
         return gpuemu
 
     return write
@@ -164,11 +153,27 @@ def test_a_case_is_the_same_when_it_is_run_again(project):
 def test_a_reference_that_cannot_compute_a_large_case_is_no_failure(project):
     gpuemu = project(op("scale", "{ n = [1, 600000] }"))
     (gpuemu.project / "twice.py").write_text("def reference(x):\n    if x.size > 300000:\n        raise MemoryError('too large')\n    return 2 * x\n")
-    report, _ = report_of(gpuemu, "--quick")
+    report, said = report_of(gpuemu, "--quick")
     (one,) = report["ops"]
     assert one["failed"] == 0 and one["cases"] == 9, one
-    assert any("n = 600000" in note and "too large" in note for note in one["notes"]), one["notes"]
+    assert any(note.startswith("warning: declared sizes that were not run: n = 600000: ") and "too large" in note for note in one["notes"]), one["notes"]
     assert one["proof"]["up_to"]["n"] < 300000
+    assert "scale: declared sizes that were not run: n = 600000" in said, said
+
+
+def test_a_large_case_that_is_left_out_is_a_warning_in_every_report(project, tmp_path):
+    gpuemu = project(op("scale", "{ n = [1, 600000] }"))
+    (gpuemu.project / "twice.py").write_text("def reference(x):\n    if x.size > 300000:\n        raise MemoryError('too large')\n    return 2 * x\n")
+    text = "declared sizes that were not run: n = 600000"
+    tested = gpuemu.run("test", "--quick")
+    assert tested.returncode == 0 and f"warning: {text}" in tested.stdout and text in tested.stderr, tested.stdout + tested.stderr
+    assert re.search(r"of such cases with n up to \d+ are wrong", tested.stdout), tested.stdout
+    fuzzed = gpuemu.run("fuzz", "scale", "-i", "10")
+    assert fuzzed.returncode == 0 and f"warning: {text}" in fuzzed.stdout and text in fuzzed.stderr
+    for _ in range(2):  # The second time from what the first one kept.
+        for form in ("text", "json", "junit"):
+            told = gpuemu.run("ci", "--quick", "--format", form)
+            assert told.returncode == 0 and "warning: scale float32: " + text in told.stdout, told.stdout
 
 
 def test_a_reference_that_is_slow_costs_no_minutes(project):
@@ -176,7 +181,7 @@ def test_a_reference_that_is_slow_costs_no_minutes(project):
     (gpuemu.project / "twice.py").write_text("import time\n\ndef reference(x):\n    time.sleep(x.size / 50000)\n    return 2 * x\n")
     report, _ = report_of(gpuemu, "--cases", "6")
     (one,) = report["ops"]
-    assert any("a large case was left out: n = 4000000" in note for note in one["notes"]), one["notes"]
+    assert any("declared sizes that were not run: n = 4000000" in note for note in one["notes"]), one["notes"]
     assert one["failed"] == 0
     assert one["duration_ms"] < 30_000, "its reference would take 80 s"
 
