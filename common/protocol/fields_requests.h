@@ -72,6 +72,8 @@ void fields(V& v, R& r) {
   v.required("inputs", r.inputs);
   v.required("output", r.output);
   v.optional("kwargs", r.kwargs);
+  v.extra("atol", r.atol);
+  v.extra("rtol", r.rtol);
 }
 
 template <typename V, Is<SubmitOutputRequest> R>
@@ -81,6 +83,8 @@ void fields(V& v, R& r) {
   v.required("output", r.output);
   v.required("seed", r.seed);
   v.optional("kwargs", r.kwargs);
+  v.extra("atol", r.atol);
+  v.extra("rtol", r.rtol);
 }
 
 template <typename V, Is<OwnFuzzConfig> R>

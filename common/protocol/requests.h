@@ -29,6 +29,8 @@ struct ValidateOpRequest {
   NamedTensors inputs;
   Tensor output;
   Kwargs kwargs;
+  std::optional<double> atol = std::nullopt,
+                        rtol = std::nullopt;  ///< Accepted beyond the op's own tolerance.
   bool operator==(const ValidateOpRequest&) const = default;
 };
 
@@ -38,6 +40,7 @@ struct SubmitOutputRequest {
   Tensor output;
   Kwargs kwargs;
   uint64_t seed = 0;
+  std::optional<double> atol = std::nullopt, rtol = std::nullopt;  ///< As in ValidateOpRequest.
   bool operator==(const SubmitOutputRequest&) const = default;
 };
 

@@ -15,6 +15,7 @@ namespace gpuemu {
 struct ScriptInputs {
   const NamedTensors& tensors;
   const Kwargs& kwargs;
+  std::optional<Tolerance> wider = {};  ///< Accepts what the op's own tolerance refuses.
 };
 
 struct JudgedOutput {

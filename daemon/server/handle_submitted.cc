@@ -1,4 +1,6 @@
 // ValidateOp and SubmitOutput: the client ran the op, the daemon judges.
+#include <cmath>
+
 #include "common/tensor/snapshot.h"
 #include "daemon/server/client_ops.h"
 #include "daemon/server/handlers.h"
@@ -12,7 +14,23 @@ struct Submission {
   const Tensor& output;
   const Kwargs& kwargs;
   uint64_t seed;
+  std::optional<double> atol, rtol;
 };
+
+/// What the client accepts beyond the op's own tolerance; nothing where it does not say.
+Result<std::optional<Tolerance>> wider_of(const Submission& submission) {
+  if (!submission.atol && !submission.rtol) return std::optional<Tolerance>();
+  Tolerance wider;
+  wider.atol = submission.atol.value_or(0);
+  wider.rtol = submission.rtol.value_or(0);
+  for (const double part : {wider.atol, wider.rtol}) {
+    if (!(part >= 0) || !std::isfinite(part))
+      return error(ErrorCode::InvalidArgument,
+                   "atol is {} and rtol {}, expected finite numbers from 0", wider.atol,
+                   wider.rtol);
+  }
+  return std::optional(wider);
+}
 
 /// The verdict, stored; or the reply that says why there is none.
 std::variant<ValidationResult, ErrorReply> judge(const Submission& submission, Call& call) {
@@ -21,9 +39,11 @@ std::variant<ValidationResult, ErrorReply> judge(const Submission& submission, C
   const Config& config = (*project)->config();
   const OpConfig* op = config.find_op(submission.op_name);
   if (op == nullptr) return op_not_found(config, submission.op_name);
+  const auto wider = wider_of(submission);
+  if (!wider) return ErrorReply{WireErrorCode::InvalidRequest, wider.error().message};
   auto lease = call.context.lanes.acquire(call.key);
   if (!lease) return error_reply(lease.error());
-  auto judged = judge_submitted(config, *op, {submission.inputs, submission.kwargs},
+  auto judged = judge_submitted(config, *op, {submission.inputs, submission.kwargs, *wider},
                                 submission.output, **lease);
   if (!judged) return ErrorReply{WireErrorCode::ReferenceScriptFailed, judged.error().message};
   ValidationResult* const result = &judged->result;
@@ -53,15 +73,17 @@ uint64_t nanoseconds_now() {
 }  // namespace
 
 Reply handle(const ValidateOpRequest& request, Call& call) {
-  auto verdict = judge(
-      {request.op_name, request.inputs, request.output, request.kwargs, nanoseconds_now()}, call);
+  auto verdict = judge({request.op_name, request.inputs, request.output, request.kwargs,
+                        nanoseconds_now(), request.atol, request.rtol},
+                       call);
   if (auto* failure = std::get_if<ErrorReply>(&verdict)) return *failure;
   return ValidationResultReply{std::get<ValidationResult>(std::move(verdict))};
 }
 
 Reply handle(const SubmitOutputRequest& request, Call& call) {
-  auto verdict =
-      judge({request.op_name, request.inputs, request.output, request.kwargs, request.seed}, call);
+  auto verdict = judge({request.op_name, request.inputs, request.output, request.kwargs,
+                        request.seed, request.atol, request.rtol},
+                       call);
   if (auto* failure = std::get_if<ErrorReply>(&verdict)) return *failure;
   return SubmitResultReply{std::get<ValidationResult>(std::move(verdict))};
 }

@@ -155,19 +155,21 @@ class AsyncClient:
 
     async def run_tests(self, ops: Sequence[str] = (), *, cases: int = 0, seed: int | None = None,
                         dtypes: Sequence[str] = (), strategies: Sequence[str] = (), fail_fast: bool = False,
-                        fragile: bool = False, progress: bool | Progress | None = None) -> records.TestReport:  # fmt: skip
-        return await self._run(calls.run_tests(ops, cases, seed, dtypes, strategies, fail_fast, fragile), progress)
+                        fragile: bool = False, strict: bool = False, max_elements: int | None = None,
+                        progress: bool | Progress | None = None) -> records.TestReport:  # fmt: skip
+        options = {"fragile": fragile, "strict": strict, "max_elements": max_elements}
+        return await self._run(calls.run_tests(ops, cases, seed, dtypes, strategies, fail_fast, options), progress)
 
     async def fuzz_op(self, op_name: str, seed: int | None = None, iterations: int = 100, fail_fast: bool = False,
                       batch_sizes: Sequence[int] | None = None, seq_lengths: Sequence[int] | None = None,
                       hidden_dims: Sequence[int] | None = None, dtypes: Sequence[str] | None = None,
                       layouts: Sequence[str] | None = None, *, strategies: Sequence[str] | None = None,
                       min_shape: Sequence[int] | None = None, max_shape: Sequence[int] | None = None, guided: bool = False,
-                      progress: bool | Progress | None = None) -> records.FuzzResults:  # fmt: skip
+                      max_elements: int | None = None, progress: bool | Progress | None = None) -> records.FuzzResults:  # fmt: skip
         shapes = {"batch_sizes": batch_sizes, "seq_lengths": seq_lengths, "hidden_dims": hidden_dims}
         own = {"strategies": strategies and list(strategies), "min_shape": min_shape and list(min_shape),
                "max_shape": max_shape and list(max_shape)}  # fmt: skip
-        return await self._run(calls.fuzz(op_name, seed, iterations, fail_fast, shapes, dtypes, layouts, own, guided), progress)
+        return await self._run(calls.fuzz(op_name, seed, iterations, fail_fast, shapes, dtypes, layouts, own, guided, max_elements), progress)
 
     async def reproduce(self, seed: int, op_name: str | None = None, *, profile: bool = False) -> records.ReproduceResult:
         return await self._ask(calls.reproduce(seed, op_name, profile))
@@ -239,10 +241,10 @@ class AsyncClient:
 
     async def run_ci(self, profile: str = "quick", *, baseline: str | None = None, seed: int | None = None,
                      shard: int = 0, shards: int = 0, budget_ms: int = 0, parallel_jobs: int = 0,
-                     cached: bool = False, coverage: bool = False, snapshots: bool = False,
+                     cached: bool = False, coverage: bool = False, snapshots: bool = False, max_elements: int | None = None,
                      progress: bool | Progress | None = None) -> ci.CiSummary:  # fmt: skip
         options = {"shard": shard, "shards": shards, "budget_ms": budget_ms, "parallel_jobs": parallel_jobs, "cached": cached, "coverage": coverage,
-                   "snapshots": snapshots}  # fmt: skip
+                   "snapshots": snapshots, "max_elements": max_elements}  # fmt: skip
         return await self._run(calls.run_ci(profile, baseline, seed, options), progress)
 
     async def get_ci_summary(self) -> ci.CiSummary:

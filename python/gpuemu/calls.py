@@ -14,6 +14,7 @@ from gpuemu.errors import ProtocolError, of_reply
 
 if TYPE_CHECKING:
     from gpuemu import artifacts, ci, replies
+    from gpuemu.tolerances import ToleranceConfig
 
 T = TypeVar("T")
 Json = dict[str, Any]
@@ -73,8 +74,9 @@ def shutdown() -> Call[None]:
 
 
 def validate(op: str, inputs: Mapping[str, Any], output: Any, kwargs: Mapping[str, Any], seed: int | None = None, *,
-             own: bool = False) -> Call[records.ValidationResult]:  # fmt: skip
-    """ValidateOp, with a seed SubmitOutput. own: it holds copies of the arrays, which may change before it is sent."""
+             own: bool = False, tolerance: ToleranceConfig | None = None) -> Call[records.ValidationResult]:  # fmt: skip
+    """ValidateOp, with a seed SubmitOutput. own: it holds copies of the arrays, which may change before it is sent. tolerance:
+    what the op's own refuses passes within it."""
     return _call(
         "ValidationResult" if seed is None else "SubmitResult",
         lambda r: records.ValidationResult.from_dict(r["result"]),
@@ -84,6 +86,8 @@ def validate(op: str, inputs: Mapping[str, Any], output: Any, kwargs: Mapping[st
         output=tensors.outgoing(output, own=own, what="output"),
         seed=seed,
         kwargs={name: str(value) for name, value in kwargs.items()},
+        atol=None if tolerance is None else float(tolerance.atol),
+        rtol=None if tolerance is None else float(tolerance.rtol),
     )
 
 
@@ -106,11 +110,12 @@ def compare_baseline(tag: str, same_cases: bool) -> Call[records.BaselineCompari
                  same_cases=same_cases or None)  # fmt: skip
 
 
-def run_tests(ops: Sequence[str], cases: int, seed: int | None, dtypes: Sequence[str], strategies: Sequence[str],
-              fail_fast: bool, fragile: bool) -> Call[records.TestReport]:  # fmt: skip
+def run_tests(ops: Sequence[str], cases: int, seed: int | None, dtypes: Sequence[str], strategies: Sequence[str], fail_fast: bool,
+              options: Mapping[str, Any]) -> Call[records.TestReport]:  # fmt: skip
+    """`options`: fragile, strict, max_elements."""
     lists = {name: arguments.texts(given, name) for name, given in (("ops", ops), ("dtypes", dtypes), ("strategies", strategies))}
     return _call("TestReport", records.TestReport.from_dict, "RunTests", stream=True, cases=cases, seed=seed, fail_fast=fail_fast,
-                 fragile=fragile or None, **lists)  # fmt: skip
+                 **{name: one or None for name, one in options.items()}, **lists)  # fmt: skip
 
 
 def shape_options(small: bool, **lists: Sequence[int] | None) -> Json:
@@ -126,18 +131,19 @@ def shape_options(small: bool, **lists: Sequence[int] | None) -> Json:
 
 def fuzz(op: str, seed: int | None, iterations: int, fail_fast: bool, shapes: Mapping[str, Sequence[int] | None],
          dtypes: Sequence[str] | None, layouts: Sequence[str] | None, own: Mapping[str, Any], guided: bool,
-         ) -> Call[records.FuzzResults]:  # fmt: skip
+         max_elements: int | None = None) -> Call[records.FuzzResults]:  # fmt: skip
     """With lists of sizes, or for ops with an op script, the clients' generator draws; `own` (strategies, min_shape,
-    max_shape) and `guided` are for kernels and gpuemu's generator."""
+    max_shape), `guided` and max_elements are for kernels and gpuemu's generator."""
     seed = fresh_seed() if seed is None else seed
     common = {"op_name": op, "iterations": iterations, "fail_fast": fail_fast}
     given = {name: value for name, value in own.items() if value}
-    if given or guided:
+    kernels = [*given, *(["guided"] if guided else []), *(["max_elements"] if max_elements else [])]
+    if kernels:
         if any(shapes.values()):
-            raise ValueError(f"sizes ({', '.join(n for n, v in shapes.items() if v)}) and {', '.join(given) or 'guided'} exclude each "
+            raise ValueError(f"sizes ({', '.join(n for n, v in shapes.items() if v)}) and {', '.join(kernels)} exclude each "
                              "other: the former are of ops with an op script, the latter of kernels")  # fmt: skip
         config = {"iterations": iterations, "seed": seed, "dtypes": list(dtypes or []), "layouts": list(layouts or []), **given}
-        members = {**common, "config": config, **({"guided": True} if guided else {})}
+        members = {**common, "config": config, "guided": guided or None, "max_elements": max_elements}
     else:
         config = {
             "seed": seed,
@@ -284,7 +290,7 @@ def delete_baseline(tag: str) -> Call[None]:
 
 
 def run_ci(profile: str, baseline: str | None, seed: int | None, options: Mapping[str, Any]) -> Call[ci.CiSummary]:
-    """`options`: shard, shards, budget_ms, parallel_jobs, cached, coverage, snapshots."""
+    """`options`: shard, shards, budget_ms, parallel_jobs, cached, coverage, snapshots, max_elements."""
     if profile not in PROFILES:
         raise ValueError(f"unknown profile '{profile}'; there are {', '.join(PROFILES)}")
     return _call("CiRunComplete", _reader("ci", "CiSummary"), "RunCi", stream=True, quick=profile == "quick", profile=profile,

@@ -31,6 +31,7 @@ from gpuemu.tensors import Array, owned
 
 if TYPE_CHECKING:
     from gpuemu import artifacts, ci, replies
+    from gpuemu.tolerances import ToleranceConfig
 
 __all__ = ["HAS_PYNNG", "PROTOCOL_VERSION", "Client", "ClientError", "FuzzResults", "MinimizeResult", "ReproduceResult",
            "ReproductionInfo", "ValidationResult", "connect"]  # fmt: skip
@@ -249,24 +250,27 @@ class Client:
     # --- kernels that the daemon runs
 
     def run_tests(self, ops: Sequence[str] = (), *, cases: int = 0, seed: int | None = None, dtypes: Sequence[str] = (),
-                  strategies: Sequence[str] = (), fail_fast: bool = False, fragile: bool = False,
-                  progress: bool | Progress | None = None) -> records.TestReport:  # fmt: skip
+                  strategies: Sequence[str] = (), fail_fast: bool = False, fragile: bool = False, strict: bool = False,
+                  max_elements: int | None = None, progress: bool | Progress | None = None) -> records.TestReport:  # fmt: skip
         """`gpuemu test`: all ops when none is named; cases 0 means validation.cases of gpuemu.toml. fragile: run passing cases
-        with products and sums fused otherwise and threads in other orders too."""
-        return self._run(calls.run_tests(ops, cases, seed, dtypes, strategies, fail_fast, fragile), progress)
+        with products and sums fused otherwise and threads in other orders too. strict, max_elements: instead of those keys of
+        gpuemu.toml, for all ops."""
+        options = {"fragile": fragile, "strict": strict, "max_elements": max_elements}
+        return self._run(calls.run_tests(ops, cases, seed, dtypes, strategies, fail_fast, options), progress)
 
     def fuzz_op(self, op_name: str, seed: int | None = None, iterations: int = 100, fail_fast: bool = False,
                 batch_sizes: Sequence[int] | None = None, seq_lengths: Sequence[int] | None = None,
                 hidden_dims: Sequence[int] | None = None, dtypes: Sequence[str] | None = None,
                 layouts: Sequence[str] | None = None, *, strategies: Sequence[str] | None = None,
                 min_shape: Sequence[int] | None = None, max_shape: Sequence[int] | None = None, guided: bool = False,
-                progress: bool | Progress | None = None) -> records.FuzzResults:  # fmt: skip
-        """Many cases of one op. The lists of sizes are for ops with an op script; strategies, min_shape and max_shape
-        (of the first output) for kernels; guided: cases are made where coverage grows (emulator)."""
+                max_elements: int | None = None, progress: bool | Progress | None = None) -> records.FuzzResults:  # fmt: skip
+        """Many cases of one op. The lists of sizes are for ops with an op script; strategies, min_shape and max_shape (of the
+        first output) and max_elements (of the largest tensor) for kernels; guided: cases are made where coverage grows
+        (emulator)."""
         shapes = {"batch_sizes": batch_sizes, "seq_lengths": seq_lengths, "hidden_dims": hidden_dims}
         own = {"strategies": strategies and list(strategies), "min_shape": min_shape and list(min_shape),
                "max_shape": max_shape and list(max_shape)}  # fmt: skip
-        return self._run(calls.fuzz(op_name, seed, iterations, fail_fast, shapes, dtypes, layouts, own, guided), progress)
+        return self._run(calls.fuzz(op_name, seed, iterations, fail_fast, shapes, dtypes, layouts, own, guided, max_elements), progress)
 
     def reproduce(self, seed: int, op_name: str | None = None, *, profile: bool = False) -> records.ReproduceResult:
         """Runs a stored failure again and gives its exact inputs. profile: what each source line did (emulator)."""
@@ -360,13 +364,13 @@ class Client:
 
     def run_ci(self, profile: str = "quick", *, baseline: str | None = None, seed: int | None = None, shard: int = 0,
                shards: int = 0, budget_ms: int = 0, parallel_jobs: int = 0, cached: bool = False,
-               coverage: bool = False, snapshots: bool = False,
+               coverage: bool = False, snapshots: bool = False, max_elements: int | None = None,
                progress: bool | Progress | None = None) -> ci.CiSummary:  # fmt: skip
         """`gpuemu ci`: profile "quick", "default" or "thorough". shard of shards: only that part, from 1; budget_ms: goes on until
         so much time is spent; cached: leaves out what passed before and is unchanged; coverage: counts source lines; snapshots: the
-        inputs of failing cases too."""
+        inputs of failing cases too; max_elements: of the largest tensor of a case."""
         options = {"shard": shard, "shards": shards, "budget_ms": budget_ms, "parallel_jobs": parallel_jobs, "cached": cached,
-                   "coverage": coverage, "snapshots": snapshots}  # fmt: skip
+                   "coverage": coverage, "snapshots": snapshots, "max_elements": max_elements}  # fmt: skip
         return self._run(calls.run_ci(profile, baseline, seed, options), progress)
 
     def get_ci_summary(self) -> ci.CiSummary:
@@ -429,13 +433,14 @@ def raised(op_name: str, seed: int, problem: BaseException) -> ValidationResult:
     return ValidationResult(False, seed, op_name, float("inf"), float("inf"), [said], int(time.time()))
 
 
-def judge_case(client: Client, op_name: str, run_op: Callable[[dict[str, Array]], Any], case: records.TestCase) -> ValidationResult:
-    """Runs an op on a drawn case; the daemon's verdict on what it gives."""
+def judge_case(client: Client, op_name: str, run_op: Callable[[dict[str, Array]], Any], case: records.TestCase,
+               tolerance: ToleranceConfig | None = None) -> ValidationResult:  # fmt: skip
+    """Runs an op on a drawn case; the daemon's verdict on what it gives. tolerance: accepts more than that of gpuemu.toml."""
     try:
         output = run_op(owned(case["inputs"]))
     except (Exception, SystemExit) as problem:  # Whatever a user's op raises is what is wrong with it.
         return raised(op_name, case["seed"], problem)
-    return client.submit_output(op_name, case["inputs"], output, case["seed"])
+    return client._ask(calls.validate(op_name, case["inputs"], output, {}, case["seed"], tolerance=tolerance))
 
 
 def connect(socket_path: str | None = None, timeout_ms: int = 30000, *, start: bool = True) -> Client:

@@ -6,6 +6,7 @@ import pytest
 from gpuemu.frameworks.base import FrameworkAdapter, GradientChecker
 from gpuemu.frameworks.calls import fuzz, tolerance_of
 from gpuemu.judge import compare
+from gpuemu.tolerances import ToleranceConfig
 
 
 class Plain(FrameworkAdapter):
@@ -45,9 +46,11 @@ class Drawn:
     def get_test_batch(self, op_name, count, seed):
         return [{"seed": seed + i, "inputs": {"x": np.ones(i + 1)}} for i in range(count)]
 
-    def submit_output(self, op_name, inputs, output, seed):
+    def _ask(self, call):
         self.judged += 1
-        return compare(output, 2 * inputs["x"], op_name=op_name, seed=seed)
+        sent = call.request
+        tolerance = None if sent.get("atol") is None else ToleranceConfig(sent["atol"], sent["rtol"])
+        return compare(sent["output"].packed, 2 * sent["inputs"]["x"].packed, tolerance, op_name=sent["op_name"], seed=sent["seed"])
 
 
 def fuzzed(run, extra=lambda inputs: [], fail_fast=False, rtol=None):

@@ -85,3 +85,26 @@ def test_every_error_code_has_a_class_of_its_own():
         assert made.code == code and str(made) == "told" and getattr(gpuemu, kind.__name__) is kind and kind.__doc__
     newer = errors.of_reply("SomethingNew", "told")
     assert type(newer) is gpuemu.ClientError and newer.code == "SomethingNew"
+
+
+def test_limits_of_a_run_are_sent():
+    sent = {}
+
+    class Keeps(Told):
+        capabilities = frozenset()
+
+        def ask(self, request):
+            sent[request["type"]] = request
+            return super().ask(request)
+
+    client = gpuemu.Client("/nowhere")
+    client.connection = Keeps()
+    for call in (lambda: client.run_tests(strict=True, max_elements=1000), lambda: client.fuzz_op("o", max_elements=2000),
+                 lambda: client.run_ci(max_elements=3000)):  # fmt: skip
+        with pytest.raises(gpuemu.NotFoundError):
+            call()
+    assert sent["RunTests"]["strict"] is True and sent["RunTests"]["max_elements"] == 1000 and "fragile" not in sent["RunTests"]
+    assert sent["FuzzOp"]["max_elements"] == 2000 and "config" in sent["FuzzOp"] and "fuzz_config" not in sent["FuzzOp"]
+    assert sent["RunCi"]["max_elements"] == 3000
+    with pytest.raises(ValueError, match=r"sizes \(batch_sizes\) and max_elements exclude each other"):
+        client.fuzz_op("o", batch_sizes=[1], max_elements=10)

@@ -52,6 +52,33 @@ def test_arrays_of_every_kind_are_judged(client):
         client.validate_op("scale", {"x": X.astype(np.complex64)}, X)
 
 
+def test_a_wider_tolerance_of_the_caller_is_judged_by_the_daemon(client):
+    from gpuemu import calls
+
+    def judged(output, seed=None, **tolerance):
+        made = gpuemu.ToleranceConfig(**tolerance)
+        call = calls.validate("scale", {"x": X}, output, {}, seed, tolerance=made)
+        return call.result(client.connection.ask(call.request))
+
+    right = 2 * X
+    off = right + np.float32(0.01)
+    assert not client.validate_op("scale", {"x": X}, off).passed
+    assert judged(off, atol=0.02, rtol=0.0).passed and not judged(off, atol=0.001, rtol=0.0).passed
+    assert judged(right, atol=0.0, rtol=0.0).passed
+    assert judged(right * np.float32(1.01), atol=0.0, rtol=0.02).passed
+    large = right.copy()
+    large.flat[0] += 5
+    # Each element for itself: a large one does not make the error of a small one pass.
+    assert not judged(large, atol=0.0, rtol=0.1).passed
+    wrong = right.copy()
+    wrong.flat[0] = np.nan
+    assert [one.kind for one in judged(wrong, atol=1e9, rtol=1e9).failures] == ["NaNDetected"]
+    assert judged(off, seed=4711, atol=0.02, rtol=0.0).passed and client.get_result(4711, "scale").passed
+    call = calls.validate("scale", {"x": X}, off, {}, tolerance=gpuemu.ToleranceConfig(1.0, 0.0))
+    with pytest.raises(gpuemu.InvalidRequestError, match="expected finite numbers from 0"):
+        call.result(client.connection.ask({**call.request, "atol": -1.0}))
+
+
 def test_a_torch_tensor_is_judged_like_its_array(client):
     torch = pytest.importorskip("torch")
     x = torch.tensor([1.0, 2.0], requires_grad=True)

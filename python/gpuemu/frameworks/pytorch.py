@@ -142,7 +142,7 @@ def _judge_gradients(context: Context, inputs: dict[str, Any]) -> None:
     for name, gradient in found.items():
         op = f"{context.op_name}_grad_{name}"
         try:
-            verdict = context.client.validate_op(op, inputs, gradient, **context.kwargs)
+            verdict = context.verdict(op, inputs, gradient, context.kwargs)
         except OpNotFoundError as problem:
             said = f"gradients are judged as ops of their own: add '{op}' to gpuemu.toml, or use check_autograd ({problem})"
             raise OpNotFoundError(said) from problem

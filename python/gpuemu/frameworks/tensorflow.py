@@ -13,7 +13,7 @@ from gpuemu import judge, tensors
 from gpuemu.client import Client
 from gpuemu.errors import ValidationError
 from gpuemu.frameworks.base import FrameworkAdapter, GradientChecker, GradientReport
-from gpuemu.frameworks.calls import Context, accepted, fuzz, named_arguments, replaced, tolerance_of
+from gpuemu.frameworks.calls import Context, fuzz, named_arguments, replaced, tolerance_of
 from gpuemu.tensors import Array
 from gpuemu.tolerances import ToleranceConfig
 
@@ -106,7 +106,7 @@ def _judge_gradients(context: Context, tape: Any, inputs: Mapping[str, Any]) -> 
     found = {name: tape.gradient(context["output"], one) for name, one in inputs.items()}
     context["grad_inputs"] = {name: one for name, one in found.items() if one is not None}
     for name, gradient in context["grad_inputs"].items():
-        verdict = context.client.validate_op(f"{context.op_name}_grad_{name}", inputs, gradient, **context.kwargs)
+        verdict = context.verdict(f"{context.op_name}_grad_{name}", inputs, gradient, context.kwargs)
         context["results"].append(verdict)
         context.insist(verdict)
 
@@ -118,9 +118,9 @@ def check_keras_layer(layer: Any, input_shape: Sequence[int], client: Client, op
     with tf.GradientTape() as tape:
         tape.watch(x)
         output = layer(x)
-    verdict = client.validate_op(op_name, {"x": x}, output, **kwargs)
+    verdict = Context(client, op_name, kwargs, tolerance_of(atol, rtol)).judge({"x": x}, output)
     gradients = [one for one in tape.gradient(output, [x, *layer.trainable_variables]) if one is not None]
-    return accepted(verdict, tolerance_of(atol, rtol)) and bool(gradients) and all(bool(np.isfinite(tf.convert_to_tensor(one).numpy()).all()) for one in gradients)
+    return verdict.passed and bool(gradients) and all(bool(np.isfinite(tf.convert_to_tensor(one).numpy()).all()) for one in gradients)
 
 
 def _same_when(compile_it: Callable[[Callable[..., Any]], Any], op: Callable[..., Any], inputs: dict[str, Any], rtol: float, atol: float) -> bool:
