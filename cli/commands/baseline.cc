@@ -1,4 +1,5 @@
 // `gpuemu baseline`: the results and metrics of now under a name, and what there is.
+#include <algorithm>
 #include <filesystem>
 #include <ostream>
 
@@ -6,6 +7,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
 #include "cli/report/diff.h"
+#include "cli/report/text.h"
 #include "common/base/files.h"
 
 namespace gpuemu::cli {
@@ -14,8 +16,17 @@ namespace {
 struct BaselineOptions {
   std::string tag, file;
   std::string bare;  ///< Of `baseline TAG`, the form of existing tools.
-  bool stored = false;
+  bool stored = false, linted = false;
 };
+
+/// The first names, for people.
+std::string some_of(const KernelNames& names) {
+  constexpr size_t kShown = 5;
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kShown); ++i)
+    text += (i == 0 ? "" : ", ") + one_line(names[i]);
+  return names.size() > kShown ? text + ", ..." : text;
+}
 
 /// False when no name was given, which has been told.
 bool has_tag(const BaselineOptions& options, const char* verb, Session& session) {
@@ -51,8 +62,12 @@ void save(const BaselineOptions& options, Session& session) {
   const auto kernels =
       options.stored ? measured_before(*config, session) : measure_project(*config, session);
   if (!kernels) return;
+  const auto linted = linted_before(*config, session);
+  if (!linted) return;
+  KernelNames kept = *kernels;
+  if (options.linted) kept.insert(kept.end(), linted->begin(), linted->end());
   if (!done(StoreBaselineRequest{options.tag}, session)) return;
-  if (!done(StoreArtifactBaselineRequest{options.tag, *kernels}, session)) return;
+  if (!done(StoreArtifactBaselineRequest{options.tag, kept}, session)) return;
   const auto baseline = find_baseline(options.tag, "", session);
   if (!baseline) return;
   if (!options.file.empty()) {
@@ -70,6 +85,13 @@ void save(const BaselineOptions& options, Session& session) {
   session.out << fmt::format("stored {} results and {} kernels as baseline {}{}\n",
                              baseline->results.size(), baseline->artifacts.size(), options.tag,
                              options.file.empty() ? "" : " and in " + options.file);
+  if (!options.linted && !linted->empty()) {
+    session.out << fmt::format(
+        "not in it: {} of other files that were linted ({}); `gpuemu baseline save {} --linted` "
+        "keeps them too\n",
+        linted->size() == 1 ? "1 kernel" : fmt::format("{} kernels", linted->size()),
+        some_of(*linted), options.tag);
+  }
 }
 
 void compare(const BaselineOptions& options, Session& session) {
@@ -126,6 +148,8 @@ void add_saving(Command command, const std::shared_ptr<BaselineOptions>& options
   command.option("--file", options->file, "Write it to this file too, for the repository")
       .type_name("FILE");
   command.flag("--stored", options->stored, "Take the metrics of the last lint; measure nothing");
+  command.flag("--linted", options->linted,
+               "Keep the metrics of other files too that `gpuemu lint FILE` has measured");
   add_format(command, session);
 }
 

@@ -66,6 +66,15 @@ std::optional<KernelNames> measured_before(const Config& config, Session& sessio
   return config.kernels.empty() ? KernelNames{} : names;
 }
 
+std::optional<KernelNames> linted_before(const Config& config, Session& session) {
+  const auto stored = stored_names(session);
+  if (!stored) return std::nullopt;
+  KernelNames names;
+  for (const std::string& one : *stored)
+    if (!config.kernels.empty() && !is_of_project(one, config)) names.push_back(one);
+  return names;
+}
+
 void add_linted(const Config& config, const BaselineReply& baseline, KernelNames& names) {
   if (names.empty()) return;  // An empty list means all.
   for (const ArtifactMetrics& one : baseline.artifacts)

@@ -22,6 +22,9 @@ using KernelNames = std::vector<std::string>;
 std::optional<KernelNames> measure_project(const Config& config, Session& session);
 /// Those that have been measured before. Nothing when they cannot be listed, which has been told.
 std::optional<KernelNames> measured_before(const Config& config, Session& session);
+/// Measured kernels that are none of a project's: of files that were linted, or of kernels that
+/// gpuemu.toml has lost. Empty for a project without kernels.
+std::optional<KernelNames> linted_before(const Config& config, Session& session);
 
 /// Adds what the baseline holds of files that were linted and that no kernel of gpuemu.toml names:
 /// their metrics are those of the last lint.

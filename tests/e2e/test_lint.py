@@ -370,3 +370,18 @@ def test_a_baseline_of_linted_files_is_compared_beside_the_kernels_of_the_projec
     for words in ((), ("--stored",)):
         run = home.run("diff", "--baseline", "main", *words)
         assert run.returncode == 1 and "[regression] scale" in run.stdout, run.stdout + run.stderr
+
+
+def test_linted_files_join_the_baseline_of_a_project_with_kernels_when_asked_for(new_home):
+    home = project(new_home)
+    (home.project / "other.ptx").write_text(PTX.replace("scale(", "other("))
+    assert home.run("lint", "other.ptx").returncode == 0
+    run = home.run("baseline", "save", "main")
+    assert run.returncode == 0 and "and 1 kernels as baseline main" in run.stdout, run.stdout + run.stderr
+    assert "not in it: 1 kernel of other files that were linted (other); `gpuemu baseline save main --linted` keeps them too" in run.stdout
+    run = home.run("baseline", "save", "main", "--linted")
+    assert run.returncode == 0 and "and 2 kernels as baseline main" in run.stdout and "not in it" not in run.stdout, run.stdout
+    (home.project / "other.ptx").write_text(WIDE.replace("scale(", "other("))
+    assert home.run("lint", "other.ptx").returncode == 0
+    run = home.run("diff", "--baseline", "main")
+    assert run.returncode == 1 and "[regression] other" in run.stdout, run.stdout + run.stderr
