@@ -13,7 +13,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from gpuemu import tensors as arrays
-from gpuemu import arguments, values
+from gpuemu import arguments, recipes, values
 from gpuemu.tensors import Array
 
 FLOATS = ("zeros", "small_int", "uniform10", "normal", "bits_uniform", "offset", "duplicates", "signed_zero", "ascend", "tiny",
@@ -48,7 +48,7 @@ def tensors(draw: st.DrawFn, shape: Sequence[int | str] | st.SearchStrategy[tupl
     if isinstance(shape, (int, str)):
         raise TypeError(f"shape is {shape!r}, expected numbers and names, as in (3, 'n')")
     sizes = draw(shape if isinstance(shape, st.SearchStrategy) else shapes(tuple(shape), min_size, max_size))
-    usual = [one for one in FLOATS if one != "special"] if name in values.FLOATS else WHOLE
+    usual = [one for one in FLOATS if one != "special"] if name in recipes.FLOATS else WHOLE
     chosen = draw(st.sampled_from(list(strategies or usual)))
     seed = draw(st.integers(0, 2**64 - 1)) if chosen not in ("zeros", "ascend") else 0
     entry: dict[str, Any] = {"name": "x", "dtype": name, "shape": list(sizes), "range": range}

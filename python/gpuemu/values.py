@@ -10,15 +10,8 @@ import numpy as np
 
 from gpuemu import arguments, linear, native, rng, rows
 from gpuemu.linear import MASK
+from gpuemu.recipes import FLOATS, Domain, Source, choice_of, clamp, domain_of, recipe_of, round_to, source_of, usual_range
 from gpuemu.tensors import Array
-
-FLOATS = {  # max, smallest normal, smallest subnormal, ulp of one
-    "float16": (65504.0, 2.0**-14, 2.0**-24, 2.0**-10),
-    "bfloat16": (float.fromhex("0x1.FEp127"), 2.0**-126, 2.0**-133, 2.0**-7),
-    "float32": (float.fromhex("0x1.FFFFFEp127"), 2.0**-126, 2.0**-149, 2.0**-23),
-    "float64": (float.fromhex("0x1.FFFFFFFFFFFFFp1023"), 2.0**-1022, 2.0**-1074, 2.0**-52),
-}
-
 
 PART = 1 << 15  # Elements of a long row that are made at once: they stay in the processor's cache.
 STRATEGIES = (
@@ -27,201 +20,6 @@ STRATEGIES = (
     "exact_ties", "row_mix", "thresholds", "int_thresholds", "row_specials", "one_nan", "one_inf", "one_ninf", "special", "near_max",
     "mixed_adversarial",
 )  # fmt: skip
-
-
-class Domain(NamedTuple):
-    """What values keep to: both ends belong to it and are numbers of the dtype; `declared` in gpuemu.toml."""
-    lo: float
-    hi: float
-    declared: bool
-
-
-class Recipe(NamedTuple):
-    """A distribution, where most of its values lie (`core`), whether it has both signs, and what multiplies each value."""
-    distribution: str
-    params: tuple[float, float]
-    core: tuple[float, float]
-    symmetric: bool = False
-    factor: float = 1.0
-
-
-def round_to(dtype: str, value: float) -> float:
-    """A float rounded to a floating-point dtype."""
-    array = np.array([value], dtype=np.float64)
-    cast = rng.cast(array, dtype)
-    return float(rng.bfloat16_values(cast)[0] if dtype == "bfloat16" else cast[0])
-
-
-def _round_inward(dtype: str, value: float, upward: bool) -> float:
-    def fits(x: float) -> bool:
-        return x >= value if upward else x <= value
-
-    rounded = round_to(dtype, value)
-    if fits(rounded):
-        return rounded
-    _, _, subnormal, ulp = FLOATS[dtype]
-    distance = max(abs(rounded) * ulp, subnormal)
-    for i in range(1, 5):
-        probe = round_to(dtype, value + (distance if upward else -distance) * (0.25 * i))
-        if fits(probe):
-            return probe
-    return rounded
-
-
-def _clamp(value: float, lo: float, hi: float) -> float:
-    return lo if value < lo else hi if value > hi else value
-
-
-def _domain(dtype: str, strategy: str, declared: Any) -> Domain:
-    if dtype in FLOATS:
-        most = FLOATS[dtype][0]
-        if declared is None:
-            return Domain(-most, most, False)
-        lo = _round_inward(dtype, max(float(declared[0]), -most), True)
-        hi = _round_inward(dtype, min(float(declared[1]), most), False)
-        return Domain(lo, max(lo, hi), True)
-    if dtype == "bool":
-        least, most = 0.0, 1.0
-    else:
-        # As float64 counts: the largest 64-bit values are rounded up.
-        least, most = float(np.iinfo(dtype).min), float(np.iinfo(dtype).max)
-    if declared is not None:
-        lo = _clamp(float(np.ceil(declared[0])), least, most)
-        return Domain(lo, max(lo, _clamp(float(np.floor(declared[1])), least, most)), True)
-    if strategy in ("int_extremes", "int_wide", "int_thresholds") or dtype == "bool":
-        return Domain(least, most, False)
-    return Domain(-100.0, 99.0, False) if least < 0 else Domain(0.0, 199.0, False)
-
-
-def _usual(dtype: str, domain: Domain) -> tuple[float, float]:
-    if not domain.declared and dtype in FLOATS:
-        return -10.0, 10.0
-    if math.isfinite(domain.hi - domain.lo):
-        return domain.lo, domain.hi
-    return domain.lo / 2, domain.hi / 2
-
-
-def _uniform(dtype: str, domain: Domain) -> Recipe:
-    lo, hi = _usual(dtype, domain)
-    if dtype in FLOATS:
-        return Recipe("uniform", (lo, hi), (lo, hi))
-    whole = (_clamp(lo, -(2.0**53), 2.0**53), _clamp(hi, -(2.0**53), 2.0**53))
-    return Recipe("integer", whole, (lo, hi))
-
-
-def _offset(centre: float, domain: Domain) -> Recipe:
-    lo, hi = centre - 1, centre + 1
-    if domain.lo > hi or domain.hi < lo:
-        width = min(2.0, (domain.hi - domain.lo) / 50)
-        below = abs(domain.lo) >= abs(domain.hi)
-        lo, hi = (domain.lo, domain.lo + width) if below else (domain.hi - width, domain.hi)
-    return Recipe("uniform", (lo, hi), (lo, hi))
-
-
-def _float_recipe(dtype: str, strategy: str, domain: Domain) -> Recipe:
-    largest, normal, subnormal, _ = FLOATS[dtype]
-    if strategy == "bits_uniform":
-        return Recipe("log_uniform", (-12, 4), (-1, 1), True)
-    if strategy == "normal":
-        return Recipe("normal", (0, 1), (-1, 1), True)
-    if strategy == "unit":
-        return Recipe("uniform", (0.0, 1.0), (0, 1))
-    if strategy == "offset":
-        return _offset(1000.0 if dtype in ("float32", "float64") else 100.0, domain)
-    if strategy == "tiny":
-        return Recipe("uniform", (-4 * normal, 4 * normal), (-4 * normal, 4 * normal), True)
-    if strategy == "subnormal":
-        most = 100 * subnormal
-        return Recipe("integer", (-100, 100), (-most, most), True, subnormal)
-    if strategy == "all_neg":
-        return Recipe("uniform", (-10.0, -5.0), (-10, -5))
-    if strategy == "all_pos":
-        return Recipe("uniform", (5.0, 10.0), (5, 10))
-    if strategy == "near_max":
-        top = math.frexp(largest)[1] - 1
-        return Recipe("log_uniform", (top - 2, top), (-largest, largest), True)
-    if strategy == "mixed_adversarial":
-        return Recipe("normal", (0, 1), (-1, 1), True)
-    if strategy == "large":
-        most = min(1e15, math.sqrt(largest) / 2)
-        if domain.declared:
-            most = min(most, max(abs(domain.lo), abs(domain.hi)))
-        return Recipe("uniform", (-most, most), (-most, most), True)
-    return _uniform(dtype, domain)
-
-
-def _recipe(dtype: str, strategy: str, domain: Domain) -> Recipe:
-    if strategy == "int_wide" and dtype not in FLOATS and dtype != "bool":
-        limits = np.iinfo(dtype)
-        recipe = Recipe("log_uniform", (0, limits.bits - (2 if limits.min < 0 else 1)), (-1, 1), True)
-    elif strategy == "small_int":
-        recipe = Recipe("integer", (-3, 3), (-3, 3), True)
-    elif dtype in FLOATS:
-        recipe = _float_recipe(dtype, strategy, domain)
-    else:
-        recipe = _uniform(dtype, domain)
-    lo, hi = recipe.core
-    if recipe.symmetric and domain.lo >= 0:
-        lo = 0
-    if recipe.symmetric and domain.hi <= 0:
-        hi = 0
-    return _uniform(dtype, domain) if hi < domain.lo or lo > domain.hi else recipe
-
-
-class Source(NamedTuple):
-    """A distribution, what becomes of its draws, and between which numbers that lies: each is multiplied by `factor`, of which
-    with `fold` 1 the magnitude is taken, with -1 minus that; or it is the row of a value in `choices`."""
-
-    distribution: str
-    params: tuple[float, float]
-    reach: tuple[float, float]
-    factor: float = 1.0
-    fold: int = 0
-    choices: Array | None = None
-
-    def become(self, drawn: Array) -> Array:
-        """float64; may be in the memory of what was drawn."""
-        if self.choices is not None:
-            picked: Array = self.choices[drawn]
-            return picked
-        made = drawn if drawn.dtype == np.float64 else drawn.astype(np.float64)
-        if self.factor != 1.0:
-            made *= self.factor
-        if self.fold:
-            np.abs(made, made)
-        if self.fold < 0:
-            np.negative(made, made)
-        return made
-
-
-def _reach(recipe: Recipe) -> tuple[float, float]:
-    """Between which numbers the draws of a recipe lie."""
-    first, second = recipe.params
-    if recipe.distribution == "integer":
-        lo, hi = first, second
-    elif recipe.distribution == "log_uniform":
-        hi = math.ldexp(1.0, int(second) + 1) if second < 1023 else math.inf
-        lo = -hi
-    elif recipe.distribution == "normal":
-        lo, hi = first - 9 * second, first + 9 * second
-    else:
-        slack = 1e-15 * (abs(first) + abs(second))  # The sum that a draw ends with is rounded.
-        lo, hi = first - slack, second + slack
-    return lo * recipe.factor, hi * recipe.factor
-
-
-def _source(recipe: Recipe, domain: Domain) -> Source:
-    fold = 0 if not recipe.symmetric else -1 if domain.hi <= 0 else 1 if domain.lo >= 0 else 0
-    lo, hi = _reach(recipe)
-    if fold:
-        most = max(abs(lo), abs(hi))
-        lo, hi = (0.0, most) if fold > 0 else (-most, 0.0)
-    return Source(recipe.distribution, recipe.params, (lo, hi), recipe.factor, fold)
-
-
-def _choices(values: list[float]) -> Source:
-    table = np.array(values, dtype=np.float64)
-    return Source("integer", (0, len(values) - 1), (min(values), max(values)), choices=table)
 
 
 def _ramp(row: int, strategy: str, usual: tuple[float, float]) -> Callable[[Array], Array]:
@@ -269,13 +67,13 @@ class Repeated(NamedTuple):
 def _repeated(case: dict[str, Any], tensor: dict[str, Any], domain: Domain) -> Repeated | None:
     """Of a strategy by which every row is the same; None of the others."""
     strategy, dtype, name = case["value_strategy"], tensor["dtype"], tensor["name"]
-    usual, row = _usual(dtype, domain), tensor["shape"][-1] if tensor["shape"] else 1
+    usual, row = usual_range(dtype, domain), tensor["shape"][-1] if tensor["shape"] else 1
     if strategy in ("zeros", "impulse"):
         return Repeated(1, np.zeros_like)
     if strategy in ("ascend", "descend"):
         return Repeated(row, _ramp(row, strategy, usual))
     if strategy == "constant":
-        source = _source(_recipe(dtype, strategy, domain), domain)
+        source = source_of(recipe_of(dtype, strategy, domain), domain)
         one = source.become(rng.draw(_state(case, "input/" + name), source.distribution, source.params, 1))
         return Repeated(1, lambda at: one)
     if strategy == "sorted_ties":
@@ -286,15 +84,15 @@ def _repeated(case: dict[str, Any], tensor: dict[str, Any], domain: Domain) -> R
 def _drawn(case: dict[str, Any], tensor: dict[str, Any], domain: Domain) -> Source:
     """Where the values of the other strategies come from."""
     strategy, dtype = case["value_strategy"], tensor["dtype"]
-    lo, hi = _usual(dtype, domain)
+    lo, hi = usual_range(dtype, domain)
     if strategy == "duplicates":
         gap = (hi - lo) / 3
-        return _choices([lo, lo + gap, lo + 2 * gap, hi])
+        return choice_of([lo, lo + gap, lo + 2 * gap, hi])
     if strategy == "signed_zero" and dtype in FLOATS and domain.lo <= 0 <= domain.hi:
-        return _choices([-0.0, 0.0, lo, hi])
+        return choice_of([-0.0, 0.0, lo, hi])
     if strategy == "int_extremes" and dtype not in FLOATS:
-        return _choices([domain.lo, domain.hi, -1.0, 0.0, 1.0])
-    return _source(_recipe(dtype, strategy, domain), domain)
+        return choice_of([domain.lo, domain.hi, -1.0, 0.0, 1.0])
+    return source_of(recipe_of(dtype, strategy, domain), domain)
 
 
 def _state(case: dict[str, Any], label: str) -> rng.State:
@@ -336,7 +134,7 @@ def _table(case: dict[str, Any], tensor: dict[str, Any], domain: Domain) -> tupl
     """The special values that are put over what was drawn, and how often. Those that are numbers keep to the domain."""
     strategy, dtype = case["value_strategy"], tensor["dtype"]
     special = _special_values(case, dtype, domain)
-    kept = [_clamp(value, domain.lo, domain.hi) if math.isfinite(value) else value for value in special]
+    kept = [clamp(value, domain.lo, domain.hi) if math.isfinite(value) else value for value in special]
     return np.array(kept, dtype=np.float64), 0.125 if strategy == "special" else 0.5
 
 
@@ -415,7 +213,7 @@ class Filler:
 def _plant_one(case: dict[str, Any], tensor: dict[str, Any], made: Array) -> None:
     one = {"one_nan": math.nan, "one_inf": math.inf, "one_ninf": -math.inf}
     strategy, dtype = case["value_strategy"], tensor["dtype"]
-    domain = _domain(dtype, strategy, tensor.get("range"))
+    domain = domain_of(dtype, strategy, tensor.get("range"))
     if strategy == "row_specials" and dtype in FLOATS:
         rows.plant(case, tensor, [value for value in (math.inf, -math.inf) if _is_excluded(value, domain)], made)
     if strategy in one and dtype in FLOATS and not _is_excluded(one[strategy], domain):
@@ -453,13 +251,13 @@ def _fill_repeated(case: dict[str, Any], tensor: dict[str, Any], domain: Domain,
 
 def _fill(case: dict[str, Any], tensor: dict[str, Any], count: int) -> Array:
     dtype, strategy, name = tensor["dtype"], case["value_strategy"], tensor["name"]
-    domain = _domain(dtype, strategy, tensor.get("range"))
+    domain = domain_of(dtype, strategy, tensor.get("range"))
     repeated = _repeated(case, tensor, domain)
     if repeated is not None:
         return _fill_repeated(case, tensor, domain, repeated, count)
     if strategy in rows.PATTERNS and dtype in FLOATS:
         largest = FLOATS[dtype][0] if domain.declared and strategy == "tile_maxima" else None
-        drawn = rows.fill(case, tensor, (domain.lo, domain.hi), _usual(dtype, domain), count, largest)
+        drawn = rows.fill(case, tensor, (domain.lo, domain.hi), usual_range(dtype, domain), count, largest)
         return rng.cast(_inside(drawn, domain, float(case.get("value_scale", 1.0)), (-math.inf, math.inf)), dtype)
     source = _drawn(case, tensor, domain)
     special, probability = _table(case, tensor, domain)
