@@ -110,12 +110,14 @@ class Buffer:
         return np.frombuffer(self.device.download(start, self.region.bytes), np.uint8)
 
     def explain(self, tensor: str) -> str:
-        """How the arguments lie in the storage of a finding; "" where there is nothing to say."""
+        """How the arguments of a finding lie in their storage; "" where there is nothing to say."""
         if tensor != self.region.name:
             return ""
         views = [one for one in self.region.views if not one.fills()]
         told = [f"'{one.name}' begins at byte {self.region.shift + one.address - self.region.start} of it, with strides of {list(one.strides)} bytes"
                 for one in views]  # fmt: skip
+        told += [f"'{one.name}' is a view of a storage of {one.storage[1] - one.storage[0]} bytes, all of which bounds=\"storage\" lets the kernel use"
+                 for one in self.region.views if one.beyond]  # fmt: skip
         return "".join(f"; {one}" for one in dict.fromkeys(told))
 
 
@@ -133,5 +135,4 @@ def write_back(buffers: Sequence[Buffer]) -> None:
         region.write(after, changed)
     for region, _, changed in made:
         if count := region.outside(changed):
-            warnings.warn(f"the kernel changed {count} bytes of the storage of '{region.name}' that are of no element of it "
-                          "(bounds=\"view\" makes what lies in front of the first element or behind the last out of bounds)", stacklevel=4)  # fmt: skip
+            warnings.warn(f"the kernel changed {count} bytes of the storage of '{region.name}' that are of no element of it", stacklevel=4)  # fmt: skip

@@ -65,8 +65,8 @@ class Kernel:
     entry: "scale", of templates "softmax<float>"; may be left out when there is one.
     backend: "emulator", "cuda", or "auto": a GPU where one answers. arch: what the emulator is.
     flags, include_dirs: for the compiler. checks: of the emulator; see docs/findings.md.
-    bounds: where an access is out of bounds: outside of the array's "storage", as on a GPU, or outside of the "view", which
-    is from its first element to its last.
+    bounds: where an access is out of bounds: outside of the "view", which is from the array's first element to its last, or
+    only outside of its "storage", which a GPU lets a kernel use.
 
     Calls raise KernelError when the kernel goes wrong, LaunchError when it cannot be launched as asked. `report` is
     what the last launch did.
@@ -75,7 +75,7 @@ class Kernel:
     def __init__(self, source: str | pathlib.Path, entry: str | None = None, *, backend: str = "emulator",
                  arch: str = "sm_80", flags: Sequence[str] = (), include_dirs: Sequence[str] = (),
                  checks: Sequence[str] = CHECKS, timeout_ms: int = 30000, device: Device | None = None,
-                 bounds: str = "storage") -> None:  # fmt: skip
+                 bounds: str = "view") -> None:  # fmt: skip
         self.device = device or shared_device(backend, arch)
         self.checks, self.timeout_ms, self.bounds = checks_of(checks), timeout_ms, bounds_of(bounds)
         flags, include_dirs = arguments.texts(flags, "flags"), arguments.texts(include_dirs, "include_dirs")

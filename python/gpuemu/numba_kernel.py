@@ -27,7 +27,7 @@ class NumbaKernel:
     """A Numba kernel on the emulator (or with backend="cuda" on a GPU). Compiled once per types of the arguments."""
 
     def __init__(self, function: Any, *, backend: str = "emulator", arch: str = "sm_80", checks: Sequence[str] = CHECKS,
-                 timeout_ms: int = 30000, device: Device | None = None, bounds: str = "storage") -> None:  # fmt: skip
+                 timeout_ms: int = 30000, device: Device | None = None, bounds: str = "view") -> None:  # fmt: skip
         self.function = getattr(function, "py_func", function)
         self.device = device or shared_device(backend, arch)
         self.checks, self.timeout_ms, self.bounds = checks_of(checks), timeout_ms, bounds_of(bounds)

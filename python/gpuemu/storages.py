@@ -17,7 +17,7 @@ from gpuemu import tensors
 from gpuemu.errors import LaunchError
 from gpuemu.tensors import Array
 
-BOUNDS = ("storage", "view")
+BOUNDS = ("view", "storage")
 WHOLE_MOST = 256 << 20  # Bytes: of a larger storage only what the view spans goes to the device.
 ALIGNMENT = 256  # Of buffers on a device.
 _ADDRESS_ALIGNMENT = 16  # The largest that compilers ask of pointers; what lies in front of a storage keeps to it.
@@ -41,11 +41,18 @@ class View:
     refusal: str = ""
     space: str = _HOST
     owner: Any = None  # Keeps the memory.
+    storage: tuple[int, int] = (0, 0)  # Start and end of all that the framework allocated; (0, 0): the same as start and end.
 
     @property
     def span(self) -> tuple[int, int]:
         """The addresses from the first byte of an element to behind the last."""
         return _span(self.address, self.shape, self.strides, self.dtype.itemsize)
+
+    @property
+    def beyond(self) -> int:
+        """Bytes of the storage that the kernel may not use."""
+        low, high = self.storage
+        return max(0, high - low - (self.end - self.start)) if high - low <= WHOLE_MOST else 0
 
     def fills(self) -> bool:
         """Whether every byte of the storage is one of an element, in row-major order."""
@@ -139,9 +146,9 @@ def regions_of(views: Sequence[View]) -> list[Region]:
     return made + [Region([one], one.start, one.end) for one in views if one.end <= one.start]
 
 
-def view_of(value: Any, name: str, bounds: str = "storage") -> View:
-    """The view of an array of NumPy, PyTorch, CuPy, JAX or TensorFlow. bounds: "storage", what the framework allocated for it,
-    or "view", from its first element to its last. Raises LaunchError for what has no elements in memory."""
+def view_of(value: Any, name: str, bounds: str = "view") -> View:
+    """The view of an array of NumPy, PyTorch, CuPy, JAX or TensorFlow. bounds: "view", from its first element to its last, or
+    "storage", what the framework allocated for it. Raises LaunchError for what has no elements in memory."""
     if hasattr(value, "untyped_storage"):
         found = _torch(value, name)
     elif tensors.is_cupy(value):
@@ -159,7 +166,7 @@ def view_of(value: Any, name: str, bounds: str = "storage") -> View:
 
 
 def _between(view: View, start: int, end: int) -> View:
-    return View(**{**vars(view), "start": start, "end": end})
+    return View(**{**vars(view), "start": start, "end": end, "storage": (view.start, view.end)})
 
 
 def _count(shape: Sequence[int]) -> int:

@@ -76,7 +76,7 @@ class TritonKernel:
     what Triton made for it. autotune: the first configuration is taken, unless the call gives the constants."""
 
     def __init__(self, function: Any, *, backend: str = "emulator", arch: str = "sm_80", checks: Sequence[str] = CHECKS,
-                 timeout_ms: int = 30000, device: Device | None = None, bounds: str = "storage") -> None:  # fmt: skip
+                 timeout_ms: int = 30000, device: Device | None = None, bounds: str = "view") -> None:  # fmt: skip
         self.function, self.constants, self.options, self.heuristics = _unwrapped(function)
         self.device = device or shared_device(backend, arch)
         self.checks, self.timeout_ms, self.bounds = checks_of(checks), timeout_ms, bounds_of(bounds)

@@ -120,32 +120,53 @@ def test_views_side_by_side_race_when_they_overlap():
         fill[1, 64](same[0], same[1])
 
 
-def test_accesses_outside_of_the_storage_are_found_and_those_within_are_as_on_a_gpu(twice):
-    read = gpuemu.Kernel("__global__ void read(const float* x, float* y, int at) { y[0] = x[at]; }", "read")
-    strict = gpuemu.Kernel("__global__ void read(const float* x, float* y, int at) { y[0] = x[at]; }", "read", bounds="view")
+def test_accesses_outside_of_a_view_are_found_and_those_between_its_elements_are_as_on_a_gpu(twice):
+    text = "__global__ void read(const float* x, float* y, int at) { y[0] = x[at]; }"
+    read, lenient = gpuemu.Kernel(text, "read"), gpuemu.Kernel(text, "read", bounds="storage")
     storage, y = numbers(100), np.zeros(1, np.float32)
     view = storage[40:60:2]
-    for at in (-40, 59, 1):
+    for at in (0, 17, 18):
         read[1, 1](view, y, at)
+        assert y[0] == 40 + at
+    hint = "'x' is a view of a storage of 400 bytes, all of which bounds=\"storage\" lets the kernel use"
+    for at in (-1, 19, 20):
+        with pytest.raises(gpuemu.KernelError, match=f"'x', which has 76 bytes.*{hint}"):
+            read[1, 1](view, y, at)
+    for at in (-40, 59, 1):
+        lenient[1, 1](view, y, at)
         assert y[0] == 40 + at
     for at in (-41, 60):
         with pytest.raises(gpuemu.KernelError, match="'x', which has 400 bytes.*; 'x' begins at byte 160 of it, with strides of .8. bytes") as caught:
-            read[1, 1](view, y, at)
-        assert caught.value.findings[0].tensor == "x"
-    strict[1, 1](view, y, 17)
-    assert y[0] == 57
-    for at in (-1, 19):
-        with pytest.raises(gpuemu.KernelError, match="'x', which has 76 bytes"):
-            strict[1, 1](view, y, at)
-    with pytest.raises(ValueError, match="bounds is 'none', expected one of storage, view"):
+            lenient[1, 1](view, y, at)
+        assert caught.value.findings[0].tensor == "x" and "bounds=" not in str(caught.value)
+    with pytest.raises(ValueError, match="bounds is 'none', expected one of view, storage"):
         gpuemu.Kernel(twice.source, "twice", bounds="none")
 
 
-def test_writes_to_the_storage_outside_of_a_view_come_back_with_a_warning():
-    fill = gpuemu.Kernel("__global__ void fill(float* y, int n) { if (threadIdx.x < n) y[threadIdx.x] = 1; }", "fill")
+def test_a_kernel_that_ignores_the_length_of_a_view_is_found():
+    """The first rows of a larger matrix, and a batch in the middle of one: the storage has what lies behind them."""
+    copy = gpuemu.Kernel("__global__ void copy(const float* x, float* y, int n) { if (threadIdx.x <= n) y[threadIdx.x] = x[threadIdx.x]; }", "copy")
+    matrix, out = numbers(8, 4), np.zeros(64, np.float32)
+    for part in (matrix[:2], matrix[3:5], matrix[::-1][6:][::-1]):
+        with pytest.raises(gpuemu.KernelError, match="OutOfBounds|out of bounds|outside|past"):
+            copy[1, 64](part, out, part.size)
+        copy[1, 64](part, out, part.size - 1)
+        assert np.array_equal(out[: part.size], part.reshape(-1))
+
+
+def test_writes_between_the_elements_of_a_view_come_back_with_a_warning():
+    text = "__global__ void fill(float* y, int n) { if (threadIdx.x < n) y[threadIdx.x] = 1; }"
+    fill, lenient = gpuemu.Kernel(text, "fill"), gpuemu.Kernel(text, "fill", bounds="storage")
     storage = np.zeros(20, np.float32)
+    with pytest.warns(UserWarning, match="changed 8 bytes of the storage of 'y' that are of no element of it"):
+        fill[1, 32](storage[4:14:2], 9)  # Takes no notice of the step.
+    assert np.array_equal(storage, [0] * 4 + [1] * 9 + [0] * 7)
+    storage[:] = 0
+    with pytest.raises(gpuemu.KernelError, match="'y', which has 36 bytes"):
+        fill[1, 32](storage[4:14:2], 10)
+    assert not storage.any()
     with pytest.warns(UserWarning, match="changed 10 bytes of the storage of 'y' that are of no element of it"):
-        fill[1, 32](storage[4:14:2], 10)  # Takes no notice of the step.
+        lenient[1, 32](storage[4:14:2], 10)
     assert np.array_equal(storage, [0] * 4 + [1] * 10 + [0] * 6)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
