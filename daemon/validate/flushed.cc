@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/numeric/element.h"
 #include "daemon/validate/formats.h"
 
 namespace gpuemu {
@@ -16,6 +17,12 @@ double least_kept(DType dtype) {
 }
 
 bool is_flushed(double value, double least) { return value != 0 && std::fabs(value) < least; }
+
+/// Whether both count as zero. Not all instructions flush: a comparison may take a number as zero
+/// that a move then keeps.
+bool are_both_zero(double computed, double expected, double least) {
+  return computed != expected && std::fabs(computed) < least && std::fabs(expected) < least;
+}
 
 /// Whether `other` explains what was computed better than `reference` does.
 bool is_nearer(double computed, double other, double reference, DType dtype) {
@@ -32,6 +39,11 @@ bool is_nearer(double computed, double other, double reference, DType dtype) {
 void copy_element(const TensorView& from, size_t index, Tensor& to) {
   const size_t bytes = byte_size(to.dtype);
   std::ranges::copy(from.data.subspan(index * bytes, bytes), to.data.begin() + index * bytes);
+}
+
+void write_element(double value, size_t index, Tensor& to) {
+  const size_t bytes = byte_size(to.dtype);
+  narrow_from_double(to.dtype, {&value, 1}, std::span(to.data).subspan(index * bytes, bytes));
 }
 
 /// Zero with the sign of the element, as processors flush.
@@ -70,7 +82,7 @@ std::optional<Tensor> flushed_reference(const Comparison& comparison,
       copy_element(*other, i, to());
       expected = element(*other, i);
     }
-    if (computed == 0 && is_flushed(expected, least)) clear_element(i, to());
+    if (are_both_zero(computed, expected, least)) write_element(computed, i, to());
   }
   return made;
 }

@@ -20,15 +20,15 @@ std::vector<double> all_of(const std::optional<Tensor>& tensor) {
   return values;
 }
 
-TEST(Flushed, ExpectsZeroWhereASubnormalResultCameOutAsZero) {
-  const Tensor output = floats({5}, {0, -0.0f, 1e-39f, 0, 0});
-  const Tensor wide = doubles({5}, {1e-39, -2.36e-40, 1e-39, 1.2e-38, 0});
+TEST(Flushed, ExpectsWhatCameOutWhereOutputAndReferenceCountAsZero) {
+  const Tensor output = floats({6}, {0, -0.0f, 0x1p-130f, 0, 0, 0x1p-126f});
+  const Tensor wide = doubles({6}, {1e-39, -2.36e-40, 1e-40, 1.2e-38, 0, 1e-39});
   const auto made = all_of(flushed_reference(automatic(output, wide), nullptr));
-  EXPECT_EQ(made, (std::vector<double>{0, 0, 1e-39, 1.2e-38, 0}));
+  EXPECT_EQ(made, (std::vector<double>{0, 0, 0x1p-130, 1.2e-38, 0, 1e-39}));
 }
 
 TEST(Flushed, SaysNothingWhereNoSubnormalResultIsMissing) {
-  const Tensor output = floats({3}, {0, 1, 1e-39f}), wide = doubles({3}, {1e-30, 2, 1e-40});
+  const Tensor output = floats({3}, {0, 1, 2e-38f}), wide = doubles({3}, {1e-30, 2, 1e-40});
   EXPECT_FALSE(flushed_reference(automatic(output, wide), nullptr));
   const Tensor other_shape = doubles({1}, {1e-40});
   EXPECT_FALSE(flushed_reference(automatic(output, other_shape), nullptr));
