@@ -6,7 +6,8 @@
 //   {"request": "case", "op": TEXT, "seed": N, "case": N, "strategies": [...], "output_dtype": D,
 //    "dtype": D, "dims": {...}, "layout": L, "values": STRATEGY}
 //      the last four instead of what is drawn. Answers dtype, dims, layout, values, seed,
-//      parameters (CasePlan::value_parameters) and the inputs {name, dtype, shape}; the data is their packed elements, one behind the other.
+//      parameters (CasePlan::value_parameters) and the inputs {name, dtype, shape}; the data is
+//      their packed elements, one behind the other.
 //   {"request": "judge", "op": TEXT, "seed": N, "case": N, "dtype": D, "dims": {...},
 //    "attrs": {...}, "inputs": [...], "output": {dtype, shape}, "reference": {dtype, shape},
 //    "scale": BOOL, "changed": N}
