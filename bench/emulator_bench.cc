@@ -166,10 +166,10 @@ double processor_seconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-std::string_view ptx_of(const Operation& operation) {
-  if (!operation.text.empty()) return operation.text;
+std::string ptx_of(const Operation& operation) {
+  if (!operation.text.empty()) return std::string(operation.text);
   const gpuemu::BuiltinKernel* kernel = gpuemu::find_builtin(operation.name);
-  return kernel == nullptr ? std::string_view() : kernel->ptx;
+  return kernel == nullptr ? std::string() : kernel->ptx();
 }
 
 /// A kernel ready to be launched on a device of its own.
@@ -185,7 +185,7 @@ Prepared prepare(const Operation& operation, uint32_t threads) {
   Prepared made;
   std::unique_ptr<Device> device = gpuemu::make_emulator(
       {.sm = 80, .threads = threads, .memory_limit_bytes = uint64_t{1} << 30, .name = "bench"});
-  const auto module = device->load_module(std::string(ptx_of(operation)), operation.name);
+  const auto module = device->load_module(ptx_of(operation), operation.name);
   if (!module) return std::puts(module.error().message.c_str()), Prepared{};
   made.module = *module;
   LaunchConfig& config = made.config;

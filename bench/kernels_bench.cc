@@ -263,8 +263,7 @@ class Bench {
     auto plan = std::make_unique<Plan>();
     variant.plan(c, *plan);
     const BuiltinKernel* module = find_builtin(variant.module);
-    Launches launches{
-        must(device_.load_module(std::string(module->ptx), variant.module)), {}, c.workspace};
+    Launches launches{must(device_.load_module(module->ptx(), variant.module)), {}, c.workspace};
     for (const LaunchStep& step : plan->steps()) {
       LaunchConfig config;
       config.entry = must(entry_name(variant.entries[step.entry], types));

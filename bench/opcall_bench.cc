@@ -93,7 +93,7 @@ std::function<void()> bare_on_cuda(const Work& work) {
   gpuemu::cuda::Module module = nullptr;
   gpuemu::cuda::Function function = nullptr;
   gpuemu::cuda::Stream stream = nullptr;
-  const std::string ptx(gpuemu::find_builtin(work.variant->module)->ptx);
+  const std::string ptx = gpuemu::find_builtin(work.variant->module)->ptx();
   if (driver->cuInit(0) != 0 || driver->cuDevicePrimaryCtxRetain(&context, 0) != 0 ||
       driver->cuCtxSetCurrent(context) != 0 ||
       driver->cuModuleLoadDataEx(&module, ptx.c_str(), 0, nullptr, nullptr) != 0 ||
@@ -117,8 +117,8 @@ std::function<void()> bare_on_cuda(const Work& work) {
 
 std::function<void()> bare_on_streams(const Work& work) {
   const gpuemu::BuiltinKernel& module = *gpuemu::find_builtin(work.variant->module);
-  const auto entry = work.context->dispatcher->modules().entry(
-      std::string(module.ptx), std::string(module.file), work.entry);
+  const auto entry =
+      work.context->dispatcher->modules().entry(module.ptx(), std::string(module.file), work.entry);
   if (!entry) stop(entry.error().message);
   return [&work, function = (*entry)->function] {
     const gpuemu::LaunchStep& step = work.plan.steps()[0];

@@ -51,8 +51,7 @@ function(gpuemu_kernel)
     DEPENDS ${path} ${headers} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
     COMMENT "Compiling ${relative} to PTX" VERBATIM)
   add_custom_command(OUTPUT ${embedded}
-    COMMAND ${CMAKE_COMMAND} -DNAME=${name} -DFILE=${relative} -DPTX=${ptx} -DOUT=${embedded}
-      -DSOURCE_DIR=${PROJECT_SOURCE_DIR} -P ${PROJECT_SOURCE_DIR}/cmake/EmbedPtx.cmake
-    DEPENDS ${ptx} ${PROJECT_SOURCE_DIR}/cmake/EmbedPtx.cmake VERBATIM)
+    COMMAND ${Python3_EXECUTABLE} tools/embed_ptx.py ${name} ${relative} ${ptx} ${embedded}
+    DEPENDS ${ptx} ${PROJECT_SOURCE_DIR}/tools/embed_ptx.py WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} VERBATIM)
   target_sources(${ARG_TARGET} PRIVATE ${embedded})
 endfunction()

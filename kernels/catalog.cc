@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <array>
 
+#include <zlib.h>
+
+#include "common/base/check.h"
 #include "kernels/op.h"
 
 namespace gpuemu {
@@ -18,6 +21,15 @@ namespace kernels {
 #include "ops.def"
 #undef GPUEMU_OP
 }  // namespace kernels
+
+std::string BuiltinKernel::ptx() const {
+  std::string text(ptx_bytes, '\0');
+  uLongf size = ptx_bytes;
+  const int status = ::uncompress(reinterpret_cast<Bytef*>(text.data()), &size,
+                                  reinterpret_cast<const Bytef*>(packed.data()), packed.size());
+  GPUEMU_CHECK(status == Z_OK && size == ptx_bytes);  // The build wrote both.
+  return text;
+}
 
 std::span<const BuiltinKernel> builtin_kernels() {
   static const std::array kKernels = {

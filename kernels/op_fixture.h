@@ -38,7 +38,7 @@ class TestDevice {
     if (found != modules_.end()) return found->second;
     const BuiltinKernel* kernel = find_builtin(name);
     EXPECT_NE(kernel, nullptr) << name;
-    const auto loaded = device_->load_module(std::string(kernel->ptx), name);
+    const auto loaded = device_->load_module(kernel->ptx(), name);
     EXPECT_TRUE(loaded) << loaded.error().message;
     return modules_.emplace(name, *loaded).first->second;
   }

@@ -73,7 +73,7 @@ Numbers bias_gradient(int32_t m, int32_t n, float value) {
   for (size_t i = 0; i < step.arg_count(); ++i) {
     config.args.emplace_back(step.argument(i).begin(), step.argument(i).end());
   }
-  const std::string ptx(find_builtin("linear_bwd")->ptx);
+  const std::string ptx = find_builtin("linear_bwd")->ptx();
   const auto report = device->launch(*device->load_module(ptx, "linear_bwd"), config);
   EXPECT_TRUE(report) << report.error().message;
   for (const DeviceFinding& finding : report->findings) ADD_FAILURE() << finding.message;

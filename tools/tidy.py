@@ -20,6 +20,7 @@ THIRD_PARTY = {
     r"<toml\+\+/": {"common/config"},
     r"<CLI/": {"cli/parse", "daemon", "tests/fidelity"},
     r"<blake2.h>": {"common/base"},
+    r"<zlib.h>": {"kernels"},
 }
 BANNED = {
     r"\bstd::rand\b|\bsrand\(": "use common/rng: everything random takes a seed",

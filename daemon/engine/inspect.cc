@@ -100,7 +100,7 @@ Result<Text> text_of(const Config& config, const std::string& source, const std:
   if (source.starts_with(kBuiltin)) {
     const BuiltinKernel* builtin = find_builtin(source.substr(kBuiltin.size()));
     if (builtin == nullptr) return error(ErrorCode::NotFound, "there is no {}", source);
-    return Text{std::string(builtin->ptx), std::string(builtin->file), {}};
+    return Text{builtin->ptx(), std::string(builtin->file), {}};
   }
   if (!is_source(source)) {
     return Text{GPUEMU_TRY(read_file(source, kSourceBytesMax)), source, {}};

@@ -28,10 +28,8 @@ Result<PreparedKernel> from_builtin(const KernelConfig& kernel) {
     return error(ErrorCode::NotFound, "kernel '{}': no built-in kernel '{}'; there are: {}",
                  kernel.name, wanted, known);
   }
-  return PreparedKernel{.key = {},
-                        .name = std::string(builtin->file),
-                        .ptx = std::string(builtin->ptx),
-                        .entries = {}};
+  return PreparedKernel{
+      .key = {}, .name = std::string(builtin->file), .ptx = builtin->ptx(), .entries = {}};
 }
 
 /// Threads along x of a block of each launch; 0 where they depend on the case.

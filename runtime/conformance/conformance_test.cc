@@ -93,7 +93,7 @@ TEST_P(Conformance, ListsEntriesWithTheirParameters) {
 }
 
 TEST_P(Conformance, CountsStaticSharedMemory) {
-  const auto entries = device_->entries(load(std::string(find_builtin("softmax")->ptx)));
+  const auto entries = device_->entries(load(find_builtin("softmax")->ptx()));
   ASSERT_TRUE(entries);
   for (const EntryInfo& entry : *entries) EXPECT_GE(entry.static_shared_bytes, 128U) << entry.name;
 }
@@ -133,7 +133,7 @@ TEST_P(Conformance, RunsManyBlocksAndPartialWarps) {
 }
 
 TEST_P(Conformance, ReducesARowOverAnyBlockSize) {
-  const ModuleId module = load(std::string(find_builtin("reduce_sum")->ptx));
+  const ModuleId module = load(find_builtin("reduce_sum")->ptx());
   const uint64_t x = upload<float>(std::vector<float>(300, 2.0F), "x");
   for (uint32_t threads : {1U, 31U, 32U, 33U, 128U, 1000U}) {
     const uint64_t y = upload<float>({-1, -1, -1}, "y");

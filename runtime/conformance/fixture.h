@@ -62,7 +62,7 @@ class Conformance : public testing::TestWithParam<const char*> {
                    bytes_of(upload<float>({0, 0, 0, 0}, "y")), bytes_of(4)};
     return config;
   }
-  ModuleId load_vector_add() { return load(std::string(find_builtin("vector_add")->ptx)); }
+  ModuleId load_vector_add() { return load(find_builtin("vector_add")->ptx()); }
   bool is_emulator() const { return std::string(GetParam()) == "emulator"; }
 
   static constexpr uint64_t kLimitBytes = uint64_t{64} << 20;

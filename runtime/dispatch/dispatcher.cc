@@ -235,7 +235,7 @@ Result<const LoadedEntry*> Dispatcher::entry_of(const OpKind& op, const KernelVa
       return error(ErrorCode::NotFound, "op '{}', variant '{}': no module '{}'", op.name,
                    variant.name, variant.module);
     }
-    loaded = GPUEMU_TRY(modules_->entry(std::string(module->ptx), std::string(module->file), name));
+    loaded = GPUEMU_TRY(modules_->entry(module->ptx(), std::string(module->file), name));
   }
   const std::lock_guard lock(mutex_);
   state_of(op).entries.emplace(key, loaded);

@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+"""Makes a C++ source of a kernel's PTX, packed: PTX is ten megabytes of text of which an eighth is left, in every program.
+
+    python3 tools/embed_ptx.py NAME FILE PTX OUT      FILE: the kernel's source, relative to the project; run in the project's root
+"""
+import pathlib
+import sys
+import zlib
+
+
+def literals(data, width=60):
+    """Octal with three digits: what follows an escape cannot be taken for a part of it."""
+    for at in range(0, len(data), width):
+        yield '    "' + "".join(f"\\{byte:03o}" for byte in data[at:at + width]) + '"'
+
+
+def source_text(name, file, ptx):
+    packed = zlib.compress(ptx, 9)
+    return f"""// Made from {file}; do not edit.
+#include "kernels/catalog.h"
+
+namespace gpuemu::kernels {{
+namespace {{
+constexpr char kPacked[] =
+{chr(10).join(literals(packed))};
+}}  // namespace
+extern const BuiltinKernel k_{name};
+const BuiltinKernel k_{name} = {{"{name}", "{file}", {{kPacked, sizeof(kPacked) - 1}}, {len(ptx)}}};
+}}  // namespace gpuemu::kernels
+"""
+
+
+def main():
+    name, file, ptx, out = sys.argv[1:]
+    # The PTX must not depend on where it was built.
+    text = pathlib.Path(ptx).read_bytes().replace(f"{pathlib.Path.cwd()}/".encode(), b"")
+    pathlib.Path(out).write_text(source_text(name, file, text))
+
+
+if __name__ == "__main__":
+    main()
