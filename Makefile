@@ -3,8 +3,8 @@
 build: ; cmake --preset release && ninja -C build/release
 test: ; scripts/test.sh
 tidy: ; python3 tools/tidy.py
-format: ; git ls-files '*.cc' '*.h' | xargs clang-format-19 -i
-asan: ; cmake --preset asan && ninja -C build/asan && ctest --preset asan
-tsan: ; cmake --preset tsan && ninja -C build/tsan && ctest --preset tsan
+format: ; scripts/sources.sh cc h | xargs clang-format-19 -i
+asan: ; cmake --preset asan && ninja -C build/asan all tests && ctest --preset asan
+tsan: ; cmake --preset tsan && ninja -C build/tsan all tests && ctest --preset tsan
 fuzz: ; scripts/fuzz.sh 10
 help: ; @grep -oE '^[a-z-]+:' Makefile | tr -d ':'

@@ -1,6 +1,7 @@
 # gpuemu_program(NAME SOURCES.. DEPS.. EXTERNAL..)
 # One executable in build/<preset>/bin, installed with every library that it needs and that a bare
-# machine may lack, so that the install folder runs wherever it is copied.
+# machine may lack, so that the install folder runs wherever it is copied. In a folder that a whole build leaves out it is not
+# installed either.
 function(gpuemu_program name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;DEPS;EXTERNAL")
   add_executable(${name} ${ARG_SOURCES})
@@ -11,6 +12,10 @@ function(gpuemu_program name)
     -Wl,--build-id=sha1)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin
     INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+  get_property(left_out DIRECTORY PROPERTY EXCLUDE_FROM_ALL)
+  if(left_out)
+    return()
+  endif()
   install(TARGETS ${name} RUNTIME_DEPENDENCY_SET gpuemu_libraries RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 

@@ -1,21 +1,23 @@
 #!/usr/bin/env bash
 # Makes a folder that runs wherever it is copied: programs, their libraries, examples, Python helpers.
-#   scripts/bundle.sh [--with-nvrtc] [FOLDER]     default: build/gpuemu-bundle
+#   scripts/bundle.sh [--with-nvrtc] [--with-tools] [FOLDER]     default: build/gpuemu-bundle
 # FOLDER is new, empty, or has a bundle, whose files are replaced; others in it stay.
 # The target needs x86-64 Linux with the C library of Debian 12 (2.36) or a newer one, and python3
 # with numpy for the references; for the cuda backend NVIDIA's driver. --with-nvrtc takes NVRTC and
-# the CUDA headers along (about 200 MB), for machines without a CUDA toolkit; PTX needs neither.
+# the CUDA headers along (about 200 MB), for machines without a CUDA toolkit; PTX needs neither. --with-tools: also
+# gpuemu-fidelity and gpuemu-ptx-census.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/nvrtc.sh
 . scripts/bundle_folder.sh
 root=$PWD
-with_nvrtc=0; out=$root/build/gpuemu-bundle
+with_nvrtc=0; tools=OFF; out=$root/build/gpuemu-bundle
 for arg in "$@"; do
   case $arg in
     --with-nvrtc) with_nvrtc=1 ;;
-    -h|--help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;;
-    -*) echo "bundle: unknown option '$arg'; usage: scripts/bundle.sh [--with-nvrtc] [FOLDER]" >&2; exit 2 ;;
+    --with-tools) tools=ON ;;
+    -h|--help) sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -*) echo "bundle: unknown option '$arg'; usage: scripts/bundle.sh [--with-nvrtc] [--with-tools] [FOLDER]" >&2; exit 2 ;;
     *) out=$(realpath -m "$arg") ;;
   esac
 done
@@ -25,10 +27,11 @@ takes_bundle "$out" || { echo "bundle: $out exists and is no bundle; name anothe
 scripts/setup.sh
 options=(-DGPUEMU_BUNDLE_NVRTC= -DGPUEMU_BUNDLE_CUDA_INCLUDE=)
 [ $with_nvrtc = 0 ] || { find_nvrtc_options; options=("${nvrtc_options[@]}"); }
+more=(); [ $tools = OFF ] || more=(tools)
 say "building (release, ccache)"
 # A build folder that has tests keeps them: only what is installed is built here.
-cmake --preset release "${options[@]}" >/dev/null
-ninja -C build/release gpuemu gpuemu-daemon gpuemu-check gpuemu-device gpuemu-worker gpuemu-fidelity gpuemu-ptx-census gpuemu-draws libgpuemu | tail -n 1
+cmake --preset release "${options[@]}" -DGPUEMU_TOOLS=$tools >/dev/null
+ninja -C build/release gpuemu gpuemu-daemon gpuemu-check gpuemu-device gpuemu-worker gpuemu-draws libgpuemu "${more[@]}" | tail -n 1
 remove_bundle "$out"
 cmake --install build/release --strip --prefix "$out" >/dev/null
 mark_bundle "$out" build/release/install_manifest.txt

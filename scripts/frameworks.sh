@@ -2,7 +2,7 @@
 # The tests of PyTorch, JAX, TensorFlow and Ray, with the packages of PyPI: 3 to 8 GB in build/frameworks-venv, made at the first run.
 #   scripts/frameworks.sh [--ci | --install] [pytest options]     GPUEMU_FRAMEWORKS_VENV names another folder
 #     --install   only makes the folder, with what can be had in GPUEMU_FRAMEWORKS_SECONDS (900) for each package
-#     --ci        the tests of what is in the folder
+#     --ci        the tests of what is in the folder, without fetching anything
 # Exit code 77: none of the packages can be had here.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The long checks that scripts/test.sh leaves out: slow C++ and end-to-end tests, everything under the
+# The long checks that scripts/test.sh leaves out: slow C++ and end-to-end tests, the frameworks, everything under the
 # address sanitizer, what threads share under the thread sanitizer, the static analyzer, libFuzzer, the kill soak, benchmarks. Builds first what is not built. Ends with a verdict; exit code 0 only when all passed.
 #   scripts/nightly.sh [--rounds N] [--cases N] [--seed N] [--no-build] [--no-bench]
 #     --rounds, --cases, --seed   of the kill soak (1000, 150, drawn and printed)
@@ -42,7 +42,7 @@ if [ "$build" = 1 ]; then
   mkdir -p build
   echo "nightly: building (release)"
   if ! cmake --preset release -DGPUEMU_TESTS=ON >build/nightly.log 2>&1 ||
-      ! ninja -C build/release >>build/nightly.log 2>&1; then
+      ! ninja -C build/release all tests tools >>build/nightly.log 2>&1; then
     grep -A 30 -m 1 -E 'FAILED|CMake Error' build/nightly.log
     echo "nightly: FAILED: the build; all of it is in build/nightly.log"
     exit 1

@@ -25,8 +25,9 @@ mkdir -p build
 level=0  # These tests compile longer than they run.
 [ "${2:-}" = --all ] && level=1
 cmake --preset $preset -DGPUEMU_TESTS=ON -DGPUEMU_SANITIZE_LEVEL=$level >build/$preset-configure.log 2>&1 || { cat build/$preset-configure.log; exit 3; }
-[ "${2:-}" = --all ] && tests=()
-ninja -C build/$preset "${tests[@]}" >build/$preset-build.log 2>&1 || { grep -A 30 -m 1 FAILED build/$preset-build.log; exit 3; }
+programs=("${tests[@]}")
+[ "${2:-}" = --all ] && { tests=(); programs=(all tests); }
+ninja -C build/$preset "${programs[@]}" >build/$preset-build.log 2>&1 || { grep -A 30 -m 1 FAILED build/$preset-build.log; exit 3; }
 # Tests that were not built stand in ctest's list as NOT_BUILT: each test program is run by itself.
 export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
 export LSAN_OPTIONS=suppressions=$PWD/tests/leaks.supp:print_suppressions=0

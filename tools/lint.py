@@ -30,6 +30,13 @@ QUICK = ("-*,readability-identifier-naming,readability-function-size,readability
          "performance-for-range-copy,cppcoreguidelines-init-variables")
 
 
+def together(path):
+    """The sources that are compiled as one in `path`, a file that GPUEMU_UNITY made; else `path` itself."""
+    if path.parent.name != "Unity" or not path.exists():
+        return [path]
+    return [pathlib.Path(name) for name in re.findall(r'^#include "(.+)"$', path.read_text(), re.M)]
+
+
 def dependencies(build):
     """Source -> the files of ours that it includes, as ninja recorded them when it built."""
     found, current = {}, []
@@ -43,7 +50,8 @@ def dependencies(build):
             continue
         current.append(path)
         if len(current) == 1:
-            found[path] = current
+            for source in together(path):
+                found[source] = current
     return found
 
 
@@ -57,7 +65,7 @@ def key_of(source, needs, salt):
 
 def sources_of(build, named):
     commands = json.loads((build / "compile_commands.json").read_text())
-    ours = {pathlib.Path(entry["file"]) for entry in commands}
+    ours = {source for entry in commands for source in together(pathlib.Path(entry["file"]))}
     ours = {path for path in ours if path.is_relative_to(ROOT) and not path.is_relative_to(ROOT / "build")
             and not path.stem.endswith("_test")}
     if named:
@@ -84,7 +92,8 @@ def flags_of(build):
     for entry in json.loads((build / "compile_commands.json").read_text()):
         words = [word for word in shlex.split(entry["command"]) if not word.endswith("ccache")]
         words = words[1:words.index("-o")] if "-o" in words else words[1:]
-        found.setdefault(pathlib.Path(entry["file"]), tuple(word for word in words if word not in ("-c", entry["file"])))
+        for source in together(pathlib.Path(entry["file"])):
+            found.setdefault(source, tuple(word for word in words if word not in ("-c", entry["file"])))
     return found
 
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # The first steps of a new user: a Debian 12 with nothing of ours (debootstrap), a clone of HEAD in it,
-# scripts/run.sh twice. Needs root, debootstrap and the package registries; 3 GB below TMPDIR.
-#   tests/soak/bare_machine.sh [command in the clone = "scripts/run.sh && scripts/run.sh"]
+# scripts/run.sh and scripts/test.sh. Needs root, debootstrap and the package registries; 6 GB below TMPDIR.
+#   tests/soak/bare_machine.sh [command in the clone = "scripts/run.sh && scripts/test.sh"]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-command=${1:-"scripts/run.sh && scripts/run.sh"}
+command=${1:-"scripts/run.sh && scripts/test.sh"}
 if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null; then
   echo "bare_machine: needs root and debootstrap (apt-get install debootstrap): not run"
   exit 77

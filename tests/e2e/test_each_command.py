@@ -1,0 +1,76 @@
+"""Every command once, on a kernel of one instruction: what `scripts/test.sh --quick` runs of the end-to-end tests."""
+import re
+import subprocess
+
+import pytest
+
+from conftest import BIN
+
+PTX = """.version 7.0
+.target sm_75
+.address_size 64
+.visible .entry none(.param .u64 y) { ret; }
+"""
+CONFIG = """[[kernels]]
+name = "none"
+source = "none.ptx"
+reference = "none.py"
+inputs = [{ name = "x", shape = ["n"] }]
+outputs = [{ name = "y", shape = ["n"] }]
+dims = { n = [1, 8] }
+launches = [{ entry = "none", grid = 1, block = 1, args = ["y"] }]
+"""
+
+# The words behind `gpuemu`, the exit code, and what is said. In this order: what a command stores the next ones read.
+RUNS = [
+    ("test --cases 4 --seed 1", 1, "none"),
+    ("fuzz none -i 4 --seed 1", 1, r"\[FAIL\] none"),
+    ("failures", 0, "none"),
+    ("reproduce SEED", 0, "none"),
+    ("explain SEED", 0, "none"),
+    ("minimize SEED --max-iters 4", 0, "seed"),
+    ("export SEED -o folder", 0, "python3 run.py"),
+    ("debug SEED -c help", 0, "load"),
+    ("mutate none --cases 2 --mutants 2", 3, "none"),
+    ("prove none", 0, "none"),
+    ("lint", 0, "none"),
+    ("artifacts", 0, "none"),
+    ("baseline save main", 0, "baseline main"),
+    ("diff --baseline main", 0, ""),
+    ("ci --quick", 1, "none"),
+    ("report", 0, "none"),
+    ("calibrate none --cases 4", 1, "none"),
+    ("coverage --format json", 0, "none"),
+    ("config check", 0, ""),
+    ("devices", 0, "emulator"),
+    ("kernels", 0, "softmax"),
+    ("status", 0, "running|serves|process"),
+    ("daemon status", 0, "running|serves|process"),
+    ("completion bash", 0, "complete -o filenames"),
+    ("man", 0, "GPUEMU 1"),
+    ("version", 0, r"\d+\.\d+\.\d+"),
+    ("init -t new", 0, "wrote gpuemu.toml"),
+]
+
+
+@pytest.fixture(scope="module")
+def small(new_home):
+    """A project whose kernel writes nothing, so that every case fails."""
+    return new_home({"gpuemu.toml": CONFIG, "none.ptx": PTX, "none.py": "def reference(x):\n    return x\n"})
+
+
+@pytest.mark.parametrize("words, status, said", RUNS, ids=[words for words, _, _ in RUNS])
+def test_the_command_does_its_work(small, words, status, said):
+    words = words.split()
+    if "SEED" in words:
+        words[words.index("SEED")] = small.run("failures", "--limit", "1").stdout.split()[0]
+    result = small.run(*words)
+    assert result.returncode == status, result.stdout + result.stderr
+    assert re.search(said, result.stdout + result.stderr), result.stdout + result.stderr
+
+
+def test_no_command_is_left_out():
+    """`gpuemu man` names them all, as --help does."""
+    page = subprocess.run([BIN / "gpuemu", "man"], capture_output=True, text=True, check=True, timeout=60).stdout
+    commands = set(re.findall(r"^\.SS gpuemu ([a-z]+)$", page, re.M))
+    assert commands and commands == {words.split()[0] for words, _, _ in RUNS}
