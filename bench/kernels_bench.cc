@@ -19,10 +19,10 @@
 #include "common/rng/fill.h"
 #include "kernels/catalog.h"
 #include "kernels/op.h"
+#include "ops/dispatch/check_case.h"
+#include "ops/dispatch/types.h"
+#include "ops/vendor/cublas.h"
 #include "runtime/backends/backends.h"
-#include "runtime/dispatch/check_case.h"
-#include "runtime/dispatch/types.h"
-#include "runtime/libraries/cublas.h"
 
 namespace gpuemu {
 namespace {

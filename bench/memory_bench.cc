@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "ops/memory/pool.h"
 #include "runtime/backends/backends.h"
-#include "runtime/memory/pool.h"
 
 namespace {
 

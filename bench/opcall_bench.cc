@@ -13,11 +13,11 @@
 
 #include "kernels/catalog.h"
 #include "kernels/op.h"
+#include "ops/capi/context.h"
+#include "ops/dispatch/check_case.h"
+#include "ops/dispatch/registry.h"
+#include "ops/modules/module_cache.h"
 #include "runtime/cuda/driver_api.h"
-#include "runtime/dispatch/check_case.h"
-#include "runtime/dispatch/registry.h"
-#include "runtime/modules/module_cache.h"
-#include "runtime/opcall/context.h"
 
 namespace {
 using gpuemu::cuda::Driver;

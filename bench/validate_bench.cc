@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 #include "common/numeric/element.h"
-#include "daemon/validate/power.h"
-#include "daemon/validate/validate.h"
+#include "judge/verdict/power.h"
+#include "judge/verdict/validate.h"
 
 namespace {
 

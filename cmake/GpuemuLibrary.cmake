@@ -7,6 +7,13 @@
 # their names clash with those of others.
 function(gpuemu_library name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "HOT" "" "SOURCES;HEADERS;DEPS;EXTERNAL;TESTS;TEST_DEPS;OPTIONS;UNITY;ALONE")
+  if(NOT ARG_SOURCES)  # Headers alone.
+    add_library(${name} INTERFACE)
+    add_library(gpuemu::${name} ALIAS ${name})
+    target_sources(${name} INTERFACE FILE_SET HEADERS BASE_DIRS ${PROJECT_SOURCE_DIR} FILES ${ARG_HEADERS})
+    target_link_libraries(${name} INTERFACE ${ARG_DEPS} ${ARG_EXTERNAL})
+    return()
+  endif()
   add_library(${name} STATIC)
   add_library(gpuemu::${name} ALIAS ${name})
   target_sources(${name} PRIVATE ${ARG_SOURCES}

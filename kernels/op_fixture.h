@@ -14,10 +14,10 @@
 #include "common/rng/fill.h"
 #include "kernels/catalog.h"
 #include "kernels/op.h"
+#include "ops/dispatch/check_case.h"
+#include "ops/dispatch/registry.h"
+#include "ops/dispatch/types.h"
 #include "runtime/backends/backends.h"
-#include "runtime/dispatch/check_case.h"
-#include "runtime/dispatch/registry.h"
-#include "runtime/dispatch/types.h"
 
 namespace gpuemu {
 

@@ -7,7 +7,7 @@
 # LOG-FOLDER (FOLDER/log).
 set -uo pipefail
 programs=(examples/gpuemu_embed_mlp examples/gpuemu_embed_softmax examples/gpuemu_embed_loaded examples/gpuemu_embed_two_devices
-  runtime/conformance/runtime_conformance_test runtime/opcall/runtime_opcall_test)
+  tests/conformance/conformance_test ops/capi/ops_capi_test)
 
 pack() { # BUILD FOLDER
   local build=$1 folder=$2 program library
@@ -56,9 +56,9 @@ falls() { # The loss of the last line is less than that of the first.
   awk '/^loss/ {if (!n++) first = $3; last = $3} {print} END {exit !(n > 1 && last < first)}'
 }
 train() { "$here/examples/gpuemu_embed_mlp" --backend "$backend" --steps 1001 "$@" | falls; }
-conform() { each_test "$here/tests/runtime_conformance_test" "$suite"; }
+conform() { each_test "$here/tests/conformance_test" "$suite"; }
 library() { # The calls of C on a GPU, and the tests of the interface itself.
-  each_test "$here/tests/runtime_opcall_test" "$tests_of_calls"
+  each_test "$here/tests/ops_capi_test" "$tests_of_calls"
 }
 
 run() { # [--emulator] [LOG-FOLDER]

@@ -9,15 +9,15 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 case ${1:-} in
   address) preset=asan
-    targets=(common_base common_config runtime_ptx daemon_fuzz daemon_validate) ;;
-  thread) preset=tsan; targets=(common_transport daemon_schedule runtime_emulator_queues runtime_memory) ;;
+    targets=(common_base common_config runtime_ptx judge_cases judge_verdict) ;;
+  thread) preset=tsan; targets=(common_transport daemon_schedule runtime_emulator_queues ops_memory) ;;
   -h|--help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;;
   *) echo "usage: scripts/sanitize.sh address|thread [--runtime|--all]" >&2; exit 2 ;;
 esac
 case ${2:-} in
   ''|--all) ;;
-  --runtime) targets+=(runtime_device runtime_modules runtime_dispatch runtime_profile runtime_opcall)
-    [ $preset = asan ] && targets+=(runtime_memory runtime_emulator_queues) ;;
+  --runtime) targets+=(runtime_device ops_modules ops_dispatch ops_profile ops_capi)
+    [ $preset = asan ] && targets+=(ops_memory runtime_emulator_queues) ;;
   *) echo "sanitize: unknown argument '$2'; see scripts/sanitize.sh --help" >&2; exit 2 ;;
 esac
 tests=("${targets[@]/%/_test}")

@@ -7,7 +7,7 @@ import json
 import sys
 
 CODES = {"int32": "i", "int64": "q", "uint64": "Q", "float32": "f", "float64": "d"}
-HEAD = '''"""Attributes of the built-in ops, packed as runtime/opcall takes them: (schema id, bytes).
+HEAD = '''"""Attributes of the built-in ops, packed as ops/capi takes them: (schema id, bytes).
 
 Made by tools/make_op_attributes.py; do not edit.
 """

@@ -1,22 +1,24 @@
 #!/usr/bin/env python3
 """Checks of the structure that no other tool makes: layering, third parties, lengths, banned calls.
 
-Run from anywhere; prints one line per offence and exits with 1 when there is one.
+usage: tools/tidy.py [--map]
+Run from anywhere; prints one line per offence and exits with 1 when there is one. --map prints every folder with the
+sentence that its CMakeLists.txt begins with, lowest level first.
 """
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-FOLDERS = ("common", "runtime", "kernels", "daemon", "cli")
+FOLDERS = ("common", "runtime", "kernels", "ops", "judge", "daemon", "bindings", "cli")
 LINES_MAX = 500
 # A third-party header and the folders that may include it.
 THIRD_PARTY = {
     r"<nng/": {"common/transport", "bench"},
     r"<rocksdb/": {"daemon/storage"},
     r"<flatbuffers/": {"daemon/storage"},
-    r"<nlohmann/": {"common/protocol", "cli/report", "daemon/reference", "runtime/dispatch", "common/pipes",
-                    "runtime/profile", "cli/export"},
+    r"<nlohmann/": {"common/protocol", "cli/report", "daemon/reference", "ops/dispatch", "common/pipes",
+                    "ops/profile", "cli/export"},
     r"<toml\+\+/": {"common/config"},
     r"<CLI/": {"cli/parse", "daemon", "tests/fidelity"},
     r"<blake2.h>": {"common/base"},
@@ -80,6 +82,32 @@ def check_layers(named, found, report):
                            f"(not in DEPS of {name})")
 
 
+def check_houses(named, found, report):
+    """The folders at the top include each other in one direction only."""
+    above = {}
+    for folder, (name, deps, _) in found.items():
+        house = folder.split("/")[0]
+        for dep in deps:
+            below = named.get(dep, house).split("/")[0]
+            if below != house:
+                above.setdefault((house, below), f"{folder} -> {dep}")
+    for (house, below), example in above.items():
+        if (below, house) in above:
+            report(f"{house} and {below} include each other: {example}")
+
+
+def sentence_of(folder):
+    """What the CMakeLists.txt of a folder says first, or ""."""
+    first = (ROOT / folder / "CMakeLists.txt").read_text().splitlines()[0]
+    return first.removeprefix("# ") if first.startswith("# ") else ""
+
+
+def print_map(named, found):
+    level = {folder: len(closure(named, found, folder)) for folder in found}
+    for folder in sorted(found, key=lambda one: (level[one], one)):
+        print(f"{folder:28} {sentence_of(folder)}")
+
+
 def is_text(path, line):
     return path.suffix == ".cu" or line.lstrip().startswith('"')
 
@@ -123,7 +151,13 @@ def main():
     named, found = libraries()
     if not found:
         offences.append("no gpuemu_library() found: is this the project?")
+    if sys.argv[1:] == ["--map"]:
+        print_map(named, found)
+        return 0
     check_layers(named, found, offences.append)
+    check_houses(named, found, offences.append)
+    offences += [f"{folder}/CMakeLists.txt: begin with a sentence that says what the folder holds"
+                 for folder in found if not sentence_of(folder)]
     check_sources(offences.append)
     check_test_names(offences.append)
     print("\n".join(offences) if offences else f"tidy: {len(found)} folders, nothing to say")

@@ -6,7 +6,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
 #include "common/config/nearest.h"
-#include "runtime/dispatch/registry.h"
+#include "ops/dispatch/registry.h"
 
 namespace gpuemu::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kernels/catalog.h"
-#include "runtime/dispatch/libraries.h"
+#include "ops/dispatch/libraries.h"
 
 namespace gpuemu::cli {
 namespace {

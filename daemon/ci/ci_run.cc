@@ -10,7 +10,7 @@
 #include "daemon/ci/compare_results.h"
 #include "daemon/ci/gaps.h"
 #include "daemon/ci/trend.h"
-#include "daemon/inspect/compare.h"
+#include "judge/metrics/compare.h"
 
 namespace gpuemu {
 namespace {

@@ -12,8 +12,8 @@
 #include "common/config/config.h"
 #include "common/protocol/ci.h"
 #include "common/protocol/replies.h"
-#include "daemon/engine/campaign.h"
-#include "daemon/engine/inspect.h"
+#include "daemon/campaign/campaign.h"
+#include "daemon/measure/measure_kernels.h"
 #include "daemon/storage/store.h"
 
 namespace gpuemu {

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 
 #include "common/base/files.h"
+#include "daemon/campaign/campaign.h"
 #include "daemon/ci/compare_results.h"
 #include "daemon/ci/fingerprint.h"
 #include "daemon/ci/growth.h"
 #include "daemon/ci/verdict_cache.h"
-#include "daemon/engine/campaign.h"
 
 namespace gpuemu {
 namespace {

@@ -6,11 +6,11 @@
 #include <memory>
 #include <mutex>
 
+#include "daemon/campaign/evidence_tally.h"
 #include "daemon/ci/ci_run.h"
 #include "daemon/ci/fingerprint.h"
 #include "daemon/ci/growth.h"
 #include "daemon/ci/verdict_cache.h"
-#include "daemon/engine/proof_tally.h"
 
 namespace gpuemu {
 

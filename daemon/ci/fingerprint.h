@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/config/config.h"
-#include "daemon/engine/inspect.h"
+#include "daemon/measure/measure_kernels.h"
 #include "daemon/reference/reference_files.h"
 
 namespace gpuemu {

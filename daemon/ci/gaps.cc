@@ -6,8 +6,8 @@
 #include <fmt/ranges.h>
 
 #include "common/config/names.h"
-#include "daemon/engine/unreachable.h"
-#include "daemon/relate/infer.h"
+#include "daemon/campaign/unused_variants.h"
+#include "judge/relations/infer.h"
 
 namespace gpuemu {
 namespace {

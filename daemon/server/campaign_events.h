@@ -1,7 +1,7 @@
 // What handlers of campaigns do with the cases as they end.
 #pragma once
 
-#include "daemon/engine/campaign.h"
+#include "daemon/campaign/campaign.h"
 #include "daemon/server/handlers.h"
 
 namespace gpuemu {

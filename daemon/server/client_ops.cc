@@ -5,11 +5,11 @@
 
 #include "common/base/limits.h"
 #include "common/tensor/snapshot.h"
-#include "daemon/engine/silent_reference.h"
-#include "daemon/fuzz/case.h"
-#include "daemon/fuzz/legacy_cases.h"
-#include "daemon/validate/flushed.h"
-#include "daemon/validate/validate.h"
+#include "daemon/campaign/silent_reference.h"
+#include "judge/cases/case.h"
+#include "judge/cases/legacy_cases.h"
+#include "judge/verdict/flushed.h"
+#include "judge/verdict/validate.h"
 
 namespace gpuemu {
 namespace {

@@ -1,10 +1,10 @@
 // Metrics of compiled kernels and their baselines, as existing clients know them.
 #include <algorithm>
 
-#include "daemon/inspect/compare.h"
-#include "daemon/inspect/plain_metrics.h"
-#include "daemon/inspect/policy.h"
 #include "daemon/server/handlers.h"
+#include "judge/metrics/compare.h"
+#include "judge/metrics/plain_metrics.h"
+#include "judge/metrics/policy.h"
 
 namespace gpuemu {
 namespace {

@@ -5,10 +5,10 @@
 #include <fmt/ranges.h>
 
 #include "common/base/limits.h"
-#include "daemon/engine/corpus.h"
-#include "daemon/engine/diagnose.h"
-#include "daemon/engine/fragility.h"
-#include "daemon/engine/guided_search.h"
+#include "daemon/explain/compiler_sensitivity.h"
+#include "daemon/explain/failure_reasons.h"
+#include "daemon/search/corpus.h"
+#include "daemon/search/guided_search.h"
 #include "daemon/server/campaign_events.h"
 #include "daemon/server/client_ops.h"
 #include "daemon/server/handlers.h"

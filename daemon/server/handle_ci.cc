@@ -4,7 +4,7 @@
 #include "common/base/service_limits.h"
 #include "common/protocol/json_codec.h"
 #include "daemon/ci/ci_run.h"
-#include "daemon/engine/diagnose.h"
+#include "daemon/explain/failure_reasons.h"
 #include "daemon/server/client_ops.h"
 #include "daemon/server/handlers.h"
 #include "runtime/compile/machine_code.h"

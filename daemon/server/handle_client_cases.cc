@@ -1,7 +1,7 @@
 // GetTestCase and GetTestBatch: cases of the clients' generator, nothing is run.
 #include "common/base/limits.h"
-#include "daemon/fuzz/legacy_cases.h"
 #include "daemon/server/handlers.h"
+#include "judge/cases/legacy_cases.h"
 
 namespace gpuemu {
 namespace {

@@ -1,5 +1,5 @@
 // CompareKernels: what two kernels do differently.
-#include "daemon/engine/compare_kernels.h"
+#include "daemon/measure/compare_kernels.h"
 #include "daemon/server/handlers.h"
 
 namespace gpuemu {

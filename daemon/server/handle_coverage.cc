@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "common/base/limits.h"
-#include "daemon/engine/corpus.h"
-#include "daemon/engine/coverage_map.h"
+#include "daemon/search/corpus.h"
+#include "daemon/search/coverage_map.h"
 #include "daemon/server/campaign_events.h"
 #include "daemon/server/handlers.h"
 

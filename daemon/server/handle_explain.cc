@@ -1,5 +1,5 @@
 // Explain: a stored failure again with shadow execution.
-#include "daemon/engine/explain_case.h"
+#include "daemon/explain/case_explanation.h"
 #include "daemon/server/handlers.h"
 #include "daemon/server/stored_failure.h"
 

@@ -8,7 +8,7 @@
 
 #include "common/base/service_limits.h"
 #include "common/config/names.h"
-#include "daemon/engine/inspect.h"
+#include "daemon/measure/measure_kernels.h"
 #include "daemon/server/handlers.h"
 #include "runtime/compile/machine_code.h"
 

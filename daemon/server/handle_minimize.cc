@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "common/base/blake2.h"
-#include "daemon/minimize/minimize.h"
 #include "daemon/server/client_ops.h"
 #include "daemon/server/handlers.h"
 #include "daemon/server/stored_failure.h"
+#include "judge/minimize/minimize.h"
 
 namespace gpuemu {
 namespace {

@@ -1,6 +1,6 @@
 // Mutate: how many planted mistakes the cases of an op find.
 #include "common/base/limits.h"
-#include "daemon/engine/mutation_run.h"
+#include "daemon/mutation/mutation_run.h"
 #include "daemon/server/handlers.h"
 
 namespace gpuemu {

@@ -1,5 +1,5 @@
 // Prove: which accesses of the kernels stay inside of their tensors.
-#include "daemon/engine/prove_op.h"
+#include "daemon/measure/prove_accesses.h"
 #include "daemon/server/handlers.h"
 
 namespace gpuemu {

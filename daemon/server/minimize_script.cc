@@ -5,8 +5,8 @@
 #include "common/numeric/element.h"
 #include "common/rng/legacy.h"
 #include "common/tensor/snapshot.h"
-#include "daemon/fuzz/legacy_cases.h"
 #include "daemon/server/client_ops.h"
+#include "judge/cases/legacy_cases.h"
 
 namespace gpuemu {
 namespace {

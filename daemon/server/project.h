@@ -9,9 +9,9 @@
 #include <string>
 
 #include "common/config/config.h"
-#include "daemon/engine/campaign.h"
-#include "daemon/engine/explain_case.h"
-#include "daemon/engine/kernel_store.h"
+#include "daemon/campaign/campaign.h"
+#include "daemon/explain/case_explanation.h"
+#include "daemon/kernels/kernel_store.h"
 #include "daemon/schedule/lane_pool.h"
 #include "daemon/schedule/side_lanes.h"
 

@@ -8,19 +8,12 @@
 
 #include "common/tensor/tensor.h"
 #include "runtime/device/device.h"
+#include "runtime/device/element_shadow.h"
 #include "runtime/device/profile.h"
 #include "runtime/device/reached.h"
 #include "runtime/device/shadow.h"
 
 namespace gpuemu {
-
-/// What shadow execution knows of one element of an output; in the arena.
-struct ElementShadow {
-  double high = 0, low = 0;  ///< Their sum is the value without rounding.
-  double bound = 0;
-  uint64_t block = 0;  ///< That stored it last.
-  uint64_t known = 0;  ///< 0: no float instruction made it.
-};
 
 struct PlanTensor {
   enum class Role : uint8_t { Input, Output, InOut, Scratch };
@@ -108,15 +101,6 @@ struct HarnessFinding {
       0;                ///< Flat element index (byte distance outside the tensor for GuardDamaged).
   uint64_t count = 0;   ///< Elements (bytes for GuardDamaged) concerned.
   std::string message;  ///< Kind::Launch: the error text (wrong arguments, no entry, compile).
-};
-
-/// ShadowReport without the elements. Of the last launch.
-struct ExecutionShadow {
-  std::vector<ShadowStep> divergence, origin, other_decision;  ///< One or none each.
-  std::vector<ShadowStep> slice;
-  uint64_t other_decisions = 0;  ///< Of all launches.
-  uint64_t close_roundings = 0;  ///< Likewise.
-  bool complete = true;
 };
 
 struct ExecutionReport {

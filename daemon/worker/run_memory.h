@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "ops/memory/pool.h"
 #include "runtime/device/stream.h"
-#include "runtime/memory/pool.h"
 
 namespace gpuemu {
 

@@ -1,4 +1,4 @@
-"""Attributes of the built-in ops, packed as runtime/opcall takes them: (schema id, bytes).
+"""Attributes of the built-in ops, packed as ops/capi takes them: (schema id, bytes).
 
 Made by tools/make_op_attributes.py; do not edit.
 """

@@ -1,5 +1,5 @@
-"""Values whose rows each follow a pattern of their own, bit for bit those of the daemon (daemon/fuzz/rows.cc), and the values
-around a kernel's numbers (daemon/fuzz/thresholds.cc)."""
+"""Values whose rows each follow a pattern of their own, bit for bit those of the daemon (judge/cases/rows.cc), and the values
+around a kernel's numbers (judge/cases/thresholds.cc)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The input values of a generated case, bit for bit those of the daemon (daemon/fuzz/fill.cc)."""
+"""The input values of a generated case, bit for bit those of the daemon (judge/cases/fill.cc)."""
 
 from __future__ import annotations
 

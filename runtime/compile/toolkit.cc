@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <sstream>
 
-#include "runtime/libraries/cuda_homes.h"
+#include "runtime/toolkit/cuda_homes.h"
 
 namespace gpuemu::compile {
 namespace {

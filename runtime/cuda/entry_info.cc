@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "runtime/ptx/grid_barrier.h"
+#include "runtime/ptx/flow/grid_barrier.h"
 
 namespace gpuemu::cuda {
 

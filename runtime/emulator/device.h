@@ -14,14 +14,14 @@
 
 #include "runtime/device/sparse.h"
 #include "runtime/emulator/emulator.h"
-#include "runtime/emulator/helpers.h"
-#include "runtime/emulator/machine/memory.h"
 #include "runtime/emulator/machine/program.h"
-#include "runtime/emulator/machine/texture.h"
+#include "runtime/emulator/memory/memory.h"
+#include "runtime/emulator/memory/texture.h"
+#include "runtime/emulator/ptxas_registers.h"
 #include "runtime/emulator/queues/queues.h"
-#include "runtime/emulator/registers.h"
-#include "runtime/emulator/second_look.h"
+#include "runtime/emulator/redundancy_review.h"
 #include "runtime/emulator/shadow/values.h"
+#include "runtime/emulator/thread_pool.h"
 
 namespace gpuemu::emulator {
 

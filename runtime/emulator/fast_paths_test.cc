@@ -4,7 +4,7 @@
 #include <numeric>
 #include <random>
 
-#include "runtime/emulator/math/mufu.h"
+#include "runtime/emulator/numerics/mufu.h"
 #include "runtime/emulator/test_kernel.h"
 
 namespace gpuemu::emulator {

@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "runtime/emulator/machine/turns.h"
+#include "runtime/emulator/machine/thread_scheduler.h"
 #include "runtime/emulator/test_kernel.h"
 
 namespace gpuemu::emulator {

@@ -9,18 +9,18 @@
 
 #include "common/base/limits.h"
 #include "runtime/device/launch_check.h"
+#include "runtime/emulator/block_scheduler.h"
+#include "runtime/emulator/checks/global_races.h"
+#include "runtime/emulator/debugger/stepper.h"
 #include "runtime/emulator/decode/instrument.h"
 #include "runtime/emulator/device.h"
+#include "runtime/emulator/gpu_models.h"
 #include "runtime/emulator/jit/compile.h"
 #include "runtime/emulator/machine/budget.h"
 #include "runtime/emulator/machine/cluster.h"
 #include "runtime/emulator/machine/counters.h"
-#include "runtime/emulator/machine/global_races.h"
-#include "runtime/emulator/parts.h"
-#include "runtime/emulator/schedule.h"
-#include "runtime/emulator/second_look.h"
+#include "runtime/emulator/redundancy_review.h"
 #include "runtime/emulator/shadow/shadow.h"
-#include "runtime/emulator/stepping/stepper.h"
 
 namespace gpuemu::emulator {
 namespace {

@@ -3,7 +3,7 @@
 #include <bit>
 #include <span>
 
-#include "runtime/emulator/math/dot.h"
+#include "runtime/emulator/numerics/dot.h"
 #include "runtime/emulator/test_kernel.h"
 
 namespace gpuemu::emulator {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "common/base/files.h"
-#include "runtime/ptx/cfg.h"
+#include "runtime/ptx/flow/cfg.h"
 #include "runtime/ptx/parse.h"
 
 namespace gpuemu::ptx {

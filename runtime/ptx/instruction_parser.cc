@@ -5,8 +5,8 @@
 
 #include "runtime/ptx/constant.h"
 #include "runtime/ptx/function_parser.h"
+#include "runtime/ptx/isa/special.h"
 #include "runtime/ptx/limits.h"
-#include "runtime/ptx/special.h"
 
 namespace gpuemu::ptx {
 namespace {

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "runtime/ptx/cfg.h"
+#include "runtime/ptx/flow/cfg.h"
 
 namespace gpuemu::ptx {
 namespace {

@@ -4,7 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "runtime/ptx/opcode.h"
+#include "runtime/ptx/isa/opcode.h"
 #include "runtime/ptx/operand_types.h"
 
 namespace gpuemu::ptx {

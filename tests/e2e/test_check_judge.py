@@ -27,7 +27,7 @@ CASES = 8
 # Of the default ones those that read no numbers from a kernel, which a Python function does not have.
 STRATEGIES = ["bits_uniform", "normal", "special", "one_nan", "one_inf", "small_int"]
 
-OF_NUMBERS = {3, 17}  # thresholds, daemon/fuzz/order.cc
+OF_NUMBERS = {3, 17}  # thresholds, judge/cases/order.cc
 
 
 @pytest.fixture

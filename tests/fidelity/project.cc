@@ -6,7 +6,7 @@
 
 #include "common/base/files.h"
 #include "common/base/limits.h"
-#include "daemon/engine/kernel_store.h"
+#include "daemon/kernels/kernel_store.h"
 
 namespace gpuemu::fidelity {
 namespace {

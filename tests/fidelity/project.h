@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/engine/build_plan.h"
+#include "daemon/pipeline/execution_plan.h"
 
 namespace gpuemu::fidelity {
 

@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "common/base/blake2.h"
-#include "daemon/fuzz/case.h"
 #include "daemon/worker/execute.h"
+#include "judge/cases/case.h"
 
 namespace gpuemu::fidelity {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "common/numeric/ulp.h"
-#include "daemon/fuzz/case.h"
+#include "judge/cases/case.h"
 
 namespace gpuemu::fidelity {
 namespace {

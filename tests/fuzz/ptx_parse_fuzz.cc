@@ -3,7 +3,7 @@
 #include <string>
 
 #include "common/base/check.h"
-#include "runtime/ptx/cfg.h"
+#include "runtime/ptx/flow/cfg.h"
 #include "runtime/ptx/parse.h"
 
 namespace gpuemu {

@@ -55,7 +55,7 @@ MISSES_OF_A_HUNDRED = 1
 
 @pytest.mark.slow
 def test_what_chance_misses_is_missed_in_one_run_of_a_hundred_at_most(nvcc_program):
-    """The values of these faults have cases of their own (daemon/fuzz/order.cc)."""
+    """The values of these faults have cases of their own (judge/cases/order.cc)."""
     project = tomllib.loads((HERE / "faulty" / "gpuemu.toml").read_text())
     names = [kernel["name"] for kernel in project["kernels"] if kernel["source"] == "values.cu"]
     names += ["window_max_fill", "softmax_first_max", "masked_by_product", "path_of_one_value", "row_max_fill", "eps_outside"]

@@ -10,7 +10,7 @@
 #include "runtime/emulator/decode/modifiers.h"
 #include "runtime/emulator/handlers/handlers.h"
 #include "runtime/emulator/handlers/key.h"
-#include "runtime/ptx/opcode.h"
+#include "runtime/ptx/isa/opcode.h"
 
 namespace gpuemu::census {
 namespace {

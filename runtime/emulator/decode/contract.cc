@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "common/rng/rng.h"
-#include "runtime/ptx/cfg.h"
-#include "runtime/ptx/each_register.h"
+#include "runtime/ptx/flow/cfg.h"
+#include "runtime/ptx/flow/each_register.h"
 
 namespace gpuemu::emulator {
 namespace {

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "common/base/result.h"
+#include "runtime/emulator/code/step.h"
 #include "runtime/emulator/handlers/handlers.h"
 #include "runtime/emulator/handlers/key.h"
-#include "runtime/emulator/machine/ins.h"
 #include "runtime/emulator/machine/program.h"
-#include "runtime/ptx/cfg.h"
+#include "runtime/ptx/flow/cfg.h"
 #include "runtime/ptx/module.h"
 
 namespace gpuemu::emulator {

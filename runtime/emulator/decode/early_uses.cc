@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "runtime/emulator/decode/decode.h"
-#include "runtime/ptx/each_register.h"
+#include "runtime/ptx/flow/each_register.h"
 
 namespace gpuemu::emulator {
 namespace {

@@ -6,7 +6,7 @@
 #include "runtime/emulator/decode/decode.h"
 #include "runtime/emulator/steps/counting.h"
 #include "runtime/emulator/steps/steps.h"
-#include "runtime/ptx/opcode.h"
+#include "runtime/ptx/isa/opcode.h"
 
 namespace gpuemu::emulator {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "runtime/device/profile.h"
 #include "runtime/emulator/machine/program.h"
-#include "runtime/ptx/cfg.h"
+#include "runtime/ptx/flow/cfg.h"
 
 namespace gpuemu::emulator {
 

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "runtime/emulator/decode/decode.h"
-#include "runtime/ptx/grid_barrier.h"
+#include "runtime/ptx/flow/grid_barrier.h"
 
 namespace gpuemu::emulator {
 namespace {

@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include "common/base/result.h"
-#include "runtime/emulator/machine/ins.h"
+#include "runtime/emulator/code/step.h"
 
 namespace gpuemu::emulator {
 

@@ -1,5 +1,5 @@
 // The approximate f32 functions as the instruction sets compute them, for whole registers of lanes,
-// against the models of runtime/emulator/math/mufu.h.
+// against the models of runtime/emulator/numerics/mufu.h.
 #include <algorithm>
 #include <cstring>
 #include <iterator>
@@ -13,7 +13,7 @@
 
 #include "runtime/emulator/handlers/handlers.h"
 #include "runtime/emulator/machine/warp.h"
-#include "runtime/emulator/math/mufu.h"
+#include "runtime/emulator/numerics/mufu.h"
 
 namespace gpuemu::emulator {
 namespace {

@@ -10,10 +10,10 @@
 
 #include <immintrin.h>
 
+#include "runtime/emulator/checks/access.h"
+#include "runtime/emulator/checks/global_races.h"
+#include "runtime/emulator/checks/shared_races.h"
 #include "runtime/emulator/handlers/handlers.h"
-#include "runtime/emulator/machine/access.h"
-#include "runtime/emulator/machine/global_races.h"
-#include "runtime/emulator/machine/races.h"
 #include "runtime/emulator/machine/warp.h"
-#include "runtime/emulator/math/mufu.h"
-#include "runtime/emulator/math/mufu_tables.h"
+#include "runtime/emulator/numerics/mufu.h"
+#include "runtime/emulator/numerics/mufu_tables.h"

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "runtime/emulator/machine/ins.h"
+#include "runtime/emulator/code/step.h"
 
 namespace gpuemu::emulator {
 

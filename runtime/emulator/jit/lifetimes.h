@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/emulator/machine/ins.h"
+#include "runtime/emulator/code/step.h"
 
 namespace gpuemu::emulator {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/emulator/machine/allocation.h"
+#include "runtime/emulator/memory/allocation.h"
 
 namespace gpuemu::emulator {
 namespace {

@@ -1,6 +1,6 @@
 #include "runtime/emulator/jit/race_notes.h"
 
-#include "runtime/emulator/machine/race_history.h"
+#include "runtime/emulator/memory/race_history.h"
 
 namespace gpuemu::emulator {
 namespace {

@@ -5,9 +5,9 @@
 #include "common/base/limits.h"
 #include "runtime/emulator/machine/cluster.h"
 #include "runtime/emulator/machine/counters.h"
+#include "runtime/emulator/machine/livelock.h"
 #include "runtime/emulator/machine/program.h"
-#include "runtime/emulator/machine/spinning.h"
-#include "runtime/emulator/machine/turns.h"
+#include "runtime/emulator/machine/thread_scheduler.h"
 #include "runtime/emulator/machine/warp.h"
 
 namespace gpuemu::emulator {

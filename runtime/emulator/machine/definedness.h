@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/emulator/machine/ins.h"
-#include "runtime/emulator/machine/undefined_bits.h"
+#include "runtime/emulator/code/step.h"
+#include "runtime/emulator/memory/undefined_bits.h"
 
 namespace gpuemu::emulator {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "runtime/emulator/machine/ins.h"
+#include "runtime/emulator/code/step.h"
 
 namespace gpuemu::emulator {
 

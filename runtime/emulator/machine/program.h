@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "runtime/emulator/machine/ins.h"
-#include "runtime/emulator/machine/memory.h"
+#include "runtime/emulator/code/step.h"
+#include "runtime/emulator/memory/memory.h"
 #include "runtime/ptx/module.h"
 
 namespace gpuemu {

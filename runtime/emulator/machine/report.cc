@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "common/base/limits.h"
-#include "runtime/emulator/machine/places.h"
+#include "runtime/emulator/machine/element_names.h"
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/warp.h"
 

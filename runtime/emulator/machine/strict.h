@@ -1,5 +1,5 @@
-// How a second look (runtime/emulator/second_look.h) follows values that mean nothing: what they
-// have any part in means nothing, and where they may get lost they count as used.
+// How a second look (runtime/emulator/redundancy_review.h) follows values that mean nothing: what
+// they have any part in means nothing, and where they may get lost they count as used.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 #include <span>
 #include <string_view>
 
-#include "runtime/emulator/machine/undefined_bits.h"
 #include "runtime/emulator/machine/warp.h"
+#include "runtime/emulator/memory/undefined_bits.h"
 
 namespace gpuemu::emulator {
 
@@ -16,8 +16,8 @@ inline bool is_one_of(std::string_view family, std::initializer_list<std::string
   return std::ranges::find(names, family) != names.end();
 }
 
-/// A second look (runtime/emulator/second_look.h); every other launch that looks at values that
-/// nothing wrote looks at divisions, too.
+/// A second look (runtime/emulator/redundancy_review.h); every other launch that looks at values
+/// that nothing wrote looks at divisions, too.
 inline bool follows_strictly(const Launch& launch) {
   return launch.follower != nullptr && launch.checks.init && !launch.checks.division;
 }

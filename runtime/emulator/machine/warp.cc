@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "common/base/limits.h"
-#include "runtime/emulator/machine/turns.h"
+#include "runtime/emulator/machine/thread_scheduler.h"
 
 namespace gpuemu::emulator {
 void Warp::start(uint32_t warp_index, uint32_t lanes) {

@@ -14,14 +14,14 @@
 #include <vector>
 
 #include "runtime/device/device.h"
-#include "runtime/emulator/machine/async.h"
+#include "runtime/emulator/code/step.h"
+#include "runtime/emulator/machine/async_copies.h"
 #include "runtime/emulator/machine/definedness.h"
-#include "runtime/emulator/machine/follower.h"
-#include "runtime/emulator/machine/ins.h"
-#include "runtime/emulator/machine/lane_order.h"
-#include "runtime/emulator/machine/memory.h"
 #include "runtime/emulator/machine/nonfinite.h"
-#include "runtime/emulator/machine/race_history.h"
+#include "runtime/emulator/machine/step_observer.h"
+#include "runtime/emulator/memory/lane_clock.h"
+#include "runtime/emulator/memory/memory.h"
+#include "runtime/emulator/memory/race_history.h"
 
 namespace gpuemu::emulator {
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <optional>
 
-#include "runtime/emulator/machine/places.h"
+#include "runtime/emulator/machine/element_names.h"
 #include "runtime/emulator/machine/warp.h"
 
 namespace gpuemu::emulator {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "runtime/emulator/math/narrow.h"
+#include "runtime/emulator/numerics/narrow.h"
 #include "runtime/emulator/shadow/carriers.h"
 
 namespace gpuemu::emulator {

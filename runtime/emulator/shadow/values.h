@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "runtime/emulator/machine/follower.h"
-#include "runtime/emulator/machine/ins.h"
+#include "runtime/emulator/code/step.h"
+#include "runtime/emulator/machine/step_observer.h"
 #include "runtime/emulator/shadow/exact.h"
 
 namespace gpuemu::emulator {

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <bit>
 
-#include "runtime/emulator/machine/access.h"
+#include "runtime/emulator/checks/access.h"
+#include "runtime/emulator/checks/async_races.h"
+#include "runtime/emulator/checks/shared_races.h"
 #include "runtime/emulator/machine/mbarrier.h"
-#include "runtime/emulator/machine/races.h"
+#include "runtime/emulator/steps/async_arrivals.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator::steps {

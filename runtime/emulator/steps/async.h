@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "runtime/emulator/machine/async.h"
+#include "runtime/emulator/machine/async_copies.h"
 #include "runtime/emulator/machine/cluster.h"
 #include "runtime/emulator/machine/warp.h"
 

@@ -2,7 +2,7 @@
 #include <bit>
 #include <cstring>
 
-#include "runtime/emulator/machine/access.h"
+#include "runtime/emulator/checks/access.h"
 #include "runtime/emulator/steps/async.h"
 #include "runtime/emulator/steps/steps.h"
 

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <type_traits>
 
-#include "runtime/emulator/machine/access.h"
-#include "runtime/emulator/machine/races.h"
+#include "runtime/emulator/checks/access.h"
+#include "runtime/emulator/checks/shared_races.h"
 #include "runtime/emulator/steps/async.h"
 #include "runtime/emulator/steps/steps.h"
 

@@ -2,10 +2,10 @@
 #include <bit>
 #include <cstring>
 
-#include "runtime/emulator/machine/access.h"
-#include "runtime/emulator/machine/global_races.h"
+#include "runtime/emulator/checks/access.h"
+#include "runtime/emulator/checks/global_races.h"
+#include "runtime/emulator/checks/shared_races.h"
 #include "runtime/emulator/machine/program.h"
-#include "runtime/emulator/machine/races.h"
 #include "runtime/emulator/steps/async.h"
 #include "runtime/emulator/steps/counting.h"
 #include "runtime/emulator/steps/steps.h"

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/emulator/machine/access.h"
+#include "runtime/emulator/checks/access.h"
+#include "runtime/emulator/checks/global_races.h"
 #include "runtime/emulator/machine/cluster.h"
-#include "runtime/emulator/machine/global_races.h"
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/warp.h"
 #include "runtime/emulator/steps/externals.h"

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runtime/emulator/machine/access.h"
-#include "runtime/emulator/machine/races.h"
+#include "runtime/emulator/checks/access.h"
+#include "runtime/emulator/checks/shared_races.h"
 #include "runtime/emulator/steps/product.h"
 #include "runtime/emulator/steps/steps.h"
 

@@ -3,8 +3,9 @@
 
 #include <bit>
 
-#include "runtime/emulator/machine/access.h"
+#include "runtime/emulator/checks/access.h"
 #include "runtime/emulator/steps/async.h"
+#include "runtime/emulator/steps/async_arrivals.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator::steps {

@@ -4,8 +4,8 @@
 #include <bit>
 #include <span>
 
-#include "runtime/emulator/math/dot.h"
-#include "runtime/emulator/math/narrow.h"
+#include "runtime/emulator/numerics/dot.h"
+#include "runtime/emulator/numerics/narrow.h"
 
 namespace gpuemu::emulator::steps {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/emulator/machine/tensor.h"
+#include "runtime/emulator/code/matrix_step.h"
 #include "runtime/emulator/machine/warp.h"
 
 namespace gpuemu::emulator::steps {

@@ -1,13 +1,12 @@
 // mma.sync, wmma, stmatrix and movmatrix: fragments spread over the registers of a warp.
-#include "runtime/emulator/machine/tensor.h"
-
 #include <algorithm>
 #include <array>
 #include <cstring>
 
-#include "runtime/emulator/machine/access.h"
+#include "runtime/emulator/checks/access.h"
+#include "runtime/emulator/checks/shared_races.h"
+#include "runtime/emulator/code/matrix_step.h"
 #include "runtime/emulator/machine/program.h"
-#include "runtime/emulator/machine/races.h"
 #include "runtime/emulator/steps/counting.h"
 #include "runtime/emulator/steps/product.h"
 #include "runtime/emulator/steps/steps.h"

@@ -1,5 +1,5 @@
 // tex: reads of texture objects.
-#include "runtime/emulator/machine/texture.h"
+#include "runtime/emulator/memory/texture.h"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "runtime/emulator/math/texture.h"
+#include "runtime/emulator/numerics/texture.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator::steps {

@@ -6,9 +6,9 @@
 #include <cstring>
 #include <optional>
 
-#include "runtime/emulator/machine/access.h"
+#include "runtime/emulator/checks/access.h"
+#include "runtime/emulator/checks/shared_races.h"
 #include "runtime/emulator/machine/program.h"
-#include "runtime/emulator/machine/races.h"
 #include "runtime/emulator/steps/counting.h"
 #include "runtime/emulator/steps/product.h"
 #include "runtime/emulator/steps/steps.h"

@@ -108,7 +108,7 @@ def comparisons(f, fmt):
 
 def approximations(f):
     """What the ISA's tables say of zeros, infinities and NaN; between them an error bound holds, which the
-    models of runtime/emulator/math are proven against."""
+    models of runtime/emulator/numerics are proven against."""
     z, n, one, inf, nan = 0, 0x80000000, 0x3F800000, 0x7F800000, 0x7FFFFFFF
     minus = 0x80000000
     tables = {"rcp": [(inf, z), (inf | minus, n), (z, inf), (n, inf | minus)],

@@ -83,6 +83,6 @@ class File:
         self.rows.append("\n".join(lines))
 
     def text(self):
-        head = [f"# Made by tests/ptx/make_rows.py; the format stands in runtime/conformance/rows.h.", f"target {self.target}"]
+        head = [f"# Made by tests/ptx/make_rows.py; the format stands in tests/conformance/rows.h.", f"target {self.target}"]
         head += [f"prelude {line}" for line in self.prelude]
         return "\n".join(head) + "\n\n" + "\n\n".join(self.rows) + "\n"

@@ -1,0 +1,359 @@
+// Groups of cases (op and dtype), a queue over them, one thread per lane; finished cases go to the
+// thread that keeps them.
+#include "daemon/campaign/campaign.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+
+#include "common/base/limits.h"
+#include "common/base/threads.h"
+#include "daemon/campaign/campaign_groups.h"
+#include "daemon/campaign/result_writer.h"
+#include "daemon/campaign/unused_variants.h"
+#include "daemon/pipeline/relation_runs.h"
+#include "judge/cases/large_sizes.h"
+
+namespace gpuemu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+uint64_t milliseconds_between(Clock::time_point from, Clock::time_point to) {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(to - from).count());
+}
+
+std::vector<DType> selected_dtypes(const OpConfig& op, const CampaignOptions& options) {
+  const std::vector<DType>& wanted = options.dtypes;
+  if (wanted.empty()) return op.dtypes;
+  std::vector<DType> selected;
+  for (const DType dtype : op.dtypes) {
+    if (std::ranges::find(wanted, dtype) != wanted.end()) selected.push_back(dtype);
+  }
+  if (selected.empty() && options.prefer_dtypes && !op.dtypes.empty()) return {op.dtypes.front()};
+  return selected;
+}
+
+}  // namespace
+
+/// What the threads of one run share.
+class Campaign::Progress {
+ public:
+  Progress(Items items, const CampaignOptions& options, const CampaignEvents& events,
+           const std::atomic<bool>& cancel)
+      : items_(std::move(items)),
+        deadline_(options.deadline),
+        events_(events),
+        cancel_(cancel),
+        keeper_([this](std::vector<Finished> batch) { return keep(std::move(batch)); }) {}
+
+  uint64_t size() const { return items_.count(); }
+  bool is_late() const { return deadline_ && Clock::now() >= *deadline_; }
+  /// Why cases that have not run now will not run.
+  EarlyEnd early_end() const {
+    return cancel_ ? EarlyEnd::Cancelled
+           : stop_ ? EarlyEnd::FirstFailure
+                   : (is_late() ? EarlyEnd::Late : EarlyEnd::None);
+  }
+  void stop() { stop_ = true; }
+  /// The next case to run; nothing when there is none or the run ends early.
+  std::optional<Item> next() {
+    const uint64_t index = stop_ || cancel_ || is_late() ? items_.count() : next_++;
+    return index < items_.count() ? std::optional(items_.at(index)) : std::nullopt;
+  }
+  /// Before the first finished().
+  Status start_keeping() { return keeper_.start(); }
+  void finished(Finished one) {
+    const size_t bytes = snapshot_bytes(one.outcome.result);
+    keeper_.push(std::move(one), bytes);
+  }
+  /// Returns when every case is kept.
+  Status finish_keeping() { return keeper_.finish(); }
+  /// The whole run ends with the first error.
+  void broken(const Error& why) {
+    const std::lock_guard lock(mutex_);
+    if (!broken_) broken_ = why;
+    stop_ = true;
+  }
+  std::optional<Error> broken() const {
+    const std::lock_guard lock(mutex_);
+    return broken_;
+  }
+
+ private:
+  Status keep(std::vector<Finished> batch) {
+    if (const auto why = broken()) return *why;
+    std::vector<Finished> ready;
+    for (Finished& one : batch) one.group->admit(std::move(one), ready);
+    if (ready.empty()) return ok_status();
+    std::vector<const CaseOutcome*> outcomes;
+    for (const Finished& one : ready) outcomes.push_back(&one.outcome);
+    if (const Status kept = events_.on_cases(outcomes); !kept) {
+      broken(kept.error());
+      return kept;
+    }
+    for (Finished& one : ready) one.group->record(std::move(one));
+    return ok_status();
+  }
+
+  const Items items_;
+  const std::optional<Clock::time_point> deadline_;
+  const CampaignEvents& events_;
+  const std::atomic<bool>& cancel_;
+  std::atomic<uint64_t> next_{0};
+  std::atomic<bool> stop_{false};
+  mutable std::mutex mutex_;
+  std::optional<Error> broken_;  // Guarded by mutex_.
+  Keeper<Finished> keeper_;      // Last: its thread uses all of the others.
+};
+
+Result<const KernelConfig*> Campaign::choose_kernel(const OpConfig& op,
+                                                    const CasePlan& plan) const {
+  const Scope scope = scope_of(op, plan);
+  const auto preferred = config_.kernel_policy.find(op.name);
+  const KernelConfig* best = nullptr;
+  for (const std::string& name : op.kernels) {
+    if (!plan.kernel.empty() && name != plan.kernel) continue;
+    const KernelConfig* kernel = config_.find_kernel(name);
+    if (kernel == nullptr) continue;
+    if (!GPUEMU_TRY(supports_case(*kernel, scope))) continue;
+    if (preferred != config_.kernel_policy.end() && preferred->second == name) return kernel;
+    if (best == nullptr || kernel->priority > best->priority) best = kernel;
+  }
+  return best;
+}
+
+Result<CaseOutcome> Campaign::run_on_lane(const OpConfig& op, const CasePlan& plan, Lane& lane,
+                                          CaseWishes wishes, const std::string& session) {
+  const KernelConfig* kernel = GPUEMU_TRY(choose_kernel(op, plan));
+  if (kernel == nullptr) {
+    return error(ErrorCode::Unsupported, "no kernel of '{}' supports this case", op.name);
+  }
+  const auto prepared = GPUEMU_TRY(kernels_.prepare(*kernel, plan.dtype));
+  CasePlan named = plan;
+  named.kernel = kernel->name;
+  const KernelFinder find_kernel = [this](const OpConfig& other,
+                                          const CasePlan& wanted) -> Result<ChosenKernel> {
+    ChosenKernel chosen{GPUEMU_TRY(choose_kernel(other, wanted)), nullptr};
+    if (chosen.kernel == nullptr) {
+      return error(ErrorCode::Unsupported, "no kernel of '{}' supports this case", other.name);
+    }
+    chosen.prepared = GPUEMU_TRY(kernels_.prepare(*chosen.kernel, wanted.dtype));
+    return chosen;
+  };
+  CaseRequest request{config_, op, *kernel, *prepared, named, wishes, find_kernel};
+  if (side_ != nullptr && side_->own_backend() != "emulator") {
+    request.emulator_lane = [this, &session]() -> Result<LaneLease> {
+      LanePool* pool = GPUEMU_TRY(side_->get({.backend = "emulator", .contraction = {}}));
+      return pool->acquire(session);
+    };
+  }
+  // An interrupted command shall not wait for the time limit of a kernel.
+  lane.worker.stop_when(kernels_.cancel());
+  auto outcome = run_case(request, {lane.arena, lane.worker, lane.reference});
+  lane.worker.stop_when(nullptr);
+  return outcome;
+}
+
+Result<CaseOutcome> Campaign::run_one(const OpConfig& op, const CasePlan& plan, CaseWishes wishes,
+                                      const std::string& session) {
+  if (is_large(plan)) return run_large(op, plan, wishes, session);
+  auto lease = lanes_.acquire(session);
+  if (!lease) return lease.error();
+  large_.begin(plan);
+  auto outcome = run_on_lane(op, plan, **lease, wishes, session);
+  large_.end(plan, outcome ? std::optional(outcome->result.duration_ms) : std::nullopt);
+  return outcome;
+}
+
+std::vector<std::optional<Result<CaseOutcome>>> Campaign::run_batch(
+    const OpConfig& op, const std::vector<CasePlan>& plans, const CaseWishes& wishes,
+    const std::string& session, const std::atomic<bool>& cancel) {
+  std::vector<std::optional<Result<CaseOutcome>>> outcomes(plans.size());
+  std::atomic<size_t> next{0};
+  const auto work = [&] {
+    for (size_t i = next++; i < plans.size() && !cancel; i = next++)
+      outcomes[i] = run_one(op, plans[i], wishes, session);
+  };
+  run_on_threads(std::min(lanes_.size(), plans.size()), work);
+  return outcomes;
+}
+
+Result<std::shared_ptr<Campaign::Group>> Campaign::make_group(const OpConfig& op, DType dtype,
+                                                              const CampaignOptions& options) {
+  auto group = std::make_shared<Group>();
+  group->op = &op;
+  group->dtype_index =
+      static_cast<uint64_t>(std::ranges::find(op.dtypes, dtype) - op.dtypes.begin());
+  group->cases = options.cases;
+  group->case_options = case_options(op, dtype, options.strategies);
+  group->report.op_name = op.name;
+  group->report.dtype = dtype;
+  if (op.mode != ExecutionMode::Kernel) {
+    group->report.skipped_reason = "runs in the client: no kernel for the daemon to execute";
+    group->cases = 0;
+    return group;
+  }
+  for (const std::string& text : group->case_options.large.not_run)
+    group->warnings.insert(fmt::format("{}: declared sizes that no case has: {}", op.name, text));
+  const auto constants = [&](DType wanted) { return constants_of(op, wanted); };
+  const LargeSizes& large = group->case_options.large;
+  for (const std::string& name :
+       unreachable_variants(config_, op, options.seed, large, constants)) {
+    group->warnings.insert(
+        fmt::format("{}: variant {} is not tested: {}", op.name, name, kUnreachable));
+  }
+  for (const std::string& name : op.kernels) {
+    const KernelConfig* kernel = config_.find_kernel(name);
+    if (kernel == nullptr) continue;
+    const auto prepared = kernels_.prepare(*kernel, dtype);
+    if (prepared) {
+      const std::vector<std::string>& warnings = (*prepared)->warnings;
+      group->warnings.insert(warnings.begin(), warnings.end());
+      continue;
+    }
+    const Error& why = prepared.error();
+    group->report.skipped_reason =
+        why.code == ErrorCode::Cancelled
+            ? fmt::format("error: interrupted before its kernel {} was compiled", name)
+            : fmt::format("error: {}", why.message);
+    group->cases = 0;
+  }
+  return group;
+}
+
+struct Campaign::Selected {
+  const OpConfig* op = nullptr;
+  DType dtype = DType::Float32;
+};
+
+std::vector<Campaign::Selected> Campaign::select(const CampaignOptions& options) const {
+  std::vector<Selected> selected;
+  for (const OpConfig& op : config_.ops) {
+    if (!options.ops.empty() && std::ranges::find(options.ops, op.name) == options.ops.end()) {
+      continue;
+    }
+    for (const DType dtype : selected_dtypes(op, options)) {
+      if (!options.left_out.contains({op.name, dtype})) selected.push_back({&op, dtype});
+    }
+  }
+  return selected;
+}
+
+/// All kernels at once, so that those of one source are compiled together. What does not compile is
+/// said of the ops that want it.
+void Campaign::compile(const std::vector<Selected>& all, const CampaignEvents& events) {
+  std::vector<KernelStore::Wanted> wanted;
+  for (const auto& [op, dtype] : all) {
+    if (op->mode != ExecutionMode::Kernel) continue;
+    for (const std::string& name : op->kernels) {
+      const KernelConfig* kernel = config_.find_kernel(name);
+      if (kernel != nullptr) wanted.emplace_back(kernel, dtype);
+    }
+  }
+  kernels_.prepare_all(wanted, [&](size_t ready) {
+    if (events.on_compiling) events.on_compiling(ready, wanted.size());
+  });
+}
+
+void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
+  while (const auto item = progress.next()) {
+    Finished one{
+        .group = item->group, .plan = {}, .outcome = {}, .started = Clock::now(), .ended = {}};
+    Group& group = *item->group;
+    if (group.skips_next()) continue;
+    auto plan =
+        plan_case(*group.op, options.seed, group.iteration_of(item->number), group.case_options);
+    if (!plan) {
+      group.fail(plan.error());
+      continue;
+    }
+    auto outcome = run_one(*group.op, *plan, options.wishes, options.session);
+    if (!outcome) {
+      const ErrorCode code = outcome.error().code;
+      if (code == ErrorCode::Cancelled) return;
+      if (code == ErrorCode::Unsupported) {
+        ++group.settled;
+        continue;
+      }
+      if (code != ErrorCode::InvalidArgument) return progress.broken(outcome.error());
+      group.fail(outcome.error());
+      continue;
+    }
+    ++group.settled;
+    group.note_time(outcome->result);
+    if (!outcome->result.passed && options.fail_fast) progress.stop();
+    one.plan = *std::move(plan);
+    one.outcome = *std::move(outcome);
+    one.outcome.inputs.clear();  // The snapshot has them.
+    one.ended = Clock::now();
+    progress.finished(std::move(one));
+  }
+}
+
+/// Returns when every case has run and is kept.
+Status Campaign::run_and_keep(Progress& progress, const CampaignOptions& options) {
+  GPUEMU_TRY(progress.start_keeping());
+  const size_t lanes = options.threads_max == 0
+                           ? lanes_.size()
+                           : std::min<size_t>(options.threads_max, lanes_.size());
+  run_on_threads(std::min<uint64_t>(lanes, progress.size()), [&] { run_items(progress, options); });
+  return progress.finish_keeping();
+}
+
+Result<TestReportReply> Campaign::run(const CampaignOptions& options, const CampaignEvents& events,
+                                      const std::atomic<bool>& cancel) {
+  const auto start = Clock::now();
+  GPUEMU_TRY(check_strategies(options.strategies));
+  const std::vector<Selected> selected = select(options);
+  compile(selected, events);
+  std::vector<std::shared_ptr<Group>> groups;
+  for (const Selected& one : selected) {
+    groups.push_back(GPUEMU_TRY(make_group(*one.op, one.dtype, options)));
+  }
+  Progress progress(Items(groups, options), options, events, cancel);
+  events.on_total(progress.size());
+  std::set<std::string> warnings;
+  for (const auto& group : groups) warnings.insert(group->warnings.begin(), group->warnings.end());
+  for (const std::string& warning : warnings)
+    if (events.on_warning) events.on_warning(warning);
+
+  const auto left_out_of = [&](const Group& group) {
+    std::set<std::string> said;
+    for (const std::string& text : sizes_left_out(*group.op, group.report.dtype))
+      said.insert(fmt::format("{}: {}", group.op->name, text));
+    return said;
+  };
+  std::set<std::string> told;  // By earlier runs of this campaign.
+  for (const auto& group : groups) told.merge(left_out_of(*group));
+  GPUEMU_TRY(run_and_keep(progress, options));
+  if (const auto broken = progress.broken()) return *broken;
+
+  const EarlyEnd end = progress.early_end();
+  TestReportReply report;
+  report.seed = options.seed;
+  for (const auto& group : groups) {
+    OpTestReport one = group->finish(end);
+    if (one.cases > 0) {
+      for (const std::string& text : sizes_not_run(*group->op, one.dtype))
+        one.notes.push_back("warning: " + text);
+    }
+    for (const std::string& text : left_out_of(*group))
+      if (events.on_warning && !told.contains(text)) events.on_warning(text);
+    describe_verdict(config_, *group->op, one);
+    report.total += one.cases;
+    report.passed += one.passed;
+    report.failed += one.failed;
+    if (one.cases == 0 && one.skipped_reason.empty()) one.skipped_reason = kUnsupported;
+    if (!one.skipped_reason.empty()) ++report.skipped;
+    report.ops.push_back(std::move(one));
+  }
+  report.duration_ms = milliseconds_between(start, Clock::now());
+  return report;
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,150 @@
+// Many cases of many ops over the lanes: what `gpuemu test` and `gpuemu fuzz` run. Cases are made,
+// executed and judged on as many threads as there are lanes, and kept by one more, so that no lane
+// waits for the disk; the report has failures in order of iteration.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/config/config.h"
+#include "common/protocol/replies.h"
+#include "daemon/campaign/large_cases.h"
+#include "daemon/kernels/kernel_store.h"
+#include "daemon/pipeline/case_run.h"
+#include "daemon/schedule/lane_pool.h"
+#include "daemon/schedule/side_lanes.h"
+
+namespace gpuemu {
+
+/// OpTestReport::skipped_reason where time or a cancelled job left nothing.
+inline constexpr const char* kStoppedBefore = "stopped before its first case";
+/// The same where no variant takes any of the cases.
+inline constexpr const char* kUnsupported = "no kernel supports any of its cases";
+inline constexpr const char* kUnsupportedRemedy = ": look at `supports` and the dims";
+
+struct CampaignOptions {
+  std::vector<std::string> ops;  ///< Empty: every op with a kernel.
+  std::vector<DType> dtypes;     ///< Restricts the ops' own.
+  uint64_t cases = 64;           ///< Per op and dtype.
+  std::optional<uint64_t>
+      cases_total;  ///< Instead: cases over all dtypes together, in iteration order.
+  uint64_t seed = 0;
+  std::vector<std::string> strategies;  ///< Empty: the configuration's.
+  bool fail_fast = false;
+  std::string session;                               ///< Lanes are shared fairly among sessions.
+  std::set<std::pair<std::string, DType>> left_out;  ///< Of the ops and their dtypes.
+  bool prefer_dtypes = false;      ///< An op without any of `dtypes` runs in its first one.
+  uint64_t first_number = 0;       ///< Of the cases of each op and dtype: the first `first_number`
+                                   ///< have run already.
+  uint64_t shard = 0, shards = 0;  ///< Only the part with this number, from 1; 0: all.
+  uint32_t threads_max = 0;        ///< 0: one per lane.
+  /// No case begins later. Cases of all ops and dtypes then take turns, so that each gets some.
+  std::optional<std::chrono::steady_clock::time_point> deadline;
+  CaseWishes wishes;
+};
+
+/// Why a run ended before all its cases had run.
+enum class EarlyEnd { None, Cancelled, FirstFailure, Late };
+
+/// Says in the report of one op that only `report.cases` of `planned` cases ran: of the others
+/// nothing is known, so that without a failure there is no verdict.
+void tell_not_run(OpTestReport& report, uint64_t planned, EarlyEnd end);
+
+/// Whether number `index` belongs to part `shard` of `shards` (from 1); always when shards is 0.
+/// Every index belongs to exactly one part.
+inline bool is_in_shard(uint64_t index, uint64_t shard, uint64_t shards) {
+  return shards == 0 || index % shards == shard - 1;
+}
+
+/// What the campaign tells while it runs. The first two must be set.
+struct CampaignEvents {
+  /// Every case, in no particular order, those that ended meanwhile together; returns when their
+  /// results are kept. Called by one thread at a time.
+  std::function<Status(const std::vector<const CaseOutcome*>&)> on_cases;
+  /// Cases to come, before the first one; fewer are run when the campaign is cancelled or late.
+  std::function<void(uint64_t total)> on_total;
+  /// What the person who wrote the kernels should know, each once, before the first case.
+  std::function<void(const std::string& text)> on_warning;
+  /// Kernels that are compiled, of how many, before anything else.
+  std::function<void(size_t ready, size_t total)> on_compiling = {};
+};
+
+class Campaign {
+ public:
+  /// All must outlive the campaign. `side` has the emulator where `lanes` are a GPU's; null: none.
+  /// `backend`: whose sizes generated cases have. Lanes beside a daemon's own run the same cases.
+  Campaign(const Config& config, KernelStore& kernels, LanePool& lanes, SideLanes* side,
+           std::string backend)
+      : config_(config),
+        kernels_(kernels),
+        lanes_(lanes),
+        side_(side),
+        backend_(std::move(backend)) {}
+
+  /// Names in options.ops that are no op are passed over: whoever asks has looked them up. `cancel`
+  /// ends it between cases; what was found is reported.
+  Result<TestReportReply> run(const CampaignOptions& options, const CampaignEvents& events,
+                              const std::atomic<bool>& cancel);
+
+  /// These cases side by side, as many at a time as there are lanes. What was not run when `cancel`
+  /// came is empty.
+  std::vector<std::optional<Result<CaseOutcome>>> run_batch(const OpConfig& op,
+                                                            const std::vector<CasePlan>& plans,
+                                                            const CaseWishes& wishes,
+                                                            const std::string& session,
+                                                            const std::atomic<bool>& cancel);
+
+  /// What reference scripts read, of all cases so far.
+  const ReferenceFiles& reference_files() const { return lanes_.reference_files(); }
+
+  /// What the kernels of the op compare sizes with, in this dtype. Empty where they do not compile.
+  Constants constants_of(const OpConfig& op, DType dtype);
+
+  /// From what the cases of the op in this dtype are drawn. Empty `strategies`: the
+  /// configuration's.
+  CaseOptions case_options(const OpConfig& op, DType dtype,
+                           const std::vector<std::string>& strategies = {});
+  /// Of the op's cases; nothing is compiled for it.
+  LargeSizes large_sizes_of(const OpConfig& op, DType dtype) const;
+  /// Declared sizes that no case has, and large cases that were left out so far; for people.
+  std::vector<std::string> sizes_not_run(const OpConfig& op, DType dtype) const;
+  /// The latter alone: of these no plan tells.
+  std::vector<std::string> sizes_left_out(const OpConfig& op, DType dtype) const;
+
+  /// One case of one op, with its variant chosen by policy and priority.
+  Result<CaseOutcome> run_one(const OpConfig& op, const CasePlan& plan, CaseWishes wishes,
+                              const std::string& session);
+
+ private:
+  struct Group;
+  struct Item;
+  class Items;
+  struct Finished;
+  class Progress;
+  struct Selected;
+  std::vector<Selected> select(const CampaignOptions& options) const;
+  void compile(const std::vector<Selected>& all, const CampaignEvents& events);
+  Result<std::shared_ptr<Group>> make_group(const OpConfig& op, DType dtype,
+                                            const CampaignOptions& options);
+  Result<const KernelConfig*> choose_kernel(const OpConfig& op, const CasePlan& plan) const;
+  Result<CaseOutcome> run_large(const OpConfig& op, const CasePlan& plan, CaseWishes wishes,
+                                const std::string& session);
+  Result<CaseOutcome> run_on_lane(const OpConfig& op, const CasePlan& plan, Lane& lane,
+                                  CaseWishes wishes, const std::string& session);
+  void run_items(Progress& progress, const CampaignOptions& options);
+  Status run_and_keep(Progress& progress, const CampaignOptions& options);
+
+  const Config& config_;
+  KernelStore& kernels_;
+  LanePool& lanes_;
+  SideLanes* const side_;
+  const std::string backend_;
+  LargeCases large_;
+};
+
+}  // namespace gpuemu

@@ -1,0 +1,92 @@
+// Private to this folder: the cases of a campaign by op and dtype, and what came of them.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "daemon/campaign/campaign.h"
+#include "daemon/campaign/evidence_tally.h"
+#include "daemon/campaign/silent_reference.h"
+
+namespace gpuemu {
+
+/// A case that was judged and is to be kept.
+struct Campaign::Finished {
+  using Clock = std::chrono::steady_clock;
+  Group* group = nullptr;
+  CasePlan plan;
+  CaseOutcome outcome;
+  Clock::time_point started, ended;
+};
+
+/// All cases of one op in one dtype.
+struct Campaign::Group {
+  using Clock = std::chrono::steady_clock;
+  const OpConfig* op = nullptr;
+  uint64_t dtype_index = 0;  ///< In the op's own list, so that filters do not move iterations.
+  uint64_t cases = 0;
+  uint64_t planned = 0;  ///< Of the cases, those of this run: of its shard, of its total.
+  CaseOptions case_options;
+  std::set<std::string> warnings;
+
+  /// Cases of which nothing more is to come, and of those: the ones that ran, that their time limit
+  /// ended, and that nobody waited for.
+  std::atomic<uint64_t> settled{0}, ran{0}, timed_out{0}, left_out{0};
+  /// Why no case of it can be made; the others go on. Set once, by any thread.
+  std::atomic<bool> broken{false};
+  std::string why_broken;
+  /// The reference has answered none of several cases; the keeping thread says so.
+  std::atomic<bool> silent{false};
+
+  // All below: the keeping thread's while the campaign runs.
+  OpTestReport report;
+  ProofTally proof;
+  SilentReference<Finished> unanswered;
+  std::map<uint64_t, ValidationResult> bad, warned;  ///< By iteration.
+  std::set<std::string> notes;
+  std::optional<Clock::time_point> first;
+  Clock::time_point last;
+
+  uint64_t iteration_of(uint64_t number) const {
+    return number * std::max<uint64_t>(1, op->dtypes.size()) + dtype_index;
+  }
+
+  /// Adds to `ready` the cases that are to be kept now: not those of a reference that has not
+  /// answered yet.
+  void admit(Finished finished, std::vector<Finished>& ready);
+  void record(Finished finished);
+  void note_time(const ValidationResult& result);
+  /// Whether its next case is not worth running.
+  bool skips_next();
+  void fail(const Error& why);
+  OpTestReport finish(EarlyEnd end);
+};
+
+struct Campaign::Item {
+  Group* group = nullptr;
+  uint64_t number = 0;
+};
+
+/// All cases of a run by their place in it: there may be more than memory would hold as a list.
+class Campaign::Items {
+ public:
+  Items(const std::vector<std::shared_ptr<Group>>& groups, const CampaignOptions& options);
+  uint64_t count() const { return count_; }
+  /// REQUIRES: index < count().
+  Item at(uint64_t index) const;
+
+ private:
+  /// Large cases come last: what the others take tells whether they are worth it.
+  uint64_t place(const Group& group, uint64_t turn) const;
+
+  std::vector<Group*> groups_;  ///< Each has options.cases cases.
+  uint64_t first_ = 0, step_ = 1, each_ = 0, count_ = 0;
+  bool in_turns_ = false;
+};
+
+}  // namespace gpuemu

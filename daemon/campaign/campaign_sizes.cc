@@ -1,0 +1,85 @@
+// Which sizes the cases of a campaign have: numbers of the kernels, limits, large cases.
+#include <algorithm>
+#include <set>
+
+#include "daemon/campaign/campaign.h"
+#include "judge/cases/large_sizes.h"
+
+namespace gpuemu {
+
+/// Unsupported where it is left out.
+Result<CaseOutcome> Campaign::run_large(const OpConfig& op, const CasePlan& plan, CaseWishes wishes,
+                                        const std::string& session) {
+  const auto alone = large_.alone();
+  large_.wait_for_usual(plan);
+  auto why = large_.too_long(plan);
+  if (!why) {
+    auto lease = lanes_.acquire(session);
+    if (!lease) return lease.error();
+    auto outcome = run_on_lane(op, plan, **lease, wishes, session);
+    if (outcome) why = large_.no_verdict(plan, *outcome, config_.case_timeout_ms);
+    if (!outcome || !why) return outcome;
+  }
+  large_.leave_out(plan, *why);
+  return error(ErrorCode::Unsupported, "{}", *why);
+}
+
+LargeSizes Campaign::large_sizes_of(const OpConfig& op, DType dtype) const {
+  return large_sizes(op, dtype, size_limits(config_, op, backend_), [&](const CasePlan& plan) {
+    const auto kernel = choose_kernel(op, plan);
+    return !kernel || *kernel != nullptr;
+  });
+}
+
+CaseOptions Campaign::case_options(const OpConfig& op, DType dtype,
+                                   const std::vector<std::string>& strategies) {
+  CaseOptions options;
+  options.dtypes = {dtype};
+  options.strategies = strategies.empty() ? config_.strategies : strategies;
+  options.constants = constants_of(op, dtype);
+  options.large = large_sizes_of(op, dtype);
+  options.elements_max = std::min(options.elements_max, options.large.limits.elements);
+  return options;
+}
+
+std::vector<std::string> Campaign::sizes_not_run(const OpConfig& op, DType dtype) const {
+  std::vector<std::string> said;
+  if (op.mode != ExecutionMode::Kernel) return said;
+  for (const std::string& text : large_sizes_of(op, dtype).not_run)
+    said.push_back("declared sizes that no case has: " + text);
+  for (std::string& text : sizes_left_out(op, dtype)) said.push_back(std::move(text));
+  return said;
+}
+
+std::vector<std::string> Campaign::sizes_left_out(const OpConfig& op, DType dtype) const {
+  std::vector<std::string> said;
+  for (const std::string& text : large_.left_out(op.name, dtype))
+    said.push_back("declared sizes that were not run: " + text);
+  return said;
+}
+
+Constants Campaign::constants_of(const OpConfig& op, DType dtype) {
+  std::set<int64_t> all, singled, integers;
+  std::set<double> floats;
+  std::vector<std::vector<int64_t>> classes;
+  for (const std::string& name : op.kernels) {
+    const KernelConfig* kernel = config_.find_kernel(name);
+    if (op.mode != ExecutionMode::Kernel || kernel == nullptr) continue;
+    const auto prepared = kernels_.prepare(*kernel, dtype);
+    if (!prepared) continue;
+    const Constants& found = (*prepared)->constants;
+    all.insert(found.all.begin(), found.all.end());
+    singled.insert(found.singled.begin(), found.singled.end());
+    floats.insert(found.floats.begin(), found.floats.end());
+    integers.insert(found.integers.begin(), found.integers.end());
+    for (const std::vector<int64_t>& sizes : found.classes)
+      if (std::ranges::find(classes, sizes) == classes.end()) classes.push_back(sizes);
+  }
+  return {{all.begin(), all.end()},
+          {singled.begin(), singled.end()},
+          {floats.begin(), floats.end()},
+          {integers.begin(), integers.end()},
+          std::move(classes)};
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,74 @@
+#include "daemon/campaign/evidence_tally.h"
+
+#include <algorithm>
+
+namespace gpuemu {
+namespace {
+
+/// With n cases that pass, 95 % confidence: were more than 3/n of such cases wrong, one of n would
+/// have shown it with a chance of 1 - (1 - 3/n)^n >= 95 %.
+constexpr double kRuleOfThree = 3;
+
+double product_of(const std::map<std::string, int64_t>& dims) {
+  double product = 1;
+  for (const auto& [name, size] : dims) product *= static_cast<double>(size);
+  return product;
+}
+
+}  // namespace
+
+void ProofTally::add(const CaseOutcome& outcome, const std::string& value_strategy,
+                     const Dims& dims) {
+  if (!outcome.result.passed) {
+    ++failed_;
+    return;
+  }
+  if (!outcome.power) return;
+  for (const auto& [name, size] : dims) reached_[name] = std::max(reached_[name], size);
+  if (largest_.empty() || product_of(dims) > product_of(largest_)) largest_ = dims;
+  ++cases_[{value_strategy, outcome.power->passing}];
+  if (outcome.exact) ++exact_;
+  copies_ = copies_ && outcome.power->first_input_is_answer;
+}
+
+void ProofTally::limit_sizes(const std::vector<DimSpec>& declared, Proof& proof) const {
+  bool all_at_once = true;
+  for (const DimSpec& dim : declared) {
+    const auto reached = reached_.find(dim.name);
+    if (reached == reached_.end()) continue;
+    const int64_t highest = std::ranges::max(dim.values);
+    if (reached->second < highest) proof.up_to[dim.name] = reached->second;
+    all_at_once = all_at_once && largest_.at(dim.name) == highest;
+  }
+  if (proof.up_to.empty() && !all_at_once) proof.largest = largest_;
+}
+
+std::optional<Proof> ProofTally::proof(DType dtype, const std::vector<DimSpec>& declared) const {
+  if (cases_.empty()) return std::nullopt;
+  Proof proof;
+  proof.dtype = dtype;
+  proof.exact = exact_;
+  // What the op computes is its first input: that a copy passes says nothing against the cases.
+  Power copy;
+  if (copies_) copy.set(Trivial::FirstInput);
+  for (const auto& [key, count] : cases_) {
+    const Power power{key.second & ~copy.passing, false};
+    proof.judged += count;
+    if (power.passing == 0) {
+      proof.telling += count;
+      proof.strategies[key.first] += count;
+    }
+    for (size_t i = 0; i < kTrivialCount; ++i) {
+      const auto trivial = static_cast<Trivial>(i);
+      if (power.passes(trivial)) proof.trivial[std::string(name_of(trivial))] += count;
+    }
+  }
+  if (failed_ == 0) {
+    const auto telling = static_cast<double>(proof.telling);
+    proof.failure_limit = proof.telling == 0 ? 1 : std::min(1.0, kRuleOfThree / telling);
+    limit_sizes(declared, proof);
+  }
+  return proof;
+}
+
+}  // namespace gpuemu

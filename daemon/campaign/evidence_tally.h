@@ -1,0 +1,34 @@
+// Adds up what passing cases prove. Order does not matter.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/config/config.h"
+#include "common/protocol/proof.h"
+#include "daemon/pipeline/case_run.h"
+
+namespace gpuemu {
+
+class ProofTally {
+ public:
+  using Dims = std::map<std::string, int64_t>;
+
+  void add(const CaseOutcome& outcome, const std::string& value_strategy, const Dims& dims = {});
+  /// Nothing where no passing case was judged. It holds for sizes up to those of its cases:
+  /// `declared` tells whether these are all.
+  std::optional<Proof> proof(DType dtype, const std::vector<DimSpec>& declared = {}) const;
+
+ private:
+  void limit_sizes(const std::vector<DimSpec>& declared, Proof& proof) const;
+
+  std::map<std::pair<std::string, uint32_t>, uint64_t> cases_;  ///< By strategy and Power::passing.
+  uint64_t exact_ = 0, failed_ = 0;
+  Dims reached_;        ///< The largest size of each dim in a judged case.
+  Dims largest_;        ///< Dims of the judged case whose dims have the largest product.
+  bool copies_ = true;  ///< So far the first input was the answer of every case.
+};
+
+}  // namespace gpuemu

@@ -1,0 +1,59 @@
+// The large cases of a run: one at a time, and which of them were left out because they, or their
+// references, would take too long. Time decides only whether a case runs, never which sizes it has.
+#pragma once
+
+#include <condition_variable>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/pipeline/case_run.h"
+#include "judge/cases/case.h"
+
+namespace gpuemu {
+
+/// Whether a tensor of the case is above the size of usual cases.
+bool is_large(const CasePlan& plan);
+
+/// Thread-safe.
+class LargeCases {
+ public:
+  /// Large cases take gigabytes, so each waits for the one before it.
+  std::unique_lock<std::mutex> alone() { return std::unique_lock(one_at_a_time_); }
+
+  /// A usual case begins and ends; `milliseconds` are absent where it could not be run.
+  void begin(const CasePlan& plan);
+  void end(const CasePlan& plan, std::optional<uint64_t> milliseconds);
+  /// Waits until as many usual cases of its op and dtype have ended as have begun now.
+  void wait_for_usual(const CasePlan& plan);
+  /// Why it is not worth to begin the case, from what smaller ones took; nothing where it is.
+  std::optional<std::string> too_long(const CasePlan& plan) const;
+  /// Why the outcome of a large case says nothing about its kernel; nothing where it does.
+  std::optional<std::string> no_verdict(const CasePlan& plan, const CaseOutcome& outcome,
+                                        uint64_t timeout_ms) const;
+  void leave_out(const CasePlan& plan, const std::string& why);
+  /// The large cases that were left out, for people.
+  std::vector<std::string> left_out(const std::string& op, DType dtype) const;
+
+ private:
+  /// What the usual cases of one op and dtype took.
+  struct Pace {
+    uint64_t begun = 0, ended = 0;
+    double least_ms = std::numeric_limits<double>::infinity();  ///< What a case of no size takes.
+    uint64_t telling = 0;     ///< Cases that were large enough to tell the pace.
+    double work = 0, ms = 0;  ///< Work and time of the one with the best pace; 0 without one.
+  };
+  using Key = std::pair<std::string, DType>;
+
+  std::mutex one_at_a_time_;
+  mutable std::mutex mutex_;
+  std::condition_variable ended_;
+  std::map<Key, Pace> paces_;                         // Guarded by mutex_.
+  std::map<Key, std::vector<std::string>> left_out_;  // Guarded by mutex_.
+};
+
+}  // namespace gpuemu

@@ -1,0 +1,84 @@
+// A thread that keeps what others have finished, many at a time, so that nobody waits for the disk.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "common/base/result.h"
+#include "daemon/campaign/batch_queue.h"
+
+namespace gpuemu {
+
+// Finished cases that wait for the disk, and the snapshots of those that failed.
+inline constexpr size_t kUnkeptCasesMax = 256;
+inline constexpr size_t kUnkeptBytesMax = size_t{64} << 20;
+/// How long the first of them waits for others: a disk takes about as much of a processor to sync
+/// one case as to sync a hundred.
+inline constexpr std::chrono::milliseconds kUnkeptLinger{20};
+
+/// push() from any thread, the rest from the one that made it.
+template <typename T>
+class Keeper {
+ public:
+  /// Gets everything in the order of pushing, on the keeper's own thread.
+  using Keep = std::function<Status(std::vector<T>)>;
+
+  explicit Keeper(Keep keep) : keep_(std::move(keep)) {}
+  ~Keeper() { queue_.close(); }  // Before thread_ waits for its own end.
+  Keeper(const Keeper&) = delete;
+  Keeper& operator=(const Keeper&) = delete;
+
+  /// Before the first push.
+  Status start() {
+    try {
+      thread_ = std::jthread([this] { run(); });
+    } catch (const std::system_error& refused) {  // The standard library says so without a thread.
+      return error(ErrorCode::ResourceExhausted, "the system has no thread to keep results: {}",
+                   refused.what());
+    }
+    return ok_status();
+  }
+
+  /// Waits while too much is unkept. `bytes` is what the item holds beside itself.
+  void push(T item, size_t bytes) { queue_.push(std::move(item), bytes); }
+
+  /// The first error; after it nothing more is kept.
+  std::optional<Error> broken() const {
+    const std::lock_guard lock(mutex_);
+    return broken_;
+  }
+
+  /// Returns when everything is kept, or will never be.
+  Status finish() {
+    queue_.close();
+    if (thread_.joinable()) thread_.join();
+    if (const auto why = broken()) return *why;
+    return ok_status();
+  }
+
+ private:
+  void run() {
+    for (auto batch = queue_.take_all(kUnkeptLinger); !batch.empty();
+         batch = queue_.take_all(kUnkeptLinger)) {
+      if (broken()) continue;
+      const Status kept = keep_(std::move(batch));
+      if (kept) continue;
+      const std::lock_guard lock(mutex_);
+      broken_ = kept.error();
+    }
+  }
+
+  const Keep keep_;
+  BatchQueue<T> queue_{kUnkeptCasesMax, kUnkeptBytesMax};
+  mutable std::mutex mutex_;
+  std::optional<Error> broken_;  // Guarded by mutex_.
+  std::jthread thread_;
+};
+
+}  // namespace gpuemu

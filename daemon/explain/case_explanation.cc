@@ -1,0 +1,269 @@
+// Twice with shadows: once to find the element that is wrong, once to follow its history. Then the
+// same case where it could come out otherwise.
+#include "daemon/explain/case_explanation.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "daemon/pipeline/device_findings.h"
+#include "judge/explain/disagreement.h"
+#include "judge/explain/exact_comparison.h"
+#include "judge/verdict/formats.h"
+
+namespace gpuemu {
+namespace {
+
+/// Other kernels of the op that are asked for their value: each is one run more.
+constexpr size_t kVariantsMax = 4;
+
+class Explainer {
+ public:
+  Explainer(const ExplainTask& task, const ExplainMachines& machines)
+      : task_(task), machines_(machines) {
+    reply_.seed = task.plan.case_seed;
+    reply_.op_name = task.op.name;
+  }
+
+  Result<ExplainResultReply> explain();
+
+ private:
+  Result<CaseOutcome> shadowed(const ShadowWish& wish);
+  const ComparedShadow* choose(const CaseOutcome& outcome) const;
+  /// The property to explain where no value is wrong; null: none.
+  const ExactProperty* property_of(const CaseOutcome& outcome) const;
+  Result<ExplainResultReply> explain_element(const std::vector<ValidationFailure>& failures,
+                                             const ComparedShadow& output,
+                                             const WrongElement& element);
+  Result<ExplainResultReply> explain_property(const ExactProperty& property);
+  Result<ExplainResultReply> without_element(const CaseOutcome& outcome);
+  void take_element(const WrongElement& element, const std::string& output);
+  void take_history(const ExecutionShadow& history);
+  void vote(const ComparedShadow& output, const WrongElement& element);
+  std::optional<double> value_on(Campaign& campaign, const std::string& kernel,
+                                 const WrongElement& element) const;
+  void vote_of_devices();
+  DType dtype_of(const std::string& output) const;
+  bool has_float_output() const;
+
+  const ExplainTask& task_;
+  const ExplainMachines& machines_;
+  Campaign* emulator_ = nullptr;
+  ExplainResultReply reply_;
+};
+
+Result<CaseOutcome> Explainer::shadowed(const ShadowWish& wish) {
+  return emulator_->run_one(task_.op, task_.plan, {.shadow = wish}, task_.session);
+}
+
+/// The output to explain: the one that was asked for, else the first with a wrong element among
+/// those that failed. What nan_policy lets pass is none of them.
+const ComparedShadow* Explainer::choose(const CaseOutcome& outcome) const {
+  const auto& failures = outcome.result.failures;
+  for (const ComparedShadow& one : outcome.shadows) {
+    const bool failed =
+        std::ranges::find(failures, one.counts.name, &ValidationFailure::output) != failures.end();
+    if (task_.output.empty() ? failed && one.worst.has_value() : one.counts.name == task_.output)
+      return &one;
+  }
+  return nullptr;
+}
+
+const ExactProperty* Explainer::property_of(const CaseOutcome& outcome) const {
+  for (const ExactProperty& one : outcome.properties) {
+    const bool wanted = !task_.property || one.finding.kind == *task_.property;
+    if (wanted && (task_.output.empty() || one.finding.output == task_.output)) return &one;
+  }
+  return nullptr;
+}
+
+/// Always where none is named.
+bool Explainer::has_float_output() const {
+  if (task_.output.empty()) return true;
+  return std::ranges::any_of(task_.plan.outputs, [&](const CaseTensor& one) {
+    return one.name == task_.output && is_float(one.dtype);
+  });
+}
+
+DType Explainer::dtype_of(const std::string& output) const {
+  const auto planned = std::ranges::find(task_.plan.outputs, output, &CaseTensor::name);
+  return planned == task_.plan.outputs.end() ? task_.plan.dtype : planned->dtype;
+}
+
+void Explainer::take_element(const WrongElement& element, const std::string& output) {
+  reply_.output = output;
+  reply_.index = element.index;
+  reply_.computed = element.computed;
+  reply_.exact = element.exact;
+  reply_.reference = element.reference;
+  reply_.tolerance = element.tolerance;
+  reply_.bound = element.bound;
+}
+
+void Explainer::take_history(const ExecutionShadow& history) {
+  if (!history.origin.empty()) reply_.divergence = explained(history.origin.front());
+  for (const ShadowStep& step : history.slice) reply_.slice.push_back(explained(step));
+  reply_.other_decisions = history.other_decisions;
+  if (!history.other_decision.empty())
+    reply_.first_other_decision = explained(history.other_decision.front());
+  reply_.complete = history.complete;
+}
+
+/// Nothing where the run says nothing about the element: the kernel does not take the case, or did
+/// not come to its end.
+std::optional<double> Explainer::value_on(Campaign& campaign, const std::string& kernel,
+                                          const WrongElement& element) const {
+  CasePlan plan = task_.plan;
+  if (!kernel.empty()) plan.kernel = kernel;
+  const auto outcome = campaign.run_one(task_.op, plan, {.tensors = true}, task_.session);
+  if (!outcome) return std::nullopt;
+  const auto output = outcome->outputs.find(reply_.output);
+  const auto index = static_cast<size_t>(element.index);
+  if (output == outcome->outputs.end() || index >= static_cast<size_t>(output->second.count()))
+    return std::nullopt;
+  return gpuemu::element(view_of(output->second), index);
+}
+
+void Explainer::vote(const ComparedShadow& output, const WrongElement& element) {
+  Ballot ballot{.backend = machines_.own_backend,
+                .computed = element.computed,
+                .other_backend = machines_.other_backend,
+                .other = {},
+                .exact = {},
+                .others = {},
+                .reference = element.reference,
+                .tolerance = element.tolerance,
+                .broken_by_reference = output.broken_by_reference,
+                .broken_by_output = output.broken_by_output};
+  if (element.known) ballot.exact = element.exact;
+  if (machines_.own_backend != "emulator") {
+    const auto own = value_on(machines_.own, reply_.kernel, element);
+    if (!own) return;
+    ballot.other = element.computed;
+    ballot.computed = *own;
+  } else if (!machines_.other_backend.empty()) {
+    const auto other = machines_.other();
+    if (other) ballot.other = value_on(**other, reply_.kernel, element);
+  }
+  size_t asked = 0;
+  for (const std::string& name : task_.op.kernels) {
+    if (name == reply_.kernel || asked == kVariantsMax) continue;
+    ++asked;
+    const auto value = value_on(*emulator_, name, element);
+    if (value) ballot.others.push_back({"kernel " + name, *value});
+  }
+  reply_.vote = cast_vote(ballot);
+}
+
+/// The emulator finds nothing wrong: then the device on which the case failed stands alone.
+void Explainer::vote_of_devices() {
+  if (machines_.own_backend == "emulator") return;
+  const auto own = machines_.own.run_one(task_.op, task_.plan, {}, task_.session);
+  if (!own || own->result.passed) return;
+  reply_.vote = Vote{machines_.own_backend,
+                     fmt::format("{} stands alone: the same kernel passes on the emulator, whose "
+                                 "values the reference confirms; look at what compiler and "
+                                 "hardware do differently",
+                                 machines_.own_backend),
+                     {}};
+  reply_.sentences.push_back("Vote: " + reply_.vote->sentence + ".");
+}
+
+/// Why no element can be explained: what went wrong was no value, or nothing went wrong.
+Result<ExplainResultReply> Explainer::without_element(const CaseOutcome& outcome) {
+  reply_.verdict = outcome.result.passed ? "passes" : "unknown";
+  if (outcome.result.passed) {
+    reply_.sentences = {"The case passes now: no output differs from its reference."};
+    vote_of_devices();
+  } else {
+    reply_.sentences = {fmt::format("No value of a float output is wrong; the finding is {}: {}",
+                                    name_of(outcome.result.failures.front().kind),
+                                    outcome.result.failures.front().message)};
+  }
+  return std::move(reply_);
+}
+
+Result<ExplainResultReply> Explainer::explain_element(
+    const std::vector<ValidationFailure>& failures, const ComparedShadow& output,
+    const WrongElement& element) {
+  WrongElement at = element;
+  take_element(at, output.counts.name);
+  const auto second = shadowed({true, output.counts.name, at.index, at.block, task_.timeout_ms});
+  if (!second) return second.error();
+  at.verdict = with_history(at, second->shadow);
+  reply_.verdict = name_of(at.verdict);
+  take_history(second->shadow);
+  reply_.sentences = sentences_of(at, reply_.output, dtype_of(reply_.output), second->shadow);
+  const ValidationFailure* cause = cause_of_values(failures);
+  if (cause != nullptr && at.verdict != ShadowVerdict::Right) {
+    reply_.verdict = name_of(ShadowVerdict::Unknown);
+    reply_.sentences = {
+        fmt::format("{}[{}] is {:.9g}, without any rounding it would be {:.9g}, the reference says "
+                    "{:.9g}; {}.",
+                    reply_.output, at.index, at.computed, at.exact, at.reference,
+                    words_of_cause(*cause)),
+        fmt::format("That is: {}", cause->message)};
+    return std::move(reply_);
+  }
+  // What rounding alone does needs no vote, and a right element has no side against it.
+  if (at.verdict == ShadowVerdict::Right || at.verdict == ShadowVerdict::Rounding)
+    return std::move(reply_);
+  vote(output, at);
+  if (reply_.vote) reply_.sentences.push_back("Vote: " + reply_.vote->sentence + ".");
+  return std::move(reply_);
+}
+
+Result<ExplainResultReply> Explainer::explain_property(const ExactProperty& property) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  WrongElement at = property.at.value_or(WrongElement{.computed = kNone, .exact = kNone});
+  at.reference = property.finding.expected.value_or(kNone);
+  take_element(at, property.finding.output);
+  reply_.verdict = name_of(verdict_of(property));
+  ExecutionShadow history;
+  if (property.at) {
+    const auto second =
+        shadowed({true, property.finding.output, at.index, at.block, task_.timeout_ms});
+    if (!second) return second.error();
+    history = second->shadow;
+    take_history(history);
+  }
+  reply_.sentences = sentences_of(property, history);
+  return std::move(reply_);
+}
+
+Result<ExplainResultReply> Explainer::explain() {
+  emulator_ = GPUEMU_TRY(machines_.emulator());
+  const auto first = shadowed({.wanted = true,
+                               .output = task_.output,
+                               .element = task_.index.value_or(-1),
+                               .block = 0,
+                               .timeout_ms = task_.timeout_ms});
+  if (!first) return first.error();
+  reply_.kernel = first->kernel;
+  for (const ComparedShadow& one : first->shadows) reply_.outputs.push_back(one.counts);
+  const ComparedShadow* output = choose(*first);
+  const ExactProperty* property = property_of(*first);
+  if (task_.property && property != nullptr) return explain_property(*property);
+  if (output == nullptr) {
+    if (property != nullptr) return explain_property(*property);
+    if (has_float_output()) return without_element(*first);
+    return error(ErrorCode::InvalidArgument, "'{}' is no float output of '{}'", task_.output,
+                 task_.op.name);
+  }
+  const auto& element = task_.index ? output->chosen : output->worst;
+  if (!element && task_.index)
+    return error(ErrorCode::InvalidArgument,
+                 "output '{}' has {} elements; there is none with index {}", output->counts.name,
+                 output->counts.elements, *task_.index);
+  if (!element && property != nullptr) return explain_property(*property);
+  if (!element) return without_element(*first);
+  return explain_element(first->result.failures, *output, *element);
+}
+
+}  // namespace
+
+Result<ExplainResultReply> explain_case(const ExplainTask& task, const ExplainMachines& machines) {
+  return Explainer(task, machines).explain();
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,108 @@
+#include "daemon/explain/compiler_sensitivity.h"
+
+#include <algorithm>
+
+#include "common/base/service_limits.h"
+#include "daemon/explain/failure_reasons.h"
+
+namespace gpuemu {
+namespace {
+
+/// One way to compile or to run a kernel that CUDA allows.
+struct Setting {
+  const char* name;
+  const char* contraction;  ///< "": as the daemon's own lanes have it.
+  uint64_t seed = 0;
+  Interleaving order = Interleaving::InOrder;
+};
+constexpr Setting kSettings[] = {
+    {"contraction never", "never"},
+    {"contraction always", "always"},
+    {"contraction random 1", "random", 1},
+    {"contraction random 2", "random", 2},
+    {"order reverse", "", 0, Interleaving::Reverse},
+    {"order random", "", 0, Interleaving::Random},
+};
+
+/// What the emulator does by itself.
+bool is_usual(const Setting& setting, const FragilityTask& task) {
+  const std::string& own = task.config.contraction;
+  const std::string usual = own == "auto" ? "never" : own;
+  return task.own_backend == "emulator" && setting.contraction == usual;
+}
+
+OpTestReport* find(TestReportReply& report, const OpTestReport& like) {
+  const auto found = std::ranges::find_if(report.ops, [&](const OpTestReport& one) {
+    return one.op_name == like.op_name && one.dtype == like.dtype;
+  });
+  return found == report.ops.end() ? nullptr : &*found;
+}
+
+/// Where the error of the case begins; nothing where values do not tell.
+std::optional<ExplainedStep> divergence_of(const ValidationResult& failure,
+                                           const FragilityTask& task, Campaign& campaign) {
+  const OpConfig* op = task.config.find_op(failure.op_name);
+  if (op == nullptr || !failure.repro_info) return std::nullopt;
+  const auto plan = plan_from(*op, *failure.repro_info);
+  if (!plan) return std::nullopt;
+  const ExplainMachines machines{.own = campaign,
+                                 .own_backend = "emulator",
+                                 .emulator = [&]() -> Result<Campaign*> { return &campaign; },
+                                 .other_backend = {},
+                                 .other = {}};
+  const auto explained = explain_case({.config = task.config,
+                                       .op = *op,
+                                       .plan = *plan,
+                                       .output = {},
+                                       .index = {},
+                                       .session = task.options.session,
+                                       .timeout_ms = kDiagnosedCaseMsMax},
+                                      machines);
+  return explained ? explained->divergence : std::nullopt;
+}
+
+void add(const Setting& setting, const OpTestReport& changed, const FragilityTask& task,
+         Campaign& campaign, OpTestReport& to) {
+  bool first = true;
+  for (const ValidationResult& failure : changed.failures) {
+    const bool passed = task.passed.contains({failure.op_name, failure.seed});
+    if (!passed || failure.failures.empty()) continue;
+    if (to.fragile.size() == kFragileListedMax) return;
+    const ValidationFailure& finding = failure.failures.front();
+    FragileCase found{failure.seed,
+                      setting.name,
+                      fmt::format("[{}] {}", name_of(finding.kind), finding.message),
+                      {}};
+    if (first) found.divergence = divergence_of(failure, task, campaign);
+    first = false;
+    to.fragile.push_back(std::move(found));
+  }
+}
+
+}  // namespace
+
+Status find_fragile(const FragilityTask& task, const std::atomic<bool>& cancel,
+                    TestReportReply& report) {
+  CampaignOptions options = task.options;
+  options.wishes = {};
+  options.fail_fast = false;
+  for (OpTestReport& one : report.ops) one.fragile_checked = one.passed;
+  CampaignEvents events;
+  events.on_cases = [](const std::vector<const CaseOutcome*>&) { return ok_status(); };
+  events.on_total = [](uint64_t) {};
+  for (const Setting& setting : kSettings) {
+    if (cancel || is_usual(setting, task)) continue;
+    Campaign* campaign = GPUEMU_TRY(task.campaign_on({.backend = "emulator",
+                                                      .contraction = setting.contraction,
+                                                      .contraction_seed = setting.seed}));
+    options.wishes.order = setting.order;
+    const TestReportReply changed = GPUEMU_TRY(campaign->run(options, events, cancel));
+    for (const OpTestReport& one : changed.ops) {
+      OpTestReport* to = find(report, one);
+      if (to != nullptr) add(setting, one, task, *campaign, *to);
+    }
+  }
+  return ok_status();
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,30 @@
+// Cases that pass as the kernel is compiled here and fail as another compiler could compile it, or
+// as another device could order its threads: numerical fragility.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "daemon/campaign/campaign.h"
+#include "daemon/schedule/side_lanes.h"
+
+namespace gpuemu {
+
+struct FragilityTask {
+  const Config& config;
+  const CampaignOptions& options;  ///< Those of the run whose cases are looked at.
+  std::set<std::pair<std::string, uint64_t>> passed;  ///< Its passing cases by op and seed.
+  std::string own_backend;
+  /// The project's campaign on other lanes.
+  std::function<Result<Campaign*>(const SideWish&)> campaign_on;
+};
+
+/// Runs the cases again on the emulator with products and sums fused never, always and at drawn
+/// instructions, and with threads in other orders; adds to `report` what fails only then.
+Status find_fragile(const FragilityTask& task, const std::atomic<bool>& cancel,
+                    TestReportReply& report);
+
+}  // namespace gpuemu

@@ -1,0 +1,192 @@
+#include "daemon/judge_service/judged_case.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/base/arena.h"
+#include "common/base/clock.h"
+#include "daemon/judge_service/conditioning.h"
+#include "daemon/pipeline/compare_outputs.h"
+#include "daemon/pipeline/review_findings.h"
+#include "daemon/pipeline/rounding_review.h"
+#include "judge/verdict/flushed.h"
+#include "judge/verdict/formats.h"
+
+namespace gpuemu {
+namespace {
+
+constexpr uint64_t kArenaAlignment = 64;
+
+/// Puts tensors one behind the other.
+class ArenaWriter {
+ public:
+  explicit ArenaWriter(Arena& arena) : arena_(arena) {}
+
+  /// Where it lies.
+  Result<uint64_t> put(std::span<const std::byte> data) {
+    const uint64_t at = end_;
+    end_ = (at + data.size() + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+    GPUEMU_TRY(arena_.grow(end_ + 1));
+    std::ranges::copy(data, GPUEMU_TRY(arena_.range(at, data.size())).begin());
+    return at;
+  }
+
+ private:
+  Arena& arena_;
+  uint64_t end_ = 0;
+};
+
+CaseTensor case_tensor(const std::string& name, const TensorView& view) {
+  return {.name = name,
+          .dtype = view.dtype,
+          .shape = view.shape,
+          .layout = contiguous_layout(view.shape)};
+}
+
+PlanTensor plan_tensor(const std::string& name, PlanTensor::Role role, const TensorView& view) {
+  PlanTensor tensor;
+  tensor.name = name;
+  tensor.role = role;
+  tensor.dtype = view.dtype;
+  tensor.shape = view.shape;
+  tensor.layout = contiguous_layout(view.shape);
+  return tensor;
+}
+
+/// Floats stand for floats and integers for integers: a reference is wider than the output, and of
+/// its kind.
+bool same_kind(const JudgedCase& judged) {
+  return is_float(judged.output.dtype) == is_float(judged.reference.dtype);
+}
+
+/// Whether nothing beyond the bound passes: the op says how large its errors may be, or is strict.
+bool is_settled_by_bound(const JudgedCase& judged) {
+  const std::string& scale = judged.op.error_scale_of(kJudgedOutput);
+  const bool declared = (scale != "auto" && scale != kShadowScale) || !judged.scale.empty();
+  return declared || judged.op.strict.value_or(judged.config.strict);
+}
+
+NamedTensors inputs_of(const JudgedCase& judged) {
+  NamedTensors inputs;
+  for (const auto& [name, view] : judged.inputs)
+    inputs[name] = {view.dtype, view.shape, {view.data.begin(), view.data.end()}};
+  return inputs;
+}
+
+/// The inputs with zero for subnormal numbers; empty when they have none.
+NamedTensors flushed_inputs_of(const JudgedCase& judged) {
+  NamedTensors inputs = inputs_of(judged);
+  bool changed = false;
+  for (auto& [name, tensor] : inputs) {
+    auto made = flushed(view_of(tensor));
+    if (!made) continue;
+    tensor = *std::move(made);
+    changed = true;
+  }
+  return changed ? inputs : NamedTensors();
+}
+
+/// The largest change of each element of the reference.
+std::vector<double> moves_of(const JudgedCase& judged, std::span<const TensorView> neighbours) {
+  const auto count = static_cast<size_t>(element_count(judged.reference.shape));
+  std::vector<double> moved(count, 0.0);
+  for (const TensorView& changed : neighbours) {
+    if (changed.shape != judged.reference.shape) continue;
+    for (size_t i = 0; i < count; ++i) {
+      const double move = std::fabs(element(changed, i) - element(judged.reference, i));
+      moved[i] = std::max(moved[i], std::isfinite(move) ? move : 0);
+    }
+  }
+  return moved;
+}
+
+enum class NextStep : uint8_t { Done, Draw };
+
+/// Lets errors beyond the bound pass that conditioning explains, and with a warning those that a
+/// customary test accepts. Draw: another draw may explain more.
+NextStep look_again(const JudgedCase& judged, const CasePlan& plan,
+                    std::span<const TensorView> neighbours, CaseOutcome& outcome) {
+  const size_t draws = neighbours.size();
+  if (draws < kConditioningDrawsLeast) return NextStep::Draw;
+  const std::vector<double> moved = moves_of(judged, neighbours);
+  const ConditioningJudge conditioning(plan);
+  std::vector<const DoubtfulElement*> warned;
+  bool may_explain = false, unexplained = false;
+  for (const DoubtfulElement& at : outcome.doubtful) {
+    const Conditioning found = conditioning.of(at, moved[at.index]);
+    if (found == Conditioning::Explains) continue;
+    const bool customary = !at.declared && std::fabs(at.computed - at.reference) <= at.customary;
+    if (customary) warned.push_back(&at);
+    if (!customary && found == Conditioning::Refuted) return NextStep::Done;
+    may_explain = may_explain || found == Conditioning::MayExplain;
+    unexplained = unexplained || !customary;
+  }
+  if (may_explain && draws < kConditioningDrawsMost) return NextStep::Draw;
+  if (!unexplained) excuse(warned, outcome);
+  return NextStep::Done;
+}
+
+}  // namespace
+
+Result<Judgement> judge_case(const JudgedCase& judged) {
+  Arena arena = GPUEMU_TRY(Arena::create());
+  ArenaWriter writer(arena);
+  CasePlan plan = judged.plan;
+  BuiltPlan built;
+  for (const JudgedInput& input : judged.inputs) {
+    plan.inputs.push_back(case_tensor(input.name, input.values));
+    PlanTensor tensor = plan_tensor(input.name, PlanTensor::Role::Input, input.values);
+    tensor.arena_offset = GPUEMU_TRY(writer.put(input.values.data));
+    built.plan.tensors.push_back(std::move(tensor));
+  }
+  plan.outputs.push_back(case_tensor(kJudgedOutput, judged.output));
+  PlanTensor output = plan_tensor(kJudgedOutput, PlanTensor::Role::Output, judged.output);
+  output.output_offset = GPUEMU_TRY(writer.put(judged.output.data));
+  built.plan.tensors.push_back(std::move(output));
+
+  ReferenceReply reply;
+  reply.function_form = same_kind(judged);
+  reply.outputs.push_back({kJudgedOutput, judged.reference.dtype, judged.reference.shape,
+                           GPUEMU_TRY(writer.put(judged.reference.data))});
+  if (!judged.scale.empty()) {
+    reply.scales.push_back({kJudgedOutput, DType::Float64, judged.reference.shape,
+                            GPUEMU_TRY(writer.put(std::as_bytes(judged.scale)))});
+  }
+  const KernelConfig kernel;
+  const PreparedKernel prepared;
+  CaseRequest request{judged.config, judged.op, kernel, prepared, plan};
+  // Of the references of changed inputs the first is that of flushed ones, where there are any.
+  NamedTensors flushed_inputs;
+  if (may_note_flushing(request) && !judged.changed.empty())
+    flushed_inputs = flushed_inputs_of(judged);
+  std::span<const TensorView> neighbours = judged.changed;
+  if (!flushed_inputs.empty()) {
+    request.of_flushed_inputs[kJudgedOutput] = neighbours.front();
+    neighbours = neighbours.subspan(1);
+  }
+  CaseOutcome outcome;
+  outcome.result.seed = plan.case_seed;
+  outcome.result.op_name = judged.op.name;
+  outcome.result.timestamp = now_seconds();
+  GPUEMU_TRY(judge_outputs(request, built, arena, &reply, outcome));
+  Judgement made;
+  if (!outcome.result.failures.empty() && may_note_flushing(request) && judged.changed.empty()) {
+    made.wanted = flushed_inputs_of(judged);
+    if (!made.wanted.empty()) {
+      made.result = std::move(outcome.result);
+      made.result.passed = false;
+      return made;
+    }
+  }
+  if (is_strict(request)) explain_strictness(outcome);
+  if (!judged.inputs.empty() && !is_settled_by_bound(judged) && may_be_conditioning(outcome)) {
+    if (look_again(judged, plan, neighbours, outcome) == NextStep::Draw)
+      made.wanted = neighbours_of(plan, inputs_of(judged), neighbours.size());
+  }
+  made.flushed = std::ranges::find(outcome.relations, kFlushed) != outcome.relations.end();
+  outcome.result.passed = outcome.result.failures.empty();
+  made.result = std::move(outcome.result);
+  return made;
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,29 @@
+// gpuemu-check: cases and verdicts for the process that starts it, which speaks over standard input
+// and output.
+#include <csignal>
+#include <cstdio>
+
+#include <unistd.h>
+
+#include "daemon/judge_service/session.h"
+
+int main(int count, char**) {
+  if (count > 1) {
+    std::fputs(
+        "usage: gpuemu-check\nThe Python package starts it; requests come on standard input.\n",
+        stderr);
+    return 2;
+  }
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGINT, SIG_IGN);  // Ctrl-C of a terminal is for the program that started it.
+  // Replies have a descriptor of their own: a library that prints must not break the stream.
+  const int out = ::dup(STDOUT_FILENO);
+  ::dup2(STDERR_FILENO, STDOUT_FILENO);
+  gpuemu::CheckSession session;
+  const gpuemu::Status served = gpuemu::pipes::serve(
+      STDIN_FILENO, out,
+      [&](const gpuemu::pipes::Message& request) { return session.answer(request); });
+  if (served.ok()) return 0;
+  std::fprintf(stderr, "gpuemu-check: %s\n", served.error().message.c_str());
+  return 1;
+}

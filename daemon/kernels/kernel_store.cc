@@ -1,0 +1,239 @@
+// Compiling a kernel's source for a dtype and finding its entries.
+#include "daemon/kernels/kernel_store.h"
+
+#include <algorithm>
+
+#include "common/base/blake2.h"
+#include "common/base/files.h"
+#include "common/base/limits.h"
+#include "judge/metrics/branch_constants.h"
+#include "kernels/catalog.h"
+#include "runtime/compile/compile.h"
+#include "runtime/device/launch_check.h"
+#include "runtime/ptx/parse.h"
+
+namespace gpuemu {
+
+std::string with_dtype(std::string text, DType dtype) {
+  const std::pair<std::string_view, std::string_view> rules[] = {{"{dtype}", name_of(dtype)},
+                                                                 {"{ctype}", cuda_type_of(dtype)}};
+  for (const auto& [from, to] : rules) {
+    for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at)) {
+      text.replace(at, from.size(), to);
+      at += to.size();
+    }
+  }
+  return text;
+}
+
+namespace {
+
+constexpr std::string_view kBuiltin = "builtin:";
+
+Result<PreparedKernel> from_builtin(const KernelConfig& kernel) {
+  const std::string wanted = kernel.source.substr(kBuiltin.size());
+  const BuiltinKernel* builtin = find_builtin(wanted);
+  if (builtin == nullptr) {
+    std::string known;
+    for (const BuiltinKernel& one : builtin_kernels()) {
+      known += (known.empty() ? "" : ", ") + std::string(one.name);
+    }
+    return error(ErrorCode::NotFound, "kernel '{}': no built-in kernel '{}'; there are: {}",
+                 kernel.name, wanted, known);
+  }
+  return PreparedKernel{
+      .key = {}, .name = std::string(builtin->file), .ptx = builtin->ptx(), .entries = {}};
+}
+
+/// Threads along x of a block of each launch; 0 where they depend on the case.
+std::vector<uint32_t> blocks_of(const KernelConfig& kernel) {
+  std::vector<uint32_t> blocks;
+  for (const LaunchSpec& launch : kernel.launches) {
+    const auto threads = launch.block.empty() ? Result<int64_t>(0) : launch.block[0].evaluate({});
+    const bool fits = threads && *threads > 0 && *threads <= kThreadsPerBlockMax;
+    blocks.push_back(fits ? static_cast<uint32_t>(*threads) : 0);
+  }
+  return blocks;
+}
+
+/// Every entry of the text; what a device will say, said before a case is spent on it. Warnings of
+/// the text and the sizes that its launched entries speak of are kept.
+Result<std::vector<EntryInfo>> entries_of(const KernelConfig& kernel, PreparedKernel& prepared) {
+  const ptx::Module module = GPUEMU_TRY(ptx::parse(prepared.ptx, prepared.name));
+  for (const std::string& warning : module.warnings)
+    prepared.warnings.push_back(prepared.name + ": " + warning);
+  prepared.constants = constants_in(module, prepared.entries, blocks_of(kernel));
+  std::vector<EntryInfo> entries;
+  for (const ptx::Function& function : module.functions) {
+    if (function.is_entry) entries.push_back({.name = function.name, .params = {}});
+  }
+  return entries;
+}
+
+/// Text that is no PTX or has no kernel is named before names are looked up in it.
+Status check_ptx(const KernelConfig& kernel) {
+  const std::string text = GPUEMU_TRY(read_file(kernel.source, kSourceBytesMax));
+  const ptx::Module module = GPUEMU_TRY(ptx::parse(text, kernel.source));
+  if (std::ranges::any_of(module.functions, &ptx::Function::is_entry)) return ok_status();
+  return error(ErrorCode::InvalidArgument,
+               "kernel '{}': {} has no .entry; expected PTX text with at least one kernel",
+               kernel.name, kernel.source);
+}
+
+bool is_cuda(const KernelConfig& kernel) { return kernel.source.ends_with(".cu"); }
+
+std::vector<std::string> entries_wanted(const KernelConfig& kernel, DType dtype) {
+  std::vector<std::string> wanted;
+  for (const LaunchSpec& launch : kernel.launches) {
+    wanted.push_back(with_dtype(launch.entry, dtype));
+  }
+  return wanted;
+}
+
+/// The same for all that one compilation can serve.
+std::vector<std::string> unit_of(const CompileRequest& request) {
+  std::vector<std::string> unit = {request.path};
+  unit.insert(unit.end(), request.flags.begin(), request.flags.end());
+  return unit;
+}
+
+bool has_template(const std::vector<std::string>& entries) {
+  return std::ranges::any_of(
+      entries, [](const std::string& entry) { return entry.find('<') != entry.npos; });
+}
+
+}  // namespace
+
+KernelStore::KernelStore(const Config& config, std::string cache_folder, std::string arch)
+    : config_(config), cache_folder_(std::move(cache_folder)), arch_(std::move(arch)) {}
+
+CompileRequest KernelStore::request_for(const KernelConfig& kernel, DType dtype) const {
+  CompileRequest request{.path = kernel.source,
+                         .source = {},
+                         .arch = arch_,
+                         .include_dirs = config_.include_dirs,
+                         .flags = {},
+                         .name_expressions = entries_wanted(kernel, dtype),
+                         .cache_folder = cache_folder_};
+  request.with_others = true;
+  request.cancel = cancel_;
+  for (const std::string& flag : config_.compile_flags) {
+    request.flags.push_back(with_dtype(flag, dtype));
+  }
+  return request;
+}
+
+Result<std::shared_ptr<const PreparedKernel>> KernelStore::make(const KernelConfig& kernel,
+                                                                DType dtype) {
+  const std::vector<std::string> wanted = entries_wanted(kernel, dtype);
+  auto prepared = std::make_shared<PreparedKernel>();
+  if (kernel.source.empty() || kernel.launches.empty()) {
+    return error(ErrorCode::InvalidArgument,
+                 "kernel '{}' needs a source and at least one of `launches` to be run",
+                 kernel.name);
+  }
+  if (kernel.source.starts_with(kBuiltin)) {
+    *prepared = GPUEMU_TRY(from_builtin(kernel));
+    prepared->entries = wanted;
+  } else if (kernel.source.ends_with(".cubin") || kernel.source.ends_with(".fatbin")) {
+    return error(ErrorCode::Unsupported,
+                 "kernel '{}': {} holds machine code; give its .cu or .ptx instead", kernel.name,
+                 kernel.source);
+  } else {
+    const CompileRequest request = request_for(kernel, dtype);
+    if (kernel.source.ends_with(".ptx")) GPUEMU_TRY(check_ptx(kernel));
+    const auto broken = broken_.find(unit_of(request));
+    if (broken != broken_.end()) return broken->second;
+    auto made = compile_source(request);
+    if (!made && made.error().code == ErrorCode::Compile && !has_template(wanted)) {
+      broken_.emplace(unit_of(request), made.error());
+    }
+    CompiledModule compiled = GPUEMU_TRY(std::move(made));
+    prepared->ptx = std::move(compiled.ptx);
+    prepared->name = kernel.source;
+    for (const std::string& name : wanted) {
+      const auto lowered = compiled.lowered.find(name);
+      prepared->entries.push_back(lowered == compiled.lowered.end() ? name : lowered->second);
+    }
+  }
+  const std::vector<EntryInfo> entries = GPUEMU_TRY(entries_of(kernel, *prepared));
+  for (const std::string& entry : prepared->entries) {
+    const auto found = find_entry(entries, entry);
+    if (!found) return found.error().with_context("kernel '" + kernel.name + "'");
+  }
+  prepared->key = content_hash({prepared->ptx});
+  return std::shared_ptr<const PreparedKernel>(std::move(prepared));
+}
+
+Result<std::shared_ptr<const PreparedKernel>> KernelStore::prepare(const KernelConfig& kernel,
+                                                                   DType dtype) {
+  const std::lock_guard lock(mutex_);
+  const auto key = std::make_pair(kernel.name, dtype);
+  const auto known = made_.find(key);
+  if (known != made_.end()) return known->second;
+  compile_with_others(kernel, dtype);
+  auto made = make(kernel, dtype);
+  if (!made && made.error().code == ErrorCode::Cancelled) return made;
+  return made_.emplace(key, std::move(made)).first->second;
+}
+
+void KernelStore::compile_ahead_of(const std::vector<Wanted>& wanted, const CompileRequest& first) {
+  std::vector<std::vector<std::string>> sets;
+  for (const auto& [kernel, dtype] : wanted) sets.push_back(entries_wanted(*kernel, dtype));
+  const Status done = compile_ahead(first, sets);
+  // Everything else is said when a kernel is prepared.
+  if (!done && done.error().code == ErrorCode::Compile) {
+    broken_.emplace(unit_of(first), done.error());
+  }
+}
+
+/// What the configuration's ops launch of the same source with the same flags.
+std::vector<KernelStore::Wanted> KernelStore::sharing(const CompileRequest& request) const {
+  std::vector<Wanted> all;
+  for (const OpConfig& op : config_.ops) {
+    if (op.mode != ExecutionMode::Kernel) continue;
+    for (const std::string& name : op.kernels) {
+      const KernelConfig* kernel = config_.find_kernel(name);
+      if (kernel == nullptr || kernel->source != request.path) continue;
+      for (const DType dtype : op.dtypes) {
+        if (unit_of(request_for(*kernel, dtype)) == unit_of(request))
+          all.emplace_back(kernel, dtype);
+      }
+    }
+  }
+  return all;
+}
+
+/// Whoever wants one kernel now, as a fuzz run of one op does, wants the others of its source next.
+void KernelStore::compile_with_others(const KernelConfig& kernel, DType dtype) {
+  const CompileRequest request = request_for(kernel, dtype);
+  if (!is_cuda(kernel) || !has_template(request.name_expressions)) return;
+  if (asked_.insert(unit_of(request)).second) compile_ahead_of(sharing(request), request);
+}
+
+void KernelStore::prepare_all(const std::vector<Wanted>& wanted,
+                              const std::function<void(size_t)>& tell) {
+  std::map<std::vector<std::string>, std::vector<Wanted>> units;
+  for (const Wanted& one : wanted) {
+    units[unit_of(request_for(*one.first, one.second))].push_back(one);
+  }
+  size_t ready = 0;
+  for (const auto& [unit, kernels] : units) {
+    tell(ready);
+    if (cancel_ != nullptr && *cancel_) break;
+    if (is_cuda(*kernels.front().first)) {
+      const std::lock_guard lock(mutex_);
+      CompileRequest request = request_for(*kernels.front().first, kernels.front().second);
+      request.name_expressions.clear();
+      asked_.insert(unit);
+      compile_ahead_of(kernels, request);
+    }
+    for (const auto& [kernel, dtype] : kernels) {
+      tell(ready++);
+      (void)prepare(*kernel, dtype).ok();  // Whoever wants the kernel is told.
+    }
+  }
+  tell(wanted.size());
+}
+
+}  // namespace gpuemu

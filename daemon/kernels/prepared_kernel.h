@@ -1,0 +1,25 @@
+// A kernel as a device loads it: PTX and the names of its entries.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/numeric/dtype.h"
+#include "judge/cases/case.h"
+
+namespace gpuemu {
+
+/// A kernel compiled for one dtype: the text a device loads and the entry of each launch in it.
+struct PreparedKernel {
+  std::string key;  ///< Content hash of `ptx`.
+  std::string name;
+  std::string ptx;
+  std::vector<std::string> entries;        ///< PTX names, one per KernelConfig::launches.
+  std::vector<std::string> warnings = {};  ///< Of reading the PTX, with the kernel's name.
+  Constants constants = {};                ///< See judge/metrics/branch_constants.h.
+};
+
+/// Replaces {dtype} and {ctype}.
+std::string with_dtype(std::string text, DType dtype);
+
+}  // namespace gpuemu

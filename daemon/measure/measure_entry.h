@@ -1,0 +1,59 @@
+// One entry's numbers from one text per architecture. Used by inspect.cc alone.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/result.h"
+#include "common/config/config.h"
+#include "daemon/measure/measure_kernels.h"
+#include "judge/metrics/policy.h"
+#include "runtime/ptx/module.h"
+
+namespace gpuemu {
+
+/// A parsed text and what ptxas made of it for one architecture.
+struct PtxUnit {
+  std::string text;
+  ptx::Module module;
+  std::map<std::string, CompiledMetrics> compiled;          ///< By entry.
+  std::map<std::string, std::vector<std::string>> opcodes;  ///< The same, of machine code.
+  std::string not_compiled;                                 ///< Why `compiled` is empty.
+};
+
+/// Compile when the text does not parse or when ptxas finds it wrong.
+Result<std::shared_ptr<const PtxUnit>> make_unit(const std::string& ptx, const std::string& name,
+                                                 const std::string& arch);
+
+/// The launch that occupancy is computed for.
+struct EntryLaunch {
+  uint32_t threads = 0;  ///< Of the request; 0: from what follows.
+  uint64_t dynamic_shared_bytes = 0;
+  const LaunchSpec* spec = nullptr;
+  const OpConfig* op = nullptr;  ///< Whose dims the launch is computed from, at their largest.
+  DType dtype = DType::Float32;
+};
+
+struct EntryMeasurement {
+  std::string name;
+  std::shared_ptr<const PtxUnit> unit;      ///< Of the first architecture.
+  const ptx::Function* function = nullptr;  ///< In it.
+  std::vector<CompiledMetrics> compiled;
+  Measured measured;
+};
+
+void add_architecture(const PtxUnit& unit, const ptx::Function& function, const std::string& arch,
+                      const EntryLaunch& launch, EntryMeasurement& entry);
+/// The metrics; no verdict yet.
+LintResult finish_entry(const EntryMeasurement& entry);
+void judge_entry(const Config& config, const KernelConfig* kernel, EntryMeasurement& entry,
+                 LintResult& result);
+
+/// The kernels of machine code, one result for each name over all architectures in the file.
+Result<std::vector<LintResult>> measure_object(const Config& config, const KernelConfig* kernel,
+                                               const std::string& path,
+                                               const InspectOptions& options);
+
+}  // namespace gpuemu

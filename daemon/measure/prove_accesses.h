@@ -1,0 +1,26 @@
+// Which memory accesses of an op's kernels stay inside of their tensors, for all data and sizes.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "common/base/result.h"
+#include "common/config/config.h"
+#include "common/protocol/replies.h"
+#include "daemon/kernels/kernel_store.h"
+
+namespace gpuemu {
+
+struct ProveOptions {
+  std::string kernel;          ///< "": every variant.
+  std::optional<DType> dtype;  ///< Absent: all of the op's.
+  std::function<bool()> stop;  ///< Asked between kernels.
+};
+
+/// Adds to `reply` one LaunchBounds for each launch, variant and dtype. NotFound when the op has no
+/// such kernel or dtype. REQUIRES: the op has kernels; options.stop.
+Status prove_op(const Config& config, KernelStore& kernels, const OpConfig& op,
+                const ProveOptions& options, BoundsReportReply& reply);
+
+}  // namespace gpuemu

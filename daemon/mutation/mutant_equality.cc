@@ -1,0 +1,48 @@
+#include "daemon/mutation/mutant_equality.h"
+
+#include <algorithm>
+
+#include "common/numeric/ulp.h"
+#include "daemon/pipeline/relation_runs.h"
+#include "judge/relations/compare.h"
+
+namespace gpuemu {
+namespace {
+
+constexpr uint64_t kUlps = 1;
+constexpr double kShareOfBound = 1.0 / 16;
+
+/// Elements that are neighbours in their type, or the same.
+std::vector<bool> neighbours(const Tensor& a, const Tensor& b) {
+  const size_t size = byte_size(a.dtype);
+  std::vector<bool> near(static_cast<size_t>(a.count()));
+  for (size_t i = 0; i < near.size(); ++i) {
+    const std::byte *x = a.data.data() + i * size, *y = b.data.data() + i * size;
+    near[i] =
+        std::equal(x, x + size, y) || (is_float(a.dtype) && ulp_distance(a.dtype, x, y) <= kUlps);
+  }
+  return near;
+}
+
+}  // namespace
+
+bool same_without_rounding(const CaseRequest& request, const CaseOutcome& own,
+                           const CaseOutcome& mutant) {
+  if (own.exact_outputs.empty()) return false;
+  const NamedTensors inputs = make_inputs(request.op, request.plan);
+  return std::ranges::all_of(own.exact_outputs, [&](const auto& one) {
+    const auto& [name, expected] = one;
+    const auto got = mutant.exact_outputs.find(name);
+    if (got == mutant.exact_outputs.end() || got->second.shape != expected.shape) return false;
+    Agreement agreement{.output = name, .got = got->second, .expected = expected};
+    agreement.free = neighbours(got->second, expected);
+    agreement.policy = agreement_policy(request);
+    agreement.policy.tolerance = request.config.tolerance_for(request.op, expected.dtype);
+    agreement.policy.widen = kShareOfBound;
+    agreement.inputs = &inputs;
+    if (!request.plan.inputs.empty()) agreement.first_input = request.plan.inputs.front().name;
+    return !find_disagreement(agreement);
+  });
+}
+
+}  // namespace gpuemu

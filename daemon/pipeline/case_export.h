@@ -1,0 +1,18 @@
+// A case with everything that running it without gpuemu takes: kernel, launches, inputs, what is
+// expected and how far an output may lie from it.
+#pragma once
+
+#include "common/protocol/replies.h"
+#include "daemon/pipeline/case_run.h"
+#include "judge/verdict/validate.h"
+
+namespace gpuemu {
+
+/// Kernel, sources, tensors and launches; the tensors' values are added while the case is judged.
+ExportedCaseReply describe_case(const CaseRequest& request, const BuiltPlan& built);
+
+/// Adds what is expected of one output, and its bounds. REQUIRES: output and reference of one
+/// shape.
+void add_expectation(const Comparison& comparison, ExportedCaseReply& to);
+
+}  // namespace gpuemu

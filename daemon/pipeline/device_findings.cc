@@ -1,0 +1,205 @@
+// Tables from the device's and the harness's words to finding kinds.
+#include "daemon/pipeline/device_findings.h"
+
+#include <algorithm>
+
+#include "runtime/device/fault.h"
+
+namespace gpuemu {
+namespace {
+
+struct DeviceKindRow {
+  std::string_view device_kind;
+  FindingKind kind;
+};
+constexpr DeviceKindRow kDeviceKinds[] = {
+    {"out_of_bounds", FindingKind::OutOfBounds},
+    {"misaligned", FindingKind::Misaligned},
+    {"uninitialized", FindingKind::UninitializedRead},
+    {"division_by_zero", FindingKind::DivisionByZero},
+    {"race_shared", FindingKind::DataRace},
+    {"race_warp", FindingKind::DataRace},
+    {"race_global", FindingKind::DataRace},
+    {"race_async", FindingKind::DataRace},
+    {"barrier_divergence", FindingKind::BarrierDivergence},
+    {"illegal_mask", FindingKind::IllegalSync},
+    {"mbarrier", FindingKind::IllegalSync},
+    {"deadlock", FindingKind::Deadlock},
+    {"timeout", FindingKind::Timeout},
+    {"stack_overflow", FindingKind::StackOverflow},
+    {"illegal_address", FindingKind::DeviceFault},
+    {"invalid_free", FindingKind::DeviceFault},
+    {"invalid_texture", FindingKind::DeviceFault},
+    {"trap", FindingKind::Trap},
+    {"assert", FindingKind::Trap},
+    {"unsupported_instruction", FindingKind::UnsupportedInstruction},
+    {"written_twice", FindingKind::InvariantViolation},
+};
+
+/// After these the kernel did not run to its end.
+constexpr FindingKind kEndings[] = {
+    FindingKind::LaunchError, FindingKind::DeviceFault,
+    FindingKind::WorkerLost,  FindingKind::Deadlock,
+    FindingKind::Timeout,     FindingKind::StackOverflow,
+    FindingKind::Trap,        FindingKind::UnsupportedInstruction,
+};
+
+/// The values that follow are wrong whatever the kernel computes.
+constexpr FindingKind kCauses[] = {
+    FindingKind::DataRace,      FindingKind::UninitializedRead, FindingKind::OutOfBounds,
+    FindingKind::Misaligned,    FindingKind::BarrierDivergence, FindingKind::IllegalSync,
+    FindingKind::InputModified, FindingKind::GuardDamaged,      FindingKind::DivisionByZero,
+};
+
+ValidationFailure from_device(const DeviceFinding& finding) {
+  ValidationFailure failure{.kind = FindingKind::DeviceFault, .message = finding.message};
+  for (const DeviceKindRow& row : kDeviceKinds) {
+    if (finding.kind == row.device_kind) failure.kind = row.kind;
+  }
+  // Looked for where this invariant is declared, and nowhere else.
+  if (finding.kind == "written_twice")
+    failure.message = "invariant written_once: " + failure.message;
+  failure.output = finding.tensor;
+  failure.source_file = finding.file;
+  failure.source_line = finding.line;
+  return failure;
+}
+
+std::string elements_text(uint64_t count) {
+  return fmt::format("{} {}", count, count == 1 ? "element" : "elements");
+}
+
+std::string words_of(const HarnessFinding& finding) {
+  switch (finding.kind) {
+    case HarnessFinding::Kind::NotWritten:
+      return fmt::format("{} of output '{}' {} never written, the first is element {}",
+                         elements_text(finding.count), finding.tensor,
+                         finding.count == 1 ? "was" : "were", finding.first_index);
+    case HarnessFinding::Kind::GuardDamaged:
+      return fmt::format("{} guard bytes around '{}' were overwritten, the first at byte {}",
+                         finding.count, finding.tensor, finding.first_index);
+    case HarnessFinding::Kind::InputModified:
+      return fmt::format("{} elements of input '{}' were changed, the first is element {}",
+                         finding.count, finding.tensor, finding.first_index);
+    case HarnessFinding::Kind::NonDeterministic:
+      return fmt::format(
+          "{} of output '{}' {} between two runs of the same inputs, the first is element {}{}",
+          elements_text(finding.count), finding.tensor, finding.count == 1 ? "differs" : "differ",
+          finding.first_index, finding.message);
+    case HarnessFinding::Kind::Launch:
+      return finding.message;
+    case HarnessFinding::Kind::SameAsPrimer:
+      return fmt::format(
+          "all {} elements of output '{}' are those of the launch before, which had other inputs "
+          "at the same addresses; the kernel keeps results between launches",
+          finding.count, finding.tensor);
+  }
+  GPUEMU_UNREACHABLE();
+}
+
+FindingKind kind_of(HarnessFinding::Kind kind) {
+  switch (kind) {
+    case HarnessFinding::Kind::NotWritten:
+      return FindingKind::NotWritten;
+    case HarnessFinding::Kind::GuardDamaged:
+      return FindingKind::GuardDamaged;
+    case HarnessFinding::Kind::InputModified:
+      return FindingKind::InputModified;
+    case HarnessFinding::Kind::NonDeterministic:
+      return FindingKind::NonDeterministic;
+    case HarnessFinding::Kind::Launch:
+      return FindingKind::LaunchError;
+    case HarnessFinding::Kind::SameAsPrimer:
+      return FindingKind::StaleOutput;
+  }
+  GPUEMU_UNREACHABLE();
+}
+
+ValidationFailure from_harness(const HarnessFinding& finding) {
+  ValidationFailure failure{.kind = kind_of(finding.kind), .message = words_of(finding)};
+  if (finding.kind != HarnessFinding::Kind::Launch) failure.index = finding.first_index;
+  failure.output = finding.tensor;
+  return failure;
+}
+
+}  // namespace
+
+std::vector<ValidationFailure> findings_before_values(const ExecutionReport& report) {
+  std::vector<ValidationFailure> all;
+  for (const HarnessFinding& finding : report.harness) {
+    if (finding.kind == HarnessFinding::Kind::Launch) all.push_back(from_harness(finding));
+  }
+  for (const DeviceFinding& finding : report.device) {
+    if (!is_note(finding)) all.push_back(from_device(finding));
+  }
+  for (const HarnessFinding& finding : report.harness) {
+    if (finding.kind != HarnessFinding::Kind::Launch &&
+        finding.kind != HarnessFinding::Kind::NonDeterministic &&
+        finding.kind != HarnessFinding::Kind::SameAsPrimer) {
+      all.push_back(from_harness(finding));
+    }
+  }
+  return all;
+}
+
+std::optional<ValidationFailure> stale_output(const ExecutionReport& report,
+                                              const std::string& output) {
+  for (const HarnessFinding& finding : report.harness) {
+    const bool is_it = finding.kind == HarnessFinding::Kind::SameAsPrimer;
+    if (is_it && finding.tensor == output) return from_harness(finding);
+  }
+  return std::nullopt;
+}
+
+std::vector<ValidationFailure> findings_after_values(const ExecutionReport& report) {
+  std::vector<ValidationFailure> all;
+  for (const HarnessFinding& finding : report.harness) {
+    if (finding.kind == HarnessFinding::Kind::NonDeterministic)
+      all.push_back(from_harness(finding));
+  }
+  return all;
+}
+
+void explain_values(std::vector<ValidationFailure>& failures, const ExecutionReport& report) {
+  for (ValidationFailure& failure : failures)
+    for (const DeviceFinding& finding : report.device) {
+      const bool explains =
+          (finding.kind == "nonfinite_nan" && failure.kind == FindingKind::NaNDetected) ||
+          (finding.kind == "nonfinite_inf" && failure.kind == FindingKind::InfDetected);
+      if (explains) failure.message += "; " + finding.message;
+    }
+}
+
+bool outputs_are_void(const std::vector<ValidationFailure>& findings) {
+  return std::ranges::any_of(findings, [](const ValidationFailure& failure) {
+    return std::ranges::find(kEndings, failure.kind) != std::end(kEndings);
+  });
+}
+
+const ValidationFailure* cause_of_values(const std::vector<ValidationFailure>& findings) {
+  const auto found = std::ranges::find_if(findings, [](const ValidationFailure& failure) {
+    return std::ranges::find(kCauses, failure.kind) != std::end(kCauses);
+  });
+  return found == findings.end() ? nullptr : &*found;
+}
+
+std::string words_of_cause(const ValidationFailure& cause) {
+  const std::string place = cause.source_file.empty()
+                                ? ""
+                                : fmt::format(" at {}:{}", cause.source_file, cause.source_line);
+  return fmt::format("wrong values follow from the {} of this case{}: mend that first",
+                     name_of(cause.kind), place);
+}
+
+ValidationFailure finding_of(const Error& failure) {
+  switch (failure.code) {
+    case ErrorCode::Timeout:
+      return {.kind = FindingKind::Timeout, .message = failure.message};
+    case ErrorCode::Unavailable:
+      return {.kind = FindingKind::WorkerLost, .message = failure.message};
+    default:
+      return {.kind = FindingKind::LaunchError, .message = failure.message};
+  }
+}
+
+}  // namespace gpuemu

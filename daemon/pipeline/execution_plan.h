@@ -1,0 +1,43 @@
+// From a generated case and a kernel's launch data to what a worker executes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/config/config.h"
+#include "daemon/kernels/prepared_kernel.h"
+#include "daemon/worker/plan.h"
+#include "judge/cases/case.h"
+#include "judge/explain/exact_comparison.h"
+
+namespace gpuemu {
+
+struct BuiltPlan {
+  ExecutionPlan plan;
+  uint64_t result_offset = 0;  ///< Arena offset behind all tensors, where references may write.
+};
+
+/// What names in the op's and the kernel's expressions mean for this case.
+Scope scope_of(const OpConfig& op, const CasePlan& plan);
+
+/// True when the variant says that it supports the case. InvalidArgument when `supports` does not
+/// evaluate.
+Result<bool> supports_case(const KernelConfig& kernel, const Scope& scope);
+
+/// InvalidArgument naming kernel, launch and argument when an expression does not evaluate, a size
+/// is negative or a tensor is unknown.
+Result<BuiltPlan> build_plan(const Config& config, const KernelConfig& kernel,
+                             const PreparedKernel& prepared, const OpConfig& op,
+                             const CasePlan& plan);
+
+/// Gives the inputs of the primer (ExecutionPlan::primer) places in the arena.
+void add_primer(BuiltPlan& built);
+
+/// Gives the shadows of the outputs their place in the arena and makes the plan ask for them.
+void plan_shadow(const ShadowWish& wish, BuiltPlan& built);
+
+/// Other sizes for every launch of the plan: the texts or numbers `grid`, `block` and `shared` of
+/// `sizes`. InvalidArgument as for build_plan.
+Status change_launches(const InvariantSpec& sizes, const Scope& scope, ExecutionPlan& plan);
+
+}  // namespace gpuemu

@@ -1,0 +1,391 @@
+#include "daemon/pipeline/relation_runs.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/ranges.h>
+
+#include "common/numeric/element.h"
+#include "daemon/pipeline/device_findings.h"
+#include "daemon/pipeline/review_findings.h"
+#include "daemon/pipeline/sparse_plan.h"
+#include "judge/relations/infer.h"
+#include "judge/relations/relate.h"
+
+namespace gpuemu {
+namespace {
+
+/// One worker that runs whatever the relations of a case need.
+class FollowUps {
+ public:
+  /// Which outputs of the runs count: the computed ones, those without any rounding but their own,
+  /// or those as float64.
+  enum class Outputs : uint8_t { Computed, Exact, Wide };
+  FollowUps(const CaseRequest& request, CaseMachine machine, CaseOutcome& outcome, Outputs outputs)
+      : request_(request), machine_(machine), outcome_(outcome), outputs_(outputs) {}
+
+  Result<NamedTensors> run(const FollowUp& follow_up);
+  /// The bounds of the runs' shadows go there, and are those of underflow alone.
+  void keep_underflow(NamedTensors& bounds) { underflow_ = &bounds; }
+
+  Status check_all();
+  /// Whether it holds where these are the outputs of the case; nothing where that cannot be told.
+  Result<std::optional<bool>> holds_for(const InvariantSpec& spec, const NamedTensors& outputs);
+
+ private:
+  /// What runs: the case's own kernel, or one of another op.
+  struct Target {
+    const OpConfig* op = nullptr;
+    const KernelConfig* kernel = nullptr;
+    const PreparedKernel* prepared = nullptr;
+    std::shared_ptr<const PreparedKernel> owned;
+  };
+  Result<Target> target_of(const CasePlan& plan) const;
+  ShadowErrors shadow_errors() const;
+  Result<BuiltPlan> build(const FollowUp& follow_up, const Target& target) const;
+  Status upload(const FollowUp& follow_up, const BuiltPlan& built);
+  Status execute(const Target& target, const ExecutionPlan& plan);
+  /// Keeps the finding and says so.
+  Error failed(ValidationFailure finding);
+  Result<NamedTensors> outputs_of(const FollowUp& follow_up, const BuiltPlan& built);
+  Result<NamedTensors> run_huge(const FollowUp& follow_up, const Target& target);
+  template <typename Use>
+  auto with_checker(const NamedTensors& outputs, const Use& use);
+
+  const CaseRequest& request_;
+  CaseMachine machine_;
+  CaseOutcome& outcome_;
+  const Outputs outputs_;
+  std::string relation_;  ///< For messages.
+  NamedTensors* underflow_ = nullptr;
+};
+
+Result<FollowUps::Target> FollowUps::target_of(const CasePlan& plan) const {
+  Target target{&request_.op, &request_.kernel, &request_.prepared, nullptr};
+  if (plan.op != request_.op.name) {
+    target.op = request_.config.find_op(plan.op);
+    if (target.op == nullptr || !request_.find_kernel) {
+      return error(ErrorCode::Unsupported, "no op '{}'", plan.op);
+    }
+    const ChosenKernel chosen = GPUEMU_TRY(request_.find_kernel(*target.op, plan));
+    target.kernel = chosen.kernel;
+    target.owned = chosen.prepared;
+    target.prepared = target.owned.get();
+  } else if (!GPUEMU_TRY(supports_case(request_.kernel, scope_of(request_.op, plan)))) {
+    return error(ErrorCode::Unsupported, "kernel '{}' does not support this case",
+                 request_.kernel.name);
+  }
+  return target;
+}
+
+PlanTensor* find_tensor(ExecutionPlan& plan, const std::string& name) {
+  const auto found = std::ranges::find(plan.tensors, name, &PlanTensor::name);
+  return found == plan.tensors.end() ? nullptr : &*found;
+}
+
+/// The output's arguments get the input's memory; the output itself goes.
+void share_memory(const FollowUp& follow_up, ExecutionPlan& plan) {
+  PlanTensor* input = find_tensor(plan, follow_up.in_place_input);
+  PlanTensor* output = find_tensor(plan, follow_up.in_place_output);
+  if (input == nullptr || output == nullptr) return;
+  const auto shared = static_cast<int32_t>(input - plan.tensors.data());
+  const auto gone = static_cast<int32_t>(output - plan.tensors.data());
+  input->role = PlanTensor::Role::InOut;
+  input->output_offset = output->output_offset;
+  output->role = PlanTensor::Role::Scratch;
+  for (PlanLaunch& launch : plan.launches) {
+    for (PlanArg& arg : launch.args) {
+      if (arg.tensor == gone) arg.tensor = shared;
+    }
+  }
+}
+
+ShadowErrors FollowUps::shadow_errors() const {
+  if (underflow_ == nullptr) return ShadowErrors::All;
+  const bool flushes =
+      request_.op.subnormal == SubnormalPolicy::FtzOk || may_note_flushing(request_);
+  return flushes ? ShadowErrors::UnderflowOrFlush : ShadowErrors::Underflow;
+}
+
+Result<BuiltPlan> FollowUps::build(const FollowUp& follow_up, const Target& target) const {
+  auto built =
+      build_plan(request_.config, *target.kernel, *target.prepared, *target.op, follow_up.plan);
+  if (!built) return built;
+  ExecutionPlan& plan = built->plan;
+  plan.runs = 1;
+  // The case itself was checked for races and the like; only other sizes can show more of them.
+  const bool same_sizes = follow_up.plan.op == request_.op.name &&
+                          follow_up.plan.dims == request_.plan.dims &&
+                          follow_up.launch == nullptr && follow_up.in_place_input.empty();
+  if (same_sizes) plan.sanitize.clear();
+  if (follow_up.launch != nullptr) {
+    GPUEMU_TRY(change_launches(*follow_up.launch, scope_of(*target.op, follow_up.plan), plan));
+  }
+  share_memory(follow_up, plan);
+  plan.first_order = follow_up.order;
+  if (follow_up.order != Interleaving::InOrder) plan.order_seed = follow_up.order_seed;
+  if (outputs_ != Outputs::Computed)
+    plan_shadow({.wanted = true, .output = {}, .errors = shadow_errors()}, *built);
+  return built;
+}
+
+Status FollowUps::upload(const FollowUp& follow_up, const BuiltPlan& built) {
+  GPUEMU_TRY(machine_.arena.grow(built.result_offset + 1));
+  for (const PlanTensor& tensor : built.plan.tensors) {
+    const auto input = follow_up.inputs.find(tensor.name);
+    if (input == follow_up.inputs.end()) continue;
+    const auto to =
+        GPUEMU_TRY(machine_.arena.range(tensor.arena_offset, input->second.data.size()));
+    std::ranges::copy(input->second.data, to.begin());
+  }
+  return ok_status();
+}
+
+Error FollowUps::failed(ValidationFailure finding) {
+  finding.message = fmt::format("in a run for the relation {}: {}", relation_, finding.message);
+  outcome_.result.failures.push_back(std::move(finding));
+  return error(ErrorCode::Cancelled, "a run for the relation {} failed", relation_);
+}
+
+Status FollowUps::execute(const Target& target, const ExecutionPlan& plan) {
+  WorkerSeat& worker = machine_.worker;
+  const Status launched =
+      worker.begin(target.prepared->key, target.prepared->name, target.prepared->ptx, plan);
+  const auto report = launched ? worker.finish() : Result<ExecutionReport>(launched.error());
+  if (!report && plan.huge_ms != 0 && report.error().code == ErrorCode::Unsupported)
+    return report.error();
+  if (!report) return failed(finding_of(report.error()));
+  std::vector<ValidationFailure> findings = findings_before_values(*report);
+  outcome_.thread_instructions += report->thread_instructions;
+  outcome_.shadow.close_roundings += report->shadow.close_roundings;
+  if (!findings.empty()) return failed(std::move(findings.front()));
+  return ok_status();
+}
+
+Tensor bounds_of(const Shape& shape, std::span<const ElementShadow> shadows) {
+  std::vector<double> bounds(shadows.size());
+  for (size_t i = 0; i < shadows.size(); ++i)
+    bounds[i] = shadows[i].known != 0 ? shadows[i].bound : 0;
+  Tensor made = make_tensor(DType::Float64, shape);
+  narrow_from_double(DType::Float64, bounds, made.data);
+  return made;
+}
+
+Result<NamedTensors> FollowUps::outputs_of(const FollowUp& follow_up, const BuiltPlan& built) {
+  GPUEMU_TRY(machine_.arena.refresh());
+  NamedTensors outputs;
+  for (const CaseTensor& output : follow_up.plan.outputs) {
+    const auto planned = std::ranges::find(built.plan.tensors, output.name, &PlanTensor::name);
+    Tensor tensor = make_tensor(output.dtype, output.shape);
+    const auto from = GPUEMU_TRY(machine_.arena.range(planned->output_offset, tensor.data.size()));
+    std::ranges::copy(from, tensor.data.begin());
+    if (outputs_ != Outputs::Computed && is_float(tensor.dtype)) {
+      const auto place = static_cast<size_t>(planned - built.plan.tensors.begin());
+      const auto bytes = GPUEMU_TRY(
+          machine_.arena.range(built.plan.shadow.offsets[place],
+                               static_cast<uint64_t>(tensor.count()) * sizeof(ElementShadow)));
+      const std::span shadows(reinterpret_cast<const ElementShadow*>(bytes.data()),
+                              static_cast<size_t>(tensor.count()));
+      if (underflow_ != nullptr) underflow_->emplace(output.name, bounds_of(tensor.shape, shadows));
+      const std::vector<double> values = exact_values(view_of(tensor), shadows);
+      if (outputs_ == Outputs::Wide) tensor = make_tensor(DType::Float64, tensor.shape);
+      narrow_from_double(tensor.dtype, values, tensor.data);
+    }
+    outputs.emplace(output.name, std::move(tensor));
+  }
+  return outputs;
+}
+
+Result<NamedTensors> FollowUps::run_huge(const FollowUp& follow_up, const Target& target) {
+  // Without rounding the question is the same: it is one of places.
+  if (outputs_ != Outputs::Computed)
+    return error(ErrorCode::Unsupported, "a huge run has no shadows");
+  auto built =
+      build_plan(request_.config, *target.kernel, *target.prepared, *target.op, follow_up.plan);
+  // "i32:n" of what 32 bits cannot hold: the kernel does not take such sizes.
+  if (!built) return error(ErrorCode::Unsupported, "{}", built.error().message);
+  repeat_tensors(follow_up, *built);
+  GPUEMU_TRY(upload(follow_up, *built));
+  const uint64_t before = outcome_.thread_instructions;
+  GPUEMU_TRY(execute(target, built->plan));
+  GPUEMU_TRY(machine_.arena.refresh());
+  GPUEMU_TRY(read_windows(*built, machine_.arena, *follow_up.huge));
+  follow_up.huge->blocks_apart =
+      ran_apart(*built, outcome_.thread_instructions - before, target.prepared->ptx);
+  return NamedTensors();
+}
+
+Result<NamedTensors> FollowUps::run(const FollowUp& follow_up) {
+  const Target target = GPUEMU_TRY(target_of(follow_up.plan));
+  if (follow_up.huge != nullptr) return run_huge(follow_up, target);
+  const BuiltPlan built = GPUEMU_TRY(build(follow_up, target));
+  GPUEMU_TRY(upload(follow_up, built));
+  GPUEMU_TRY(execute(target, built.plan));
+  return outputs_of(follow_up, built);
+}
+
+template <typename Use>
+auto FollowUps::with_checker(const NamedTensors& outputs, const Use& use) {
+  const NamedTensors inputs = make_inputs(request_.op, request_.plan);
+  const FollowUpRunner runner = [this](const FollowUp& follow_up) { return run(follow_up); };
+  RelationChecker checker(
+      {request_.op, request_.plan, inputs, outputs, agreement_policy(request_),
+       [this](DType dtype) { return request_.config.tolerance_for(request_.op, dtype); }, runner,
+       [this](const std::string& name) { return request_.config.find_op(name); }});
+  return use(checker);
+}
+
+Status FollowUps::check_all() {
+  const auto check_each = [&](RelationChecker& checker) -> Status {
+    for (const InvariantSpec& spec : relations_of(request_.op, request_.kernel)) {
+      relation_ = describe_relation(spec);
+      auto verdict = checker.check(spec);
+      if (!verdict && verdict.error().code != ErrorCode::Cancelled) return verdict.error();
+      if (verdict && !verdict->checked) continue;
+      outcome_.relations.push_back(spec.name);
+      if (!verdict || !verdict->finding) continue;
+      outcome_.result.failures.push_back(*verdict->finding);
+      if (!request_.wishes.shadow.wanted) continue;
+      CaseOutcome unused;
+      FollowUps exactly(request_, machine_, unused, Outputs::Exact);
+      const auto holds = GPUEMU_TRY(exactly.holds_for(spec, outcome_.exact_outputs));
+      if (holds) outcome_.properties.push_back({*verdict->finding, *holds, {}});
+    }
+    return ok_status();
+  };
+  GPUEMU_TRY(with_checker(outcome_.outputs, check_each));
+  outcome_.result.passed = outcome_.result.failures.empty();
+  return ok_status();
+}
+
+Result<std::optional<bool>> FollowUps::holds_for(const InvariantSpec& spec,
+                                                 const NamedTensors& outputs) {
+  if (outputs.empty()) return std::optional<bool>();
+  const auto ask = [&](RelationChecker& checker) { return checker.check(spec); };
+  const auto verdict = with_checker(outputs, ask);
+  // A finding of a further run is the relation's own trouble, not the formula's.
+  if (!verdict && verdict.error().code == ErrorCode::Cancelled) return std::optional<bool>();
+  if (!verdict) return verdict.error();
+  if (!verdict->checked) return std::optional<bool>();
+  return std::optional(!verdict->finding.has_value());
+}
+
+/// "1 case", "3 cases"
+std::string cases_text(uint64_t count) {
+  return fmt::format("{} case{}", count, count == 1 ? "" : "s");
+}
+
+void note_excuses(OpTestReport& report) {
+  const auto count = [&](const char* name) {
+    const auto found = report.relations.find(name);
+    return found == report.relations.end() ? 0 : found->second;
+  };
+  if (const uint64_t cases = count(kUndefinedIntegers))
+    report.notes.push_back(
+        fmt::format("in {} some integers were not compared: they come from a NaN or an infinity, "
+                    "which no integer is",
+                    cases_text(cases)));
+  if (const uint64_t cases = count(kRedundantThreads))
+    report.notes.push_back(fmt::format(
+        "in {} threads that Triton has do the same work raced: what they read reaches no result, "
+        "and what they store differs by rounding only",
+        cases_text(cases)));
+  if (const uint64_t cases = count(kUnderflow))
+    report.notes.push_back(fmt::format(
+        "in {} larger errors than the bound pass: without rounding the kernel gives the "
+        "reference, and results too small for their type explain them",
+        cases_text(cases)));
+  if (const uint64_t cases = count(kFlushed))
+    report.notes.push_back(
+        fmt::format("in {} subnormal results came out as zero: the kernel flushes them "
+                    "(-ftz=true, --use_fast_math); `subnormal = \"keep\"` makes that a failure",
+                    cases_text(cases)));
+  if (const uint64_t cases = count(kConditioning))
+    report.notes.push_back(
+        fmt::format("in {} larger errors than the bound pass: without rounding the kernel gives "
+                    "the reference, and the last place of its inputs moves that as much",
+                    cases_text(cases)));
+  if (const uint64_t cases = count(kNotLookedAt))
+    report.notes.push_back(
+        fmt::format("{} could not be run without rounding (too large, or no emulator): judged by "
+                    "the defaults of torch.testing.assert_close alone where the bound is exceeded",
+                    cases_text(cases)));
+}
+
+}  // namespace
+
+void describe_verdict(const Config& config, const OpConfig& op, OpTestReport& report) {
+  const KernelConfig* kernel = config.find_kernel(report.kernel);
+  if (kernel == nullptr || report.cases == 0) return;
+  std::set<std::string> judges;
+  for (const auto& [name, count] : report.relations) judges.insert(name);
+  std::set<std::string> idle;
+  for (const InvariantSpec& spec : relations_of(op, *kernel)) {
+    // Cases with a finding of another kind are not asked for their relations.
+    if (!judges.contains(spec.name) && report.failed < report.cases) idle.insert(spec.name);
+  }
+  for (const InvariantSpec& spec : invariants_of(op, *kernel)) {
+    if (is_rarely_told(spec.name) && !judges.contains(spec.name)) idle.insert(spec.name);
+  }
+  report.no_reference = op.reference.empty();
+  if (report.no_reference) {
+    for (const InvariantSpec& spec : invariants_of(op, *kernel)) judges.insert(spec.name);
+    report.notes.push_back(
+        fmt::format("no reference was compared; judged by {}{}what the harness and the device see",
+                    fmt::join(judges, ", "), judges.empty() ? "" : " and "));
+  }
+  note_excuses(report);
+  if (idle.empty()) return;
+  report.notes.push_back(
+      fmt::format("no case could tell anything about {}: the sizes or ranges of "
+                  "the op, or the device, do not allow it",
+                  fmt::join(idle, ", ")));
+}
+
+ValidationPolicy agreement_policy(const CaseRequest& request) {
+  ValidationPolicy policy;
+  policy.accumulate_dtype = request.op.accumulate_dtype;
+  policy.error_scale = request.op.error_scale;
+  policy.ftz_ok = request.op.subnormal == SubnormalPolicy::FtzOk;
+  policy.nan_policy = request.op.nan_policy;
+  const Scope scope = scope_of(request.op, request.plan);
+  if (!request.op.accumulate) return policy;
+  if (const auto length = request.op.accumulate->evaluate(scope)) {
+    policy.accumulate_length = *length;
+  }
+  return policy;
+}
+
+Status check_relations(const CaseRequest& request, CaseMachine machine, CaseOutcome& outcome) {
+  return FollowUps(request, machine, outcome, FollowUps::Outputs::Computed).check_all();
+}
+
+Result<NamedTensors> run_exactly(const CaseRequest& request, CaseMachine machine,
+                                 const NamedTensors& inputs) {
+  CaseOutcome unused;
+  return FollowUps(request, machine, unused, FollowUps::Outputs::Wide)
+      .run({.plan = request.plan, .inputs = inputs, .in_place_input = {}, .in_place_output = {}});
+}
+
+Result<uint64_t> close_roundings(const CaseRequest& request, CaseMachine machine) {
+  CaseOutcome counted;
+  (void)GPUEMU_TRY(FollowUps(request, machine, counted, FollowUps::Outputs::Wide)
+                       .run({.plan = request.plan,
+                             .inputs = make_inputs(request.op, request.plan),
+                             .in_place_input = {},
+                             .in_place_output = {}}));
+  return counted.shadow.close_roundings;
+}
+
+Result<ExactRun> run_for_underflow(const CaseRequest& request, CaseMachine machine,
+                                   const NamedTensors& inputs) {
+  CaseOutcome unused;
+  ExactRun made;
+  FollowUps runs(request, machine, unused, FollowUps::Outputs::Wide);
+  runs.keep_underflow(made.underflow);
+  made.values = GPUEMU_TRY(runs.run(
+      {.plan = request.plan, .inputs = inputs, .in_place_input = {}, .in_place_output = {}}));
+  return made;
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,95 @@
+#include "daemon/pipeline/review_findings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "common/numeric/element.h"
+
+namespace gpuemu {
+namespace {
+
+struct Worst {
+  const DoubtfulElement* at = nullptr;
+  double relative = 0;  ///< Error over the reference.
+  double below = 0;     ///< The largest reference among them.
+  size_t count = 0;
+};
+
+double relative_error(const DoubtfulElement& at) {
+  const double error = std::fabs(at.computed - at.reference);
+  return at.reference == 0 ? INFINITY : error / std::fabs(at.reference);
+}
+
+ValidationFailure warning_of(const std::string& output, const Worst& worst) {
+  ValidationFailure warning{.kind = FindingKind::ToleranceExceeded, .output = output};
+  const std::string relative =
+      std::isfinite(worst.relative)
+          ? fmt::format("a relative error up to {:.2g}", worst.relative)
+          : fmt::format("an error up to {:.2g} of 0", std::fabs(worst.at->computed));
+  warning.message = fmt::format(
+      "'{}' loses accuracy: {} element{} with {} where the result is up to {:.2g}; the defaults of "
+      "torch.testing.assert_close, scaled by magnitude, accept that",
+      output, worst.count, worst.count == 1 ? "" : "s", relative, worst.below);
+  warning.index = static_cast<int64_t>(worst.at->index);
+  warning.expected = worst.at->reference;
+  warning.actual = worst.at->computed;
+  return warning;
+}
+
+/// Adds to the findings that a second look was about.
+void add_words(const std::string& words, CaseOutcome& outcome) {
+  for (ValidationFailure& failure : outcome.result.failures) {
+    const bool doubtful = std::ranges::find(outcome.doubtful, failure.output,
+                                            &DoubtfulElement::output) != outcome.doubtful.end();
+    if (doubtful) failure.message += "; " + words;
+  }
+}
+
+}  // namespace
+
+bool is_strict(const CaseRequest& request) {
+  return request.wishes.strict || request.op.strict.value_or(request.config.strict);
+}
+
+bool may_note_flushing(const CaseRequest& request) {
+  return request.op.subnormal == SubnormalPolicy::Note && !is_strict(request);
+}
+
+void explain_strictness(CaseOutcome& outcome) {
+  add_words("judged by the bound alone, as `strict` demands", outcome);
+}
+
+void excuse(const std::vector<const DoubtfulElement*>& warned, CaseOutcome& outcome) {
+  outcome.result.failures.clear();
+  outcome.result.passed = true;
+  outcome.worst_use = std::min(outcome.worst_use, 1.0);
+  std::map<std::string, Worst> outputs;
+  for (const DoubtfulElement* at : warned) {
+    Worst& worst = outputs[at->output];
+    ++worst.count;
+    worst.below = std::max(worst.below, std::fabs(at->reference));
+    const double relative = relative_error(*at);
+    if (worst.at != nullptr && relative <= worst.relative) continue;
+    worst.at = at;
+    worst.relative = relative;
+  }
+  for (const auto& [output, worst] : outputs)
+    outcome.result.warnings.push_back(warning_of(output, worst));
+  if (!outputs.empty()) outcome.relations.emplace_back(kCustomary);
+}
+
+void explain_inaccuracy(const CaseRequest& request, Looked looked, CaseOutcome& outcome) {
+  const char* judged = looked == Looked::NotAtAll
+                           ? "a customary test refuses it too; the case was not run without "
+                             "rounding (too large, or no emulator)"
+                           : "neither the precision of the inputs nor a customary test excuses it";
+  const char* settings = request.op.accumulate
+                             ? "an `error_scale`"
+                             : "`accumulate` (how many terms are summed) with an `error_scale`";
+  add_words(
+      fmt::format("{}; {}, or a number under `tolerances`, would accept it", judged, settings),
+      outcome);
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,334 @@
+#include "daemon/pipeline/rounding_review.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "common/base/service_limits.h"
+#include "daemon/pipeline/relation_runs.h"
+#include "daemon/pipeline/review_findings.h"
+#include "daemon/pipeline/sensitivity.h"
+#include "judge/verdict/formats.h"
+
+namespace gpuemu {
+namespace {
+
+/// Roundings inside a kernel are as many as its terms, a change of the inputs is one per term.
+constexpr double kTimesSensitivity = 32, kTimesSensitivityNarrow = 8;
+/// The same of sums of n terms in the type of their inputs, times sqrt(n): each partial sum of a
+/// sequence is rounded, and grows with sqrt(n).
+constexpr double kTimesSequence = 4;
+/// Within so many units in the last place no input has to be blamed. A type of 16 bits is what a
+/// kernel stores in, not what it sums in.
+constexpr double kOrdinaryUlps = 16, kOrdinaryUlpsNarrow = 2;
+/// A sum of n equal terms rounds the same way again and again, and may lose n times this many.
+constexpr double kUlpsSequence = 0.125;
+/// One draw may leave an element where it was by chance.
+constexpr size_t kDrawsLeast = 2, kDrawsMost = 6;
+/// More draws do not help an error so many times as large as what the first ones allow.
+constexpr double kHopeless = 100;
+/// A formula that is off by so much of what counts as one is another one, whatever its constants.
+constexpr double kOtherFormula = 1e-2;
+/// A constant such as 1 - 0.999f is off by no more of itself.
+constexpr double kRoundedConstant = 1e-4;
+/// Functions are polynomials whose own error is below a unit in the last place.
+constexpr double kFunctionUlps = 2;
+/// A division by less than its inverse is none that results rounded to nothing come from.
+constexpr double kAmplifiedMost = 0x1p50;
+/// The emulator executes a hundred times as fast with rounding as without.
+constexpr uint64_t kInstructionsMax = 60'000'000;
+
+enum class Standing : uint8_t { Passes, Underflow, Conditioning, Customary, Formula, Inaccurate };
+
+DType dtype_of(const CasePlan& plan, const std::string& output) {
+  const auto found = std::ranges::find(plan.outputs, output, &CaseTensor::name);
+  return found == plan.outputs.end() ? plan.dtype : found->dtype;
+}
+
+/// How many terms one element may be a sum of: what is declared, else the longest axis of an input,
+/// or the elements of one for each of the output.
+double terms_of(const CaseRequest& request, const std::string& output) {
+  const CasePlan& plan = request.plan;
+  if (request.op.accumulate) {
+    const auto length = request.op.accumulate->evaluate(scope_of(request.op, plan));
+    if (length) return static_cast<double>(std::max<int64_t>(*length, 1));
+  }
+  const auto found = std::ranges::find(plan.outputs, output, &CaseTensor::name);
+  const int64_t results =
+      found == plan.outputs.end() ? 1 : std::max<int64_t>(1, element_count(found->shape));
+  int64_t longest = 1;
+  for (const CaseTensor& input : plan.inputs) {
+    for (const int64_t size : input.shape) longest = std::max(longest, size);
+    longest = std::max(longest, element_count(input.shape) / results);
+  }
+  return static_cast<double>(longest);
+}
+
+/// What a change in the last place of float32 is of one in the last place of the inputs: constants
+/// are kept in no less than float32.
+double constants_share(const CasePlan& plan) {
+  double unit = 0;
+  for (const CaseTensor& input : plan.inputs)
+    if (is_float(input.dtype)) unit = std::max(unit, format_of(input.dtype).unit);
+  return unit > 0 ? std::min(1.0, format_of(DType::Float32).unit / unit) : 1;
+}
+
+bool is_little(const DoubtfulElement& at, const FloatFormat& format) {
+  return std::fabs(at.computed - at.reference) <= kAmplifiedMost * format.min_subnormal;
+}
+
+/// Whether the bound alone judges what is not too small for its type: so the run wants it, or the
+/// op says how large the errors of the output may be.
+bool is_bounded(const CaseRequest& request, const DoubtfulElement& at) {
+  return request.op.error_scale_of(at.output) != kShadowScale &&
+         (at.declared || is_strict(request));
+}
+
+class SecondLook {
+ public:
+  SecondLook(const CaseRequest& request, CaseMachine machine, CaseOutcome& outcome)
+      : request_(request),
+        machine_(machine),
+        outcome_(outcome),
+        constants_share_(constants_share(request.plan)) {}
+
+  Status look();
+
+ private:
+  struct Doubt {
+    const DoubtfulElement* at = nullptr;
+    FloatFormat format;
+    double exact = 0, lost = 0, terms = 1;
+    Standing standing = Standing::Passes;
+    bool hopeless = false;
+  };
+
+  Status run_exactly_once();
+  void begin(Doubt& doubt) const;
+  void judge(Doubt& doubt, double moved) const;
+  Status draw_while_in_doubt(Sensitivity& sensitivity);
+  void close();
+
+  const CaseRequest& request_;
+  const CaseMachine machine_;
+  CaseOutcome& outcome_;
+  const double constants_share_;
+  ExactRun exactly_;
+  std::vector<Doubt> doubts_;
+};
+
+/// What can be told from one run without rounding. Written so that NaN excuses nothing.
+void SecondLook::begin(Doubt& doubt) const {
+  const DoubtfulElement& at = *doubt.at;
+  const auto value = exactly_.values.find(at.output), bound = exactly_.underflow.find(at.output);
+  const DType dtype = dtype_of(request_.plan, at.output);
+  doubt.format = format_of(dtype);
+  doubt.terms = terms_of(request_, at.output);
+  doubt.exact =
+      value == exactly_.values.end() ? at.computed : element(view_of(value->second), at.index);
+  if (bound != exactly_.underflow.end()) doubt.lost = element(view_of(bound->second), at.index);
+  const bool little = is_little(at, doubt.format);
+  if (!std::isfinite(doubt.lost) || !little) doubt.lost = 0;
+  const double formula = std::fabs(doubt.exact - at.reference);
+  if (little && formula <= at.tolerance &&
+      std::fabs(at.computed - doubt.exact) <= at.tolerance + doubt.lost)
+    doubt.standing = Standing::Underflow;
+  else if (!(formula <= at.tolerance + kOtherFormula * (std::fabs(at.reference) + at.magnitude)))
+    doubt.standing = Standing::Formula;
+  else
+    doubt.standing = Standing::Inaccurate;
+}
+
+/// `moved`: by how much the exact value moves with the last place of the inputs.
+void SecondLook::judge(Doubt& doubt, double moved) const {
+  const DoubtfulElement& at = *doubt.at;
+  const bool narrow = doubt.format.unit > format_of(DType::Float32).unit;
+  const double root = std::sqrt(doubt.terms);
+  const double times =
+      narrow ? kTimesSensitivityNarrow : std::max(kTimesSensitivity, kTimesSequence * root);
+  const double unit = std::min(doubt.format.unit, format_of(DType::Float32).unit);
+  // What tensor cores add up in float32 no run without rounding undoes.
+  const double constants = kTimesSensitivityNarrow * std::max(1.0, constants_share_ < 1 ? root : 0);
+  const double formula =
+      at.tolerance + constants * constants_share_ * moved + 2 * kFunctionUlps * unit * at.magnitude;
+  const double ulps =
+      narrow ? kOrdinaryUlpsNarrow : std::max(kOrdinaryUlps, kUlpsSequence * doubt.terms);
+  const double arithmetic =
+      std::max(times * moved, ulps * ulp_at(doubt.format, doubt.exact)) + doubt.lost;
+  const double error = std::fabs(at.computed - doubt.exact);
+  doubt.hopeless = !(error <= kHopeless * arithmetic);
+  const double apart = std::fabs(doubt.exact - at.reference);
+  const bool customary =
+      !at.declared && std::fabs(at.computed - at.reference) <= at.customary &&
+      apart <= formula + std::min(at.customary, kRoundedConstant * std::fabs(at.reference));
+  if (apart <= formula && error <= arithmetic) {
+    doubt.standing = Standing::Conditioning;
+  } else if (customary) {
+    doubt.standing = Standing::Customary;
+  } else {
+    doubt.standing = apart <= formula ? Standing::Inaccurate : Standing::Formula;
+  }
+}
+
+Status SecondLook::run_exactly_once() {
+  exactly_ =
+      GPUEMU_TRY(run_for_underflow(request_, machine_, make_inputs(request_.op, request_.plan)));
+  for (const DoubtfulElement& at : outcome_.doubtful) {
+    Doubt doubt{.at = &at, .format = {}};
+    begin(doubt);
+    doubts_.push_back(doubt);
+  }
+  return ok_status();
+}
+
+Status SecondLook::draw_while_in_doubt(Sensitivity& sensitivity) {
+  for (size_t draws = 1; draws <= kDrawsMost; ++draws) {
+    GPUEMU_TRY(sensitivity.draw());
+    bool in_doubt = false, fails = false;
+    for (Doubt& doubt : doubts_) {
+      if (doubt.standing == Standing::Underflow) continue;
+      judge(doubt, sensitivity.at(doubt.at->output, doubt.at->index));
+      const bool passes = doubt.standing == Standing::Conditioning;
+      in_doubt = in_doubt || !passes;
+      fails = fails || (!passes && doubt.standing != Standing::Customary && doubt.hopeless);
+    }
+    if (draws >= kDrawsLeast && (!in_doubt || fails)) break;
+  }
+  return ok_status();
+}
+
+void SecondLook::close() {
+  const auto has = [&](Standing standing) {
+    return std::ranges::find(doubts_, standing, &Doubt::standing) != doubts_.end();
+  };
+  if (has(Standing::Formula) || has(Standing::Inaccurate)) {
+    if (is_strict(request_)) {
+      explain_strictness(outcome_);
+    } else if (!has(Standing::Formula) &&
+               std::ranges::none_of(outcome_.doubtful,
+                                    [&](const auto& at) { return is_bounded(request_, at); })) {
+      explain_inaccuracy(request_, Looked::WithoutRounding, outcome_);
+    }
+    return;
+  }
+  if (has(Standing::Underflow)) outcome_.relations.emplace_back(kUnderflow);
+  if (has(Standing::Conditioning)) outcome_.relations.emplace_back(kConditioning);
+  std::vector<const DoubtfulElement*> warned;
+  for (const Doubt& doubt : doubts_)
+    if (doubt.standing == Standing::Customary) warned.push_back(doubt.at);
+  excuse(warned, outcome_);
+}
+
+Status SecondLook::look() {
+  GPUEMU_TRY(run_exactly_once());
+  const auto is = [](Standing standing) {
+    return [standing](const Doubt& doubt) { return doubt.standing == standing; };
+  };
+  const bool bounded = std::ranges::any_of(doubts_, [&](const Doubt& doubt) {
+    return doubt.standing == Standing::Inaccurate && is_bounded(request_, *doubt.at);
+  });
+  const bool decided = bounded || std::ranges::any_of(doubts_, is(Standing::Formula)) ||
+                       std::ranges::all_of(doubts_, is(Standing::Underflow));
+  if (!decided) {
+    Sensitivity sensitivity(request_, machine_, exactly_.values);
+    GPUEMU_TRY(draw_while_in_doubt(sensitivity));
+  }
+  close();
+  return ok_status();
+}
+
+/// Whether the device is the emulator: hardware counts no instructions.
+bool has_shadows(const CaseOutcome& outcome) { return outcome.thread_instructions > 0; }
+
+int64_t elements_of(const CasePlan& plan) {
+  int64_t elements = 0;
+  for (const auto* tensors : {&plan.inputs, &plan.outputs})
+    for (const CaseTensor& tensor : *tensors) elements += element_count(tensor.shape);
+  return elements;
+}
+
+bool is_too_large(const CaseRequest& request, const CaseOutcome& outcome) {
+  return elements_of(request.plan) > kDiagnosedElementsMax ||
+         outcome.thread_instructions > kInstructionsMax;
+}
+
+/// What no run without rounding speaks of.
+void judge_by_custom(const CaseRequest& request, CaseOutcome& outcome) {
+  if (!outcome.off_by_one.empty()) return;
+  if (is_strict(request)) return explain_strictness(outcome);
+  if (outcome.doubtful_refused) return explain_inaccuracy(request, Looked::NotAtAll, outcome);
+  std::vector<const DoubtfulElement*> warned;
+  for (const DoubtfulElement& at : outcome.doubtful) {
+    if (at.declared || !(std::fabs(at.computed - at.reference) <= at.customary)) {
+      explain_inaccuracy(request, Looked::NotAtAll, outcome);
+      return;
+    }
+    warned.push_back(&at);
+  }
+  outcome.relations.emplace_back(kNotLookedAt);
+  excuse(warned, outcome);
+}
+
+/// Whether as many values lie between two whole numbers as came out as the other one.
+Result<bool> are_close_roundings(const CaseRequest& request, CaseMachine machine,
+                                 const CaseOutcome& outcome) {
+  uint64_t others = 0;
+  for (const auto& [output, count] : outcome.off_by_one) others += count;
+  if (others == 0) return true;
+  return !is_strict(request) && others <= GPUEMU_TRY(close_roundings(request, machine));
+}
+
+/// A further run that fails says nothing about the first.
+Status look_on(const CaseRequest& request, CaseMachine machine, CaseOutcome& outcome) {
+  const auto close = are_close_roundings(request, machine, outcome);
+  if (!close && close.error().code != ErrorCode::Cancelled) return close.error();
+  if (!close || !*close) return ok_status();
+  if (outcome.doubtful.empty()) {
+    outcome.relations.emplace_back(kConditioning);
+    excuse({}, outcome);
+    return ok_status();
+  }
+  const Status looked = SecondLook(request, machine, outcome).look();
+  if (looked || looked.error().code != ErrorCode::Cancelled) return looked;
+  if (!machine.worker.was_cancelled()) judge_by_custom(request, outcome);
+  return ok_status();
+}
+
+}  // namespace
+
+bool wants_second_look(const CaseRequest& request, const CaseOutcome& outcome) {
+  if (request.wishes.shadow.wanted || (outcome.doubtful.empty() && outcome.off_by_one.empty()))
+    return false;
+  return std::ranges::all_of(outcome.result.failures, [&](const auto& failure) {
+    // One of sums that have to be exact is in no doubt.
+    return failure.kind == FindingKind::ToleranceExceeded &&
+           (outcome.off_by_one.contains(failure.output) ||
+            std::ranges::find(outcome.doubtful, failure.output, &DoubtfulElement::output) !=
+                outcome.doubtful.end());
+  });
+}
+
+Status look_again(const CaseRequest& request, CaseMachine machine, CaseOutcome& outcome) {
+  const bool bounded = std::ranges::any_of(outcome.doubtful, [&](const DoubtfulElement& at) {
+    return is_bounded(request, at) && !is_little(at, format_of(dtype_of(request.plan, at.output)));
+  });
+  if (bounded) {
+    if (is_strict(request)) explain_strictness(outcome);
+    return ok_status();
+  }
+  const bool own = has_shadows(outcome);
+  if (is_too_large(request, outcome) || (!own && !request.emulator_lane)) {
+    judge_by_custom(request, outcome);
+    return ok_status();
+  }
+  if (own) return look_on(request, machine, outcome);
+  auto lease = request.emulator_lane();
+  if (!lease) {  // A machine that cannot emulate.
+    judge_by_custom(request, outcome);
+    return ok_status();
+  }
+  Lane& lane = **lease;
+  return look_on(request, {lane.arena, lane.worker, lane.reference}, outcome);
+}
+
+}  // namespace gpuemu

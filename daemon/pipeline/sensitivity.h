@@ -1,0 +1,30 @@
+// How far the exact results of a case move when what they are made of moves in its last place.
+#pragma once
+
+#include <vector>
+
+#include "daemon/pipeline/relation_runs.h"
+
+namespace gpuemu {
+
+class Sensitivity {
+ public:
+  /// `exact` is what the kernel gives on the case's inputs without rounding; all outlive this.
+  Sensitivity(const CaseRequest& request, CaseMachine machine, const NamedTensors& exact)
+      : request_(request), machine_(machine), exact_(exact) {}
+
+  /// Runs the kernel without rounding once more, on inputs whose finite elements lie at a neighbour
+  /// of their type, up or down by chance. Cancelled when the run fails.
+  Status draw();
+  size_t draws() const { return changed_.size(); }
+  /// The largest move of an element in all draws.
+  double at(const std::string& output, size_t index) const;
+
+ private:
+  const CaseRequest& request_;
+  const CaseMachine machine_;
+  const NamedTensors& exact_;
+  std::vector<NamedTensors> changed_;
+};
+
+}  // namespace gpuemu

@@ -1,0 +1,73 @@
+#include "daemon/pipeline/stale_output_check.h"
+
+#include <algorithm>
+
+#include "daemon/pipeline/device_findings.h"
+
+namespace gpuemu {
+namespace {
+
+bool is_wrong_value(const ValidationFailure& failure) {
+  return failure.kind == FindingKind::ToleranceExceeded ||
+         failure.kind == FindingKind::NaNDetected || failure.kind == FindingKind::InfDetected;
+}
+
+/// Outputs of the plan, one after the other as the arena holds them.
+Result<std::vector<std::vector<std::byte>>> outputs_in(const BuiltPlan& built, Arena& arena) {
+  std::vector<std::vector<std::byte>> all;
+  for (const PlanTensor& tensor : built.plan.tensors) {
+    const bool output =
+        tensor.role == PlanTensor::Role::Output || tensor.role == PlanTensor::Role::InOut;
+    const uint64_t bytes =
+        static_cast<uint64_t>(element_count(tensor.shape)) * byte_size(tensor.dtype);
+    const auto from = GPUEMU_TRY(arena.range(tensor.output_offset, output ? bytes : 0));
+    all.emplace_back(from.begin(), from.end());
+  }
+  return all;
+}
+
+/// Whether the kernel, loaded afresh, gives this output as well. The arena is left as it was.
+Result<bool> gives_it_afresh(const BuiltPlan& built, const PreparedKernel& kernel,
+                             CaseMachine machine, const std::string& output) {
+  const auto before = GPUEMU_TRY(outputs_in(built, machine.arena));
+  ExecutionPlan plan = built.plan;
+  plan.runs = 1;
+  plan.primer = plan.profile = plan.coverage = false;
+  plan.fresh_module = true;
+  plan.sanitize.clear();
+  const Status begun = machine.worker.begin(kernel.key, kernel.name, kernel.ptx, plan);
+  const auto report = begun ? machine.worker.finish() : Result<ExecutionReport>(begun.error());
+  // A further run that fails says nothing about the first.
+  if (!report) return false;
+  GPUEMU_TRY(machine.arena.refresh());
+  const auto after = GPUEMU_TRY(outputs_in(built, machine.arena));
+  bool same = report->device.empty();
+  for (size_t i = 0; i < before.size(); ++i) {
+    const PlanTensor& tensor = built.plan.tensors[i];
+    if (tensor.name == output) same = same && before[i] == after[i];
+    const auto to = GPUEMU_TRY(machine.arena.range(tensor.output_offset, before[i].size()));
+    std::ranges::copy(before[i], to.begin());
+  }
+  return same;
+}
+
+}  // namespace
+
+Status name_stale_outputs(const ExecutionReport& report, const BuiltPlan& built,
+                          const PreparedKernel& kernel, CaseMachine machine,
+                          std::vector<ValidationFailure>& failures) {
+  const auto wrong = std::ranges::find_if(failures, is_wrong_value);
+  if (wrong == failures.end()) return ok_status();
+  const auto stale = stale_output(report, wrong->output);
+  if (!stale) return ok_status();
+  if (!GPUEMU_TRY(gives_it_afresh(built, kernel, machine, wrong->output))) {
+    failures.insert(wrong, *stale);
+    return ok_status();
+  }
+  wrong->message += fmt::format(
+      "; '{}' is the same for other inputs: what the kernel writes there does not depend on them",
+      wrong->output);
+  return ok_status();
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,246 @@
+// From (op, base seed, iteration) to the plan of a case: every decision draws from its own stream.
+#include "judge/cases/case.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "common/base/blake2.h"
+#include "common/rng/rng.h"
+#include "judge/cases/case_tensors.h"
+#include "judge/cases/covering.h"
+#include "judge/cases/dims.h"
+#include "judge/cases/large_sizes.h"
+#include "judge/cases/order.h"
+#include "judge/cases/strategies.h"
+
+namespace gpuemu {
+namespace {
+
+std::string_view bytes_of(const uint64_t& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+template <typename T>
+const T& choose(const CasePlan& plan, const std::string& label, const std::vector<T>& items) {
+  Stream stream(plan.base_seed, plan.iteration, label);
+  return items[stream.below(items.size())];
+}
+
+/// What a case chooses from beside its dtype.
+struct Choices {
+  std::vector<std::string> values;         ///< In the order in which they come up.
+  std::vector<std::vector<int64_t>> dims;  ///< Corners of each dim.
+};
+
+Choices choices_of(const OpConfig& op, uint64_t base_seed, const std::vector<std::string>& values) {
+  Choices choices{in_order(values, base_seed), {}};
+  for (const DimSpec& dim : op.dims) choices.dims.push_back(corner_sizes(dim, base_seed));
+  return choices;
+}
+
+/// Sizes at corners, value strategy, layout and attrs as a row of the covering array has them.
+/// False where it has no such row.
+bool choose_covering(const OpConfig& op, const Choices& choices, uint64_t row, CasePlan& plan) {
+  std::vector<size_t> counts{choices.values.size(), std::max<size_t>(1, op.layouts.size())};
+  for (const AttrSpec& attr : op.attrs) counts.push_back(std::max<size_t>(1, attr.values.size()));
+  for (const std::vector<int64_t>& corners : choices.dims) counts.push_back(corners.size());
+  const CoveringArray array(counts);
+  if (row >= array.rows()) return false;
+  size_t factor = 0;
+  plan.value_strategy = choices.values[array.choice(row, factor++)];
+  const size_t layout = array.choice(row, factor++);
+  if (!op.layouts.empty()) plan.layout = op.layouts[layout];
+  for (const AttrSpec& attr : op.attrs) {
+    const size_t value = array.choice(row, factor++);
+    if (!attr.values.empty()) plan.attrs[attr.name] = attr.values[value];
+  }
+  for (size_t j = 0; j < op.dims.size(); ++j) {
+    plan.dims[op.dims[j].name] = choices.dims[j][array.choice(row, factor++)];
+  }
+  plan.shape_strategy = "boundary";
+  return true;
+}
+
+/// Cases left to chance have strategies of their own, or go on where the first cases of the
+/// covering array end; later ones go through all from the end, before chance decides that too.
+std::string value_strategy_of(const CasePlan& plan, const Choices& choices, uint64_t row,
+                              bool covered) {
+  const size_t count = choices.values.size();
+  if (!covered) {
+    if (row < 2 * count) return choices.values[row % count];
+  } else if (const auto ordered = value_of_row(choices.values, row)) {
+    return *ordered;
+  } else if (row >= kOrderedRows && (row - kOrderedRows) / 2 < count) {
+    return choices.values[count - 1 - (row - kOrderedRows) / 2];
+  }
+  Stream stream(plan.base_seed, plan.iteration, "strategy/value");
+  return choices.values[stream.below(count)];
+}
+
+/// Sizes that some cases draw without being asked for: the kernel's own numbers in every fourth
+/// case, short sums and, where they can be exact, the longest ones in every sixteenth, long grids
+/// in every thirty-second.
+std::optional<std::string> reserved_strategy(const OpConfig& op, uint64_t row,
+                                             const Constants& constants) {
+  if (row < kCoveringFirst) return std::nullopt;
+  if (row % 4 == 1 && fits_constants(op, constants)) return "constants";
+  if (row % 16 == 11 && op.accumulate) return "short_reduce";
+  if (row % 32 == 15) return "waves";
+  const bool is_long_turn = row % 32 == 19 || row % 32 == 23;
+  if (is_long_turn && op.accumulate && has_exact_sums(op)) return "long_reduce";
+  return std::nullopt;
+}
+
+/// Short sums have the tightest bounds where the values are small too: these take turns.
+std::string tight_values(const CasePlan& plan, const Choices& choices, uint64_t row) {
+  constexpr std::string_view kTight[] = {"unit", "signed_zero", "normal", "bits_uniform"};
+  const std::string_view wanted = kTight[row / 16 % std::size(kTight)];
+  const bool there = std::ranges::find(choices.values, wanted) != choices.values.end();
+  return there ? std::string(wanted) : plan.value_strategy;
+}
+
+/// One term of a long sum is less than the bound of its rounding errors: it shows where there are
+/// none.
+std::string exact_values(const CasePlan& plan, const Choices& choices) {
+  const bool there = std::ranges::find(choices.values, "small_int") != choices.values.end();
+  return there ? "small_int" : plan.value_strategy;
+}
+
+/// Of a size that comes once, zeros would hide what is done with it.
+std::string telling_values(const CasePlan& plan, const Choices& choices) {
+  const bool mostly_zero = plan.value_strategy == "zeros" || plan.value_strategy == "impulse";
+  const bool has_other = std::ranges::find(choices.values, "uniform10") != choices.values.end();
+  return mostly_zero && has_other ? "uniform10" : plan.value_strategy;
+}
+
+/// The value strategies that have something to draw: without numbers in the kernel there are no
+/// thresholds.
+Result<std::vector<std::string>> values_for(const OpConfig& op, DType dtype,
+                                            const CaseOptions& options) {
+  const auto allowed = GPUEMU_TRY(value_strategies_for(op, dtype, options.strategies));
+  std::vector<std::string> kept = allowed;
+  if (options.constants.floats.empty()) std::erase(kept, "thresholds");
+  if (options.constants.integers.empty()) std::erase(kept, "int_thresholds");
+  return kept.empty() ? allowed : kept;
+}
+
+void change_one(const OpConfig& op, const std::vector<std::string>& values,
+                const Constants& constants, Stream& stream, CasePlan& plan) {
+  const uint64_t what = stream.below(4);
+  if (what < 2 && !op.dims.empty()) {
+    const DimSpec& dim = op.dims[stream.below(op.dims.size())];
+    plan.dims[dim.name] = other_size(dim, plan.dims[dim.name], constants, stream);
+    return;
+  }
+  if (what == 2 && op.layouts.size() > 1) {
+    plan.layout = op.layouts[stream.below(op.layouts.size())];
+    return;
+  }
+  if (what == 2 && !op.attrs.empty()) {
+    const AttrSpec& attr = op.attrs[stream.below(op.attrs.size())];
+    if (!attr.values.empty()) plan.attrs[attr.name] = attr.values[stream.below(attr.values.size())];
+    return;
+  }
+  plan.value_strategy = values[stream.below(values.size())];
+}
+
+/// A name of its own for what does not follow from seed and number alone.
+std::string label_of(const CasePlan& plan) {
+  std::string label = plan.op + "?" + plan.layout + "," + plan.value_strategy;
+  for (const auto& [name, size] : plan.dims) label += fmt::format(",{}={}", name, size);
+  for (const auto& [name, value] : plan.attrs) label += fmt::format(",{}={}", name, value);
+  return label;
+}
+
+}  // namespace
+
+uint64_t case_seed_of(uint64_t base_seed, uint64_t iteration, const std::string& op) {
+  return std::bit_cast<uint64_t>(blake2b_8({bytes_of(base_seed), bytes_of(iteration), op}));
+}
+
+Result<CasePlan> plan_case(const OpConfig& op, uint64_t base_seed, uint64_t iteration,
+                           const CaseOptions& options) {
+  CasePlan plan;
+  plan.op = op.name;
+  plan.base_seed = base_seed;
+  plan.iteration = iteration;
+  plan.case_seed = case_seed_of(base_seed, iteration, op.name);
+  const std::vector<DType>& dtypes = options.dtypes.empty() ? op.dtypes : options.dtypes;
+  if (dtypes.empty()) {
+    return error(ErrorCode::InvalidArgument, "op '{}' has no dtypes, name at least one", op.name);
+  }
+  plan.dtype = choose(plan, "dtype", dtypes);
+  for (const AttrSpec& attr : op.attrs) {
+    if (!attr.values.empty()) {
+      plan.attrs[attr.name] = choose(plan, "attr/" + attr.name, attr.values);
+    }
+  }
+  const std::string first = op.inputs.empty() ? "" : op.inputs.front().name;
+  if (!op.layouts.empty()) plan.layout = choose(plan, "layout/" + first, op.layouts);
+  // Campaigns give every dtype of the op each n-th iteration; rows count within one of them.
+  const uint64_t number = iteration / std::max<size_t>(1, op.dtypes.size());
+  DimRequest request{base_seed, iteration, {}, options.constants, {}};
+  request.strategies = GPUEMU_TRY(shape_strategies_for(op, options.strategies));
+  const bool usual = request.strategies == GPUEMU_TRY(shape_strategies_for(op, {}));
+  const Choices choices =
+      choices_of(op, base_seed, GPUEMU_TRY(values_for(op, plan.dtype, options)));
+  const LargeTurn large = usual ? large_turn(number, options.large.targets.size()) : LargeTurn();
+  if (large.is_large) {
+    choose_large(op, options.large, large.before, choices.values, plan);
+    set_value_parameters(plan, options.constants, number);
+    GPUEMU_TRY(fit(op, plan, options.large.limits));
+    return plan;
+  }
+  // The others follow each other as if there were no large ones.
+  const uint64_t row = number - large.before;
+  const auto covering = usual ? covering_row(row) : std::nullopt;
+  if (!covering || !choose_covering(op, choices, *covering, plan)) {
+    plan.value_strategy = value_strategy_of(plan, choices, row, usual);
+    const auto reserved = usual ? reserved_strategy(op, row, options.constants) : std::nullopt;
+    if (reserved) {
+      request.strategies = {*reserved};
+      request.turn = (row - kCoveringFirst) / 4;
+      if (*reserved == "constants") plan.value_strategy = telling_values(plan, choices);
+      if (*reserved == "short_reduce") plan.value_strategy = tight_values(plan, choices, row);
+      request.longest = *reserved == "long_reduce";
+      if (request.longest) plan.value_strategy = exact_values(plan, choices);
+    }
+    DimChoice choice = choose_dims(op, request);
+    plan.shape_strategy = choice.strategy;
+    plan.dims = std::move(choice.dims);
+  }
+  set_value_parameters(plan, options.constants, row);
+  GPUEMU_TRY(fit(op, plan, {.elements = options.elements_max}));
+  return plan;
+}
+
+Result<CasePlan> mutated_case(const OpConfig& op, const CasePlan& from, uint64_t base_seed,
+                              uint64_t iteration, const CaseOptions& options) {
+  constexpr uint64_t kChangesMax = 3;
+  CasePlan plan = from;
+  plan.base_seed = base_seed;
+  plan.iteration = iteration;
+  plan.value_scale = 1;
+  plan.kernel.clear();
+  plan.shape_strategy = "mutated";
+  const auto values = GPUEMU_TRY(values_for(op, plan.dtype, options));
+  Stream stream(base_seed, iteration, "mutate");
+  for (uint64_t left = 1 + stream.below(kChangesMax); left > 0; --left) {
+    change_one(op, values, options.constants, stream, plan);
+  }
+  set_value_parameters(plan, options.constants, iteration);
+  GPUEMU_TRY(fit(op, plan, {.elements = options.elements_max}));
+  plan.case_seed = case_seed_of(base_seed, iteration, label_of(plan));
+  return plan;
+}
+
+Result<CasePlan> with_dims(const OpConfig& op, const CasePlan& plan,
+                           const std::map<std::string, int64_t>& dims) {
+  CasePlan changed = plan;
+  changed.dims = dims;
+  GPUEMU_TRY(add_tensors(op, changed));
+  return changed;
+}
+
+}  // namespace gpuemu

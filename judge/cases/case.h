@@ -1,0 +1,101 @@
+// A generated case of an op with a kernel: everything that follows from (op, base seed, iteration).
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/base/service_limits.h"
+#include "common/config/config.h"
+#include "common/tensor/tensor.h"
+#include "judge/cases/dims.h"
+
+namespace gpuemu {
+
+/// The value strategy of a case whose inputs are kept with it.
+inline constexpr const char* kStoredValues = "stored";
+
+struct CaseTensor {
+  std::string name;
+  DType dtype = DType::Float32;
+  Shape shape;
+  Layout layout;
+  bool inout = false;
+  uint32_t base_offset_bytes = 0;
+};
+
+/// The plan of a case: no values yet. Values follow from it with fill_input.
+struct CasePlan {
+  std::string op;
+  uint64_t base_seed = 0, iteration = 0, case_seed = 0;
+  DType dtype = DType::Float32;
+  std::map<std::string, int64_t> dims;
+  std::map<std::string, double> attrs;
+  std::string layout = "contiguous";  ///< contiguous | strided | transposed | broadcast | reversed
+  std::string shape_strategy, value_strategy;
+  /// The inputs' elements, where they do not follow from the seed: minimization has changed single
+  /// ones. `value_strategy` is then kStoredValues.
+  std::shared_ptr<const NamedTensors> stored;
+  double value_scale = 1.0;  ///< Narrowed by minimization; 1 as generated.
+  /// What the value strategy takes beside the seed: `thresholds` its numbers, patterns of rows
+  /// their turn.
+  std::vector<double> value_parameters;
+  std::string kernel;                       ///< The variant chosen, "" until the engine knows.
+  std::vector<CaseTensor> inputs, outputs;  ///< An inout tensor stands in both.
+};
+
+/// How large a case may be.
+struct SizeLimits {
+  int64_t elements = kUsualElementsMax;                      ///< Of the largest tensor.
+  double product = std::numeric_limits<double>::infinity();  ///< Of all dims.
+  double bytes = std::numeric_limits<double>::infinity();    ///< Of all tensors.
+};
+
+/// What large_sizes() finds.
+struct LargeSizes {
+  SizeLimits limits = {};
+  std::vector<std::map<std::string, int64_t>> targets = {};  ///< Dims of the largest cases.
+  std::vector<std::string> not_run = {};  ///< Declared sizes that no case has, and why; for people.
+};
+
+struct CaseOptions {
+  std::vector<DType> dtypes;                 ///< Restricts the op's; empty = the op's.
+  std::vector<std::string> strategies;       ///< Value or shape strategies or "default".
+  int64_t elements_max = kUsualElementsMax;  ///< Largest tensor; dims are lowered until it fits.
+  Constants constants = {};                  ///< Of the kernel, for the strategies named for them.
+  LargeSizes large = {};                     ///< Cases with other limits; by default none.
+};
+
+/// The case seed of rng.md section 5.
+uint64_t case_seed_of(uint64_t base_seed, uint64_t iteration, const std::string& op);
+
+/// InvalidArgument when the op's schema does not evaluate (message names op, tensor and
+/// expression).
+Result<CasePlan> plan_case(const OpConfig& op, uint64_t base_seed, uint64_t iteration,
+                           const CaseOptions& options);
+
+/// The same case with other dims (and dtype, layout as in `plan`): what minimization tries. Shapes
+/// and layouts are derived anew.
+Result<CasePlan> with_dims(const OpConfig& op, const CasePlan& plan,
+                           const std::map<std::string, int64_t>& dims);
+
+/// Another case made from this one: by the seed of `iteration` one to three of its dims, attrs,
+/// layout and value strategy become another legal one, and its values are drawn anew.
+Result<CasePlan> mutated_case(const OpConfig& op, const CasePlan& from, uint64_t base_seed,
+                              uint64_t iteration, const CaseOptions& options);
+
+/// Writes the packed elements of input number `index`. REQUIRES: `to` has exactly its bytes.
+void fill_input(const OpConfig& op, const CasePlan& plan, size_t index, std::span<std::byte> to);
+
+struct StrategyInfo {
+  std::string name, kind, tier, description;  ///< kind: "shape" or "value"
+};
+/// InvalidArgument naming the first one that does not exist, and those that do.
+Status check_strategies(const std::vector<std::string>& chosen);
+/// Every strategy there is, for --list-strategies and the documentation.
+std::vector<StrategyInfo> list_strategies();
+
+}  // namespace gpuemu

@@ -1,0 +1,251 @@
+// Shapes and layouts of a plan, and its dims lowered until they fit.
+#include "judge/cases/case_tensors.h"
+
+#include <algorithm>
+
+#include "common/rng/rng.h"
+
+namespace gpuemu {
+namespace {
+
+Scope scope_of(const OpConfig& op, const CasePlan& plan) {
+  Scope scope;
+  for (const auto& [name, size] : plan.dims) scope.integers[name] = size;
+  for (const AttrSpec& attr : op.attrs) {
+    const auto found = plan.attrs.find(attr.name);
+    if (found == plan.attrs.end()) continue;
+    if (is_float(attr.dtype)) {
+      scope.reals[attr.name] = found->second;
+    } else {
+      scope.integers[attr.name] = static_cast<int64_t>(found->second);
+    }
+  }
+  scope.strings["dtype"] = std::string(name_of(plan.dtype));
+  return scope;
+}
+
+Result<Shape> shape_of(const OpConfig& op, const TensorSpec& spec, const Scope& scope) {
+  Shape shape;
+  for (const Expression& size : spec.shape) {
+    const auto value = size.evaluate_size(scope);
+    if (!value) {
+      return value.error().with_context("op '" + op.name + "', shape of '" + spec.name + "'");
+    }
+    shape.push_back(*value);
+  }
+  const auto count = checked_element_count(shape);
+  if (!count) {
+    return count.error().with_context("op '" + op.name + "', shape of '" + spec.name + "'");
+  }
+  return shape;
+}
+
+Result<DType> dtype_of(const OpConfig& op, const TensorSpec& spec, DType case_dtype) {
+  if (spec.dtype.empty() || spec.dtype == "{dtype}") return case_dtype;
+  const auto dtype = dtype_from_alias(spec.dtype);
+  if (dtype) return *dtype;
+  return error(
+      ErrorCode::InvalidArgument,
+      "op '{}', dtype '{}' of '{}' is unknown, expected {{dtype}} or a name such as float32",
+      op.name, spec.dtype, spec.name);
+}
+
+/// The case's layout where the kernel is given the tensor's strides, else contiguous.
+Layout layout_of(const OpConfig& op, const CasePlan& plan, const TensorSpec& spec,
+                 const Shape& shape) {
+  if (plan.layout == "transposed" && spec.all_strides_passed) return transposed_layout(shape);
+  if (plan.layout == "contiguous" || plan.layout == "transposed") return contiguous_layout(shape);
+  // Not "layout/": its first output has chosen the layout of the case.
+  Stream stream(plan.base_seed, plan.iteration, "strides/" + spec.name);
+  if (plan.layout != "strided") {
+    if (!spec.all_strides_passed || shape.empty()) return contiguous_layout(shape);
+    const size_t axis = stream.below(shape.size());
+    if (plan.layout == "reversed") return reversed_layout(shape, axis);
+    const bool written =
+        std::ranges::find(op.outputs, spec.name, &TensorSpec::name) != op.outputs.end();
+    return written ? contiguous_layout(shape) : broadcast_layout(shape, axis);
+  }
+  const uint64_t kind = stream.below(3);
+  if (spec.all_strides_passed && (kind == 2 || shape.size() < 2)) return stepped_layout(shape, 2);
+  if (!spec.outer_strides_passed) return contiguous_layout(shape);
+  return padded_layout(shape, kind == 0 ? 1 : 16);
+}
+
+/// A multiple of the alignment below that of allocations, half of the time.
+uint32_t base_offset_of(const CasePlan& plan, const TensorSpec& spec, DType dtype) {
+  const uint32_t align = std::max<uint32_t>(spec.align, static_cast<uint32_t>(byte_size(dtype)));
+  if (align >= 256) return 0;
+  Stream stream(plan.base_seed, plan.iteration, "offset/" + spec.name);
+  const uint64_t steps = stream.below(256 / align);
+  return stream.negative() ? static_cast<uint32_t>(steps * align) : 0;
+}
+
+Result<CaseTensor> tensor_of(const OpConfig& op, const CasePlan& plan, const TensorSpec& spec,
+                             Scope& scope) {
+  CaseTensor tensor;
+  tensor.name = spec.name;
+  tensor.dtype = GPUEMU_TRY(dtype_of(op, spec, plan.dtype));
+  tensor.shape = GPUEMU_TRY(shape_of(op, spec, scope));
+  tensor.layout = layout_of(op, plan, spec, tensor.shape);
+  tensor.inout = spec.inout;
+  tensor.base_offset_bytes = base_offset_of(plan, spec, tensor.dtype);
+  scope.shapes[spec.name] = tensor.shape;
+  scope.strides[spec.name] = tensor.layout.strides;
+  return tensor;
+}
+
+const TensorSpec* largest_above(const OpConfig& op, const CasePlan& plan, int64_t elements_max) {
+  const TensorSpec* largest = nullptr;
+  int64_t most = elements_max;
+  const auto look = [&](const std::vector<TensorSpec>& specs, const std::vector<CaseTensor>& made) {
+    for (const TensorSpec& spec : specs) {
+      const auto found = std::ranges::find(made, spec.name, &CaseTensor::name);
+      if (found == made.end() || element_count(found->shape) <= most) continue;
+      most = element_count(found->shape);
+      largest = &spec;
+    }
+  };
+  look(op.inputs, plan.inputs);
+  look(op.outputs, plan.outputs);
+  return largest;
+}
+
+/// The tensor at which add_tensors has ended because it would have more elements than any may have;
+/// null where it ended for another reason.
+const TensorSpec* too_large(const OpConfig& op, const CasePlan& plan) {
+  const size_t inputs = plan.inputs.size(), outputs = plan.outputs.size();
+  const TensorSpec* spec = inputs < op.inputs.size()     ? &op.inputs[inputs]
+                           : outputs < op.outputs.size() ? &op.outputs[outputs]
+                                                         : nullptr;
+  if (spec == nullptr) return nullptr;
+  Scope scope = scope_of(op, plan);
+  for (const auto* made : {&plan.inputs, &plan.outputs}) {
+    for (const CaseTensor& tensor : *made) {
+      scope.shapes[tensor.name] = tensor.shape;
+      scope.strides[tensor.name] = tensor.layout.strides;
+    }
+  }
+  Shape shape;
+  for (const Expression& size : spec->shape) {
+    const auto value = size.evaluate_size(scope);
+    if (!value) return nullptr;
+    shape.push_back(*value);
+  }
+  return checked_element_count(shape) ? nullptr : spec;
+}
+
+/// Of the dims in its shape.
+std::vector<std::string> names_of(const TensorSpec& spec) {
+  std::vector<std::string> names;
+  for (const Expression& size : spec.shape)
+    for (const std::string& name : size.names()) names.push_back(name);
+  return names;
+}
+
+/// Lowers the largest of these dims; false when none can be lowered.
+bool lower_one_dim(const OpConfig& op, const std::vector<std::string>& names, CasePlan& plan) {
+  const DimSpec* pick = nullptr;
+  for (const std::string& name : names) {
+    const auto dim = std::ranges::find(op.dims, name, &DimSpec::name);
+    if (dim == op.dims.end()) continue;
+    const int64_t now = plan.dims[name];
+    if (smaller_size(*dim, now) >= now) continue;
+    if (pick == nullptr || now > plan.dims[pick->name]) pick = &*dim;
+  }
+  if (pick == nullptr) return false;
+  plan.dims[pick->name] = smaller_size(*pick, plan.dims[pick->name]);
+  return true;
+}
+
+/// A limit that the plan exceeds, and the dims that may be lowered for it.
+struct Excess {
+  SizeLimit limit = SizeLimit::None;
+  std::vector<std::string> dims = {};
+};
+
+Excess excess_of(const OpConfig& op, const CasePlan& plan, const SizeLimits& limits) {
+  if (const TensorSpec* spec = largest_above(op, plan, limits.elements))
+    return {SizeLimit::Elements, names_of(*spec)};
+  if (product_of_dims(plan) > limits.product) {
+    Excess excess{SizeLimit::Product, {}};
+    for (const DimSpec& dim : op.dims) excess.dims.push_back(dim.name);
+    return excess;
+  }
+  if (bytes_of(plan) > limits.bytes) {
+    const TensorSpec* largest = largest_above(op, plan, 0);
+    if (largest != nullptr) return {SizeLimit::Bytes, names_of(*largest)};
+  }
+  return {};
+}
+
+}  // namespace
+
+double product_of_dims(const CasePlan& plan) {
+  double product = 1;
+  for (const auto& [name, size] : plan.dims)
+    product *= static_cast<double>(std::max<int64_t>(1, size));
+  return product;
+}
+
+double bytes_of(const CasePlan& plan) {
+  double bytes = 0;
+  for (const auto* tensors : {&plan.inputs, &plan.outputs}) {
+    for (const CaseTensor& tensor : *tensors) {
+      const bool updated = tensors == &plan.outputs && tensor.inout;
+      if (updated) continue;
+      bytes += static_cast<double>(element_count(tensor.shape)) *
+               static_cast<double>(byte_size(tensor.dtype));
+    }
+  }
+  return bytes;
+}
+
+Status add_tensors(const OpConfig& op, CasePlan& plan) {
+  Scope scope = scope_of(op, plan);
+  plan.inputs.clear();
+  plan.outputs.clear();
+  for (const TensorSpec& spec : op.inputs) {
+    plan.inputs.push_back(GPUEMU_TRY(tensor_of(op, plan, spec, scope)));
+  }
+  for (const TensorSpec& spec : op.outputs) {
+    const auto same = std::ranges::find(plan.inputs, spec.name, &CaseTensor::name);
+    if (spec.inout && same != plan.inputs.end()) {
+      same->inout = true;
+      plan.outputs.push_back(*same);
+      continue;
+    }
+    plan.outputs.push_back(GPUEMU_TRY(tensor_of(op, plan, spec, scope)));
+    if (spec.inout) plan.inputs.push_back(plan.outputs.back());
+  }
+  return ok_status();
+}
+
+Status fit(const OpConfig& op, CasePlan& plan, const SizeLimits& limits) {
+  auto added = add_tensors(op, plan);
+  while (true) {
+    if (!added) {
+      const TensorSpec* spec = too_large(op, plan);
+      if (spec == nullptr || !lower_one_dim(op, names_of(*spec), plan)) break;
+    } else {
+      const Excess excess = excess_of(op, plan, limits);
+      if (excess.limit == SizeLimit::None || !lower_one_dim(op, excess.dims, plan)) break;
+    }
+    added = add_tensors(op, plan);
+  }
+  return added;
+}
+
+SizeLimit exceeded_limit(const OpConfig& op, const CasePlan& plan, const SizeLimits& limits) {
+  CasePlan made = plan;
+  if (!add_tensors(op, made)) return SizeLimit::Elements;
+  return excess_of(op, made, limits).limit;
+}
+
+int64_t largest_tensor(const CasePlan& plan) {
+  int64_t most = 0;
+  for (const auto* tensors : {&plan.inputs, &plan.outputs})
+    for (const CaseTensor& tensor : *tensors) most = std::max(most, element_count(tensor.shape));
+  return most;
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,328 @@
+// Draws, folds, scales and clamps the values of one input.
+#include "judge/cases/fill.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "common/base/check.h"
+#include "common/numeric/element.h"
+#include "common/rng/fill.h"
+#include "judge/cases/case.h"
+#include "judge/cases/rows.h"
+#include "judge/cases/thresholds.h"
+
+namespace gpuemu {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kExactInteger = 0x1p53;
+
+/// What a strategy draws before folding, scaling and clamping.
+struct Recipe {
+  Distribution distribution;
+  double core_lo, core_hi;  ///< Where most of its values lie.
+  bool symmetric;           ///< Of either sign: folded onto a domain of one sign.
+  double factor = 1;        ///< Multiplies each value.
+};
+
+Recipe uniform_recipe(const ValueRecipe& recipe, const Domain& domain) {
+  const auto [lo, hi] = usual_interval(recipe, domain);
+  if (is_float(recipe.dtype)) return {Distribution::uniform(lo, hi), lo, hi, false};
+  const auto from = static_cast<int64_t>(std::clamp(lo, -kExactInteger, kExactInteger));
+  const auto until = static_cast<int64_t>(std::clamp(hi, -kExactInteger, kExactInteger));
+  return {Distribution::integer(from, until), lo, hi, false};
+}
+
+/// Far from 0 and close together. Where the domain has no 1000, at the end of it that is farther
+/// from 0, of two the lower one: what is large and positive, `uniform10` has too.
+Recipe offset_recipe(double centre, const Domain& domain) {
+  if (domain.lo <= centre + 1 && domain.hi >= centre - 1)
+    return {Distribution::uniform(centre - 1, centre + 1), centre - 1, centre + 1, false};
+  const double width = std::min(2.0, (domain.hi - domain.lo) / 50);
+  const bool below = std::abs(domain.lo) >= std::abs(domain.hi);
+  const double lo = below ? domain.lo : domain.hi - width;
+  const double hi = below ? domain.lo + width : domain.hi;
+  return {Distribution::uniform(lo, hi), lo, hi, false};
+}
+
+Recipe float_recipe(const ValueRecipe& recipe, const Domain& domain) {
+  const FloatLimits limits = float_limits(recipe.dtype);
+  const std::string& name = recipe.strategy;
+  const bool wide = recipe.dtype == DType::Float32 || recipe.dtype == DType::Float64;
+  if (name == "bits_uniform") return {Distribution::log_uniform(-12, 4), -1, 1, true};
+  if (name == "unit") return {Distribution::uniform(0, 1), 0, 1, false};
+  if (name == "normal") return {Distribution::normal(0, 1), -1, 1, true};
+  if (name == "offset") return offset_recipe(wide ? 1000.0 : 100.0, domain);
+  if (name == "tiny") {
+    const double most = 4 * limits.min_normal;
+    return {Distribution::uniform(-most, most), -most, most, true};
+  }
+  if (name == "subnormal") {
+    const double most = 100 * limits.min_subnormal;
+    return {Distribution::integer(-100, 100), -most, most, true, limits.min_subnormal};
+  }
+  if (name == "all_neg") return {Distribution::uniform(-10, -5), -10, -5, false};
+  if (name == "all_pos") return {Distribution::uniform(5, 10), 5, 10, false};
+  if (name == "near_max") {
+    const int top = std::ilogb(limits.max);
+    return {Distribution::log_uniform(top - 2, top), -limits.max, limits.max, true};
+  }
+  if (name == "mixed_adversarial") return {Distribution::normal(0, 1), -1, 1, true};
+  if (name == "large") {
+    double most = std::min(1e15, std::sqrt(limits.max) / 2);
+    if (domain.declared) most = std::min(most, std::max(std::abs(domain.lo), std::abs(domain.hi)));
+    return {Distribution::uniform(-most, most), -most, most, true};
+  }
+  return uniform_recipe(recipe, domain);
+}
+
+Recipe recipe_of(const ValueRecipe& recipe, const Domain& domain) {
+  Recipe drawn = uniform_recipe(recipe, domain);
+  const bool is_integer = !is_float(recipe.dtype) && recipe.dtype != DType::Bool;
+  if (recipe.strategy == "int_wide" && is_integer) {
+    // Numbers that float32 cannot hold, products that wrap: every power of two is as likely.
+    const auto bits = static_cast<int64_t>(byte_size(recipe.dtype)) * 8;
+    const int64_t top = is_signed_integer(recipe.dtype) ? bits - 2 : bits - 1;
+    drawn = {Distribution::log_uniform(0, top), -1, 1, true};
+  } else if (recipe.strategy == "small_int") {
+    drawn = {Distribution::integer(-3, 3), -3, 3, true};
+  } else if (is_float(recipe.dtype)) {
+    drawn = float_recipe(recipe, domain);
+  }
+  double lo = drawn.core_lo;
+  double hi = drawn.core_hi;
+  if (drawn.symmetric && domain.lo >= 0) lo = 0;
+  if (drawn.symmetric && domain.hi <= 0) hi = 0;
+  // Nearly all would be clamped to one end of the domain: that tests nothing.
+  if (hi < domain.lo || lo > domain.hi) return uniform_recipe(recipe, domain);
+  return drawn;
+}
+
+void draw_values(const ValueRecipe& recipe, const Domain& domain, std::span<double> values) {
+  const Recipe drawn = recipe_of(recipe, domain);
+  fill_doubles(derive_state(recipe.base_seed, recipe.iteration, "input/" + recipe.input),
+               drawn.distribution, values);
+  for (double& value : values) {
+    value *= drawn.factor;
+    if (drawn.symmetric && domain.lo >= 0) value = std::abs(value);
+    if (drawn.symmetric && domain.hi <= 0) value = -std::abs(value);
+  }
+}
+
+void ramp(const ValueRecipe& recipe, const Domain& domain, std::span<double> values) {
+  const auto [lo, hi] = usual_interval(recipe, domain);
+  const size_t row = recipe.shape.empty() ? 1 : static_cast<size_t>(recipe.shape.back());
+  const double last = row > 1 ? static_cast<double>(row - 1) : 1.0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double part = static_cast<double>(i % row) / last;
+    const double rise = part * (hi - lo);
+    values[i] = recipe.strategy == "ascend" ? lo + rise : hi - rise;
+  }
+}
+
+/// Runs of two or more equal values along the last axis; the seed says which way they go.
+void ties(const ValueRecipe& recipe, const Domain& domain, std::span<double> values) {
+  const auto [lo, hi] = usual_interval(recipe, domain);
+  const size_t row = recipe.shape.empty() ? 1 : static_cast<size_t>(recipe.shape.back());
+  const size_t levels = std::clamp<size_t>(row / 2, 1, 8);
+  const double last = levels > 1 ? static_cast<double>(levels - 1) : 1.0;
+  Stream stream(recipe.base_seed, recipe.iteration, "ties/" + recipe.input);
+  const bool falling = stream.negative();
+  for (size_t i = 0; i < values.size(); ++i) {
+    const size_t level = i % row * levels / row;
+    const double part = static_cast<double>(level) / last;
+    const double rise = part * (hi - lo);
+    values[i] = falling ? hi - rise : lo + rise;
+  }
+}
+
+void impulse(const ValueRecipe& recipe, std::span<double> values) {
+  std::ranges::fill(values, 0.0);
+  Stream stream(recipe.base_seed, recipe.iteration, "impulse/" + recipe.input);
+  for (int i = 0; i < 2; ++i) {
+    const uint64_t place = stream.below(values.size());
+    const double size = 1.0 + 9.0 * stream.unit64();
+    values[place] = stream.negative() ? -size : size;
+  }
+}
+
+/// Picks among few values with one draw of integers per element.
+void pick(const ValueRecipe& recipe, std::span<const double> choices, std::span<double> values) {
+  fill_doubles(derive_state(recipe.base_seed, recipe.iteration, "input/" + recipe.input),
+               Distribution::integer(0, static_cast<int64_t>(choices.size()) - 1), values);
+  for (double& value : values) value = choices[static_cast<size_t>(value)];
+}
+
+void make_values(const ValueRecipe& recipe, const Domain& domain, std::span<double> values) {
+  const std::string& name = recipe.strategy;
+  if (fill_rows(recipe, domain, values)) return;
+  if (name == "zeros") {
+    std::ranges::fill(values, 0.0);
+  } else if (name == "ascend" || name == "descend") {
+    ramp(recipe, domain, values);
+  } else if (name == "impulse") {
+    impulse(recipe, values);
+  } else if (name == "constant") {
+    draw_values(recipe, domain, values.first(1));
+    std::ranges::fill(values, values[0]);
+  } else if (name == "duplicates") {
+    const auto [lo, hi] = usual_interval(recipe, domain);
+    const double step = (hi - lo) / 3;
+    pick(recipe, std::array{lo, lo + step, lo + 2 * step, hi}, values);
+  } else if (name == "sorted_ties") {
+    ties(recipe, domain, values);
+  } else if (name == "signed_zero" && is_float(recipe.dtype) && domain.lo <= 0 && domain.hi >= 0) {
+    const auto [lo, hi] = usual_interval(recipe, domain);
+    pick(recipe, std::array{-0.0, 0.0, lo, hi}, values);
+  } else if (name == "int_extremes" && !is_float(recipe.dtype)) {
+    pick(recipe, std::array{domain.lo, domain.hi, -1.0, 0.0, 1.0}, values);
+  } else {
+    draw_values(recipe, domain, values);
+  }
+}
+
+/// NaN or an infinity for the strategies that plant one.
+std::optional<double> planted_value(const std::string& strategy) {
+  if (strategy == "one_nan") return std::numeric_limits<double>::quiet_NaN();
+  if (strategy == "one_inf") return kInfinity;
+  if (strategy == "one_ninf") return -kInfinity;
+  return std::nullopt;
+}
+
+/// A part of a tensor's elements.
+struct Places {
+  size_t first, count;
+};
+
+/// Where a NaN or an infinity stands. Infinities stand at one place in a quarter of the cases; else
+/// in a whole row of the last axis, of a tensor of one row in a quarter of it: only so a row or a
+/// window has nothing else, and what a maximum begins with shows.
+Places planted_places(const ValueRecipe& recipe, Stream& stream, size_t count) {
+  const size_t place = stream.below(count);
+  if (recipe.strategy == "one_nan" || stream.below(4) == 0) return {place, 1};
+  const size_t row = recipe.shape.empty() ? 1 : static_cast<size_t>(recipe.shape.back());
+  const size_t length = row < count ? row : (count + 3) / 4;
+  const size_t first = place / length * length;
+  return {first, std::min(length, count - first)};
+}
+
+/// What a `special` case mixes with zeros and ones, in all of its inputs alike: in a sum a NaN
+/// hides an infinity, infinities of either sign hide each other, and each of them hides what is
+/// small.
+std::vector<double> special_family(const ValueRecipe& recipe) {
+  const FloatLimits limits = float_limits(recipe.dtype);
+  switch (Stream(recipe.base_seed, recipe.iteration, "special").below(4)) {
+    case 0:
+      return {limits.min_normal, -limits.min_normal, limits.min_subnormal, -limits.min_subnormal};
+    case 1:
+      return {kInfinity};
+    case 2:
+      return {-kInfinity};
+    default:
+      return {std::numeric_limits<double>::quiet_NaN()};
+  }
+}
+
+/// The table that `special`, `mixed_adversarial` and the thresholds pick from; the others have
+/// none.
+std::vector<double> special_values(const ValueRecipe& recipe, const Domain& domain) {
+  if (recipe.strategy == "thresholds" || recipe.strategy == "int_thresholds") {
+    return values_around(recipe, domain);
+  }
+  if (!is_float(recipe.dtype)) return {};
+  if (recipe.strategy != "special" && recipe.strategy != "mixed_adversarial") return {};
+  std::vector<double> table = {0.0, -0.0, 1.0, -1.0};
+  if (recipe.strategy == "special") {
+    for (const double value : special_family(recipe)) {
+      if (!is_excluded(value, domain)) table.push_back(value);
+    }
+    return table;
+  }
+  const FloatLimits limits = float_limits(recipe.dtype);
+  for (const double value :
+       {limits.min_normal, limits.min_subnormal, std::sqrt(limits.max) / 2, limits.max}) {
+    table.push_back(value);
+    table.push_back(-value);
+  }
+  return table;
+}
+
+/// Puts special values over what a strategy drew. Those that are numbers keep to the domain.
+void plant(const ValueRecipe& recipe, const Domain& domain, std::span<double> values) {
+  const std::string label = "special/" + recipe.input;
+  if (plant_in_rows(recipe, domain, values)) return;
+  if (const auto planted = planted_value(recipe.strategy)) {
+    if (!is_float(recipe.dtype) || is_excluded(*planted, domain)) return;
+    Stream stream(recipe.base_seed, recipe.iteration, label);
+    const Places places = planted_places(recipe, stream, values.size());
+    std::ranges::fill(values.subspan(places.first, places.count), *planted);
+    return;
+  }
+  const std::vector<double> table = special_values(recipe, domain);
+  if (table.empty()) return;
+  std::vector<double> rows(values.size());
+  const double probability = recipe.strategy == "special" ? 0.125 : 0.5;
+  fill_doubles(derive_state(recipe.base_seed, recipe.iteration, label),
+               Distribution::special(static_cast<int64_t>(table.size()), probability), rows);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (rows[i] < 0) continue;
+    const double value = table[static_cast<size_t>(rows[i])];
+    values[i] = std::isfinite(value) ? clamped(value, domain) : value;
+  }
+}
+
+/// Along axes whose stride is 0 every element is the first one.
+void share_elements(const CaseTensor& tensor, std::span<std::byte> to) {
+  size_t inner = byte_size(tensor.dtype);
+  for (size_t axis = tensor.shape.size(); axis-- > 0;) {
+    const auto size = static_cast<size_t>(tensor.shape[axis]);
+    if (tensor.layout.strides[axis] == 0 && size > 1) {
+      for (size_t at = 0; at < to.size(); at += size * inner) {
+        const auto first = to.subspan(at, inner);
+        for (size_t i = 1; i < size; ++i) {
+          std::ranges::copy(first, to.subspan(at + i * inner, inner).begin());
+        }
+      }
+    }
+    inner *= size;
+  }
+}
+
+}  // namespace
+
+void fill_values(const ValueRecipe& recipe, std::span<std::byte> to) {
+  const auto count = static_cast<size_t>(element_count(recipe.shape));
+  GPUEMU_CHECK(to.size() == count * byte_size(recipe.dtype));
+  if (count == 0) return;
+  const Domain domain = domain_of(recipe);
+  std::vector<double> values(count);
+  make_values(recipe, domain, values);
+  for (double& value : values) value = clamped(value * recipe.scale, domain);
+  plant(recipe, domain, values);
+  narrow_from_double(recipe.dtype, values, to);
+}
+
+void fill_input(const OpConfig& op, const CasePlan& plan, size_t index, std::span<std::byte> to) {
+  GPUEMU_CHECK(index < plan.inputs.size());
+  const CaseTensor& input = plan.inputs[index];
+  if (plan.stored) {
+    const auto kept = plan.stored->find(input.name);
+    GPUEMU_CHECK(kept != plan.stored->end() && kept->second.data.size() == to.size());
+    std::ranges::copy(kept->second.data, to.begin());
+    return;
+  }
+  ValueRecipe recipe{plan.base_seed,      plan.iteration,   input.name,
+                     plan.value_strategy, plan.value_scale, input.dtype,
+                     input.shape,         std::nullopt,     plan.value_parameters};
+  for (const auto* specs : {&op.outputs, &op.inputs}) {
+    const auto spec = std::ranges::find(*specs, input.name, &TensorSpec::name);
+    if (spec != specs->end() && spec->range) recipe.range = spec->range;
+  }
+  fill_values(recipe, to);
+  share_elements(input, to);
+}
+
+}  // namespace gpuemu

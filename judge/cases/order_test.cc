@@ -1,0 +1,112 @@
+// Which value strategies the first cases of a run have.
+#include "judge/cases/order.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace gpuemu {
+namespace {
+
+TensorSpec tensor(const std::string& name) {
+  TensorSpec spec;
+  spec.name = name;
+  spec.dtype = "{dtype}";
+  for (const char* size : {"rows", "cols"}) spec.shape.push_back(*Expression::parse(size));
+  return spec;
+}
+
+/// What a project that declares shapes and a reference alone comes to.
+OpConfig plain_op(std::vector<DType> dtypes) {
+  OpConfig op;
+  op.name = "softmax";
+  op.inputs = {tensor("x")};
+  op.outputs = {tensor("y")};
+  op.dims = {{"rows", false, {1, 64}}, {"cols", false, {1, 300}}};
+  op.dtypes = std::move(dtypes);
+  op.has_nan_policy = true;
+  op.layouts = {"contiguous"};
+  return op;
+}
+
+CaseOptions with_numbers() {
+  CaseOptions options;
+  options.constants = {{32}, {}, {0.5}, {7}};
+  return options;
+}
+
+std::map<std::string, std::vector<uint64_t>> rows_by_strategy(const OpConfig& op, DType dtype,
+                                                              uint64_t seed,
+                                                              const CaseOptions& options) {
+  std::map<std::string, std::vector<uint64_t>> rows;
+  CaseOptions of = options;
+  of.dtypes = {dtype};
+  const auto index = static_cast<uint64_t>(std::ranges::find(op.dtypes, dtype) - op.dtypes.begin());
+  for (uint64_t row = 0; row < 24; ++row) {
+    rows[plan_case(op, seed, row * op.dtypes.size() + index, of)->value_strategy].push_back(row);
+  }
+  return rows;
+}
+
+TEST(Order, WhatChanceMissesHasCasesOfItsOwnInEveryRun) {
+  const OpConfig op = plain_op({DType::Float32, DType::Float16, DType::BFloat16});
+  for (uint64_t seed = 1; seed <= 100; ++seed) {
+    for (const DType dtype : op.dtypes) {
+      auto rows = rows_by_strategy(op, dtype, seed, with_numbers());
+      using Rows = std::vector<uint64_t>;
+      EXPECT_EQ(rows["tile_maxima"], (Rows{1, 23}));
+      EXPECT_EQ(rows["row_mix"], (Rows{4, 9, 21}));
+      EXPECT_EQ(rows["row_specials"], (Rows{6, 13, 14, 19}));
+      EXPECT_EQ(rows["thresholds"], (Rows{3, 17}));
+      EXPECT_EQ(rows["exact_ties"], Rows{15});
+      for (const char* usual :
+           {"bits_uniform", "normal", "uniform10", "unit", "small_int", "offset", "tiny",
+            "subnormal", "special", "signed_zero", "duplicates"}) {
+        EXPECT_EQ(rows[usual].size(), 1u) << usual << ", seed " << seed;
+      }
+    }
+  }
+}
+
+TEST(Order, WithoutNumbersOfTheKernelNothingIsLeftEmpty) {
+  OpConfig op = plain_op({DType::Float32});
+  op.has_nan_policy = false;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    auto rows = rows_by_strategy(op, DType::Float32, seed, {});
+    EXPECT_FALSE(rows.contains("thresholds") || rows.contains("row_specials"));
+    EXPECT_EQ(rows["tile_maxima"].size(), 2u);
+    EXPECT_GE(rows.size(), 17u);
+  }
+}
+
+TEST(Order, IntegersMeetTheNumbersOfTheKernel) {
+  const OpConfig op = plain_op({DType::Int32});
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    auto rows = rows_by_strategy(op, DType::Int32, seed, with_numbers());
+    EXPECT_EQ(std::ranges::count(rows["int_thresholds"], 3), 1);
+    EXPECT_EQ(std::ranges::count(rows["int_thresholds"], 17), 1);
+    EXPECT_GE(rows.size(), 12u) << "and everything else";
+    EXPECT_FALSE(rows_by_strategy(op, DType::Int32, seed, {}).contains("int_thresholds"));
+  }
+}
+
+TEST(Order, TellsTheTurnAndTheNumbersWithTheCase) {
+  const OpConfig op = plain_op({DType::Float32});
+  std::set<double> turns;
+  for (uint64_t row = 0; row < 24; ++row) {
+    const CasePlan plan = *plan_case(op, 5, row, with_numbers());
+    if (plan.value_strategy == "row_specials") turns.insert(plan.value_parameters.at(0));
+    if (plan.value_strategy == "thresholds") {
+      EXPECT_EQ(plan.value_parameters, (std::vector<double>{0.5}));
+    }
+    if (plan.value_strategy == "normal") {
+      EXPECT_TRUE(plan.value_parameters.empty());
+    }
+  }
+  EXPECT_EQ(turns, (std::set<double>{0, 1, 2, 3}));
+}
+
+}  // namespace
+}  // namespace gpuemu

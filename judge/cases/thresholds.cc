@@ -1,0 +1,43 @@
+#include "judge/cases/thresholds.h"
+
+#include <cmath>
+
+#include "common/numeric/element.h"
+
+namespace gpuemu {
+namespace {
+
+/// Numbers with so few bits are what their source says, in any language.
+constexpr int kExactBits = 12;
+
+bool is_exact(double number) {
+  int exponent = 0;
+  const double mantissa = std::ldexp(std::frexp(number, &exponent), kExactBits);
+  return mantissa == std::rint(mantissa);
+}
+
+void add_around(DType dtype, double number, std::vector<double>& values) {
+  if (!is_float(dtype)) {
+    for (const double off : {-1.0, 0.0, 1.0}) values.push_back(number + off);
+    return;
+  }
+  const double rounded = round_to(dtype, number);
+  if (!std::isfinite(rounded)) return;
+  values.push_back(next_below(dtype, rounded));
+  if (rounded == number && is_exact(number)) values.push_back(number);
+  values.push_back(next_above(dtype, rounded));
+}
+
+}  // namespace
+
+std::vector<double> values_around(const ValueRecipe& recipe, const Domain& domain) {
+  if (is_float(recipe.dtype) != (recipe.strategy == "thresholds")) return {};
+  std::vector<double> all, kept;
+  for (const double number : recipe.parameters) add_around(recipe.dtype, number, all);
+  for (const double value : all) {
+    if (value >= domain.lo && value <= domain.hi) kept.push_back(value);
+  }
+  return kept;
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,353 @@
+#include "judge/explain/exact_comparison.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "common/numeric/element.h"
+#include "judge/verdict/bound.h"
+#include "judge/verdict/formats.h"
+#include "judge/verdict/invariants.h"
+
+namespace gpuemu {
+namespace {
+using Kind = ShadowStep::Kind;
+
+/// Within so many units in the last place of the exact value no kernel could do much better.
+constexpr double kOrdinaryUlps = 16;
+/// Where both the formula and the arithmetic are off, the one that is off by far more is to blame.
+constexpr double kByFar = 4;
+
+constexpr std::array kVerdictNames = {"passes", "logic", "numerical", "rounding", "unknown"};
+constexpr std::array kKindNames = {"compute",   "load",   "store",     "cancels", "absorbs",
+                                   "overflows", "coarse", "amplifies", "grows"};
+
+bool is_wrong(double computed, double reference, double tolerance) {
+  if (std::isnan(computed) || std::isnan(reference))
+    return std::isnan(computed) != std::isnan(reference);
+  if (std::isinf(computed) || std::isinf(reference)) return computed != reference;
+  return !(std::fabs(computed - reference) <= tolerance);
+}
+
+ShadowVerdict judge(const WrongElement& at, DType dtype) {
+  if (!at.known) return ShadowVerdict::Logic;  // Nothing was rounded.
+  if (!std::isfinite(at.reference))
+    return std::isfinite(at.exact) ? ShadowVerdict::Logic : ShadowVerdict::Numerical;
+  if (!std::isfinite(at.exact))
+    return std::isfinite(at.computed) ? ShadowVerdict::Numerical : ShadowVerdict::Unknown;
+  const double formula = std::fabs(at.exact - at.reference);
+  if (!std::isfinite(at.computed))
+    return formula > at.tolerance ? ShadowVerdict::Logic : ShadowVerdict::Numerical;
+  const double arithmetic = std::fabs(at.computed - at.exact);
+  if (formula > at.tolerance && formula * kByFar > arithmetic) return ShadowVerdict::Logic;
+  const double ordinary = kOrdinaryUlps * ulp_at(format_of(dtype), at.exact);
+  return arithmetic <= ordinary ? ShadowVerdict::Rounding : ShadowVerdict::Numerical;
+}
+
+/// How badly wrong it is: use of the tolerance.
+double use_of(const WrongElement& at) {
+  if (!std::isfinite(at.computed) || !std::isfinite(at.reference)) return INFINITY;
+  return std::fabs(at.computed - at.reference) / at.tolerance;
+}
+
+WrongElement element_of(const TensorView& output, const ElementShadow& shadow, size_t index) {
+  WrongElement at;
+  at.index = static_cast<int64_t>(index);
+  at.computed = element(output, index);
+  at.known = shadow.known != 0;
+  at.exact = at.known ? shadow.high + shadow.low : at.computed;
+  at.bound = at.known ? shadow.bound : 0;
+  at.block = shadow.block;
+  return at;
+}
+
+/// The reference is an output like any other: what must hold of the one must hold of the other.
+void name_broken_invariants(const Comparison& comparison, ComparedShadow& made) {
+  if (comparison.output.shape != comparison.reference.shape) return;
+  Comparison expected = comparison;
+  expected.output = comparison.reference;
+  for (const InvariantSpec& spec : comparison.policy.invariants) {
+    const bool output = check_invariant(comparison, spec).has_value();
+    const bool reference = check_invariant(expected, spec).has_value();
+    if (output == reference) continue;
+    std::string& name = output ? made.broken_by_output : made.broken_by_reference;
+    if (name.empty()) name = spec.name;
+  }
+}
+
+std::string place_text(const ShadowStep& step) {
+  return step.line != 0 ? fmt::format("{}:{}", step.file, step.line)
+                        : fmt::format("PTX line {}", step.ptx_line);
+}
+
+std::string thread_text(const ShadowStep& step) {
+  std::string text =
+      fmt::format("thread ({},{},{}) of block ({},{},{})", step.thread.x, step.thread.y,
+                  step.thread.z, step.block.x, step.block.y, step.block.z);
+  if (step.visit > 1) text += fmt::format(", the {}th time it comes there", step.visit);
+  return text;
+}
+
+std::string operand_text(const ShadowStep& step) {
+  std::string text;
+  for (const ShadowValue& value : step.operands)
+    text += fmt::format("{}{} (exactly {})", text.empty() ? "" : " and ",
+                        number_text(value.computed), number_text(value.exact));
+  return text;
+}
+
+std::string what_happens(const ShadowStep& step) {
+  switch (step.kind) {
+    case Kind::Cancels:
+      return "subtracts nearly equal values, so that only their rounding errors remain";
+    case Kind::Absorbs:
+      return "adds to a value so large that most of the addend is rounded away";
+    case Kind::Overflows:
+      return "makes an infinity or a NaN of finite values";
+    case Kind::Coarse:
+      return "rounds to a format that holds too few digits for what follows";
+    case Kind::Grows:
+      return "adds one small error to many others";
+    default:
+      return "magnifies the errors of its operands";
+  }
+}
+
+std::string what_to_do(Kind kind) {
+  switch (kind) {
+    case Kind::Cancels:
+      return "reorder the formula so that the difference is taken first (subtract the mean before "
+             "squaring, factor differences of squares, use expm1 or log1p), or compute these "
+             "values "
+             "in a wider type";
+    case Kind::Absorbs:
+      return "accumulate in a wider type, or in several partial sums, pairwise or compensated";
+    case Kind::Overflows:
+      return "scale first: subtract the maximum before exp, divide before squaring, or use a wider "
+             "type";
+    case Kind::Coarse:
+      return "keep the value in a wider type until the end";
+    case Kind::Grows:
+      return "accumulate in a wider type or in fewer steps";
+    default:
+      return "reorder the formula so that this operation comes before the rounding, or compute it "
+             "in a wider type";
+  }
+}
+
+void add_origin(const ExecutionShadow& history, std::vector<std::string>& to) {
+  if (history.origin.empty()) return;
+  const ShadowStep& step = history.origin.front();
+  to.push_back(fmt::format("The error begins at {} in {}: {} {}.", place_text(step),
+                           thread_text(step), step.instruction, what_happens(step)));
+  to.push_back(fmt::format("There {} gives {}, exactly {}.",
+                           step.operands.empty() ? "it" : operand_text(step),
+                           number_text(step.result.computed), number_text(step.result.exact)));
+  to.push_back(fmt::format("What to do: {}.", what_to_do(step.kind)));
+}
+
+/// One line of a source may have several loads: it is named once, with all that they loaded.
+void add_loads(const ExecutionShadow& history, std::vector<std::string>& to) {
+  std::vector<std::pair<std::string, uint64_t>> places;
+  for (const ShadowStep& step : history.slice) {
+    if (step.kind != Kind::Load) continue;
+    const std::string place = place_text(step);
+    const auto known = std::ranges::find(places, place, &std::pair<std::string, uint64_t>::first);
+    if (known == places.end()) {
+      places.emplace_back(place, step.count);
+    } else {
+      known->second += step.count;
+    }
+  }
+  std::string text;
+  for (const auto& [place, count] : places) {
+    text += fmt::format("{}{} value{} loaded at {}", text.empty() ? "" : ", ", count,
+                        count == 1 ? "" : "s", place);
+  }
+  if (!text.empty()) to.push_back(fmt::format("The element is made of {}.", text));
+}
+
+void add_decision(const ExecutionShadow& history, std::vector<std::string>& to) {
+  if (history.other_decision.empty()) return;
+  const ShadowStep& step = history.other_decision.front();
+  to.push_back(
+      fmt::format("{} comparison{} would have gone the other way without rounding, the "
+                  "first at {}: {}.",
+                  history.other_decisions, history.other_decisions == 1 ? "" : "s",
+                  place_text(step), step.instruction));
+}
+}  // namespace
+
+std::string number_text(double value) {
+  return std::isnan(value) ? "nan" : fmt::format("{:.9g}", value);
+}
+
+const char* name_of(ShadowVerdict verdict) { return kVerdictNames[static_cast<size_t>(verdict)]; }
+
+ComparedShadow compare_shadow(const Comparison& comparison, std::span<const ElementShadow> shadows,
+                              const ShadowWish& wish) {
+  ComparedShadow made;
+  made.counts.name = comparison.output_name;
+  made.counts.elements = shadows.size();
+  const Bound bound(comparison);
+  name_broken_invariants(comparison, made);
+  double worst = -1;
+  for (size_t i = 0; i < shadows.size(); ++i) {
+    WrongElement at = element_of(comparison.output, shadows[i], i);
+    at.reference = element(comparison.reference, i);
+    // Of what is not finite there is no bound; the others still agree up to that of the output.
+    const double magnitude = std::isfinite(at.reference) ? at.reference : at.computed;
+    at.tolerance = std::isfinite(magnitude) ? bound.at(i, magnitude) : 0;
+    const bool wrong = is_wrong(at.computed, at.reference, at.tolerance);
+    if (wrong) at.verdict = judge(at, comparison.output.dtype);
+    if (wish.output == comparison.output_name && wish.element == at.index) made.chosen = at;
+    if (!wrong) continue;
+    ++made.counts.wrong;
+    if (at.verdict == ShadowVerdict::Logic) ++made.counts.logic;
+    if (at.verdict == ShadowVerdict::Numerical) ++made.counts.numerical;
+    if (at.verdict == ShadowVerdict::Rounding) ++made.counts.rounding;
+    if (use_of(at) <= worst) continue;
+    worst = use_of(at);
+    made.worst = at;
+  }
+  return made;
+}
+
+std::vector<double> exact_values(const TensorView& output, std::span<const ElementShadow> shadows) {
+  std::vector<double> values(shadows.size());
+  for (size_t i = 0; i < shadows.size(); ++i) values[i] = element_of(output, shadows[i], i).exact;
+  return values;
+}
+
+std::vector<ExactProperty> judge_exactly(const Comparison& comparison,
+                                         std::span<const ElementShadow> shadows) {
+  std::vector<ExactProperty> all;
+  const std::vector<double> values = exact_values(comparison.output, shadows);
+  Comparison exact = comparison;
+  exact.output = {DType::Float64, comparison.output.shape, std::as_bytes(std::span(values))};
+  for (const InvariantSpec& spec : comparison.policy.invariants) {
+    const auto found = check_invariant(comparison, spec);
+    if (!found) continue;
+    ExactProperty property{*found, !check_invariant(exact, spec).has_value(), {}};
+    property.finding.output = comparison.output_name;
+    if (found->index && static_cast<size_t>(*found->index) < shadows.size()) {
+      const auto index = static_cast<size_t>(*found->index);
+      property.at = element_of(comparison.output, shadows[index], index);
+    }
+    all.push_back(std::move(property));
+  }
+  return all;
+}
+
+ShadowVerdict verdict_of(const ExactProperty& property) {
+  return property.holds ? ShadowVerdict::Numerical : ShadowVerdict::Logic;
+}
+
+std::vector<std::string> sentences_of(const ExactProperty& property,
+                                      const ExecutionShadow& history) {
+  std::vector<std::string> all = {property.finding.message + "."};
+  if (!property.holds) {
+    all.push_back(
+        "It is violated without any rounding too: the formula of the kernel does not have this "
+        "property.");
+    return all;
+  }
+  all.push_back(
+      "Without any rounding it would hold: the formula has the property, the arithmetic of the "
+      "kernel loses it.");
+  add_origin(history, all);
+  add_decision(history, all);
+  return all;
+}
+
+namespace {
+/// Also 0 / 0, a root of a negative number and their like: of finite values nothing else makes a
+/// NaN without rounding.
+bool divides_by_zero(const ShadowStep& step) {
+  const auto is_zero = [](const ShadowValue& operand) { return operand.exact == 0; };
+  const std::string& text = step.instruction;
+  const bool by_constant = text.starts_with("div.") && (text.ends_with(", 0f00000000") ||
+                                                        text.ends_with(", 0d0000000000000000"));
+  return std::isnan(step.result.exact) || by_constant ||
+         std::ranges::any_of(step.operands, is_zero);
+}
+}  // namespace
+
+ShadowVerdict with_history(const WrongElement& element, const ExecutionShadow& history) {
+  const bool open = element.verdict == ShadowVerdict::Unknown;
+  if (!open || history.origin.empty()) return element.verdict;
+  const ShadowStep& origin = history.origin.front();
+  if (origin.kind != Kind::Overflows) return ShadowVerdict::Logic;
+  return divides_by_zero(origin) ? ShadowVerdict::Logic : ShadowVerdict::Numerical;
+}
+
+std::vector<std::string> sentences_of(const WrongElement& at, const std::string& output,
+                                      DType dtype, const ExecutionShadow& history) {
+  std::vector<std::string> all;
+  const std::string values = fmt::format(
+      "{}[{}] is {}, without any rounding it would be {}, the reference says {}", output, at.index,
+      number_text(at.computed), number_text(at.exact), number_text(at.reference));
+  switch (at.verdict) {
+    case ShadowVerdict::Right:
+      all.push_back(fmt::format("{} (allowed: {:.3g} apart): nothing is wrong with this element.",
+                                values, at.tolerance));
+      break;
+    case ShadowVerdict::Logic:
+      all.push_back(
+          fmt::format("{}: the kernel computes another formula than the reference, and "
+                      "no precision would help.",
+                      values));
+      add_loads(history, all);
+      add_decision(history, all);
+      all.push_back(
+          "What to do: compare the lines below with the reference: constants, operators, indices, "
+          "masks and how many values take part.");
+      break;
+    case ShadowVerdict::Numerical:
+      all.push_back(fmt::format(
+          "{}: the formula is right, the arithmetic of the kernel loses its value.", values));
+      add_origin(history, all);
+      add_decision(history, all);
+      break;
+    case ShadowVerdict::Rounding:
+      all.push_back(
+          fmt::format("{}: the kernel is within {:.0f} units in the last place of {} of what its "
+                      "formula gives.",
+                      values, kOrdinaryUlps, name_of(dtype)));
+      all.push_back(
+          fmt::format("What to do: allow more than {:.3g}; rounding alone may take the "
+                      "value {:.3g} away from the exact one.",
+                      at.tolerance, at.bound));
+      break;
+    case ShadowVerdict::Unknown:
+      all.push_back(
+          fmt::format("{}: the exact value overflows as well, so nothing tells the "
+                      "formula from the arithmetic.",
+                      values));
+      add_origin(history, all);
+      break;
+  }
+  if (!history.complete)
+    all.push_back("The history was too long to keep all of it: minimize the case first.");
+  return all;
+}
+
+ExplainedStep explained(const ShadowStep& step) {
+  const auto value = [](const ShadowValue& of) {
+    return ExplainedValue{of.name, of.computed, of.exact, of.bound};
+  };
+  ExplainedStep made{.kind = kKindNames[static_cast<size_t>(step.kind)],
+                     .instruction = step.instruction,
+                     .file = step.file,
+                     .line = step.line,
+                     .ptx_line = step.ptx_line,
+                     .block = {step.block.x, step.block.y, step.block.z},
+                     .thread = {step.thread.x, step.thread.y, step.thread.z},
+                     .visit = step.visit,
+                     .count = step.count,
+                     .result = value(step.result)};
+  for (const ShadowValue& operand : step.operands) made.operands.push_back(value(operand));
+  return made;
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,194 @@
+// Whether the addresses of a kernel stay inside of what they point into.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "judge/inbounds/evaluator.h"
+
+namespace gpuemu::prove {
+namespace {
+
+using ptx::Instruction;
+using ptx::Operand;
+using ptx::Space;
+
+constexpr uint64_t kMatrixRowBytes = 16;  // What one lane's address of ldmatrix points to.
+constexpr uint64_t kBarrierBytes = 8;
+
+Space space_of(const Instruction& instruction) {
+  for (const std::string& modifier : instruction.modifiers) {
+    if (modifier == "global") return Space::Global;
+    if (modifier.starts_with("shared")) return Space::Shared;
+    if (modifier == "local") return Space::Local;
+    if (modifier == "const") return Space::Const;
+    if (modifier.starts_with("param")) return Space::Param;
+  }
+  return Space::Generic;
+}
+
+uint64_t bytes_of(const Instruction& instruction) {
+  uint64_t count = 1;
+  uint64_t bytes = 0;
+  for (const std::string& modifier : instruction.modifiers) {
+    if (modifier == "v2") count = 2;
+    if (modifier == "v4") count = 4;
+    if (modifier == "v8") count = 8;
+    const auto type = ptx::type_from_name(modifier);
+    if (type && ptx::byte_size(*type) > 0) bytes = ptx::byte_size(*type);
+  }
+  return count * bytes;
+}
+
+bool has_address(const Instruction& instruction) {
+  return std::ranges::any_of(instruction.operands, [](const Operand& operand) {
+    return operand.kind == Operand::Kind::Address;
+  });
+}
+
+}  // namespace
+
+std::vector<Use> uses_of(const Instruction& instruction) {
+  const std::string& family = instruction.family;
+  const Space space = space_of(instruction);
+  if (space == Space::Param || family == "prefetch" || family == "mov" || family == "cvta")
+    return {};
+  const uint64_t bytes = bytes_of(instruction);
+  if (family == "ld" || family == "ldu") return {{"load", 1, space, bytes}};
+  if (family == "st") return {{"store", 0, space, bytes}};
+  if (family == "atom") return {{"atomic", 1, space, bytes}};
+  if (family == "red" && !instruction.has("async")) return {{"atomic", 0, space, bytes}};
+  const bool copies = family == "cp" && instruction.has("async") && !instruction.has("bulk");
+  if (copies && instruction.operands.size() >= 3) {
+    const Operand& size = instruction.operands[2];
+    const uint64_t count = size.kind == Operand::Kind::Integer ? size.bits : 0;
+    return {{"copy to", 0, Space::Shared, count}, {"copy from", 1, Space::Global, count}};
+  }
+  if (instruction.has("m8n8") && instruction.has("b16")) {
+    if (family == "ldmatrix") return {{"load", 1, Space::Shared, kMatrixRowBytes}};
+    if (family == "stmatrix") return {{"store", 0, Space::Shared, kMatrixRowBytes}};
+  }
+  if (!has_address(instruction)) return {};
+  const auto place =
+      std::ranges::find(instruction.operands, Operand::Kind::Address, &Operand::kind);
+  const auto index = static_cast<size_t>(place - instruction.operands.begin());
+  return {{"access", index, space, family == "mbarrier" ? kBarrierBytes : 0}};
+}
+
+std::vector<Access> list_accesses(const ptx::Function& entry, const std::string& reason) {
+  std::vector<Access> all;
+  for (uint32_t at = 0; at < entry.body.size(); ++at) {
+    for (const Use& use : uses_of(entry.body[at])) {
+      all.push_back({at, use.space, use.kind, "", false, reason, "", ""});
+    }
+  }
+  return all;
+}
+
+Poly Evaluator::address(uint32_t at, const Operand& operand) {
+  if (operand.kind != Operand::Kind::Address || operand.elements.empty()) return Poly::broken();
+  const Operand& base = operand.elements[0];
+  Poly from = Poly::broken();
+  if (base.kind == Operand::Kind::Register) from = value_of(ssa_.read(at, base.reg)).poly;
+  if (base.kind == Operand::Kind::Variable) from = address_of(base.name) + Poly(base.offset);
+  return from + Poly(operand.offset);
+}
+
+namespace {
+// Only what the atom was made of: conditions name others too.
+void add_earlier(const Assumption& assumption, Atom atom, std::vector<Atom>& to) {
+  for (const Poly& fact : assumption.facts) {
+    for (const Atom other : fact.atoms()) {
+      if (other < atom) to.push_back(other);
+    }
+  }
+}
+}  // namespace
+
+// The first thing in it that nothing is known about.
+std::string Evaluator::blame(const Poly& poly) const {
+  std::vector<Atom> open;
+  for (const Atom atom : poly.atoms()) open.push_back(atom);
+  std::set<Atom> seen;
+  while (!open.empty()) {
+    const Atom atom = open.back();
+    open.pop_back();
+    if (!seen.insert(atom).second) continue;
+    const AtomInfo& info = space_.atoms[atom];
+    if (!info.reason.empty()) return info.name + " " + info.reason;
+    open.insert(open.end(), info.parts.begin(), info.parts.end());
+    for (const Alternatives& cases : info.cases) {
+      for (const Assumption& one : cases) add_earlier(one, atom, open);
+    }
+  }
+  return "";
+}
+
+Access Evaluator::judge(uint32_t at, const Use& use) {
+  const Instruction& instruction = function_.body[at];
+  Access access{at, use.space, use.kind, "", false, "", "", ""};
+  Poly where = use.operand < instruction.operands.size()
+                   ? address(at, instruction.operands[use.operand])
+                   : Poly::broken();
+  if (use.bytes == 0) {
+    access.reason = instruction.spelling() + " is not understood";
+    return access;
+  }
+  std::vector<Atom> bases;
+  for (const Atom atom : where.atoms()) {
+    if (space_.atoms[atom].region >= 0) bases.push_back(atom);
+  }
+  const auto parts = bases.size() == 1 ? where.linear_in(bases[0]) : std::nullopt;
+  if (where.is_broken() || !parts || !(parts->factor == Poly(1))) {
+    const std::string what = where.is_broken() ? "" : blame(where);
+    access.reason =
+        what.empty() ? "what the address points into is not known" : "the address: " + what;
+    return access;
+  }
+  const Region& region = space_.regions[static_cast<size_t>(space_.atoms[bases[0]].region)];
+  access.region = region.name;
+  Poly offset = parts->rest;
+  if (use.space == Space::Generic) offset = offset - window_of(region.space);
+  if (use.space == Space::Generic) access.space = region.space;
+  const Poly room = region.bytes - Poly(static_cast<int64_t>(use.bytes)) - offset;
+  access.offset = space_.atoms.text(offset);
+  access.extent = space_.atoms.text(region.bytes);
+  const bool same_space = use.space == Space::Generic || use.space == region.space;
+  const Known known = known_at(at);
+  const bool low = same_space && prover_.holds(offset, known);
+  const bool high = low && prover_.holds(room, known);
+  access.proved = low && high;
+  if (access.proved) return access;
+  const std::string what = blame(offset);
+  if (!same_space) {
+    access.reason = "the address is of other memory";
+  } else if (!what.empty()) {
+    access.reason = "the index: " + what;
+  } else if (!low) {
+    access.reason = fmt::format("may begin before '{}': byte {}", region.name, access.offset);
+  } else {
+    access.reason = fmt::format("may end behind '{}': byte {} + {} of {}", region.name,
+                                access.offset, use.bytes, access.extent);
+  }
+  return access;
+}
+
+std::vector<Access> Evaluator::accesses() {
+  std::vector<Access> all;
+  for (const uint32_t block : flow_.order) {
+    const ptx::BasicBlock& range = flow_.control.blocks[block];
+    for (uint32_t at = range.begin; at < range.end; ++at) {
+      const Instruction& instruction = function_.body[at];
+      if (instruction.family == "call") {
+        Access call{at, Space::Generic, "call", "", false, "", "", ""};
+        call.reason = "what the called function does is not looked into";
+        all.push_back(std::move(call));
+        continue;
+      }
+      for (const Use& use : uses_of(instruction)) all.push_back(judge(at, use));
+    }
+  }
+  std::ranges::stable_sort(all, {}, &Access::instruction);
+  return all;
+}
+
+}  // namespace gpuemu::prove

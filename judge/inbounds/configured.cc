@@ -1,0 +1,322 @@
+#include "judge/inbounds/configured.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "common/config/expression_node.h"
+#include "judge/inbounds/limits.h"
+
+namespace gpuemu::prove {
+namespace {
+
+using Node = Expression::Node;
+using Op = ExpressionOp;
+
+struct Tensor {
+  std::vector<Poly> shape, strides;
+  Poly count;  ///< Elements.
+  Poly address;
+};
+
+class SpaceBuilder {
+ public:
+  explicit SpaceBuilder(const Setting& setting) : setting_(setting), prover_(space_.atoms) {}
+
+  LaunchSpace build(const LaunchSpec& launch) {
+    for (const DimSpec& dim : setting_.op.dims) names_[dim.name] = one_of(dim.name, dim.values);
+    for (const AttrSpec& attr : setting_.op.attrs) add_attr(attr);
+    for (const auto* tensors : {&setting_.op.inputs, &setting_.op.outputs}) {
+      for (const TensorSpec& spec : *tensors) add_tensor(spec);
+    }
+    for (const TensorSpec& spec : setting_.kernel.scratch) add_tensor(spec);
+    if (setting_.kernel.supports && setting_.kernel.supports->root() != nullptr) {
+      const Alternatives supported = holds_when(*setting_.kernel.supports->root(), true);
+      space_.possible = !impossible(supported);
+      space_.known.add(supported);
+    }
+    sizes(launch.grid, "gridDim", space_.grid);
+    sizes(launch.block, "blockDim", space_.block);
+    space_.add_threads();
+    space_.shared_bytes = launch.shared ? value_of(*launch.shared, "shared") : Poly();
+    for (const LaunchSpec::Arg& arg : launch.args) space_.params.push_back(argument(arg));
+    return std::move(space_);
+  }
+
+ private:
+  Poly one_of(const std::string& name, const std::vector<int64_t>& values) {
+    const auto [least, most] = std::ranges::minmax(values);
+    if (least == most) return Poly(least);
+    return Poly::atom(space_.atoms.add({.name = name, .range = {least, most}}));
+  }
+
+  void add_attr(const AttrSpec& attr) {
+    if (is_float(attr.dtype)) return;
+    if (const auto chosen = setting_.attrs.find(attr.name); chosen != setting_.attrs.end()) {
+      names_[attr.name] = Poly(chosen->second);
+      return;
+    }
+    std::vector<int64_t> values;
+    for (const double value : attr.values) values.push_back(static_cast<int64_t>(value));
+    names_[attr.name] = one_of(attr.name, values);
+  }
+
+  Poly anything(const std::string& name, Interval range) {
+    return Poly::atom(
+        space_.atoms.add({.name = name,
+                          .range = range,
+                          .reason = "comes from an expression that is not understood"}));
+  }
+
+  Poly value_of(const Expression& expression, const std::string& name) {
+    Poly poly = expression.root() == nullptr ? Poly::broken() : value(*expression.root());
+    return poly.is_broken() ? anything(name, {}) : poly;
+  }
+
+  void add_tensor(const TensorSpec& spec) {
+    if (tensors_.contains(spec.name)) return;  // An output that updates an input.
+    Tensor tensor;
+    tensor.count = Poly(1);
+    for (size_t axis = 0; axis < spec.shape.size(); ++axis) {
+      const Poly size = value_of(spec.shape[axis], fmt::format("{}.shape[{}]", spec.name, axis));
+      // A negative size is an error before anything runs.
+      if (!size.constant()) space_.known.facts.push_back(size);
+      tensor.shape.push_back(size);
+      tensor.count = tensor.count * size;
+    }
+    const Poly elements = lay_out(spec, tensor);
+    const auto dtype = spec.dtype == "{dtype}" ? setting_.dtype : dtype_from_alias(spec.dtype);
+    const Poly bytes =
+        dtype ? elements * Poly(static_cast<int64_t>(byte_size(*dtype))) : Poly::broken();
+    const Poly rest = Poly(static_cast<int64_t>(setting_.memory_limit_bytes)) - bytes;
+    if (!bytes.constant() && !bytes.is_broken()) space_.known.facts.push_back(rest);
+    tensor.address = space_.add_region({spec.name, ptx::Space::Global, bytes});
+    tensors_[spec.name] = std::move(tensor);
+  }
+
+  bool is_always_packed(const TensorSpec& spec) const {
+    if (!spec.outer_strides_passed && !spec.all_strides_passed) return true;
+    const auto& layouts = setting_.op.layouts;
+    return setting_.op.layouts_given && layouts == std::vector<std::string>{"contiguous"};
+  }
+
+  /// Gives the tensor strides; how many elements they reach over.
+  Poly lay_out(const TensorSpec& spec, Tensor& tensor) {
+    const size_t rank = tensor.shape.size();
+    tensor.strides.assign(rank, Poly(1));
+    if (is_always_packed(spec)) {
+      for (size_t axis = rank; axis-- > 1;) {
+        tensor.strides[axis - 1] = tensor.strides[axis] * tensor.shape[axis];
+      }
+      return tensor.count;
+    }
+    Poly reach(1);
+    bool sound = std::ranges::find(setting_.op.layouts, "reversed") == setting_.op.layouts.end();
+    for (size_t axis = 0; axis < rank; ++axis) {
+      const bool free = spec.all_strides_passed || axis + 1 < rank;
+      if (free) {
+        tensor.strides[axis] =
+            Poly::atom(space_.atoms.add({.name = fmt::format("stride({}, {})", spec.name, axis),
+                                         .range = {0, Interval::kNone}}));
+      }
+      sound = sound && prover_.holds(tensor.shape[axis] - Poly(1), space_.known);
+      reach += (tensor.shape[axis] - Poly(1)) * tensor.strides[axis];
+    }
+    return sound ? reach : Poly::broken();
+  }
+
+  void sizes(const std::vector<Expression>& from, const char* name, std::array<Poly, 3>& to) {
+    to.fill(Poly(1));
+    for (size_t axis = 0; axis < from.size() && axis < to.size(); ++axis) {
+      to[axis] = value_of(from[axis], fmt::format("{}.{}", name, "xyz"[axis]));
+    }
+  }
+
+  Poly argument(const LaunchSpec::Arg& arg) {
+    using Kind = LaunchSpec::Arg::Kind;
+    Interval range;
+    switch (arg.kind) {
+      case Kind::Tensor: {
+        const auto found = tensors_.find(arg.tensor);
+        return found == tensors_.end() ? Poly::broken() : found->second.address;
+      }
+      case Kind::NullPointer:
+        return {};
+      case Kind::F32:
+      case Kind::F64:
+        return Poly::broken();
+      case Kind::I32:
+        range = {INT32_MIN, INT32_MAX};
+        break;
+      case Kind::U32:
+        range = {0, UINT32_MAX};
+        break;
+      case Kind::U64:
+        range.low = 0;
+        break;
+      case Kind::I64:
+        break;
+    }
+    const Poly poly = arg.value ? value_of(*arg.value, "'" + arg.text + "'") : Poly::broken();
+    if (poly.is_broken() || poly.constant()) return poly;
+    // A launch whose numbers do not fit is an error before anything runs.
+    if (range.has_low()) space_.known.facts.push_back(poly - Poly(range.low));
+    if (range.has_high()) space_.known.facts.push_back(Poly(range.high) - poly);
+    return poly;
+  }
+
+  Poly value(const Node& node) {
+    switch (node.op) {
+      case Op::Integer:
+        return Poly(node.integer);
+      case Op::Name: {
+        const auto found = names_.find(node.text);
+        return found == names_.end() ? Poly::broken() : found->second;
+      }
+      case Op::Negate:
+        return Poly(-1) * value(*node.children[0]);
+      case Op::Add:
+        return value(*node.children[0]) + value(*node.children[1]);
+      case Op::Subtract:
+        return value(*node.children[0]) - value(*node.children[1]);
+      case Op::Multiply:
+        return value(*node.children[0]) * value(*node.children[1]);
+      case Op::Divide:
+      case Op::Remainder:
+      case Op::Cdiv:
+      case Op::Roundup:
+        return quotient(node);
+      case Op::Min:
+      case Op::Max:
+        return extreme(node);
+      case Op::Sizeof:
+        return size_of(*node.children[0]);
+      case Op::Numel:
+      case Op::Stride:
+        return of_tensor(node);
+      default:
+        return truth(node);
+    }
+  }
+
+  Poly quotient(const Node& node) {
+    const Poly a = value(*node.children[0]);
+    const Poly b = value(*node.children[1]);
+    if (a.is_broken() || !prover_.holds(b - Poly(1), space_.known)) return Poly::broken();
+    if (node.op == Op::Cdiv || node.op == Op::Roundup) {
+      const Poly up = space_.atoms.floor_of(a + b - Poly(1), b);
+      return node.op == Op::Cdiv ? up : up * b;
+    }
+    if (!prover_.holds(a, space_.known)) return Poly::broken();
+    const Poly down = space_.atoms.floor_of(a, b);
+    return node.op == Op::Divide ? down : a - b * down;
+  }
+
+  Poly extreme(const Node& node) {
+    Poly all = value(*node.children[0]);
+    for (size_t i = 1; i < node.children.size(); ++i) {
+      all = space_.atoms.extreme_of(all, value(*node.children[i]), node.op == Op::Max);
+    }
+    return all;
+  }
+
+  Poly size_of(const Node& node) const {
+    const auto dtype = text_of(node) ? dtype_from_alias(*text_of(node)) : std::nullopt;
+    return dtype ? Poly(static_cast<int64_t>(byte_size(*dtype))) : Poly::broken();
+  }
+
+  std::optional<std::string> text_of(const Node& node) const {
+    if (node.op == Op::Text) return node.text;
+    if (node.op == Op::Name && node.text == "dtype") return std::string(name_of(setting_.dtype));
+    return std::nullopt;
+  }
+
+  Poly of_tensor(const Node& node) {
+    const auto found = tensors_.find(node.text);
+    if (found == tensors_.end()) return Poly::broken();
+    if (node.op == Op::Numel) return found->second.count;
+    const auto axis = value(*node.children[0]).constant();
+    const auto& strides = found->second.strides;
+    const auto rank = static_cast<int64_t>(strides.size());
+    if (!axis || *axis < -rank || *axis >= rank) return Poly::broken();
+    return strides[static_cast<size_t>(*axis < 0 ? *axis + rank : *axis)];
+  }
+
+  /// 1 or 0.
+  Poly truth(const Node& node) {
+    if (impossible(holds_when(node, false))) return Poly(1);
+    if (impossible(holds_when(node, true))) return Poly(0);
+    return anything("(condition)", {0, 1});
+  }
+
+  bool impossible(const Alternatives& all) {
+    return !all.empty() && std::ranges::all_of(all, [this](const Assumption& one) {
+      return std::ranges::any_of(one.facts, [this](const Poly& fact) {
+        return prover_.holds(Poly(-1) - fact, space_.known);
+      });
+    });
+  }
+
+  /// What follows when a condition is `wanted`; nothing when that is not understood.
+  Alternatives holds_when(const Node& node, bool wanted) {
+    if (node.op == Op::Not) return holds_when(*node.children[0], !wanted);
+    if (node.op == Op::And || node.op == Op::Or) return joined(node, wanted);
+    if (node.op == Op::Equal || node.op == Op::NotEqual) {
+      const auto left = text_of(*node.children[0]);
+      const auto right = text_of(*node.children[1]);
+      // dtype == 'float16' is known.
+      if (left && right) {
+        const bool holds = ((*left == *right) == (node.op == Op::Equal)) == wanted;
+        return {Assumption{{Poly(holds ? 0 : -1)}, {}}};
+      }
+    }
+    const bool compares = node.op >= Op::Less && node.op <= Op::NotEqual;
+    if (!compares) return {};
+    const Poly a = value(*node.children[0]);
+    const Poly b = value(*node.children[1]);
+    if (a.is_broken() || b.is_broken()) return {};
+    return compared(node.op, a, b, wanted);
+  }
+
+  static Alternatives compared(Op op, const Poly& a, const Poly& b, bool wanted) {
+    if (op == Op::Greater) return compared(Op::Less, b, a, wanted);
+    if (op == Op::GreaterEqual) return compared(Op::LessEqual, b, a, wanted);
+    if (op == Op::NotEqual) return compared(Op::Equal, a, b, !wanted);
+    if (op == Op::Less) return {Assumption{{wanted ? b - a - Poly(1) : a - b}, {}}};
+    if (op == Op::LessEqual) return {Assumption{{wanted ? b - a : a - b - Poly(1)}, {}}};
+    if (!wanted) return {Assumption{{}, {a - b}}};
+    return {Assumption{{a - b, b - a}, {}}};
+  }
+
+  Alternatives joined(const Node& node, bool wanted) {
+    const Alternatives left = holds_when(*node.children[0], wanted);
+    const Alternatives right = holds_when(*node.children[1], wanted);
+    const bool both = (node.op == Op::And) == wanted;
+    if (!both) {
+      if (left.empty() || right.empty() || left.size() + right.size() > kAlternativesMax) return {};
+      Alternatives all = left;
+      all.insert(all.end(), right.begin(), right.end());
+      return all;
+    }
+    if (left.size() != 1) return right.empty() ? left : right;
+    if (right.size() != 1) return left;
+    Assumption all = left[0];
+    all.facts.insert(all.facts.end(), right[0].facts.begin(), right[0].facts.end());
+    all.unequal.insert(all.unequal.end(), right[0].unequal.begin(), right[0].unequal.end());
+    return {all};
+  }
+
+  const Setting& setting_;
+  LaunchSpace space_;
+  Prover prover_;
+  std::map<std::string, Poly> names_;
+  std::map<std::string, Tensor> tensors_;
+};
+
+}  // namespace
+
+LaunchSpace launch_space(const Setting& setting, const LaunchSpec& launch) {
+  return SpaceBuilder(setting).build(launch);
+}
+
+}  // namespace gpuemu::prove

@@ -1,0 +1,190 @@
+// Relations that put other values in the same places.
+#include <algorithm>
+#include <cmath>
+
+#include "common/numeric/element.h"
+#include "judge/relations/relations.h"
+
+namespace gpuemu {
+namespace {
+
+// Inputs beyond these magnitudes may overflow or underflow on the way, where powers of two round.
+constexpr double kCalmLeast = 0x1p-12, kCalmMost = 0x1p12;
+// Small shapes have outputs that no input can change, such as a softmax over one element.
+constexpr int64_t kTellingSize = 4, kTellingElements = 16;
+/// Moves small integers to integers that bfloat16 still holds, and exp(shift) beyond float32.
+constexpr double kUsualShift = 128;
+/// An error of the bound's usual size at a shift of this.
+constexpr double kShiftUnit = 8;
+
+bool is_calm(const Tensor& tensor) {
+  if (byte_size(tensor.dtype) < 4) return false;
+  return std::ranges::all_of(values_of(tensor), [](double value) {
+    const double magnitude = std::fabs(value);
+    return value == 0 || (magnitude >= kCalmLeast && magnitude <= kCalmMost);
+  });
+}
+
+/// All float inputs calm: the case itself, else the run on tame ones.
+Result<RelationRun> calm_base(const Relating& relating, bool exact) {
+  const NamedTensors& own = relating.checker().of().inputs;
+  const bool calm = std::ranges::all_of(own, [](const auto& named) {
+    return !is_float(named.second.dtype) || is_calm(named.second);
+  });
+  return relating.base(exact && calm);
+}
+
+/// Elements near the ends of the format, where a power of two rounds too.
+std::vector<bool> rounds_at(const Tensor& expected) {
+  const FloatLimits limits = float_limits(expected.dtype);
+  std::vector<bool> rounds;
+  for (const double value : values_of(expected)) {
+    const double magnitude = std::fabs(value);
+    const bool ends = magnitude > limits.max / 2 || magnitude < 2 * limits.min_normal;
+    rounds.push_back((ends && value != 0) || !std::isfinite(value));
+  }
+  return rounds;
+}
+
+}  // namespace
+
+/// An output that does not depend on the inputs is a constant, left over, or taken from elsewhere.
+RelationResult relate_reads_inputs(const Relating& relating) {
+  for (const auto& [name, size] : relating.plan().dims) {
+    if (size < kTellingSize) return not_checked();
+  }
+  if (relating.input() == nullptr) return not_checked();
+  const RelationRun first = *GPUEMU_TRY(relating.checker().tame(0));
+  const RelationRun second = *GPUEMU_TRY(relating.checker().tame(1));
+  for (const auto& [name, tensor] : first.inputs) {
+    const bool same = tensor == second.inputs.at(name);
+    if (is_float(tensor.dtype) && (same || tensor.count() < kTellingElements)) return not_checked();
+  }
+  RelationVerdict verdict;
+  for (const auto& [name, tensor] : first.outputs) {
+    if (!is_float(tensor.dtype) || tensor.count() < kTellingElements) continue;
+    verdict.checked = true;
+    const bool has_nan =
+        std::ranges::any_of(values_of(tensor), [](double value) { return std::isnan(value); });
+    if (has_nan || tensor != second.outputs.at(name) || verdict.finding) continue;
+    verdict.finding = ValidationFailure{.kind = FindingKind::RelationViolation, .output = name};
+    verdict.finding->message = fmt::format(
+        "relation reads_inputs: all {} elements of '{}' are the same for two sets of inputs that "
+        "have nothing in common; the kernel computes it from none of them, or gives an older "
+        "result",
+        tensor.count(), name);
+    verdict.finding->index = 0;
+    verdict.finding->actual = values_of(tensor).front();
+  }
+  return verdict;
+}
+
+RelationResult relate_scale(const Relating& relating) {
+  const CaseTensor* input = relating.input();
+  if (input == nullptr || !is_float(input->dtype)) return not_checked();
+  const bool exact = relating.exact(true);
+  RelationRun base = GPUEMU_TRY(calm_base(relating, exact));
+  constexpr double kFactors[] = {0.25, 0.5, 2, 4};
+  Stream stream = relating.stream();
+  const double factor = relating.number("factor", kFactors[stream.below(std::size(kFactors))]);
+  Tensor& scaled = base.inputs.at(input->name);
+  std::vector<double> values = values_of(scaled);
+  for (double& value : values) value *= factor;
+  scaled = with_values(scaled, values);
+  if (!is_in_range(relating.op(), input->name, scaled)) return not_checked();
+  const NamedTensors got = GPUEMU_TRY(relating.checker().run(base.inputs));
+  const double power = std::pow(factor, relating.number("degree", 1));
+  Relating::Demand demand{fmt::format("'{}' times {}", input->name, factor), exact};
+  NamedTensors expected;
+  for (const auto& [name, tensor] : base.outputs) {
+    if (!is_float(tensor.dtype)) continue;
+    std::vector<double> wanted = values_of(tensor);
+    for (double& value : wanted) value *= power;
+    expected[name] = with_values(tensor, wanted);
+    demand.free[name] = rounds_at(expected[name]);
+  }
+  demand.inputs = &base.inputs;
+  return relating.agree(got, expected, demand);
+}
+
+RelationResult relate_shift(const Relating& relating) {
+  const CaseTensor* input = relating.input();
+  if (input == nullptr || !is_float(input->dtype)) return not_checked();
+  const TensorSpec& spec = *std::ranges::find(relating.op().inputs, input->name, &TensorSpec::name);
+  const DimAxes axes = axes_of(relating.op(), relating.spec(), spec, -1);
+  const auto along = axes.inputs.find(input->name);
+  if (along == axes.inputs.end()) return not_checked();
+  const size_t axis = along->second.back();
+  const double shift = relating.number("c", kUsualShift);
+  RelationRun base = GPUEMU_TRY(relating.base(false));
+  Tensor& shifted = base.inputs.at(input->name);
+  std::vector<double> values = values_of(shifted);
+  // Lines move by different amounts, so that they cannot share what is subtracted.
+  constexpr double kShares[] = {1, 0.5, -0.5};
+  size_t inner = 1;
+  for (size_t i = axis + 1; i < input->shape.size(); ++i) {
+    inner *= static_cast<size_t>(input->shape[i]);
+  }
+  const size_t stretch = inner * static_cast<size_t>(input->shape[axis]);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const size_t line = i / stretch * inner + i % inner;
+    values[i] += shift * kShares[line % std::size(kShares)];
+  }
+  shifted = with_values(shifted, values);
+  if (!is_in_range(relating.op(), input->name, shifted)) return not_checked();
+  const NamedTensors got = GPUEMU_TRY(relating.checker().run(base.inputs));
+  Relating::Demand demand{fmt::format("{} added to '{}' along axis {} (half of it, with either "
+                                      "sign, in two lines of three)",
+                                      shift, input->name, axis),
+                          relating.exact(false), 2 * (1 + std::fabs(shift) / kShiftUnit)};
+  return relating.agree(got, base.outputs, demand);
+}
+
+RelationResult relate_mirror(const Relating& relating) {
+  const CaseTensor* input = relating.input();
+  if (input == nullptr || !is_float(input->dtype)) return not_checked();
+  const bool exact = relating.exact(true), odd = relating.spec().name == "odd";
+  RelationRun base = GPUEMU_TRY(relating.base(exact));
+  Tensor& mirrored = base.inputs.at(input->name);
+  std::vector<double> values = values_of(mirrored);
+  for (double& value : values) value = -value;
+  mirrored = with_values(mirrored, values);
+  if (!is_in_range(relating.op(), input->name, mirrored)) return not_checked();
+  const NamedTensors got = GPUEMU_TRY(relating.checker().run(base.inputs));
+  NamedTensors expected;
+  for (const auto& [name, tensor] : base.outputs) {
+    std::vector<double> wanted = values_of(tensor);
+    if (odd && !is_float(tensor.dtype)) continue;
+    if (odd) {
+      for (double& value : wanted) value = -value;
+    }
+    expected[name] = odd ? with_values(tensor, wanted) : tensor;
+  }
+  Relating::Demand demand{fmt::format("'{}' negated", input->name), exact};
+  demand.inputs = &base.inputs;
+  return relating.agree(got, expected, demand);
+}
+
+RelationResult relate_linear(const Relating& relating) {
+  const CaseTensor* input = relating.input();
+  if (input == nullptr || !is_float(input->dtype)) return not_checked();
+  const RelationRun first = *GPUEMU_TRY(relating.checker().tame(0));
+  NamedTensors inputs = first.inputs;
+  const NamedTensors drawn =
+      tame_inputs(relating.op(), relating.plan(), relating.checker().of().inputs, 1);
+  inputs.at(input->name) = drawn.at(input->name);
+  const NamedTensors second = GPUEMU_TRY(relating.checker().run(inputs));
+  std::vector<double> sum = values_of(first.inputs.at(input->name));
+  const std::vector<double> more = values_of(drawn.at(input->name));
+  for (size_t i = 0; i < sum.size(); ++i) sum[i] += more[i];
+  inputs.at(input->name) = with_values(inputs.at(input->name), sum);
+  if (!is_in_range(relating.op(), input->name, inputs.at(input->name))) return not_checked();
+  const NamedTensors got = GPUEMU_TRY(relating.checker().run(inputs));
+  Relating::Demand demand{fmt::format("'{}' the sum of two inputs", input->name),
+                          relating.exact(false), 3};
+  NamedTensors expected = sum_of(first.outputs, second, demand);
+  demand.inputs = &inputs;
+  return relating.agree(got, expected, demand);
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,241 @@
+// Contexts, and the last error of each thread.
+#include "ops/capi/context.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <vector>
+
+#include "runtime/backends/backends.h"
+
+namespace gpuemu::opcall {
+namespace {
+
+std::string& message() {
+  thread_local std::string text;
+  return text;
+}
+
+// The C codes are the C++ ones in the same order, one higher.
+static_assert(GPUEMU_INVALID_ARGUMENT == static_cast<int>(ErrorCode::InvalidArgument) + 1);
+static_assert(GPUEMU_STREAM_PER_THREAD == kPerThreadStream);
+static_assert(GPUEMU_INTERNAL == static_cast<int>(ErrorCode::Internal) + 1);
+
+constexpr const char* kCodeNames[] = {"GPUEMU_OK",          "GPUEMU_INVALID_ARGUMENT",
+                                      "GPUEMU_NOT_FOUND",   "GPUEMU_CORRUPTION",
+                                      "GPUEMU_UNSUPPORTED", "GPUEMU_UNAVAILABLE",
+                                      "GPUEMU_TIMEOUT",     "GPUEMU_RESOURCE_EXHAUSTED",
+                                      "GPUEMU_IO",          "GPUEMU_COMPILE",
+                                      "GPUEMU_LAUNCH",      "GPUEMU_CANCELLED",
+                                      "GPUEMU_INTERNAL"};
+
+/// Every context that was made. It is never destroyed: threads may be in calls when a process ends.
+struct Contexts {
+  std::shared_mutex mutex;  ///< Before the mutex of a context where both are taken.
+  std::set<gpuemu_context*> live;
+  std::vector<gpuemu_context*> destroyed;  ///< What is left of them, for as long as the process.
+};
+Contexts& contexts() {
+  static auto* const kAll = new Contexts;
+  return *kAll;
+}
+
+/// The properties of the device of another context that has memory at the address; nullptr where
+/// none is known to. Contexts of one GPU share its memory, those of the emulator nothing.
+const DeviceProperties* other_owner(const gpuemu_context& context, uint64_t address) {
+  const DeviceProperties& own = context.device->properties();
+  const std::shared_lock lock(contexts().mutex);
+  for (gpuemu_context* other : contexts().live) {
+    const DeviceProperties& device = other->device->properties();
+    if (other == &context) continue;
+    if (!own.checks_bounds && device.backend == own.backend && device.index == own.index) continue;
+    const std::shared_lock reading(other->mutex);
+    const auto after = other->allocations.upper_bound(address);
+    if (after == other->allocations.begin()) continue;
+    const auto& [begin, allocation] = *std::prev(after);
+    if (address - begin < allocation.bytes) return &device;
+  }
+  return nullptr;
+}
+
+Result<std::unique_ptr<gpuemu_context>> create(const gpuemu_options& options) {
+  DeviceRequest request;
+  if (options.backend != nullptr) request.backend = options.backend;
+  request.index = options.device;
+  request.sm = options.sm;
+  request.threads = options.threads;
+  request.schedule_seed = options.schedule_seed;
+  request.memory_limit_bytes = kNoMemoryLimit;
+  auto context = std::make_unique<gpuemu_context>();
+  context->device = GPUEMU_TRY(open_device(request));
+  context->streams = GPUEMU_TRY(context->device->streams());
+  if (!context->device->properties().checks_bounds) {
+    context->pool = std::make_unique<Pool>(device_memory(*context->device), PoolOptions{});
+  }
+  context->registry = OpRegistry::with_builtins();
+  DispatchOptions dispatch;
+  if (options.folder != nullptr) dispatch.folder = options.folder;
+  if (options.policy != nullptr) {
+    dispatch.policy = GPUEMU_TRY(load_policy(options.policy, context->registry));
+  }
+  dispatch.warn = [](const std::string& text) { fmt::print(stderr, "gpuemu: {}\n", text); };
+  context->dispatcher =
+      GPUEMU_TRY(Dispatcher::create(*context->device, context->registry, std::move(dispatch)));
+  return context;
+}
+
+template <size_t N>
+void copy_text(char (&to)[N], const std::string& from) {
+  std::memset(to, 0, N);
+  std::memcpy(to, from.data(), std::min(from.size(), N - 1));
+}
+
+}  // namespace
+
+gpuemu_code answer(const Error& failure) {
+  message() = failure.message;
+  return static_cast<gpuemu_code>(static_cast<int>(failure.code) + 1);
+}
+
+const char* last_error() { return message().c_str(); }
+
+gpuemu_code refuse(const gpuemu_context* context) {
+  if (context == nullptr) return missing("context");
+  return answer(error(ErrorCode::InvalidArgument, "the context was destroyed"));
+}
+
+gpuemu_code missing(const char* argument) {
+  return answer(error(ErrorCode::InvalidArgument, "{} is NULL", argument));
+}
+
+}  // namespace gpuemu::opcall
+
+gpuemu::Status gpuemu_context::check_range(const char* what, uint64_t address, uint64_t bytes) {
+  if (bytes == 0) return gpuemu::ok_status();
+  {
+    const std::shared_lock lock(mutex);
+    const auto after = allocations.upper_bound(address);
+    if (after != allocations.begin()) {
+      const auto& [begin, allocation] = *std::prev(after);
+      const uint64_t size = allocation.bytes;
+      if (address - begin < size) {
+        if (bytes <= size - (address - begin)) return gpuemu::ok_status();
+        return gpuemu::error(gpuemu::ErrorCode::InvalidArgument,
+                             "{} needs {} bytes at {:#x}, its allocation has {} left", what, bytes,
+                             address, size - (address - begin));
+      }
+    }
+  }
+  // A GPU that reached for it would fault, and be lost.
+  const gpuemu::DeviceProperties& own = device->properties();
+  if (const auto* const owner = gpuemu::opcall::other_owner(*this, address)) {
+    const bool is_same = owner->backend == own.backend && owner->index == own.index;
+    return gpuemu::error(gpuemu::ErrorCode::InvalidArgument,
+                         "{} lies at {:#x}, which is memory of {} device {}; this context has {} "
+                         "device {}{}: copy it through the host",
+                         what, address, owner->backend, owner->index, own.backend, own.index,
+                         is_same ? " too, and other memory" : "");
+  }
+  // On a GPU other libraries allocate too; the emulator's memory is all ours.
+  if (!device->properties().checks_bounds) return gpuemu::ok_status();
+  return gpuemu::error(gpuemu::ErrorCode::InvalidArgument,
+                       "{} lies at {:#x}, which is no memory of this device", what, address);
+}
+
+using gpuemu::opcall::answer;
+using gpuemu::opcall::is_usable;
+using gpuemu::opcall::missing;
+using gpuemu::opcall::refuse;
+
+namespace {
+
+/// Up to the last member of the first version.
+constexpr size_t kOptionsFirst = offsetof(gpuemu_options, folder);
+constexpr size_t kDeviceInfoFirst =
+    offsetof(gpuemu_device_info, name) + sizeof(gpuemu_device_info::name);
+
+}  // namespace
+
+extern "C" {
+
+uint32_t gpuemu_abi_version(void) { return GPUEMU_ABI_VERSION; }
+const char* gpuemu_last_error(void) { return gpuemu::opcall::last_error(); }
+
+const char* gpuemu_code_name(gpuemu_code code) {
+  const auto index = static_cast<size_t>(code);
+  return index < std::size(gpuemu::opcall::kCodeNames) ? gpuemu::opcall::kCodeNames[index]
+                                                       : "unknown code";
+}
+
+gpuemu_code gpuemu_context_create(const gpuemu_options* options, gpuemu_context** context) {
+  if (context == nullptr) return missing("context");
+  *context = nullptr;
+  gpuemu_options known{};
+  if (options != nullptr) {
+    const auto members = gpuemu::opcall::known_members(*options, kOptionsFirst, "options");
+    if (!members) return answer(members.error());
+    known = *members;
+  }
+  auto made = gpuemu::opcall::create(known);
+  if (!made) return answer(made.error());
+  *context = (*std::move(made)).release();
+  const std::lock_guard lock(gpuemu::opcall::contexts().mutex);
+  gpuemu::opcall::contexts().live.insert(*context);
+  return GPUEMU_OK;
+}
+
+void gpuemu_context_destroy(gpuemu_context* context) {
+  if (context == nullptr || !context->is_live.exchange(false)) return;
+  {
+    const std::lock_guard lock(gpuemu::opcall::contexts().mutex);
+    gpuemu::opcall::contexts().live.erase(context);
+    gpuemu::opcall::contexts().destroyed.push_back(context);
+  }
+  // Errors of work that nobody waited for have nobody to tell.
+  (void)context->streams->synchronize_all().ok();
+  context->dispatcher.reset();
+  context->is_profiling = false;
+  context->profiler.reset();
+  context->pool.reset();
+  context->device.reset();
+  context->registry = {};
+  context->allocations.clear();
+}
+
+gpuemu_code gpuemu_context_device(gpuemu_context* context, gpuemu_device_info* info) {
+  if (!is_usable(context)) return refuse(context);
+  if (info == nullptr) return missing("info");
+  // Of a newer header's members, which lie behind these, nothing is written.
+  if (info->struct_bytes < kDeviceInfoFirst) {
+    return answer(gpuemu::error(gpuemu::ErrorCode::InvalidArgument,
+                                "info.struct_bytes is {}, expected {}: its sizeof",
+                                info->struct_bytes, sizeof(gpuemu_device_info)));
+  }
+  const gpuemu::DeviceProperties& device = context->device->properties();
+  info->sm = device.sm;
+  info->multiprocessors = device.multiprocessors;
+  info->is_emulator = device.backend == "emulator" ? 1 : 0;
+  info->memory_bytes = device.memory_bytes;
+  gpuemu::opcall::copy_text(info->backend, device.backend);
+  gpuemu::opcall::copy_text(info->name, device.name);
+  return GPUEMU_OK;
+}
+
+gpuemu_code gpuemu_context_set_log(gpuemu_context* context,
+                                   void (*log)(void* user, const char* line), void* user) {
+  if (!is_usable(context)) return refuse(context);
+  if (log == nullptr) {
+    context->dispatcher->set_log({});
+    return GPUEMU_OK;
+  }
+  context->dispatcher->set_log([log, user](const gpuemu::DispatchRecord& record) {
+    const std::string time =
+        record.microseconds < 0 ? "captured" : fmt::format("{:.1f} us", record.microseconds);
+    const std::string line = fmt::format("{}: {}, {}; {}; {}; {}", record.op, record.variant,
+                                         record.why, record.shapes, record.dtypes, time);
+    log(user, line.c_str());
+  });
+  return GPUEMU_OK;
+}
+
+}  // extern "C"

@@ -1,0 +1,169 @@
+// Memory for C.
+#include <initializer_list>
+
+#include "ops/capi/context.h"
+
+using gpuemu::opcall::answer;
+using gpuemu::opcall::is_usable;
+using gpuemu::opcall::missing;
+using gpuemu::opcall::refuse;
+
+namespace {
+
+using Allocation = gpuemu_context::Allocation;
+
+uint64_t address_of(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
+
+gpuemu_code keep(gpuemu_context& context, const gpuemu::Result<uint64_t>& made,
+                 const Allocation& allocation, void** address) {
+  if (!made) return answer(made.error());
+  const std::unique_lock lock(context.mutex);
+  context.allocations[*made] = allocation;
+  *address = reinterpret_cast<void*>(*made);
+  return GPUEMU_OK;
+}
+
+/// What the device has not may lie unused in the cache.
+gpuemu::Result<uint64_t> allocate_own(gpuemu_context& context, size_t bytes) {
+  auto made = context.device->allocate(bytes, "op_call memory");
+  const bool is_out = !made && made.error().code == gpuemu::ErrorCode::ResourceExhausted;
+  if (!is_out || context.pool == nullptr) return made;
+  GPUEMU_TRY(context.pool->empty());
+  return context.device->allocate(bytes, "op_call memory");
+}
+
+/// Takes the record away first: once the memory is free another thread may get, and record, its
+/// address. It comes back when freeing fails.
+template <typename Free>
+gpuemu_code release(gpuemu_context& context, uint64_t address, Free free) {
+  std::map<uint64_t, Allocation>::node_type record;
+  {
+    const std::unique_lock lock(context.mutex);
+    record = context.allocations.extract(address);
+  }
+  const gpuemu::Status freed = free(record.empty() ? Allocation{} : record.mapped());
+  if (!freed && !record.empty()) {
+    const std::unique_lock lock(context.mutex);
+    context.allocations.insert(std::move(record));
+  }
+  return answer(freed);
+}
+
+gpuemu::Status free_in_order(gpuemu_context& context, uint64_t address,
+                             const Allocation& allocation, gpuemu::StreamId stream) {
+  if (!allocation.is_async) {
+    return gpuemu::error(gpuemu::ErrorCode::InvalidArgument,
+                         "{:#x} is no memory of gpuemu_memory_allocate_async", address);
+  }
+  if (!allocation.is_pools) return context.device->free(address);
+  GPUEMU_TRY(context.pool->used_by(address, stream));
+  return context.pool->free(address);
+}
+
+struct Argument {
+  const char* name;
+  const void* pointer;
+};
+
+/// Of what a stream did or refused; whose memory a refused address is, is said better here.
+gpuemu_code answer_for(gpuemu_context& context, const gpuemu::Status& done,
+                       std::initializer_list<Argument> arguments, size_t bytes) {
+  if (done || done.error().code != gpuemu::ErrorCode::InvalidArgument) return answer(done);
+  for (const Argument& one : arguments) {
+    const auto in_range = context.check_range(one.name, address_of(one.pointer), bytes);
+    if (!in_range) return answer(in_range);
+  }
+  return answer(done);
+}
+
+}  // namespace
+
+extern "C" {
+
+gpuemu_code gpuemu_memory_allocate(gpuemu_context* context, size_t bytes, void** address) {
+  if (!is_usable(context)) return refuse(context);
+  if (address == nullptr) return missing("address");
+  return keep(*context, allocate_own(*context, bytes), {.bytes = bytes}, address);
+}
+
+gpuemu_code gpuemu_memory_allocate_async(gpuemu_context* context, size_t bytes,
+                                         gpuemu_stream stream, void** address) {
+  if (!is_usable(context)) return refuse(context);
+  if (address == nullptr) return missing("address");
+  const gpuemu::StreamId wanted = context->stream_of(stream);
+  // A number that is no stream is refused here and not when the memory changes its owner.
+  if (const auto known = context->streams->is_capturing(wanted); !known) {
+    return answer(known.error());
+  }
+  const bool is_pools = context->pool != nullptr;
+  const auto made = is_pools ? context->pool->allocate(bytes, "op_call memory", wanted)
+                             : context->device->allocate(bytes, "op_call memory");
+  return keep(*context, made, {.bytes = bytes, .is_async = true, .is_pools = is_pools}, address);
+}
+
+gpuemu_code gpuemu_memory_free(gpuemu_context* context, void* address) {
+  if (!is_usable(context)) return refuse(context);
+  if (address == nullptr) return GPUEMU_OK;
+  return release(*context, address_of(address),
+                 [&](const Allocation& allocation) -> gpuemu::Status {
+                   if (!allocation.is_pools) return context->device->free(address_of(address));
+                   GPUEMU_TRY(context->streams->synchronize_all());
+                   return context->pool->free(address_of(address));
+                 });
+}
+
+gpuemu_code gpuemu_memory_free_async(gpuemu_context* context, void* address, gpuemu_stream stream) {
+  if (!is_usable(context)) return refuse(context);
+  if (address == nullptr) return GPUEMU_OK;
+  const gpuemu::StreamId after = context->stream_of(stream);
+  const auto is_captured = context->streams->is_capturing(after);
+  if (!is_captured) return answer(is_captured.error());
+  if (*is_captured) {
+    return answer(gpuemu::error(gpuemu::ErrorCode::InvalidArgument,
+                                "the stream is captured; keep memory as long as the graph"));
+  }
+  return release(*context, address_of(address), [&](const Allocation& allocation) {
+    return free_in_order(*context, address_of(address), allocation, after);
+  });
+}
+
+gpuemu_code gpuemu_memory_trim(gpuemu_context* context, size_t bytes) {
+  if (!is_usable(context)) return refuse(context);
+  return context->pool == nullptr ? GPUEMU_OK : answer(context->pool->trim(bytes));
+}
+
+gpuemu_code gpuemu_memory_upload(gpuemu_context* context, void* to, const void* from, size_t bytes,
+                                 gpuemu_stream stream) {
+  if (!is_usable(context)) return refuse(context);
+  if (from == nullptr && bytes > 0) return missing("from");
+  const gpuemu::Status done = context->streams->upload(
+      context->stream_of(stream), address_of(to), {static_cast<const std::byte*>(from), bytes});
+  return answer_for(*context, done, {{"to", to}}, bytes);
+}
+
+gpuemu_code gpuemu_memory_download(gpuemu_context* context, void* to, const void* from,
+                                   size_t bytes, gpuemu_stream stream) {
+  if (!is_usable(context)) return refuse(context);
+  if (to == nullptr && bytes > 0) return missing("to");
+  const gpuemu::Status done = context->streams->download(
+      context->stream_of(stream), {static_cast<std::byte*>(to), bytes}, address_of(from));
+  return answer_for(*context, done, {{"from", from}}, bytes);
+}
+
+gpuemu_code gpuemu_memory_copy(gpuemu_context* context, void* to, const void* from, size_t bytes,
+                               gpuemu_stream stream) {
+  if (!is_usable(context)) return refuse(context);
+  const gpuemu::Status done =
+      context->streams->copy(context->stream_of(stream), address_of(to), address_of(from), bytes);
+  return answer_for(*context, done, {{"to", to}, {"from", from}}, bytes);
+}
+
+gpuemu_code gpuemu_memory_fill(gpuemu_context* context, void* to, uint8_t value, size_t bytes,
+                               gpuemu_stream stream) {
+  if (!is_usable(context)) return refuse(context);
+  const gpuemu::Status done = context->streams->fill(context->stream_of(stream), address_of(to),
+                                                     static_cast<std::byte>(value), bytes);
+  return answer_for(*context, done, {{"to", to}}, bytes);
+}
+
+}  // extern "C"

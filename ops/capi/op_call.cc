@@ -1,0 +1,163 @@
+// The one call of all ops: from C structs to an OpCall, each thing checked on the way.
+#include "ops/capi/op_call.h"
+
+#include <array>
+#include <cstring>
+
+#include "ops/capi/context.h"
+
+namespace gpuemu::opcall {
+namespace {
+
+static_assert(GPUEMU_FLOAT16 == static_cast<int>(DType::Float16) &&
+              GPUEMU_FLOAT32 == static_cast<int>(DType::Float32) &&
+              GPUEMU_INT32 == static_cast<int>(DType::Int32) &&
+              GPUEMU_BOOL == static_cast<int>(DType::Bool) && GPUEMU_BOOL + 1 == kDTypeCount);
+
+/// Most ops have a few operands; a call must not take memory for them.
+constexpr size_t kOperandsMax = 16;
+
+/// The views of one list, and room for the strides that callers left out.
+struct Views {
+  std::array<TensorView, kOperandsMax> tensors;
+  std::array<std::array<int64_t, kRankMax>, kOperandsMax> strides;
+};
+
+Error wrong(const char* list, size_t index, const std::string& what) {
+  return error(ErrorCode::InvalidArgument, "{}[{}]: {}", list, index, what);
+}
+
+Status view_of(const char* list, size_t index, const gpuemu_tensor& from, Views& views) {
+  if (from.dtype < 0 || from.dtype >= static_cast<int32_t>(kDTypeCount)) {
+    return wrong(list, index,
+                 fmt::format("dtype {}, expected 0 to {}", from.dtype, kDTypeCount - 1));
+  }
+  if (from.rank < 0 || from.rank > static_cast<int32_t>(kRankMax)) {
+    return wrong(list, index, fmt::format("rank {}, expected 0 to {}", from.rank, kRankMax));
+  }
+  if (from.rank > 0 && from.shape == nullptr) return wrong(list, index, "shape is NULL");
+  const auto rank = static_cast<size_t>(from.rank);
+  TensorView& view = views.tensors[index];
+  view.address = reinterpret_cast<uint64_t>(from.data);
+  view.dtype = static_cast<DType>(from.dtype);
+  view.shape = {from.shape, rank};
+  if (from.strides != nullptr) {
+    view.strides = {from.strides, rank};
+    return ok_status();
+  }
+  int64_t stride = 1;
+  for (size_t axis = rank; axis-- > 0;) {
+    views.strides[index][axis] = stride;
+    // A product that does not fit is refused with the shape, by check_case.
+    if (__builtin_mul_overflow(stride, from.shape[axis], &stride)) stride = 0;
+  }
+  view.strides = std::span(views.strides[index]).first(rank);
+  return ok_status();
+}
+
+Result<std::span<const TensorView>> views_of(const char* list, const gpuemu_tensor* tensors,
+                                             uint32_t count, Views& views) {
+  if (count > kOperandsMax) {
+    return error(ErrorCode::InvalidArgument, "{} {}, expected at most {}", count, list,
+                 kOperandsMax);
+  }
+  if (count > 0 && tensors == nullptr) {
+    return error(ErrorCode::InvalidArgument, "{} is NULL and its count is {}", list, count);
+  }
+  for (uint32_t i = 0; i < count; ++i) GPUEMU_TRY(view_of(list, i, tensors[i], views));
+  return std::span<const TensorView>(views.tensors).first(count);
+}
+
+/// The bytes that a tensor reaches over. What does not fit 64 bits is refused by check_case.
+uint64_t extent(const TensorView& tensor) {
+  int64_t last = 0;
+  for (size_t i = 0; i < tensor.rank(); ++i) {
+    int64_t reach = 0;
+    if (tensor.shape[i] <= 0 ||
+        __builtin_mul_overflow(tensor.strides[i], tensor.shape[i] - 1, &reach) || reach < 0 ||
+        __builtin_add_overflow(last, reach, &last)) {
+      return 0;
+    }
+  }
+  uint64_t bytes = 0;
+  const bool overflows =
+      __builtin_mul_overflow(static_cast<uint64_t>(last) + 1, byte_size(tensor.dtype), &bytes);
+  return overflows ? 0 : bytes;
+}
+
+Status check_memory(gpuemu_context& context, const std::vector<OperandSpec>& operands,
+                    std::span<const TensorView> tensors) {
+  for (size_t i = 0; i < tensors.size() && i < operands.size(); ++i) {
+    if (tensors[i].address == 0) continue;
+    GPUEMU_TRY(
+        context.check_range(operands[i].name.c_str(), tensors[i].address, extent(tensors[i])));
+  }
+  return ok_status();
+}
+
+Status call_op(gpuemu_context& context, const gpuemu_call& call) {
+  const std::vector<const OpKind*>& ops = context.registry.ops();
+  if (call.op == 0 || call.op > ops.size()) {
+    return error(ErrorCode::NotFound, "op {}, expected 1 to {}: the number of gpuemu_op_find()",
+                 call.op, ops.size());
+  }
+  if (call.attribute_bytes > 0 && call.attributes == nullptr) {
+    return error(ErrorCode::InvalidArgument, "attributes is NULL and attribute_bytes is {}",
+                 call.attribute_bytes);
+  }
+  const OpKind& op = *ops[call.op - 1];
+  Views in, out;
+  OpCall described{.op = &op};
+  described.inputs = GPUEMU_TRY(views_of("inputs", call.inputs, call.input_count, in));
+  described.outputs = GPUEMU_TRY(views_of("outputs", call.outputs, call.output_count, out));
+  described.schema_id = call.schema_id;
+  described.attributes = {static_cast<const std::byte*>(call.attributes), call.attribute_bytes};
+  described.stream = context.stream_of(call.stream);
+  for (const auto& [operands, tensors] :
+       {std::pair(&op.inputs, described.inputs), std::pair(&op.outputs, described.outputs)}) {
+    const Status inside = check_memory(context, *operands, tensors);
+    if (!inside) return inside.error().with_context(op.name);
+  }
+  return context.dispatcher->call(described);
+}
+
+}  // namespace
+}  // namespace gpuemu::opcall
+
+using gpuemu::opcall::answer;
+using gpuemu::opcall::is_usable;
+using gpuemu::opcall::missing;
+using gpuemu::opcall::refuse;
+
+extern "C" {
+
+gpuemu_code gpuemu_op_find(gpuemu_context* context, const char* name, uint32_t* op) {
+  if (!is_usable(context)) return refuse(context);
+  if (name == nullptr) return missing("name");
+  if (op == nullptr) return missing("op");
+  const auto found = context->registry.find(name);
+  if (!found) return answer(found.error());
+  const auto& ops = context->registry.ops();
+  *op = static_cast<uint32_t>(std::find(ops.begin(), ops.end(), *found) - ops.begin()) + 1;
+  return GPUEMU_OK;
+}
+
+uint32_t gpuemu_op_count(gpuemu_context* context) {
+  return !is_usable(context) ? 0 : static_cast<uint32_t>(context->registry.ops().size());
+}
+
+const char* gpuemu_op_name(gpuemu_context* context, uint32_t op) {
+  if (op == 0 || op > gpuemu_op_count(context)) return nullptr;
+  return context->registry.ops()[op - 1]->name.c_str();
+}
+
+gpuemu_code gpuemu_op_call(gpuemu_context* context, const gpuemu_call* call) {
+  if (!is_usable(context)) return refuse(context);
+  if (call == nullptr) return missing("call");
+  constexpr size_t kFirst = offsetof(gpuemu_call, stream) + sizeof(gpuemu_call::stream);
+  const auto known = gpuemu::opcall::known_members(*call, kFirst, "call");
+  if (!known) return answer(known.error());
+  return answer(gpuemu::opcall::call_op(*context, *known));
+}
+
+}  // extern "C"

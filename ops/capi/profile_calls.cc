@@ -1,0 +1,73 @@
+// The profiler for C.
+#include "common/base/files.h"
+#include "ops/capi/context.h"
+
+using gpuemu::opcall::answer;
+using gpuemu::opcall::is_usable;
+using gpuemu::opcall::refuse;
+
+namespace {
+
+/// Stays as long as the caller holds it, whoever ends the profile meanwhile.
+std::shared_ptr<gpuemu::Profiler> running(gpuemu_context* context) {
+  if (context == nullptr || !context->is_profiling) return nullptr;
+  const std::shared_lock lock(context->mutex);
+  return context->profiler;
+}
+
+std::shared_ptr<gpuemu::Profiler> replace(gpuemu_context& context,
+                                          std::shared_ptr<gpuemu::Profiler> profiler) {
+  const std::unique_lock lock(context.mutex);
+  context.is_profiling = profiler != nullptr;
+  context.profiler.swap(profiler);
+  return profiler;
+}
+
+}  // namespace
+
+extern "C" {
+
+gpuemu_code gpuemu_profile_start(gpuemu_context* context, uint32_t counters) {
+  if (!is_usable(context)) return refuse(context);
+  if (running(context) != nullptr) {
+    return answer(gpuemu::error(gpuemu::ErrorCode::InvalidArgument,
+                                "a profile is running already; gpuemu_profile_stop() ends it"));
+  }
+  auto made = gpuemu::Profiler::create(*context->device, {.counters = counters != 0});
+  if (!made) return answer(made.error());
+  context->dispatcher->set_profiler(made->get());
+  replace(*context, *std::move(made));
+  return GPUEMU_OK;
+}
+
+gpuemu_code gpuemu_profile_stop(gpuemu_context* context, const char* trace_file,
+                                const char* statistics_file) {
+  if (!is_usable(context)) return refuse(context);
+  const std::shared_ptr<gpuemu::Profiler> profiler = replace(*context, nullptr);
+  if (profiler == nullptr) {
+    return answer(gpuemu::error(gpuemu::ErrorCode::InvalidArgument,
+                                "no profile is running; gpuemu_profile_start() begins one"));
+  }
+  context->dispatcher->set_profiler(nullptr);
+  const auto result = profiler->stop();
+  if (!result) return answer(result.error());
+  for (const std::string& note : result->notes) fmt::print(stderr, "gpuemu: {}\n", note);
+  if (trace_file != nullptr) {
+    const gpuemu::Status written = gpuemu::write_file(trace_file, result->chrome_trace());
+    if (!written) return answer(written);
+  }
+  if (statistics_file == nullptr) return GPUEMU_OK;
+  return answer(gpuemu::write_file(statistics_file, result->json()));
+}
+
+void gpuemu_range_begin(gpuemu_context* context, const char* name) {
+  if (const auto profiler = running(context); profiler != nullptr && name != nullptr) {
+    profiler->begin_range(name);
+  }
+}
+
+void gpuemu_range_end(gpuemu_context* context) {
+  if (const auto profiler = running(context)) profiler->end_range();
+}
+
+}  // extern "C"

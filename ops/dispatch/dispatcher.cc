@@ -1,0 +1,300 @@
+// Choosing and launching.
+#include "ops/dispatch/dispatcher.h"
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/catalog.h"
+#include "ops/dispatch/accesses.h"
+#include "ops/dispatch/scratch_case.h"
+#include "ops/dispatch/stopwatch.h"
+
+namespace gpuemu {
+namespace {
+
+std::string shapes_of(const OpCase& c) {
+  std::string text;
+  for (size_t i = 0; i < c.inputs.size(); ++i) {
+    text +=
+        fmt::format("{}{} {}", i == 0 ? "" : ", ", c.op.inputs[i].name, shape_text(c.in(i).shape));
+  }
+  for (size_t i = 0; i < c.outputs.size(); ++i) {
+    text += fmt::format(", {} {}", c.op.outputs[i].name, shape_text(c.out(i).shape));
+  }
+  return text;
+}
+
+bool has_work(const OpCase& c) {
+  return std::ranges::any_of(c.outputs, [](const TensorView& out) { return out.count() > 0; });
+}
+
+}  // namespace
+
+Dispatcher::Dispatcher(Device& device, Streams& streams, const OpRegistry& registry)
+    : device_(device), streams_(streams), registry_(registry), workspaces_(device) {}
+
+Result<std::unique_ptr<Dispatcher>> Dispatcher::create(Device& device, const OpRegistry& registry,
+                                                       DispatchOptions options) {
+  Streams* streams = GPUEMU_TRY(device.streams());
+  std::unique_ptr<Dispatcher> made(new Dispatcher(device, *streams, registry));
+  made->modules_ = GPUEMU_TRY(ModuleCache::create(device, options.folder));
+  made->timings_ = std::make_unique<Timings>(options.folder);
+  made->warn_ = std::move(options.warn);
+  made->set_log(std::move(options.log));
+  made->policy_ = std::move(options.policy);
+  return made;
+}
+
+void Dispatcher::set_policy(DispatchPolicy policy) {
+  const std::lock_guard lock(mutex_);
+  policy_ = std::move(policy);
+}
+
+void Dispatcher::set_log(Log log) {
+  auto made = log ? std::make_shared<const Log>(std::move(log)) : nullptr;
+  const std::lock_guard lock(mutex_);
+  log_ = std::move(made);
+}
+
+Status Dispatcher::call(const OpCall& call) {
+  GPUEMU_TRY(check_attributes(call.op->schema, call.schema_id, call.attributes));
+  const OpCase c{*call.op, call.inputs, call.outputs, Attributes(call.op->schema, call.attributes),
+                 device_.properties()};
+  auto types = check_case(c);
+  if (!types) return types.error().with_context(call.op->name);
+  if (!has_work(c)) return ok_status();
+  const Choice choice = GPUEMU_TRY(choose(c, *types, call.stream));
+  return launch_profiled(c, choice, *types, call);
+}
+
+Status Dispatcher::launch_profiled(const OpCase& c, const Choice& choice, const TypeBinding& types,
+                                   const OpCall& call) {
+  std::shared_ptr<const Log> log;
+  {
+    const std::lock_guard lock(mutex_);
+    log = log_;
+  }
+  Profiler* profiler = profiler_;
+  if (profiler != nullptr) GPUEMU_TRY(profiler->begin_op(c.op.name, call.stream));
+  Status launched;
+  if (log == nullptr) {
+    launched = launch(c, *choice.variant, types, call.stream);
+  } else {
+    const auto record = launch_timed(c, choice, types, call.stream);
+    if (record) (*log)(*record);  // It may call the dispatcher: no lock is held.
+    launched = record ? ok_status() : Status(record.error());
+  }
+  if (profiler != nullptr) GPUEMU_TRY(profiler->end_op(call.stream));
+  return launched;
+}
+
+Dispatcher::OpState& Dispatcher::state_of(const OpKind& op) {
+  const auto known = states_.find(&op);
+  if (known != states_.end()) return known->second;
+  return states_.emplace(&op, OpState{by_priority(op), {}}).first->second;
+}
+
+void Dispatcher::warn_once(const std::string& warning) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!warned_.insert(warning).second) return;
+  }
+  if (warn_) warn_(warning);
+}
+
+Result<Dispatcher::Choice> Dispatcher::choose(const OpCase& c, const TypeBinding& types,
+                                              StreamId stream) {
+  const std::vector<const KernelVariant*>* order = nullptr;
+  Strategy strategy = Strategy::FirstSupported;
+  std::string preferred;
+  {
+    const std::lock_guard lock(mutex_);
+    order = &state_of(c.op).order;
+    strategy = policy_.strategy;
+    const auto wish = policy_.preferred.find(c.op.name);
+    if (wish != policy_.preferred.end()) preferred = wish->second;
+  }
+  if (!preferred.empty()) {
+    const auto wanted = std::ranges::find(*order, preferred, &KernelVariant::name);
+    const std::string reason =
+        wanted == order->end() ? "there is none of that name" : refusal_of(c, **wanted, types);
+    if (reason.empty()) return Choice{*wanted, "preferred"};
+    warn_once(fmt::format("{}: the preferred variant '{}' is not used: {}", c.op.name, preferred,
+                          reason));
+  }
+  std::vector<const KernelVariant*> able;
+  std::string reasons;
+  for (const KernelVariant* variant : *order) {
+    const std::string reason = refusal_of(c, *variant, types);
+    if (reason.empty() && strategy == Strategy::FirstSupported) {
+      return Choice{variant, "first supported"};
+    }
+    if (reason.empty()) able.push_back(variant);
+    reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", variant->name, reason);
+  }
+  if (able.empty()) {
+    return error(ErrorCode::Unsupported, "{}: no variant computes this call: {}", c.op.name,
+                 reasons);
+  }
+  if (able.size() == 1) return Choice{able[0], "the only one that supports it"};
+  if (GPUEMU_TRY(streams_.is_capturing(stream))) {
+    return Choice{able[0], "first supported: nothing is timed while a graph is captured"};
+  }
+  return fastest(c, types, able, stream);
+}
+
+Result<Dispatcher::Choice> Dispatcher::fastest(const OpCase& c, const TypeBinding& types,
+                                               const std::vector<const KernelVariant*>& able,
+                                               StreamId stream) {
+  const std::string question = timing_question(c, types);
+  VariantTimes times = timings_->find(question);
+  std::unique_ptr<ScratchCase> scratch;
+  const KernelVariant* best = nullptr;
+  bool changed = false;
+  for (const KernelVariant* variant : able) {
+    const std::string hash = GPUEMU_TRY(hash_of(c, *variant, types));
+    VariantTime& time = times[variant->name];
+    if (time.module_hash != hash) {
+      if (!scratch) {
+        auto made = ScratchCase::create(device_, streams_, c, stream);
+        if (!made && made.error().code != ErrorCode::ResourceExhausted) {
+          return made.error().with_context(c.op.name + ", timing its variants");
+        }
+        if (!made) {
+          warn_once(
+              fmt::format("{}: its variants are not timed: {}", c.op.name, made.error().message));
+          return Choice{able[0], "first supported: there is no memory for timing"};
+        }
+        scratch = *std::move(made);
+      }
+      const double microseconds = GPUEMU_TRY(time_variant(*scratch, *variant, types));
+      time = {hash, microseconds};
+      changed = true;
+    }
+    if (best == nullptr || time.microseconds < times[best->name].microseconds) best = variant;
+  }
+  if (scratch) GPUEMU_TRY(workspaces_.forget(scratch->stream()));
+  if (changed) timings_->keep(question, times);
+  return Choice{
+      best, fmt::format("fastest of {}: {:.1f} us", able.size(), times[best->name].microseconds)};
+}
+
+Result<double> Dispatcher::time_variant(const ScratchCase& scratch, const KernelVariant& variant,
+                                        const TypeBinding& types) {
+  constexpr int kRuns = 3;
+  const OpCase c = scratch.view();
+  Stopwatch stopwatch(streams_);
+  double best = 0;
+  // The first run pays for what is lazy and is not counted.
+  for (int run = 0; run <= kRuns; ++run) {
+    GPUEMU_TRY(stopwatch.begin(scratch.stream()));
+    GPUEMU_TRY(launch(c, variant, types, scratch.stream()));
+    const double us = GPUEMU_TRY(stopwatch.end(scratch.stream()));
+    if (run == 1 || (run > 1 && us < best)) best = us;
+  }
+  const Status done = streams_.synchronize(scratch.stream());
+  if (!done) return done.error().with_context(c.op.name + ", timing " + variant.name);
+  // Two that are faster than the clock are equal; nothing takes no time.
+  return std::max(best, 1e-3);
+}
+
+std::string Dispatcher::refusal_of(const OpCase& c, const KernelVariant& variant,
+                                   const TypeBinding& types) {
+  std::string reason = refusal(c, variant, types);
+  if (!reason.empty() || variant.library.empty()) return reason;
+  // Any question to the streams makes the device's context that of this thread.
+  const auto answers = streams_.is_capturing(kDefaultStream);
+  return answers ? libraries_.refusal(variant) : answers.error().message;
+}
+
+Result<std::string> Dispatcher::hash_of(const OpCase& c, const KernelVariant& variant,
+                                        const TypeBinding& types) {
+  if (!variant.library.empty()) return libraries_.version(variant);
+  const LoadedEntry* entry = GPUEMU_TRY(entry_of(c.op, variant, 0, types));
+  return entry->module_hash;
+}
+
+Result<const LoadedEntry*> Dispatcher::entry_of(const OpKind& op, const KernelVariant& variant,
+                                                uint32_t entry, const TypeBinding& types) {
+  const auto index = static_cast<uint64_t>(&variant - op.variants.data());
+  const uint64_t key = (index << 40) | (uint64_t{entry} << 32) | types.index();
+  {
+    const std::lock_guard lock(mutex_);
+    const auto& entries = state_of(op).entries;
+    const auto known = entries.find(key);
+    if (known != entries.end()) return known->second;
+  }
+  const std::string name = GPUEMU_TRY(entry_name(variant.entries[entry], types));
+  const LoadedEntry* loaded = nullptr;
+  if (!variant.source.empty()) {
+    loaded = GPUEMU_TRY(
+        modules_->instance({.name = variant.module, .text = std::string(variant.source)}, name));
+  } else {
+    const BuiltinKernel* module = find_builtin(variant.module);
+    if (module == nullptr) {
+      return error(ErrorCode::NotFound, "op '{}', variant '{}': no module '{}'", op.name,
+                   variant.name, variant.module);
+    }
+    loaded = GPUEMU_TRY(modules_->entry(module->ptx(), std::string(module->file), name));
+  }
+  const std::lock_guard lock(mutex_);
+  state_of(op).entries.emplace(key, loaded);
+  return loaded;
+}
+
+Status Dispatcher::launch(const OpCase& c, const KernelVariant& variant, const TypeBinding& types,
+                          StreamId stream) {
+  OpCase planned = c;
+  const uint64_t bytes = variant.workspace_bytes == nullptr ? 0 : variant.workspace_bytes(c);
+  Workspaces::Turn turn;  // Until every launch that uses the workspace is issued.
+  if (bytes > 0) {
+    turn = GPUEMU_TRY(streams_.is_capturing(stream)) ? GPUEMU_TRY(workspaces_.keep(bytes))
+                                                     : GPUEMU_TRY(workspaces_.take(bytes, stream));
+    planned.workspace = turn.address;
+  }
+  if (variant.library.empty()) return launch_steps(planned, bytes, variant, types, stream);
+  const Status issued = libraries_.issue(planned, variant, stream);
+  return issued ? issued : Status(issued.error().with_context(c.op.name + ", " + variant.name));
+}
+
+Status Dispatcher::launch_steps(const OpCase& c, uint64_t workspace_bytes,
+                                const KernelVariant& variant, const TypeBinding& types,
+                                StreamId stream) {
+  Plan plan;
+  variant.plan(c, plan);
+  for (const LaunchStep& step : plan.steps()) {
+    const LoadedEntry* entry = GPUEMU_TRY(entry_of(c.op, variant, step.entry, types));
+    std::array<KernelArg, kPlanArgumentsMax> args;
+    for (size_t i = 0; i < step.arg_count(); ++i) {
+      const std::span<const std::byte> bytes_of_arg = step.argument(i);
+      args[i] = {bytes_of_arg.data(), bytes_of_arg.size()};
+    }
+    StreamLaunch launch;
+    launch.function = entry->function;
+    launch.grid = step.grid;
+    launch.block = step.block;
+    launch.dynamic_shared_bytes = step.shared_bytes;
+    launch.args = std::span(args).first(step.arg_count());
+    const Accesses accesses(c, workspace_bytes, step);
+    launch.accesses = accesses.list();
+    const Status started = streams_.launch(stream, launch);
+    if (!started) return started.error().with_context(c.op.name + ", " + variant.name);
+  }
+  return ok_status();
+}
+
+Result<DispatchRecord> Dispatcher::launch_timed(const OpCase& c, const Choice& choice,
+                                                const TypeBinding& types, StreamId stream) {
+  DispatchRecord record{c.op.name, choice.variant->name, choice.why, shapes_of(c), types.text()};
+  if (GPUEMU_TRY(streams_.is_capturing(stream))) {
+    GPUEMU_TRY(launch(c, *choice.variant, types, stream));
+  } else {
+    Stopwatch stopwatch(streams_);
+    GPUEMU_TRY(stopwatch.begin(stream));
+    GPUEMU_TRY(launch(c, *choice.variant, types, stream));
+    record.microseconds = GPUEMU_TRY(stopwatch.end(stream));
+  }
+  return record;
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,124 @@
+// From an op on tensors to launches on a device: checks the call, chooses the variant, launches it
+// on a stream. Waits for nothing, unless variants have to be timed or a log wants times.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "ops/dispatch/check_case.h"
+#include "ops/dispatch/libraries.h"
+#include "ops/dispatch/policy.h"
+#include "ops/dispatch/timings.h"
+#include "ops/dispatch/workspaces.h"
+#include "ops/modules/module_cache.h"
+#include "ops/profile/profiler.h"
+#include "runtime/device/stream.h"
+
+namespace gpuemu {
+
+struct OpCall {
+  const OpKind* op = nullptr;
+  std::span<const TensorView> inputs, outputs;
+  uint32_t schema_id = 0;
+  std::span<const std::byte> attributes = {};
+  StreamId stream = kDefaultStream;
+};
+
+/// What was decided about one call.
+struct DispatchRecord {
+  std::string op, variant;
+  std::string why;           ///< "first supported", "preferred", "fastest of 3: 12.1 us" ...
+  std::string shapes;        ///< "x [2, 3], y [2, 3]"
+  std::string dtypes;        ///< "T = float32"
+  double microseconds = -1;  ///< On the device; -1 in a capture.
+};
+
+struct DispatchOptions {
+  DispatchPolicy policy = {};
+  std::string folder = {};  ///< Compiled modules and timings between processes; "": none.
+  /// Told once for each preference and reason that it cannot be followed.
+  std::function<void(const std::string& warning)> warn = {};
+  /// When set, every call is waited for and told, by the thread that called and with no lock held.
+  std::function<void(const DispatchRecord& record)> log = {};
+};
+
+class ScratchCase;
+
+/// Any thread.
+class Dispatcher {
+ public:
+  /// `device` and `registry` outlive the dispatcher.
+  static Result<std::unique_ptr<Dispatcher>> create(Device& device, const OpRegistry& registry,
+                                                    DispatchOptions options);
+
+  /// InvalidArgument: the call is wrong, and the message says which operand. Unsupported: no
+  /// variant computes it; the message has each one's reason. Then what launching says.
+  Status call(const OpCall& call);
+
+  void set_policy(DispatchPolicy policy);
+  using Log = std::function<void(const DispatchRecord& record)>;
+  /// A call that has begun in another thread may still tell the one before.
+  void set_log(Log log);
+  /// Each call becomes an op of the profile. Null: none, which costs one comparison. It must stay
+  /// until another is set and every call that began before has returned.
+  void set_profiler(Profiler* profiler) { profiler_ = profiler; }
+  const OpRegistry& registry() const { return registry_; }
+  ModuleCache& modules() { return *modules_; }
+
+ private:
+  struct Choice {
+    const KernelVariant* variant = nullptr;
+    std::string why;  ///< Only when a log wants it.
+  };
+  /// What is known about one op: its order of trying, and entries that were looked up.
+  struct OpState {
+    std::vector<const KernelVariant*> order;
+    std::unordered_map<uint64_t, const LoadedEntry*> entries;
+  };
+
+  Dispatcher(Device& device, Streams& streams, const OpRegistry& registry);
+  OpState& state_of(const OpKind& op);
+  /// Of the call or of this machine; "" when the variant computes it.
+  std::string refusal_of(const OpCase& c, const KernelVariant& variant, const TypeBinding& types);
+  /// What changes with the code of the variant.
+  Result<std::string> hash_of(const OpCase& c, const KernelVariant& variant,
+                              const TypeBinding& types);
+  Result<const LoadedEntry*> entry_of(const OpKind& op, const KernelVariant& variant,
+                                      uint32_t entry, const TypeBinding& types);
+  Result<Choice> choose(const OpCase& c, const TypeBinding& types, StreamId stream);
+  Result<Choice> fastest(const OpCase& c, const TypeBinding& types,
+                         const std::vector<const KernelVariant*>& able, StreamId stream);
+  Result<double> time_variant(const ScratchCase& scratch, const KernelVariant& variant,
+                              const TypeBinding& types);
+  Status launch(const OpCase& c, const KernelVariant& variant, const TypeBinding& types,
+                StreamId stream);
+  Status launch_steps(const OpCase& c, uint64_t workspace_bytes, const KernelVariant& variant,
+                      const TypeBinding& types, StreamId stream);
+  Status launch_profiled(const OpCase& c, const Choice& choice, const TypeBinding& types,
+                         const OpCall& call);
+  Result<DispatchRecord> launch_timed(const OpCase& c, const Choice& choice,
+                                      const TypeBinding& types, StreamId stream);
+  void warn_once(const std::string& warning);
+
+  Device& device_;
+  Streams& streams_;
+  const OpRegistry& registry_;
+  std::unique_ptr<ModuleCache> modules_;
+  std::unique_ptr<Timings> timings_;
+  std::function<void(const std::string&)> warn_;
+  std::atomic<Profiler*> profiler_ = nullptr;
+  Workspaces workspaces_;
+  Libraries libraries_;
+  std::mutex mutex_;  ///< Of everything below.
+  std::shared_ptr<const Log> log_;
+  DispatchPolicy policy_;
+  std::unordered_map<const OpKind*, OpState> states_;
+  std::set<std::string> warned_;
+};
+
+}  // namespace gpuemu

@@ -1,0 +1,134 @@
+// Memory that changes its stream, and memory of the host that is still in use.
+//
+// Where an event cannot be made or its stream is gone, the host waits instead: memory is late then,
+// never wrong. Waiting goes by events, because synchronize() would take the errors of the streams'
+// owners.
+#include <algorithm>
+
+#include "ops/memory/pool.h"
+
+namespace gpuemu {
+
+bool Pool::is_captured(StreamId stream) {
+  Streams* streams = source_->streams();
+  if (streams == nullptr || stream == kDefaultStream) return false;
+  const auto captured = streams->is_capturing(stream);
+  return captured && *captured;
+}
+
+void Pool::wait_for(StreamId stream) {
+  Streams* streams = source_->streams();
+  const auto event = streams->make_event();
+  if (!event) return;
+  // The work of a stream that is freed already is in front of the default stream's, if it blocked.
+  if (streams->record(*event, stream) || streams->record(*event, kDefaultStream))
+    (void)streams->synchronize_event(*event);
+  (void)streams->free_event(*event);
+}
+
+void Pool::order(StreamId stream, StreamId after) {
+  Streams* streams = source_->streams();
+  if (streams == nullptr || stream == after) return;
+  const auto event = streams->make_event();
+  const bool ordered =
+      event && streams->record(*event, after) && streams->wait_event(stream, *event);
+  if (event) (void)streams->free_event(*event);
+  if (!ordered) wait_for(after);
+}
+
+void Pool::adopt(Block& block, StreamId stream) {
+  if (block.ready != 0) {
+    Streams* streams = source_->streams();
+    if (!streams->wait_event(stream, block.ready)) (void)streams->synchronize_event(block.ready);
+    (void)streams->free_event(block.ready);
+    block.ready = 0;
+  } else {
+    order(stream, block.stream);
+  }
+  if (block.stream != stream) ++statistics_.cross_stream;
+  block.stream = stream;
+}
+
+/// Memory of another stream: of one whose work is done or, if it may wait, of any.
+Pool::Block* Pool::take_foreign(uint64_t bytes, StreamId stream, bool may_wait) {
+  Streams* streams = source_->streams();
+  // A capture must not wait for what is outside of it.
+  if (streams == nullptr || is_captured(stream)) return nullptr;
+  for (auto& [owner, bins] : bins_) {
+    if (owner == stream || is_captured(owner)) continue;
+    Block* found = bins.find(classes_.of(bytes));
+    if (found == nullptr) continue;
+    if (!may_wait) {
+      const auto done =
+          found->ready != 0 ? streams->query_event(found->ready) : streams->query(owner);
+      if (!done || !*done) continue;
+    }
+    remove_free(*found);
+    adopt(*found, stream);
+    return found;
+  }
+  return nullptr;
+}
+
+void Pool::collect(bool wait) {
+  Streams* streams = source_->streams();
+  std::erase_if(pending_, [&](Block* block) {
+    if (wait) (void)streams->synchronize_event(block->ready);
+    const auto reached = streams->query_event(block->ready);
+    if (!wait && reached && !*reached) return false;
+    (void)streams->free_event(block->ready);
+    block->ready = 0;
+    release(*block);
+    return true;
+  });
+}
+
+/// Free neighbours of different streams become one block, once the work of those is done.
+void Pool::join_everything() {
+  Streams* streams = source_->streams();
+  if (streams == nullptr) return;
+  for (const auto& [owner, bins] : bins_)
+    if (is_captured(owner)) return;
+  for (auto& [owner, bins] : bins_) {
+    const std::vector<Block*> all = bins.all();
+    if (!all.empty() && owner != kPerThreadStream) wait_for(owner);
+    for (Block* block : all) {
+      remove_free(*block);
+      if (block->ready != 0) {
+        (void)streams->synchronize_event(block->ready);
+        (void)streams->free_event(block->ready);
+        block->ready = 0;
+      }
+      block->is_free = true;
+      block->stream = kDefaultStream;
+    }
+  }
+  for (const auto& segment : segments_)
+    for (Block* block = segment->first; block != nullptr; block = block->after) {
+      if (!block->is_free) continue;
+      while (block->after != nullptr && block->after->is_free) swallow_next(*block);
+      insert_free(*block);
+    }
+}
+
+Status Pool::forget_stream(StreamId stream) {
+  const std::lock_guard lock(lock_);
+  live_.for_each([&](uint64_t, Block& block) {
+    if (std::erase(block.also_used, stream) != 0) order(block.stream, stream);
+    if (block.stream == stream) block.stream = kDefaultStream;
+  });
+  order(kDefaultStream, stream);
+  const auto found = bins_.find(stream);
+  if (stream == kDefaultStream || found == bins_.end()) return ok_status();
+  for (Block* block : found->second.all()) {
+    remove_free(*block);
+    block->stream = kDefaultStream;
+    use(*block, true);
+    release(*block);
+  }
+  bins_.erase(stream);
+  last_bins_ = nullptr;
+  return ok_status();
+}
+
+}  // namespace gpuemu

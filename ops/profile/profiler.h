@@ -1,0 +1,151 @@
+// What a program did and how long it took: ranges of host threads, ops on the device, every kernel
+// (a GPU: through CUPTI, where there is one; the emulator: where its counters are on, with what
+// they counted). Nobody who holds no Profiler pays for it.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "ops/profile/nvtx.h"
+#include "ops/profile/spaces.h"
+#include "ops/vendor/cupti.h"
+#include "runtime/device/profile.h"
+#include "runtime/device/stream.h"
+
+namespace gpuemu {
+
+struct ProfilerOptions {
+  bool counters = false;  ///< Emulator: instructions, bytes, conflicts of every kernel; slower.
+  bool nvtx = true;       ///< Ranges and ops are NVTX ranges too, where that library can be loaded.
+  bool kernels = true;    ///< GPU: a record of each kernel, of graphs too.
+  std::string cupti = {};  ///< This file and not NVIDIA's, whatever the device; for tests.
+  size_t records_max =
+      1'000'000;  ///< Of ranges, ops and kernels; later ones are counted and dropped.
+};
+
+/// All calls of one name.
+struct TimeStatistics {
+  uint64_t count = 0;
+  double total_us = 0, min_us = 0, max_us = 0;
+  double mean_us() const { return count == 0 ? 0 : total_us / static_cast<double>(count); }
+  void add(double us);
+};
+
+/// All launches of one entry.
+struct KernelCounts {
+  uint64_t launches = 0;
+  TimeStatistics time;
+  std::map<std::string, uint64_t> instructions;  ///< Threads' instructions by group.
+  uint64_t divergent_branches = 0;
+  MemoryCount memory;
+  SpaceBytes bytes;  ///< Of ld, st, atom, red, ldmatrix, stmatrix; of global memory of all.
+  std::optional<uint32_t> registers;    ///< Of a thread, where a GPU told.
+  std::optional<uint32_t> local_bytes;  ///< Likewise.
+};
+
+/// Something with a beginning and an end, in microseconds since the profiler began.
+struct TraceSpan {
+  std::string name;
+  double begin_us = 0, duration_us = 0;
+  uint64_t track = 0;  ///< Host thread, counted from 0; of ops the stream; of kernels CUPTI's.
+  enum class Kind { Range, Op, Kernel } kind = Kind::Range;
+  std::string geometry = {};  ///< Kernels of a GPU: "grid 4x1x1, block 256x1x1".
+};
+
+struct ProfileResult {
+  std::vector<TraceSpan> spans;
+  std::map<std::string, TimeStatistics> ops, ranges;
+  std::map<std::string, KernelCounts> kernels;
+  uint64_t dropped = 0;
+  std::vector<std::string> notes;  ///< What is missing and why, a line each.
+
+  /// Opens in Perfetto and chrome://tracing.
+  std::string chrome_trace() const;
+  /// {"ops": [...], "ranges": [...], "kernels": [...], "dropped": n, "notes": [...]}
+  std::string json() const;
+};
+
+/// Any thread.
+class Profiler {
+ public:
+  /// `device` outlives the profiler. One profiler with counters at a time: it sets the checks of
+  /// the device's streams, and its end restores the default ones.
+  static Result<std::unique_ptr<Profiler>> create(Device& device, ProfilerOptions options);
+  ~Profiler();
+  Profiler(const Profiler&) = delete;
+  Profiler& operator=(const Profiler&) = delete;
+
+  /// A range of the calling thread; they nest. An end without a beginning is dropped.
+  void begin_range(std::string_view name);
+  void end_range();
+
+  /// Around what `name` issues on the stream. Work that is captured has no time yet: nothing is
+  /// recorded for it.
+  Status begin_op(std::string_view name, StreamId stream);
+  Status end_op(StreamId stream);
+
+  /// Waits for the device and ends all that is open.
+  Result<ProfileResult> stop();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct OpenRange {
+    std::string name;
+    double begin_us = 0;
+  };
+  struct PendingOp {
+    std::string name;
+    StreamId stream = 0;
+    EventId begin = 0, end = 0;
+  };
+
+  Profiler(Streams& streams, ProfilerOptions options) : streams_(streams), options_(options) {}
+  double now_us() const;
+  uint64_t track_of_thread();
+  bool full();
+  void count(const std::string& entry, const LaunchReport& report);
+  Status resolve(ProfileResult& result);
+  /// Records kernels from now on, or notes why not.
+  void record_kernels();
+  Status add_kernels(ProfileResult& result);
+
+  Streams& streams_;
+  const ProfilerOptions options_;
+  Nvtx nvtx_;
+  std::unique_ptr<KernelRecorder> recorder_;
+  uint64_t recorder_began_ns_ = 0;
+  Clock::time_point started_;
+  EventId base_ = 0;
+  bool stopped_ = false;
+  std::mutex mutex_;  ///< Of everything below.
+  std::map<std::thread::id, uint64_t> tracks_;
+  std::map<uint64_t, std::vector<OpenRange>> open_;
+  std::map<std::pair<std::thread::id, StreamId>, PendingOp> running_;
+  std::vector<PendingOp> ops_;
+  ProfileResult result_;
+};
+
+/// A range as long as the scope. Null: nothing.
+class ProfileRange {
+ public:
+  ProfileRange(Profiler* profiler, std::string_view name) : profiler_(profiler) {
+    if (profiler_ != nullptr) profiler_->begin_range(name);
+  }
+  ~ProfileRange() {
+    if (profiler_ != nullptr) profiler_->end_range();
+  }
+  ProfileRange(const ProfileRange&) = delete;
+  ProfileRange& operator=(const ProfileRange&) = delete;
+
+ private:
+  Profiler* profiler_;
+};
+
+}  // namespace gpuemu

@@ -1,0 +1,220 @@
+#include "runtime/emulator/block_scheduler.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/machine/thread_scheduler.h"
+
+namespace gpuemu::emulator {
+namespace {
+/// Turns of a block on its own before it seems to wait, and of one among several.
+constexpr uint32_t kRoundsAlone = 128, kRoundsTogether = 4;
+/// Passes in which none ends before it seems that many have to meet.
+constexpr size_t kLonelyPasses = 32;
+/// Turns without an end before the first look whether there can be one. Every look doubles them.
+constexpr size_t kTurnsBeforeLook = 1024;
+/// Blocks in progress at once where blocks are to be mixed.
+constexpr size_t kMixed = 4;
+constexpr auto kBetweenLooks = std::chrono::microseconds(200);
+/// Fewer blocks than these may be a group that works together however large the grid is.
+constexpr uint64_t kTellingBlocks = 16;
+/// Blocks that a thread takes at once where none can wait for another, and into how many such
+/// takings of each thread a grid is cut at least: the counter moves between processors for every
+/// one.
+constexpr uint64_t kTakenMost = 16, kTakings = 64;
+/// While all wait the clock leaps by 2^10, 2^11, ... of its units of 16 ns: to 5 hours in all.
+constexpr uint32_t kFirstLeap = 10, kLeaps = 30;
+}  // namespace
+
+Schedule::Schedule(Launch& launch, uint32_t threads, size_t resident_max, const Issue& issue)
+    : launch_(launch),
+      clusters_(cluster_count(launch)),
+      held_(std::max<uint64_t>(1, issue.held / blocks_of_cluster(launch))),
+      resident_max_(issue.in_order ? std::min<size_t>(resident_max, held_) : resident_max),
+      issue_(issue),
+      counts_(launch.program->may_spin || issue.in_order),
+      taken_at_once_(
+          counts_ || launch.config->interleaving != Interleaving::InOrder
+              ? 1
+              : std::clamp<uint64_t>(clusters_ / (uint64_t{threads} * kTakings), 1, kTakenMost)),
+      stalls_(threads) {}
+
+void Schedule::join(Clusters& resident, Clusters& spare, Taken& taken, size_t wanted) {
+  const size_t joining = std::min(wanted, resident_max_ - resident.size());
+  for (size_t i = 0; i < joining; ++i) {
+    if (taken.next == taken.end) {
+      taken.next = launch_.next_block.fetch_add(taken_at_once_, std::memory_order_relaxed);
+      taken.end = taken.next + taken_at_once_;
+    }
+    const uint64_t next = taken.next;
+    if (next >= clusters_) return;
+    ++taken.next;
+    if (spare.empty()) spare.push_back(std::make_unique<Cluster>(launch_));
+    resident.push_back(std::move(spare.back()));
+    spare.pop_back();
+    if (counts_) count_another();
+    const LaunchConfig& config = *launch_.config;
+    resident.back()->start(
+        block_in_turn(config.interleaving, config.interleaving_seed, next, clusters_));
+  }
+}
+
+void Schedule::count_another() {
+  const uint64_t now = in_progress_.fetch_add(1, std::memory_order_relaxed) + 1;
+  uint64_t most = in_progress_most_.load(std::memory_order_relaxed);
+  while (now > most && !in_progress_most_.compare_exchange_weak(most, now)) continue;
+}
+
+bool Schedule::pass(Clusters& resident, Clusters& spare) {
+  bool ended = false;
+  const bool mixed = launch_.config->interleaving == Interleaving::Random;
+  const uint32_t rounds = mixed ? 1 : resident.size() == 1 ? kRoundsAlone : kRoundsTogether;
+  for (size_t i = 0; i < resident.size();) {
+    if (!resident[i]->advance(rounds)) {
+      ++i;
+      continue;
+    }
+    ended = true;
+    if (counts_) in_progress_.fetch_sub(1, std::memory_order_relaxed);
+    spare.push_back(std::move(resident[i]));
+    resident.erase(resident.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return ended;
+}
+
+bool Schedule::is_full(const Clusters& resident) const {
+  return issue_.in_order || resident.size() == resident_max_ ||
+         launch_.next_block.load(std::memory_order_relaxed) >= clusters_;
+}
+
+bool Schedule::blocks_met() const {
+  return launch_.program->may_spin &&
+         (in_progress_most_ > held_ || grows_too_large(in_progress_most_));
+}
+
+bool Schedule::grows_too_large(size_t waiting) const {
+  const uint64_t each = blocks_of_cluster(launch_);
+  return clusters_ * each >= kTellingBlocks && 2 * uint64_t{waiting} >= clusters_ &&
+         launch_.config->grown_blocks > issue_.held;
+}
+
+bool Schedule::is_short_of_memory(size_t resident) const {
+  return issue_.in_order && resident < held_ && !grows_too_large(resident) &&
+         launch_.next_block.load(std::memory_order_relaxed) < clusters_;
+}
+
+size_t Schedule::issued_beside(size_t resident) const {
+  const uint64_t begun = launch_.next_block.load(std::memory_order_relaxed);
+  if (!issue_.in_order || begun >= clusters_ || grows_too_large(resident)) return 0;
+  return std::min(resident, resident_max_ - resident);
+}
+
+std::string Schedule::why_not_begun(uint64_t begun) const {
+  const uint64_t each = blocks_of_cluster(launch_);
+  const std::string held =
+      fmt::format("the {} blocks of this kernel that sm_{} with {} multiprocessors holds at once",
+                  issue_.held, issue_.sm, issue_.multiprocessors);
+  const std::string waiting = fmt::format(
+      "all {} blocks in progress wait in loops for blocks that begin after them; {} of the {} of "
+      "the "
+      "grid have not begun",
+      in_progress_ * each, (clusters_ - begun) * each, clusters_ * each);
+  const std::string why =
+      in_progress_ >= held_
+          ? fmt::format("; they are {}, so that no other ever begins", held)
+          : fmt::format(
+                "; the grid grows with the sizes, and where it is larger than {} the "
+                "others never begin",
+                held);
+  return waiting + why +
+         ": take the number of a block from an atomic counter, wait for lower numbers only, launch "
+         "cooperatively, or bound the grid";
+}
+
+std::string Schedule::why_stuck() const {
+  const uint64_t begun = launch_.next_block.load(std::memory_order_relaxed);
+  if (issue_.in_order && begun < clusters_) return why_not_begun(begun);
+  std::string why = "every thread waits in a loop for a value that nobody is going to write";
+  if (begun < clusters_)
+    why += fmt::format("; {} of the {} blocks of the grid could not begin beside those that wait",
+                       (clusters_ - begun) * blocks_of_cluster(launch_),
+                       clusters_ * blocks_of_cluster(launch_));
+  if (leaps_ > 0) why += "; hours later on the device's clock they all still wait";
+  return why;
+}
+
+bool Schedule::pass_time() {
+  if (!launch_.program->reads_clock || leaps_ == kLeaps) return false;
+  launch_.clock_ahead += uint64_t{1} << (kFirstLeap + leaps_++);
+  return true;
+}
+
+size_t Schedule::look(uint32_t thread, const Clusters& resident) {
+  const auto over = [&] {
+    return launch_.stop.load() || std::chrono::steady_clock::now() > launch_.deadline.load();
+  };
+  while (!over()) {
+    const uint64_t time = stalls_.begin(thread);
+    if (!std::ranges::all_of(resident, [](const auto& cluster) { return cluster->spins(); })) {
+      leaps_ = 0;
+      break;
+    }
+    if (stalls_.all_stuck(thread, time)) {
+      if (const size_t more = issued_beside(resident.size()); more > 0) {
+        stalls_.goes_on(thread);
+        return more;
+      }
+      if (!pass_time()) {
+        if (is_short_of_memory(resident.size()))
+          launch_.stop = true;
+        else
+          resident.front()->give_up(why_stuck());
+        return 0;
+      }
+      stalls_.goes_on(thread);
+      continue;
+    }
+    do std::this_thread::sleep_for(kBetweenLooks);
+    while (!over() && !stalls_.may_have_changed(thread));
+  }
+  stalls_.goes_on(thread);
+  return 0;
+}
+
+size_t Schedule::joining(size_t resident, bool ended, size_t passes) const {
+  const bool mixes = launch_.config->interleaving == Interleaving::Random;
+  if (mixes && resident < kMixed) return kMixed - resident;
+  // Blocks that wait for each other have to meet, however the others are mixed.
+  if (mixes && !launch_.program->may_spin) return 0;
+  if (resident == 0) return 1;
+  if (ended || issue_.in_order) return 0;
+  return passes > kLonelyPasses ? resident : 1;
+}
+
+void Schedule::work() {
+  const uint32_t thread = next_thread_.fetch_add(1);
+  Clusters resident, spare;
+  Taken taken;
+  bool ended = true;
+  size_t passes = 0, before_look = kTurnsBeforeLook, wanted = 0;
+  while (!launch_.stop.load(std::memory_order_relaxed)) {
+    passes = ended ? 0 : passes + 1;
+    join(resident, spare, taken, std::max(wanted, joining(resident.size(), ended, passes)));
+    wanted = 0;
+    if (resident.empty()) break;
+    ended = pass(resident, spare);
+    if (ended) before_look = kTurnsBeforeLook;
+    if (ended || !launch_.program->may_spin || !is_full(resident)) continue;
+    const size_t turns =
+        passes * (resident.size() == 1 ? kRoundsAlone : kRoundsTogether * resident.size());
+    if (turns < before_look) continue;
+    before_look = 2 * turns;
+    wanted = look(thread, resident);
+    if (wanted > 0) before_look = kTurnsBeforeLook, passes = 0;
+  }
+  stalls_.leaves(thread);
+}
+
+}  // namespace gpuemu::emulator

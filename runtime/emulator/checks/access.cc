@@ -1,0 +1,376 @@
+#include "runtime/emulator/checks/access.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "runtime/emulator/checks/index_overflow.h"
+#include "runtime/emulator/machine/cluster.h"
+#include "runtime/emulator/machine/element_names.h"
+#include "runtime/emulator/machine/program.h"
+#include "runtime/ptx/language.h"
+
+namespace gpuemu::emulator {
+namespace {
+constexpr std::string_view kShared = "shared";
+
+/// Alignment of every lane; the misaligned are reported and taken out.
+uint32_t aligned_lanes(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+                       Access access) {
+  Tally bad;
+  for (uint32_t lane = 0; lane < kLanes; ++lane)
+    if ((warp.mask >> lane & 1) != 0 && (address[lane] & (bytes - 1)) != 0) bad.note(lane);
+  if (bad.lanes == 0) return warp.mask;
+  Allocation* near = warp.launch->memory->nearest(address[bad.first]);
+  Incident incident{.kind = "misaligned",
+                    .message = fmt::format("{} {} bytes at {:#x}, which is not a multiple of {}",
+                                           verb(access), bytes, address[bad.first], bytes),
+                    .lane = bad.first,
+                    .count = bad.count()};
+  if (near != nullptr) {
+    incident.tensor = near->name;
+    incident.byte_offset = static_cast<int64_t>(address[bad.first] - near->base);
+    if (near->contains(address[bad.first], 1))
+      incident.message =
+          fmt::format("{} {} bytes at byte offset {} of '{}', which is not a multiple of {}",
+                      verb(access), bytes, incident.byte_offset, near->name, bytes);
+  }
+  report(warp, ins, std::move(incident));
+  return warp.mask & ~bad.lanes;
+}
+
+void report_outside(Warp& warp, const Ins& ins, const Tally& bad, uint64_t address, uint32_t bytes,
+                    Access access) {
+  Allocation* near = warp.launch->memory->nearest(address);
+  Incident incident{.kind = "out_of_bounds", .lane = bad.first, .count = bad.count()};
+  if (near == nullptr) {
+    incident.message = fmt::format("{} {} bytes at {:#x}, which belongs to no tensor", verb(access),
+                                   bytes, address);
+  } else {
+    incident.tensor = near->name;
+    incident.byte_offset = static_cast<int64_t>(address - near->base);
+    incident.message =
+        fmt::format("{} {} bytes at byte offset {} of '{}', which has {} bytes", verb(access),
+                    bytes, incident.byte_offset, near->name, near->bytes);
+  }
+  incident.message += explain_wrap(warp, ins, bad.first);
+  report(warp, ins, std::move(incident));
+}
+
+/// Whether nothing was ever written to any byte of it.
+bool unwritten(const uint8_t* shadow, uint32_t bytes) {
+  return std::all_of(shadow, shadow + bytes, [](uint8_t byte) { return byte == 0; });
+}
+
+/// Whether an element was never written at all. One written in part is what copies of structures
+/// with padding read.
+bool undefined(const Ins& ins, const uint8_t* shadow, uint32_t bytes, Access access) {
+  const uint32_t element = access == Access::Load && ins.count != 0 ? bytes / ins.count : bytes;
+  for (uint32_t at = 0; at + element <= bytes; at += element)
+    if (unwritten(shadow + at, element)) return true;
+  return false;
+}
+
+/// Lanes that read what nothing wrote. What a plain load reads matters only where it is used.
+struct UndefinedRead {
+  Tally lanes;
+  std::string where;  ///< Of the first.
+  std::string why = " before anything was written there";
+  std::string tensor;
+  int64_t offset = 0;
+  std::array<const uint8_t*, kLanes> shadows{};
+};
+
+void note_undefined(Warp& warp, const Ins& ins, uint32_t bytes, const UndefinedRead& read) {
+  if (read.lanes.lanes == 0) return;
+  const std::string what = "reads " + read.where + read.why;
+  const std::string& family = instruction_of(warp, ins).family;
+  if (family == "cp") return;  // What arrives is as undefined as this is.
+  if (family != "ld")
+    return report(warp, ins,
+                  {.kind = "uninitialized",
+                   .message = what,
+                   .lane = read.lanes.first,
+                   .tensor = read.tensor,
+                   .byte_offset = read.offset,
+                   .count = read.lanes.count()});
+  const uint32_t size = bytes / ins.count;
+  for (uint32_t element = 0; element < ins.count; ++element) {
+    uint32_t lanes = 0;
+    for (uint32_t left = read.lanes.lanes; left != 0; left &= left - 1) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+      if (unwritten(read.shadows[lane] + element * size, size)) lanes |= uint32_t{1} << lane;
+    }
+    if (lanes != 0)
+      warp.definedness.note_element(warp, ins, element, lanes,
+                                    {"uninitialized", what, read.tensor, read.offset});
+  }
+}
+
+/// Lanes whose bytes a copy has not brought yet.
+void report_in_flight(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+                      uint32_t lanes) {
+  const uint8_t* shadow = warp.block->shared_defined.data();
+  Tally bad;
+  uint64_t where = 0;
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    const uint8_t* begin = shadow + address[lane];
+    const uint8_t* found = std::find(begin, begin + bytes, kInFlight);
+    if (found == begin + bytes) continue;
+    if (bad.lanes == 0) where = static_cast<uint64_t>(found - shadow);
+    bad.note(lane);
+  }
+  if (bad.lanes == 0) return;
+  const ptx::Instruction* copy = copy_in_flight(*warp.block, static_cast<uint32_t>(where));
+  report(warp, ins,
+         {.kind = "race_async",
+          .message = fmt::format(
+              "reads shared memory {} before {} has been waited for",
+              shared_place(warp, where, element_bytes(instruction_of(warp, ins))),
+              copy != nullptr ? describe(warp.launch->program->module, *copy) : "a copy to it"),
+          .lane = bad.first,
+          .byte_offset = static_cast<int64_t>(where),
+          .count = bad.count(),
+          .other = copy});
+}
+
+/// What to do where a kernel has dynamic shared memory of no size.
+std::string about_dynamic(Warp& warp) {
+  const bool none = warp.code().names_dynamic && warp.launch->config->dynamic_shared_bytes == 0;
+  if (!none) return "";
+  const bool cpp = ptx::language_of(warp.launch->program->module) == ptx::Language::Cpp;
+  return fmt::format(": the launch gives the dynamic part{} no bytes; set its `shared`",
+                     cpp ? " (extern __shared__)" : "");
+}
+
+/// Lanes inside a window of `size` bytes.
+uint32_t window_lanes(Warp& warp, const Ins& ins, const uint64_t* address, uint64_t size,
+                      uint32_t bytes, std::pair<std::string_view, Access> what) {
+  uint32_t lanes = aligned_lanes(warp, ins, address, bytes, what.second);
+  Tally bad;
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    if (address[lane] > size || bytes > size - address[lane]) bad.note(lane);
+  }
+  if (bad.lanes == 0) return lanes;
+  const auto offset = static_cast<int64_t>(address[bad.first]);
+  report(warp, ins,
+         {.kind = "out_of_bounds",
+          .message = fmt::format("{} {} bytes at offset {} of {} memory, which has {} bytes{}",
+                                 verb(what.second), bytes, offset, what.first, size,
+                                 what.first == kShared ? about_dynamic(warp) : ""),
+          .lane = bad.first,
+          .byte_offset = offset,
+          .count = bad.count()});
+  return lanes & ~bad.lanes;
+}
+
+void define_once(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+                 uint32_t lanes) {
+  Tally again;
+  const Allocation* of = nullptr;
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    Allocation* known = warp.launch->memory->find(address[lane], bytes);
+    if (!known->tracked) continue;
+    uint8_t* shadow = known->shadow(address[lane]);
+    if (std::any_of(shadow, shadow + bytes, [](uint8_t byte) { return byte != 0; })) {
+      if (again.lanes == 0) of = known;
+      again.note(lane);
+    }
+    std::fill_n(shadow, bytes, uint8_t{1});
+  }
+  if (again.lanes == 0) return;
+  const uint64_t offset = address[again.first] - of->base;
+  report(warp, ins,
+         {.kind = "written_twice",
+          .message = fmt::format("writes {} bytes at byte offset {} of '{}'{}, which were written "
+                                 "before",
+                                 bytes, offset, of->name,
+                                 element_text(offset, element_bytes(instruction_of(warp, ins)))),
+          .lane = again.first,
+          .tensor = of->name,
+          .byte_offset = static_cast<int64_t>(offset),
+          .count = again.count()});
+}
+}  // namespace
+
+const char* verb(Access access) {
+  return access == Access::Load ? "reads" : access == Access::Store ? "writes" : "updates";
+}
+
+uint32_t resolve_global(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+                        Access access) {
+  const uint32_t aligned = aligned_lanes(warp, ins, address, bytes, access);
+  Allocation* known = warp.cache[ins.cache];
+  Tally outside;
+  UndefinedRead undefined_read;
+  uint32_t lanes = 0;
+  for (uint32_t left = aligned; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    if (known == nullptr || !known->contains(address[lane], bytes)) {
+      Allocation* found = warp.launch->memory->find(address[lane], bytes);
+      if (found == nullptr) {
+        outside.note(lane);
+        continue;
+      }
+      known = found;
+    }
+    lanes |= uint32_t{1} << lane;
+    if (access == Access::Store || !warp.launch->checks.init || known->all_defined) continue;
+    const uint8_t* shadow = known->shadow(address[lane]);
+    if (!undefined(ins, shadow, bytes, access)) continue;
+    undefined_read.lanes.note(lane);
+    undefined_read.shadows[lane] = shadow;
+  }
+  warp.cache[ins.cache] = known;
+  if (outside.lanes != 0) report_outside(warp, ins, outside, address[outside.first], bytes, access);
+  if (const Tally& bad = undefined_read.lanes; bad.lanes != 0) {
+    const Allocation* of = warp.launch->memory->find(address[bad.first], bytes);
+    undefined_read.tensor = of->name;
+    undefined_read.offset = static_cast<int64_t>(address[bad.first] - of->base);
+    undefined_read.where = fmt::format(
+        "byte offset {} of '{}'{}", undefined_read.offset, of->name,
+        element_text(address[bad.first] - of->base, element_bytes(instruction_of(warp, ins))));
+    note_undefined(warp, ins, bytes, undefined_read);
+  }
+  return lanes;
+}
+
+uint32_t resolve_shared(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+                        Access access) {
+  const uint32_t lanes =
+      window_lanes(warp, ins, address, warp.launch->shared_bytes, bytes, {kShared, access});
+  if (access == Access::Store || !warp.launch->checks.init) return lanes;
+  UndefinedRead read;
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    const uint8_t* shadow = warp.block->shared_defined.data() + address[lane];
+    if (!undefined(ins, shadow, bytes, access)) continue;
+    read.lanes.note(lane);
+    read.shadows[lane] = shadow;
+  }
+  if (read.lanes.lanes != 0) {
+    const uint64_t offset = address[read.lanes.first];
+    read.offset = static_cast<int64_t>(offset);
+    read.where =
+        "shared memory " + shared_place(warp, offset, element_bytes(instruction_of(warp, ins)));
+    note_undefined(warp, ins, bytes, read);
+  }
+  report_in_flight(warp, ins, address, bytes, lanes);
+  return lanes;
+}
+
+uint32_t resolve_param(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes) {
+  const uint32_t lanes = window_lanes(warp, ins, address, warp.launch->params.size(), bytes,
+                                      {"parameter", Access::Load});
+  note_param_gaps(warp, ins, address, bytes, lanes);
+  return lanes;
+}
+
+void note_param_gaps(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+                     uint32_t lanes) {
+  if (!warp.launch->checks.init) return;
+  UndefinedRead read;
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    const uint8_t* given = warp.launch->params_given.data() + address[lane];
+    if (!undefined(ins, given, bytes, Access::Load)) continue;
+    read.lanes.note(lane);
+    read.shadows[lane] = given;
+  }
+  if (read.lanes.lanes == 0) return;
+  read.where = fmt::format("byte {} of the kernel's parameters", address[read.lanes.first]);
+  read.why = ", where no parameter lies";
+  note_undefined(warp, ins, bytes, read);
+}
+
+void refuse_param(Warp& warp, const Ins& ins, const uint64_t* address) {
+  const auto lane = static_cast<uint32_t>(std::countr_zero(warp.mask));
+  report(warp, ins,
+         {.kind = "out_of_bounds",
+          .message = fmt::format("writes to byte {} of the kernel's parameters, which are constant",
+                                 address[lane]),
+          .lane = lane,
+          .count = static_cast<uint64_t>(std::popcount(warp.mask))});
+}
+
+uint32_t resolve_local(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+                       Access access) {
+  const uint64_t size = warp.local_end();
+  const uint32_t lanes = window_lanes(
+      warp, ins, address, std::min<uint64_t>(size, warp.local_stride), bytes, {"local", access});
+  if (!warp.launch->checks.init) return lanes;
+  // Unoptimised code reads whole words of variables to set a few of their bits.
+  const bool debug = warp.launch->program->module.debug;
+  UndefinedRead read;
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    uint8_t* shadow = warp.local_defined.data() + size_t{lane} * warp.local_stride + address[lane];
+    if (access == Access::Store) {
+      std::fill(shadow, shadow + bytes, uint8_t{1});
+    } else if (!debug && undefined(ins, shadow, bytes, access)) {
+      read.lanes.note(lane);
+      read.shadows[lane] = shadow;
+    }
+  }
+  if (read.lanes.lanes != 0) {
+    read.offset = static_cast<int64_t>(address[read.lanes.first]);
+    read.where = fmt::format("byte offset {} of local memory", read.offset);
+    note_undefined(warp, ins, bytes, read);
+  }
+  return lanes;
+}
+
+void define_global(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+                   uint32_t lanes) {
+  if (warp.launch->checks.writes) return define_once(warp, ins, address, bytes, lanes);
+  Allocation* known = warp.cache[ins.cache];
+  const uint64_t span = uint64_t{bytes} * kLanes;
+  if (lanes == kNone && known != nullptr && known->contains(address[0], span)) {
+    bool row = true;
+    for (uint32_t lane = 0; lane < kLanes; ++lane)
+      row = row && address[lane] - address[0] == uint64_t{lane} * bytes;
+    if (row && known->tracked) std::fill_n(known->shadow(address[0]), span, uint8_t{1});
+    if (row) return;
+  }
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    if (known == nullptr || !known->contains(address[lane], bytes))
+      known = warp.launch->memory->find(address[lane], bytes);
+    if (known->tracked) std::fill_n(known->shadow(address[lane]), bytes, uint8_t{1});
+  }
+}
+
+void split_generic(Warp& warp, const Ins& ins, uint64_t* address, const SpaceHandlers& handlers) {
+  const uint32_t all = warp.mask;
+  for (const uint64_t window : {uint64_t{0}, kSharedWindow, kLocalWindow, kParamWindow}) {
+    uint32_t lanes = 0;
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+      const uint64_t high = address[lane] & kWindowMask;
+      const bool other = high != kSharedWindow && high != kLocalWindow && high != kParamWindow;
+      if ((all >> lane & 1) != 0 && (window == 0 ? other : high == window))
+        lanes |= uint32_t{1} << lane;
+    }
+    uint32_t ranked = 0;
+    for (uint32_t left = window == kSharedWindow ? lanes : 0; left != 0; left &= left - 1)
+      if ((address[std::countr_zero(left)] >> kRankShift & kRankMask) != 0)
+        ranked |= left & (0 - left);
+    if (ranked != 0) access_ranked(warp, ins, address, ranked);
+    lanes &= ~ranked;
+    if (lanes == 0) continue;
+    uint64_t of_space[kLanes];
+    const uint64_t first = address[std::countr_zero(lanes)];
+    for (uint32_t lane = 0; lane < kLanes; ++lane)
+      of_space[lane] = ((lanes >> lane & 1) != 0 ? address[lane] : first) - window;
+    warp.mask = lanes;
+    (window == 0               ? handlers.global
+     : window == kSharedWindow ? handlers.shared
+     : window == kLocalWindow  ? handlers.local
+                               : handlers.param)(warp, ins, of_space);
+  }
+  warp.mask = all;
+}
+
+}  // namespace gpuemu::emulator

@@ -1,0 +1,451 @@
+#include "runtime/emulator/checks/global_races.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "runtime/emulator/checks/redundancy.h"
+#include "runtime/emulator/checks/shared_races.h"
+#include "runtime/emulator/machine/advice.h"
+#include "runtime/emulator/machine/element_names.h"
+#include "runtime/emulator/machine/program.h"
+
+namespace gpuemu::emulator {
+namespace {
+constexpr auto kStorePatience = std::chrono::milliseconds(20);
+
+uint64_t load(const uint64_t& cell) {
+  return std::atomic_ref(const_cast<uint64_t&>(cell)).load(std::memory_order_acquire);
+}
+void store(uint64_t& cell, uint64_t value) {
+  std::atomic_ref(cell).store(value, std::memory_order_release);
+}
+
+/// The word's bits of the bytes from `address` to `end`.
+uint32_t bits_of(uint64_t word_address, uint64_t address, uint64_t end) {
+  const uint64_t from = std::max(address, word_address) - word_address;
+  const uint64_t to = std::min(end, word_address + 4) - word_address;
+  return ((1u << to) - 1) & ~((1u << from) - 1);
+}
+
+/// Those of `lanes` that access the word that the first one accesses, where they access parts of
+/// it.
+uint32_t lanes_of_word(const uint64_t* address, uint32_t bytes, uint32_t lanes) {
+  const auto first = static_cast<uint32_t>(std::countr_zero(lanes));
+  uint32_t found = uint32_t{1} << first;
+  if (bytes >= 4) return found;
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    if (address[lane] / 4 == address[first] / 4) found |= uint32_t{1} << lane;
+  }
+  return found;
+}
+}  // namespace
+
+bool GlobalRaces::writes_same(Warp& warp, const Touch& touch) {
+  const ptx::Instruction& instruction = instruction_of(warp, touch.ins);
+  if (instruction.family != "st") return false;
+  const uint32_t size = element_bytes(instruction);
+  for (uint32_t left = touch.lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    for (uint32_t element = 0; element * size < touch.bytes && element < touch.ins.count;
+         ++element) {
+      const uint64_t value = stored_value(warp, touch.ins, element, lane, size);
+      const auto* there = reinterpret_cast<const void*>(touch.address[lane] + element * size);
+      if (std::memcmp(there, &value, size) != 0) return false;
+    }
+  }
+  return true;
+}
+
+uint32_t GlobalRaces::host_thread() {
+  static std::atomic<uint32_t> threads = 0;
+  thread_local const uint32_t own = threads.fetch_add(1, std::memory_order_relaxed) % kSlots;
+  return own;
+}
+
+bool GlobalRaces::same_soon(Warp& warp, const Touch& touch, uint32_t other) const {
+  if (writes_same(warp, touch)) return true;
+  if (instruction_of(warp, touch.ins).family != "st") return false;
+  const auto on_its_way = [&] {
+    return std::ranges::any_of(slots_, [&](const Slot& slot) {
+      return slot.segment.load(std::memory_order_acquire) == other;
+    });
+  };
+  // Its thread may have lost the processor, or wait here for a store of this one.
+  const auto patience = std::chrono::steady_clock::now() + kStorePatience;
+  while (on_its_way() && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
+  return writes_same(warp, touch);
+}
+
+GlobalRaces::~GlobalRaces() {
+  for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
+}
+
+const GlobalRaces::Segment& GlobalRaces::segment(uint32_t number) const {
+  const uint32_t index = number - first_;
+  return chunks_[index / kChunk].load(std::memory_order_acquire)[index % kChunk];
+}
+
+uint32_t GlobalRaces::new_segment(Warp& warp) {
+  Block& block = *warp.block;
+  const uint32_t number = next_.fetch_add(1, std::memory_order_relaxed);
+  if (number - first_ >= kRaceSegmentsMax) {
+    next_.store(first_ + kRaceSegmentsMax, std::memory_order_relaxed);
+    return 0;
+  }
+  std::atomic<Segment*>& chunk = chunks_[(number - first_) / kChunk];
+  if (chunk.load(std::memory_order_acquire) == nullptr) {
+    const std::lock_guard lock(mutex_);
+    if (chunk.load(std::memory_order_relaxed) == nullptr)
+      chunk.store(new Segment[kChunk], std::memory_order_release);
+  }
+  const uint32_t now = warp.order.now();
+  chunk.load(std::memory_order_acquire)[(number - first_) % kChunk] = {.block = block.linear,
+                                                                       .warp = warp.index,
+                                                                       .epoch = block.epoch,
+                                                                       .fences = block.fences,
+                                                                       .sync_ops = block.sync_ops,
+                                                                       .event = now};
+  // Behind a fence its lanes are in no other order than before.
+  const bool is_behind_fence = warp.segment == 0 && warp.segment_epoch == block.epoch;
+  if (!is_behind_fence) warp.segment_ordered = now;
+  warp.segment = number;
+  warp.segment_epoch = block.epoch;
+  warp.segment_event = now;
+  return number;
+}
+
+void GlobalRaces::fence(Warp& warp) {
+  Block& block = *warp.block;
+  const std::lock_guard lock(mutex_);
+  std::vector<Fence>& fences = fences_[block.linear];
+  const bool again = warp.segment == 0 && !fences.empty() && fences.back().warp == warp.index &&
+                     fences.back().epoch == block.epoch && fences.back().published == 0;
+  if (!again)
+    fences.push_back({.warp = warp.index, .epoch = block.epoch, .sync_ops = block.sync_ops});
+  block.fences = static_cast<uint32_t>(fences.size());
+  warp.segment = 0;  // What it does from now on is not behind the fence.
+}
+
+void GlobalRaces::publish(Block& block) {
+  ++block.sync_ops;
+  if (block.fences == block.published) return;
+  const std::lock_guard lock(mutex_);
+  const uint64_t now = clock_.fetch_add(1) + 1;
+  std::vector<Fence>& fences = fences_[block.linear];
+  for (; block.published < block.fences; ++block.published) fences[block.published].published = now;
+}
+
+void GlobalRaces::acquire(Block& block) {
+  ++block.sync_ops;
+  block.acquired = clock_.load();
+}
+
+bool GlobalRaces::ordered(const Segment& before, const Warp& now) {
+  const Block& block = *now.block;
+  if (before.block == block.linear)
+    return before.warp == now.index || before.epoch != block.epoch ||
+           before.sync_ops != block.sync_ops;
+  const std::lock_guard lock(mutex_);
+  const auto found = fences_.find(before.block);
+  if (found == fences_.end()) return false;
+  for (size_t i = before.fences; i < found->second.size(); ++i) {
+    const Fence& fence = found->second[i];
+    if (fence.published == 0 || fence.published > block.acquired) return false;
+    if (fence.warp == before.warp || fence.epoch != before.epoch ||
+        fence.sync_ops != before.sync_ops)
+      return true;
+  }
+  return false;
+}
+
+bool GlobalRaces::is_of(const Warp& warp, uint32_t number) const {
+  if (number == 0 || number < first_) return false;
+  if (number == warp.segment) return true;
+  const Segment& other = segment(number);
+  return other.block == warp.block->linear && other.warp == warp.index &&
+         other.epoch == warp.block->epoch;
+}
+
+/// Whether the cell names another segment of this launch that touched the same bytes.
+bool GlobalRaces::conflicts(Warp&, uint64_t cell, uint32_t bits, uint32_t own) const {
+  const uint32_t other = segment_in(cell);
+  return other >= first_ && other != own && (bytes_in(cell) & bits) != 0;
+}
+
+void GlobalRaces::note(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+                       Access access, uint32_t lanes) {
+  const bool is_volatile = access == Access::Load && (ins.flags & kOrdered) != 0;
+  const uint32_t own = is_volatile ? 0 : segment_of(warp);  // Polling takes no segments.
+  if (own == 0 && !is_volatile) return;
+  if (access == Access::Store) {
+    if (instruction_of(warp, ins).family == "st") begin_store(own);
+    check_clashes(warp, ins, address, lanes, false);
+  }
+  const Reach reach = access != Access::Atomic               ? Reach::Plain
+                      : instruction_of(warp, ins).has("cta") ? Reach::Block
+                                                             : Reach::All;
+  const uint32_t event = warp.order.now() - warp.segment_event;
+  // A volatile load waits for nobody: what another block has stored without a fence behind it, it
+  // may not see.
+  const auto unfenced = [&](const Cells& cells) -> std::optional<Seen> {
+    const uint64_t written = load(cells.last_write);
+    const bool plain = (written & kCellAtomic) == 0;
+    if (!plain || !conflicts(warp, written, cells.bits, own)) return std::nullopt;
+    const Segment& other = segment(segment_in(written));
+    if (other.block == warp.block->linear || ordered(other, warp)) return std::nullopt;
+    return Seen{.segment = segment_in(written), .site = site_in(written)};
+  };
+  Suspicion* const suspicion = suspicion_of(*warp.launch);
+  /// What would show that the access changes no result although it races: the word's last write was
+  /// `written` before.
+  const auto proofs_for = [&](const Touch& touch, const Cells& cells, const Seen& race,
+                              uint64_t written) -> Proofs {
+    const std::string& family = instruction_of(warp, ins).family;
+    const bool plain = (family == "ld" || family == "st") && !race.atomic && !race.read_only;
+    if (is_volatile || !plain || segment(race.segment).block != warp.block->linear) return kNoProof;
+    const bool stores = access == Access::Store, again = site_in(written) == cell_site(ins.cache);
+    const Proofs equal = again && site_in(written) != 0 ? kEqualStores : kNoProof;
+    if (stores && !race.read_before) return equal;
+    suspicion->reads.add(warp.block->linear, cells.at);
+    const bool overwrites = stores && conflicts(warp, written, cells.bits, own) &&
+                            !ordered(segment(segment_in(written)), warp) &&
+                            !writes_same(warp, touch);
+    return kUnusedReads | (overwrites ? equal : 0);
+  };
+  const Allocation* in = nullptr;
+  Tally bad;
+  Seen seen;
+  Proofs needed = 0;
+  for (uint32_t left = lanes; left != 0;) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    const Touch touch{ins,     access, own,   lanes_of_word(address, bytes, left),
+                      address, bytes,  event, reach};
+    left &= ~touch.lanes;
+    if (in == nullptr || !in->contains(address[lane], bytes))
+      in = warp.launch->memory->find(address[lane], bytes);
+    if (in == nullptr || in->last_writes == nullptr) continue;
+    const uint64_t end = address[lane] + bytes;
+    for (uint64_t at = address[lane] & ~uint64_t{3}; at < end; at += 4) {
+      const uint64_t word = (at - in->base) / 4;
+      uint32_t bits = 0;
+      for (uint32_t each = touch.lanes; each != 0; each &= each - 1) {
+        const uint64_t from = address[std::countr_zero(each)];
+        bits |= bits_of(at, from, from + bytes);
+      }
+      const Cells cells{in->last_writes.get()[word], in->last_reads.get()[word], at, bits};
+      const uint64_t written = suspicion != nullptr ? load(cells.last_write) : 0;
+      const std::optional<Seen> before =
+          is_volatile ? unfenced(cells) : note_word(warp, touch, cells);
+      if (!before) continue;
+      if (suspicion != nullptr) needed |= proofs_for(touch, cells, *before, written);
+      if (bad.lanes == 0) seen = *before;
+      for (uint32_t each = touch.lanes; each != 0; each &= each - 1)
+        bad.note(static_cast<uint32_t>(std::countr_zero(each)));
+    }
+  }
+  if (bad.lanes == 0) return;
+  (this->*(seen.others != 0 ? &GlobalRaces::report_in_warp : &GlobalRaces::report_race))(
+      warp, ins, access, bad, seen, address[bad.first]);
+  if (suspicion == nullptr) return;
+  const Program& program = *warp.launch->program;
+  suspicion->note(seen.others != 0 ? "race_warp" : "race_global", instruction_of(warp, ins),
+                  instruction_at(program, seen.site),
+                  warp.launch->memory->nearest(address[bad.first])->name, needed);
+}
+
+/// Cells of the word at `at` that the lanes make: which of them touches which byte.
+uint32_t GlobalRaces::who_touches(const Touch& touch, uint64_t at) {
+  const auto first = static_cast<uint32_t>(std::countr_zero(touch.lanes));
+  if ((touch.lanes & (touch.lanes - 1)) == 0) return first;
+  if (touch.bytes > 2) return kUnknownLanes;
+  const uint32_t form =
+      touch.bytes == 2 ? kPairs + first / kLanesOfPairs : kFours + first / kLanesOfFours;
+  for (uint32_t left = touch.lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    if (lane_of_byte(form, static_cast<uint32_t>(touch.address[lane] - at)) != lane)
+      return kUnknownLanes;
+  }
+  return form;
+}
+
+/// Lanes that touched bytes of this warp's cell which other lanes touch now, without an order.
+uint32_t GlobalRaces::unordered_lanes(const Warp& warp, const Touch& touch, uint64_t at,
+                                      uint64_t cell, bool reads) const {
+  const uint32_t event = segment(segment_in(cell)).event + event_in(cell), who = who_in(cell);
+  uint32_t out = 0;
+  if (event < warp.segment_ordered) return out;
+  for (uint32_t left = touch.lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    const uint64_t from = touch.address[lane];
+    uint32_t others = 0;
+    for (uint32_t bits = bits_of(at, from, from + touch.bytes) & bytes_in(cell); bits != 0;
+         bits &= bits - 1) {
+      const uint32_t other = lane_of_byte(who, static_cast<uint32_t>(std::countr_zero(bits)));
+      if (other == kSeveralLanes) others = ~uint32_t{0};
+      if (other < kLanes) others |= uint32_t{1} << other;
+    }
+    others &= ~(uint32_t{1} << lane);
+    const uint32_t found = reads ? warp.order.unordered_reads(lane, others, event)
+                                 : warp.order.unordered_writes(lane, others, event);
+    // Some of who knows which lanes may be the ones that read.
+    if (who != kSeveralLanes || found == others) out |= found;
+  }
+  return out;
+}
+
+std::optional<GlobalRaces::Seen> GlobalRaces::note_in_warp(Warp& warp, const Touch& touch,
+                                                           const Cells& cells) const {
+  const auto mine = [&](uint64_t cell) {
+    return (bytes_in(cell) & cells.bits) != 0 && (cell & kCellAtomic) == 0 &&
+           is_of(warp, segment_in(cell));
+  };
+  const uint64_t written = load(cells.last_write), read = load(cells.last_read);
+  // What one instruction writes in several lanes check_clashes() looks at.
+  const bool writes_again =
+      touch.access != Access::Load && site_in(written) == cell_site(touch.ins.cache);
+  uint32_t others = 0;
+  if (mine(written) && !writes_again)
+    others = unordered_lanes(warp, touch, cells.at, written, false);
+  const bool read_before = others == 0 && touch.access == Access::Store && mine(read);
+  if (read_before) others = unordered_lanes(warp, touch, cells.at, read, true);
+  if (others == 0 || writes_same(warp, touch)) return std::nullopt;
+  return Seen{.segment = touch.own,
+              .site = site_in(read_before ? read : written),
+              .read_before = read_before,
+              .others = others};
+}
+
+std::optional<GlobalRaces::Seen> GlobalRaces::note_word(Warp& warp, const Touch& touch,
+                                                        const Cells& cells) {
+  std::optional<Seen> seen = note_in_warp(warp, touch, cells);
+  const uint64_t written = load(cells.last_write);
+  const auto same = [&] { return writes_same(warp, touch); };
+  bool harmless = false;
+  if (conflicts(warp, written, cells.bits, touch.own)) {
+    const bool by_atomic = (written & kCellAtomic) != 0;
+    // Loops that compare and swap begin with a plain read; counters are polled.
+    const bool narrow = by_atomic && too_narrow(touch, written, warp);
+    const bool demoted =
+        by_atomic && !narrow && (touch.access != Access::Store || warp.block->acquired != 0);
+    if (!demoted && !ordered(segment(segment_in(written)), warp)) {
+      harmless = touch.access == Access::Store && same_soon(warp, touch, segment_in(written));
+      if (!harmless)
+        seen = Seen{.segment = segment_in(written),
+                    .site = site_in(written),
+                    .atomic = by_atomic,
+                    .narrow = narrow};
+    }
+  }
+  if (touch.access == Access::Load) return note_reading(touch, cells, seen);
+  const bool atomic = touch.access == Access::Atomic;
+  const uint64_t read = load(cells.last_read);
+  if (!harmless && !atomic && conflicts(warp, read, cells.bits, touch.own) &&
+      !ordered(segment(segment_in(read)), warp) && !same()) {
+    seen = Seen{.segment = segment_in(read), .site = site_in(read), .read_before = true};
+  }
+  // What several blocks write alike may be read by each of them, what several lanes do too.
+  Touched by{.segment = touch.own,
+             .who = who_touches(touch, cells.at),
+             .event = touch.event,
+             .bytes = harmless ? 0 : cells.bits,
+             .site = touch.ins.cache,
+             .reach = touch.reach};
+  const bool joins = segment_in(written) == touch.own && event_in(written) == touch.event &&
+                     who_in(written) != by.who;
+  if (joins && (site_in(written) == cell_site(touch.ins.cache) || same())) by.who = kUnknownLanes;
+  store(cells.last_write, cell_of(by));
+  return seen;
+}
+
+/// Whether two atomic accesses are none to each other: one is of a block alone, and the other is in
+/// another block.
+bool GlobalRaces::too_narrow(const Touch& touch, uint64_t written, const Warp& now) const {
+  if (touch.access != Access::Atomic) return false;
+  if (touch.reach != Reach::Block && (written & kCellNarrow) == 0) return false;
+  return segment(segment_in(written)).block != now.block->linear;
+}
+
+/// The texture cache, through which `nc` reads, sees no store of the launch for sure, not even one
+/// of the same thread.
+std::optional<GlobalRaces::Seen> GlobalRaces::note_reading(const Touch& touch, const Cells& cells,
+                                                           std::optional<Seen> before) const {
+  const uint64_t written = load(cells.last_write);
+  const bool of_launch = segment_in(written) >= first_ && (bytes_in(written) & cells.bits) != 0;
+  if (!before && of_launch && (touch.ins.flags & kReadOnly) != 0)
+    before = Seen{.segment = segment_in(written), .site = site_in(written), .read_only = true};
+  const uint64_t now = cell_of({.segment = touch.own,
+                                .who = who_touches(touch, cells.at),
+                                .event = touch.event,
+                                .bytes = cells.bits,
+                                .site = touch.ins.cache});
+  store(cells.last_read, merged_reads(load(cells.last_read), now));
+  return before;
+}
+
+namespace {
+GlobalRace kind_of(bool narrow, bool read_only, bool same_block) {
+  if (read_only) return GlobalRace::ReadOnly;
+  if (narrow) return GlobalRace::NarrowAtomic;
+  return same_block ? GlobalRace::InBlock : GlobalRace::BetweenBlocks;
+}
+}  // namespace
+
+void GlobalRaces::report_in_warp(Warp& warp, const Ins& ins, Access access, const Tally& bad,
+                                 const Seen& seen, uint64_t address) {
+  const Program& program = *warp.launch->program;
+  const Allocation* in = warp.launch->memory->nearest(address);
+  const ptx::Instruction* instruction = instruction_at(program, seen.site);
+  const auto offset = static_cast<int64_t>(address - in->base);
+  report(warp, ins,
+         {.kind = "race_warp",
+          .message = fmt::format(
+              "{} byte offset {} of '{}'{} that lane {} of the same warp {} ({}) without {} after "
+              "it; threads of a warp run on their own",
+              verb(access), offset, in->name,
+              element_text(static_cast<uint64_t>(offset), element_bytes(instruction_of(warp, ins))),
+              std::countr_zero(seen.others), seen.read_before ? "read" : "wrote",
+              instruction != nullptr ? describe(program.module, *instruction) : "an access",
+              warp_barrier(ptx::language_of(program.module))),
+          .lane = bad.first,
+          .tensor = in->name,
+          .byte_offset = offset,
+          .count = bad.count(),
+          .other = instruction});
+}
+
+void GlobalRaces::report_race(Warp& warp, const Ins& ins, Access access, const Tally& bad,
+                              const Seen& seen, uint64_t address) {
+  const Program& program = *warp.launch->program;
+  const Allocation* in = warp.launch->memory->nearest(address);
+  const Segment& other = segment(seen.segment);
+  const bool same_block = other.block == warp.block->linear;
+  const ptx::Instruction* instruction = instruction_at(program, seen.site);
+  const auto offset = static_cast<int64_t>(address - in->base);
+  const bool same_warp = same_block && other.warp == warp.index;
+  const std::string who = same_warp    ? "the same warp"
+                          : same_block ? "another warp of the block"
+                                       : fmt::format("block {} (in order)", other.block);
+  report(warp, ins,
+         {.kind = "race_global",
+          .message = fmt::format(
+              "{} byte offset {} of '{}'{}, which {} {}{} ({}); {}", verb(access), offset, in->name,
+              element_text(static_cast<uint64_t>(offset), element_bytes(instruction_of(warp, ins))),
+              who,
+              seen.read_before ? "reads"
+              : seen.atomic    ? "updates"
+                               : "writes",
+              seen.read_only ? " in the same launch" : " without an order between them",
+              instruction != nullptr ? describe(program.module, *instruction) : "",
+              advice_on(kind_of(seen.narrow, seen.read_only, same_block),
+                        ptx::language_of(program.module))),
+          .lane = bad.first,
+          .tensor = in->name,
+          .byte_offset = offset,
+          .count = bad.count(),
+          .other = instruction});
+}
+
+}  // namespace gpuemu::emulator

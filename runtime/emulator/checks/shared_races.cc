@@ -1,0 +1,395 @@
+#include "runtime/emulator/checks/shared_races.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "runtime/emulator/checks/global_races.h"
+#include "runtime/emulator/checks/redundancy.h"
+#include "runtime/emulator/machine/advice.h"
+#include "runtime/emulator/machine/program.h"
+
+namespace gpuemu::emulator {
+
+const ptx::Instruction* instruction_at(const Program& program, uint32_t site) {
+  for (const Code& code : program.functions)
+    for (const Ins& ins : code.ins)
+      if (site != 0 && ins.cache == site && ins.origin < code.source->body.size())
+        return &code.source->body[ins.origin];
+  return nullptr;
+}
+
+uint64_t stored_value(Warp& warp, const Ins& ins, uint32_t element, uint32_t lane,
+                      uint32_t element_size) {
+  const uint32_t at = warp.lists[ins.list + element];
+  if (element_size == 8) return warp.u64(at)[lane];
+  const uint32_t word = warp.u32(at)[lane];
+  return element_size == 4 ? word : word & ((uint32_t{1} << 8 * element_size) - 1);
+}
+
+namespace {
+
+/// The bytes of word `word` that an access to [address, address + bytes) touches, as bits.
+uint32_t bytes_of_word(uint64_t word, uint64_t address, uint32_t bytes) {
+  const uint64_t from = std::max(address, word * 4) - word * 4;
+  const uint64_t to = std::min(address + bytes, word * 4 + 4) - word * 4;
+  return ((1u << to) - 1) & ~((1u << from) - 1);
+}
+
+/// What an access conflicts with.
+struct Conflicts {
+  Tally between_warps, within_warp;
+  uint32_t site = 0;           ///< Of the other warp's access.
+  Proofs proofs = 0;           ///< Of what is between warps.
+  bool read_before = false;    ///< The other warp only read.
+  uint32_t others = 0;         ///< Of this warp's lanes: who accessed the place before.
+  uint32_t within_site = 0;    ///< With which instruction.
+  bool read_in_warp = false;   ///< And only read.
+  uint64_t first_word = 0;     ///< Where lanes of this warp met.
+  bool several_words = false;  ///< Not only there.
+};
+
+class SharedRace {
+ public:
+  /// Where `in_warp_only` nothing is said about other warps.
+  SharedRace(Warp& warp, const Ins& ins, Access access, bool in_warp_only = false)
+      : warp_(warp),
+        ins_(ins),
+        access_(access),
+        in_warp_only_(in_warp_only),
+        epoch_(warp.block->epoch),
+        self_(warp.block->epoch << kWarpBits | (warp.index + 1)) {}
+
+  void look(uint32_t lane, RaceHistory& history, uint64_t word, uint32_t bytes, bool same_value) {
+    check_within(lane, history.load(word), word, bytes, same_value);
+  }
+  void note(uint32_t lane, RaceHistory& history, uint64_t word, uint32_t bytes, bool same_value) {
+    RaceWord seen = history.load(word);
+    if (!in_warp_only_) check(lane, seen, bytes, same_value);
+    if (access_ == Access::Load)
+      read(lane, seen, bytes);
+    else
+      write(lane, seen, bytes, same_value);
+    history.store(word, seen);
+  }
+  void report_all(const uint64_t* address);
+
+ private:
+  bool current(uint32_t tag) const { return tag >> kWarpBits == epoch_; }
+  bool own(uint32_t tag) const { return (tag & ~kAtomicTag) == self_; }
+  void check(uint32_t lane, const RaceWord& seen, uint32_t bytes, bool same_value);
+  void check_within(uint32_t lane, const RaceWord& seen, uint64_t word, uint32_t bytes,
+                    bool same_value);
+  uint32_t unordered_writers(uint32_t lane, const RaceWord& seen, uint32_t bytes) const;
+  uint32_t unordered_readers(uint32_t lane, const RaceWord& seen, uint32_t bytes) const;
+  void read(uint32_t lane, RaceWord& seen, uint32_t bytes);
+  void write(uint32_t lane, RaceWord& seen, uint32_t bytes, bool same_value);
+  void report_within(const uint64_t* address);
+  void say(const char* kind, const Tally& bad, uint32_t site, const uint64_t* address,
+           const std::string& words, Proofs proofs = kNoProof);
+  std::string name_of(uint32_t site) const;
+  ptx::Language language() const { return ptx::language_of(warp_.launch->program->module); }
+  bool compares(uint32_t site) const {
+    const ptx::Instruction* other = instruction_at(*warp_.launch->program, site);
+    return other != nullptr && other->has("cas");
+  }
+
+  Warp& warp_;
+  const Ins& ins_;
+  Access access_;
+  bool in_warp_only_;
+  uint32_t epoch_, self_;
+  Conflicts found_;
+};
+
+void SharedRace::check(uint32_t lane, const RaceWord& seen, uint32_t bytes, bool same_value) {
+  if (current(seen.write) && (seen.written_bytes & bytes) != 0 && !same_value) {
+    const bool atomic = (seen.write & kAtomicTag) != 0;
+    const uint32_t own_bit = uint32_t{1} << warp_.index;
+    // Each atomic is a write of its own, also beside one of this warp.
+    const bool own = (seen.writers & own_bit) != 0 && (!atomic || (seen.writers & ~own_bit) == 0);
+    // Loops that compare and swap begin with a plain read.
+    const bool demoted = atomic && (access_ == Access::Atomic ||
+                                    (access_ == Access::Load && compares(seen.write_site)));
+    if (!own && !demoted) {
+      found_.between_warps.note(lane);
+      found_.site = seen.write_site;
+      found_.read_before = false;
+      const bool again = access_ == Access::Store && !atomic && seen.write_site != 0 &&
+                         seen.write_site == site_number(ins_.cache);
+      found_.proofs |= again ? kEqualStores : kNoProof;
+    }
+  }
+  const bool read_by_others = current(seen.read) && (seen.read & ~kAtomicTag) != self_;
+  if (access_ == Access::Store && read_by_others && !same_value && (seen.read_bytes & bytes) != 0) {
+    found_.between_warps.note(lane);
+    found_.site = seen.read_site;
+    found_.read_before = true;
+    found_.proofs |= kNoProof;
+  }
+}
+
+uint32_t SharedRace::unordered_writers(uint32_t lane, const RaceWord& seen, uint32_t bytes) const {
+  const bool atomic = (seen.write & kAtomicTag) != 0;
+  if (!own(seen.write) || seen.write_event < warp_.order.ordered()) return 0;
+  const LanesOfWord by{seen.write_lanes, seen.write_parts};
+  if (atomic) {
+    const bool demoted =
+        access_ == Access::Atomic || (access_ == Access::Load && compares(seen.write_site));
+    if (demoted) return 0;
+  } else if (by.includes(lane, bytes)) {
+    return 0;
+  }
+  return warp_.order.unordered_writes(lane, by.others(lane, bytes, atomic), seen.write_event);
+}
+
+uint32_t SharedRace::unordered_readers(uint32_t lane, const RaceWord& seen, uint32_t bytes) const {
+  if (access_ != Access::Store || seen.read != self_) return 0;
+  if (seen.read_event < warp_.order.read_ordered()) return 0;
+  const LanesOfWord by{seen.read_lanes, seen.read_parts};
+  const uint32_t others = by.others(lane, bytes, true);
+  const uint32_t left = warp_.order.unordered_reads(lane, others, seen.read_event);
+  // Some of who knows which lanes may be the ones that read.
+  return (others | uint32_t{1} << lane) == LanesOfWord::kAnyOther && left != others ? 0 : left;
+}
+
+void SharedRace::check_within(uint32_t lane, const RaceWord& seen, uint64_t word, uint32_t bytes,
+                              bool same_value) {
+  if (same_value) return;
+  const uint32_t writers = current(seen.write) ? unordered_writers(lane, seen, bytes) : 0;
+  const uint32_t readers =
+      writers == 0 && current(seen.read) ? unordered_readers(lane, seen, bytes) : 0;
+  if ((writers | readers) == 0) return;
+  const bool first = found_.within_warp.lanes == 0;
+  found_.within_warp.note(lane);
+  found_.several_words = found_.several_words || (!first && word != found_.first_word);
+  if (!first) return;
+  found_.first_word = word;
+  found_.others = writers | readers;
+  found_.read_in_warp = writers == 0;
+  found_.within_site = writers != 0 ? seen.write_site : seen.read_site;
+}
+
+void SharedRace::read(uint32_t lane, RaceWord& seen, uint32_t bytes) {
+  // Of what several warps have read it is enough to know one of them.
+  const uint32_t many = epoch_ << kWarpBits | kMany;
+  if (seen.read == many && (bytes & ~seen.read_bytes) == 0) return;
+  const bool now = current(seen.read), others = now && seen.read != self_;
+  // Of warps that read different bytes only the last one is kept: each may go on to write its own.
+  const bool several = others && (seen.read_bytes & bytes) != 0;
+  LanesOfWord by;
+  if (seen.read == self_ && seen.read_event == warp_.order.now())
+    by = {seen.read_lanes, seen.read_parts};
+  by.add(lane, bytes, false);
+  seen.read_lanes = by.lanes;
+  seen.read_parts = by.bytes & kWholeWord;
+  seen.read_event = warp_.order.now();
+  seen.read_bytes = (now && several == others ? seen.read_bytes | bytes : bytes) & kWholeWord;
+  seen.read = several ? many : self_;
+  seen.read_site = site_number(ins_.cache);
+}
+
+void SharedRace::write(uint32_t lane, RaceWord& seen, uint32_t bytes, bool same_value) {
+  const uint32_t flag = access_ == Access::Atomic ? kAtomicTag : 0, site = site_number(ins_.cache);
+  const bool now = current(seen.write);
+  LanesOfWord by;
+  if (own(seen.write) && seen.write_event == warp_.order.now())
+    by = {seen.write_lanes, seen.write_parts};
+  by.add(lane, bytes, seen.write_site != site && !same_value);
+  seen.write_lanes = by.lanes;
+  seen.write_parts = by.bytes & kWholeWord;
+  if (!now) seen.writers = 0, seen.written_bytes = 0;
+  const bool joins = flag != 0 && now && (seen.write & kAtomicTag) != 0;
+  // Where warps have written different bytes each of them may go on with its own.
+  const bool covers = (seen.written_bytes & ~bytes) == 0;
+  if (!same_value && !joins && covers) seen.writers = 0;
+  seen.writers |= uint32_t{1} << warp_.index;
+  const bool several = (seen.writers & (seen.writers - 1)) != 0;
+  seen.write = several ? epoch_ << kWarpBits | kMany | flag : self_ | flag;
+  seen.written_bytes = (seen.written_bytes | bytes) & kWholeWord;
+  seen.write_event = warp_.order.now();
+  seen.write_site = site;
+}
+
+std::string SharedRace::name_of(uint32_t site) const {
+  const Program& program = *warp_.launch->program;
+  const ptx::Instruction* other = instruction_at(program, site);
+  return other != nullptr ? describe(program.module, *other) : "an access";
+}
+
+void SharedRace::say(const char* kind, const Tally& bad, uint32_t site, const uint64_t* address,
+                     const std::string& words, Proofs proofs) {
+  const uint32_t element = element_bytes(instruction_of(warp_, ins_));
+  const uint64_t at = address[bad.first];
+  report(warp_, ins_,
+         {.kind = kind,
+          .message = fmt::format("{} shared memory {} {}", verb(access_),
+                                 shared_place(warp_, at, element), words),
+          .lane = bad.first,
+          .byte_offset = static_cast<int64_t>(at),
+          .count = bad.count(),
+          .other = instruction_at(*warp_.launch->program, site)});
+  if (Suspicion* suspicion = suspicion_of(*warp_.launch))
+    suspicion->note(kind, instruction_of(warp_, ins_), instruction_at(*warp_.launch->program, site),
+                    "", proofs);
+}
+
+void SharedRace::report_within(const uint64_t* address) {
+  say("race_warp", found_.within_warp, found_.within_site, address,
+      fmt::format(
+          "that lane {} of the same warp {} ({}) without {} after it; threads of a warp run on "
+          "their own{}",
+          std::countr_zero(found_.others), found_.read_in_warp ? "read" : "wrote",
+          name_of(found_.within_site), warp_barrier(language()),
+          in_warp_only_ ? ", and `volatile` puts them in no order" : ""));
+}
+
+void SharedRace::report_all(const uint64_t* address) {
+  if (found_.between_warps.lanes != 0)
+    say("race_shared", found_.between_warps, found_.site, address,
+        fmt::format("without a barrier after another warp's {}; put {} between",
+                    name_of(found_.site), block_barrier(language())),
+        found_.proofs);
+  // One volatile word that lanes write and read is a flag; several are data.
+  if (found_.within_warp.lanes != 0 && (!in_warp_only_ || found_.several_words))
+    report_within(address);
+}
+
+struct Clash {
+  uint32_t lane = 0, other = 0;
+  uint64_t value = 0, others = 0;
+};
+
+/// The first lane that stores something else than an earlier one to the same address.
+std::optional<Clash> first_clash(Warp& warp, const Ins& ins, const uint64_t* address,
+                                 uint32_t lanes) {
+  constexpr uint32_t kSlots = 2 * kLanes;
+  constexpr uint8_t kFree = 0xff;
+  const uint32_t size = element_bytes(instruction_of(warp, ins));
+  std::array<uint8_t, kSlots> slots{};
+  slots.fill(kFree);
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint8_t>(std::countr_zero(left));
+    auto at = static_cast<uint32_t>((address[lane] * 0x9e3779b97f4a7c15u) >> 58);
+    while (slots[at] != kFree && address[slots[at]] != address[lane]) at = (at + 1) % kSlots;
+    if (slots[at] == kFree) {
+      slots[at] = lane;
+      continue;
+    }
+    for (uint32_t element = 0; element < ins.count; ++element) {
+      const uint64_t mine = stored_value(warp, ins, element, lane, size),
+                     before = stored_value(warp, ins, element, slots[at], size);
+      if (mine != before) return Clash{lane, slots[at], mine, before};
+    }
+  }
+  return std::nullopt;
+}
+
+bool ascending(const uint64_t* address, uint32_t lanes) {
+  uint64_t last = 0;
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const uint64_t at = address[std::countr_zero(left)];
+    if (at <= last && left != lanes) return false;
+    last = at;
+  }
+  return true;
+}
+}  // namespace
+
+void check_clashes(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t lanes,
+                   bool shared) {
+  if (ascending(address, lanes)) return;
+  const ptx::Instruction& instruction = instruction_of(warp, ins);
+  if (instruction.family != "st") return;
+  const std::optional<Clash> clash = first_clash(warp, ins, address, lanes);
+  if (!clash) return;
+  const uint64_t at = address[clash->lane];
+  const Allocation* in = shared ? nullptr : warp.launch->memory->nearest(at);
+  const auto offset = static_cast<int64_t>(at - (in != nullptr ? in->base : 0));
+  const std::string place =
+      in != nullptr ? fmt::format("byte offset {} of '{}'", offset, in->name)
+                    : "shared memory " + shared_place(warp, at, element_bytes(instruction));
+  report(warp, ins,
+         {.kind = "race_warp",
+          .message = fmt::format("writes {:#x} to {}, where lane {} of the same warp writes {:#x} "
+                                 "with the same instruction; which of them stays is undefined",
+                                 clash->value, place, clash->other, clash->others),
+          .lane = clash->lane,
+          .tensor = in != nullptr ? in->name : "",
+          .byte_offset = offset});
+  if (Suspicion* suspicion = suspicion_of(*warp.launch))
+    suspicion->note("race_warp", instruction, nullptr, in != nullptr ? in->name : "", kEqualStores);
+}
+
+namespace {
+bool is_ordered(const Ins& ins, Access access) {
+  return access == Access::Atomic || (ins.flags & kOrdered) != 0;
+}
+
+/// Threads that order their accesses tell each other through flags, which the detectors do not
+/// follow: what a release, or a fence with an atomic or volatile access behind it, finds done
+/// counts as ordered for the whole block.
+void order_before(Warp& warp, const ptx::Instruction& instruction) {
+  const bool releases = instruction.has("release") || instruction.has("acq_rel");
+  if (!releases && !warp.fenced) return;
+  warp.fenced = false;
+  warp.block->next_epoch();
+}
+}  // namespace
+
+void note_shared(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes, Access access,
+                 uint32_t lanes, uint32_t same_value) {
+  Block& block = *warp.block;
+  if (is_ordered(ins, access)) order_before(warp, instruction_of(warp, ins));
+  const bool plain = access == Access::Atomic || (ins.flags & kOrdered) == 0;
+  if (!plain && !instruction_of(warp, ins).has("volatile")) return;
+  if (!plain && block.volatile_race.empty())
+    block.volatile_race.resize(block.race.words(), block.shared.data());
+  if (plain && access == Access::Store) check_clashes(warp, ins, address, lanes, true);
+  RaceHistory& history = plain ? block.race : block.volatile_race;
+  SharedRace race(warp, ins, access, !plain);
+  using Step = void (SharedRace::*)(uint32_t, RaceHistory&, uint64_t, uint32_t, bool);
+  // What the other lanes do with the same instruction is no part of the history yet.
+  for (const Step step : {&SharedRace::look, &SharedRace::note})
+    for (uint32_t left = lanes; left != 0; left &= left - 1) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+      const bool same = access == Access::Store && (same_value >> lane & 1) != 0;
+      for (uint64_t word = address[lane] / 4; word <= (address[lane] + bytes - 1) / 4; ++word)
+        (race.*step)(lane, history, word, bytes_of_word(word, address[lane], bytes), same);
+    }
+  race.report_all(address);
+}
+
+void before_global(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+                   Access access, uint32_t lanes) {
+  GlobalRaces& races = *warp.launch->races;
+  if (!is_ordered(ins, access)) return races.note(warp, ins, address, bytes, access, lanes);
+  const ptx::Instruction& instruction = instruction_of(warp, ins);
+  const bool of_block = instruction.has("cta");
+  if (!of_block && (instruction.has("release") || instruction.has("acq_rel"))) races.fence(warp);
+  order_before(warp, instruction);
+  warp.pass_global();
+  if (access == Access::Atomic) races.note(warp, ins, address, bytes, access, lanes);
+  if (of_block)
+    ++warp.block->sync_ops;
+  else
+    races.publish(*warp.block);
+}
+
+void after_global(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t bytes,
+                  Access access, uint32_t lanes) {
+  GlobalRaces& races = *warp.launch->races;
+  if (is_ordered(ins, access)) {
+    warp.pass_global();
+    if (instruction_of(warp, ins).has("cta")) {
+      ++warp.block->sync_ops;
+      return;
+    }
+    races.acquire(*warp.block);
+    if (access == Access::Load) races.note(warp, ins, address, bytes, access, lanes);
+    return;
+  }
+  races.note(warp, ins, address, bytes, access, lanes);
+}
+
+}  // namespace gpuemu::emulator

@@ -1,0 +1,161 @@
+#include "runtime/emulator/debugger/stepper.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "runtime/emulator/debugger/listing.h"
+
+namespace gpuemu::emulator {
+namespace {
+
+/// Instructions that store at the addresses of their lanes. What others write is found by looking.
+bool is_store(const ptx::Instruction& instruction) {
+  return instruction.family == "st" || instruction.family == "atom" || instruction.family == "red";
+}
+
+std::span<const std::byte> memory_at(const DebugWatch& watch) {
+  return {reinterpret_cast<const std::byte*>(watch.address), watch.bytes};
+}
+
+}  // namespace
+
+Stepper::Stepper(Launch& launch, Debugger& debugger) : launch_(launch), debugger_(debugger) {
+  renew_watches();
+}
+
+const Stepper::Function& Stepper::function_of(const Code& code) {
+  const auto [found, fresh] = functions_.try_emplace(&code);
+  if (!fresh) return found->second;
+  Function& made = found->second;
+  made.index = index_of(code);
+  made.uses.resize(code.ins.size());
+  for (const MemoryUse& use : code.memory_uses)
+    if (use.ins < made.uses.size()) made.uses[use.ins].push_back(use);
+  made.results = results_of(*code.source);
+  made.register_types = register_types(*code.source);
+  return made;
+}
+
+uint32_t Stepper::index_of(const Code& code) const {
+  uint32_t index = 0;
+  for (const Code& other : launch_.program->functions) {
+    if (&other == &code) return index;
+    ++index;
+  }
+  GPUEMU_UNREACHABLE();
+}
+
+DebugPlace Stepper::place_of(const Code& code, const Ins& ins) {
+  return {function_of(code).index, ins.origin};
+}
+
+/// Bytes outside of any allocation are not watched: nothing can be stored there.
+void Stepper::renew_watches() {
+  const std::vector<DebugWatch>& wanted = debugger_.watches();
+  const auto same = [](const Watched& one, const DebugWatch& other) {
+    return one.watch.number == other.number && one.watch.address == other.address;
+  };
+  if (std::ranges::equal(watched_, wanted, same)) return;
+  watched_.clear();
+  for (const DebugWatch& watch : wanted) {
+    Watched made{.watch = watch};
+    if (launch_.memory->find(watch.address, watch.bytes) != nullptr)
+      made.bytes.assign(memory_at(watch).begin(), memory_at(watch).end());
+    watched_.push_back(std::move(made));
+  }
+}
+
+void Stepper::note_stores(const Warp& warp, const Ins& ins, const Function& in) {
+  const Code& code = *warp.levels[warp.depth - 1].frame->code;
+  if (ins.origin >= code.source->body.size() || !is_store(code.source->body[ins.origin])) return;
+  for (const MemoryUse& use : in.uses[static_cast<size_t>(&ins - code.ins.data())]) {
+    if (use.space != ptx::Space::Global && use.space != ptx::Space::Generic) continue;
+    for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+      const auto* narrow = reinterpret_cast<const uint32_t*>(warp.regs + use.base);
+      const auto* wide = reinterpret_cast<const uint64_t*>(warp.regs + use.base);
+      const uint64_t address =
+          (use.wide ? wide[lane] : narrow[lane]) + static_cast<uint64_t>(use.offset);
+      for (Watched& one : watched_) {
+        const DebugWatch& watch = one.watch;
+        if (one.bytes.empty() || address >= watch.address + watch.bytes ||
+            watch.address >= address + use.bytes)
+          continue;
+        one.stored = true;
+        one.by.place = {in.index, ins.origin};
+        one.by.block = warp.block->index;
+        one.by.thread = thread_of(warp, lane);
+      }
+    }
+  }
+}
+
+/// After an instruction: which watched bytes it stored to.
+void Stepper::compare_watched() {
+  stores_.clear();
+  for (Watched& one : watched_) {
+    const auto now = memory_at(one.watch);
+    if (one.bytes.empty() || (!one.stored && std::ranges::equal(one.bytes, now))) continue;
+    DebugStore store = one.by;
+    if (!one.stored) {
+      store.place = last_place_;
+      store.block = last_block_;
+      store.thread.reset();
+    }
+    store.number = one.watch.number;
+    store.before = one.bytes;
+    store.after.assign(now.begin(), now.end());
+    one.bytes = store.after;
+    one.stored = false;
+    stores_.push_back(std::move(store));
+  }
+}
+
+void Stepper::Written::take_lanes(const FollowedRegisters& from, uint32_t taken) {
+  const std::vector<uint32_t>& theirs = static_cast<const Written&>(from).lanes;
+  for (size_t i = 0; i < std::min(lanes.size(), theirs.size()); ++i)
+    lanes[i] = (lanes[i] & ~taken) | (theirs[i] & taken);
+}
+
+/// The instruction is about to write: what is looked at before it does is the state of now, so this
+/// comes last.
+void Stepper::note_written(Warp& warp, const Ins& ins, const Function& in) {
+  Frame& frame = warp.frame();
+  if (frame.followed == nullptr) frame.followed = std::make_unique<Written>();
+  auto& written = static_cast<Written&>(*frame.followed);
+  const bool same = written.code == frame.code && written.block == warp.block->linear &&
+                    written.warp == warp.index;
+  if (!same) written.lanes.assign(frame.code->registers.size(), 0);
+  written.code = frame.code;
+  written.block = warp.block->linear;
+  written.warp = warp.index;
+  // A call begins: the frame may be that of the call before.
+  if (ins.origin == 0)
+    for (uint32_t& lanes : written.lanes) lanes &= ~warp.mask;
+  for (const uint32_t reg : in.results[ins.origin]) written.lanes[reg] |= warp.mask;
+}
+
+void Stepper::before(Warp& warp, const Ins& ins) {
+  const Code& code = warp.code();
+  const Function& in = function_of(code);
+  const bool first = ins.counted != 0 && ins.origin < code.source->body.size();
+  if (first) {
+    warp_ = &warp;
+    blocks_[warp.block->linear] = warp.block;
+    place_ = {in.index, ins.origin};
+    if (!watched_.empty()) compare_watched();
+    if (!debugger_.before(*this)) {
+      launch_.stop = true;
+      warp.stop_slice();
+    }
+    stores_.clear();
+    renew_watches();
+    last_place_ = place_;
+    last_block_ = warp.block->index;
+    note_written(warp, ins, in);
+  }
+  if (!watched_.empty()) note_stores(warp, ins, in);
+}
+
+}  // namespace gpuemu::emulator

@@ -1,0 +1,34 @@
+#include "runtime/emulator/gpu_models.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace gpuemu::emulator {
+namespace {
+/// The table of technical specifications of the programming guide; multiprocessors of Quadro RTX
+/// 6000, A100, A40, L40 and H100.
+constexpr Part kParts[] = {{75, 72, 65536, 65536, 1024, 16},
+                           {80, 108, 166912, 167936, 2048, 32},
+                           {86, 84, 101376, 102400, 1536, 16},
+                           {89, 142, 101376, 102400, 1536, 24},
+                           {90, 132, 232448, 233472, 2048, 32}};
+}  // namespace
+
+const Part& part_of(int sm) {
+  const Part* found = std::begin(kParts);
+  for (const Part& part : kParts)
+    if (part.sm <= sm) found = &part;
+  return *found;
+}
+
+uint64_t blocks_held(const Part& part, const Launch& launch) {
+  const Dim3& block = launch.config->block;
+  const uint64_t threads = uint64_t{block.x} * block.y * block.z;
+  const uint64_t warps = (threads + kLanes - 1) / kLanes;
+  uint64_t each = std::min<uint64_t>(part.blocks, part.threads / (warps * kLanes));
+  if (launch.shared_bytes > 0)
+    each = std::min<uint64_t>(each, part.shared_per_multiprocessor / launch.shared_bytes);
+  return std::max<uint64_t>(each, 1) * part.multiprocessors;
+}
+
+}  // namespace gpuemu::emulator

@@ -1,0 +1,78 @@
+// Copies in flight between global and shared memory. Their bytes arrive when the kernel waits for
+// them and not before, so that a missing wait shows.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "runtime/emulator/code/step.h"
+
+namespace gpuemu::emulator {
+
+class Warp;
+struct Block;
+
+/// In Block::shared_defined: a copy to this byte has not arrived.
+inline constexpr uint8_t kInFlight = 2;
+
+/// One cp.async of a warp. Lanes leave it as their bytes arrive.
+struct AsyncCopy {
+  const ptx::Instruction* source = nullptr;
+  const Ins* ins = nullptr;
+  const Code* code = nullptr;  ///< The function that it is of.
+  uint32_t site = 0;           ///< Its Ins::cache.
+  uint64_t serial = 0;
+  uint32_t lanes = 0, bytes = 0;
+  std::array<uint32_t, kLanes> group{}, to{}, size{};
+  std::array<uint64_t, kLanes> from{};
+};
+
+/// cp.async.mbarrier.arrive: lanes arrive once their copies of a lower serial have.
+struct AsyncArrival {
+  uint64_t serial = 0;
+  uint32_t lanes = 0;
+  std::array<uint32_t, kLanes> barrier{};
+};
+
+/// A piece of memory that a bulk copy reads or writes.
+struct BulkEnd {
+  Block* block = nullptr;  ///< Whose shared memory; none: global memory.
+  uint64_t at = 0;         ///< Offset or address.
+};
+
+/// How cp.reduce.async.bulk combines what it copies with what is there.
+using BulkCombine = void (*)(uint32_t how, std::byte* to, const std::byte* from, uint64_t bytes);
+
+/// One cp.async.bulk or cp.reduce.async.bulk.
+struct BulkCopy {
+  const ptx::Instruction* source = nullptr;
+  uint32_t lane = 0, group = 0;
+  BulkEnd to, from;
+  uint64_t bytes = 0;
+  uint32_t barrier = 0;  ///< Where it signals, in the block that keeps the copy.
+  BulkCombine combine = nullptr;
+  uint32_t how = 0;
+  std::vector<std::byte> seen;  ///< The source in shared memory when the copy started.
+};
+
+/// What the lanes of one warp have started.
+struct WarpCopies {
+  uint64_t serial = 0;
+  std::vector<AsyncCopy> copies;
+  std::vector<AsyncArrival> arrivals;
+  std::array<uint32_t, kLanes> commits{};
+  std::vector<BulkCopy> bulk;  ///< Those that end with a bulk group.
+  std::array<uint32_t, kLanes> bulk_commits{};
+};
+
+/// Moves the bytes of a bulk copy.
+void arrive(Warp* reporter, BulkCopy& copy);
+
+/// The instruction that started the copy that has not arrived at `offset`, if it is known.
+const ptx::Instruction* copy_in_flight(const Block& block, uint32_t offset);
+/// A bulk copy still reads the block's shared memory or writes to it.
+const BulkCopy* unfinished_bulk(const Block& block);
+
+}  // namespace gpuemu::emulator

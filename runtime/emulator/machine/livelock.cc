@@ -1,0 +1,275 @@
+// A loop is at its end when registers, private memory and flow are what they were before: the same
+// instructions will find the same values again, unless somebody else changes what they read.
+#include "runtime/emulator/machine/livelock.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "runtime/emulator/machine/mbarrier.h"
+#include "runtime/emulator/machine/program.h"
+#include "runtime/ptx/isa/opcode.h"
+
+namespace gpuemu::emulator {
+namespace {
+using ptx::Instruction;
+using ptx::Space;
+
+class Hash {
+ public:
+  void add(uint64_t word) {
+    value_ = (value_ ^ word) * 0x9e3779b97f4a7c15u;
+    value_ ^= value_ >> 29;
+  }
+  void add(const void* data, size_t bytes) {
+    const auto* from = static_cast<const std::byte*>(data);
+    for (size_t at = 0; at < bytes; at += sizeof(uint64_t)) {
+      uint64_t word = 0;
+      std::memcpy(&word, from + at, std::min(sizeof word, bytes - at));
+      add(word);
+    }
+  }
+  uint64_t value() const { return value_; }
+
+ private:
+  uint64_t value_ = 0x243f6a8885a308d3u;
+};
+
+/// Of all that decides what the path does next, but for memory that others see.
+uint64_t state_of(const Warp& warp) {
+  Hash hash;
+  for (const uint64_t word : {uint64_t{warp.pc}, uint64_t{warp.active}, uint64_t{warp.reconverge},
+                              uint64_t{warp.carry}, uint64_t{warp.alive}, uint64_t{warp.depth},
+                              uint64_t{warp.parked.size()}, uint64_t{warp.stack.size()}})
+    hash.add(word);
+  // The place of the current entry is in the warp; the entry's own is old.
+  for (size_t i = 0; i + 1 < warp.stack.size(); ++i)
+    hash.add(uint64_t{warp.stack[i].pc} << 32 | warp.stack[i].mask);
+  for (uint32_t i = 0; i < warp.depth; ++i) {
+    const Frame& frame = *warp.levels[i].frame;
+    hash.add(frame.registers, frame.code->frame_bytes);
+    hash.add(frame.params.data(), frame.params.size());
+  }
+  hash.add(warp.local_storage.data(), warp.local_storage.size());
+  for (const auto& [offset, word] : warp.block->mbarriers) hash.add(offset ^ word);
+  hash.add(warp.block->bulk.size());
+  return hash.value();
+}
+
+/// An access of the first lane.
+struct Look {
+  const Instruction* at = nullptr;
+  uint64_t address = 0, value = 0;
+  uint32_t bytes = 0;
+  bool shared = false;
+};
+
+uint64_t address_in(Warp& warp, const Ins& ins, uint32_t lane) {
+  const uint64_t base = ins.wide != 0 ? warp.u64(ins.src[0])[lane] : warp.u32(ins.src[0])[lane];
+  return base + static_cast<uint64_t>(ins.imm);
+}
+
+/// Only private memory, or that of parameters.
+bool is_private(const Ins& ins, uint64_t address) {
+  const auto space = static_cast<Space>(ins.space);
+  const uint64_t window = address & kWindowMask;
+  return space == Space::Local || space == Space::Param || space == Space::Const ||
+         (space == Space::Generic && (window == kLocalWindow || window == kParamWindow));
+}
+
+bool is_shared(const Ins& ins, uint64_t address) {
+  const auto space = static_cast<Space>(ins.space);
+  return space == Space::Shared ||
+         (space == Space::Generic && (address & kWindowMask) == kSharedWindow);
+}
+
+/// Host address of an atomic's operand; none where it is not worth a look.
+const std::byte* host_of(Warp& warp, const Ins& ins, uint64_t address, uint32_t bytes) {
+  if (is_shared(ins, address)) {
+    const uint64_t offset = address & ~kWindowMask;
+    return offset + bytes <= warp.launch->shared_bytes ? warp.block->shared.data() + offset
+                                                       : nullptr;
+  }
+  if (is_private(ins, address) || warp.launch->memory->find(address, bytes) == nullptr)
+    return nullptr;
+  return reinterpret_cast<const std::byte*>(address);
+}
+
+/// Whether the atomic left what it found, which is in its destination.
+bool left_alone(Warp& warp, const Ins& ins) {
+  if (ins.dst == kTrueOffset) return false;
+  const uint32_t bytes = ins.count;
+  for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    const std::byte* now = host_of(warp, ins, address_in(warp, ins, lane), bytes);
+    const uint64_t found = bytes == 8 ? warp.u64(ins.dst)[lane] : warp.u32(ins.dst)[lane];
+    if (now == nullptr || std::memcmp(now, &found, bytes) != 0) return false;
+  }
+  return true;
+}
+
+/// Whether a later step of the stretch has overwritten the register at `offset`.
+bool overwritten(Warp& warp, const Ins* from, const Ins* end, uint32_t offset) {
+  for (const Ins* ins = from; ins != end; ++ins) {
+    if (ins->dst == offset) return true;
+    if (instruction_of(warp, *ins).family != "ld") continue;
+    const uint32_t* list = warp.lists + ins->list;
+    if (std::find(list, list + ins->count, offset) != list + ins->count) return true;
+  }
+  return false;
+}
+
+/// Instructions that change neither memory nor what others wait for.
+bool only_computes(const Instruction& in) {
+  const ptx::OpcodeRow* row = ptx::find_opcode(in.family);
+  if (row == nullptr) return false;
+  using Class = ptx::OpcodeClass;
+  switch (row->what) {
+    case Class::Arithmetic:
+    case Class::Compare:
+    case Class::Logic:
+    case Class::Convert:
+    case Class::Control:
+    case Class::Warp:
+    case Class::Misc:
+      return true;
+    case Class::Memory:
+      return in.family != "st";
+    case Class::Barrier:
+      return in.family == "membar" || in.family == "fence" || in.has("warp");
+    case Class::Async:
+      return in.family == "mbarrier" && (in.has("try_wait") || in.has("test_wait"));
+    case Class::Atomic:
+    case Class::Matrix:
+    case Class::Texture:
+      return false;
+  }
+  return false;
+}
+
+class Watch {
+ public:
+  explicit Watch(Warp& warp) : warp_(warp) {}
+  Spin run(uint32_t steps_max);
+
+ private:
+  Spin step(uint32_t steps_max);
+  /// After the steps [first, end): whether memory is as before. Notes what they read.
+  bool changed_nothing(const Ins* first, const Ins* end);
+  void note_read(const Ins& ins, const Instruction& in);
+  std::string text() const;
+
+  Warp& warp_;
+  Look look_;
+};
+
+bool Watch::changed_nothing(const Ins* first, const Ins* end) {
+  if (warp_.mask == 0) return true;
+  const auto lead = static_cast<uint32_t>(std::countr_zero(warp_.mask));
+  for (const Ins* ins = first; ins != end; ++ins) {
+    const Instruction& in = instruction_of(warp_, *ins);
+    const bool accesses = ins->cache != 0;  // Else a step that prepares operands.
+    if (in.family == "atom" && accesses) {
+      if (overwritten(warp_, ins + 1, end, ins->dst) ||
+          overwritten(warp_, ins + 1, end, ins->src[0]) || !left_alone(warp_, *ins))
+        return false;
+    } else if (in.family == "st" && accesses) {
+      if (!is_private(*ins, address_in(warp_, *ins, lead))) return false;
+    } else if (in.family != "atom" && in.family != "st" && !only_computes(in)) {
+      return false;
+    }
+    note_read(*ins, in);
+  }
+  return true;
+}
+
+void Watch::note_read(const Ins& ins, const Instruction& in) {
+  const bool loads = in.family == "ld" && ins.count != 0;
+  if ((!loads && in.family != "atom" && in.family != "mbarrier") ||
+      (ins.cache == 0 && in.family != "mbarrier"))
+    return;
+  const auto lane = static_cast<uint32_t>(std::countr_zero(warp_.mask));
+  const uint64_t address = address_in(warp_, ins, lane);
+  if (is_private(ins, address)) return;
+  if (in.family == "mbarrier" &&
+      mbarrier_state(*warp_.block, static_cast<uint32_t>(address & ~kWindowMask)) !=
+          MbarrierState::Valid)
+    return;
+  look_ = {&in, address, 0, std::max(1u, element_bytes(in)), is_shared(ins, address)};
+  if (in.family == "mbarrier") {
+    look_.shared = true;
+    look_.address &= ~kWindowMask;
+    return;
+  }
+  const uint32_t to = loads ? warp_.lists[ins.list] : ins.dst;
+  if (to == kNone) return;
+  look_.value = look_.bytes == 8 ? warp_.u64(to)[lane] : warp_.u32(to)[lane];
+  if (look_.bytes < 4) look_.value &= (uint64_t{1} << 8 * look_.bytes) - 1;
+}
+
+std::string Watch::text() const {
+  if (look_.at == nullptr) return "";
+  const uint64_t offset = look_.address & ~kWindowMask;
+  if (look_.at->family == "mbarrier") {
+    const Mbarrier state = read_mbarrier(*warp_.block, static_cast<uint32_t>(offset));
+    return fmt::format(
+        "waits for the mbarrier at shared memory {}, whose phase {} still needs {} "
+        "arrivals and {} bytes",
+        shared_place(warp_, offset, 8), state.odd ? 1 : 0, state.pending, state.bytes);
+  }
+  if (look_.shared)
+    return fmt::format("reads shared memory {}, which is {}",
+                       shared_place(warp_, offset, look_.bytes), look_.value);
+  const Allocation* in = warp_.launch->memory->find(look_.address, look_.bytes);
+  if (in == nullptr) return "";
+  return fmt::format("reads '{}' element {}, which is {}", in->name,
+                     (look_.address - in->base) / look_.bytes, look_.value);
+}
+
+Spin Watch::run(uint32_t steps_max) {
+  if (warp_.depth == 0) return {};
+  const Spin seen = step(steps_max);
+  if (warp_.depth != 0) warp_.load_function();  // With its machine code.
+  return seen;
+}
+
+Spin Watch::step(uint32_t steps_max) {
+  uint32_t saved_pc = kNone, since = 0, power = 1;
+  uint64_t saved = 0;
+  for (uint32_t step = 0; step < steps_max; ++step) {
+    if (saved_pc == kNone || since == power) {
+      saved_pc = warp_.pc;
+      saved = state_of(warp_);
+      power *= 2;
+      since = 0;
+    }
+    const Ins* const first = warp_.code_begin + warp_.pc;
+    const Code* const code = &warp_.code();
+    const bool meets = warp_.pc == warp_.reconverge;
+    warp_.compiled = nullptr;  // It goes on beyond the stretch, to what would not be looked at.
+    warp_.run(1);
+    if (warp_.state != WarpState::Running || warp_.launch->stop.load()) return {};
+    // A call or return leaves nothing to look at: it changes no memory.
+    if (!meets && &warp_.code() == code &&
+        !changed_nothing(first, first + std::max(first->stretch, 1u)))
+      return {};
+    ++since;
+    if (warp_.pc == saved_pc && state_of(warp_) == saved) return {true, look_.at, text()};
+  }
+  return {false, look_.at, text()};
+}
+}  // namespace
+
+Spin watch(Warp& warp, uint32_t steps_max) { return Watch(warp).run(steps_max); }
+
+bool all_paths_repeat(Warp& warp) {
+  bool repeats = true;
+  warp.block->clock_stopped = true;
+  for (size_t turn = 0; repeats && turn <= warp.parked.size() + 1; ++turn) {
+    repeats = watch(warp).repeats;
+    if (repeats) warp.yield();
+  }
+  warp.block->clock_stopped = false;
+  return repeats;
+}
+
+}  // namespace gpuemu::emulator

@@ -1,0 +1,200 @@
+#include "runtime/emulator/memory/memory.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <new>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/base/limits.h"
+#include "runtime/device/holders.h"
+#include "runtime/device/texture.h"
+#include "runtime/emulator/memory/race_cell.h"
+#include "runtime/emulator/memory/sparse.h"
+
+namespace gpuemu::emulator {
+namespace {
+/// Where the numbers of segments, of 26 bits, begin anew: a launch needs at most 2^22 of them.
+constexpr uint32_t kSegmentsEnd = uint32_t{15} << 22;
+static_assert(kSegmentsEnd + kRaceSegmentsMax <= uint32_t{1} << (64 - kCellSegmentShift));
+/// What drivers give, so that every tensor can be a texture.
+constexpr uint64_t kAlign = std::max<uint64_t>(kDeviceAlignment, kTextureAlignment);
+/// A red zone wide enough that an index wrong by a row still falls between two tensors.
+constexpr uint64_t kRedZone = 4096;
+constexpr std::byte kPoison{0xfb};
+constexpr std::string_view kHost = "what the host has left";
+/// From here on it is worth asking whether the host has as much: beyond that it ends processes.
+constexpr uint64_t kLookBytes = uint64_t{256} << 20;
+
+/// What the host can give without taking from others; all there is where nobody says.
+uint64_t host_bytes_left() {
+  std::ifstream text("/proc/meminfo");
+  std::string key, unit;
+  uint64_t kibibytes = 0;
+  while (text >> key >> kibibytes) {
+    if (key == "MemAvailable:") return kibibytes << 10;
+    std::getline(text, unit);
+  }
+  return ~uint64_t{0};
+}
+}  // namespace
+
+Result<uint64_t> Memory::allocate(uint64_t bytes, const std::string& name, Kind kind) {
+  const bool tracked = kind == Kind::Buffer;
+  const uint64_t counted = kind == Kind::Host ? 0 : bytes;
+  const auto out = [&](std::string_view what) {
+    std::vector<Holder> holders;
+    for (const auto& [base, one] : by_base_)
+      if (one->counted != 0) holders.push_back({one->name, one->counted, base});
+    return out_of_memory(name, bytes, {what, used_, limit_}, std::move(holders));
+  };
+  if (counted > limit_ || used_ > limit_ - counted) return out("the emulator's memory");
+  // Every byte of a buffer is written, and has another that says whether it was.
+  if (tracked && bytes >= kLookBytes && bytes > host_bytes_left() / 2) return out(kHost);
+  auto allocation = std::make_unique<Allocation>();
+  const uint64_t total = bytes + 2 * kRedZone + kAlign;
+  // Zero pages that nobody touches cost nothing: a module may declare gigabytes.
+  if (kind == Kind::Host && is_sparse(bytes))
+    allocation->storage = {map_sparse(total), unmap_sparse};
+  else
+    allocation->storage.reset(static_cast<std::byte*>(std::calloc(total, 1)));
+  if (!allocation->storage) return out(kHost);
+  const auto start = reinterpret_cast<uint64_t>(allocation->storage.get());
+  allocation->base = (start + kRedZone + kAlign - 1) / kAlign * kAlign;
+  allocation->bytes = bytes;
+  allocation->name = name;
+  allocation->tracked = tracked;
+  allocation->all_defined = !tracked;
+  if (tracked) {
+    try {
+      allocation->defined.resize(bytes);
+      allocation->marks = allocation->defined.data();
+    } catch (const std::bad_alloc&) {
+      return out(kHost);
+    }
+    std::memset(reinterpret_cast<void*>(allocation->base), static_cast<int>(kPoison), bytes);
+  }
+  const uint64_t base = allocation->base;
+  allocation->counted = counted;
+  used_ += counted;
+  if (tracked) ++buffers_;
+  by_base_[base] = std::move(allocation);
+  return base;
+}
+
+Status Memory::free(uint64_t address) {
+  const auto found = by_base_.find(address);
+  if (found == by_base_.end())
+    return error(ErrorCode::InvalidArgument, "free of {:#x}, which is no live allocation", address);
+  used_ -= found->second->counted;
+  if (found->second->tracked && --buffers_ == 0) heap_.clear();
+  by_base_.erase(found);
+  return ok_status();
+}
+
+Result<Allocation*> Memory::checked(uint64_t address, uint64_t bytes, const char* what) {
+  Allocation* allocation = find(address, bytes);
+  if (allocation == nullptr)
+    return error(ErrorCode::InvalidArgument, "{} of {} bytes at {:#x} is not inside one allocation",
+                 what, bytes, address);
+  return allocation;
+}
+
+Status Memory::upload(uint64_t address, std::span<const std::byte> from) {
+  Allocation* allocation = GPUEMU_TRY(checked(address, from.size(), "upload"));
+  if (from.empty()) return ok_status();
+  std::memcpy(reinterpret_cast<void*>(address), from.data(), from.size());
+  if (allocation->tracked) std::memset(allocation->shadow(address), 1, from.size());
+  return ok_status();
+}
+
+Status Memory::download(std::span<std::byte> to, uint64_t address) {
+  GPUEMU_TRY(checked(address, to.size(), "download"));
+  if (!to.empty()) std::memcpy(to.data(), reinterpret_cast<const void*>(address), to.size());
+  return ok_status();
+}
+
+Status Memory::fill(uint64_t address, std::byte value, uint64_t bytes) {
+  Allocation* allocation = GPUEMU_TRY(checked(address, bytes, "fill"));
+  if (bytes == 0) return ok_status();
+  std::memset(reinterpret_cast<void*>(address), static_cast<int>(value), bytes);
+  if (allocation->tracked) std::memset(allocation->shadow(address), 1, bytes);
+  return ok_status();
+}
+
+Status Memory::forget(uint64_t address, uint64_t bytes) {
+  Allocation* allocation = GPUEMU_TRY(checked(address, bytes, "forget"));
+  if (bytes == 0 || !allocation->tracked) return ok_status();
+  std::memset(allocation->shadow(address), 0, bytes);
+  allocation->all_defined = false;
+  return ok_status();
+}
+
+Status Memory::copy(uint64_t to, uint64_t from, uint64_t bytes) {
+  Allocation* target = GPUEMU_TRY(checked(to, bytes, "copy"));
+  Allocation* source = GPUEMU_TRY(checked(from, bytes, "copy"));
+  if (bytes == 0) return ok_status();
+  std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+  if (!target->tracked) return ok_status();
+  if (source->tracked)
+    std::memmove(target->shadow(to), source->shadow(from), bytes);
+  else
+    std::memset(target->shadow(to), 1, bytes);
+  return ok_status();
+}
+
+Allocation* Memory::nearest(uint64_t address) {
+  if (Allocation* piece = heap_.nearest(address)) return piece;
+  auto after = by_base_.upper_bound(address);
+  Allocation* best = nullptr;
+  uint64_t distance = kRedZone + kAlign;
+  if (after != by_base_.end() && after->first - address < distance) {
+    best = after->second.get();
+    distance = after->first - address;
+  }
+  if (after == by_base_.begin()) return best;
+  Allocation* before = std::prev(after)->second.get();
+  const uint64_t end = before->base + before->bytes;
+  return address < end || address - end < distance ? before : best;
+}
+
+Allocation* Memory::find(uint64_t address, uint64_t size) {
+  auto after = by_base_.upper_bound(address);
+  if (after != by_base_.begin()) {
+    Allocation* before = std::prev(after)->second.get();
+    if (before->contains(address, size)) return before;
+  }
+  return heap_.find(address, size);
+}
+
+void Memory::settle() {
+  for (auto& [base, allocation] : by_base_)
+    if (!allocation->all_defined)
+      allocation->all_defined = allocation->bytes == 0 || std::memchr(allocation->defined.data(), 0,
+                                                                      allocation->bytes) == nullptr;
+}
+
+void Memory::keep_histories() {
+  if (segments > kSegmentsEnd) {
+    for (auto& [base, allocation] : by_base_) {
+      allocation->last_writes.reset();
+      allocation->last_reads.reset();
+    }
+    segments = 1;
+  }
+  uint64_t used = 0;
+  for (auto& [base, allocation] : by_base_) {
+    const uint64_t words = allocation->bytes / 4 + 1;
+    used += words * 2 * sizeof(uint64_t);
+    if (used > kRaceHistoryBytesMax) return;
+    if (allocation->last_writes != nullptr) continue;
+    // Pages that nobody touches cost nothing.
+    allocation->last_writes.reset(static_cast<uint64_t*>(std::calloc(words, sizeof(uint64_t))));
+    allocation->last_reads.reset(static_cast<uint64_t*>(std::calloc(words, sizeof(uint64_t))));
+    if (allocation->last_reads == nullptr) allocation->last_writes.reset();
+  }
+}
+
+}  // namespace gpuemu::emulator

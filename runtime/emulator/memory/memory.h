@@ -1,0 +1,67 @@
+// Global memory of the emulated device: registered host allocations between red zones. A device
+// address is the host address, so a checked access needs no translation.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "common/base/result.h"
+#include "runtime/emulator/memory/allocation.h"
+#include "runtime/emulator/memory/heap.h"
+
+namespace gpuemu::emulator {
+
+/// Generic address windows: beyond every host address, told apart by the top four bits.
+inline constexpr uint64_t kWindowShift = 60;
+inline constexpr uint64_t kSharedWindow = uint64_t{1} << kWindowShift;
+inline constexpr uint64_t kLocalWindow = uint64_t{2} << kWindowShift;
+inline constexpr uint64_t kParamWindow = uint64_t{3} << kWindowShift;
+inline constexpr uint64_t kWindowMask = uint64_t{15} << kWindowShift;
+
+class Memory {
+ public:
+  explicit Memory(uint64_t limit) : limit_(limit) {}
+
+  /// A buffer is poisoned and every read of it before a write is found. Variables of modules and
+  /// the host's own memory are zero; the latter does not count against the limit.
+  enum class Kind { Buffer, Variable, Host };
+  Result<uint64_t> allocate(uint64_t bytes, const std::string& name, Kind kind = Kind::Buffer);
+  /// With the last buffer goes what kernels left in the heap: nothing can point there any more.
+  Status free(uint64_t address);
+  Status upload(uint64_t address, std::span<const std::byte> from);
+  Status download(std::span<std::byte> to, uint64_t address);
+  Status fill(uint64_t address, std::byte value, uint64_t bytes);
+  /// The bytes stay and count as never written.
+  Status forget(uint64_t address, uint64_t bytes);
+  /// What is not yet written stays so. The two may overlap.
+  Status copy(uint64_t to, uint64_t from, uint64_t bytes);
+
+  /// The allocation whose bytes or red zones hold `address`; nullptr when there is none.
+  Allocation* nearest(uint64_t address);
+  /// The allocation that holds all of [address, address + size).
+  Allocation* find(uint64_t address, uint64_t size);
+  /// Recomputes `all_defined` of every allocation; the launch does it once.
+  void settle();
+  /// Makes place for the histories of as many allocations as kRaceHistoryBytesMax allows.
+  void keep_histories();
+  Heap& heap() { return heap_; }
+  /// Numbers below it were given out by earlier launches.
+  uint32_t segments = 1;
+  uint64_t used() const { return used_; }
+  uint64_t limit() const { return limit_; }
+
+ private:
+  Result<Allocation*> checked(uint64_t address, uint64_t bytes, const char* what);
+
+  std::map<uint64_t, std::unique_ptr<Allocation>> by_base_;
+  Heap heap_;
+  uint64_t buffers_ = 0;  ///< Allocations of the host that are in use.
+  uint64_t limit_;
+  uint64_t used_ = 0;
+};
+
+}  // namespace gpuemu::emulator

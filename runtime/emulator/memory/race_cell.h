@@ -1,0 +1,85 @@
+// What the race detector of global memory keeps of the last write and the last read of a word.
+//
+//   cell := segment:26  who:6  atomic:1  bytes:4  narrow:1  event:8  site:18        from the top
+//
+// narrow: atomic between threads of one block only. event: LaneOrder::now() since the segment
+// began. who: which lanes of the segment's warp touched the bytes.
+#pragma once
+
+#include <cstdint>
+
+namespace gpuemu::emulator {
+
+/// Between whom an access is atomic.
+enum class Reach : uint8_t { Plain, Block, All };
+
+/// Values of `who`. Below kSeveralLanes: the lane, of all of the bytes.
+inline constexpr uint32_t kSeveralLanes = 32;  ///< By several instructions: no lane is alone.
+inline constexpr uint32_t kUnknownLanes = 33;  ///< Says nothing.
+inline constexpr uint32_t kPairs = 34;  ///< + n: two bytes each by lane 2n and the one behind it.
+inline constexpr uint32_t kFours = 50;  ///< + n: one byte each by lane 4n and those behind it.
+inline constexpr uint32_t kNobody = 63;
+inline constexpr uint32_t kLanesOfPairs = 2, kLanesOfFours = 4;
+
+inline constexpr uint32_t kCellSiteBits = 18, kCellEventBits = 8;
+inline constexpr uint32_t kCellBytesShift = 27, kCellWhoShift = 32, kCellSegmentShift = 38;
+inline constexpr uint32_t kCellWhoBits = kCellSegmentShift - kCellWhoShift;
+inline constexpr uint32_t kCellEventsMax = 1 << kCellEventBits;
+/// Segments of one launch; accesses beyond them are not checked for races.
+inline constexpr uint32_t kRaceSegmentsMax = uint32_t{1} << 22;
+inline constexpr uint64_t kCellAtomic = uint64_t{1} << 31, kCellNarrow = uint64_t{1} << 26;
+
+struct Touched {
+  uint32_t segment = 0, who = kUnknownLanes, event = 0, bytes = 0xf, site = 0;
+  Reach reach = Reach::Plain;
+};
+
+/// As a cell keeps it; accesses beyond that have none.
+constexpr uint32_t cell_site(uint32_t site) { return site >> kCellSiteBits == 0 ? site : 0; }
+constexpr uint64_t cell_of(const Touched& by) {
+  return uint64_t{by.segment} << kCellSegmentShift | uint64_t{by.who} << kCellWhoShift |
+         (by.reach != Reach::Plain ? kCellAtomic : 0) |
+         (by.reach == Reach::Block ? kCellNarrow : 0) | uint64_t{by.bytes} << kCellBytesShift |
+         uint64_t{by.event} << kCellSiteBits | cell_site(by.site);
+}
+constexpr uint32_t segment_in(uint64_t cell) {
+  return static_cast<uint32_t>(cell >> kCellSegmentShift);
+}
+constexpr uint32_t who_in(uint64_t cell) {
+  return static_cast<uint32_t>(cell >> kCellWhoShift) & ((1u << kCellWhoBits) - 1);
+}
+constexpr uint32_t bytes_in(uint64_t cell) {
+  return static_cast<uint32_t>(cell >> kCellBytesShift) & 0xf;
+}
+constexpr uint32_t event_in(uint64_t cell) {
+  return static_cast<uint32_t>(cell >> kCellSiteBits) & (kCellEventsMax - 1);
+}
+constexpr uint32_t site_in(uint64_t cell) {
+  return static_cast<uint32_t>(cell) & ((uint32_t{1} << kCellSiteBits) - 1);
+}
+
+/// The lane that touched byte `byte` of the word; kSeveralLanes and kUnknownLanes as they are.
+constexpr uint32_t lane_of_byte(uint32_t who, uint32_t byte) {
+  if (who >= kFours) return (who - kFours) * kLanesOfFours + byte;
+  if (who >= kPairs) return (who - kPairs) * kLanesOfPairs + byte / 2;
+  return who;
+}
+
+/// What remains of `before` and `now`, two reads of one word by one warp with nothing between them.
+/// Lanes that one instruction has read a place in may not all use it: then nothing is said.
+constexpr uint64_t merged_reads(uint64_t before, uint64_t now) {
+  constexpr uint64_t kSame = ~uint64_t{0} << kCellSegmentShift | uint64_t{kCellEventsMax - 1}
+                                                                     << kCellSiteBits;
+  if (((before ^ now) & kSame) != 0) return now;
+  const uint32_t was = who_in(before), is = who_in(now), both = bytes_in(before) | bytes_in(now);
+  const bool whole = was <= kSeveralLanes && is <= kSeveralLanes && bytes_in(before) == 0xf &&
+                     bytes_in(now) == 0xf;
+  const uint32_t who = was == is                                  ? was
+                       : whole && site_in(before) != site_in(now) ? kSeveralLanes
+                       : whole && was == kSeveralLanes            ? kSeveralLanes
+                                                                  : kUnknownLanes;
+  constexpr uint64_t kReplaced = uint64_t{(1u << kCellWhoBits) - 1} << kCellWhoShift;
+  return (now & ~kReplaced) | uint64_t{who} << kCellWhoShift | uint64_t{both} << kCellBytesShift;
+}
+
+}  // namespace gpuemu::emulator

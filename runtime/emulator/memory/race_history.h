@@ -1,0 +1,137 @@
+// The histories of all words of shared memory. Each field stands on its own, so that what a warp
+// does to a row of words is looked at and noted with a few vectors.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "runtime/emulator/memory/race_word.h"
+
+namespace gpuemu::emulator {
+
+/// Of RaceWord: four of the last write, the same ones of the last read. A note is the site, and
+/// above it the bytes and the parts.
+enum class RaceField : uint8_t {
+  Write,
+  WriteLanes,
+  WriteEvent,
+  WriteNote,
+  Read,
+  ReadLanes,
+  ReadEvent,
+  ReadNote,
+  Writers,
+};
+inline constexpr uint32_t kRaceFields = 9;
+inline constexpr uint32_t kRaceBytesPerWord = kRaceFields * sizeof(uint32_t);
+
+inline constexpr uint32_t kNoteBytesShift = kSiteBits, kNotePartsShift = kSiteBits + 4;
+constexpr uint32_t race_note(uint32_t site, uint32_t bytes, uint32_t parts) {
+  return (site_number(site) & kSiteMask) | bytes << kNoteBytesShift | parts << kNotePartsShift;
+}
+/// The least note of lanes that touched the whole word.
+inline constexpr uint32_t kWholeNote = kWholeWord << kNotePartsShift;
+
+/// What machine code reads of a history.
+struct RaceTags {
+  uint32_t epoch = 0;  ///< The least tag of the current epoch; the next one's is 2^kWarpBits above.
+  uint32_t many = 0;   ///< Of what several warps read in it.
+  /// How far beyond a word of shared memory its fields lie.
+  std::array<uint64_t, kRaceFields> beyond{};
+};
+
+class RaceHistory {
+ public:
+  /// Of the words from `shared` on, which stay there.
+  void resize(uint64_t words, const std::byte* shared) {
+    words_ = words;
+    stride_ = (words / kLine + 1) * kLine;
+    fields_.assign(stride_ * kRaceFields, 0);
+    for (uint32_t i = 0; i < kRaceFields; ++i)
+      tags_.beyond[i] = reinterpret_cast<uint64_t>(fields_.data() + i * stride_) -
+                        reinterpret_cast<uint64_t>(shared);
+  }
+  bool empty() const { return fields_.empty(); }
+  uint64_t words() const { return words_; }
+  /// Nothing has been accessed.
+  void forget() { std::ranges::fill(fields_, 0); }
+  void begin_epoch(uint32_t epoch) {
+    tags_.epoch = epoch << kWarpBits;
+    tags_.many = tags_.epoch | kMany;
+  }
+  const RaceTags& tags() const { return tags_; }
+
+  uint32_t* field(RaceField which) {
+    return fields_.data() + static_cast<uint32_t>(which) * stride_;
+  }
+  uint32_t& at(RaceField which, uint64_t word) { return field(which)[word]; }
+
+  bool is_current(uint32_t tag) const { return tag - tags_.epoch < (1u << kWarpBits); }
+  /// Whether a load of the whole word by `lanes`, of the warp whose tag is `self`, may conflict
+  /// with a write: by another warp, or by other lanes with nothing that orders them (since
+  /// `ordered`).
+  bool is_written(uint64_t word, uint32_t self, uint32_t lanes, uint32_t ordered) {
+    const uint32_t write = at(RaceField::Write, word);
+    if (!is_current(write)) return false;
+    return write != self || (at(RaceField::WriteEvent, word) >= ordered &&
+                             (at(RaceField::WriteLanes, word) != lanes ||
+                              at(RaceField::WriteNote, word) < kWholeNote));
+  }
+  /// Such a load.
+  void note_whole_read(uint64_t word, uint32_t self, uint32_t lanes, uint32_t event,
+                       uint32_t site) {
+    uint32_t& read = at(RaceField::Read, word);
+    if (read == tags_.many) return;
+    if (read == self && at(RaceField::ReadEvent, word) == event &&
+        at(RaceField::ReadNote, word) >= kWholeNote)
+      lanes |= at(RaceField::ReadLanes, word);
+    read = read != self && is_current(read) ? tags_.many : self;
+    at(RaceField::ReadLanes, word) = lanes;
+    at(RaceField::ReadEvent, word) = event;
+    at(RaceField::ReadNote, word) = race_note(site, kWholeWord, kWholeWord);
+  }
+
+  RaceWord load(uint64_t word) const {
+    const auto get = [&](RaceField which) {
+      return fields_[static_cast<uint32_t>(which) * stride_ + word];
+    };
+    const uint32_t write_note = get(RaceField::WriteNote), read_note = get(RaceField::ReadNote);
+    return {.write = get(RaceField::Write),
+            .read = get(RaceField::Read),
+            .writers = get(RaceField::Writers),
+            .write_lanes = get(RaceField::WriteLanes),
+            .read_lanes = get(RaceField::ReadLanes),
+            .write_event = get(RaceField::WriteEvent),
+            .read_event = get(RaceField::ReadEvent),
+            .write_site = write_note & kSiteMask,
+            .written_bytes = write_note >> kNoteBytesShift & kWholeWord,
+            .write_parts = write_note >> kNotePartsShift,
+            .read_site = read_note & kSiteMask,
+            .read_bytes = read_note >> kNoteBytesShift & kWholeWord,
+            .read_parts = read_note >> kNotePartsShift};
+  }
+  void store(uint64_t word, const RaceWord& seen) {
+    at(RaceField::Write, word) = seen.write;
+    at(RaceField::Writers, word) = seen.writers;
+    at(RaceField::WriteLanes, word) = seen.write_lanes;
+    at(RaceField::WriteEvent, word) = seen.write_event;
+    at(RaceField::WriteNote, word) =
+        race_note(seen.write_site, seen.written_bytes, seen.write_parts);
+    at(RaceField::Read, word) = seen.read;
+    at(RaceField::ReadLanes, word) = seen.read_lanes;
+    at(RaceField::ReadEvent, word) = seen.read_event;
+    at(RaceField::ReadNote, word) = race_note(seen.read_site, seen.read_bytes, seen.read_parts);
+  }
+
+ private:
+  /// Fields begin in different lines of the cache, whatever the size of shared memory is.
+  static constexpr uint64_t kLine = 64 / sizeof(uint32_t);
+
+  RaceTags tags_;
+  uint64_t words_ = 0, stride_ = 0;
+  std::vector<uint32_t> fields_;
+};
+
+}  // namespace gpuemu::emulator

@@ -1,0 +1,128 @@
+#include "runtime/emulator/redundancy_review.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "runtime/emulator/checks/access.h"
+#include "runtime/emulator/machine/element_names.h"
+#include "runtime/emulator/machine/program.h"
+
+namespace gpuemu::emulator {
+namespace {
+
+/// Beyond that copies of all memory cost more than a second look is worth.
+constexpr uint64_t kBytesMax = uint64_t{1} << 30;
+
+void make_note(DeviceFinding& race, Proofs proofs) {
+  const bool stores = (proofs & kEqualStores) != 0;
+  const std::string place = race.line != 0 ? fmt::format("{}:{}", race.file, race.line)
+                                           : fmt::format("PTX line {}", race.ptx_line);
+  race.message = fmt::format(
+      "{}: Triton has several threads do the same work: {}", place,
+      stores ? "what they store to one place differs by rounding only"
+             : "some read what others have overwritten, and what they read reaches no result");
+  race.kind = stores ? "redundant_stores" : "redundant_reads";
+}
+
+uint64_t address_of(const Warp& warp, const Ins& ins, uint32_t lane) {
+  const std::byte* at = warp.regs + ins.src[0];
+  const uint64_t base = ins.wide != 0 ? reinterpret_cast<const uint64_t*>(at)[lane]
+                                      : reinterpret_cast<const uint32_t*>(at)[lane];
+  return base + static_cast<uint64_t>(ins.imm);
+}
+
+}  // namespace
+
+void explain(std::vector<DeviceFinding>& findings, const Suspicion& suspicion,
+             const SecondLook& look) {
+  const bool unused = suspicion.reads.complete() && !look.reads_used;
+  for (DeviceFinding& finding : findings) {
+    const Proofs needed = suspicion.needed_by(finding);
+    if ((needed & kNoProof) != 0 || needed == 0) continue;
+    if ((needed & kUnusedReads) != 0 && !unused) continue;
+    if ((needed & kEqualStores) != 0 && !look.stores.are_equal(finding.ptx_line)) continue;
+    make_note(finding, needed);
+  }
+}
+
+bool MemoryCopy::take(Memory& memory, const std::set<uint64_t>& addresses) {
+  uint64_t total = 0;
+  pieces_.clear();
+  for (const uint64_t address : addresses) {
+    Allocation* of = memory.find(address, 0);
+    if (of == nullptr) continue;
+    total += of->bytes;
+    if (total > kBytesMax) return pieces_.clear(), false;
+    const auto* from = reinterpret_cast<const std::byte*>(of->base);
+    pieces_.push_back({of, {from, from + of->bytes}, of->defined});
+  }
+  return true;
+}
+
+void MemoryCopy::put_back() const {
+  for (const Piece& piece : pieces_) {
+    std::ranges::copy(piece.bytes, reinterpret_cast<std::byte*>(piece.of->base));
+    std::ranges::copy(piece.defined, piece.of->defined.begin());
+  }
+}
+
+void SecondLookFollower::collect(Warp& warp, const Ins& ins, uint32_t bytes) {
+  for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    const uint64_t from = address_of(warp, ins, lane);
+    for (uint64_t at = from; at < from + bytes; ++at)
+      if (look_.reads.has(warp.block->linear, at & ~uint64_t{3}))
+        look_.reads.add_store({.block = warp.block->linear,
+                               .address = at,
+                               .epoch = warp.block->epoch,
+                               .warp = warp.index,
+                               .lane = lane,
+                               .event = warp.order.now(),
+                               .ordered = warp.order.read_ordered()});
+  }
+}
+
+/// Lanes of which some of these bytes may be the old ones or the new ones.
+uint32_t SecondLookFollower::doubtful_lanes(Warp& warp, const Ins& ins, uint64_t offset,
+                                            uint32_t bytes) const {
+  uint32_t found = 0;
+  for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    const uint64_t from = address_of(warp, ins, lane) + offset;
+    for (uint64_t at = from; at < from + bytes; ++at)
+      if (look_.reads.covers({.block = warp.block->linear,
+                              .address = at,
+                              .epoch = warp.block->epoch,
+                              .warp = warp.index,
+                              .lane = lane,
+                              .event = warp.order.now(),
+                              .ordered = warp.order.ordered()}))
+        found |= uint32_t{1} << lane;
+  }
+  return found;
+}
+
+void SecondLookFollower::before(Warp& warp, const Ins& ins) {
+  if (shadow_ != nullptr) shadow_->before(warp, ins);
+  const auto space = static_cast<ptx::Space>(ins.space);
+  const bool global = space == ptx::Space::Global || space == ptx::Space::Generic;
+  if (ins.cache == 0 || !global || look_.reads.empty()) return;
+  const ptx::Instruction& instruction = instruction_of(warp, ins);
+  const uint32_t element = element_bytes(instruction);
+  if (look_.collects) {
+    if (instruction.family == "st") collect(warp, ins, element * ins.count);
+    return;
+  }
+  if (instruction.family == "st" || instruction.family == "red") return;
+  if (instruction.family != "ld") {
+    // Copies and atomics: what becomes of their values is not followed.
+    constexpr uint32_t kWidest = 16;
+    if (doubtful_lanes(warp, ins, 0, kWidest) != 0) look_.reads_used = true;
+    return;
+  }
+  for (uint32_t i = 0; i < ins.count; ++i)
+    if (const uint32_t lanes = doubtful_lanes(warp, ins, uint64_t{i} * element, element))
+      warp.definedness.note_element(warp, ins, i, lanes, {kUsedRead, "", "", 0});
+}
+
+}  // namespace gpuemu::emulator

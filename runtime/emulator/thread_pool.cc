@@ -1,0 +1,49 @@
+#include "runtime/emulator/thread_pool.h"
+
+#include <sched.h>
+
+#include "common/base/processors.h"
+
+namespace gpuemu::emulator {
+
+void Helpers::start(uint32_t count) {
+  const size_t before = threads_.size();
+  while (threads_.size() < count)
+    threads_.emplace_back([this](const std::stop_token& stop) { serve(stop); });
+  const int here = ::sched_getcpu();
+  if (here == beside_ && threads_.size() == before) return;
+  for (std::jthread& thread : threads_) keep_off_my_processor(thread.native_handle());
+  beside_ = here;
+}
+
+void Helpers::run(uint32_t count, const std::function<void()>& work) {
+  if (count == 0) return work();
+  start(count);
+  {
+    const std::lock_guard lock(mutex_);
+    work_ = &work;
+    wanted_ = count;
+  }
+  wake_.notify_one();
+  work();
+  std::unique_lock lock(mutex_);
+  wanted_ = 0;
+  idle_.wait(lock, [this] { return busy_ == 0; });
+  work_ = nullptr;
+}
+
+void Helpers::serve(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (wake_.wait(lock, stop, [this] { return wanted_ != 0; })) {
+    --wanted_;
+    ++busy_;
+    const std::function<void()>& work = *work_;
+    lock.unlock();
+    wake_.notify_one();  // One wakes the next: the launching thread has work to do.
+    work();
+    lock.lock();
+    if (--busy_ == 0) idle_.notify_one();
+  }
+}
+
+}  // namespace gpuemu::emulator

@@ -1,0 +1,34 @@
+#include "runtime/ptx/flow/grid_barrier.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace gpuemu::ptx {
+
+bool reads_grid_barrier(const Instruction& instruction) {
+  return std::ranges::any_of(instruction.operands, [](const Operand& operand) {
+    return operand.name == "%envreg1" || operand.name == "%envreg2";
+  });
+}
+
+bool waits_for_grid(const Module& module, const Function& function) {
+  std::vector<const Function*> left = {&function};
+  std::set<std::string, std::less<>> known;
+  while (!left.empty()) {
+    const Function& next = *left.back();
+    left.pop_back();
+    if (std::ranges::any_of(next.body, reads_grid_barrier)) return true;
+    for (const Instruction& instruction : next.body) {
+      if (instruction.family != "call" || instruction.operands.empty()) continue;
+      const std::string& callee = instruction.operands[0].name;
+      if (callee.empty() || !known.insert(callee).second) continue;
+      for (const Function& other : module.functions)
+        if (other.name == callee) left.push_back(&other);
+    }
+  }
+  return false;
+}
+
+}  // namespace gpuemu::ptx
