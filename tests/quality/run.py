@@ -221,7 +221,7 @@ def markdown(options, found, device, alarms):
         gaps = [one.fault for one in found if one.fault.missed]
         weak = [one for one in found if one.fault.weak]
         lines += ["", "## Not in every run", ""] + [f"- `{one.fault.name}` ({one.hits} of {one.runs} runs): {one.fault.weak}." for one in weak]
-        lines += ["", "## Known gaps", ""] + [f"- `{fault.name}` (class {fault.number}): {fault.missed}." for fault in gaps]
+        lines += ["", "## Known gaps", ""] + ([f"- `{fault.name}` (class {fault.number}): {fault.missed}." for fault in gaps] or ["None."])
         shrunk = [one for one in found if one.trials]
         if shrunk:
             lines += ["", "## Replayed and shrunk", "",
