@@ -23,7 +23,7 @@ build_packages=(g++ cmake ninja-build ccache pkg-config libnng-dev librocksdb-de
   libboost-filesystem1.81-dev libre2-dev libb2-dev libfmt-dev libspdlog-dev libssl-dev libedit-dev libxbyak-dev libgtest-dev
   libsnappy-dev zlib1g-dev libbz2-dev liblz4-dev libzstd-dev libgflags-dev python3 python3-numpy python3-venv)
 test_packages=(python3-pytest python3-jsonschema python3-lxml python3-yaml clang-format-19 clang-tidy-19
-  zsh fish shellcheck debootstrap)
+  make procps openssl curl groff zsh fish shellcheck debootstrap)
 nightly_packages=(clang-19 libclang-rt-19-dev)
 packages=("${build_packages[@]}")
 [ "$want_tests" = 1 ] && packages+=("${test_packages[@]}")
@@ -79,14 +79,18 @@ find_nvcc() {
   done
   return 1
 }
-# One call for all wheels of one folder: a second one would replace what the first put there.
+# One call for all wheels of one folder: a second one would replace what the first put there. The wheels have `lib` where nvcc looks
+# for libcudart_static.a in `lib64` (`nvcc -shared`, `nvcc -o program`).
 fetch_wheels() {
   local wheel wanted=()
   for wheel in "$@"; do wanted+=("$wheel==13.0.*"); done
   mkdir -p "$wheels"
-  "${pip[@]}" install --quiet --disable-pip-version-check --no-deps --upgrade --target "$wheels" "${wanted[@]}"
+  "${pip[@]}" install --quiet --disable-pip-version-check --no-deps --upgrade --target "$wheels" "${wanted[@]}" || return 1
+  link_lib64
 }
+link_lib64() { [ ! -d "$wheels/nvidia/cu13/lib" ] || [ -e "$wheels/nvidia/cu13/lib64" ] || ln -s lib "$wheels/nvidia/cu13/lib64"; }
 compiler_wheels=(nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl)
+link_lib64  # Of an earlier run.
 if nvcc=$(find_nvcc); then
   say "CUDA compiler: $nvcc"
 else

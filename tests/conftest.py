@@ -14,6 +14,9 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    # What scripts/setup.sh fetched from PyPI is in no PATH, where pages, examples and exported cases look for it.
+    if not shutil.which("nvcc") and (nvcc := find_nvcc()):
+        os.environ["PATH"] += os.pathsep + str(nvcc.parent)
     config.addinivalue_line("markers", "slow: takes long; runs with --slow (scripts/nightly.sh)")
 
 
@@ -33,13 +36,17 @@ def device_program():
         yield
 
 
-@pytest.fixture(scope="session")
-def nvcc_program():
-    """The path of nvcc; without one the test is skipped."""
+def find_nvcc():
     candidates = [pathlib.Path(os.environ.get("CUDA_HOME", "/nowhere")) / "bin/nvcc",
                   pathlib.Path(shutil.which("nvcc") or "/nowhere"), pathlib.Path("/usr/local/cuda/bin/nvcc"),
                   *sorted((ROOT / "build/cuda").rglob("bin/nvcc"))]
-    found = next((path for path in candidates if path.exists()), None)
+    return next((path for path in candidates if path.exists()), None)
+
+
+@pytest.fixture(scope="session")
+def nvcc_program():
+    """The path of nvcc; without one the test is skipped."""
+    found = find_nvcc()
     if found is None:
         pytest.skip("no nvcc in CUDA_HOME, PATH, /usr/local/cuda or build/cuda: run scripts/setup.sh")
     return found

@@ -10,7 +10,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("GPUEMU_BIN", ROOT / "build/release/bin"))
 # Pinned: newer releases of these emit other PTX, and what they emit is the subject.
-PACKAGES = ["triton==3.9.0", "numba-cuda==0.30.4", "nvidia-cuda-nvrtc==13.0.*", "numpy"]
+PACKAGES = ["triton==3.9.0", "numba-cuda==0.30.4", "nvidia-cuda-nvrtc==13.0.*", "nvidia-cuda-runtime==13.0.*", "numpy"]
 
 
 @pytest.fixture(scope="session")
@@ -42,11 +42,12 @@ def compilers():
     """A Python that has Triton and Numba: of build/ptx-venv, made from PyPI at the first run."""
     home = pathlib.Path(os.environ.get("GPUEMU_PTX_VENV", ROOT / "build/ptx-venv"))
     python = home / "bin/python"
-    probe = [str(python), "-c", "import triton, numba.cuda"]
+    probe = [str(python), "-c", "import triton, numba.cuda, importlib.metadata; importlib.metadata.version('nvidia-cuda-runtime')"]
     home.parent.mkdir(parents=True, exist_ok=True)
     with open(f"{home}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # Several processes of pytest-xdist come here at once.
         if not (python.exists() and subprocess.run(probe, capture_output=True).returncode == 0):
+            # Numba loads libcudart, which a machine without a toolkit has from this wheel alone.
             made = subprocess.run([sys.executable, "-m", "venv", str(home)], capture_output=True, text=True)
             if made.returncode != 0:
                 pytest.skip(f"no virtual environment for Triton and Numba: {made.stderr.strip()[-300:]}")
