@@ -5,10 +5,10 @@
 
 #include "common/base/arena.h"
 #include "common/base/clock.h"
-#include "daemon/judge_service/conditioning.h"
 #include "daemon/pipeline/compare_outputs.h"
 #include "daemon/pipeline/review_findings.h"
 #include "daemon/pipeline/rounding_review.h"
+#include "judge/verdict/conditioning.h"
 #include "judge/verdict/flushed.h"
 #include "judge/verdict/formats.h"
 
@@ -100,6 +100,28 @@ std::vector<double> moves_of(const JudgedCase& judged, std::span<const TensorVie
   return moved;
 }
 
+/// Whether errors beyond the bound are all that is wrong with the case. Elements that are not
+/// listed cannot be looked at.
+bool may_be_conditioning(const CaseOutcome& outcome) {
+  const std::optional<ErrorStats>& stats = outcome.result.error_stats;
+  const bool all_listed = stats && stats->num_exceeding <= outcome.doubtful.size();
+  return all_listed && !outcome.doubtful.empty() &&
+         std::ranges::all_of(outcome.result.failures, [](const ValidationFailure& failure) {
+           return failure.kind == FindingKind::ToleranceExceeded;
+         });
+}
+
+Conditioning conditioning_of(const JudgedCase& judged, const CasePlan& plan) {
+  std::vector<Shape> inputs;
+  for (const JudgedInput& input : judged.inputs) inputs.push_back(input.values.shape);
+  double terms = terms_of(inputs, judged.output.shape);
+  if (judged.op.accumulate) {
+    const auto length = judged.op.accumulate->evaluate(scope_of(judged.op, plan));
+    if (length) terms = static_cast<double>(std::max<int64_t>(*length, 1));
+  }
+  return {judged.output.dtype, terms};
+}
+
 enum class NextStep : uint8_t { Done, Draw };
 
 /// Lets errors beyond the bound pass that conditioning explains, and with a warning those that a
@@ -109,16 +131,18 @@ NextStep look_again(const JudgedCase& judged, const CasePlan& plan,
   const size_t draws = neighbours.size();
   if (draws < kConditioningDrawsLeast) return NextStep::Draw;
   const std::vector<double> moved = moves_of(judged, neighbours);
-  const ConditioningJudge conditioning(plan);
+  const Conditioning conditioning = conditioning_of(judged, plan);
   std::vector<const DoubtfulElement*> warned;
   bool may_explain = false, unexplained = false;
   for (const DoubtfulElement& at : outcome.doubtful) {
-    const Conditioning found = conditioning.of(at, moved[at.index]);
-    if (found == Conditioning::Explains) continue;
-    const bool customary = !at.declared && std::fabs(at.computed - at.reference) <= at.customary;
+    const double error = std::fabs(at.computed - at.reference);
+    const double allowed = conditioning.allowed(moved[at.index], at.reference);
+    if (error <= allowed) continue;
+    const bool customary = !at.declared && error <= at.customary,
+               more = may_be_explained(error, allowed);
     if (customary) warned.push_back(&at);
-    if (!customary && found == Conditioning::Refuted) return NextStep::Done;
-    may_explain = may_explain || found == Conditioning::MayExplain;
+    if (!customary && !more) return NextStep::Done;
+    may_explain = may_explain || more;
     unexplained = unexplained || !customary;
   }
   if (may_explain && draws < kConditioningDrawsMost) return NextStep::Draw;
@@ -181,7 +205,8 @@ Result<Judgement> judge_case(const JudgedCase& judged) {
   if (is_strict(request)) explain_strictness(outcome);
   if (!judged.inputs.empty() && !is_settled_by_bound(judged) && may_be_conditioning(outcome)) {
     if (look_again(judged, plan, neighbours, outcome) == NextStep::Draw)
-      made.wanted = neighbours_of(plan, inputs_of(judged), neighbours.size());
+      made.wanted =
+          neighbours_of(inputs_of(judged), {plan.base_seed, plan.iteration}, neighbours.size());
   }
   made.flushed = std::ranges::find(outcome.relations, kFlushed) != outcome.relations.end();
   outcome.result.passed = outcome.result.failures.empty();

@@ -330,6 +330,7 @@ void plan_shadow(const ShadowWish& wish, BuiltPlan& built) {
   plan.runs = 1;
   plan.shadow.wanted = true;
   plan.shadow.errors = wish.errors;
+  plan.shadow.nudge = wish.nudge;
   if (wish.timeout_ms != 0) plan.timeout_ms = std::min(plan.timeout_ms, wish.timeout_ms);
   plan.shadow.offsets.clear();
   built.result_offset = (built.result_offset + 63) / 64 * 64;

@@ -1,11 +1,15 @@
 #include "daemon/pipeline/relation_runs.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
 #include <set>
 
 #include <fmt/ranges.h>
 
 #include "common/numeric/element.h"
+#include "common/rng/rng.h"
 #include "daemon/pipeline/device_findings.h"
 #include "daemon/pipeline/review_findings.h"
 #include "daemon/pipeline/sparse_plan.h"
@@ -27,6 +31,7 @@ class FollowUps {
   Result<NamedTensors> run(const FollowUp& follow_up);
   /// The bounds of the runs' shadows go there, and are those of underflow alone.
   void keep_underflow(NamedTensors& bounds) { underflow_ = &bounds; }
+  void nudge(uint64_t draw) { nudge_ = draw; }
 
   Status check_all();
   /// Whether it holds where these are the outputs of the case; nothing where that cannot be told.
@@ -58,6 +63,7 @@ class FollowUps {
   const Outputs outputs_;
   std::string relation_;  ///< For messages.
   NamedTensors* underflow_ = nullptr;
+  uint64_t nudge_ = 0;
 };
 
 Result<FollowUps::Target> FollowUps::target_of(const CasePlan& plan) const {
@@ -100,6 +106,31 @@ void share_memory(const FollowUp& follow_up, ExecutionPlan& plan) {
   }
 }
 
+/// Whether the decimal text of a parameter was rounded: what is whole or takes ten bits is meant as
+/// it is.
+bool was_rounded(float value) {
+  constexpr uint32_t kBeyondTenBits = (1U << 14) - 1;
+  return std::isfinite(value) && value != std::trunc(value) &&
+         (std::bit_cast<uint32_t>(value) & kBeyondTenBits) != 0;
+}
+
+/// The host may have another 0.1 than the kernel.
+void nudge_scalars(uint64_t draw, ExecutionPlan& plan) {
+  Stream stream(draw, 0, "error_scale/scalars");
+  for (PlanLaunch& launch : plan.launches) {
+    for (PlanArg& arg : launch.args) {
+      const bool down = stream.negative();
+      float value = 0;
+      if (arg.tensor >= 0 || !arg.text.starts_with("f32:") || arg.scalar.size() != sizeof value)
+        continue;
+      std::memcpy(&value, arg.scalar.data(), sizeof value);
+      if (!was_rounded(value)) continue;
+      value = std::nextafter(value, down ? -INFINITY : INFINITY);
+      std::memcpy(arg.scalar.data(), &value, sizeof value);
+    }
+  }
+}
+
 ShadowErrors FollowUps::shadow_errors() const {
   if (underflow_ == nullptr) return ShadowErrors::All;
   const bool flushes =
@@ -125,7 +156,8 @@ Result<BuiltPlan> FollowUps::build(const FollowUp& follow_up, const Target& targ
   plan.first_order = follow_up.order;
   if (follow_up.order != Interleaving::InOrder) plan.order_seed = follow_up.order_seed;
   if (outputs_ != Outputs::Computed)
-    plan_shadow({.wanted = true, .output = {}, .errors = shadow_errors()}, *built);
+    plan_shadow({.wanted = true, .output = {}, .errors = shadow_errors(), .nudge = nudge_}, *built);
+  if (nudge_ != 0) nudge_scalars(nudge_, plan);
   return built;
 }
 
@@ -365,6 +397,15 @@ Result<NamedTensors> run_exactly(const CaseRequest& request, CaseMachine machine
   CaseOutcome unused;
   return FollowUps(request, machine, unused, FollowUps::Outputs::Wide)
       .run({.plan = request.plan, .inputs = inputs, .in_place_input = {}, .in_place_output = {}});
+}
+
+Result<NamedTensors> run_nudged(const CaseRequest& request, CaseMachine machine,
+                                const NamedTensors& inputs, uint64_t draw) {
+  CaseOutcome unused;
+  FollowUps runs(request, machine, unused, FollowUps::Outputs::Wide);
+  runs.nudge(draw);
+  return runs.run(
+      {.plan = request.plan, .inputs = inputs, .in_place_input = {}, .in_place_output = {}});
 }
 
 Result<uint64_t> close_roundings(const CaseRequest& request, CaseMachine machine) {

@@ -15,6 +15,11 @@ Status check_relations(const CaseRequest& request, CaseMachine machine, CaseOutc
 Result<NamedTensors> run_exactly(const CaseRequest& request, CaseMachine machine,
                                  const NamedTensors& inputs);
 
+/// The same with scalar parameters and what ShadowConfig::nudge names moved by a unit in the last
+/// place, by chance of `draw`, which is not 0.
+Result<NamedTensors> run_nudged(const CaseRequest& request, CaseMachine machine,
+                                const NamedTensors& inputs, uint64_t draw);
+
 /// How many floats of the case lie so close between two whole numbers that rounding them to one is
 /// a matter of their last digits (ShadowReport::close_roundings). Errors as run_exactly().
 Result<uint64_t> close_roundings(const CaseRequest& request, CaseMachine machine);

@@ -5,28 +5,20 @@
 #include <cmath>
 
 #include "common/base/service_limits.h"
+#include "daemon/pipeline/narrow_steps.h"
 #include "daemon/pipeline/relation_runs.h"
 #include "daemon/pipeline/review_findings.h"
 #include "daemon/pipeline/sensitivity.h"
+#include "judge/verdict/conditioning.h"
 #include "judge/verdict/formats.h"
+#include "runtime/ptx/parse.h"
 
 namespace gpuemu {
 namespace {
 
-/// Roundings inside a kernel are as many as its terms, a change of the inputs is one per term.
-constexpr double kTimesSensitivity = 32, kTimesSensitivityNarrow = 8;
-/// The same of sums of n terms in the type of their inputs, times sqrt(n): each partial sum of a
-/// sequence is rounded, and grows with sqrt(n).
-constexpr double kTimesSequence = 4;
-/// Within so many units in the last place no input has to be blamed. A type of 16 bits is what a
-/// kernel stores in, not what it sums in.
-constexpr double kOrdinaryUlps = 16, kOrdinaryUlpsNarrow = 2;
-/// A sum of n equal terms rounds the same way again and again, and may lose n times this many.
-constexpr double kUlpsSequence = 0.125;
-/// One draw may leave an element where it was by chance.
-constexpr size_t kDrawsLeast = 2, kDrawsMost = 6;
-/// More draws do not help an error so many times as large as what the first ones allow.
-constexpr double kHopeless = 100;
+/// What constants of float32, and tensor cores that sum in it, may add to the formula's error, in
+/// moves of the result.
+constexpr double kTimesFormula = 8;
 /// A formula that is off by so much of what counts as one is another one, whatever its constants.
 constexpr double kOtherFormula = 1e-2;
 /// A constant such as 1 - 0.999f is off by no more of itself.
@@ -45,23 +37,17 @@ DType dtype_of(const CasePlan& plan, const std::string& output) {
   return found == plan.outputs.end() ? plan.dtype : found->dtype;
 }
 
-/// How many terms one element may be a sum of: what is declared, else the longest axis of an input,
-/// or the elements of one for each of the output.
-double terms_of(const CaseRequest& request, const std::string& output) {
+/// How many terms one element may be a sum of: what is declared, else what shapes allow.
+double summed_terms(const CaseRequest& request, const std::string& output) {
   const CasePlan& plan = request.plan;
   if (request.op.accumulate) {
     const auto length = request.op.accumulate->evaluate(scope_of(request.op, plan));
     if (length) return static_cast<double>(std::max<int64_t>(*length, 1));
   }
+  std::vector<Shape> inputs;
+  for (const CaseTensor& input : plan.inputs) inputs.push_back(input.shape);
   const auto found = std::ranges::find(plan.outputs, output, &CaseTensor::name);
-  const int64_t results =
-      found == plan.outputs.end() ? 1 : std::max<int64_t>(1, element_count(found->shape));
-  int64_t longest = 1;
-  for (const CaseTensor& input : plan.inputs) {
-    for (const int64_t size : input.shape) longest = std::max(longest, size);
-    longest = std::max(longest, element_count(input.shape) / results);
-  }
-  return static_cast<double>(longest);
+  return terms_of(inputs, found == plan.outputs.end() ? Shape{} : found->shape);
 }
 
 /// What a change in the last place of float32 is of one in the last place of the inputs: constants
@@ -97,8 +83,8 @@ class SecondLook {
  private:
   struct Doubt {
     const DoubtfulElement* at = nullptr;
-    FloatFormat format;
-    double exact = 0, lost = 0, terms = 1;
+    Conditioning conditioning{DType::Float32, 1};
+    double exact = 0, lost = 0;
     Standing standing = Standing::Passes;
     bool hopeless = false;
   };
@@ -108,6 +94,7 @@ class SecondLook {
   void judge(Doubt& doubt, double moved) const;
   Status draw_while_in_doubt(Sensitivity& sensitivity);
   void close();
+  void note_narrow_steps() const;
 
   const CaseRequest& request_;
   const CaseMachine machine_;
@@ -121,13 +108,11 @@ class SecondLook {
 void SecondLook::begin(Doubt& doubt) const {
   const DoubtfulElement& at = *doubt.at;
   const auto value = exactly_.values.find(at.output), bound = exactly_.underflow.find(at.output);
-  const DType dtype = dtype_of(request_.plan, at.output);
-  doubt.format = format_of(dtype);
-  doubt.terms = terms_of(request_, at.output);
+  doubt.conditioning = {dtype_of(request_.plan, at.output), summed_terms(request_, at.output)};
   doubt.exact =
       value == exactly_.values.end() ? at.computed : element(view_of(value->second), at.index);
   if (bound != exactly_.underflow.end()) doubt.lost = element(view_of(bound->second), at.index);
-  const bool little = is_little(at, doubt.format);
+  const bool little = is_little(at, doubt.conditioning.format());
   if (!std::isfinite(doubt.lost) || !little) doubt.lost = 0;
   const double formula = std::fabs(doubt.exact - at.reference);
   if (little && formula <= at.tolerance &&
@@ -142,21 +127,16 @@ void SecondLook::begin(Doubt& doubt) const {
 /// `moved`: by how much the exact value moves with the last place of the inputs.
 void SecondLook::judge(Doubt& doubt, double moved) const {
   const DoubtfulElement& at = *doubt.at;
-  const bool narrow = doubt.format.unit > format_of(DType::Float32).unit;
-  const double root = std::sqrt(doubt.terms);
-  const double times =
-      narrow ? kTimesSensitivityNarrow : std::max(kTimesSensitivity, kTimesSequence * root);
-  const double unit = std::min(doubt.format.unit, format_of(DType::Float32).unit);
+  const Conditioning& conditioning = doubt.conditioning;
+  const double unit = std::min(conditioning.format().unit, format_of(DType::Float32).unit);
   // What tensor cores add up in float32 no run without rounding undoes.
-  const double constants = kTimesSensitivityNarrow * std::max(1.0, constants_share_ < 1 ? root : 0);
+  const double constants =
+      kTimesFormula * (constants_share_ < 1 ? std::max(1.0, std::sqrt(conditioning.terms())) : 1.0);
   const double formula =
       at.tolerance + constants * constants_share_ * moved + 2 * kFunctionUlps * unit * at.magnitude;
-  const double ulps =
-      narrow ? kOrdinaryUlpsNarrow : std::max(kOrdinaryUlps, kUlpsSequence * doubt.terms);
-  const double arithmetic =
-      std::max(times * moved, ulps * ulp_at(doubt.format, doubt.exact)) + doubt.lost;
+  const double arithmetic = conditioning.allowed(moved, doubt.exact) + doubt.lost;
   const double error = std::fabs(at.computed - doubt.exact);
-  doubt.hopeless = !(error <= kHopeless * arithmetic);
+  doubt.hopeless = !may_be_explained(error, arithmetic);
   const double apart = std::fabs(doubt.exact - at.reference);
   const bool customary =
       !at.declared && std::fabs(at.computed - at.reference) <= at.customary &&
@@ -174,7 +154,7 @@ Status SecondLook::run_exactly_once() {
   exactly_ =
       GPUEMU_TRY(run_for_underflow(request_, machine_, make_inputs(request_.op, request_.plan)));
   for (const DoubtfulElement& at : outcome_.doubtful) {
-    Doubt doubt{.at = &at, .format = {}};
+    Doubt doubt{.at = &at};
     begin(doubt);
     doubts_.push_back(doubt);
   }
@@ -182,7 +162,7 @@ Status SecondLook::run_exactly_once() {
 }
 
 Status SecondLook::draw_while_in_doubt(Sensitivity& sensitivity) {
-  for (size_t draws = 1; draws <= kDrawsMost; ++draws) {
+  for (size_t draws = 1; draws <= kConditioningDrawsMost; ++draws) {
     GPUEMU_TRY(sensitivity.draw());
     bool in_doubt = false, fails = false;
     for (Doubt& doubt : doubts_) {
@@ -192,9 +172,24 @@ Status SecondLook::draw_while_in_doubt(Sensitivity& sensitivity) {
       in_doubt = in_doubt || !passes;
       fails = fails || (!passes && doubt.standing != Standing::Customary && doubt.hopeless);
     }
-    if (draws >= kDrawsLeast && (!in_doubt || fails)) break;
+    if (draws >= kConditioningDrawsLeast && (!in_doubt || fails)) break;
   }
   return ok_status();
+}
+
+/// Says where the kernel keeps less than it could, if more than the output's own rounding is off.
+void SecondLook::note_narrow_steps() const {
+  const auto found = std::ranges::find_if(doubts_, [](const Doubt& doubt) {
+    const FloatFormat& format = doubt.conditioning.format();
+    return doubt.conditioning.is_narrow() && doubt.standing == Standing::Conditioning &&
+           std::fabs(doubt.at->computed - doubt.exact) > ulp_at(format, doubt.exact);
+  });
+  if (found == doubts_.end()) return;
+  const auto module = ptx::parse(request_.prepared.ptx, request_.prepared.name);
+  const std::string step =
+      module ? narrow_step(*module, dtype_of(request_.plan, found->at->output)) : "";
+  if (!step.empty())
+    outcome_.notes.insert(fmt::format("{}, which explains larger errors than its bound", step));
 }
 
 void SecondLook::close() {
@@ -212,7 +207,10 @@ void SecondLook::close() {
     return;
   }
   if (has(Standing::Underflow)) outcome_.relations.emplace_back(kUnderflow);
-  if (has(Standing::Conditioning)) outcome_.relations.emplace_back(kConditioning);
+  if (has(Standing::Conditioning)) {
+    outcome_.relations.emplace_back(kConditioning);
+    note_narrow_steps();
+  }
   std::vector<const DoubtfulElement*> warned;
   for (const Doubt& doubt : doubts_)
     if (doubt.standing == Standing::Customary) warned.push_back(doubt.at);

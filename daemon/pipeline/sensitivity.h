@@ -13,8 +13,9 @@ class Sensitivity {
   Sensitivity(const CaseRequest& request, CaseMachine machine, const NamedTensors& exact)
       : request_(request), machine_(machine), exact_(exact) {}
 
-  /// Runs the kernel without rounding once more, on inputs whose finite elements lie at a neighbour
-  /// of their type, up or down by chance. Cancelled when the run fails.
+  /// Runs the kernel without rounding once more, with its inputs, scalar parameters, rounded
+  /// constants and values that lanes share (ShadowConfig::nudge) at a neighbour of their type, up
+  /// or down by chance. Cancelled when the run fails.
   Status draw();
   size_t draws() const { return changed_.size(); }
   /// The largest move of an element in all draws.

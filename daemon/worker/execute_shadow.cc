@@ -48,6 +48,7 @@ std::shared_ptr<const ShadowConfig> shadow_config(const ExecutionPlan& plan,
                                                   const std::vector<ExecuteBuffer>& buffers) {
   auto made = std::make_shared<ShadowConfig>();
   made->errors = plan.shadow.errors;
+  made->nudge = plan.shadow.nudge;
   for (size_t i = 0; i < plan.tensors.size(); ++i) {
     const PlanTensor& tensor = plan.tensors[i];
     if (!has_shadow(tensor)) continue;

@@ -39,6 +39,7 @@ struct PlanShadow {
   int64_t element = 0;            ///< Flat row-major.
   uint64_t block = 0;             ///< ElementShadow::block of it.
   ShadowErrors errors = ShadowErrors::All;
+  uint64_t nudge = 0;  ///< ShadowConfig::nudge
 };
 
 struct PlanArg {

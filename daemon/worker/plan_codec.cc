@@ -102,6 +102,7 @@ void fields(Wire& wire, PlanShadow& it) {
   wire.value(it.element);
   wire.value(it.block);
   wire.choice(it.errors, kShadowErrors);
+  wire.value(it.nudge);
 }
 
 template <typename Wire>

@@ -60,6 +60,7 @@ TEST(PlanCodec, PlansSurviveAndCutOnesAreRefused) {
   plan.sanitize = {"memory"};
   plan.profile = plan.primer = plan.coverage = plan.fresh_module = true;
   plan.shadow.errors = ShadowErrors::UnderflowOrFlush;
+  plan.shadow.nudge = 7;
   plan.tensors[0].primer_offset = 4096;
   plan.launches[0].grown_blocks = 1 << 20;
   plan.tensors[1].role = PlanTensor::Role::Scratch;
@@ -75,6 +76,7 @@ TEST(PlanCodec, PlansSurviveAndCutOnesAreRefused) {
   EXPECT_EQ(decoded->launches[0].grown_blocks, 1U << 20);
   EXPECT_TRUE(decoded->profile && decoded->coverage && decoded->fresh_module);
   EXPECT_EQ(decoded->shadow.errors, ShadowErrors::UnderflowOrFlush);
+  EXPECT_EQ(decoded->shadow.nudge, 7U);
 }
 
 TEST(PlanCodec, ReportsSurviveAndCutOnesAreRefused) {

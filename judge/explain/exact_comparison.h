@@ -22,6 +22,7 @@ struct ShadowWish {
   uint64_t block = 0;
   uint64_t timeout_ms = 0;  ///< Of the launches; 0: the project's.
   ShadowErrors errors = ShadowErrors::All;
+  uint64_t nudge = 0;  ///< ShadowConfig::nudge
 };
 
 enum class ShadowVerdict : uint8_t { Right, Logic, Numerical, Rounding, Unknown };

@@ -39,6 +39,9 @@ struct ShadowConfig {
   std::vector<ShadowRegion> regions;
   std::optional<ShadowTarget> target;
   ShadowErrors errors = ShadowErrors::All;
+  /// Not 0: constants that were rounded, and results that all lanes of a warp subtract from what
+  /// each has loaded, lie one unit in the last place away, up or down by chance of this number.
+  uint64_t nudge = 0;
 };
 
 /// What is known of one float in memory.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/shadow/nudge.h"
 #include "runtime/emulator/shadow/shadow.h"
 
 namespace gpuemu::emulator {
@@ -67,6 +68,15 @@ std::string name_of_operand(const ptx::Instruction& in, size_t index) {
 
 void Shadow::fetch(const Warp& warp, const ShadowedWarp& at, const Source& from, uint32_t part,
                    Format format, Lanes& to) const {
+  if (config_.nudge != 0 && from.fixed) {
+    const double value = value_of(part_bits(from.bits, format, part), format);
+    to.computed.fill(value);
+    to.high.fill(nudged_constant(value, format, config_.nudge));
+    to.low.fill(0);
+    to.bound.fill(0);
+    to.node.fill(0);
+    return;
+  }
   const Plane* plane = from.plane == kNone ? nullptr : &at.registers->planes[from.plane];
   if (from.reg != kNone && from.bytes == 4 && format == Format::F32)
     return fetch_floats(reinterpret_cast<const uint32_t*>(warp.regs + from.offset), plane, to);
@@ -102,6 +112,19 @@ void Shadow::begin_arithmetic(Warp& warp, ShadowedWarp& at) {
     if (does.meaning != Meaning::Discretise) compute(does, operands, at.results[part]);
   }
   if (does.meaning == Meaning::Discretise) decide(warp, at);
+  if (config_.nudge != 0 && does.meaning == Meaning::Sub) nudge(at);
+}
+
+/// What the last warp of a row does with few lanes tells nothing of sharing: the others do.
+void Shadow::nudge(ShadowedWarp& at) {
+  const Operation& does = *at.pending;
+  if (does.operands.size() < 2 || does.operands[0].fixed || does.operands[1].fixed) return;
+  if (std::popcount(at.mask) < 2 && !shares_.contains(&does)) return;
+  bool shares = true;
+  for (uint32_t part = 0; part < does.pairs; ++part)
+    shares = nudge_shared(at.operands[part], does.from, at.mask, config_.nudge, at.results[part]) &&
+             shares;
+  if (shares) shares_.insert(&does);
 }
 
 void Shadow::begin_from_integer(Warp& warp, ShadowedWarp& at) {

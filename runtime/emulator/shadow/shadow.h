@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "runtime/device/shadow.h"
@@ -83,6 +84,7 @@ class Shadow final : public Follower {
   void finish_arithmetic(Warp& warp, ShadowedWarp& at);
   void begin_from_integer(Warp& warp, ShadowedWarp& at);
   void decide(Warp& warp, ShadowedWarp& at);
+  void nudge(ShadowedWarp& at);
   void fetch(const Warp& warp, const ShadowedWarp& at, const Source& from, uint32_t part,
              Format format, Lanes& to) const;
   void keep(Warp& warp, ShadowedWarp& at, uint32_t part);
@@ -146,6 +148,7 @@ class Shadow final : public Follower {
   std::unordered_map<const Warp*, std::unique_ptr<ShadowedWarp>> warps_;
   std::unordered_map<const Block*, std::unique_ptr<ShadowedBlock>> blocks_;
   std::unordered_map<uint64_t, std::pair<Exact, double>> sums_;  ///< Of the pending atomic.
+  std::unordered_set<const Operation*> shares_;  ///< Subtractions of a value that lanes share.
   History history_;
   ShadowReport report_;
 };

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 
+#include "runtime/emulator/shadow/nudge.h"
 #include "runtime/emulator/shadow/shadow.h"
 
 namespace gpuemu::emulator {
@@ -25,6 +26,11 @@ PairView Shadow::view(const Warp& warp, ShadowedWarp& at, size_t operand) {
     bits.fill(static_cast<uint32_t>(from.bits));
   else
     std::memcpy(bits.data(), warp.regs + from.offset, sizeof bits);
+  if (config_.nudge != 0 && from.fixed) {
+    const double value = value_of(static_cast<uint32_t>(from.bits), Format::F32);
+    made.high.fill(nudged_constant(value, Format::F32, config_.nudge));
+    return {made.high.data(), nullptr, nullptr, true};
+  }
   const Plane* plane = from.plane == kNone ? nullptr : &at.registers->planes[from.plane];
   const uint32_t live = plane == nullptr ? 0 : pairs_.live(bits.data(), *plane);
   if ((live & at.mask) == 0) {
@@ -41,6 +47,7 @@ bool Shadow::begin_together(Warp& warp, ShadowedWarp& at) {
   const Operation& does = *at.pending;
   const PairFunction function = pair_function(pairs_, does.meaning);
   const size_t count = does.operands.size();
+  if (config_.nudge != 0 && does.meaning == Meaning::Sub) return false;
   if (does.from != Format::F32 || does.to != Format::F32 || count > 3 || does.results.empty() ||
       does.results[0].bytes != 4 || traces(warp) || !std::ranges::all_of(does.operands, in_words))
     return false;

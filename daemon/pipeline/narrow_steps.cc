@@ -1,0 +1,109 @@
+#include "daemon/pipeline/narrow_steps.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <map>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "runtime/ptx/flow/each_register.h"
+
+namespace gpuemu {
+namespace {
+
+using ptx::Instruction;
+
+bool is_one_of(std::string_view what, std::initializer_list<std::string_view> all) {
+  return std::ranges::find(all, what) != all.end();
+}
+
+/// Whether the instruction rounds its result to the type, "f16" or "bf16".
+bool rounds_to(const Instruction& in, const std::string& type) {
+  const auto& types = in.modifiers;
+  if (in.family == "cvt") {
+    constexpr size_t kBoth = 2;
+    return types.size() >= kBoth && types.back() == "f32" &&
+           is_one_of(types[types.size() - kBoth], {type, type + "x2"});
+  }
+  const bool computes = is_one_of(
+      in.family, {"add", "sub", "mul", "fma", "ex2", "tanh", "wmma", "mma", "div", "rcp", "sqrt"});
+  return computes && !types.empty() && is_one_of(types.back(), {type, type + "x2"});
+}
+
+/// Whether the instruction only passes on what it reads.
+bool moves(const Instruction& in) {
+  return is_one_of(in.family, {"mov", "prmt", "selp", "shfl", "and", "or", "shl", "shr"});
+}
+
+/// Whether a value that the instruction reads is one that the kernel goes on with.
+bool goes_on_with(const Instruction& in) {
+  if (in.family == "st") return in.has("shared");
+  return !is_one_of(in.family, {"red", "atom", "bra", "call", "ret"});
+}
+
+class Follower {
+ public:
+  Follower(const ptx::Function& function, std::string type)
+      : function_(function), type_(std::move(type)) {}
+
+  /// The first instruction that rounds in between; nullptr: none does.
+  const Instruction* first() {
+    const Instruction* found = nullptr;
+    for (const Instruction& in : function_.body) {
+      const Instruction* from = rounded_operand(in);
+      if (from != nullptr && moves(in)) {
+        note(in, from);
+      } else {
+        if (from != nullptr && goes_on_with(in) && (found == nullptr || from < found)) found = from;
+        if (rounds_to(in, type_)) note(in, &in);
+      }
+    }
+    return found;
+  }
+
+ private:
+  const Instruction* rounded_operand(const Instruction& in) const {
+    const Instruction* found = nullptr;
+    const size_t first = in.family == "st" ? 0 : 1;
+    for (size_t i = first; i < in.operands.size(); ++i) {
+      ptx::each_register(in.operands[i], [&](uint32_t reg) {
+        const auto at = made_by_.find(reg);
+        if (at != made_by_.end() && found == nullptr) found = at->second;
+      });
+    }
+    return found;
+  }
+
+  void note(const Instruction& in, const Instruction* by) {
+    if (in.operands.empty()) return;
+    ptx::each_register(in.operands[0], [&](uint32_t reg) { made_by_.emplace(reg, by); });
+  }
+
+  const ptx::Function& function_;
+  const std::string type_;
+  std::map<uint32_t, const Instruction*>
+      made_by_;  ///< Which instruction rounded a register's value.
+};
+
+}  // namespace
+
+std::string narrow_step(const ptx::Module& module, DType dtype) {
+  if (dtype != DType::Float16 && dtype != DType::BFloat16) return "";
+  for (const ptx::Function& function : module.functions) {
+    const Instruction* found = Follower(function, dtype == DType::Float16 ? "f16" : "bf16").first();
+    if (found == nullptr) continue;
+    const ptx::SourceLine line = module.outermost(found->source);
+    const auto file = module.files.find(line.file);
+    const std::string place =
+        file == module.files.end()
+            ? fmt::format("PTX line {}", found->where.line)
+            : fmt::format("{}:{}", std::filesystem::path(file->second).filename().string(),
+                          line.line);
+    return fmt::format("rounds to {} between steps at {}", name_of(dtype), place);
+  }
+  return "";
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,83 @@
+#include "runtime/emulator/shadow/nudge.h"
+
+#include <bit>
+#include <cmath>
+
+namespace gpuemu::emulator {
+namespace {
+
+/// Constants of no more significant bits are meant as they are: 0.5, 0.75, 127 / 1024.
+constexpr int kExactBits = 10;
+/// A double has 53; what the last of them lacks is no matter of formats.
+constexpr int kDoubleBits = 53;
+
+int significant_bits(double value) {
+  const auto mantissa = std::bit_cast<uint64_t>(value) & ((uint64_t{1} << 52) - 1);
+  return mantissa == 0 ? 1 : kDoubleBits - std::countr_zero(mantissa);
+}
+
+double last_place(double value, Format format) {
+  return std::ldexp(2 * unit_of(format), std::ilogb(value));
+}
+
+/// SplitMix64: a fair coin of both.
+bool goes_down(double value, uint64_t draw) {
+  uint64_t mixed = std::bit_cast<uint64_t>(value) + draw * 0x9e3779b97f4a7c15;
+  mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9;
+  mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111eb;
+  return (mixed >> 63) != 0;
+}
+
+/// Whether every lane has the same value. Sums that each lane makes for itself in another order
+/// differ in the last digits of a double.
+bool is_shared(const Lanes& values, uint32_t mask) {
+  constexpr double kOtherOrder = 1e-12;
+  if (mask == 0) return false;
+  const auto first = static_cast<uint32_t>(std::countr_zero(mask));
+  const double value = values.high[first];
+  for (uint32_t left = mask; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    if (values.computed[lane] != values.computed[first] ||
+        !(std::fabs(values.high[lane] - value) <= kOtherOrder * std::fabs(value)))
+      return false;
+  }
+  return std::isfinite(value);
+}
+
+}  // namespace
+
+double uncertainty_of_constant(double value, Format format) {
+  if (!std::isfinite(value) || value == std::trunc(value)) return 0;
+  if (significant_bits(value) <= kExactBits) return 0;
+  const double unit = unit_of(format);
+  const bool is_rest_of_one = std::fabs(value) < 0.5 && value / unit == std::trunc(value / unit);
+  return is_rest_of_one ? unit : last_place(value, format);
+}
+
+double nudged_constant(double value, Format format, uint64_t draw) {
+  const double step = uncertainty_of_constant(value, format);
+  return goes_down(value, draw) ? value - step : value + step;
+}
+
+bool nudge_shared(const std::array<Lanes, 3>& operands, Format format, uint32_t mask, uint64_t draw,
+                  Lanes& out) {
+  const bool alone = std::popcount(mask) < 2;
+  for (size_t which = 0; which < 2; ++which) {
+    const Lanes &shared = operands[which], &own = operands[1 - which];
+    if (!is_shared(shared, mask) || (!alone && is_shared(own, mask))) continue;
+    const auto first = static_cast<uint32_t>(std::countr_zero(mask));
+    if (shared.high[first] == 0 || shared.bound[first] == 0) continue;
+    const double step = last_place(shared.high[first], format);
+    const bool down = goes_down(shared.computed[first], draw) != (which == 1);
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+      const Exact moved = add({out.high[lane], out.low[lane]}, {down ? -step : step, 0});
+      out.high[lane] = moved.high;
+      out.low[lane] = moved.low;
+    }
+    return true;
+  }
+  return false;
+}
+
+}  // namespace gpuemu::emulator
