@@ -13,7 +13,9 @@ void excuse(const std::vector<const DoubtfulElement*>& warned, CaseOutcome& outc
 
 /// Whether nothing beyond the bound passes.
 bool is_strict(const CaseRequest& request);
-/// Whether subnormal numbers that came out as zero are a note and no finding.
+/// Whether subnormal numbers that came out as zero are a note and no finding. The kernel must have
+/// an instruction that flushes: one with .ftz, or a float atomic (".add.f32" behind "atom" or
+/// "red").
 bool may_note_flushing(const CaseRequest& request);
 /// The findings stay, and say so.
 void explain_strictness(CaseOutcome& outcome);

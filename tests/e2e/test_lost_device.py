@@ -108,7 +108,7 @@ def owner(tmp_path_factory):
     if not library.exists():
         pytest.skip("this build has no libgpuemu.so")
     (folder / "gpuemu").mkdir()
-    (folder / "gpuemu" / "op_call.h").write_text((ROOT / "runtime" / "opcall" / "op_call.h").read_text())
+    (folder / "gpuemu" / "op_call.h").write_text((ROOT / "ops" / "capi" / "op_call.h").read_text())
     (folder / "owner.c").write_text(OWNER)
     subprocess.run(["cc", "-std=c99", "-Wall", "-Wextra", "-Werror", f"-I{folder}", folder / "owner.c", library,
                     f"-Wl,-rpath,{library.parent}", "-o", folder / "owner"], check=True)
