@@ -20,6 +20,7 @@ constexpr uint64_t kSeed = 1;
 
 struct CiOptions {
   bool quick = false, thorough = false, no_cache = false, coverage = false, snapshots = false;
+  bool strict = false;
   std::string tag, file, budget, shard;
   uint64_t parallel = 0;
   std::optional<uint64_t> seed, max_elements;
@@ -69,6 +70,7 @@ Result<RunCiRequest> request_of(const CiOptions& options, const Config& config) 
   request.cached = !options.no_cache;
   request.snapshots = options.snapshots;
   request.max_elements = options.max_elements;
+  request.strict = options.strict;
   request.coverage = options.coverage || options.reports.wants_coverage();
   return request;
 }
@@ -150,6 +152,7 @@ void add_ci(Command app, Session& session) {
   add_base_seed(command, options->seed)
       .help("Base seed: the same one makes the same cases\n(default: validation.seed, else 1)");
   add_max_elements(command, options->max_elements);
+  add_strict(command, options->strict);
   command.flag("--no-cache", options->no_cache, "Run also what has not changed since it passed");
   command.flag("--coverage", options->coverage, "Count which source lines run");
   command.flag("--snapshots", options->snapshots,

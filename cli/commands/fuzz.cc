@@ -14,7 +14,7 @@ struct FuzzOptions {
   std::string op;
   uint64_t iterations = 100;
   std::optional<uint64_t> seed, max_elements;
-  bool fail_fast = false, unguided = false;
+  bool fail_fast = false, unguided = false, strict = false;
 };
 
 std::vector<std::string> ops_of(const FuzzOptions& options, const Config& config) {
@@ -53,6 +53,7 @@ void print(const std::string& op, const FuzzResultsReply& results, const FuzzOpt
   session.out << fmt::format("{} {} (seed: {}): {} cases, {} ok, {} bad{}{}\n", verdict, op,
                              results.seed, results.total, results.passed, results.failed,
                              left_out(results, options), values_of_first(results));
+  session.out << warnings_text(results.warned, results.total, results.warnings);
   for (const std::string& note : results.notes) session.out << "       " << one_line(note) << '\n';
   for (const Proof& proof : results.proofs) {
     if (results.proofs.size() > 1) session.out << fmt::format("    {}\n", name_of(proof.dtype));
@@ -78,7 +79,8 @@ FuzzOpRequest request_of(const std::string& op, const FuzzOptions& options) {
           .fail_fast = options.fail_fast,
           .stream = true,
           .guided = !options.unguided,
-          .max_elements = options.max_elements};
+          .max_elements = options.max_elements,
+          .strict = options.strict};
 }
 
 /// An op that cannot be run is told and the others go on; only a lost daemon is an error.
@@ -164,6 +166,7 @@ void add_fuzz(Command app, Session& session) {
       .show_default();
   add_base_seed(command, options->seed);
   add_max_elements(command, options->max_elements);
+  add_strict(command, options->strict);
   command.flag("--fail-fast", options->fail_fast, "Stop after the first failing case");
   command.flag("--unguided", options->unguided,
                "Generated cases alone: no corpus, none that follows another");

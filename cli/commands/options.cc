@@ -57,6 +57,12 @@ void add_max_elements(Command command, std::optional<uint64_t>& elements) {
       .check(whole_number(1, static_cast<uint64_t>(kMaxElementsMax)));
 }
 
+void add_strict(Command command, bool& strict) {
+  command.flag("--strict", strict,
+               "Fail whatever exceeds the bound of \"auto\", however exact its\nformula is "
+               "(docs/validation.md)");
+}
+
 void add_failure_choice(Command command, FailureChoice& choice) {
   command.option("SEED", choice.seed, "Seed of the failure, as `gpuemu failures` lists it")
       .type_name(" ")

@@ -23,6 +23,8 @@ Option add_base_seed(Command command, std::optional<uint64_t>& seed);
 
 /// --max-elements N.
 void add_max_elements(Command command, std::optional<uint64_t>& elements);
+/// --strict
+void add_strict(Command command, bool& strict);
 
 /// Which stored failure is meant: SEED or --seed SEED, and --op NAME.
 struct FailureChoice {

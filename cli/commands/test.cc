@@ -167,9 +167,7 @@ void add_test(Command app, Session& session) {
   command.flag("--fragile", options->fragile,
                "Run passing cases with products and sums fused otherwise\nand threads in "
                "other orders too, and tell what then fails");
-  command.flag("--strict", options->strict,
-               "Fail whatever exceeds the bound of \"auto\", however exact its\nformula is "
-               "(docs/validation.md)");
+  add_strict(command, options->strict);
   add_format(command, session);
   command.footer(
       "Exit code: 0 all pass, 1 something failed, 2 wrong use or gpuemu.toml, 3 could not run.\n"

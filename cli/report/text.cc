@@ -48,17 +48,6 @@ void print_basis(const OpTestReport& op, std::ostream& out) {
   out << "       relations, by cases: " << relations << '\n';
 }
 
-/// Cases that pass and are to be looked at.
-void print_warnings(const OpTestReport& op, std::ostream& out) {
-  if (op.warnings.empty()) return;
-  const ValidationResult& first = op.warnings.front();
-  out << fmt::format("    warning: {} of {} cases, the first is {}: {}", op.warned, op.cases,
-                     first.seed, one_line(first.warnings.front().message));
-  for (const ValidationFailure& warning : first.warnings)
-    if (warning.diagnosis) out << "; " << one_line(warning.diagnosis->note);
-  out << '\n';
-}
-
 /// Settings in which passing cases fail, each with its first case.
 void print_fragile(const OpTestReport& op, std::ostream& out) {
   if (op.fragile_checked > 0 && op.fragile.empty())
@@ -98,7 +87,7 @@ void print_op(const OpTestReport& op, std::ostream& out, std::ostream& err) {
                         : fmt::format("largest error {:.3g} of its bound", op.worst_error_use);
     out << fmt::format("[PASS] {} {} {} cases, {}, {:.0f} cases/s\n", op.op_name, name_of(op.dtype),
                        op.cases, closeness, op.cases_per_second);
-    print_warnings(op, out);
+    out << warnings_text(op.warned, op.cases, op.warnings);
     print_basis(op, out);
     if (op.proof) out << proof_line(*op.proof);
     print_fragile(op, out);
@@ -117,7 +106,7 @@ void print_op(const OpTestReport& op, std::ostream& out, std::ostream& err) {
   out << line;
   err << line;
   for (const ValidationResult& failure : op.failures) print_reasons(failure, out);
-  print_warnings(op, out);
+  out << warnings_text(op.warned, op.cases, op.warnings);
   print_basis(op, out);
   if (op.proof) out << proof_line(*op.proof);
   print_fragile(op, out);
@@ -241,6 +230,17 @@ std::string values_text(const ReproductionInfo& info) {
   if (std::ranges::find(kOrdinaryValues, info.value_strategy) != std::end(kOrdinaryValues))
     return "";
   return "values=" + one_line(info.value_strategy);
+}
+
+std::string warnings_text(uint64_t warned, uint64_t cases,
+                          const std::vector<ValidationResult>& warnings) {
+  if (warnings.empty()) return "";
+  const ValidationResult& first = warnings.front();
+  std::string text = fmt::format("    warning: {} of {} cases, the first is {}: {}", warned, cases,
+                                 first.seed, one_line(first.warnings.front().message));
+  for (const ValidationFailure& warning : first.warnings)
+    if (warning.diagnosis) text += "; " + one_line(warning.diagnosis->note);
+  return text + "\n";
 }
 
 std::string failure_line(const ValidationResult& result) {

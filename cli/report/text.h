@@ -26,6 +26,10 @@ std::string proof_line(const Proof& proof);
 /// What a guided run reached, indented, in one line.
 std::string search_line(const SearchReport& search);
 
+/// The line of cases that pass and are to be looked at; "" when there are none.
+std::string warnings_text(uint64_t warned, uint64_t cases,
+                          const std::vector<ValidationResult>& warnings);
+
 /// "SEED OP [Kind] message dtype: D shape: [..] max_diff: X seed: SEED"
 std::string failure_line(const ValidationResult& result);
 

@@ -79,6 +79,8 @@ void fields(V& v, R& r) {
   v.extra("error", r.error);
   v.extra("notes", r.notes);
   v.extra("incomplete", r.incomplete);
+  v.extra("warned", r.warned);
+  v.extra("warnings", r.warnings);
 }
 
 template <typename V, Is<ReproduceResultReply> R>

@@ -115,6 +115,7 @@ void fields(V& v, R& r) {
   v.extra("lease_ms", r.lease_ms);
   v.extra("guided", r.guided);
   v.extra("max_elements", r.max_elements);
+  v.extra("strict", r.strict);
 }
 
 template <typename V, Is<MinimizeRequest> R>
@@ -159,6 +160,7 @@ void fields(V& v, R& r) {
   v.extra("cached", r.cached);
   v.extra("coverage", r.coverage);
   v.extra("max_elements", r.max_elements);
+  v.extra("strict", r.strict);
   v.extra("snapshots", r.snapshots);
   v.extra("baseline_artifacts", r.baseline_artifacts);
   v.extra("baseline_results", r.baseline_results);

@@ -78,6 +78,8 @@ struct FuzzResultsReply {
   std::string error;  ///< An addition of ours: why not all cases could be run, "" when they could.
   std::vector<std::string> notes = {};  ///< What the verdict does not rest on; empty: not sent.
   std::string incomplete;  ///< An addition of ours: what ended the run early, "" when all was done.
+  uint64_t warned = 0;     ///< As in OpTestReport; 0: not sent.
+  std::vector<ValidationResult> warnings = {};  ///< The first of them; empty: not sent.
   bool operator==(const FuzzResultsReply&) const = default;
 };
 struct ReproduceResultReply {

@@ -92,6 +92,7 @@ struct FuzzOpRequest {
   std::optional<uint64_t> lease_ms = std::nullopt;  ///< Of the job; as in JobStatusRequest.
   bool guided = false;  ///< Follow coverage, where the device counts it; only with `config`.
   std::optional<uint64_t> max_elements = std::nullopt;  ///< As in RunTestsRequest.
+  bool strict = false;                                  ///< As in RunTestsRequest.
   bool operator==(const FuzzOpRequest&) const = default;
 };
 
@@ -161,6 +162,7 @@ struct RunCiRequest {
   bool cached = false;             ///< Leave out what passed before and has not changed since.
   bool coverage = false;           ///< Count which source lines run.
   std::optional<uint64_t> max_elements = std::nullopt;  ///< As in RunTestsRequest.
+  bool strict = false;                                  ///< As in RunTestsRequest.
   bool snapshots = false;  ///< Send the inputs of failing cases; Reproduce has them anyway.
   std::vector<ArtifactMetrics> baseline_artifacts;  ///< Of a baseline that lives in a file;
   std::vector<ValidationResult> baseline_results;   ///< `baseline` is then only its name.

@@ -27,6 +27,9 @@ inline constexpr const char* kStoppedBefore = "stopped before its first case";
 inline constexpr const char* kUnsupported = "no kernel supports any of its cases";
 inline constexpr const char* kUnsupportedRemedy = ": look at `supports` and the dims";
 
+/// Warned cases of an op and dtype that a report lists.
+inline constexpr size_t kWarningsListedMax = 4;
+
 struct CampaignOptions {
   std::vector<std::string> ops;  ///< Empty: every op with a kernel.
   std::vector<DType> dtypes;     ///< Restricts the ops' own.

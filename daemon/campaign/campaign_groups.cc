@@ -11,8 +11,6 @@ namespace {
 /// An op of which so many cases ran into their time limit, and one of so many that ran, will do so
 /// again: what comes of its other cases is not worth hours.
 constexpr uint64_t kTimeoutsWaitedFor = 3, kTimeoutsShare = 4;
-/// Warned cases of an op and dtype that a report lists.
-constexpr size_t kWarningsListedMax = 4;
 
 uint64_t milliseconds_between(std::chrono::steady_clock::time_point from,
                               std::chrono::steady_clock::time_point to) {

@@ -95,7 +95,6 @@ struct CaseWishes {
   bool coverage_lines = true;  ///< Reached::lines of it, for which the kernel runs slower.
   bool exported = false;
   bool reproduction = false;  ///< repro_info of passing cases too, without their inputs.
-  bool strict = false;        ///< Nothing beyond the bound passes, whatever the op says.
   ShadowWish shadow = {};
   Interleaving order = Interleaving::InOrder;  ///< Of the threads in the first run.
 };

@@ -49,7 +49,7 @@ void add_words(const std::string& words, CaseOutcome& outcome) {
 }  // namespace
 
 bool is_strict(const CaseRequest& request) {
-  return request.wishes.strict || request.op.strict.value_or(request.config.strict);
+  return request.op.strict.value_or(request.config.strict);
 }
 
 bool may_note_flushing(const CaseRequest& request) {

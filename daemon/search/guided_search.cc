@@ -150,6 +150,10 @@ void GuidedSearch::count(const CasePlan& plan, CaseOutcome outcome) {
   ++(outcome.result.passed ? outcome_.passed : outcome_.failed);
   proofs_[plan.dtype].add(outcome, plan.value_strategy, plan.dims);
   note_coverage(plan, outcome);
+  if (!outcome.result.warnings.empty()) {
+    ++outcome_.warned;
+    if (outcome_.warnings.size() < kWarningsListedMax) outcome_.warnings.push_back(outcome.result);
+  }
   if (!outcome.result.passed && outcome_.failures.size() < kFailuresListedMax)
     outcome_.failures.push_back(outcome.result);
   const size_t bytes = snapshot_bytes(outcome.result);

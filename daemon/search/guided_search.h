@@ -49,6 +49,8 @@ const CorpusEntry* one_to_follow(const std::vector<const CorpusEntry*>& entries,
 struct SearchOutcome {
   uint64_t total = 0, passed = 0, failed = 0;
   std::vector<ValidationResult> failures;  ///< In order of running; the first ones.
+  uint64_t warned = 0;                     ///< Cases that passed with a warning.
+  std::vector<ValidationResult> warnings;  ///< Likewise the first of them.
   std::vector<Proof> proofs;
   SearchReport report;
   uint64_t replays_failed = 0;  ///< Of the corpus.

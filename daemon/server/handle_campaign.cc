@@ -70,7 +70,7 @@ Status check(const RunTestsRequest& request, const Config& config) {
 }
 
 Reply run_tests(const RunTestsRequest& request, Call& call, JobControl& control) {
-  auto project = open_project(call, request.max_elements);
+  auto project = open_project(call, {request.max_elements, request.strict});
   if (!project) return config_error(project.error());
   (*project)->stop_when(control.cancel);
   const Config& config = (*project)->config();
@@ -88,7 +88,6 @@ Reply run_tests(const RunTestsRequest& request, Call& call, JobControl& control)
   options.fail_fast = request.fail_fast;
   options.session = call.key;
   options.wishes.power = true;
-  options.wishes.strict = request.strict;
   CampaignEvents events = keeping_events(call.context, control);
   std::set<std::pair<std::string, uint64_t>> passed;
   events.on_cases =
@@ -163,6 +162,8 @@ FuzzResultsReply fuzz_results(const TestReportReply& report) {
   results.error = broken_dtypes(report);
   for (const OpTestReport& op : report.ops) {
     results.failures.insert(results.failures.end(), op.failures.begin(), op.failures.end());
+    results.warned += op.warned;
+    results.warnings.insert(results.warnings.end(), op.warnings.begin(), op.warnings.end());
     if (op.proof) results.proofs.push_back(*op.proof);
     for (const std::string& note : op.notes) results.notes.push_back(note);
   }
@@ -171,14 +172,18 @@ FuzzResultsReply fuzz_results(const TestReportReply& report) {
     return failure.repro_info ? failure.repro_info->iteration.value_or(0) : 0;
   });
   if (results.failures.size() > kFailuresListedMax) results.failures.resize(kFailuresListedMax);
+  if (results.warnings.size() > kWarningsListedMax) results.warnings.resize(kWarningsListedMax);
   return results;
 }
 
-void diagnose_all(std::vector<ValidationResult>& failures, const Call& call, Project& project,
+void diagnose_all(FuzzResultsReply& results, const Call& call, Project& project,
                   const JobControl& control) {
   std::vector<ValidationResult*> all;
-  for (ValidationResult& failure : failures) all.push_back(&failure);
+  for (auto* told : {&results.failures, &results.warnings})
+    for (ValidationResult& one : *told) all.push_back(&one);
   diagnose(project.config(), project.machines(), all, {call.key, &control.cancel});
+  bound_snapshots(results.failures);
+  bound_snapshots(results.warnings);
 }
 
 /// The search's corpus takes the place of the stored one, unless entries that did not run, or fail
@@ -230,6 +235,8 @@ Reply search(const OpConfig& op, const CampaignOptions& options, Call& call, Pro
   results.passed = found->passed;
   results.failed = found->failed;
   results.failures = std::move(found->failures);
+  results.warned = found->warned;
+  results.warnings = std::move(found->warnings);
   results.proofs = std::move(found->proofs);
   results.error = found->broken;
   if (control.cancel && results.error.empty()) results.error = control.incomplete();
@@ -240,8 +247,7 @@ Reply search(const OpConfig& op, const CampaignOptions& options, Call& call, Pro
   for (const DType dtype : options.dtypes)
     for (const std::string& text : project.campaign().sizes_left_out(op, dtype))
       control.warn(fmt::format("{}: {}", op.name, text));
-  diagnose_all(results.failures, call, project, control);
-  bound_snapshots(results.failures);
+  diagnose_all(results, call, project, control);
   return results;
 }
 
@@ -281,13 +287,12 @@ Reply fuzz_kernel_op(const OpConfig& op, const FuzzOpRequest& request, Call& cal
     }
   }
   FuzzResultsReply results = fuzz_results(*report);
-  diagnose_all(results.failures, call, project, control);
-  bound_snapshots(results.failures);
+  diagnose_all(results, call, project, control);
   return results;
 }
 
 Reply fuzz_op(const FuzzOpRequest& request, Call& call, JobControl& control) {
-  auto project = open_project(call, request.max_elements);
+  auto project = open_project(call, {request.max_elements, request.strict});
   if (!project) return config_error(project.error());
   (*project)->stop_when(control.cancel);
   const OpConfig* op = (*project)->config().find_op(request.op_name);

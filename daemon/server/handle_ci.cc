@@ -148,7 +148,7 @@ void drop_snapshots(std::vector<ValidationResult>& results) {
 }
 
 Reply run(const RunCiRequest& request, Call& call, JobControl& control) {
-  auto project = open_project(call, request.max_elements);
+  auto project = open_project(call, {request.max_elements, request.strict});
   if (!project) return config_error(project.error());
   (*project)->stop_when(control.cancel);
   const Config& config = (*project)->config();

@@ -122,8 +122,12 @@ inline constexpr bool kMayTakeLong<JobStatusRequest> = true;
 
 /// The project as it is now. ConfigError's text when gpuemu.toml is wrong.
 Result<std::unique_ptr<Project>> open_project(Call& call);
-/// The same with this limit of all ops, where one is given.
-Result<std::unique_ptr<Project>> open_project(Call& call, std::optional<uint64_t> max_elements);
+/// What a request says instead of keys of gpuemu.toml, of all ops.
+struct ProjectWish {
+  std::optional<uint64_t> max_elements;
+  bool strict = false;
+};
+Result<std::unique_ptr<Project>> open_project(Call& call, const ProjectWish& wish);
 /// An error of open_project as a reply.
 ErrorReply config_error(const Error& error);
 /// OpNotFound with the names there are.

@@ -42,18 +42,27 @@ Reply dispatch_long(const Request& request, Call& call) {
                                 kLongRequestsMax, type_of(request))};
 }
 
+/// What exceeds the bound of "auto" fails in every op. Cached verdicts follow the settings.
+void set_strict(Config& config) {
+  config.strict = true;
+  for (OpConfig& op : config.ops) op.strict.reset();
+  for (Config::Setting& setting : config.settings)
+    if (setting.key == "validation.strict") setting = {setting.key, "true", "flag --strict"};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Project>> open_project(Call& call) {
-  return open_project(call, std::nullopt);
+  return open_project(call, ProjectWish());
 }
 
-Result<std::unique_ptr<Project>> open_project(Call& call, std::optional<uint64_t> max_elements) {
+Result<std::unique_ptr<Project>> open_project(Call& call, const ProjectWish& wish) {
   ServerContext& context = call.context;
   auto config = GPUEMU_TRY(context.config.current());
-  if (max_elements) {
+  if (wish.max_elements || wish.strict) {
     Config changed = *config;
-    GPUEMU_TRY(set_max_elements(*max_elements, changed));
+    if (wish.max_elements) GPUEMU_TRY(set_max_elements(*wish.max_elements, changed));
+    if (wish.strict) set_strict(changed);
     config = std::make_shared<const Config>(std::move(changed));
   }
   return std::make_unique<Project>(std::move(config),

@@ -175,6 +175,8 @@ class FuzzResults:
     error: str = ""  # why not all cases could be run
     incomplete: str = ""  # What ended the run early.
     notes: list[str] = field(default_factory=list)  # what the verdict does not rest on, such as sizes that no case had
+    warned: int = 0  # Cases that passed with a warning.
+    warnings: list[ValidationResult] = field(default_factory=list)  # The first of them.
 
     def add(self, verdict: ValidationResult) -> None:
         """Counts one more case."""
@@ -191,7 +193,7 @@ class FuzzResults:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> FuzzResults:
-        return build(cls, data, failures=results(data.get("failures")))
+        return build(cls, data, failures=results(data.get("failures")), warnings=results(data.get("warnings")))
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""How large errors may be is said for each output, and one that does not apply says so."""
+"""How large errors may be is said for each output; what nothing explains fails, and under --strict what conditioning explains does too."""
 import json
 
 import pytest
@@ -20,6 +20,7 @@ extern "C" __global__ void sums(const float* x, float* s, float* y, int* positiv
   s[blockIdx.x] = sum_of(x, cols);
   positive[blockIdx.x] = count;
 }
+extern "C" __global__ void plain(const float* x, float* s, int cols) { s[blockIdx.x] = sum_of(x + blockIdx.x * cols, cols); }
 extern "C" __global__ void relu(const float* x, float* y, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) y[i] = fmaxf(x[i], 0.0f);
@@ -36,10 +37,13 @@ SOME = """
 def error_scale(x, **kwargs):
     return {"s": np.abs(x).sum(1)}
 """
+PLAIN = "def reference(x, **kwargs):\n    return x.sum(1)\n"
 RELU = "import numpy as np\n\n\ndef reference(x, **kwargs):\n    return np.maximum(x, 0)\n"
 ROWS = 'inputs = [{ name = "x", shape = ["rows", "cols"] }]\ndims = { rows = [2, 8], cols = [500, 2000] }\n'
 THREE = ROWS + 'outputs = [{ name = "s", shape = ["rows"] }, { name = "y", shape = ["rows", "cols"] }, { name = "positive", shape = ["rows"], dtype = "int32" }]\n'
+ONE = ROWS + 'outputs = [{ name = "s", shape = ["rows"] }]\n'
 SUMS_LAUNCH = 'launches = [{ entry = "sums", grid = ["rows"], block = [1], args = ["x", "s", "y", "positive", "i32:cols"] }]\n'
+PLAIN_LAUNCH = 'launches = [{ entry = "plain", grid = ["rows"], block = [1], args = ["x", "s", "i32:cols"] }]\n'
 
 # Name of the op: its reference, and the rest of its table.
 OPS = {
@@ -47,6 +51,7 @@ OPS = {
     "one_output": (SUMS, THREE + SUMS_LAUNCH + 'strict = true\naccumulate = "cols"\nerror_scale = { s = "sum" }\n'),
     "by_function": (SUMS + SOME, THREE + SUMS_LAUNCH + 'strict = true\naccumulate = "cols"\n'),
     "misfit": (SUMS, THREE + SUMS_LAUNCH + 'error_scale = { y = "matmul" }\n'),
+    "plain": (PLAIN, ONE + PLAIN_LAUNCH),
     "relu": (RELU, 'inputs = [{ name = "x", shape = ["n"] }]\noutputs = [{ name = "y", shape = ["n"] }]\ndims = { n = [2, 200] }\n'
              'launches = [{ entry = "relu", grid = ["cdiv(n, 64)"], block = [64], args = ["x", "y", "i32:n"] }]\n'),
 }
@@ -94,3 +99,14 @@ def test_a_scale_that_does_not_apply_says_so(project):
 def test_relu_that_loses_a_nan_names_the_one_key_that_allows_it(project):
     found = messages(report_of(project, "relu", "--strategy", "one_nan"))
     assert found and all('nan_policy = "any"' in text for text in found), found
+
+
+def test_fuzz_and_ci_are_strict_on_demand(project):
+    assert project.run("fuzz", "plain", "-i", "12", "--seed", "5").returncode == 0
+    strict = project.run("fuzz", "plain", "-i", "12", "--seed", "5", "--strict")
+    assert strict.returncode == 1 and "judged by the bound alone, as `strict` demands" in strict.stdout, strict.stdout
+    # What passed before is not taken for a pass of the strict run.
+    for flags, status in ([], 0), (["--strict"], 1), ([], 0):
+        run = project.run("ci", "--quick", "--seed", "5", "--format", "json", *flags, timeout=600)
+        failed = {one["op_name"] for one in json.loads(run.stdout)["validation_results"] if not one["passed"]}
+        assert ("plain" in failed) == bool(status), (run.stdout[:2000], run.stderr)
