@@ -11,7 +11,7 @@ sys.path.insert(0, str(ROOT / "python"))
 import numpy as np  # noqa: E402
 
 import gpuemu  # noqa: E402
-from gpuemu import native, values  # noqa: E402
+from gpuemu.generate import native, values  # noqa: E402
 
 ELEMENTS = 1 << 22
 ROUNDS = 5

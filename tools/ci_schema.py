@@ -89,7 +89,7 @@ class Schema:
 
 
 def text():
-    from gpuemu.ci import CiSummary
+    from gpuemu.client.ci import CiSummary
 
     schema = Schema()
     root = schema.of_record(CiSummary)

@@ -1,4 +1,4 @@
-// Values of one input. python/gpuemu/values.py computes the same, so each step here is one float64
+// Values of one input. python/gpuemu/generate/values.py computes the same, so each step here is one float64
 // operation that both languages round alike.
 #pragma once
 

@@ -12,8 +12,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gpuemu.aio import AsyncClient
-    from gpuemu.blocks import (
+    from gpuemu.client.aio import AsyncClient
+    from gpuemu.check.blocks import (
         SeededFuzzer,
         fuzz_dtypes,
         fuzz_dtypes_seeded,
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
         validate,
         validate_op,
     )
-    from gpuemu.checking import CheckError, CheckResult, Op, check, op
-    from gpuemu.client import Client, connect
-    from gpuemu.device import Device
+    from gpuemu.check.checking import CheckError, CheckResult, Op, check, op
+    from gpuemu.client.client import Client, connect
+    from gpuemu.device.device import Device
     from gpuemu.errors import (
         ArtifactNotFoundError,
         BaselineNotFoundError,
@@ -52,10 +52,10 @@ if TYPE_CHECKING:
         ValidationError,
         VersionMismatchError,
     )
-    from gpuemu.kernel import Kernel
-    from gpuemu.legacy import FuzzConfig, SeededRng, derive_seed, generate_seed
-    from gpuemu.numba_kernel import NumbaKernel, numba
-    from gpuemu.records import (
+    from gpuemu.device.kernel import Kernel
+    from gpuemu.generate.legacy import FuzzConfig, SeededRng, derive_seed, generate_seed
+    from gpuemu.device.numba_kernel import NumbaKernel, numba
+    from gpuemu.client.records import (
         BaselineComparison,
         DaemonStatus,
         DeviceInfo,
@@ -69,9 +69,9 @@ if TYPE_CHECKING:
         TestReport,
         ValidationResult,
     )
-    from gpuemu.schema import Scalar, Tensor
-    from gpuemu.tolerances import ToleranceConfig, ToleranceProfile, calibrate_tolerance, get_recommended_tolerance
-    from gpuemu.triton_kernel import TritonKernel, triton
+    from gpuemu.check.schema import Scalar, Tensor
+    from gpuemu.check.tolerances import ToleranceConfig, ToleranceProfile, calibrate_tolerance, get_recommended_tolerance
+    from gpuemu.device.triton_kernel import TritonKernel, triton
 
 __version__ = "1.0.0"
 
@@ -92,33 +92,39 @@ __all__ = [
 
 # Where each public name is.
 _NAMES = {
-    "aio": "AsyncClient",
-    "blocks": "SeededFuzzer fuzz_dtypes fuzz_dtypes_seeded fuzz_layouts fuzz_layouts_seeded fuzz_shapes fuzz_shapes_seeded "
+    "client.aio": "AsyncClient",
+    "check.blocks": "SeededFuzzer fuzz_dtypes fuzz_dtypes_seeded fuzz_layouts fuzz_layouts_seeded fuzz_shapes fuzz_shapes_seeded "
               "generate_random_tensor validate validate_op",
-    "checking": "CheckError CheckResult Op check op",
-    "client": "Client connect",
-    "device": "Device",
+    "check.checking": "CheckError CheckResult Op check op",
+    "client.client": "Client connect",
+    "device.device": "Device",
     "errors": "ArtifactNotFoundError BaselineNotFoundError ClientError ConfigError ConnectionError CuobjdumpNotAvailableError "
               "DeviceError DeviceLostError IncompleteError InternalError InvalidRequestError KernelError KernelNotFoundError LaunchError "
               "NotFoundError OpNotFoundError ProtocolError PtxParseError ReferenceScriptError TimeoutError ValidationError "
               "VersionMismatchError",
-    "kernel": "Kernel",
-    "legacy": "FuzzConfig SeededRng derive_seed generate_seed",
-    "numba_kernel": "NumbaKernel numba",
-    "records": "BaselineComparison DaemonStatus DeviceInfo Finding FuzzResults JobStatus MinimizeResult OpReport "
+    "device.kernel": "Kernel",
+    "generate.legacy": "FuzzConfig SeededRng derive_seed generate_seed",
+    "device.numba_kernel": "NumbaKernel numba",
+    "client.records": "BaselineComparison DaemonStatus DeviceInfo Finding FuzzResults JobStatus MinimizeResult OpReport "
                "ReproduceResult ReproductionInfo TestReport ValidationResult",
-    "schema": "Scalar Tensor",
-    "tolerances": "ToleranceConfig ToleranceProfile calibrate_tolerance get_recommended_tolerance",
-    "triton_kernel": "TritonKernel triton",
+    "check.schema": "Scalar Tensor",
+    "check.tolerances": "ToleranceConfig ToleranceProfile calibrate_tolerance get_recommended_tolerance",
+    "device.triton_kernel": "TritonKernel triton",
 }  # fmt: skip
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
-# Modules that programs use as attributes of the package without importing them.
-_MODULES = {*_NAMES, "artifacts", "calls", "ci", "frameworks", "judge", "layouts", "on_ray", "replies", "reproduce", "rng", "strategies", "tensors", "values"}
+# Modules that programs use as attributes of the package without importing them; those of rooms by their last name.
+_MODULES = {one.rpartition(".")[2]: one for one in (
+    *_NAMES, "client", "device", "client.artifacts", "client.calls", "client.ci", "frameworks", "check.judge", "generate.layouts", "on_ray",
+    "client.replies", "check.reproduce", "generate.rng", "generate.strategies", "tensors", "generate.values")}  # fmt: skip
 
-# gpuemu.validate is the function. A module of that name would take its place when it is loaded: it is loaded here, and left
-# in sys.modules for `from gpuemu.validate import ...`.
-importlib.import_module("gpuemu.validate")
-globals().pop("validate", None)
+# Modules of rooms that programs import by their own name, such as gpuemu.values.
+__path__ = [*__path__, __path__[0] + "/old_paths"]
+
+# gpuemu.check and gpuemu.validate are functions. A module of that name would take the function's place when it is loaded: both are
+# loaded here, and left in sys.modules for `from gpuemu.validate import ...`.
+for _module in ("check", "validate"):
+    importlib.import_module(f"gpuemu.{_module}")
+    globals().pop(_module, None)
 
 
 def get_pytorch_adapter() -> tuple[Any, ...]:
@@ -148,7 +154,7 @@ def __getattr__(name: str) -> Any:
         globals()[name] = found
         return found
     if name in _MODULES:
-        return importlib.import_module(f"gpuemu.{name}")
+        return importlib.import_module(f"gpuemu.{_MODULES[name]}")
     raise AttributeError(f"module 'gpuemu' has no attribute '{name}'")
 
 

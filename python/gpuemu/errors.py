@@ -6,8 +6,8 @@ import builtins
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gpuemu.device import Place
-    from gpuemu.records import ValidationResult
+    from gpuemu.device.places import Place
+    from gpuemu.client.records import ValidationResult
 
 
 class ClientError(Exception):
@@ -147,7 +147,7 @@ class KernelError(RuntimeError):
     """A kernel went wrong while it ran. `findings` say what, where and in which thread."""
 
     def __init__(self, findings: list[Place]) -> None:
-        from gpuemu.kernel import explain
+        from gpuemu.device.places import explain
 
         self.findings = findings
         super().__init__(explain(findings))

@@ -1,10 +1,11 @@
-"""The programs that a wheel brings along, and what they need to know of the Python that they were installed for."""
+"""The programs of this installation, the project they work on, and what they need to know of this Python."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
 import pathlib
+import shutil
 import sys
 from typing import NoReturn
 
@@ -15,6 +16,19 @@ def program(name: str) -> str | None:
     """The path of a program of this installation; None where the package came without programs."""
     path = NATIVE / "bin" / name
     return str(path) if os.access(path, os.X_OK) else None
+
+
+def find_program() -> str | None:
+    """The gpuemu command: $GPUEMU_CLI, else that of this installation, else the one in PATH."""
+    return os.environ.get("GPUEMU_CLI") or program("gpuemu") or shutil.which("gpuemu")
+
+
+def project_file() -> pathlib.Path | None:
+    """$GPUEMU_CONFIG, else the gpuemu.toml of the working directory or the nearest above; None outside of a project."""
+    if named := os.environ.get("GPUEMU_CONFIG"):
+        return pathlib.Path(named).resolve()
+    here = pathlib.Path.cwd()
+    return next((path for folder in (here, *here.parents) if (path := folder / "gpuemu.toml").is_file()), None)
 
 
 def examples() -> pathlib.Path:

@@ -10,8 +10,10 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from gpuemu import arguments, checking, rng
-from gpuemu.checking import CheckResult
+from gpuemu import arguments
+from gpuemu.check import checking
+from gpuemu.check.checking import CheckResult
+from gpuemu.generate import rng
 
 TASKS_PER_WORKER = 4  # Cases take unequal time: who is done early takes another part.
 

@@ -15,7 +15,6 @@ from collections.abc import Callable
 from typing import Any
 
 from gpuemu import installed
-from gpuemu.connection import find_program
 from gpuemu.errors import InternalError
 
 _HEAD = struct.Struct("<IQ")  # Bytes of JSON, bytes of data.
@@ -25,7 +24,7 @@ BROKEN = (OSError, ValueError, struct.error)  # What exchange() raises when the 
 def find(name: str, variable: str) -> str | None:
     """The path of a program: that of an environment variable, else beside the gpuemu command, else in PATH."""
     candidates = [os.environ.get(variable)]
-    if beside := find_program():
+    if beside := installed.find_program():
         candidates.append(str(pathlib.Path(beside).resolve().parent / name))
     candidates.append(shutil.which(name))
     return next((one for one in candidates if one and os.access(one, os.X_OK)), None)

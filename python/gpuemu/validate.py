@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gpuemu.blocks import *
+    from gpuemu.check.blocks import *
 
 __all__ = ["CheckedCalls", "Client", "FuzzConfig", "SeededFuzzer", "SeededRng", "ValidationError", "ValidationResult",
            "fuzz_dtypes", "fuzz_dtypes_seeded", "fuzz_layouts", "fuzz_layouts_seeded", "fuzz_shapes", "fuzz_shapes_seeded",
@@ -16,6 +16,6 @@ __all__ = ["CheckedCalls", "Client", "FuzzConfig", "SeededFuzzer", "SeededRng", 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'gpuemu.validate' has no attribute '{name}'")
-    from gpuemu import blocks
+    from gpuemu.check import blocks
 
     return getattr(blocks, name)

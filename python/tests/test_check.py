@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gpuemu
-from gpuemu import schema
+from gpuemu.check import schema
 
 
 def double(x: gpuemu.Tensor["rows", "cols"]):

@@ -127,7 +127,7 @@ def test_a_failure_tells_what_its_values_are_made_of():
             "value_parameters": info.value_parameters, "inputs": [{"name": "x", "dtype": info.dtype, "shape": info.shape}]}  # fmt: skip
     drawn = []
     run(lambda x: drawn.append(x.copy()) or x, lambda x: x, strategies=["row_specials"], cases=1, only=info.iteration)
-    from gpuemu import values
+    from gpuemu.generate import values
 
     assert info.value_parameters and values.fill_input(case, "x").tobytes() == drawn[0].tobytes()
 

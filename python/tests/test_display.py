@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import gpuemu
-from gpuemu.records import Finding, FuzzResults, OpReport, TestReport, ValidationResult
+from gpuemu.client.records import Finding, FuzzResults, OpReport, TestReport, ValidationResult
 
 WRONG = ValidationResult(False, 7, "a<b>", 0.5, 0.1, [Finding("ToleranceExceeded", "element 3 & more: <wrong>")], error_stats={"count": 4, "max_abs": 0.5})
 

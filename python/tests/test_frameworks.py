@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from gpuemu.check.judge import compare
+from gpuemu.check.tolerances import ToleranceConfig
 from gpuemu.frameworks.base import FrameworkAdapter, GradientChecker
 from gpuemu.frameworks.calls import fuzz, tolerance_of
-from gpuemu.judge import compare
-from gpuemu.tolerances import ToleranceConfig
 
 
 class Plain(FrameworkAdapter):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import gpuemu
-from gpuemu import judge
+from gpuemu.check import judge
 
 X = np.arange(1.0, 7.0, dtype=np.float32).reshape(2, 3)
 

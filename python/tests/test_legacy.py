@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import gpuemu
-from gpuemu import legacy, rng, tensors
+from gpuemu import tensors
+from gpuemu.generate import legacy, rng
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 VECTORS = json.loads((ROOT / "tests/crosslang/legacy_generator_vectors.json").read_text())

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gpuemu
-from gpuemu import layouts
+from gpuemu.generate import layouts
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("GPUEMU_BIN", ROOT / "build/release/bin"))

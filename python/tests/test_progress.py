@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from gpuemu.client import listener
-from gpuemu.records import JobStatus
+from gpuemu.client.client import listener
+from gpuemu.client.records import JobStatus
 
 STEPS = [JobStatus(1, "running", 0, 8, 0), JobStatus(1, "running", 3, 8, 1), JobStatus(1, "done", 8, 8, 2)]
 

@@ -7,7 +7,7 @@ import typing
 
 import pytest
 
-from gpuemu import artifacts, ci, reading, records, replies
+from gpuemu.client import artifacts, ci, reading, records, replies
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Dataclass -> the wire's record, members that only the wire has, members that only Python has.

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from gpuemu import reproduce
+from gpuemu.check import reproduce
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("GPUEMU_BIN", ROOT / "build/release/bin"))

@@ -9,7 +9,8 @@ import pytest
 
 pytest.importorskip("pynng")
 import gpuemu  # noqa: E402
-from gpuemu import artifacts, errors  # noqa: E402
+from gpuemu import errors  # noqa: E402
+from gpuemu.client import artifacts  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NAMES = (ROOT / "common/protocol/records.cc").read_text()

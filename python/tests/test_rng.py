@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 
-from gpuemu import linear, rng
+from gpuemu.generate import linear, rng
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 VECTORS = json.loads((ROOT / "tests/crosslang/rng_vectors.json").read_text())

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpuemu import rounding
+from gpuemu.generate import rounding
 
 FORMATS = {"float16": (10, 5), "bfloat16": (7, 8)}
 

@@ -8,7 +8,8 @@ import pathlib
 import numpy as np
 import pytest
 
-from gpuemu import shared, tensors
+from gpuemu import tensors
+from gpuemu.client import shared
 
 LARGE = np.arange(shared.LEAST, dtype=np.float32)
 

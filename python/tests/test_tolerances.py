@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gpuemu
-from gpuemu import tolerances
+from gpuemu.check import tolerances
 
 
 def test_a_tolerance_is_recommended_for_op_and_dtype_in_either_order():

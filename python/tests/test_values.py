@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from gpuemu import linear, native, rng, values
+from gpuemu.generate import linear, native, rng, values
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BIN = pathlib.Path(os.environ.get("GPUEMU_BIN", ROOT / "build/release/bin"))
@@ -164,7 +164,7 @@ def test_a_library_that_is_another_is_left_alone(tmp_path, monkeypatch):
 
 
 def test_the_library_is_found_beside_the_command_and_can_be_left_alone():
-    code = "from gpuemu import native; print(native.library() and native.library().path)"
+    code = "from gpuemu.generate import native; print(native.library() and native.library().path)"
     env = {"PYTHONPATH": str(ROOT / "python"), "GPUEMU_CLI": str(BIN / "gpuemu"), "PATH": os.environ["PATH"]}
     load()
 

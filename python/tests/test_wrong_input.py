@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import gpuemu
-from gpuemu import judge, layouts, rng, values
+from gpuemu.check import judge
+from gpuemu.generate import layouts, rng, values
 
 X = np.ones((2, 3), np.float32)
 T = gpuemu.Tensor

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import gpuemu
-from gpuemu import judge, tensors
-from gpuemu.device import Place
-from gpuemu.records import ValidationResult
+from gpuemu import tensors
+from gpuemu.check import judge
+from gpuemu.client.records import ValidationResult
+from gpuemu.device.places import Place
 
 T = gpuemu.Tensor
 

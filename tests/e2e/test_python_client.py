@@ -53,7 +53,7 @@ def test_arrays_of_every_kind_are_judged(client):
 
 
 def test_a_wider_tolerance_of_the_caller_is_judged_by_the_daemon(client):
-    from gpuemu import calls
+    from gpuemu.client import calls
 
     def judged(output, seed=None, **tolerance):
         made = gpuemu.ToleranceConfig(**tolerance)

@@ -416,7 +416,7 @@ def test_a_device_ends_with_its_last_user_and_there_is_one_for_all():
     process = device._process
     del device
     assert process.wait(timeout=60) == 0
-    from gpuemu import device as devices
+    from gpuemu.device import device as devices
 
     made = devices.Device
     shared = devices.shared_device()

@@ -205,7 +205,7 @@ def test_of_a_storage_that_is_large_only_what_the_view_spans_goes_to_the_device(
 
 @pytest.mark.parametrize("layout, offset", [("padded", 0), ("transposed", 4), ("stepped", 12), ("broadcast", 0)])
 def test_placed_arrays_end_with_their_storage(twice, layout, offset):
-    from gpuemu import layouts
+    from gpuemu.generate import layouts
 
     made = {"padded": layouts.padded((3, 5), 2), "transposed": layouts.transposed((3, 5)), "stepped": layouts.stepped((3, 5), 2),
             "broadcast": layouts.broadcast((3, 5), 0)}[layout]  # fmt: skip

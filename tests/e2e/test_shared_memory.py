@@ -154,7 +154,7 @@ def sent_by(client, monkeypatch):
     """The requests of a client as they are on the wire, noted."""
     import json
 
-    from gpuemu import connection
+    from gpuemu.client import connection
 
     noted = []
 

@@ -146,7 +146,7 @@ class Installation:
 
     def replay(self, op, failure, settings):
         """Why the stored case does not come back: "" when it has the same kinds of finding, and Python makes the same bytes of its inputs."""
-        from gpuemu import reproduce
+        from gpuemu.check import reproduce
         done = self.run("reproduce", failure.seed, "--op", op, "--format", "json")
         if done.returncode != 0:
             return f"{op}: gpuemu reproduce {failure.seed} ended with {done.returncode}: {done.stderr[-500:]}"

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from gpuemu import judge, tensors
-from gpuemu.records import ValidationResult
+from gpuemu import tensors
+from gpuemu.check import judge
+from gpuemu.check.tolerances import ToleranceConfig
+from gpuemu.client.records import ValidationResult
 from gpuemu.tensors import Array
-from gpuemu.tolerances import ToleranceConfig
 
 UNITS = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float64": 2.0**-52}  # The distance of neighbours at 1.
 DIFFERENCES_MAX = 200  # Elements of an input that finite differences look at; each costs two calls.

@@ -8,12 +8,12 @@ import inspect
 from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
-from gpuemu import calls
-from gpuemu.client import Client, judge_case
+from gpuemu.check.judge import compare
+from gpuemu.check.tolerances import ToleranceConfig
+from gpuemu.client import calls
+from gpuemu.client.client import Client, judge_case
+from gpuemu.client.records import ValidationResult
 from gpuemu.errors import ValidationError, told
-from gpuemu.judge import compare
-from gpuemu.records import ValidationResult
-from gpuemu.tolerances import ToleranceConfig
 
 
 class Context(dict[str, Any]):

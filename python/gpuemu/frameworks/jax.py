@@ -10,13 +10,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from gpuemu import judge, tensors
-from gpuemu.client import Client
+from gpuemu import tensors
+from gpuemu.check import judge
+from gpuemu.check.tolerances import ToleranceConfig
+from gpuemu.client.client import Client
 from gpuemu.errors import ValidationError
 from gpuemu.frameworks.base import FrameworkAdapter, GradientChecker, GradientReport
 from gpuemu.frameworks.calls import Context, fuzz, named_arguments, replaced, tolerance_of
 from gpuemu.tensors import Array
-from gpuemu.tolerances import ToleranceConfig
 
 __all__ = ["FrameworkAdapter", "JAXAdapter", "ValidationError", "check_backward", "check_grad_safe", "check_jit_safe", "check_pmap_compatible",
            "check_vmap_compatible", "fuzz_jax_op", "validate_jax", "validate_jax_primitive"]  # fmt: skip

@@ -12,7 +12,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from gpuemu import tensors
-from gpuemu.client import Client
+from gpuemu.client.client import Client
 from gpuemu.errors import OpNotFoundError, ValidationError
 from gpuemu.frameworks.base import FrameworkAdapter, GradientChecker, GradientReport
 from gpuemu.frameworks.calls import Context, fuzz, replaced, tolerance_of

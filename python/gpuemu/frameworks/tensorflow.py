@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from gpuemu import judge, tensors
-from gpuemu.client import Client
+from gpuemu import tensors
+from gpuemu.check import judge
+from gpuemu.check.tolerances import ToleranceConfig
+from gpuemu.client.client import Client
 from gpuemu.errors import ValidationError
 from gpuemu.frameworks.base import FrameworkAdapter, GradientChecker, GradientReport
 from gpuemu.frameworks.calls import Context, fuzz, named_arguments, replaced, tolerance_of
 from gpuemu.tensors import Array
-from gpuemu.tolerances import ToleranceConfig
 
 __all__ = ["FrameworkAdapter", "TensorFlowAdapter", "ValidationError", "check_backward", "check_keras_layer", "check_tf_function_safe",
            "check_xla_compatible", "fuzz_tensorflow_op", "validate_custom_gradient", "validate_tensorflow"]  # fmt: skip

@@ -1,0 +1,148 @@
+"""Judging arrays without a daemon, by its judge: gpuemu-check, which comes with the programs, has the same code."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from gpuemu import pipes, tensors
+from gpuemu.check import declaration
+from gpuemu.check.declaration import Judging
+from gpuemu.check.tolerances import ToleranceConfig
+from gpuemu.client.records import ValidationResult
+from gpuemu.errors import InternalError
+from gpuemu.tensors import Array
+
+
+def _refusal(message: str, code: str) -> Exception:
+    """Problems of the op's text as problems of the arguments that it was made from."""
+    said = re.sub(r"^check\.toml:\d+:\d+: ops\[0\]\.", "", message.strip(), flags=re.MULTILINE)
+    return ValueError(said) if code == "InvalidArgument" else InternalError(said)
+
+
+PROGRAM = pipes.Helper("gpuemu-check", "GPUEMU_CHECK", _refusal)
+
+
+def dtype_name(array: Array) -> str:
+    """The protocol's name of an array's dtype."""
+    return str(array.dtype.newbyteorder("=")) if array.dtype.kind != "V" else str(array.dtype)
+
+
+def is_float(array: Array) -> bool:
+    """Whether rounding is to be expected: floats, bfloat16 too."""
+    return array.dtype.kind == "f" or dtype_name(array) == "bfloat16"
+
+
+def comparable(array: Array, what: str) -> Array:
+    """The array in the byte order of this machine. Raises TypeError for what no dtype of gpuemu has."""
+    if dtype_name(array) in tensors.DTYPES:
+        return array.astype(array.dtype.newbyteorder("=")) if array.dtype.byteorder == ">" else array
+    if array.dtype.kind == "f":  # Of long doubles, as far as a float64 has them.
+        return array.astype(np.float64)
+    hint = "; compare .real and .imag" if array.dtype.kind == "c" else ""
+    raise TypeError(f"the {what} is of {array.dtype}; floats, integers and bools can be compared{hint}")
+
+
+def _expected(array: Array) -> Array:
+    """A reference: floats as float64, integers in 64 bits."""
+    array = comparable(array, "reference")
+    if is_float(array):
+        return array.astype(np.float64)
+    return array if array.dtype.kind == "b" or array.dtype == np.uint64 else array.astype(np.int64)
+
+
+def array_of(given: Any, what: str) -> Array:
+    """An array that can be compared, or a TypeError that says what was given instead."""
+    if given is None or isinstance(given, (str, bytes, dict)):
+        raise TypeError(f"the {what} is {given!r:.80}, expected an array")
+    try:
+        made = tensors.as_array(given, what)
+    except ValueError:  # NumPy on parts that do not fit together.
+        raise TypeError(f"the {what} is a {type(given).__name__} whose parts differ in shape, expected one array") from None
+    if made.dtype == object and not made.shape and not hasattr(given, "dtype"):
+        raise TypeError(f"the {what} is a {type(given).__name__}, expected an array")
+    return made
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Of which case an output is: seed and number of the case, the dtype under test, its dims, attrs and inputs."""
+
+    seed: int = 0
+    number: int = 0
+    dtype: str = ""
+    dims: Mapping[str, int] = field(default_factory=dict)
+    attrs: Mapping[str, float] = field(default_factory=dict)
+    inputs: Mapping[str, Array] = field(default_factory=dict)
+
+
+def verdict(op: str, case: Judged, output: Array, reference: Array, scale: Array | None = None,
+            again: Callable[[dict[str, Array]], Any] | None = None) -> dict[str, Any]:  # fmt: skip
+    """What the daemon's judge says of an output: the ValidationResult of docs/protocol.md. op: of gpuemu.toml, as text; scale:
+    how large errors may be, one per element; again: the reference, for inputs a last place away. Without it no error counts as
+    what the precision of the inputs explains."""
+    got, want = comparable(output, "output"), _expected(reference)
+    given = {name: comparable(one, f"input '{name}'") for name, one in case.inputs.items()}
+    parts = [*given.values(), got, want, *([] if scale is None else [np.broadcast_to(scale, want.shape).astype(np.float64)])]
+    request = {"request": "judge", "op": op, "seed": case.seed, "case": case.number, "dtype": case.dtype or dtype_name(got),
+               "dims": dict(case.dims), "attrs": {name: float(one) for name, one in case.attrs.items()},
+               "inputs": [{"name": name, **_described(one)} for name, one in given.items()],
+               "output": _described(got), "reference": _described(want), "scale": scale is not None}  # fmt: skip
+    changed: list[Array] = []
+    while True:
+        reply, data = PROGRAM.ask({**request, "changed": len(changed)}, b"".join(one.tobytes() for one in [*parts, *changed]))
+        if not reply.get("wanted") or again is None:
+            result: dict[str, Any] = reply["result"]
+            return {**result, "flushed": reply.get("flushed", False)}
+        changed.append(_changed_reference(again, given, data, want))
+
+
+def _changed_reference(again: Callable[[dict[str, Array]], Any], like: Mapping[str, Array], data: bytes, want: Array) -> Array:
+    """The reference of changed inputs, which lie in `data`; where it cannot be had the one that there is, which excuses nothing."""
+    inputs, at = {}, 0
+    for name, one in like.items():
+        inputs[name] = np.frombuffer(data, np.uint8, one.nbytes, at).view(one.dtype).reshape(one.shape).copy()
+        at += one.nbytes
+    try:
+        made = _expected(array_of(again(inputs), "reference"))
+    except Exception:  # It took the inputs themselves: what it says of their neighbours decides nothing.
+        return want
+    return made if (made.shape, made.dtype) == (want.shape, want.dtype) else want
+
+
+def _described(array: Array) -> dict[str, Any]:
+    return {"dtype": dtype_name(array), "shape": list(array.shape)}
+
+
+def compare(actual: Any, expected: Any, tolerance: ToleranceConfig | None = None, *, op_name: str = "op", seed: int = 0,
+            inputs: Mapping[str, Any] | None = None, judging: Judging | None = None,
+            again: Callable[[dict[str, Array]], Any] | None = None) -> ValidationResult:  # fmt: skip
+    """The verdict of the daemon's judge on `actual`, which needs no daemon. `expected` may be of a wider dtype: its values
+    count. judging: the op's options; without a tolerance in them errors may be as large as rounding explains. inputs: what
+    `actual` was computed from, for how large that is; again: the reference as a function of such inputs."""
+    judging = judging or Judging()
+    if tolerance is not None:
+        judging = replace(judging, tolerance=tolerance)
+    got, want = array_of(actual, "output"), array_of(expected, "reference")
+    given = {name: array_of(one, f"input '{name}'") for name, one in (inputs or {}).items()}
+    made = verdict(declaration.op_text(op_name, judging), Judged(inputs=given), got, want, again=again)
+    return result_of(made, op_name, seed, got, want)
+
+
+def result_of(made: dict[str, Any], op_name: str, seed: int, got: Array, want: Array) -> ValidationResult:
+    """A verdict as a result of this process."""
+    result = ValidationResult.from_dict({**made, "op_name": op_name, "seed": seed, "timestamp": int(time.time())})
+    result.compared = None if result.passed else (got, want)
+    return result
+
+
+def float64_inputs(reference: Callable[..., Any], inputs: Mapping[str, Any]) -> Any:
+    """What `reference` gives for the inputs as float64 arrays (integers as they are): copies, which it may change."""
+    arrays = {name: array_of(one, f"input '{name}'") for name, one in inputs.items()}
+    with np.errstate(all="ignore"):  # Of NaN and infinity, which are drawn on purpose.
+        return reference(**{name: one.astype(np.float64) if is_float(one) else one.copy() for name, one in arrays.items()})

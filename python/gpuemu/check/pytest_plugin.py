@@ -1,0 +1,289 @@
+"""The pytest plugin: the ops of gpuemu.toml as tests, and drawn inputs for tests of one's own.
+
+    @pytest.mark.gpuemu(x=gpuemu.Tensor["rows", "cols"], cases=20)
+    def test_relu(gpuemu_case):
+        gpuemu_case.check(relu(gpuemu_case.x), np.maximum(gpuemu_case.x, 0))
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import re
+import shlex
+import time
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from gpuemu.client.records import JobStatus, TestReport
+
+CASES = 10  # Of a test that does not say how many.
+JUDGED = {"accumulate", "accumulate_dtype", "error_scale", "nan_policy", "subnormal", "strict", "exact", "invariants"}  # As of gpuemu.check.
+CONTROL = {"cases", "dtypes", "dims", "strategies", "layouts", *JUDGED}
+
+
+class Budget:
+    """--gpuemu-budget: "50" cases or "10s" for each test; both are None without it."""
+
+    def __init__(self, text: str | None) -> None:
+        self.cases: int | None = None
+        self.seconds: float | None = None
+        if text is None:
+            return
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)(s?)", text)
+        if not found or float(found[1]) <= 0 or (not found[2] and "." in found[1]):
+            raise pytest.UsageError(f"--gpuemu-budget is '{text}', expected cases such as 50 or seconds such as 10s")
+        if found[2]:
+            self.seconds = float(found[1])
+        else:
+            self.cases = int(found[1])
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("gpuemu", "validation of GPU kernels")
+    group.addoption("--gpuemu-seed", type=int, default=None, help="seed of all drawn inputs; by default a fresh one, which is printed")
+    group.addoption("--gpuemu-budget", default=None, metavar="CASES|SECONDSs", help="how much each gpuemu test may draw: 50 (cases) or 10s")
+    group.addoption("--gpuemu-no-ops", action="store_true", help="do not collect the ops of gpuemu.toml")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "gpuemu(name=gpuemu.Tensor[...], cases=10, dtypes=[...], dims={...}, strategies=[...], layouts=[...], accumulate=...): draws gpuemu_case"
+    )
+    given = config.getoption("--gpuemu-seed")
+    inherited = getattr(config, "workerinput", {}).get("gpuemu_seed")
+    seed = given if given is not None else inherited if inherited is not None else time.time_ns() & 0x7FFFFFFF
+    config.stash[_SEED], config.stash[_BUDGET] = seed, Budget(config.getoption("--gpuemu-budget"))
+    if config.pluginmanager.hasplugin("xdist"):
+        config.pluginmanager.register(_Xdist(seed), "gpuemu-xdist")
+
+
+_SEED: pytest.StashKey[int] = pytest.StashKey()
+_BUDGET: pytest.StashKey[Budget] = pytest.StashKey()
+_SPENT: pytest.StashKey[dict[str, float]] = pytest.StashKey()
+
+
+class _Xdist:
+    """All workers of pytest-xdist draw from one seed."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+
+    @pytest.hookimpl(optionalhook=True)  # type: ignore[untyped-decorator,unused-ignore]
+    def pytest_configure_node(self, node: Any) -> None:
+        node.workerinput["gpuemu_seed"] = self.seed
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    return f"gpuemu: --gpuemu-seed={config.stash[_SEED]}"
+
+
+# --- tests that draw
+
+
+class GpuemuCase:
+    """One drawn case of a test: `inputs` by name, each also as an attribute; `dtype`, `dims`, `number`, `seed`."""
+
+    def __init__(self, case: Any, checker: Any, seed: int) -> None:
+        self._case, self._checker, self.seed = case, checker, seed
+        self.inputs, self.dtype, self.dims, self.number = case.inputs, case.dtype, case.dims, case.number
+
+    def __getattr__(self, name: str) -> Any:
+        drawn = {**self.__dict__.get("inputs", {}), **(self.__dict__["_case"].scalars if "_case" in self.__dict__ else {})}
+        if name in drawn:
+            return drawn[name]
+        raise AttributeError(f"the case has no input '{name}', it has {', '.join(drawn)}")
+
+    def check(self, output: Any, expected: Any, tolerance: Any = None) -> None:
+        """Raises ValidationError unless the daemon's judge takes `output` for right; `tolerance` instead of its own bound."""
+        from gpuemu import errors
+
+        result = self._checker.verdict(self._case, output, expected, tolerance)
+        if not result.passed:
+            raise errors.ValidationError(result)
+
+    def describe(self) -> str:
+        text: str = self._case.describe()
+        return text
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "gpuemu_case" not in metafunc.fixturenames:
+        return
+    marker = metafunc.definition.get_closest_marker("gpuemu")
+    if marker is None:
+        raise pytest.UsageError(f"{metafunc.definition.nodeid} uses gpuemu_case: mark it with @pytest.mark.gpuemu(x=gpuemu.Tensor[...])")
+    asked = marker.kwargs.get("cases", CASES)
+    if not isinstance(asked, int) or isinstance(asked, bool) or asked < 1:  # Of no case at all pytest makes a skipped test.
+        raise pytest.UsageError(f"{metafunc.definition.nodeid}: cases is {asked!r}, expected an integer from 1")
+    cases = metafunc.config.stash[_BUDGET].cases or asked
+    metafunc.parametrize("gpuemu_case", range(cases), indirect=True, ids=[f"case{i}" for i in range(cases)])
+
+
+@pytest.fixture
+def gpuemu_case(request: pytest.FixtureRequest) -> Iterator[GpuemuCase]:
+    """The inputs of one case; they follow from --gpuemu-seed, the test's name and the case's number."""
+    from gpuemu.check import checking
+    from gpuemu.generate import rng
+
+    marker = request.node.get_closest_marker("gpuemu")
+    inputs = {name: one for name, one in marker.kwargs.items() if name not in CONTROL}
+    options = {name: one for name, one in marker.kwargs.items() if name in CONTROL - {"cases"}}
+    budget, spent = request.config.stash[_BUDGET], request.config.stash.setdefault(_SPENT, {})
+    name = request.node.nodeid.split("[")[0]
+    if budget.seconds is not None and spent.get(name, 0.0) > budget.seconds:
+        pytest.skip(f"--gpuemu-budget of {budget.seconds:g} s is spent")
+    seed = rng.derive_seed(request.config.stash[_SEED], name)
+    checker = checking.checker_of(_takes(inputs), _takes(inputs), seed=seed, inputs=inputs, name=request.node.originalname, **options)
+    start = time.perf_counter()
+    case = GpuemuCase(checker.draw(request.param), checker, rng.case_seed(seed, request.param, checker.schema.name))
+    request.node.user_properties.append(("gpuemu", case.describe()))
+    yield case
+    spent[name] = spent.get(name, 0.0) + time.perf_counter() - start
+
+
+def _takes(inputs: dict[str, Any]) -> Any:
+    """A function of which nothing but its arguments is known."""
+    return lambda **given: None
+
+
+@pytest.hookimpl(hookwrapper=True)  # type: ignore[untyped-decorator,unused-ignore]
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, None]:
+    report = (yield).get_result()
+    said = dict(item.user_properties).get("gpuemu")
+    if report.failed and said is not None:
+        seed = item.config.stash[_SEED]
+        report.sections.append(("gpuemu", f"{said}\nreplay: pytest '{item.nodeid}' --gpuemu-seed={seed}"))
+
+
+# --- the ops of gpuemu.toml
+
+
+def pytest_collect_file(file_path: pathlib.Path, parent: pytest.Collector) -> pytest.Collector | None:
+    if file_path.name != "gpuemu.toml" or parent.config.getoption("--gpuemu-no-ops"):
+        return None
+    found: pytest.Collector = ProjectFile.from_parent(parent, path=file_path)
+    return found
+
+
+class ProjectFile(pytest.File):
+    """gpuemu.toml: a test for each op that has a kernel, and dtype; one for each op that has an op script."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        for op, dtypes in ops_of(self.path):
+            for dtype in dtypes:
+                yield OpItem.from_parent(self, name=f"{op}[{dtype}]", op=op, dtype=dtype)
+            if not dtypes:
+                yield OpItem.from_parent(self, name=op, op=op, dtype="")
+
+
+def ops_of(path: pathlib.Path) -> list[tuple[str, list[str]]]:
+    """Ops that gpuemu can run, with their dtypes, as `gpuemu config show` resolves them; ops with op scripts without any."""
+    from gpuemu.check import reproduce
+
+    settings = {key: value.strip('"') for key, value in reproduce.settings_of(str(path)).items()}
+    usual = re.findall(r"\w+", settings.get("validation.dtypes", "")) or ["float32"]
+
+    def tables(kind: str) -> dict[str, str]:
+        """The name of each table by the prefix of its keys."""
+        return {key[: -len(".name")]: name for key, name in settings.items() if re.fullmatch(kind + r"\[\d+\]\.name", key)}
+
+    def dtypes(table: str) -> list[str]:
+        return [name for key, name in settings.items() if re.fullmatch(re.escape(table) + r"\.dtypes\[\d+\]", key)]
+
+    ops, kernels = tables("ops"), tables("kernels")
+    used: set[str] = set()
+    found: list[tuple[str, list[str]]] = []
+    for table, name in ops.items():
+        named = [one for key, one in settings.items() if re.fullmatch(re.escape(table) + r"\.kernel(\[\d+\])?", key)]
+        used.update(named)
+        if settings.get(f"{table}.execution_mode") == "script_based" and f"{table}.op_script" in settings:
+            found.append((name, []))
+        elif named:
+            of_kernels = [dtypes(key) for key, kernel in kernels.items() if kernel in named]
+            found.append((name, dtypes(table) or next(filter(None, of_kernels), []) or usual))
+    alone = [(name, dtypes(table) or usual) for table, name in kernels.items() if name not in used and f"{table}.outputs[0].name" in settings]
+    return found + alone
+
+
+class OpFailure(Exception):
+    """An op whose cases do not all pass."""
+
+    def __init__(self, report: TestReport) -> None:
+        self.report = report
+        super().__init__(f"{report.failed} of {report.total} cases fail")
+
+
+class OpItem(pytest.Item):
+    """One op and dtype, as `gpuemu test OP --dtype DTYPE` runs it; without a dtype all of the op's."""
+
+    def __init__(self, op: str, dtype: str, **rest: Any) -> None:
+        super().__init__(**rest)
+        self.op, self.dtype = op, dtype
+
+    def runtest(self) -> None:
+        import gpuemu
+
+        budget = self.config.stash[_BUDGET]
+        with in_project(self.path), gpuemu.Client() as client:
+            report = client.run_tests([self.op], cases=budget.cases or 0, seed=self.config.stash[_SEED],
+                                      dtypes=[self.dtype] if self.dtype else [], progress=_stop_after(client, budget.seconds))  # fmt: skip
+        self.add_report_section("call", "gpuemu", f"{report.passed} of {report.total} cases, seed {report.seed}")
+        if report.failed:
+            raise OpFailure(report)
+        spent = budget.seconds is not None and bool(report.incomplete)  # What the budget left out was asked for.
+        if report.broken and not spent:
+            raise RuntimeError("; ".join(report.broken))
+        if spent and not report.total:
+            pytest.skip(f"--gpuemu-budget of {budget.seconds:g} s was spent before the first case had ended")
+        skipped = [one.skipped_reason for one in report.ops if one.skipped_reason]
+        if skipped and not report.total:
+            pytest.skip("; ".join(skipped))
+        if not report.total:
+            raise RuntimeError(f"no case of '{self.op}' was run")
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        if not isinstance(excinfo.value, OpFailure):
+            return super().repr_failure(excinfo, style)
+        report = excinfo.value.report
+        lines = [f"{self.op} {self.dtype}: {excinfo.value}"]
+        for failure in [one for op in report.ops for one in op.failures][:3]:
+            dims = failure.repro_info.dims if failure.repro_info else {}
+            lines += [f"  seed {failure.seed} {dims}", *(f"    {one.kind}: {one.message}" for one in failure.failures[:3])]
+            lines.append(f"    replay: gpuemu reproduce {failure.seed} --op {shlex.quote(self.op)}")
+        lines.append(f"  all again: pytest '{self.nodeid}' --gpuemu-seed={report.seed}")
+        return "\n".join(lines)
+
+    def reportinfo(self) -> tuple[pathlib.Path, int | None, str]:
+        return self.path, None, f"gpuemu: {self.name}"
+
+
+def _stop_after(client: Any, seconds: float | None) -> Any:
+    """Cancels the job when its time is over; what it found until then counts."""
+    if seconds is None:
+        return None
+    end = time.monotonic() + seconds
+
+    def progress(status: JobStatus) -> None:
+        if time.monotonic() > end and status.state == "running":
+            client.cancel_job(status.job_id)
+
+    return progress
+
+
+@contextlib.contextmanager
+def in_project(path: pathlib.Path) -> Iterator[None]:
+    """The client's project is the file's, whatever the working directory."""
+    before = os.environ.get("GPUEMU_CONFIG")
+    os.environ["GPUEMU_CONFIG"] = str(path)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["GPUEMU_CONFIG"]
+        else:
+            os.environ["GPUEMU_CONFIG"] = before

@@ -1,0 +1,173 @@
+"""The exact inputs of a stored failure, made again in Python.
+
+    python3 -m gpuemu.reproduce SEED [--op OP] [--config FILE] [--save FOLDER]
+
+asks `gpuemu reproduce SEED` which case that is, computes its inputs here from the base seed, compares
+them byte for byte with those that the daemon fed to the kernel, and prints one line per input. Exit
+code 0: the same; 1: not the same; 2: there is no such failure, or no gpuemu to ask.
+
+From a program: `gpuemu.reproduce.inputs(seed)` gives {"x": array}; bfloat16 comes as uint16 patterns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import hashlib
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+
+from gpuemu import installed, tensors
+from gpuemu.generate import values
+from gpuemu.tensors import Array
+
+Settings = dict[str, str]
+STORED = "stored"  # The value strategy of cases that keep their inputs.
+
+
+class ReproduceError(Exception):
+    """The failure cannot be made again; the text says why and what to do."""
+
+
+def program() -> str:
+    """The gpuemu command: $GPUEMU_CLI, else the one in PATH."""
+    found = installed.find_program()
+    if not found:
+        raise ReproduceError("no gpuemu in PATH; set GPUEMU_CLI to the command")
+    return found
+
+
+def _ask(arguments: list[str], config: str | None) -> str:
+    env = {**installed.environment(), **({"GPUEMU_CONFIG": os.path.abspath(config)} if config else {})}
+    done = subprocess.run([program(), *arguments], env=env, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise ReproduceError((done.stderr or done.stdout).strip())
+    return done.stdout
+
+
+def answer_of(seed: int, op: str | None = None, config: str | None = None) -> dict[str, Any]:
+    """What `gpuemu reproduce SEED --format json` says."""
+    arguments = ["reproduce", str(seed), "--format", "json", *(["--op", op] if op else [])]
+    answer: dict[str, Any] = json.loads(_ask(arguments, config))
+    return answer
+
+
+def settings_of(config: str | None = None) -> Settings:
+    """Every setting of gpuemu.toml by its key, as `gpuemu config show` prints it."""
+    lines = _ask(["config", "show"], config).splitlines()
+    return dict(line.split(" = ", 1) for line in lines if " = " in line)
+
+
+def _sections(settings: Settings, op: str) -> list[str]:
+    """Where an op's tensors may stand, the first that has outputs counts: itself, then its kernels."""
+    named = {key: value.strip('"') for key, value in settings.items()}
+    own = [key[: -len(".name")] for key, name in named.items()
+           if re.fullmatch(r"ops\[\d+\]\.name", key) and name == op]
+    kernels = {name for key, name in named.items()
+               if own and re.fullmatch(re.escape(own[0]) + r"\.kernel(\[\d+\])?", key)} or {op}
+    return own + [key[: -len(".name")] for key, name in named.items()
+                  if re.fullmatch(r"kernels\[\d+\]\.name", key) and name in kernels]
+
+
+def ranges_of(settings: Settings, op: str) -> dict[str, tuple[float, float]]:
+    """The declared range of each tensor of an op, for those that have one."""
+    ranges: dict[str, tuple[float, float]] = {}
+    for section in _sections(settings, op):
+        if not any(key.startswith(section + ".outputs[") for key in settings):
+            continue
+        for tensors in ("outputs", "inputs"):  # An input's own range wins over its inout output's.
+            i = 0
+            while (name := settings.get(f"{section}.{tensors}[{i}].name")) is not None:
+                low = settings.get(f"{section}.{tensors}[{i}].range[0]")
+                if low is not None:
+                    high = settings[f"{section}.{tensors}[{i}].range[1]"]
+                    ranges[name.strip('"')] = (float(low), float(high))
+                i += 1
+        break
+    return ranges
+
+
+def case_of(answer: dict[str, Any], settings: Settings) -> dict[str, Any]:
+    """What gpuemu.values.fill_input needs to make the inputs of the case."""
+    result = answer["result"]
+    info = result.get("repro_info") or {}
+    if info.get("base_seed") is None:
+        raise ReproduceError(
+            f"the failure {result['seed']} of '{result['op_name']}' was submitted by a client, not "
+            "generated from a seed; its inputs are those that `gpuemu reproduce` prints"
+        )
+    ranges = ranges_of(settings, result["op_name"])
+    scale = info.get("value_scale")
+    strides = info.get("input_strides") or {}
+    return {
+        "base_seed": info["base_seed"],
+        "iteration": info["iteration"],
+        "value_strategy": info["value_strategy"],
+        "value_scale": 1.0 if scale is None else scale,
+        "value_parameters": info.get("value_parameters") or [],
+        "inputs": [
+            {"name": name, "dtype": tensor["dtype"], "shape": tensor["shape"], "range": ranges.get(name),
+             "strides": strides.get(name)}
+            for name, tensor in answer["inputs"].items()
+        ],
+    }
+
+
+def case_inputs(answer: dict[str, Any], settings: Settings) -> dict[str, Array]:
+    """The inputs, computed from the seed alone: the tensors in `answer` give only names and shapes. A case whose single
+    elements were simplified has no seed that makes them: it keeps them."""
+    case = case_of(answer, settings)
+    if case["value_strategy"] == STORED:
+        return {name: tensors.decode(one) for name, one in answer["inputs"].items()}
+    return {each["name"]: values.fill_input(case, each["name"]) for each in case["inputs"]}
+
+
+def inputs(seed: int, op: str | None = None, config: str | None = None) -> dict[str, Array]:
+    """The inputs of the stored failure with this seed."""
+    return case_inputs(answer_of(seed, op, config), settings_of(config))
+
+
+def _report(answer: dict[str, Any], made: dict[str, Array]) -> bool:
+    """Prints a line per input; whether all have the daemon's bytes."""
+    same = True
+    for name, array in made.items():
+        fed = answer["inputs"][name]
+        ours = array.tobytes()
+        equal = ours == base64.b64decode(fed["data"])
+        same = same and equal
+        digest = hashlib.blake2b(ours, digest_size=16).hexdigest()
+        verdict = "the daemon's bytes" if equal else "NOT the daemon's bytes"
+        print(f"input {name} {fed['dtype']} {list(array.shape)} blake2b {digest}: {verdict}")
+    return same
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python3 -m gpuemu.reproduce", description=__doc__.splitlines()[0])
+    parser.add_argument("seed", type=int, help="seed of the failure, as `gpuemu failures` lists it")
+    parser.add_argument("--op", help="its op, when several have this seed")
+    parser.add_argument("--config", help="the gpuemu.toml, when it is not in this folder or above")
+    parser.add_argument("--save", metavar="FOLDER", help="write each input as FOLDER/NAME.npy")
+    options = parser.parse_args(arguments)
+    try:
+        answer = answer_of(options.seed, options.op, options.config)
+        made = case_inputs(answer, settings_of(options.config))
+    except ReproduceError as failure:
+        print(f"gpuemu.reproduce: {failure}", file=sys.stderr)
+        return 2
+    if options.save:
+        folder = pathlib.Path(options.save)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, array in made.items():
+            np.save(folder / f"{name}.npy", array)
+    return 0 if _report(answer, made) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,247 @@
+"""How far an output may lie from its reference: numbers by dtype, measured ones, and their way into gpuemu.toml."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gpuemu import arguments, installed, tensors
+from gpuemu.tensors import Array
+
+
+@dataclass
+class ToleranceConfig:
+    """An element passes when |output - reference| <= atol + rtol * |reference|."""
+
+    atol: float
+    rtol: float
+
+    def __post_init__(self) -> None:
+        for name in ("atol", "rtol"):
+            given = getattr(self, name)
+            if isinstance(given, str) or not hasattr(given, "__float__"):
+                raise TypeError(f"{name} is {given!r}, expected a number")
+            if not given >= 0:
+                raise ValueError(f"{name} is {given}, it must be non-negative")
+
+    @classmethod
+    def for_dtype(cls, dtype: str, framework: str = "numpy") -> ToleranceConfig:
+        """What a dtype's rounding and a framework's own freedom explain."""
+        return cls(*_TABLES["default"].get(dtype, (1e-5, 1e-5))).scale(FRAMEWORK_MULTIPLIERS.get(framework, 1.0))
+
+    @classmethod
+    def strict(cls, dtype: str = "float32") -> ToleranceConfig:
+        """For the same algorithm on the same hardware."""
+        return cls(*_TABLES["strict"].get(dtype, (1e-6, 1e-5)))
+
+    @classmethod
+    def relaxed(cls, dtype: str = "float32") -> ToleranceConfig:
+        """For another framework or other hardware."""
+        return cls(*_TABLES["relaxed"].get(dtype, (1e-4, 1e-3)))
+
+    def scale(self, factor: float) -> ToleranceConfig:
+        """Both multiplied by a factor."""
+        return ToleranceConfig(self.atol * factor, self.rtol * factor)
+
+    def to_dict(self) -> dict[str, float]:
+        """{"atol": ..., "rtol": ...}"""
+        return {"atol": self.atol, "rtol": self.rtol}
+
+
+# (atol, rtol) by dtype; the numbers that clients have used since 0.1.0.
+_TABLES = {
+    "default": {"float16": (1e-3, 1e-2), "bfloat16": (1e-2, 1e-1), "float32": (1e-5, 1e-4), "float64": (1e-10, 1e-9)},
+    "strict": {"float16": (1e-4, 1e-3), "bfloat16": (1e-3, 1e-2), "float32": (1e-6, 1e-5), "float64": (1e-12, 1e-11)},
+    "relaxed": {"float16": (1e-2, 1e-1), "bfloat16": (5e-2, 5e-1), "float32": (1e-4, 1e-3), "float64": (1e-8, 1e-7)},
+    "production": {"float16": (5e-4, 5e-3), "bfloat16": (5e-3, 5e-2), "float32": (1e-6, 1e-5), "float64": (1e-12, 1e-11)},
+}
+DEFAULT_TOLERANCES = {dtype: ToleranceConfig(*pair) for dtype, pair in _TABLES["default"].items()}
+FRAMEWORK_MULTIPLIERS = {"numpy": 1.0, "pytorch": 1.0, "jax": 1.5, "tensorflow": 1.5}
+# Ops that sum, or that spread an input's error, may be off by more.
+OPERATION_MULTIPLIERS = {"matmul": 1.5, "conv2d": 2.0, "softmax": 1.5, "batchnorm": 2.0, "layernorm": 2.0, "attention": 2.5}
+
+
+class ToleranceProfile:
+    """Tolerances by dtype under a name."""
+
+    def __init__(self, name: str, tolerances: dict[str, ToleranceConfig]) -> None:
+        self.name, self.tolerances = name, tolerances
+
+    def get(self, dtype: str) -> ToleranceConfig:
+        """The tolerance of a dtype, of an operation where it has one of its own."""
+        return self.tolerances.get(dtype, ToleranceConfig(1e-5, 1e-5))
+
+    @classmethod
+    def _of(cls, name: str, table: str, factor: float = 1.0) -> ToleranceProfile:
+        return cls(name, {dtype: ToleranceConfig(*pair).scale(factor) for dtype, pair in _TABLES[table].items()})
+
+    @classmethod
+    def for_testing(cls) -> ToleranceProfile:
+        """For tests of the same algorithm on the same hardware."""
+        return cls._of("testing", "default")
+
+    @classmethod
+    def for_production(cls) -> ToleranceProfile:
+        """The defaults."""
+        return cls._of("production", "production")
+
+    @classmethod
+    def for_cross_framework(cls, source: str, target: str) -> ToleranceProfile:
+        """For another framework or other hardware."""
+        factor = max(FRAMEWORK_MULTIPLIERS.get(one, 1.0) for one in (source, target))
+        return cls._of(f"{source}_to_{target}", "default", 1.5 * factor)
+
+
+def compare_tolerances(a: ToleranceConfig, b: ToleranceConfig) -> dict[str, Any]:
+    """How two relate: ratios as text, and which is stricter in both parts."""
+    ratios = {f"{name}_ratio": f"{getattr(a, name) / getattr(b, name):.2f}x" if getattr(b, name) > 0 else "inf"
+              for name in ("atol", "rtol")}  # fmt: skip
+    return {**ratios, "a_stricter": a.atol < b.atol and a.rtol < b.rtol, "b_stricter": b.atol < a.atol and b.rtol < a.rtol}
+
+
+def get_recommended_tolerance(dtype: str, framework: str | None = None, operation: str | None = None) -> ToleranceConfig:
+    """For a dtype, and optionally a framework and an operation; also as get_recommended_tolerance(op, dtype)."""
+    if dtype not in tensors.DTYPES and framework in tensors.DTYPES:
+        dtype, framework, operation = framework, None, dtype
+    made = ToleranceConfig.for_dtype(dtype, framework or "numpy")
+    return made.scale(OPERATION_MULTIPLIERS.get((operation or "").lower(), 1.0))
+
+
+@dataclass
+class Evidence:
+    """What a calibrated tolerance rests on. errors: the largest of each sample, absolute; required: what each sample needed
+    as multiples of the tolerance before the margin."""
+
+    dtype: str
+    shapes: list[tuple[int, ...]]
+    samples: int
+    seed: int
+    percentile: float
+    safety_margin: float
+    errors: list[float] = field(default_factory=list)
+    required: list[float] = field(default_factory=list)
+    passed: int = 0
+
+    def summary(self) -> str:
+        """On what a measured tolerance rests, in one line."""
+        return (f"calibrated on {self.samples} samples (seed {self.seed}, percentile {self.percentile:g}, margin {self.safety_margin:g}): "
+                f"largest error {max(self.errors, default=0.0):.3g}, {self.passed} pass")  # fmt: skip
+
+
+@dataclass
+class CalibratedTolerance(ToleranceConfig):
+    """A measured tolerance with its evidence."""
+
+    evidence: Evidence
+
+    def write(self, op: str, path: str | os.PathLike[str] | None = None) -> pathlib.Path:
+        """Into gpuemu.toml as the op's tolerance for its dtype; see write_tolerance."""
+        return write_tolerance(op, self.evidence.dtype, self, path, comment=self.evidence.summary())
+
+
+def calibrate_tolerance(reference_fn: Callable[..., Any], test_fn: Callable[..., Any], input_shapes: Sequence[Sequence[int]],
+                        dtype: str = "float32", n_samples: int = 100, seed: int = 42, percentile: float = 99.0,
+                        safety_margin: float = 2.0) -> CalibratedTolerance:  # fmt: skip
+    """Measures how far a trusted implementation lies from the reference on normal inputs.
+
+    Errors of the larger half of a sample's elements, relative, give rtol; those of the smaller half, absolute, give atol:
+    a zero of the reference makes neither of them large. Of the samples the given percentile counts, times the margin.
+    Both functions get arrays of `dtype`. Raises ValueError when an output is not finite or shapes differ.
+    """
+    for what, given in (("test_fn", test_fn), ("reference_fn", reference_fn)):
+        if not callable(given):
+            raise TypeError(f"{what} is {given!r}, expected a function")
+    if arguments.whole(n_samples, "n_samples") < 1:
+        raise ValueError(f"n_samples is {n_samples}, at least one is needed")
+    if not 0 <= percentile <= 100:
+        raise ValueError(f"percentile is {percentile}, expected 0 to 100")
+    if not safety_margin >= 1:
+        raise ValueError(f"safety_margin is {safety_margin}, expected 1 or more: a tolerance below the measured errors refuses them")
+    shapes = [arguments.shape(shape, "a shape of input_shapes") for shape in input_shapes]
+    if not shapes:
+        raise ValueError("input_shapes is empty, expected a shape for each argument, as in [(64, 64)]")
+    arguments.dtype(dtype)
+    drawn = np.random.default_rng(seed)
+    kind = tensors.numpy_dtype(dtype)
+    measured: list[tuple[float, float]] = []
+    pairs: list[tuple[Array, Array]] = []
+    for _ in range(n_samples):
+        inputs = [drawn.standard_normal(shape).astype(kind) for shape in shapes]
+        expected, actual = (tensors.as_array(fn(*[one.copy() for one in inputs]), f"output of {what}").astype(np.float64)
+                            for fn, what in ((reference_fn, "reference_fn"), (test_fn, "test_fn")))  # fmt: skip
+        measured.append(_needs(expected, actual))
+        pairs.append((np.abs(expected - actual), np.abs(expected)))
+    if not any(size.size for _, size in pairs):
+        raise ValueError("every output is empty: a tolerance can only be measured on elements; give input_shapes without 0")
+    atol, rtol = (float(np.percentile([one[i] for one in measured], percentile)) for i in (0, 1))
+    evidence = Evidence(dtype, shapes, n_samples, seed, percentile, safety_margin)
+    for error, size in pairs:
+        evidence.errors.append(float(error.max(initial=0.0)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            evidence.required.append(float(np.where(error == 0, 0.0, error / (atol + rtol * size)).max(initial=0.0)))
+        evidence.passed += evidence.required[-1] <= safety_margin
+    return CalibratedTolerance(atol * safety_margin, rtol * safety_margin, evidence)
+
+
+def _needs(expected: Array, actual: Array) -> tuple[float, float]:
+    """(atol, rtol) of one sample."""
+    if expected.shape != actual.shape:
+        raise ValueError(f"the reference gives {list(expected.shape)}, the implementation {list(actual.shape)}")
+    if not (np.isfinite(expected).all() and np.isfinite(actual).all()):
+        raise ValueError("an output is not finite: a tolerance can only be measured on finite values")
+    if not expected.size:
+        return 0.0, 0.0
+    error, size = np.abs(expected - actual), np.abs(expected)
+    large = (size >= np.median(size)) & (size > 0)
+    return float(error[~large].max(initial=0.0)), float((error[large] / size[large]).max(initial=0.0))
+
+
+def write_tolerance(op: str, dtype: str, tolerance: ToleranceConfig, path: str | os.PathLike[str] | None = None, *,
+                    comment: str | None = None) -> pathlib.Path:  # fmt: skip
+    """Sets `[ops.tolerances] dtype = { atol, rtol }` of an op (or of the kernel of that name) in gpuemu.toml, by default the
+    project's; everything else, comments too, stays as it is. Needs the package tomlkit."""
+    try:
+        import tomlkit
+    except ImportError as problem:
+        raise ImportError("writing gpuemu.toml needs the package tomlkit: pip install tomlkit") from problem
+    file = installed.project_file() if path is None else pathlib.Path(path)
+    if file is None:
+        raise FileNotFoundError("there is no gpuemu.toml in this folder or above: name one with path=")
+    text = file.read_text()
+    document = tomlkit.parse(text)
+    tables = [one for key in ("ops", "kernels") for one in document.get(key, [])]
+    found = next((one for one in tables if one.get("name") == op), None)
+    if found is None:
+        names = ", ".join(str(one.get("name")) for one in tables) or "none"
+        raise LookupError(f"{file} has no op or kernel '{op}'; it has {names}")
+    if dtype not in tensors.DTYPES:
+        raise ValueError(f"'{dtype}' is no dtype; expected one of {', '.join(tensors.DTYPES)}")
+    value = tomlkit.inline_table()
+    value.update({"atol": float(tolerance.atol), "rtol": float(tolerance.rtol)})
+    if "tolerances" not in found:
+        found["tolerances"] = tomlkit.table()
+    found["tolerances"][dtype] = value
+    if comment:
+        found["tolerances"][dtype].comment(comment)
+    _replace(file, tomlkit.dumps(document))
+    return file
+
+
+def _replace(file: pathlib.Path, text: str) -> None:
+    """At once: a reader sees the old file or the new one."""
+    target = file.resolve()
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "w") as out:
+            out.write(text)
+        os.chmod(name, target.stat().st_mode & 0o7777)
+        os.replace(name, target)
+    except BaseException:
+        os.unlink(name)
+        raise

@@ -1,0 +1,186 @@
+"""Metrics of compiled code, their limits and baselines, as dataclasses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from gpuemu.client.records import ValidationResult
+
+
+@dataclass
+class EntryParam:
+    """A kernel's parameter. type: as in the PTX, "u64" or "f32", of a structure "b8"."""
+
+    name: str = ""
+    type: str = ""
+    bytes: int = 0
+
+
+@dataclass
+class PtxMetrics:
+    """What the parsed PTX of one entry says. Dicts count by name: registers by type, loads and stores by "space.bytes"."""
+
+    entry: str = ""
+    target: str = ""
+    source_file: str = ""
+    source_line: int = 0
+    registers: dict[str, int] = field(default_factory=dict)
+    instructions: int = 0
+    classes: dict[str, int] = field(default_factory=dict)
+    loads: dict[str, int] = field(default_factory=dict)
+    stores: dict[str, int] = field(default_factory=dict)
+    special_functions: dict[str, int] = field(default_factory=dict)
+    barriers: int = 0
+    atomics: int = 0
+    tensor_ops: int = 0
+    ftz: int = 0
+    approx: int = 0
+    branches: int = 0
+    divergent_branches: int = 0
+    loops: int = 0
+    loop_depth: int = 0
+    back_edges: int = 0
+    shared_bytes: int = 0
+    local_bytes: int = 0
+    const_bytes: int = 0
+    dynamic_shared: bool = False
+    constants: dict[str, int] = field(default_factory=dict)
+    params: list[EntryParam] = field(default_factory=list)
+
+
+@dataclass
+class Occupancy:
+    """Of one multiprocessor. fraction: warps / warps_max; limiter: what there is too little of."""
+
+    threads: int = 0
+    dynamic_shared_bytes: int = 0
+    blocks: int = 0
+    warps: int = 0
+    warps_max: int = 0
+    fraction: float = 0.0
+    limiter: str = ""
+
+
+@dataclass
+class CompiledMetrics:
+    """What ptxas made of one entry for one architecture. sass_instructions: 0 where it was not disassembled;
+    sass_control: how often it branches, loops, calls and ends."""
+
+    arch: str = ""
+    registers: int = 0
+    stack_bytes: int = 0
+    spill_store_bytes: int = 0
+    spill_load_bytes: int = 0
+    barriers: int = 0
+    shared_bytes: int = 0
+    constant_bytes: dict[str, int] = field(default_factory=dict)
+    occupancy: Occupancy | None = None
+    sass_instructions: int = 0
+    sass_classes: dict[str, int] = field(default_factory=dict)
+    sass_control: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass
+class ArtifactMetrics:
+    """Metrics of one kernel. The first numbers are counted line by line over the text of the PTX (docs/protocol.md); `ptx` and
+    `compiled` are of the parsed kernel and of machine code, where they were measured."""
+
+    kernel_name: str = ""
+    register_count: int = 0
+    spill_count: int = 0
+    local_memory_bytes: int = 0
+    shared_memory_bytes: int = 0
+    instruction_count: int = 0
+    patterns_found: list[str] = field(default_factory=list)
+    source: str = "Ptx"
+    timestamp: int = 0
+    ptx_content: str | None = None
+    ptx: PtxMetrics | None = None
+    compiled: list[CompiledMetrics] = field(default_factory=list)
+
+
+@dataclass
+class LintViolation:
+    """A limit that a kernel breaks. check: its key in gpuemu.toml; arch: "" when it is about the PTX."""
+
+    kind: str = ""
+    message: str = ""
+    actual: int | None = None
+    threshold: int | None = None
+    check: str = ""
+    arch: str = ""
+    value: float | None = None
+    limit: float | None = None
+    source_file: str = ""
+    source_line: int = 0
+
+
+@dataclass
+class LintResult:
+    """One kernel against its limits. error: why nothing could be measured; `passed` is False then."""
+
+    kernel_name: str = ""
+    passed: bool = True
+    metrics: ArtifactMetrics = field(default_factory=ArtifactMetrics)
+    violations: list[LintViolation] = field(default_factory=list)
+    timestamp: int = 0
+    source: str = ""
+    not_checked: list[str] = field(default_factory=list)
+    error: str = ""
+
+
+@dataclass
+class MetricChange:
+    """A number that is not what it was. verdict: "regression", "improvement", "warning" or "change"."""
+
+    metric: str = ""
+    arch: str = ""
+    before: float = 0.0
+    after: float = 0.0
+    percent: float | None = None
+    verdict: str = ""
+
+
+@dataclass
+class ArtifactDiff:
+    """A kernel beside its baseline; deltas are now less before."""
+
+    kernel_name: str = ""
+    baseline: ArtifactMetrics | None = None
+    current: ArtifactMetrics = field(default_factory=ArtifactMetrics)
+    register_delta: int = 0
+    spill_delta: int = 0
+    local_memory_delta: int = 0
+    instruction_delta: int = 0
+    is_regression: bool = False
+    changes: list[MetricChange] = field(default_factory=list)
+    constants: list[str] = field(default_factory=list)
+
+
+@dataclass
+class ArtifactDiffs:
+    """All measured kernels beside a baseline. missing: kernels of the baseline that are not measured now."""
+
+    baseline_tag: str = ""
+    has_regressions: bool = False
+    diffs: list[ArtifactDiff] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+
+
+@dataclass
+class BaselineInfo:
+    """A tag and how many results and kernels it holds."""
+
+    tag: str = ""
+    results: int = 0
+    artifacts: int = 0
+
+
+@dataclass
+class Baseline:
+    """A baseline as a whole."""
+
+    schema_version: int = 1
+    tag: str = ""
+    results: list[ValidationResult] = field(default_factory=list)
+    artifacts: list[ArtifactMetrics] = field(default_factory=list)

@@ -1,0 +1,316 @@
+"""Every request of the protocol as a value: what is sent, and what becomes of the reply. No socket in here, so the
+blocking and the asyncio client share it."""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from gpuemu import arguments, tensors
+from gpuemu.errors import ProtocolError, of_reply
+from . import records
+
+if TYPE_CHECKING:
+    from . import artifacts, ci, replies
+    from gpuemu.check.tolerances import ToleranceConfig
+
+T = TypeVar("T")
+Json = dict[str, Any]
+
+PROFILES = ("quick", "default", "thorough")
+STRATEGIES = {"binary-search-dims": "BinarySearchDims", "binary-search-values": "BinarySearchValues"}
+
+
+@dataclass(frozen=True)
+class Call(Generic[T]):
+    """`request`: as the protocol has it, arrays as tensors.Outgoing. `answers`: the type of the reply. `stream`: it may run as a job, whose result is that reply."""
+
+    request: Json
+    answers: str
+    parse: Callable[[Json], T]
+    stream: bool = False
+
+    def result(self, reply: Json) -> T:
+        """Raises the exception of an Error reply."""
+        if reply.get("type") == "Error":
+            raise of_reply(reply.get("code", ""), reply.get("message", "Unknown error"))
+        if reply.get("type") != self.answers:
+            raise ProtocolError(f"{self.request['type']} was answered with {reply.get('type')!r}, not {self.answers}")
+        return self.parse(reply)
+
+
+def _call(answers: str, parse: Callable[[Json], T], kind: str, *, stream: bool = False, **members: Any) -> Call[T]:
+    return Call({"type": kind, **{k: v for k, v in members.items() if v is not None}}, answers, parse, stream)
+
+
+def _nothing(_: Json) -> None:
+    return None
+
+
+def fresh_seed() -> int:
+    return time.time_ns() & 0xFFFFFFFFFFFFFFFF
+
+
+def ping() -> Call[Json]:
+    return _call("Pong", lambda r: {k: v for k, v in r.items() if k != "type"}, "Ping")
+
+
+def status() -> Call[records.DaemonStatus]:
+    return _call("DaemonStatus", records.DaemonStatus.from_dict, "DaemonStatus")
+
+
+def devices() -> Call[list[records.DeviceInfo]]:
+    return _call("Devices", lambda r: [records.build(records.DeviceInfo, one) for one in r["devices"]], "Devices")
+
+
+def settings() -> Call[dict[str, str]]:
+    return _call("ConfigShow", lambda r: {one["key"]: one["value"] for one in r["settings"]}, "ConfigShow")
+
+
+def shutdown() -> Call[None]:
+    return _call("Ok", _nothing, "Shutdown")
+
+
+def validate(op: str, inputs: Mapping[str, Any], output: Any, kwargs: Mapping[str, Any], seed: int | None = None, *,
+             own: bool = False, tolerance: ToleranceConfig | None = None) -> Call[records.ValidationResult]:  # fmt: skip
+    """ValidateOp, with a seed SubmitOutput. own: it holds copies of the arrays, which may change before it is sent. tolerance:
+    what the op's own refuses passes within it."""
+    return _call(
+        "ValidationResult" if seed is None else "SubmitResult",
+        lambda r: records.ValidationResult.from_dict(r["result"]),
+        "ValidateOp" if seed is None else "SubmitOutput",
+        op_name=op,
+        inputs={name: tensors.outgoing(value, own=own, what=f"input '{name}'") for name, value in inputs.items()},
+        output=tensors.outgoing(output, own=own, what="output"),
+        seed=seed,
+        kwargs={name: str(value) for name, value in kwargs.items()},
+        atol=None if tolerance is None else float(tolerance.atol),
+        rtol=None if tolerance is None else float(tolerance.rtol),
+    )
+
+
+def get_result(seed: int, op: str | None) -> Call[records.ValidationResult]:
+    return _call("ValidationResult", lambda r: records.ValidationResult.from_dict(r["result"]), "GetResult", seed=seed,
+                 op_name=op)  # fmt: skip
+
+
+def listing(kind: str, limit: int, op: str | None) -> Call[list[records.ValidationResult]]:
+    """`kind`: ListResults or ListFailures."""
+    return _call("Results", lambda r: records.results(r["results"]), kind, limit=limit, op_name=op)
+
+
+def store_baseline(tag: str) -> Call[None]:
+    return _call("Ok", _nothing, "StoreBaseline", tag=tag)
+
+
+def compare_baseline(tag: str, same_cases: bool) -> Call[records.BaselineComparison]:
+    return _call("BaselineComparison", records.BaselineComparison.from_dict, "CompareBaseline", tag=tag,
+                 same_cases=same_cases or None)  # fmt: skip
+
+
+def run_tests(ops: Sequence[str], cases: int, seed: int | None, dtypes: Sequence[str], strategies: Sequence[str], fail_fast: bool,
+              options: Mapping[str, Any]) -> Call[records.TestReport]:  # fmt: skip
+    """`options`: fragile, strict, max_elements."""
+    lists = {name: arguments.texts(given, name) for name, given in (("ops", ops), ("dtypes", dtypes), ("strategies", strategies))}
+    return _call("TestReport", records.TestReport.from_dict, "RunTests", stream=True, cases=cases, seed=seed, fail_fast=fail_fast,
+                 **{name: one or None for name, one in options.items()}, **lists)  # fmt: skip
+
+
+def shape_options(small: bool, **lists: Sequence[int] | None) -> Json:
+    """The sizes that clients have always asked for: those of single cases are smaller than those of a fuzz run."""
+    options: Json = {
+        "batch_sizes": [1, 2, 4, 8] if small else [1, 2, 4, 8, 16, 32],
+        "seq_lengths": [64, 128, 256] if small else [64, 128, 256, 512, 1024],
+        "hidden_dims": [256, 512] if small else [256, 512, 768, 1024],
+        "edge_cases": [[1], [1, 1]] if small else [[1], [1, 1], [1, 1, 1]],
+    }
+    return {**options, **{name: list(sizes) for name, sizes in lists.items() if sizes}}
+
+
+def fuzz(op: str, seed: int | None, iterations: int, fail_fast: bool, shapes: Mapping[str, Sequence[int] | None],
+         dtypes: Sequence[str] | None, layouts: Sequence[str] | None, own: Mapping[str, Any], guided: bool,
+         max_elements: int | None = None) -> Call[records.FuzzResults]:  # fmt: skip
+    """With lists of sizes, or for ops with an op script, the clients' generator draws; `own` (strategies, min_shape,
+    max_shape), `guided` and max_elements are for kernels and gpuemu's generator."""
+    seed = fresh_seed() if seed is None else seed
+    common = {"op_name": op, "iterations": iterations, "fail_fast": fail_fast}
+    given = {name: value for name, value in own.items() if value}
+    kernels = [*given, *(["guided"] if guided else []), *(["max_elements"] if max_elements else [])]
+    if kernels:
+        if any(shapes.values()):
+            raise ValueError(f"sizes ({', '.join(n for n, v in shapes.items() if v)}) and {', '.join(kernels)} exclude each "
+                             "other: the former are of ops with an op script, the latter of kernels")  # fmt: skip
+        config = {"iterations": iterations, "seed": seed, "dtypes": list(dtypes or []), "layouts": list(layouts or []), **given}
+        members = {**common, "config": config, "guided": guided or None, "max_elements": max_elements}
+    else:
+        config = {
+            "seed": seed,
+            "shape_options": shape_options(False, **shapes),
+            "dtypes": list(dtypes or ["float32", "float16"]),
+            "layouts": list(layouts or ["Contiguous", "Strided", "Transposed"]),
+        }
+        members = {**common, "fuzz_config": config}
+    return _call("FuzzResults", records.FuzzResults.from_dict, "FuzzOp", stream=True, **members)
+
+
+def delete_failures(seed: int | None, op: str | None, everything: bool) -> Call[int]:
+    return _call("FailuresDeleted", lambda r: int(r["count"]), "DeleteFailures", seed=seed, op_name=op,
+                 all=everything or None)  # fmt: skip
+
+
+def reproduce(seed: int, op: str | None, profile: bool) -> Call[records.ReproduceResult]:
+    return _call("ReproduceResult", records.ReproduceResult.from_dict, "Reproduce", seed=seed, op_name=op,
+                 profile=profile or None)  # fmt: skip
+
+
+def minimize(seed: int, op: str | None, strategy: str, max_iters: int) -> Call[records.MinimizeResult]:
+    if strategy not in STRATEGIES:
+        raise ValueError(f"unknown strategy '{strategy}'; there are {', '.join(STRATEGIES)}")
+    return _call("MinimizeResult", records.MinimizeResult.from_dict, "Minimize", stream=True, seed=seed, op_name=op,
+                 strategy=STRATEGIES[strategy], max_iters=max_iters)  # fmt: skip
+
+
+def case_config(seed: int | None, dtypes: Sequence[str] | None, op_schema: Json | None) -> Json:
+    config: Json = {
+        "seed": fresh_seed() if seed is None else seed,
+        "shape_options": shape_options(True),
+        "dtypes": list(dtypes or ["float32", "float16"]),
+        "layouts": ["Contiguous", "Strided"],
+    }
+    return config if op_schema is None else {**config, "op_schema": op_schema}
+
+
+def test_case(op: str, config: Json) -> Call[records.TestCase]:
+    return _call("TestCase", records.test_case, "GetTestCase", op_name=op, fuzz_config=config)
+
+
+def test_batch(op: str, config: Json, count: int) -> Call[list[records.TestCase]]:
+    return _call("TestBatch", lambda r: [records.test_case(one) for one in r["cases"]], "GetTestBatch", op_name=op,
+                 fuzz_config=config, count=count)  # fmt: skip
+
+
+def lint(ptx: str, kernel: str | None) -> Call[list[Json]]:
+    return _call("LintResults", lambda r: list(r["results"]), "LintKernel", kernel_name=kernel, ptx_content=ptx)
+
+
+def _reader(module: str, name: str) -> Callable[[Json], Any]:
+    """Of a dataclass whose module is loaded when the first such reply comes: most programs never see one."""
+
+    def parse(reply: Json) -> Any:
+        from gpuemu.client.reading import read
+
+        return read(getattr(importlib.import_module(f"gpuemu.client.{module}"), name), reply)
+
+    return parse
+
+
+def _list_reader(module: str, name: str, member: str) -> Callable[[Json], list[Any]]:
+    return lambda reply: [_reader(module, name)(one) for one in reply[member]]
+
+
+def explain(seed: int, op: str | None, output: str | None, index: int | None) -> Call[replies.ExplainResult]:
+    return _call("ExplainResult", _reader("replies", "ExplainResult"), "Explain", seed=seed, op_name=op, output=output, index=index)
+
+
+def get_case(op: str, seed: int) -> Call[replies.StoredCase]:
+    return _call("Case", _reader("replies", "StoredCase"), "GetCase", op_name=op, seed=seed)
+
+
+def export_case(seed: int, op: str | None) -> Call[replies.ExportedCase]:
+    return _call("ExportedCase", _reader("replies", "ExportedCase"), "ExportCase", seed=seed, op_name=op)
+
+
+def kernel_coverage(kernel: str, cases: int, seed: int | None) -> Call[replies.KernelCoverage]:
+    return _call("KernelCoverage", _reader("replies", "KernelCoverage"), "KernelCoverage", stream=True, kernel=kernel,
+                 cases=cases, seed=seed)  # fmt: skip
+
+
+def calibrate(op: str, dtypes: Sequence[str], cases: int, seed: int | None) -> Call[replies.Calibration]:
+    return _call("Calibration", _reader("replies", "Calibration"), "Calibrate", stream=True, op_name=op, dtypes=list(dtypes),
+                 cases=cases, seed=seed)  # fmt: skip
+
+
+def mutate(op: str, kernel: str | None, dtype: str | None, limits: Mapping[str, int | None], mutations: Sequence[str],
+           ) -> Call[replies.MutationReport]:  # fmt: skip
+    """`limits`: cases, seed, mutants_max, budget_ms."""
+    return _call("MutationReport", _reader("replies", "MutationReport"), "Mutate", stream=True, op_name=op, kernel=kernel,
+                 dtype=dtype, mutations=list(mutations), **limits)  # fmt: skip
+
+
+def prove(op: str | None, kernel: str | None, dtype: str | None) -> Call[replies.BoundsReport]:
+    return _call("BoundsReport", _reader("replies", "BoundsReport"), "Prove", stream=True, op_name=op, kernel=kernel, dtype=dtype)
+
+
+def compare_kernels(before: str, after: str, arch: str | None) -> Call[replies.KernelComparison]:
+    return _call("KernelComparison", _reader("replies", "KernelComparison"), "CompareKernels", before=before, after=after, arch=arch)
+
+
+def inspect(kernels: Sequence[str], files: Sequence[str], archs: Sequence[str], threads: int, shared_bytes: int,
+            ) -> Call[list[artifacts.LintResult]]:  # fmt: skip
+    return _call("LintResults", _list_reader("artifacts", "LintResult", "results"), "Inspect", stream=True, kernels=list(kernels),
+                 files=list(files), archs=list(archs), threads=threads, dynamic_shared_bytes=shared_bytes)  # fmt: skip
+
+
+def store_artifact(metrics: artifacts.ArtifactMetrics) -> Call[None]:
+    """Only what was measured: the protocol's optional records are left out where they are None."""
+    from gpuemu.client.reading import plain
+
+    return _call("Ok", _nothing, "StoreArtifact", kernel_name=metrics.kernel_name, metrics=plain(metrics))
+
+
+def get_artifact(kernel: str) -> Call[artifacts.ArtifactMetrics]:
+    return _call("ArtifactMetricsResult", _reader("artifacts", "ArtifactMetrics"), "GetArtifact", kernel_name=kernel)
+
+
+def list_artifacts() -> Call[list[artifacts.ArtifactMetrics]]:
+    return _call("ArtifactList", _list_reader("artifacts", "ArtifactMetrics", "artifacts"), "ListArtifacts")
+
+
+def store_artifact_baseline(tag: str, kernels: Sequence[str]) -> Call[None]:
+    return _call("Ok", _nothing, "StoreArtifactBaseline", tag=tag, kernels=list(kernels) or None)
+
+
+def diff_artifact_baseline(tag: str, kernels: Sequence[str]) -> Call[artifacts.ArtifactDiffs]:
+    return _call("ArtifactDiffs", _reader("artifacts", "ArtifactDiffs"), "DiffArtifactBaseline", tag=tag,
+                 kernels=list(kernels) or None)  # fmt: skip
+
+
+def list_baselines() -> Call[list[artifacts.BaselineInfo]]:
+    return _call("BaselineList", _list_reader("artifacts", "BaselineInfo", "baselines"), "ListBaselines")
+
+
+def get_baseline(tag: str) -> Call[artifacts.Baseline]:
+    return _call("Baseline", _reader("artifacts", "Baseline"), "GetBaseline", tag=tag)
+
+
+def delete_baseline(tag: str) -> Call[None]:
+    return _call("Ok", _nothing, "DeleteBaseline", tag=tag)
+
+
+def run_ci(profile: str, baseline: str | None, seed: int | None, options: Mapping[str, Any]) -> Call[ci.CiSummary]:
+    """`options`: shard, shards, budget_ms, parallel_jobs, cached, coverage, snapshots, max_elements."""
+    if profile not in PROFILES:
+        raise ValueError(f"unknown profile '{profile}'; there are {', '.join(PROFILES)}")
+    return _call("CiRunComplete", _reader("ci", "CiSummary"), "RunCi", stream=True, quick=profile == "quick", profile=profile,
+                 baseline=baseline, seed=seed, **options)  # fmt: skip
+
+
+def get_ci_summary() -> Call[ci.CiSummary]:
+    return _call("CiRunComplete", _reader("ci", "CiSummary"), "GetCiSummary")
+
+
+def job_status(job: int, wait_ms: int, log_from: int) -> Call[records.JobStatus]:
+    return _call("JobStatus", lambda r: records.build(records.JobStatus, r), "JobStatus", job_id=job, wait_ms=wait_ms,
+                 log_from=log_from)  # fmt: skip
+
+
+def job_cancel(job: int) -> Call[None]:
+    return _call("Ok", _nothing, "JobCancel", job_id=job)
+
+
+def job_started(call: Call[Any]) -> Call[int]:
+    """The same request as a job; gives its number."""
+    return Call({**call.request, "stream": True}, "JobStarted", lambda r: int(r["job_id"]))

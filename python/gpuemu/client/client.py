@@ -1,0 +1,450 @@
+"""The blocking client of gpuemu-daemon.
+
+    with gpuemu.Client() as client:                       # starts the daemon when none runs
+        report = client.run_tests(progress=print)         # what `gpuemu test` does
+        verdict = client.validate_op("softmax", {"x": x}, y)
+
+Threads may share a client. Runs of many cases (run_tests, fuzz_op, minimize) have no time limit: they are jobs of the
+daemon that are asked for until they end, and Ctrl-C cancels them there. Everything else is bound by timeout_ms.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from gpuemu.client.calls import Call, Json
+from gpuemu.client.connection import PROTOCOL_VERSION, Connection, default_socket
+from gpuemu.client.records import FuzzResults, MinimizeResult, ReproduceResult, ReproductionInfo, ValidationResult
+from gpuemu.errors import ClientError, ConnectionError, IncompleteError, NotFoundError, told
+from gpuemu.tensors import Array, owned
+from . import calls, records
+
+if TYPE_CHECKING:
+    from . import artifacts, ci, replies
+    from gpuemu.check.tolerances import ToleranceConfig
+
+__all__ = ["HAS_PYNNG", "PROTOCOL_VERSION", "Client", "ClientError", "FuzzResults", "MinimizeResult", "ReproduceResult",
+           "ReproductionInfo", "ValidationResult", "connect"]  # fmt: skip
+
+HAS_PYNNG = importlib.util.find_spec("pynng") is not None
+T = TypeVar("T")
+Progress = Callable[[records.JobStatus], object]
+AHEAD = 7  # Cases of fuzz_op_client_side that the daemon may have while the op runs the next one.
+WAIT_MS = 500  # How long the daemon waits for a job's end before it says how far it is.
+
+
+class _Bar:
+    """A progress bar of tqdm, or one line on standard error when that is not installed."""
+
+    def __init__(self, title: str) -> None:
+        try:
+            from tqdm.auto import tqdm
+
+            self.bar: Any = tqdm(desc=title, unit="case")
+        except ImportError:
+            self.bar, self.title = None, title
+
+    def __call__(self, status: records.JobStatus) -> None:
+        if self.bar is None:
+            print(f"\r{self.title}: {status.done}/{status.total}, {status.failures} bad", end="", file=sys.stderr, flush=True)
+            if status.state != "running":
+                print(file=sys.stderr)
+            return
+        self.bar.total = status.total
+        self.bar.set_postfix(bad=status.failures)
+        self.bar.update(status.done - self.bar.n)
+        if status.state != "running":
+            self.bar.close()
+
+
+def listener(progress: bool | Progress | None, title: str) -> Progress | None:
+    """What is told how far a job is: a callback, or with True a bar."""
+    if progress is True:
+        return _Bar(title)
+    return progress or None
+
+
+def job_reply(status: records.JobStatus) -> Json:
+    """The reply of a job that ended; a cancelled one answers with what it found."""
+    if status.result is None:
+        raise ClientError(f"job {status.job_id} ended as '{status.state}' without a result")
+    return status.result
+
+
+def job_result(call: Call[T], status: records.JobStatus, cancelled_here: bool) -> T:
+    """What a job that ended found. Raises IncompleteError when it ended before its work was done and nobody here asked for that."""
+    result = call.result(job_reply(status))
+    if status.state != "cancelled" or cancelled_here:
+        return result
+    why = getattr(result, "incomplete", "") or "the daemon ended it early"
+    raise IncompleteError(f"{call.request['type']} is incomplete: {why}", result)
+
+
+def lost_job(job: int) -> ConnectionError:
+    """The daemon that answers has no such job: it is another one than the one that began it."""
+    return ConnectionError(f"job {job} is lost: the daemon was stopped or started anew; what it had found is kept")
+
+
+class Client:
+    """Talks to one daemon.
+
+    socket_path: the daemon's; by default $GPUEMU_SOCKET, else ~/.gpuemu/gpuemu.sock.
+    timeout_ms: how long a request may take.
+    start: whether a daemon is started when none answers; by default only for the default socket.
+    share: large arrays go through memory that a daemon of this machine can read, not as text; False: never.
+    """
+
+    def __init__(self, socket_path: str | None = None, timeout_ms: int = 30000, *, start: bool | None = None, share: bool = True) -> None:
+        self.socket_path = default_socket() if socket_path is None else os.fspath(socket_path)
+        self.timeout_ms = timeout_ms
+        self.connection = Connection(self.socket_path, timeout_ms, socket_path is None if start is None else start, share)
+        self._cancelled: set[int] = set()
+
+    def close(self) -> None:
+        """Closes the connection; the daemon goes on. The next request opens it again."""
+        self.connection.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- requests of any kind
+
+    def request(self, kind: str, **members: Any) -> Json:
+        """Any request of the protocol; the reply as it came. Raises the exception of an Error reply."""
+        reply = self.connection.ask({"type": kind, **members})
+        return Call({"type": kind}, reply.get("type", ""), dict).result(reply)
+
+    def _ask(self, call: Call[T]) -> T:
+        return call.result(self.connection.ask(call.request))
+
+    def _run(self, call: Call[T], progress: bool | Progress | None) -> T:
+        """As a job when the daemon has jobs."""
+        self.connection.open()
+        if "jobs" not in self.connection.capabilities:
+            return self._ask(call)
+        tell = listener(progress, str(call.request.get("op_name", call.request["type"])))
+        job = self._start(calls.job_started(call))
+        seen = 0
+        status = records.JobStatus(job)
+        try:
+            while status.state == "running":
+                status = self._ask(calls.job_status(job, WAIT_MS, seen))
+                seen += len(status.log)
+                if tell is not None:
+                    tell(status)
+        except NotFoundError:
+            raise lost_job(job) from None
+        except BaseException:  # Ctrl-C, or a callback that raises: nobody waits for the job any more.
+            self._cancel(job)
+            raise
+        return job_result(call, status, job in self._cancelled)
+
+    def _start(self, call: Call[int]) -> int:
+        """In a thread: a Ctrl-C while the daemon starts the job must not lose its number."""
+        answer: Future[int] = Future()
+
+        def ask() -> None:
+            try:
+                answer.set_result(self._ask(call))
+            except BaseException as problem:
+                answer.set_exception(problem)
+
+        threading.Thread(target=ask, daemon=True).start()
+        try:
+            return answer.result()
+        except BaseException:
+            with contextlib.suppress(ClientError, OSError, FutureTimeout):
+                self._cancel(answer.result(self.timeout_ms / 1000))
+            raise
+
+    def _cancel(self, job: int) -> None:
+        with contextlib.suppress(ClientError):  # It has ended, or the daemon is gone.
+            self._ask(calls.job_cancel(job))
+
+    def job_status(self, job_id: int, wait_ms: int = 0, log_from: int = 0) -> records.JobStatus:
+        """How far a job is; waits up to wait_ms (10,000 at most) for its end. log_from: skips so many lines of its log."""
+        return self._ask(calls.job_status(job_id, wait_ms, log_from))
+
+    def cancel_job(self, job_id: int) -> None:
+        """Ends a job, from a progress callback or another thread; it answers with what it found until then."""
+        self._cancelled.add(job_id)
+        self._ask(calls.job_cancel(job_id))
+
+    # --- the daemon
+
+    def ping(self) -> Json:
+        """version, protocol_version, uptime_secs, capabilities, devices."""
+        return self._ask(calls.ping())
+
+    def status(self) -> records.DaemonStatus:
+        """What runs, where, since when, and with which project."""
+        return self._ask(calls.status())
+
+    def devices(self) -> list[records.DeviceInfo]:
+        """The devices that the daemon has."""
+        return self._ask(calls.devices())
+
+    def settings(self) -> dict[str, str]:
+        """Every setting of gpuemu.toml by its key."""
+        return self._ask(calls.settings())
+
+    def shutdown(self) -> None:
+        """The daemon finishes what runs, then ends."""
+        self._ask(calls.shutdown())
+        self.close()
+
+    # --- judging outputs
+
+    def validate_op(self, op_name: str, inputs: Mapping[str, Any], output: Any, **kwargs: Any) -> records.ValidationResult:
+        """Compares `output` with the op's reference. Arrays of NumPy, torch, jax; kwargs go to the reference as text.
+        A wrong output is a result with passed == False, not an exception."""
+        return self._ask(calls.validate(op_name, inputs, output, kwargs))
+
+    def submit_output(self, op_name: str, inputs: Mapping[str, Any], output: Any, seed: int, **kwargs: Any,
+                      ) -> records.ValidationResult:  # fmt: skip
+        """validate_op for a case of get_test_case or get_test_batch: the result is kept under its seed."""
+        return self._ask(calls.validate(op_name, inputs, output, kwargs, seed))
+
+    # --- stored results
+
+    def get_result(self, seed: int, op_name: str | None = None) -> records.ValidationResult | None:
+        """None when there is none."""
+        try:
+            return self._ask(calls.get_result(seed, op_name))
+        except NotFoundError:
+            return None
+
+    def list_results(self, limit: int = 100, op_name: str | None = None) -> list[records.ValidationResult]:
+        """The newest first."""
+        return self._ask(calls.listing("ListResults", limit, op_name))
+
+    def list_failures(self, limit: int = 20, op_name: str | None = None) -> list[records.ValidationResult]:
+        """The newest first."""
+        return self._ask(calls.listing("ListFailures", limit, op_name))
+
+    def delete_failures(self, seed: int | None = None, op_name: str | None = None, *, everything: bool = False) -> int:
+        """Forgets stored failures and their inputs: of a seed, of an op, or everything. Says how many."""
+        return self._ask(calls.delete_failures(seed, op_name, everything))
+
+    def store_baseline(self, tag: str) -> None:
+        """Keeps all stored results under a tag."""
+        self._ask(calls.store_baseline(tag))
+
+    def compare_baseline(self, tag: str, *, same_cases: bool = False) -> records.BaselineComparison:
+        """The stored results beside those of a tag; same_cases: each only with the one of its own op and seed."""
+        return self._ask(calls.compare_baseline(tag, same_cases))
+
+    # --- kernels that the daemon runs
+
+    def run_tests(self, ops: Sequence[str] = (), *, cases: int = 0, seed: int | None = None, dtypes: Sequence[str] = (),
+                  strategies: Sequence[str] = (), fail_fast: bool = False, fragile: bool = False, strict: bool = False,
+                  max_elements: int | None = None, progress: bool | Progress | None = None) -> records.TestReport:  # fmt: skip
+        """`gpuemu test`: all ops when none is named; cases 0 means validation.cases of gpuemu.toml. fragile: run passing cases
+        with products and sums fused otherwise and threads in other orders too. strict, max_elements: instead of those keys of
+        gpuemu.toml, for all ops."""
+        options = {"fragile": fragile, "strict": strict, "max_elements": max_elements}
+        return self._run(calls.run_tests(ops, cases, seed, dtypes, strategies, fail_fast, options), progress)
+
+    def fuzz_op(self, op_name: str, seed: int | None = None, iterations: int = 100, fail_fast: bool = False,
+                batch_sizes: Sequence[int] | None = None, seq_lengths: Sequence[int] | None = None,
+                hidden_dims: Sequence[int] | None = None, dtypes: Sequence[str] | None = None,
+                layouts: Sequence[str] | None = None, *, strategies: Sequence[str] | None = None,
+                min_shape: Sequence[int] | None = None, max_shape: Sequence[int] | None = None, guided: bool = False,
+                max_elements: int | None = None, progress: bool | Progress | None = None) -> records.FuzzResults:  # fmt: skip
+        """Many cases of one op. The lists of sizes are for ops with an op script; strategies, min_shape and max_shape (of the
+        first output) and max_elements (of the largest tensor) for kernels; guided: cases are made where coverage grows
+        (emulator)."""
+        shapes = {"batch_sizes": batch_sizes, "seq_lengths": seq_lengths, "hidden_dims": hidden_dims}
+        own = {"strategies": strategies and list(strategies), "min_shape": min_shape and list(min_shape),
+               "max_shape": max_shape and list(max_shape)}  # fmt: skip
+        return self._run(calls.fuzz(op_name, seed, iterations, fail_fast, shapes, dtypes, layouts, own, guided, max_elements), progress)
+
+    def reproduce(self, seed: int, op_name: str | None = None, *, profile: bool = False) -> records.ReproduceResult:
+        """Runs a stored failure again and gives its exact inputs. profile: what each source line did (emulator)."""
+        return self._ask(calls.reproduce(seed, op_name, profile))
+
+    def minimize(self, seed: int, strategy: str = "binary-search-dims", max_iters: int = 100, op_name: str | None = None,
+                 *, progress: bool | Progress | None = None) -> records.MinimizeResult:  # fmt: skip
+        """A smaller case that fails in the same way; strategy "binary-search-dims" or "binary-search-values"."""
+        return self._run(calls.minimize(seed, op_name, strategy, max_iters), progress)
+
+    def explain(self, seed: int, op_name: str | None = None, *, output: str | None = None, index: int | None = None,
+                ) -> replies.ExplainResult:  # fmt: skip
+        """Where the error of a stored failure of a kernel comes from. output, index: the element (flat, row-major); by default the
+        worst one. NotFoundError: no such failure; InvalidRequestError: it is of no kernel, or the output has no such element."""
+        return self._ask(calls.explain(seed, op_name, output, index))
+
+    def get_case(self, op_name: str, seed: int) -> replies.StoredCase:
+        """A stored case with its inputs; nothing is run."""
+        return self._ask(calls.get_case(op_name, seed))
+
+    def export_case(self, seed: int, op_name: str | None = None) -> replies.ExportedCase:
+        """A stored failure with everything that running it takes: sources, PTX, launches, arrays."""
+        return self._ask(calls.export_case(seed, op_name))
+
+    def compare_kernels(self, before: str, after: str, arch: str | None = None) -> replies.KernelComparison:
+        """What two files of kernels, .ptx or .cu, do differently. arch: what .cu files are compiled for, "sm_80"."""
+        return self._ask(calls.compare_kernels(os.path.abspath(before), os.path.abspath(after), arch))
+
+    def kernel_coverage(self, kernel: str, *, cases: int = 0, seed: int | None = None,
+                        progress: bool | Progress | None = None) -> replies.KernelCoverage:  # fmt: skip
+        """Which lines and branches of a kernel generated cases reach; cases 0 means validation.cases of gpuemu.toml."""
+        return self._run(calls.kernel_coverage(kernel, cases, seed), progress)
+
+    def calibrate(self, op_name: str, *, dtypes: Sequence[str] = (), cases: int = 0, seed: int | None = None,
+                  progress: bool | Progress | None = None) -> replies.Calibration:  # fmt: skip
+        """How large a kernel's errors are where it is right, and a tolerance of twice that; cases 0 means 256 for each dtype."""
+        return self._run(calls.calibrate(op_name, dtypes, cases, seed), progress)
+
+    def mutate(self, op_name: str, *, kernel: str | None = None, dtype: str | None = None, cases: int = 0,
+               seed: int | None = None, mutants_max: int = 0, budget_ms: int = 0, mutations: Sequence[str] = (),
+               progress: bool | Progress | None = None) -> replies.MutationReport:  # fmt: skip
+        """Plants faults into an op's kernel and counts those that its cases find. cases: of each mutant; mutants_max 0: all;
+        budget_ms: no mutant begins later; mutations: names of docs/mutation.md."""
+        limits = {"cases": cases, "seed": seed, "mutants_max": mutants_max, "budget_ms": budget_ms}
+        return self._run(calls.mutate(op_name, kernel, dtype, limits, mutations), progress)
+
+    def prove(self, op_name: str | None = None, *, kernel: str | None = None, dtype: str | None = None,
+              progress: bool | Progress | None = None) -> replies.BoundsReport:  # fmt: skip
+        """Which memory accesses of kernels stay inside of their tensors for all sizes and data; without an op, of all that have
+        a kernel."""
+        return self._run(calls.prove(op_name, kernel, dtype), progress)
+
+    def inspect_kernels(self, kernels: Sequence[str] = (), *, files: Sequence[str] = (), archs: Sequence[str] = (),
+                        threads: int = 0, dynamic_shared_bytes: int = 0, progress: bool | Progress | None = None,
+                        ) -> list[artifacts.LintResult]:  # fmt: skip
+        """`gpuemu lint`: measures kernels of gpuemu.toml, or .ptx and .cu files, for architectures such as "sm_80", and judges them
+        by their limits. threads and dynamic_shared_bytes: of a block, for the occupancy."""
+        return self._run(calls.inspect(kernels, [os.path.abspath(one) for one in files], archs, threads, dynamic_shared_bytes), progress)
+
+    def store_artifact(self, metrics: artifacts.ArtifactMetrics) -> None:
+        """Stores metrics under metrics.kernel_name."""
+        self._ask(calls.store_artifact(metrics))
+
+    def get_artifact(self, kernel_name: str) -> artifacts.ArtifactMetrics:
+        """The stored metrics of a kernel. Raises ArtifactNotFoundError."""
+        return self._ask(calls.get_artifact(kernel_name))
+
+    def list_artifacts(self) -> list[artifacts.ArtifactMetrics]:
+        """The stored metrics of all kernels."""
+        return self._ask(calls.list_artifacts())
+
+    def store_artifact_baseline(self, tag: str, kernels: Sequence[str] = ()) -> None:
+        """Keeps stored metrics under a tag: of `kernels`, by default all."""
+        self._ask(calls.store_artifact_baseline(tag, kernels))
+
+    def diff_artifact_baseline(self, tag: str, kernels: Sequence[str] = ()) -> artifacts.ArtifactDiffs:
+        """The metrics of now beside those of a tag. Raises BaselineNotFoundError."""
+        return self._ask(calls.diff_artifact_baseline(tag, kernels))
+
+    def list_baselines(self) -> list[artifacts.BaselineInfo]:
+        """The tags, and what each holds."""
+        return self._ask(calls.list_baselines())
+
+    def get_baseline(self, tag: str) -> artifacts.Baseline:
+        """What a tag holds. Raises BaselineNotFoundError."""
+        return self._ask(calls.get_baseline(tag))
+
+    def delete_baseline(self, tag: str) -> None:
+        """Forgets a tag. Raises BaselineNotFoundError."""
+        self._ask(calls.delete_baseline(tag))
+
+    def run_ci(self, profile: str = "quick", *, baseline: str | None = None, seed: int | None = None, shard: int = 0,
+               shards: int = 0, budget_ms: int = 0, parallel_jobs: int = 0, cached: bool = False,
+               coverage: bool = False, snapshots: bool = False, max_elements: int | None = None,
+               progress: bool | Progress | None = None) -> ci.CiSummary:  # fmt: skip
+        """`gpuemu ci`: profile "quick", "default" or "thorough". shard of shards: only that part, from 1; budget_ms: goes on until
+        so much time is spent; cached: leaves out what passed before and is unchanged; coverage: counts source lines; snapshots: the
+        inputs of failing cases too; max_elements: of the largest tensor of a case."""
+        options = {"shard": shard, "shards": shards, "budget_ms": budget_ms, "parallel_jobs": parallel_jobs, "cached": cached,
+                   "coverage": coverage, "snapshots": snapshots, "max_elements": max_elements}  # fmt: skip
+        return self._run(calls.run_ci(profile, baseline, seed, options), progress)
+
+    def get_ci_summary(self) -> ci.CiSummary:
+        """The summary of the last CI run. Raises NotFoundError before the first one."""
+        return self._ask(calls.get_ci_summary())
+
+    def lint_kernel(self, ptx_content: str, kernel_name: str | None = None) -> list[Json]:
+        """Metrics of PTX, and what breaks the thresholds of gpuemu.toml."""
+        return self._ask(calls.lint(ptx_content, kernel_name))
+
+    # --- kernels that you run
+
+    def get_test_case(self, op_name: str, seed: int | None = None) -> records.TestCase:
+        """A drawn case for an op that you run: a dict of seed, inputs, shape, dtype, layout."""
+        return self._ask(calls.test_case(op_name, calls.case_config(seed, None, None)))
+
+    def get_test_batch(self, op_name: str, count: int = 10, seed: int | None = None, op_schema: Json | None = None,
+                       dtypes: Sequence[str] | None = None) -> list[records.TestCase]:  # fmt: skip
+        """`count` cases. op_schema makes the shapes those of an operator: {"name", "dims": [{"name", "candidates"}],
+        "inputs": [{"name", "dims"}], "output": {"name", "dims"}}."""
+        return self._ask(calls.test_batch(op_name, calls.case_config(seed, dtypes, op_schema), count))
+
+    def fuzz_op_client_side(self, op_name: str, run_op: Callable[[dict[str, Array]], Any], iterations: int = 100,
+                            seed: int | None = None, fail_fast: bool = False, op_schema: Json | None = None,
+                            dtypes: Sequence[str] | None = None) -> records.FuzzResults:  # fmt: skip
+        """Draws cases, calls `run_op` with each one's inputs and judges what it gives. An exception of run_op is a
+        failure of kind ExecutionError. The op runs in this thread, one case after the other; while it does, the daemon judges
+        earlier cases, unless fail_fast wants none after the first failure."""
+        found = records.FuzzResults(seed=calls.fresh_seed() if seed is None else seed)
+        cases = self.get_test_batch(op_name, iterations, found.seed, op_schema, dtypes)
+        # While the daemon judges some cases the op runs the next ones; whoever wants the first failure alone runs one after the other.
+        ahead = 0 if fail_fast else AHEAD
+        waiting: deque[Future[ValidationResult]] = deque()
+        with ThreadPoolExecutor(ahead + 1, "gpuemu-judge") as pool:
+            for case in cases:
+                waiting.append(self._judged(pool, op_name, run_op, case))
+                if len(waiting) > ahead:
+                    found.add(waiting.popleft().result())
+                if fail_fast and found.failed:
+                    break
+            while waiting:
+                found.add(waiting.popleft().result())
+        return found
+
+    def _judged(self, pool: ThreadPoolExecutor, op_name: str, run_op: Callable[[dict[str, Array]], Any], case: records.TestCase,
+                ) -> Future[ValidationResult]:  # fmt: skip
+        """Runs an op on a drawn case here and has what it gives judged by a thread of the pool."""
+        verdict: Future[ValidationResult] = Future()
+        try:
+            output = run_op(owned(case["inputs"]))
+        except (Exception, SystemExit) as problem:  # Whatever a user's op raises is what is wrong with it.
+            verdict.set_result(raised(op_name, case["seed"], problem))
+            return verdict
+        return pool.submit(self._ask, calls.validate(op_name, case["inputs"], output, {}, case["seed"], own=True))
+
+
+def raised(op_name: str, seed: int, problem: BaseException) -> ValidationResult:
+    """The verdict on an op that raised."""
+    said = records.Finding("ExecutionError", told(problem))
+    return ValidationResult(False, seed, op_name, float("inf"), float("inf"), [said], int(time.time()))
+
+
+def judge_case(client: Client, op_name: str, run_op: Callable[[dict[str, Array]], Any], case: records.TestCase,
+               tolerance: ToleranceConfig | None = None) -> ValidationResult:  # fmt: skip
+    """Runs an op on a drawn case; the daemon's verdict on what it gives. tolerance: accepts more than that of gpuemu.toml."""
+    try:
+        output = run_op(owned(case["inputs"]))
+    except (Exception, SystemExit) as problem:  # Whatever a user's op raises is what is wrong with it.
+        return raised(op_name, case["seed"], problem)
+    return client._ask(calls.validate(op_name, case["inputs"], output, {}, case["seed"], tolerance=tolerance))
+
+
+def connect(socket_path: str | None = None, timeout_ms: int = 30000, *, start: bool = True) -> Client:
+    """A client that is connected now. start=False: only to a daemon that runs already."""
+    client = Client(socket_path, timeout_ms, start=start)
+    client.ping()
+    return client

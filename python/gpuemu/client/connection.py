@@ -1,0 +1,229 @@
+"""Where the daemon is, how it is started, and one request to it at a time or many at once."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from gpuemu import arguments, installed
+from gpuemu.errors import ClientError, ConnectionError, InvalidRequestError, NotFoundError, ProtocolError, TimeoutError
+from . import shared
+
+PROTOCOL_VERSION = 1
+TIMEOUT_MS_MAX = 2**31 - 1  # What NNG can count.
+
+
+def default_socket() -> str:
+    """$GPUEMU_SOCKET, else ~/.gpuemu/gpuemu.sock."""
+    return os.environ.get("GPUEMU_SOCKET") or os.path.expanduser("~/.gpuemu/gpuemu.sock")
+
+
+def program() -> str:
+    """The gpuemu command. Raises ConnectionError when there is none."""
+    found = installed.find_program()
+    if not found:
+        raise ConnectionError("no daemon answers and no `gpuemu` is in PATH to start one; set GPUEMU_CLI to the command")
+    return found
+
+
+def start_daemon(socket_path: str, timeout: float = 30.0) -> None:
+    """`gpuemu daemon start --background`: the daemon serves the project of the working directory afterwards. One that runs
+    already is left alone, or restarted when it is idle and serves another project."""
+    try:
+        done = subprocess.run(
+            [program(), "daemon", "start", "--background"], env={**installed.environment(), "GPUEMU_SOCKET": socket_path},
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=timeout,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        raise ConnectionError(f"the daemon could not be started: {problem}") from problem
+    if done.returncode != 0:
+        raise ConnectionError(f"the daemon could not be started: {(done.stderr or done.stdout).strip()}")
+
+
+def _pynng() -> Any:
+    try:
+        import pynng
+    except ImportError as problem:
+        raise ImportError("gpuemu.Client needs the package pynng: pip install pynng") from problem
+    global _nng_process
+    if _nng_process is None:
+        _nng_process = os.getpid()
+    if _nng_process != os.getpid():
+        raise ConnectionError(
+            "this process is a fork of one that was connected, and NNG ends such a process: "
+            "start it with multiprocessing's 'spawn' or 'forkserver', or make the first client after the fork"
+        )
+    return pynng
+
+
+_nng_process: int | None = None  # Where NNG was used first: its threads are there and in no fork of it.
+
+
+def _encoded(request: dict[str, Any], loan: shared.Loan | None) -> bytes:
+    """The message. Raises InvalidRequestError for text that JSON cannot have: a name that was decoded from bytes that are no UTF-8."""
+    text = json.dumps(request, default=shared.writer(loan))
+    if "\\ud" in text:
+        try:
+            json.dumps(json.loads(text), ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise InvalidRequestError(f"{request['type']} has a text with a lone surrogate, which is no Unicode") from None
+    return text.encode()
+
+
+class Connection:
+    """A socket to the daemon. Every request has an NNG context of its own, so threads and tasks do not wait for
+    each other. Opened at the first request; `start`: a daemon is started when none answers; `share`: large arrays go
+    through memory where the daemon can read it."""
+
+    def __init__(self, socket_path: str, timeout_ms: int, start: bool, share: bool = True) -> None:
+        self.socket_path, self.timeout_ms, self.start = socket_path, arguments.whole(timeout_ms, "timeout_ms", 1, TIMEOUT_MS_MAX), start
+        self.memory = shared.Pool()
+        if not share:
+            self.memory.close()
+        self.capabilities: frozenset[str] = frozenset()
+        self._socket: Any = None
+        self._lock = threading.Lock()
+
+    def _dial(self) -> Any:
+        pynng = _pynng()
+        url = f"ipc://{self.socket_path}"
+        for attempt in range(2):
+            socket = pynng.Req0(send_timeout=self.timeout_ms, recv_timeout=self.timeout_ms)
+            try:
+                socket.dial(url, block=True)
+                return socket
+            except UnicodeEncodeError as problem:
+                socket.close()
+                raise ConnectionError(f"Cannot connect to daemon at {self.socket_path!a}: no socket can have this name") from problem
+            except pynng.exceptions.NNGException as problem:
+                socket.close()
+                if attempt == 0 and self.start:
+                    start_daemon(self.socket_path)
+                    continue
+                there = "" if os.path.exists(self.socket_path) else ", where there is no socket"
+                raise ConnectionError(
+                    f"Cannot connect to daemon at {self.socket_path}{there} ({problem}). "
+                    "Is the daemon running? Start it with: gpuemu daemon start"
+                ) from problem
+
+    def open(self) -> Any:
+        """The socket, dialled at the first call."""
+        _pynng()
+        with self._lock:
+            if self._socket is None:
+                self._socket = self._connect()
+                if self.start and self._serves_another_project(self._socket):
+                    self._socket.close()
+                    self._socket = None
+                    start_daemon(self.socket_path)
+                    self._socket = self._connect()
+            return self._socket
+
+    def _connect(self) -> Any:
+        socket = self._dial()
+        try:
+            self._greet(socket)
+        except BaseException:
+            socket.close()
+            raise
+        return socket
+
+    def _serves_another_project(self, socket: Any) -> bool:
+        wanted = installed.project_file()
+        if wanted is None:
+            return False
+        status = self._exchange(socket, {"type": "DaemonStatus"}, self.timeout_ms)
+        return status.get("type") == "DaemonStatus" and status.get("config_path") != str(wanted)
+
+    def _greet(self, socket: Any) -> None:
+        """A Ping: both must speak the same version."""
+        pong = self._exchange(socket, {"type": "Ping"}, self.timeout_ms)
+        theirs = pong.get("protocol_version", 0)
+        if pong.get("type") != "Pong" or theirs != PROTOCOL_VERSION:
+            old = "client" if isinstance(theirs, int) and theirs > PROTOCOL_VERSION else "daemon"
+            raise ProtocolError(f"Protocol version mismatch: client={PROTOCOL_VERSION}, daemon={theirs}. Please upgrade the {old}.")
+        self.capabilities = frozenset(pong.get("capabilities") or [])
+
+    def _exchange(self, socket: Any, request: dict[str, Any], timeout_ms: int, loan: shared.Loan | None = None) -> dict[str, Any]:
+        pynng = _pynng()
+        with socket.new_context() as context:
+            context.send_timeout = context.recv_timeout = timeout_ms
+            try:
+                context.send(_encoded(request, loan))
+                return self._decoded(context.recv())
+            except pynng.exceptions.NNGException as problem:
+                raise self._lost(problem, request, timeout_ms) from problem
+
+    @contextlib.contextmanager
+    def _lent(self) -> Iterator[shared.Loan | None]:
+        """The memory of one request, where the daemon reads such."""
+        if shared.CAPABILITY not in self.capabilities:
+            yield None
+            return
+        loan, answered = shared.Loan(self.memory), False
+        try:
+            yield loan
+            answered = True
+        finally:
+            loan.give_back(answered=answered)
+
+    def _was_unreachable(self, loan: shared.Loan | None, reply: dict[str, Any]) -> bool:
+        """Whether the daemon could not reach the memory: it is in another container, say. Then it is not tried again."""
+        if loan is None or loan.segment is None or reply.get("code") != NotFoundError.code:
+            return False
+        self.memory.close()
+        return True
+
+    def _lost(self, problem: Exception, request: dict[str, Any], timeout_ms: int) -> ClientError:
+        if isinstance(problem, _pynng().exceptions.Timeout):
+            return TimeoutError(f"Request timed out: {request['type']} had no reply within {timeout_ms} ms (timeout_ms)")
+        return ConnectionError(f"Request failed: {request['type']}: {problem}")
+
+    @staticmethod
+    def _decoded(raw: bytes) -> dict[str, Any]:
+        try:
+            reply = json.loads(raw)
+        except ValueError as problem:
+            raise ProtocolError(f"the reply is not JSON: {problem}") from problem
+        if not isinstance(reply, dict):
+            raise ProtocolError("the reply is no JSON object")
+        return reply
+
+    def ask(self, request: dict[str, Any], timeout_ms: int | None = None) -> dict[str, Any]:
+        """The reply as it came, Error replies too. Thread-safe."""
+        socket, timeout_ms = self.open(), self.timeout_ms if timeout_ms is None else timeout_ms
+        with self._lent() as loan:
+            reply = self._exchange(socket, request, timeout_ms, loan)
+            unreachable = self._was_unreachable(loan, reply)
+        return self._exchange(socket, request, timeout_ms) if unreachable else reply
+
+    async def _exchange_async(self, socket: Any, request: dict[str, Any], timeout_ms: int, loan: shared.Loan | None) -> dict[str, Any]:
+        pynng = _pynng()
+        with socket.new_context() as context:
+            context.send_timeout = context.recv_timeout = timeout_ms
+            try:
+                await context.asend(_encoded(request, loan))
+                return self._decoded(await context.arecv())
+            except pynng.exceptions.NNGException as problem:
+                raise self._lost(problem, request, timeout_ms) from problem
+
+    async def ask_async(self, request: dict[str, Any], timeout_ms: int | None = None) -> dict[str, Any]:
+        """`ask` for a task of asyncio (or trio)."""
+        socket, timeout_ms = self.open(), self.timeout_ms if timeout_ms is None else timeout_ms
+        with self._lent() as loan:
+            reply = await self._exchange_async(socket, request, timeout_ms, loan)
+            unreachable = self._was_unreachable(loan, reply)
+        return await self._exchange_async(socket, request, timeout_ms, None) if unreachable else reply
+
+    def close(self) -> None:
+        """May be called again, and used again: the next request opens it anew."""
+        with self._lock:
+            socket, self._socket = self._socket, None
+        self.memory.empty()
+        if socket is not None:
+            socket.close()

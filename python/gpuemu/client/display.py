@@ -1,0 +1,89 @@
+"""Results as a notebook shows them: tables in HTML, and plots of errors (matplotlib, when it is asked for). The records use this
+module, so it does not import them: each function names the record that it takes."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpuemu import tensors
+
+HEAT_ROWS = 256  # A heat map of more rows would show less.
+
+
+def _cell(value: Any) -> str:
+    return html.escape(f"{value:.4g}" if isinstance(value, float) else str(value))
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    top = "".join(f"<th>{_cell(one)}</th>" for one in head)
+    body = "".join("<tr>" + "".join(f"<td>{_cell(one)}</td>" for one in row) + "</tr>" for row in rows)
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _verdict(passed: bool, text: str) -> str:
+    return f'<p><b style="color:{"#1a7f37" if passed else "#cf222e"}">{"PASS" if passed else "FAIL"}</b> {html.escape(text)}</p>'
+
+
+def validation_html(result: Any) -> str:
+    text = _verdict(result.passed, f"{result.op_name}, seed {result.seed}")
+    if result.failures:
+        text += _table(["finding", "message"], [(one.kind, one.message) for one in result.failures])
+    if result.error_stats:
+        text += _table(list(result.error_stats), [list(result.error_stats.values())])
+    return text
+
+
+def fuzz_html(found: Any) -> str:
+    rows = [(one.seed, one.failures[0].kind if one.failures else "", one.failures[0].message if one.failures else "") for one in found.failures]
+    text = _verdict(not found.failed, f"{found.passed} of {found.total} cases, seed {found.seed}")
+    return text + (_table(["seed", "finding", "message"], rows) if rows else "")
+
+
+def report_html(report: Any) -> str:
+    rows = [(one.op_name, one.dtype, one.cases, one.passed, one.failed, one.max_diff, one.skipped_reason) for one in report.ops]
+    text = _verdict(not report.failed, f"{report.passed} of {report.total} cases on {report.device or report.backend}, seed {report.seed}")
+    return text + _table(["op", "dtype", "cases", "passed", "failed", "largest error", "skipped"], rows)
+
+
+def check_html(found: Any) -> str:
+    text = _verdict(not found.failures, f"{found.op_name}: {found.passed} of {found.cases} cases")
+    if found.failures:
+        text += validation_html(found.failures[0])
+    if found.smallest is not None:
+        text += f"<p>smallest case: {html.escape(found.smallest.describe())}<br>replay: <code>{html.escape(found.replay)}</code></p>"
+    text += "".join(f"<p>{html.escape(one)}</p>" for one in found.notes)
+    return text
+
+
+def plot(result: Any, actual: Any = None, expected: Any = None) -> Any:
+    """A figure of matplotlib: the error of every element, and how often each size of error occurs. The arrays are those that
+    were compared in this process, or given. Raises ValueError where there are none."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as problem:
+        raise ImportError("plots need the package matplotlib: pip install matplotlib") from problem
+    kept = result.compared or (None, None)
+    actual, expected = (given if given is not None else one for given, one in zip((actual, expected), kept))
+    if actual is None or expected is None:
+        raise ValueError("this verdict came without the arrays: give them, as in result.plot(output, reference(x))")
+    got, want = (np.asarray(tensors.as_array(one), dtype=np.float64) for one in (actual, expected))
+    if got.shape != want.shape:
+        raise ValueError(f"the output is {list(got.shape)}, the reference {list(want.shape)}: there is no error to plot")
+    with np.errstate(all="ignore"):
+        error = np.abs(got - want)
+    rows = error.reshape(-1, error.shape[-1]) if error.ndim > 1 else error.reshape(1, -1)
+    figure = Figure(figsize=(10, 4), layout="constrained")
+    heat, histogram = figure.subplots(1, 2)
+    image = heat.imshow(np.where(np.isfinite(rows), rows, np.nan)[:HEAT_ROWS], aspect="auto", interpolation="nearest", cmap="magma")
+    figure.colorbar(image, ax=heat, label="|output - reference|")
+    heat.set(title=f"{result.op_name}: error by element", xlabel="last axis", ylabel="other axes")
+    finite = error[np.isfinite(error) & (error > 0)]
+    if finite.size:
+        histogram.hist(np.log10(finite), bins=50)
+    left_out = error.size - finite.size
+    histogram.set(title=f"{finite.size} errors, {left_out} zero or not finite", xlabel="log10 |output - reference|", ylabel="elements")
+    return figure

@@ -1,0 +1,402 @@
+"""What the daemon answers, as dataclasses. Members that a newer daemon adds are left out, missing ones are defaults."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypedDict, TypeVar
+
+from gpuemu import tensors
+from gpuemu.tensors import Array
+
+T = TypeVar("T")
+
+
+def build(cls: type[T], data: dict[str, Any], **changed: Any) -> T:
+    """A dataclass from the members of `data` that it has; `changed` members come converted."""
+    names = {one.name for one in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    return cls(**{**{key: value for key, value in data.items() if key in names}, **changed})
+
+
+@dataclass
+class VoteSide:
+    """What one of those that can know a value says: "emulator", "cuda", "exact" (the kernel without rounding), "kernel NAME"
+    (another kernel of the op), "reference"."""
+
+    name: str = ""
+    value: float | None = None
+
+
+@dataclass
+class Vote:
+    """Who stands alone about a wrong element. alone: "kernel", "reference", "cuda", "emulator"; "none" where no two agree."""
+
+    alone: str = ""
+    sentence: str = ""
+    sides: list[VoteSide] = field(default_factory=list)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Vote:
+        return build(cls, data, sides=[build(VoteSide, one) for one in data.get("sides") or []])
+
+
+@dataclass
+class Diagnosis:
+    """Why a finding is there. verdict: as that of an ExplainResult, or "skipped"; divergence: the members of an ExplainedStep."""
+
+    verdict: str = ""
+    note: str = ""
+    divergence: dict[str, Any] | None = None
+    vote: Vote | None = None
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Diagnosis:
+        return build(cls, data, vote=Vote.from_dict(data["vote"]) if data.get("vote") else None)
+
+
+@dataclass
+class Finding:
+    """One thing that is wrong. Reads like a dict too: finding["message"]. diagnosis: in reports, of the first of its kind."""
+
+    kind: str = ""
+    message: str = ""
+    index: int | None = None  # flat, row-major
+    expected: float | None = None
+    actual: float | None = None
+    output: str = ""
+    source_file: str = ""
+    source_line: int = 0
+    diagnosis: Diagnosis | None = None
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Finding:
+        return build(cls, data, diagnosis=Diagnosis.from_dict(data["diagnosis"]) if data.get("diagnosis") else None)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self.__dict__:
+            raise KeyError(name)
+        return self.__dict__[name]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """As that of a dict."""
+        return self.__dict__.get(name, default)
+
+
+@dataclass
+class ReproductionInfo:
+    """What brings a failure back. The members from base_seed on are of kernels that the daemon runs."""
+
+    seed: int = 0
+    shape: list[int] = field(default_factory=list)
+    strides: list[int] = field(default_factory=list)
+    dtype: str = "float32"
+    layout: str = "Contiguous"
+    fuzz_config: dict[str, Any] | None = None
+    input_snapshot: bytes | None = None
+    base_seed: int | None = None
+    iteration: int | None = None
+    dims: dict[str, int] = field(default_factory=dict)
+    attrs: dict[str, float] = field(default_factory=dict)
+    value_strategy: str = ""
+    value_scale: float | None = None  # What minimization multiplied the values with.
+    value_parameters: list[float] = field(default_factory=list)  # What the strategy takes beside the seed.
+    kernel: str = ""
+    layout_name: str = ""  # "broadcast" or "reversed", which `layout` calls Strided.
+    input_strides: dict[str, list[int]] = field(default_factory=dict)  # Of such a layout, by input.
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> ReproductionInfo:
+        snapshot = data.get("input_snapshot")
+        return build(cls, data, input_snapshot=base64.b64decode(snapshot) if snapshot else None)
+
+
+@dataclass
+class ValidationResult:
+    """The verdict on one case. error_stats: count, num_exceeding, max_abs, mean_abs, p50_abs, p90_abs, p99_abs,
+    max_rel, mean_rel, max_ulp, mean_ulp and, when it is not 0, mean_signed_ulp; None when no values were compared. warnings: of
+    a result that passed, what is to be looked at."""
+
+    passed: bool = False
+    seed: int = 0
+    op_name: str = ""
+    max_diff: float | None = 0.0
+    max_rel_diff: float | None = 0.0
+    failures: list[Finding] = field(default_factory=list)
+    timestamp: int = 0
+    duration_ms: int = 0
+    repro_info: ReproductionInfo | None = None
+    error_stats: dict[str, Any] | None = None
+    warnings: list[Finding] = field(default_factory=list)
+    passes_now: bool = False  # In lists of failures: the same case passed later.
+    flushed: bool = False  # Of gpuemu.check: subnormal numbers that came out as zero count as right.
+    # (output, reference) of a comparison in this process that failed.
+    compared: tuple[Array, Array] | None = field(default=None, repr=False, compare=False)
+
+    def _repr_html_(self) -> str:
+        from gpuemu.client.display import validation_html
+
+        return validation_html(self)
+
+    def plot(self, actual: Any = None, expected: Any = None) -> Any:
+        """The error of every element and its histogram as a figure; see gpuemu.display.plot."""
+        from gpuemu.client.display import plot
+
+        return plot(self, actual, expected)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> ValidationResult:
+        info = data.get("repro_info")
+        return build(
+            cls,
+            data,
+            failures=[Finding.from_dict(one) for one in data.get("failures") or []],
+            warnings=[Finding.from_dict(one) for one in data.get("warnings") or []],
+            repro_info=ReproductionInfo.from_dict(info) if info else None,
+        )
+
+
+def results(data: list[dict[str, Any]] | None) -> list[ValidationResult]:
+    return [ValidationResult.from_dict(one) for one in data or []]
+
+
+@dataclass
+class FuzzResults:
+    """A fuzz run: `total` counts the cases that were really run, `failures` are in order."""
+
+    seed: int = 0
+    total: int = 0
+    passed: int = 0
+    failed: int = 0
+    failures: list[ValidationResult] = field(default_factory=list)
+    proofs: list[dict[str, Any]] = field(default_factory=list)  # One per dtype; docs/validation.md.
+    search: dict[str, Any] | None = None  # What a guided run reached.
+    error: str = ""  # why not all cases could be run
+    incomplete: str = ""  # What ended the run early.
+    notes: list[str] = field(default_factory=list)  # what the verdict does not rest on, such as sizes that no case had
+    warned: int = 0  # Cases that passed with a warning.
+    warnings: list[ValidationResult] = field(default_factory=list)  # The first of them.
+
+    def add(self, verdict: ValidationResult) -> None:
+        """Counts one more case."""
+        self.total += 1
+        self.passed += verdict.passed
+        if not verdict.passed:
+            self.failed += 1
+            self.failures.append(verdict)
+
+    def _repr_html_(self) -> str:
+        from gpuemu.client.display import fuzz_html
+
+        return fuzz_html(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> FuzzResults:
+        return build(cls, data, failures=results(data.get("failures")), warnings=results(data.get("warnings")))
+
+
+@dataclass
+class ReproduceResult:
+    """A failure run again: the new verdict, the exact inputs, and with profile=True what each source line did. `rerun` is
+    False where nothing could be run and the result is the stored one."""
+
+    result: ValidationResult
+    inputs: dict[str, Array]
+    profile: list[dict[str, Any]] | None = None
+    printed: list[str] = field(default_factory=list)
+    rerun: bool = True
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any], decode_tensor_fn: Callable[[dict[str, Any]], Array] = tensors.decode) -> ReproduceResult:
+        inputs = {name: decode_tensor_fn(one) for name, one in (data.get("inputs") or {}).items()}
+        return cls(ValidationResult.from_dict(data.get("result") or {}), inputs, data.get("profile"), data.get("printed") or [],
+                   data.get("rerun", True))  # fmt: skip
+
+
+@dataclass
+class MinimizeResult:
+    """The smaller case; minimized_seed is the original one when nothing smaller fails."""
+
+    original_seed: int
+    minimized_seed: int
+    minimized_shape: list[int]
+    result: ValidationResult
+    original_shape: list[int] = field(default_factory=list)
+    original_dims: dict[str, int] = field(default_factory=dict)
+    minimized_dims: dict[str, int] = field(default_factory=dict)
+    trials: int | None = None
+    simplified: list[str] = field(default_factory=list)
+    input_elements: int = 0
+    nonzero_elements: int = 0
+    notes: list[str] = field(default_factory=list)  # As that not every run of it fails.
+    incomplete: str = ""  # What ended the search early.
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> MinimizeResult:
+        return build(cls, data, result=ValidationResult.from_dict(data.get("result") or {}))
+
+
+@dataclass
+class OpReport:
+    """One op and dtype of a test run."""
+
+    op_name: str = ""
+    dtype: str = ""
+    kernel: str = ""
+    cases: int = 0
+    passed: int = 0
+    failed: int = 0
+    skipped_reason: str = ""
+    duration_ms: int = 0
+    cases_per_second: float = 0.0
+    failures: list[ValidationResult] = field(default_factory=list)
+    warned: int = 0  # Cases that passed with a warning.
+    warnings: list[ValidationResult] = field(default_factory=list)
+    max_diff: float | None = None
+    worst_error_use: float | None = None
+    strategies: dict[str, int] = field(default_factory=dict)  # Cases per value strategy.
+    relations: dict[str, int] = field(default_factory=dict)  # Cases in which each relation was checked.
+    no_reference: bool = False
+    notes: list[str] = field(default_factory=list)  # What the verdict rests on.
+    proof: dict[str, Any] | None = None  # How much the passing cases prove; docs/validation.md.
+    fragile: list[dict[str, Any]] = field(default_factory=list)  # seed, setting, message, divergence; with fragile=True.
+    fragile_checked: int = 0  # Passing cases that were run in other settings.
+    reference_failed: bool = False  # It answered no case, which skipped_reason says.
+    not_run: int = 0  # Cases that the run ended before.
+
+
+@dataclass
+class TestReport:
+    """What `gpuemu test` prints."""
+
+    __test__ = False  # No test class, whatever pytest thinks of its name.
+
+    seed: int = 0
+    backend: str = ""
+    device: str = ""
+    total: int = 0
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    duration_ms: int = 0
+    ops: list[OpReport] = field(default_factory=list)
+    incomplete: str = ""  # What ended the run early.
+
+    @property
+    def broken(self) -> list[str]:
+        """What could not be run; the run is no success then."""
+        return [f"{one.op_name} {one.dtype}: {one.skipped_reason[7:]}" for one in self.ops if one.skipped_reason.startswith("error: ")]
+
+    def _repr_html_(self) -> str:
+        from gpuemu.client.display import report_html
+
+        return report_html(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> TestReport:
+        ops = [build(OpReport, one, failures=results(one.get("failures")), warnings=results(one.get("warnings"))) for one in data.get("ops") or []]
+        return build(cls, data, ops=ops)
+
+
+@dataclass
+class Comparison:
+    """One stored result beside its baseline."""
+
+    op_name: str = ""
+    seed: int = 0
+    current_max_diff: float | None = None
+    baseline_max_diff: float | None = None
+    current_passed: bool = False
+    baseline_passed: bool = False
+    relative_change: float | None = None
+    is_regression: bool = False
+
+
+@dataclass
+class BaselineComparison:
+    baseline_tag: str = ""
+    comparisons: list[Comparison] = field(default_factory=list)
+    has_regressions: bool = False
+    unmatched: int = 0  # Results of now without a counterpart, when the same cases are compared.
+    baseline_unmatched: int = 0
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> BaselineComparison:
+        return build(cls, data, comparisons=[build(Comparison, one) for one in data.get("comparisons") or []])
+
+
+@dataclass
+class DeviceInfo:
+    name: str = ""
+    backend: str = ""
+    architecture: str = ""
+    memory_bytes: int = 0
+    multiprocessors: int = 0
+    index: int = 0  # among the devices of its backend
+    memory_free_bytes: int = 0
+    shared_bytes_per_block: int = 0
+    shared_bytes_per_multiprocessor: int = 0
+    registers_per_block: int = 0
+    registers_per_multiprocessor: int = 0
+    threads_per_multiprocessor: int = 0
+    driver_version: str = ""
+    runtime_version: str = ""
+    dtypes: list[str] = field(default_factory=list)
+    note: str = ""
+
+
+@dataclass
+class DaemonStatus:
+    version: str = ""
+    backend: str = ""
+    socket_path: str = ""
+    config_path: str = ""
+    storage_path: str = ""
+    pid: int = 0
+    uptime_secs: int = 0
+    workers: int = 0
+    jobs_running: int = 0
+    requests_served: int = 0
+    devices: list[DeviceInfo] = field(default_factory=list)
+    start_settings: dict[str, str] = field(default_factory=dict)
+    build: str = ""
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> DaemonStatus:
+        return build(cls, data, devices=[build(DeviceInfo, one) for one in data.get("devices") or []])
+
+
+@dataclass
+class JobStatus:
+    """How far a job is. `state`: running, done, cancelled or failed."""
+
+    job_id: int = 0
+    state: str = "running"
+    done: int = 0
+    total: int = 0
+    failures: int = 0
+    rate: float = 0.0  # cases per second
+    seconds_left: float = 0.0
+    log: list[str] = field(default_factory=list)
+    result: dict[str, Any] | None = None
+
+
+class TestCase(TypedDict):
+    """A case for an op that the client runs; a dict, as it always was."""
+
+    seed: int
+    inputs: dict[str, Array]
+    shape: list[int]
+    dtype: str
+    layout: str
+
+
+def test_case(data: dict[str, Any]) -> TestCase:
+    return {
+        "seed": data.get("seed", 0),
+        "inputs": {name: tensors.decode(one) for name, one in (data.get("inputs") or {}).items()},
+        "shape": data.get("shape", []),
+        "dtype": data.get("dtype", "float32"),
+        "layout": data.get("layout", "contiguous"),
+    }

@@ -1,0 +1,40 @@
+"""Where a kernel went wrong, and the text that says so."""
+
+from __future__ import annotations
+
+import pathlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass
+class Place:
+    """What went wrong inside a kernel, and where. `file` and `line` are the source's, "" and 0 without line information."""
+
+    kind: str = ""
+    message: str = ""
+    entry: str = ""
+    file: str = ""
+    line: int = 0
+    other_file: str = ""
+    other_line: int = 0
+    ptx_line: int = 0
+    instruction: str = ""
+    block: tuple[int, ...] = (0, 0, 0)
+    thread: tuple[int, ...] = (0, 0, 0)
+    tensor: str = ""
+    byte_offset: int = 0
+    count: int = 1
+
+
+def explain(places: Sequence[Place]) -> str:
+    """Findings as a traceback shows them: the source line under each, where its file can be read."""
+    said = []
+    for one in places:
+        text = one.message
+        if one.file and one.line and pathlib.Path(one.file).is_file():
+            lines = pathlib.Path(one.file).read_text(errors="replace").splitlines()
+            if one.line <= len(lines):
+                text += f"\n  {one.file}:{one.line}\n    {lines[one.line - 1].strip()}"
+        said.append(text)
+    return "\n".join(said)
