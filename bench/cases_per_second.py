@@ -4,7 +4,7 @@
   cases_per_second.py --bin FOLDER [--cases N] [--baseline-cases N] [--rounds N] [--details]
 
 One case of the baseline is what such tools do: a python3 that draws the inputs and one that computes
-the expected output, both over the stdin contract of docs/protocol.md. Beside the time on the clock
+the expected output, both over the stdin contract of docs/reference/protocol.md. Beside the time on the clock
 stands the processor time of all processes, which other work on the machine changes less.
 Everything runs in a private folder that is removed at the end.
 """

@@ -112,7 +112,7 @@ def run_script(script, document):
 
 class FreshProcesses:
     """One case is what such tools do: a python3 that draws the inputs and one that computes the expected output, both
-    over the stdin contract of docs/protocol.md."""
+    over the stdin contract of docs/reference/protocol.md."""
 
     def __init__(self, folder):
         self.folder = folder

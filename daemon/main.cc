@@ -308,7 +308,8 @@ int serve(const ConfigSources& sources, Config config) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Serves gpuemu's requests; see docs/config.md for its settings", "gpuemu-daemon");
+  CLI::App app("Serves gpuemu's requests; see docs/reference/config.md for its settings",
+               "gpuemu-daemon");
   std::string config_file;
   bool only_check = false;
   app.set_version_flag("-V,--version", std::string("gpuemu-daemon v") + kVersion);

@@ -1,5 +1,5 @@
 // An op and the kernels that compute it, as kernels/OP/OP.cc declares them beside kernels/OP/OP.cu.
-// Values and pure functions only: ops/dispatch chooses and launches. docs/builtin-kernels.md
+// Values and pure functions only: ops/dispatch chooses and launches. docs/guides/builtin-kernels.md
 // shows how to add one.
 #pragma once
 

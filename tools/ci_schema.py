@@ -94,7 +94,7 @@ def text():
     schema = Schema()
     root = schema.of_record(CiSummary)
     whole = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "gpuemu ci --format json",
-             "description": "Members that are not listed may follow in later versions. See docs/protocol.md, RunCi.",
+             "description": "Members that are not listed may follow in later versions. See docs/reference/protocol.md, RunCi.",
              **root, "$defs": dict(sorted(schema.definitions.items()))}  # fmt: skip
     return json.dumps(whole, indent=1) + "\n"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/python-api.md, the reference of the Python package, from its docstrings.
+"""Writes docs/reference/python-api.md, the reference of the Python package, from its docstrings.
 
   tools/python_api.py [--check]      --check: exit code 1 when the page is not what the docstrings say
 """
@@ -11,7 +11,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PAGE = ROOT / "docs/python-api.md"
+PAGE = ROOT / "docs/reference/python-api.md"
 sys.path.insert(0, str(ROOT / "python"))
 # The modules in the order of the page; None: what the package itself exports.
 MODULES = [("gpuemu", None),
@@ -74,7 +74,7 @@ def described(name, value):
 
 
 def page():
-    lines = ["# Python reference", "", "Made from the docstrings by `tools/python_api.py`; [python.md](python.md) shows how the parts are used.", ""]
+    lines = ["# Python reference", "", "Made from the docstrings by `tools/python_api.py`; [python.md](../guides/python.md) shows how the parts are used.", ""]
     for module, names in MODULES:
         holder = importlib.import_module(module)
         lines += [f"## {module}", ""]

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes docs/same-bits.md: for each built-in op and dtype, how many elements of its outputs have the same bits on two devices.
+"""Writes docs/internals/same-bits.md: for each built-in op and dtype, how many elements of its outputs have the same bits on two devices.
 
-    tools/same_bits.py --never never/*.json --always always/*.json [--because SUBJECT=REASON ...] >docs/same-bits.md
+    tools/same_bits.py --never never/*.json --always always/*.json [--because SUBJECT=REASON ...] >docs/internals/same-bits.md
 
 The files are those of gpuemu-fidelity --json, of runs with --contraction never and always; several files are parts of one run.
 A difference has a reason: that it is gone without contraction, that NaNs differ in their bits, or one given with --because.
@@ -145,7 +145,7 @@ def page(never, always, because):
     lines += ["", "This page is made by `tools/same_bits.py` from the results of `gpuemu-fidelity`:", "", "<!-- skip: needs a GPU -->", "```sh",
               f"for how in never always; do build/release/bin/gpuemu-fidelity build/release/kernels/builtin --contraction $how --cases {cases} --json build/$how.json; done",
               "python3 tools/same_bits.py --never build/never.json --always build/always.json" + told + " \\",
-              "  >docs/same-bits.md", "```"]
+              "  >docs/internals/same-bits.md", "```"]
     return "\n".join(lines) + "\n"
 
 

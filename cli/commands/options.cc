@@ -60,7 +60,7 @@ void add_max_elements(Command command, std::optional<uint64_t>& elements) {
 void add_strict(Command command, bool& strict) {
   command.flag("--strict", strict,
                "Fail whatever exceeds the bound of \"auto\", however exact its\nformula is "
-               "(docs/validation.md)");
+               "(docs/internals/validation.md)");
 }
 
 void add_failure_choice(Command command, FailureChoice& choice) {

@@ -13,7 +13,7 @@ namespace gpuemu::cli {
 void print_ops(std::span<const OpKind* const> ops, std::ostream& out);
 /// Operands, attributes and variants of one.
 void print_op(const OpKind& op, std::ostream& out);
-/// {"ops": [...]}; docs/builtin-kernels.md describes the members.
+/// {"ops": [...]}; docs/guides/builtin-kernels.md describes the members.
 std::string ops_json(std::span<const OpKind* const> ops);
 
 }  // namespace gpuemu::cli

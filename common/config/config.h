@@ -24,7 +24,7 @@ struct ConfigProblem {
 };
 
 struct Tolerance {
-  bool automatic = false;  ///< The scale-aware bound of docs/validation.md.
+  bool automatic = false;  ///< The scale-aware bound of docs/internals/validation.md.
   double atol = 0, rtol = 0;
   std::optional<uint64_t> ulp;  ///< Within it an element passes whatever atol and rtol say.
 };

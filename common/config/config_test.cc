@@ -104,7 +104,7 @@ TEST(Config, ReadsTheWholeExampleOfTheDocument) {
 }
 
 TEST(Config, TheFirstExampleOfTheDocumentIsAnOpByItself) {
-  const std::string page = text_of(fs::path(GPUEMU_SOURCE_DIR) / "docs/config.md");
+  const std::string page = text_of(fs::path(GPUEMU_SOURCE_DIR) / "docs/reference/config.md");
   const size_t start = page.find("```toml\n") + 8;
   const Config config = good(page.substr(start, page.find("```", start) - start));
   ASSERT_EQ(config.ops.size(), 1u);

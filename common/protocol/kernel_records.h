@@ -45,7 +45,7 @@ struct ExportedLaunch {
 /// A kernel with one fault planted on purpose, and whether the cases saw it.
 struct MutantReport {
   uint64_t id = 0;       ///< Its place among all mutants of the kernel; the same in every run.
-  std::string mutation;  ///< "drop_barrier"; docs/mutation.md has the list.
+  std::string mutation;  ///< "drop_barrier"; docs/guides/mutation.md has the list.
   std::string entry;     ///< Of the PTX.
   std::string file;      ///< Of the source, when known.
   uint32_t line = 0;     ///< In it; 0 when not known.

@@ -1,5 +1,6 @@
 // The values of a tensor for the Python package, which loads this as a library
-// (python/gpuemu/generate/native.py). In C, so that nothing has to be compiled for a version of Python.
+// (python/gpuemu/generate/native.py). In C, so that nothing has to be compiled for a version of
+// Python.
 #pragma once
 
 #include <stdint.h>  // NOLINT(modernize-deprecated-headers): C.

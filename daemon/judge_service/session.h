@@ -13,9 +13,9 @@
 //    "scale": BOOL, "changed": N}
 //      the data is the inputs, the output, the reference and, where `scale` says so, how large
 //      errors may be (float64, one per element). Answers {"result": a ValidationResult of
-//      docs/protocol.md}, and "flushed": true where subnormal numbers count as zero. With "wanted":
-//      true it is not final: the data is other inputs, and the same request with their reference
-//      behind its data, and `changed` one higher, tells more.
+//      docs/reference/protocol.md}, and "flushed": true where subnormal numbers count as zero. With
+//      "wanted": true it is not final: the data is other inputs, and the same request with their
+//      reference behind its data, and `changed` one higher, tells more.
 #pragma once
 
 #include <map>

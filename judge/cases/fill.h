@@ -1,5 +1,5 @@
-// Values of one input. python/gpuemu/generate/values.py computes the same, so each step here is one float64
-// operation that both languages round alike.
+// Values of one input. python/gpuemu/generate/values.py computes the same, so each step here is one
+// float64 operation that both languages round alike.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // Calling the ops of gpuemu from C: a device, its memory, streams and graphs, and one function that
-// runs any op on tensors. docs/op-call.md has a program.
+// runs any op on tensors. docs/reference/op-call.md has a program.
 //
 // Every function that can fail returns a code; gpuemu_last_error() then has one sentence, for the
 // calling thread. Nothing is launched by a call that is refused. Any thread may call anything, but
@@ -69,7 +69,7 @@ typedef struct gpuemu_options {
   int32_t sm;          /* Emulator: the architecture to be, as in 80; 0 is the usual one. */
   uint32_t threads;    /* Emulator: blocks run at once; 0 is one per core. */
   const char* folder;  /* Keeps compiled kernels and timings between processes; NULL keeps none. */
-  const char* policy;  /* A .toml or .json file, docs/op-call.md; NULL: first supported. */
+  const char* policy; /* A .toml or .json file, docs/reference/op-call.md; NULL: first supported. */
   /* Emulator: not 0: streams go on only when somebody waits, in an order that follows from it, so
    * that a missing gpuemu_event_wait shows within a few seeds. 0: as issued. */
   uint64_t schedule_seed;

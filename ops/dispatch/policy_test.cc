@@ -39,7 +39,7 @@ TEST(Policy, IsTheSameInBothLanguages) {
 }
 
 TEST(Policy, OfTheDocumentationIsOne) {
-  const auto page = read_file(GPUEMU_SOURCE_DIR "/docs/op-call.md", size_t{1} << 20);
+  const auto page = read_file(GPUEMU_SOURCE_DIR "/docs/reference/op-call.md", size_t{1} << 20);
   ASSERT_TRUE(page) << page.error().message;
   const std::string mark = "```toml\n";
   size_t blocks = 0;

@@ -11,7 +11,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def test_the_page_is_made_from_these_docstrings():
-    page = (ROOT / "docs/python-api.md").read_text()
+    page = (ROOT / "docs/reference/python-api.md").read_text()
     missing = [name for name in gpuemu.__all__ if f"### {name}\n" not in page]
     assert not missing
     if sys.version_info[:2] == (3, 11):  # Other versions print signatures differently.

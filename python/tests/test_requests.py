@@ -72,7 +72,7 @@ def test_every_request_of_the_protocol_is_sent_by_a_method():
 
 
 def test_the_page_of_the_protocol_shows_every_request():
-    page = (ROOT / "docs/protocol.md").read_text()
+    page = (ROOT / "docs/reference/protocol.md").read_text()
     unnamed = [one for one in sorted(listed("kRequestTypes")) if f'"type": "{one}"' not in page and f"`{one}`" not in page]
     assert not unnamed
 

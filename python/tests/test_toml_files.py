@@ -10,7 +10,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # tests/golden has files that are wrong on purpose, and good ones with line breaks that only TOML 1.1 allows.
 FILES = sorted(path for folder in ("examples", "kernels", "tests", "packaging", ".") for path in
                (ROOT.glob("*.toml") if folder == "." else (ROOT / folder).rglob("*.toml")) if "golden" not in path.parts)  # fmt: skip
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 
 
 def test_every_file_is_read_by_tomllib():

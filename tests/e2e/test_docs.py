@@ -10,9 +10,15 @@ import pytest
 from conftest import BIN, ROOT, Gpuemu
 from pages import blocks_of, exchanges, missing_line, unlike
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "examples").rglob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "examples").rglob("*.md"))]
+TRACKED = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, text=True, capture_output=True).stdout.split()
+LINKING = sorted({*PAGES, *(ROOT / name for name in TRACKED if (ROOT / name).exists())})
 RUN = {"sh", "console", "wire"}
 SECONDS = 120  # Of one block; a page that hangs must not hang the tests.
+
+
+def name_of(page):
+    return str(page.relative_to(ROOT))
 
 
 def runs(page):
@@ -96,7 +102,7 @@ class Shell:
         assert line is None, f"{block.where}: {command}\ndoes not print\n{line}\nbut\n{done.stdout}"
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if runs(page)], ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [page for page in PAGES if runs(page)], ids=name_of)
 def test_every_command_block_does_what_the_page_says(page, reader):
     shell = Shell(reader)
     for block in blocks_of(page):
@@ -125,8 +131,7 @@ def anchors(page):
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "ARCHITECTURE.md", ROOT / "CONTRIBUTING.md"],
-                         ids=lambda page: page.name)
+@pytest.mark.parametrize("page", LINKING, ids=name_of)
 def test_links_and_named_files_exist(page):
     text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.S | re.M)
     for target in re.findall(r"\]\(([^)\s]+)\)", text):
@@ -134,12 +139,12 @@ def test_links_and_named_files_exist(page):
             continue
         path, _, anchor = target.partition("#")
         aim = (page.parent / path).resolve() if path else page
-        assert aim.exists(), f"{page.name}: no {target}"
-        assert not anchor or anchor in anchors(aim), f"{page.name}: no heading for {target}"
+        assert aim.exists(), f"{name_of(page)}: no {target}"
+        assert not anchor or anchor in anchors(aim), f"{name_of(page)}: no heading for {target}"
     folders = "bench|cli|common|daemon|docs|examples|kernels|python|reference_scripts|runtime|scripts|tests|tools"
     for name in re.findall(rf"`((?:{folders})/[\w./-]*)`", text):
         placeholder = re.search(r"\b(NAME|OP)\b", name)
-        assert placeholder or (ROOT / name).exists(), f"{page.name}: no {name}"
+        assert placeholder or (ROOT / name).exists(), f"{name_of(page)}: no {name}"
 
 
 def help_of(*words):
@@ -160,23 +165,23 @@ def test_only_commands_that_exist_are_named():
 
 
 def test_the_page_of_commands_has_every_command_and_option():
-    page = (ROOT / "docs/cli.md").read_text()
+    page = (ROOT / "docs/reference/cli.md").read_text()
     for command in commands_of(help_of()):
         own = help_of(command)
         for words in [(command,), *((command, verb) for verb in commands_of(own))]:
             name = " ".join(words)
-            assert f"gpuemu {name}" in page, f"docs/cli.md does not have `gpuemu {name}`"
+            assert f"gpuemu {name}" in page, f"docs/reference/cli.md does not have `gpuemu {name}`"
             for option in re.findall(r"^  .*?(--[a-z-]+)[ =,\n]", help_of(*words), flags=re.M):
-                assert option == "--help" or f"`{option}" in page, f"docs/cli.md: no {option} of {name}"
+                assert option == "--help" or f"`{option}" in page, f"docs/reference/cli.md: no {option} of {name}"
     options = set(re.findall(r"`(--[a-z-]+)", page))
     everything = help_of() + "".join(help_of(command) for command in commands_of(help_of())) + "".join(
         help_of(command, verb) for command in commands_of(help_of()) for verb in commands_of(help_of(command)))
-    assert options <= set(re.findall(r"--[a-z-]+", everything)) | {"--tag"}, "docs/cli.md has options too many"
+    assert options <= set(re.findall(r"--[a-z-]+", everything)) | {"--tag"}, "docs/reference/cli.md has options too many"
 
 
 def test_the_page_of_findings_has_every_kind():
     kinds = names_in("common/protocol/records.cc", "kFindingNames")
-    titles = re.findall(r"^### (\w+)", (ROOT / "docs/findings.md").read_text(), flags=re.M)
+    titles = re.findall(r"^### (\w+)", (ROOT / "docs/reference/findings.md").read_text(), flags=re.M)
     assert sorted(titles) == sorted(kinds)
 
 
@@ -186,10 +191,10 @@ def names_in(source, table):
 
 
 def test_the_page_of_the_protocol_has_every_message():
-    page = (ROOT / "docs/protocol.md").read_text()
+    page = (ROOT / "docs/reference/protocol.md").read_text()
     source = "common/protocol/records.cc"
     for name in names_in(source, "kRequestTypes") | names_in(source, "kReplyTypes"):
-        assert f"`{name}`" in page or f'"type": "{name}"' in page, f"docs/protocol.md does not have {name}"
+        assert f"`{name}`" in page or f'"type": "{name}"' in page, f"docs/reference/protocol.md does not have {name}"
 
 
 def test_the_page_of_validation_has_every_strategy(reader):
@@ -197,5 +202,5 @@ def test_the_page_of_validation_has_every_strategy(reader):
     said = reader.run("test", "--strategy", "no_such_strategy").stderr
     names = set(re.findall(r"\w+", said.partition(" or ")[2]))
     assert {"normal", "boundary"} <= names, said
-    section = (ROOT / "docs/validation.md").read_text().partition("## Strategies")[2].partition("\n## ")[0]
+    section = (ROOT / "docs/internals/validation.md").read_text().partition("## Strategies")[2].partition("\n## ")[0]
     assert set(re.findall(r"^\| `(\w+)`", section, flags=re.M)) == names

@@ -1,6 +1,6 @@
 // gpuemu-fidelity: the same PTX with the same inputs on two devices, outputs compared bit for bit.
-// docs/fidelity.md says how it is used. Exit 0 when all bits agree, 1 when some differ, 2 for a
-// wrong command line or project, 3 when a device does not open.
+// docs/internals/fidelity.md says how it is used. Exit 0 when all bits agree, 1 when some differ, 2
+// for a wrong command line or project, 3 when a device does not open.
 #include <cstdio>
 
 #include <CLI/CLI.hpp>

@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs/guides"
 PACKAGES = {"pytorch": "torch", "jax": "jax", "tensorflow": "tensorflow"}
 BLOCK = re.compile(r"^```(python|text)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 

@@ -204,7 +204,7 @@ def class_rows(found, backend):
 
 
 def markdown(options, found, device, alarms):
-    """The page docs/quality.md from one run."""
+    """The page docs/internals/quality.md from one run."""
     fewer = f" --fault-seeds {options.fault_seeds}" if options.fault_seeds != options.seeds else ""
     last = options.first_seed - 1
     lines = ["# What is found, and what is not", "", "Measured by", "",

@@ -68,11 +68,12 @@ TEST(Census, FindsTextsBelowFoldersAndRefusesPathsThatAreNotThere) {
 }
 
 TEST(Coverage, ThePageOfTheDocumentationIsUpToDate) {
-  const auto page =
-      read_file(std::filesystem::path(GPUEMU_SOURCE_DIR) / "docs/ptx-coverage.md", size_t{1} << 24);
+  const auto page = read_file(
+      std::filesystem::path(GPUEMU_SOURCE_DIR) / "docs/reference/ptx-coverage.md", size_t{1} << 24);
   ASSERT_TRUE(page) << page.error().message;
   EXPECT_TRUE(*page == coverage_page())
-      << "run gpuemu-ptx-census --coverage >docs/ptx-coverage.md and look at what has changed";
+      << "run gpuemu-ptx-census --coverage >docs/reference/ptx-coverage.md and look at what has "
+         "changed";
 }
 
 TEST(Coverage, ThePageHasWhatIsExecutedAndWhatIsRefused) {

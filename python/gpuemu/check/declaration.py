@@ -19,7 +19,7 @@ _REFERENCE = "function.py"  # An op must have one; nobody opens it.
 
 @dataclass(frozen=True)
 class Judging:
-    """How outputs are judged: the keys of [[ops]] in gpuemu.toml, which docs/config.md explains, with its defaults for ops with
+    """How outputs are judged: the keys of [[ops]] in gpuemu.toml, which docs/reference/config.md explains, with its defaults for ops with
     a kernel. tolerance: instead of the bound that is computed. accumulate: an expression of dims, or a number."""
 
     tolerance: ToleranceConfig | None = None

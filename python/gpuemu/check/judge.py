@@ -83,7 +83,7 @@ class Judged:
 
 def verdict(op: str, case: Judged, output: Array, reference: Array, scale: Array | None = None,
             again: Callable[[dict[str, Array]], Any] | None = None) -> dict[str, Any]:  # fmt: skip
-    """What the daemon's judge says of an output: the ValidationResult of docs/protocol.md. op: of gpuemu.toml, as text; scale:
+    """What the daemon's judge says of an output: the ValidationResult of docs/reference/protocol.md. op: of gpuemu.toml, as text; scale:
     how large errors may be, one per element; again: the reference, for inputs a last place away. Without it no error counts as
     what the precision of the inputs explains."""
     got, want = comparable(output, "output"), _expected(reference)

@@ -82,7 +82,7 @@ class CompiledMetrics:
 
 @dataclass
 class ArtifactMetrics:
-    """Metrics of one kernel. The first numbers are counted line by line over the text of the PTX (docs/protocol.md); `ptx` and
+    """Metrics of one kernel. The first numbers are counted line by line over the text of the PTX (docs/reference/protocol.md); `ptx` and
     `compiled` are of the parsed kernel and of machine code, where they were measured."""
 
     kernel_name: str = ""

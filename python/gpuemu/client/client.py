@@ -313,7 +313,7 @@ class Client:
                seed: int | None = None, mutants_max: int = 0, budget_ms: int = 0, mutations: Sequence[str] = (),
                progress: bool | Progress | None = None) -> replies.MutationReport:  # fmt: skip
         """Plants faults into an op's kernel and counts those that its cases find. cases: of each mutant; mutants_max 0: all;
-        budget_ms: no mutant begins later; mutations: names of docs/mutation.md."""
+        budget_ms: no mutant begins later; mutations: names of docs/guides/mutation.md."""
         limits = {"cases": cases, "seed": seed, "mutants_max": mutants_max, "budget_ms": budget_ms}
         return self._run(calls.mutate(op_name, kernel, dtype, limits, mutations), progress)
 

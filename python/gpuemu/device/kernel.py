@@ -64,7 +64,7 @@ class Kernel:
     source: the text, or the path of a .cu or .ptx file.
     entry: "scale", of templates "softmax<float>"; may be left out when there is one.
     backend: "emulator", "cuda", or "auto": a GPU where one answers. arch: what the emulator is.
-    flags, include_dirs: for the compiler. checks: of the emulator; see docs/findings.md.
+    flags, include_dirs: for the compiler. checks: of the emulator; see docs/reference/findings.md.
     bounds: where an access is out of bounds: outside of the "view", which is from the array's first element to its last, or
     only outside of its "storage", which a GPU lets a kernel use.
 
