@@ -1,19 +1,21 @@
 #!/usr/bin/env bash
 # Makes a Debian 12 machine able to build gpuemu. Idempotent; asks nothing. What cannot be had is
 # named together with what that switches off; only a missing compiler or library stops it.
-#   scripts/setup.sh [--tests] [--nightly]
+#   scripts/setup.sh [--tests] [--nightly] [--vscode]
 #     --tests     also what the test suite needs
+#     --vscode    also what builds and tests the extension for Visual Studio Code
 #     --nightly   that, and what only scripts/nightly.sh needs: the compiler for libFuzzer
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
-want_tests=0; want_nightly=0
+want_tests=0; want_nightly=0; want_vscode=0
 for arg in "$@"; do
   case $arg in
     --tests) want_tests=1 ;;
     --nightly) want_tests=1; want_nightly=1 ;;
-    -h|--help) sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 0 ;;
-    *) echo "setup: unknown argument '$arg'; usage: scripts/setup.sh [--tests] [--nightly]" >&2; exit 2 ;;
+    --vscode) want_vscode=1 ;;
+    -h|--help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    *) echo "setup: unknown argument '$arg'; usage: scripts/setup.sh [--tests] [--nightly] [--vscode]" >&2; exit 2 ;;
   esac
 done
 say() { echo "setup: $*"; }
@@ -25,9 +27,14 @@ build_packages=(g++ cmake ninja-build ccache pkg-config libnng-dev librocksdb-de
 test_packages=(python3-pytest python3-jsonschema python3-lxml python3-yaml clang-format-19 clang-tidy-19
   make procps openssl curl groff zsh fish shellcheck debootstrap)
 nightly_packages=(clang-19 libclang-rt-19-dev)
+vscode_packages=(chromium fonts-dejavu-core)
 packages=("${build_packages[@]}")
 [ "$want_tests" = 1 ] && packages+=("${test_packages[@]}")
 [ "$want_nightly" = 1 ] && packages+=("${nightly_packages[@]}")
+if [ "$want_vscode" = 1 ]; then
+  packages+=("${vscode_packages[@]}")
+  command -v node >/dev/null || packages+=(nodejs npm)
+fi
 
 installed() { dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'; }
 missing=()
@@ -147,6 +154,11 @@ if [ "$want_tests" = 1 ]; then
   if [ -x build/venv/bin/python ] && ! build/venv/bin/python -c 'import pynng, mypy, hypothesis, tomlkit, ml_dtypes, xdist, tqdm, matplotlib, check_jsonschema' 2>/dev/null; then
     build/venv/bin/python -m pip install --quiet --disable-pip-version-check pynng mypy hypothesis tomlkit ml_dtypes pytest-xdist tqdm matplotlib check-jsonschema ||
       say "pynng, mypy, hypothesis, tomlkit, ml_dtypes, pytest-xdist, tqdm, matplotlib and check-jsonschema cannot be had (PyPI out of reach): tests of Python clients, of type hints and of what needs them are switched off"
+  fi
+fi
+if [ "$want_vscode" = 1 ]; then
+  if ! scripts/vscode_packages.sh || ! scripts/vscode_server.sh; then
+    say "the extension for Visual Studio Code is not tested here, or only in part"
   fi
 fi
 say "done"

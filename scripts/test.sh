@@ -88,6 +88,10 @@ else
   echo "clang-format-19 is missing: formatting is not checked"
 fi
 
+say "extension for Visual Studio Code"
+scripts/vscode_test.sh; status=$?
+[ $status = 77 ] || result "vscode-extension" $status
+
 say "C++ tests"
 chosen=(-LE 'gpu|slow')
 [ $quick = 0 ] || chosen+=(-L unit)

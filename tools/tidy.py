@@ -136,6 +136,20 @@ def check_sources(report):
                         report(f"{where}:{number}: {instead}")
 
 
+def check_extension(report):
+    """What is written in TypeScript: lengths, and no editor where tests run without one."""
+    top = ROOT / "vscode-extension"
+    for path in sorted(path for folder in ("src", "test") for path in (top / folder).rglob("*.ts")):
+        where, lines = path.relative_to(ROOT), path.read_text().splitlines()
+        if len(lines) > LINES_MAX:
+            report(f"{where}: {len(lines)} lines, the wall is {LINES_MAX}: split it by noun")
+        for number, line in enumerate(lines, 1):
+            if path.parent.name == "core" and "from 'vscode'" in line:
+                report(f"{where}:{number}: core is tested without an editor: take what needs one out of it")
+            if re.search(r"\bexecSync\b|\bshell: true\b|: any\b|\bas any\b", line):
+                report(f"{where}:{number}: no shell, nothing that blocks the editor, no any")
+
+
 def check_test_names(report):
     """pytest takes files of one name for one module."""
     seen = {}
@@ -159,6 +173,7 @@ def main():
     offences += [f"{folder}/CMakeLists.txt: begin with a sentence that says what the folder holds"
                  for folder in found if not sentence_of(folder)]
     check_sources(offences.append)
+    check_extension(offences.append)
     check_test_names(offences.append)
     print("\n".join(offences) if offences else f"tidy: {len(found)} folders, nothing to say")
     return 1 if offences else 0

@@ -1,0 +1,224 @@
+// gpuemu.toml in the editor: errors by the tool, completion and hover from its schema, definitions.
+// The language of the file stays `toml`, so that other extensions for TOML keep working.
+
+import * as fs from 'node:fs/promises';
+import * as path from 'node:path';
+import * as vscode from 'vscode';
+import { Json, isObject, parseJson } from './core/json';
+import { Latest } from './core/latest';
+import { kernelsIn } from './core/kernelText';
+import { keyAt, keyMarkdown, keysAt } from './core/schema';
+import { parseToml, stringsIn, Table, tableAtOffset, tableNamed } from './core/toml';
+import { Folder } from './folder';
+import { Folders } from './folders';
+import { ProblemsPanel } from './problemsPanel';
+import * as log from './log';
+import { messageOf } from './tool';
+
+const SELECTOR: vscode.DocumentSelector = { pattern: '**/gpuemu.toml', scheme: 'file' };
+const CHECK_DELAY_MS = 400;
+const PATH_KEYS = ['reference', 'source', 'op_script'];
+
+export class ConfigLanguage implements vscode.Disposable, vscode.CompletionItemProvider,
+  vscode.HoverProvider, vscode.DefinitionProvider {
+  private schema: Promise<Json> | undefined;
+  private readonly checks = new Map<string, Latest<vscode.TextDocument>>();
+  private readonly subscriptions: vscode.Disposable[];
+
+  constructor(
+    private readonly folders: Folders, private readonly problems: ProblemsPanel,
+    private readonly extension: vscode.Uri,
+  ) {
+    const concerns = (document: vscode.TextDocument): void => {
+      if (path.basename(document.uri.fsPath) === 'gpuemu.toml') this.check(document);
+    };
+    this.subscriptions = [
+      vscode.languages.registerCompletionItemProvider(SELECTOR, this, '[', '"', '.', ' '),
+      vscode.languages.registerHoverProvider(SELECTOR, this),
+      vscode.languages.registerDefinitionProvider(SELECTOR, this),
+      vscode.workspace.onDidOpenTextDocument(concerns),
+      vscode.workspace.onDidSaveTextDocument(concerns),
+      vscode.workspace.onDidChangeTextDocument(({ document }) => concerns(document)),
+      folders.onDidChangeList(() => vscode.workspace.textDocuments.forEach(concerns)),
+    ];
+    vscode.workspace.textDocuments.forEach(concerns);
+  }
+
+  private check(document: vscode.TextDocument): void {
+    const folder = this.folders.ofConfig(document.uri.fsPath);
+    if (!folder || !vscode.workspace.isTrusted) return;
+    const key = document.uri.toString();
+    let latest = this.checks.get(key);
+    if (!latest) {
+      latest = new Latest((one) => this.checkNow(folder, one));
+      this.checks.set(key, latest);
+    }
+    latest.ask(document, CHECK_DELAY_MS);
+  }
+
+  /** An unsaved text is judged as a file beside the real one, since its paths start there. */
+  private async checkNow(folder: Folder, document: vscode.TextDocument): Promise<void> {
+    if (document.isClosed || !document.isDirty) {
+      await this.problems.checkConfig(folder, folder.configFile, folder.config);
+      return;
+    }
+    const copy = path.join(folder.root, `.gpuemu-${process.pid}.toml`);
+    try {
+      await fs.writeFile(copy, document.getText(), { flag: 'wx' });
+    } catch (error) {
+      log.info(`an unsaved gpuemu.toml is not checked: ${messageOf(error)}`);
+      return;
+    }
+    try {
+      await this.problems.checkConfig(folder, copy, folder.config);
+    } finally {
+      await fs.rm(copy, { force: true });
+    }
+  }
+
+  /** The schema of the tool that runs, else the one of this extension. */
+  private loadSchema(document: vscode.TextDocument): Promise<Json> {
+    this.schema ??= this.readSchema(this.folders.ofConfig(document.uri.fsPath));
+    return this.schema;
+  }
+
+  private async readSchema(folder: Folder | undefined): Promise<Json> {
+    try {
+      if (folder && await folder.tool.find()) {
+        const ended = await folder.tool.run(['config', 'schema']);
+        const value = ended.code === 0 ? parseJson(ended.output) : null;
+        if (isObject(value) && value['properties']) return value;
+      }
+    } catch (error) {
+      log.info(`the schema of this extension is taken: ${messageOf(error)}`);
+    }
+    const own = vscode.Uri.joinPath(this.extension, 'schemas', 'gpuemu.schema.json');
+    return parseJson(await fs.readFile(own.fsPath, 'utf8'));
+  }
+
+  forgetSchema(): void {
+    this.schema = undefined;
+  }
+
+  async provideCompletionItems(document: vscode.TextDocument, position: vscode.Position):
+  Promise<vscode.CompletionItem[]> {
+    const schema = await this.loadSchema(document);
+    const text = document.getText();
+    const before = document.lineAt(position.line).text.slice(0, position.character);
+    const tables = parseToml(text);
+    const table = tableAtOffset(tables, document.offsetAt(position));
+    if (!table || /^\s*#/.test(before)) return [];
+    if (/^\s*\[/.test(before)) return this.headerItems(schema);
+    const assignment = /^\s*([\w.-]+)\s*=\s*(.*)$/.exec(before);
+    if (assignment) return this.valueItems(schema, tables, table, assignment[1]!, assignment[2]!);
+    return this.keyItems(schema, table);
+  }
+
+  private headerItems(schema: Json): vscode.CompletionItem[] {
+    return keysAt(schema, []).map((key) => {
+      const item = new vscode.CompletionItem(key.name, vscode.CompletionItemKind.Module);
+      item.documentation = new vscode.MarkdownString(keyMarkdown(key));
+      return item;
+    });
+  }
+
+  private keyItems(schema: Json, table: Table): vscode.CompletionItem[] {
+    const present = new Set(table.entries.map((one) => one.key));
+    return keysAt(schema, table.path === '' ? [] : table.path.split('.'))
+      .filter((key) => !present.has(key.name) && !key.deprecated)
+      .map((key) => {
+        const item = new vscode.CompletionItem(key.name, vscode.CompletionItemKind.Property);
+        item.documentation = new vscode.MarkdownString(keyMarkdown(key));
+        item.detail = key.type;
+        item.insertText = new vscode.SnippetString(`${key.name} = ${placeholder(key.type)}`);
+        return item;
+      });
+  }
+
+  private valueItems(
+    schema: Json, tables: Table[], table: Table, key: string, typed: string,
+  ): vscode.CompletionItem[] {
+    const inQuotes = (typed.match(/"/g)?.length ?? 0) % 2 === 1;
+    const item = (value: string, kind: vscode.CompletionItemKind): vscode.CompletionItem => {
+      const one = new vscode.CompletionItem(value.replace(/^"|"$/g, ''), kind);
+      one.insertText = inQuotes ? value.replace(/^"|"$/g, '') : value;
+      return one;
+    };
+    if (key === 'kernel' && table.path === 'ops') {
+      return tables.filter((one) => one.path === 'kernels' && one.isArray)
+        .map((one) => one.entries.find((entry) => entry.key === 'name')?.value ?? '')
+        .filter((name) => name !== '')
+        .map((name) => item(name, vscode.CompletionItemKind.Reference));
+    }
+    const path = [...(table.path === '' ? [] : table.path.split('.')), ...key.split('.')];
+    const info = keyAt(schema, path);
+    const values = info?.type.includes('boolean') ? ['true', 'false'] : info?.values ?? [];
+    return values.map((value) => item(value, vscode.CompletionItemKind.EnumMember));
+  }
+
+  async provideHover(document: vscode.TextDocument, position: vscode.Position):
+  Promise<vscode.Hover | undefined> {
+    const offset = document.offsetAt(position);
+    const table = tableAtOffset(parseToml(document.getText()), offset);
+    if (!table) return undefined;
+    const schema = await this.loadSchema(document);
+    const parts = table.path === '' ? [] : table.path.split('.');
+    const entry = table.entries.find((one) =>
+      one.keySpan.start <= offset && offset <= one.keySpan.end);
+    if (!entry && !(table.headerSpan.start <= offset && offset <= table.headerSpan.end)) {
+      return undefined;
+    }
+    const info = keyAt(schema, entry ? [...parts, ...entry.key.split('.')] : parts);
+    if (!info) return undefined;
+    const span = entry ? entry.keySpan : table.headerSpan;
+    return new vscode.Hover(new vscode.MarkdownString(keyMarkdown(info)), new vscode.Range(
+      document.positionAt(span.start), document.positionAt(span.end)));
+  }
+
+  async provideDefinition(document: vscode.TextDocument, position: vscode.Position):
+  Promise<vscode.Location | undefined> {
+    const text = document.getText();
+    const offset = document.offsetAt(position);
+    const tables = parseToml(text);
+    const table = tableAtOffset(tables, offset);
+    const entry = table?.entries.find((one) =>
+      one.valueSpan.start <= offset && offset <= one.valueSpan.end);
+    const string = entry && stringsIn(entry).find((one) =>
+      one.span.start <= offset && offset <= one.span.end);
+    if (!table || !entry || !string) return undefined;
+    const folder = path.dirname(document.uri.fsPath);
+    if (PATH_KEYS.includes(entry.key)) {
+      const file = vscode.Uri.file(path.resolve(folder, string.text));
+      return new vscode.Location(file, new vscode.Position(0, 0));
+    }
+    if (entry.key === 'kernel') {
+      const kernel = tableNamed(tables, 'kernels', string.text);
+      return kernel && new vscode.Location(
+        document.uri, document.positionAt(kernel.headerSpan.start));
+    }
+    const source = table.entries.find((one) => one.key === 'source');
+    if (entry.key !== 'launches' || !source) return undefined;
+    const file = path.resolve(folder, stringsIn(source)[0]?.text ?? '');
+    return entryDefinition(file, string.text.replace(/<.*$/, ''));
+  }
+
+  dispose(): void {
+    for (const one of this.checks.values()) one.dispose();
+    for (const one of this.subscriptions) one.dispose();
+  }
+}
+
+function placeholder(type: string): string {
+  if (type.startsWith('string')) return '"$1"';
+  if (type.startsWith('array')) return '[$1]';
+  if (type.startsWith('object')) return '{ $1 }';
+  return '$1';
+}
+
+/** The line of the source that declares the entry. */
+async function entryDefinition(file: string, name: string): Promise<vscode.Location | undefined> {
+  const document = await vscode.workspace.openTextDocument(vscode.Uri.file(file));
+  const kernel = kernelsIn(file, document.getText()).find((one) => one.name === name);
+  return kernel && new vscode.Location(
+    document.uri, new vscode.Position(kernel.line, kernel.column));
+}

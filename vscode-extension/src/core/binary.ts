@@ -1,0 +1,65 @@
+// Where the gpuemu program is: the setting, then the workspace's Python environment, then PATH.
+
+import * as fs from 'node:fs/promises';
+import { constants } from 'node:fs';
+import * as path from 'node:path';
+
+export const VERSION_MIN = '1.0.0';
+
+export interface Surroundings {
+  setting: string;
+  folder: string;
+  home: string;
+  env: Record<string, string | undefined>;
+}
+
+const ENVIRONMENTS = ['.venv', 'venv', 'env'];
+
+/** In the order in which they are tried. A setting is the only candidate where it is set. */
+export function candidates(around: Surroundings): string[] {
+  const { setting, folder, home, env } = around;
+  if (setting.trim() !== '') return [expand(setting.trim(), folder, home)];
+  const environments = [
+    ...ENVIRONMENTS.map((name) => path.join(folder, name)),
+    ...[env['VIRTUAL_ENV'], env['CONDA_PREFIX']].filter((one): one is string => !!one),
+  ];
+  const folders = [
+    ...environments.map((one) => path.join(one, 'bin')),
+    ...(env['PATH'] ?? '').split(path.delimiter).filter((one) => one !== '' && path.isAbsolute(one)),
+    path.join(home, '.local', 'bin'),
+    path.join(home, '.gpuemu', 'bin'),
+  ];
+  return [...new Set(folders)].map((one) => path.join(one, 'gpuemu'));
+}
+
+function expand(setting: string, folder: string, home: string): string {
+  const text = setting.replace(/\$\{workspaceFolder\}/g, folder).replace(/^~(?=\/|$)/, home);
+  return path.isAbsolute(text) ? text : path.join(folder, text);
+}
+
+/** The first candidate that is an executable file. */
+export async function findBinary(around: Surroundings): Promise<string | undefined> {
+  for (const file of candidates(around)) {
+    try {
+      await fs.access(file, constants.X_OK);
+      if ((await fs.stat(file)).isFile()) return file;
+    } catch {
+      // Not there, or not ours to run: the next one.
+    }
+  }
+  return undefined;
+}
+
+/** What `gpuemu --version` printed, as in "gpuemu v1.0.0"; undefined when it is no version. */
+export function versionIn(text: string): string | undefined {
+  return /\bv?(\d+\.\d+(?:\.\d+)?)/.exec(text)?.[1];
+}
+
+export function atLeast(version: string, least: string): boolean {
+  const parts = (text: string): number[] => text.split('.').map(Number);
+  const [a, b] = [parts(version), parts(least)];
+  for (let i = 0; i < Math.max(a.length, b.length); ++i) {
+    if ((a[i] ?? 0) !== (b[i] ?? 0)) return (a[i] ?? 0) > (b[i] ?? 0);
+  }
+  return true;
+}

@@ -1,0 +1,128 @@
+// From failures to problems: where each one stands in the code, what it says, what belongs to it.
+
+import * as path from 'node:path';
+import { dependsOnTolerance, Severity, severityOf } from './kinds';
+import { OpEntry } from './ops';
+import { CaseResult, Finding } from './records';
+
+export interface Place {
+  file: string;
+  /** From 1; 0 where only the file is known. */
+  line: number;
+  endLine?: number;
+}
+
+export interface Related {
+  message: string;
+  place: Place;
+}
+
+export interface Problem {
+  place: Place;
+  severity: Severity;
+  message: string;
+  kind: string;
+  seed: string;
+  op: string;
+  dtype: string;
+  /** A tolerance decides this finding, and `maxDiff` is what was measured. */
+  tolerance: boolean;
+  maxDiff: number;
+  related: Related[];
+  /** How many further failures of the same op and kind stand at the same line. */
+  more: number;
+}
+
+function absolute(folder: string, file: string): string {
+  return path.isAbsolute(file) ? path.normalize(file) : path.join(folder, file);
+}
+
+/** The kernel's own line, else the entry of the op, else its reference, else gpuemu.toml. */
+export function placeOf(
+  finding: Finding, entry: OpEntry | undefined, folder: string, configFile: string,
+): Place {
+  if (finding.file) return { file: absolute(folder, finding.file), line: finding.line ?? 0 };
+  if (entry && entry.line > 0) {
+    return { file: absolute(folder, entry.file || configFile), line: entry.line };
+  }
+  if (entry?.reference) return { file: absolute(folder, entry.reference), line: 0 };
+  return { file: configFile, line: 0 };
+}
+
+// "... and line 12 of kernels/x.cu", "kernels/x.cu:12": the second instruction of a race, say.
+const OTHER_PLACE = /([\w./~@+-]+\.(?:cuh?|ptx|py|h|hpp)):(\d+)/g;
+
+function relatedOf(
+  finding: Finding, place: Place, entry: OpEntry | undefined, folder: string,
+): Related[] {
+  const related: Related[] = [];
+  for (const [text, file, line] of finding.message.matchAll(OTHER_PLACE)) {
+    const other = { file: absolute(folder, file ?? ''), line: Number(line) };
+    const same = (one: Place): boolean => one.line === other.line &&
+      path.basename(one.file) === path.basename(other.file);
+    if (same(place) || related.some((one) => same(one.place))) continue;
+    related.push({ message: `also at ${text}`, place: other });
+  }
+  if (finding.divergence) {
+    related.push({
+      message: `first instruction that differs: ${finding.divergence.instruction}`,
+      place: {
+        file: absolute(folder, finding.divergence.file), line: finding.divergence.line,
+      },
+    });
+  }
+  if (entry?.reference) {
+    related.push({
+      message: `reference of ${entry.name}`,
+      place: { file: absolute(folder, entry.reference), line: 0 },
+    });
+  }
+  return related;
+}
+
+/** Newest first; failures that pass now are left out, equal ones at one line are counted. */
+export function problemsOf(
+  failures: CaseResult[], entries: Map<string, OpEntry>, folder: string, configFile: string,
+): Problem[] {
+  const found = new Map<string, Problem>();
+  for (const failure of failures) {
+    if (failure.passesNow) continue;
+    const finding = failure.findings[0];
+    if (!finding) continue;
+    const entry = entries.get(failure.op);
+    const place = placeOf(finding, entry, folder, configFile);
+    const key = [place.file, place.line, failure.op, failure.dtype, finding.kind].join('\0');
+    const known = found.get(key);
+    if (known) {
+      ++known.more;
+      continue;
+    }
+    found.set(key, {
+      place,
+      severity: severityOf(finding.kind),
+      message: messageOf(failure, finding),
+      kind: finding.kind,
+      seed: failure.seed,
+      op: failure.op,
+      dtype: failure.dtype,
+      tolerance: dependsOnTolerance(finding.kind),
+      maxDiff: failure.maxDiff,
+      related: relatedOf(finding, place, entry, folder),
+      more: 0,
+    });
+  }
+  return [...found.values()];
+}
+
+export function messageOf(failure: CaseResult, finding: Finding): string {
+  const dims = Object.entries(failure.dims).map(([name, size]) => `${name}=${size}`).join(' ');
+  const where = [failure.dtype, dims].filter((part) => part !== '').join(', ');
+  const note = finding.note ? `\n${finding.note}` : '';
+  return `${failure.op}${where === '' ? '' : ` (${where})`}: ${finding.message}${note}`;
+}
+
+/** What stands behind the message: how often more, and the seed to ask for. */
+export function suffixOf(problem: Problem): string {
+  const more = problem.more > 0 ? `, and ${problem.more} more here` : '';
+  return ` [seed ${problem.seed}${more}]`;
+}

@@ -1,0 +1,165 @@
+// Starting the tool: an argument array without a shell, the folder as working directory, bounded
+// buffers, and an end that takes the whole process group along.
+
+import { ChildProcess, spawn } from 'node:child_process';
+import { StringDecoder } from 'node:string_decoder';
+
+export const OUTPUT_MAX = 64 * 1024 * 1024;
+export const ERRORS_MAX = 256 * 1024;
+export const GRACE_MS = 5000;
+
+export interface Command {
+  program: string;
+  args: string[];
+  cwd: string;
+  env?: Record<string, string | undefined>;
+  timeoutMs?: number;
+  /** Gets standard output as it comes; without it the text is kept. */
+  onOutput?: (text: string) => void;
+  input?: string;
+  graceMs?: number;
+  outputMax?: number;
+}
+
+export interface Ended {
+  code: number | null;
+  signal: string | null;
+  output: string;
+  errors: string;
+  durationMs: number;
+  cancelled: boolean;
+  timedOut: boolean;
+  /** Standard output was longer than is kept, or the program could not be started. */
+  problem?: string;
+}
+
+const running = new Set<Running>();
+
+/** Keeps the end of what is longer than `limit`. */
+class Tail {
+  text = '';
+  constructor(private readonly limit: number) {}
+  push(piece: string): void {
+    this.text += piece;
+    if (this.text.length > this.limit) this.text = this.text.slice(-this.limit / 2);
+  }
+}
+
+export class Running {
+  readonly ended: Promise<Ended>;
+  private readonly child: ChildProcess;
+  private cancelled = false;
+  private timedOut = false;
+  private problem: string | undefined;
+  private grace: NodeJS.Timeout | undefined;
+  private over = false;
+
+  constructor(private readonly command: Command) {
+    const begun = Date.now();
+    this.child = spawn(command.program, command.args, {
+      cwd: command.cwd,
+      env: command.env as NodeJS.ProcessEnv | undefined ?? process.env,
+      detached: true,  // A group of its own, which can be ended as a whole.
+      shell: false,
+      stdio: [command.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    });
+    running.add(this);
+    const errors = new Tail(ERRORS_MAX);
+    const output = this.readOutput(command.outputMax ?? OUTPUT_MAX);
+    const decoder = new StringDecoder('utf8');
+    this.child.stderr?.on('data', (bytes: Buffer) => errors.push(decoder.write(bytes)));
+    this.child.stdin?.on('error', () => undefined);  // It may end without reading.
+    if (command.input !== undefined) this.child.stdin?.end(command.input);
+    const timer = command.timeoutMs === undefined ? undefined : setTimeout(() => {
+      this.timedOut = true;
+      this.interrupt();
+    }, command.timeoutMs);
+    this.ended = new Promise((resolve) => {
+      const finish = (code: number | null, signal: string | null): void => {
+        if (this.over) return;
+        this.over = true;
+        clearTimeout(timer);
+        clearTimeout(this.grace);
+        running.delete(this);
+        resolve({
+          code, signal, output: output(), errors: errors.text, durationMs: Date.now() - begun,
+          cancelled: this.cancelled, timedOut: this.timedOut, problem: this.problem,
+        });
+      };
+      this.child.on('error', (error) => {
+        this.problem ??= `${command.program} cannot be started: ${error.message}`;
+        finish(null, null);
+      });
+      this.child.on('close', finish);
+    });
+  }
+
+  get pid(): number | undefined {
+    return this.child.pid;
+  }
+
+  /** SIGINT, on which the tool keeps what it has found; SIGKILL for who does not follow. */
+  cancel(): void {
+    if (this.over || this.cancelled) return;
+    this.cancelled = true;
+    this.interrupt();
+  }
+
+  /** At once, for the end of the editor. */
+  kill(): void {
+    this.signal('SIGKILL');
+  }
+
+  private interrupt(): void {
+    this.signal('SIGINT');
+    this.grace ??= setTimeout(() => this.kill(), this.command.graceMs ?? GRACE_MS);
+  }
+
+  private signal(name: 'SIGINT' | 'SIGKILL'): void {
+    if (this.child.pid === undefined || this.over) return;
+    try {
+      process.kill(-this.child.pid, name);
+    } catch {
+      // The group has ended by itself.
+    }
+  }
+
+  private readOutput(limit: number): () => string {
+    const decoder = new StringDecoder('utf8');
+    const pieces: string[] = [];
+    let length = 0;
+    this.child.stdout?.on('data', (bytes: Buffer) => {
+      const text = decoder.write(bytes);
+      if (this.command.onOutput) {
+        this.command.onOutput(text);
+        return;
+      }
+      length += text.length;
+      if (length <= limit) {
+        pieces.push(text);
+      } else if (this.problem === undefined) {
+        this.problem = `gpuemu wrote more than ${limit} bytes`;
+        this.interrupt();
+      }
+    });
+    return () => pieces.join('');
+  }
+}
+
+export function start(command: Command): Running {
+  return new Running(command);
+}
+
+/** Ends whatever still runs; nothing is left behind the editor. */
+export function killAll(): void {
+  for (const one of [...running]) one.kill();
+}
+
+export const runningCount = (): number => running.size;
+
+/** A command line as it may be pasted into a shell, for the log. */
+export function commandLine(program: string, args: string[]): string {
+  const quoted = (text: string): string =>
+    /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, `'\\''`)}'`;
+  return [program, ...args].map(quoted).join(' ');
+}

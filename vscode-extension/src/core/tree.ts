@@ -1,0 +1,60 @@
+// The rows of the Failures view: op, below it kind and line, below that the cases, newest first.
+
+import { CaseResult } from './records';
+import { kindOf, shown } from './verdict';
+
+export type Row =
+  | { type: 'op'; id: string; op: string; count: number; children: Row[] }
+  | { type: 'kind'; id: string; kind: string; place: string; count: number; children: Row[] }
+  | { type: 'failure'; id: string; result: CaseResult };
+
+/** Rows under one parent at most; the rest is told by a count. */
+export const ROWS_MAX = 500;
+
+const baseName = (file: string): string => file.slice(file.lastIndexOf('/') + 1);
+
+function groupBy<T>(all: T[], keyOf: (one: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>();
+  for (const one of all) {
+    const key = keyOf(one);
+    const list = groups.get(key);
+    if (list) list.push(one);
+    else groups.set(key, [one]);
+  }
+  return groups;
+}
+
+export function placeText(result: CaseResult): string {
+  const finding = result.findings[0];
+  return finding?.file ? `${baseName(finding.file)}:${finding.line ?? 0}` : '';
+}
+
+/** `prefix` tells the rows of several folders apart. */
+export function rowsOf(failures: CaseResult[], prefix = ''): Row[] {
+  return [...groupBy(failures, (one) => one.op)].map(([op, ofOp]) => ({
+    type: 'op', id: `${prefix}${op}`, op, count: ofOp.length,
+    children: [...groupBy(ofOp, (one) => `${kindOf(one)}\0${placeText(one)}`)].map(
+      ([key, ofKind]): Row => ({
+        type: 'kind', id: `${prefix}${op}\0${key}`, kind: kindOf(ofKind[0]!),
+        place: placeText(ofKind[0]!), count: ofKind.length,
+        children: ofKind.slice(0, ROWS_MAX).map((result): Row => ({
+          type: 'failure', id: `${prefix}${op}\0${key}\0${result.seed}\0${result.dtype}`, result,
+        })),
+      })),
+  }));
+}
+
+export const rowLabel = (result: CaseResult): string =>
+  [result.dtype, ...Object.entries(result.dims).map(([name, size]) => `${name}=${size}`)].join(' ');
+
+/** What a screen reader says, and what scripts look for. */
+export const rowAccessible = (result: CaseResult): string =>
+  `${result.op} ${result.dtype}, ${kindOf(result)}, seed ${result.seed}`;
+
+export function rowTooltip(result: CaseResult): string {
+  const finding = result.findings[0];
+  const lines = [rowAccessible(result), '', finding?.message ?? ''];
+  if (finding?.note) lines.push('', finding.note);
+  if (result.maxDiff > 0) lines.push('', `largest difference ${shown(result.maxDiff)}`);
+  return lines.join('\n');
+}

@@ -1,0 +1,154 @@
+// The details of a failure: the page, and the read-only documents of the scheme `gpuemu`.
+
+import { randomBytes } from 'node:crypto';
+import * as fs from 'node:fs/promises';
+import * as path from 'node:path';
+import * as vscode from 'vscode';
+import { ErrorMap, readErrorMap } from './core/charts';
+import { Details, detailsPage, failureMarkdown, linesAround, SourceLines } from './core/details';
+import { isObject, Json, numberAt, objectAt, textAt, textsAt } from './core/json';
+import { sectionOf } from './core/kinds';
+import { placeOf } from './core/problems';
+import { CaseResult, readCase } from './core/records';
+import { readTensors } from './core/tensors';
+import { Folder } from './folder';
+import { Folders } from './folders';
+import { messageOf } from './tool';
+
+export const failureDocument = (op: string, seed: string): vscode.Uri =>
+  vscode.Uri.from({ scheme: 'gpuemu', path: `/failure/${op}/${seed}.md` });
+
+export class DetailsPanel implements vscode.TextDocumentContentProvider, vscode.Disposable {
+  private readonly panels = new Map<string, vscode.WebviewPanel>();
+  private readonly explained = new Map<string, string[]>();
+  private readonly changed = new vscode.EventEmitter<vscode.Uri>();
+  readonly onDidChange = this.changed.event;
+  private readonly registered: vscode.Disposable;
+
+  constructor(private readonly folders: Folders, private readonly extension: vscode.Uri) {
+    this.registered = vscode.workspace.registerTextDocumentContentProvider('gpuemu', this);
+  }
+
+  async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
+    const kind = /^\/kind\/(\w+)\.md$/.exec(uri.path);
+    if (kind) {
+      const page = await fs.readFile(
+        vscode.Uri.joinPath(this.extension, 'dist', 'findings.md').fsPath, 'utf8');
+      return sectionOf(page, kind[1]!) || `# ${kind[1]}\n\nNothing is known of this kind.\n`;
+    }
+    const failure = /^\/failure\/(.+)\/(\d+)\.md$/.exec(uri.path);
+    if (!failure) return '';
+    const [, op, seed] = failure;
+    for (const folder of this.folders.all()) {
+      const known = folder.failures.find((one) => one.seed === seed && one.op === op);
+      if (known) return failureMarkdown(known, this.explained.get(`${op}/${seed}`));
+    }
+    return `# ${op}\n\nNo failure with seed ${seed} is stored.\n`;
+  }
+
+  setExplained(op: string, seed: string, sentences: string[]): void {
+    this.explained.set(`${op}/${seed}`, sentences);
+    this.changed.fire(failureDocument(op, seed));
+  }
+
+  /** `reproduced` is the reply of `gpuemu reproduce` where it was just made. */
+  async open(folder: Folder, op: string, seed: string, reproduced?: Json): Promise<void> {
+    const key = `${folder.root}\0${op}\0${seed}`;
+    let panel = this.panels.get(key);
+    if (panel) {
+      panel.reveal(undefined, true);
+    } else {
+      panel = vscode.window.createWebviewPanel(
+        'gpuemu.failure', `${op} ${seed}`,
+        { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true },
+        { enableScripts: true, localResourceRoots: [], enableFindWidget: true });
+      panel.iconPath = vscode.Uri.joinPath(this.extension, 'media', 'gpuemu.svg');
+      panel.onDidDispose(() => this.panels.delete(key));
+      panel.webview.onDidReceiveMessage(
+        (message: unknown) => this.receive(folder, op, seed, message));
+      this.panels.set(key, panel);
+    }
+    const known = folder.failures.find((one) => one.seed === seed && one.op === op);
+    if (known && !reproduced) {
+      // What is known is shown at once; the case itself follows.
+      panel.webview.html = detailsPage(await this.details(folder, known), nonce());
+    }
+    try {
+      const value = reproduced ?? await vscode.window.withProgress(
+        { location: { viewId: 'gpuemu.failures' } }, () => folder.enqueue(() =>
+          folder.tool.json(['reproduce', seed, '--op', op], undefined, 300_000)));
+      const now = readCase(objectAt(value, 'result'), known?.dtype);
+      const shown = now.findings.length > 0 ? now : known ?? now;
+      const details = await this.details(folder, shown, value);
+      if (now.passed) details.missing.push('This case passes now.');
+      panel.webview.html = detailsPage(details, nonce());
+    } catch (error) {
+      const details = known && await this.details(folder, known);
+      if (details) {
+        details.missing.push(`The case could not be run again: ${messageOf(error)}`);
+        panel.webview.html = detailsPage(details, nonce());
+      } else {
+        panel.dispose();
+        throw error;
+      }
+    }
+  }
+
+  private async details(folder: Folder, result: CaseResult, value?: Json): Promise<Details> {
+    const finding = result.findings[0];
+    const entry = folder.entries().get(result.op);
+    const place = finding && placeOf(finding, entry, folder.root, folder.configFile);
+    const missing: string[] = [];
+    let source: SourceLines | undefined;
+    if (place && place.line > 0) {
+      try {
+        source = linesAround(place.file, await fs.readFile(place.file, 'utf8'), place.line);
+      } catch {
+        missing.push(`${path.basename(place.file)} cannot be read.`);
+      }
+    }
+    const map: ErrorMap | undefined = isObject(value)
+      ? readErrorMap(value['error_map'] ?? value['worst']) : undefined;
+    return {
+      result, source, map, missing, ptx: ptxOf(value),
+      inputs: readTensors(objectAt(value, 'inputs')),
+      bound: numberAt(value, 'bound'),
+      explained: this.explained.get(`${result.op}/${result.seed}`) ?? [],
+    };
+  }
+
+  private async receive(folder: Folder, op: string, seed: string, message: unknown): Promise<void> {
+    const value = message as Json;
+    const command = textAt(value, 'command');
+    if (command !== undefined && /^\w+$/.test(command)) {
+      await vscode.commands.executeCommand(`gpuemu.${command}`, seed, op, folder.configFile);
+      return;
+    }
+    const file = textAt(value, 'open');
+    if (file === undefined || !path.isAbsolute(file)) return;
+    const line = Math.max(0, (numberAt(value, 'line') ?? 1) - 1);
+    await vscode.window.showTextDocument(vscode.Uri.file(file), {
+      selection: new vscode.Range(line, 0, line, 0), viewColumn: vscode.ViewColumn.One,
+    });
+  }
+
+  dispose(): void {
+    for (const panel of this.panels.values()) panel.dispose();
+    this.registered.dispose();
+    this.changed.dispose();
+  }
+}
+
+/** The PTX beside the source, where the reply brings it along. */
+function ptxOf(value: Json | undefined): SourceLines | undefined {
+  const text = textAt(value, 'ptx');
+  const line = numberAt(value, 'ptx_line');
+  return text !== undefined && line ? linesAround('kernel.ptx', text, line) : undefined;
+}
+
+const nonce = (): string => randomBytes(16).toString('hex');
+
+/** The sentences of `gpuemu explain`. */
+export function sentencesOf(value: Json): string[] {
+  return textsAt(value, 'sentences');
+}

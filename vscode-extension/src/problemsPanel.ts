@@ -1,0 +1,160 @@
+// Failures and errors of gpuemu.toml in the Problems panel.
+
+import * as vscode from 'vscode';
+import { isSuppressed } from './core/edits';
+import { Problem, problemsOf, suffixOf } from './core/problems';
+import { readConfigProblems } from './core/records';
+import { Folder } from './folder';
+import { Folders } from './folders';
+import * as log from './log';
+import { messageOf } from './tool';
+
+/** A diagnostic with the problem that it shows, for the quick fixes. */
+export class GpuemuDiagnostic extends vscode.Diagnostic {
+  problem?: Problem;
+  folder?: Folder;
+}
+
+const SEVERITIES = {
+  error: vscode.DiagnosticSeverity.Error,
+  warning: vscode.DiagnosticSeverity.Warning,
+  information: vscode.DiagnosticSeverity.Information,
+};
+
+export const kindPage = (kind: string): vscode.Uri =>
+  vscode.Uri.from({ scheme: 'gpuemu', path: `/kind/${kind}.md` });
+
+/** The text of a line without the blanks around it; the whole file's first line for line 0. */
+function lineRange(file: string, line: number): vscode.Range {
+  const at = Math.max(0, line - 1);
+  const open = vscode.workspace.textDocuments.find((one) => one.uri.fsPath === file);
+  if (!open || at >= open.lineCount) return new vscode.Range(at, 0, at, line > 0 ? 1000 : 0);
+  const text = open.lineAt(at);
+  return new vscode.Range(at, text.firstNonWhitespaceCharacterIndex, at, text.text.length);
+}
+
+export class ProblemsPanel implements vscode.Disposable {
+  private readonly failures = vscode.languages.createDiagnosticCollection('gpuemu');
+  private readonly config = vscode.languages.createDiagnosticCollection('gpuemu.toml');
+  private readonly files = new Map<Folder, Set<string>>();
+  /** Files that were edited since: what is shown for them may be outdated. */
+  private readonly edited = new Set<string>();
+  private readonly subscriptions: vscode.Disposable[] = [];
+  private readonly due = new Set<Folder>();
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(folders: Folders) {
+    this.subscriptions.push(
+      folders.onDidChange(({ folder, what }) => {
+        if (what === 'failures' || what === 'project') this.schedule(folder);
+      }),
+      folders.onDidFinishRun(({ folder }) => {
+        for (const op of folder.project.ops) op.files.forEach((file) => this.edited.delete(file));
+        this.schedule(folder);
+      }),
+      folders.onDidChangeList(() => {
+        for (const folder of this.files.keys()) {
+          if (!folders.all().includes(folder)) this.clear(folder);
+        }
+      }),
+      vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
+        if (contentChanges.length > 0) this.markEdited(document.uri.fsPath);
+      }),
+    );
+  }
+
+  /** Many failures in a moment are drawn once. */
+  private schedule(folder: Folder): void {
+    this.due.add(folder);
+    this.timer ??= setTimeout(() => {
+      this.timer = undefined;
+      const due = [...this.due];
+      this.due.clear();
+      for (const one of due) this.show(one);
+    }, 50);
+  }
+
+  private show(folder: Folder): void {
+    const byFile = new Map<string, GpuemuDiagnostic[]>();
+    const problems = problemsOf(
+      folder.failures, folder.entries(), folder.root, folder.configFile);
+    for (const problem of problems) {
+      const list = byFile.get(problem.place.file) ?? [];
+      list.push(this.diagnosticOf(problem, folder));
+      byFile.set(problem.place.file, list);
+    }
+    for (const file of this.files.get(folder) ?? []) {
+      if (!byFile.has(file)) this.failures.delete(vscode.Uri.file(file));
+    }
+    this.files.set(folder, new Set(byFile.keys()));
+    this.failures.set([...byFile].map(([file, list]) => [vscode.Uri.file(file), list]));
+  }
+
+  private diagnosticOf(problem: Problem, folder: Folder): GpuemuDiagnostic {
+    const suppressed = isSuppressed(folder.suppressions, problem.op, problem.kind, problem.dtype);
+    const stale = this.edited.has(problem.place.file) ? ' (edited since)' : '';
+    const why = suppressed ? ` (suppressed: ${suppressed.reason})` : '';
+    const one = new GpuemuDiagnostic(
+      lineRange(problem.place.file, problem.place.line),
+      problem.message + suffixOf(problem) + why + stale,
+      suppressed ? vscode.DiagnosticSeverity.Hint
+        : stale ? vscode.DiagnosticSeverity.Information : SEVERITIES[problem.severity],
+    );
+    one.source = 'gpuemu';
+    one.code = { value: problem.kind, target: kindPage(problem.kind) };
+    one.relatedInformation = problem.related.map((related) =>
+      new vscode.DiagnosticRelatedInformation(
+        new vscode.Location(
+          vscode.Uri.file(related.place.file), lineRange(related.place.file, related.place.line)),
+        related.message));
+    one.problem = problem;
+    one.folder = folder;
+    return one;
+  }
+
+  /** What is shown for a file that changes may no longer hold: it is weakened until the next run. */
+  private markEdited(file: string): void {
+    if (this.edited.has(file)) return;
+    this.edited.add(file);
+    for (const [folder, files] of this.files) if (files.has(file)) this.schedule(folder);
+  }
+
+  /** The tool's own errors, of what stands in the editor: `text` goes through a copy. */
+  async checkConfig(folder: Folder, file: string, shownAs: vscode.Uri): Promise<void> {
+    try {
+      if (!(await folder.tool.find())) return;
+      const value = await folder.tool.json(['--config', file, 'config', 'check']);
+      const problems = readConfigProblems(value);
+      this.config.set(shownAs, problems.map((problem) => {
+        const start = new vscode.Position(
+          Math.max(0, problem.line - 1), Math.max(0, problem.column - 1));
+        const end = problem.endColumn
+          ? new vscode.Position(
+            Math.max(0, (problem.endLine || problem.line) - 1), problem.endColumn - 1)
+          : start.translate(0, 1);
+        const key = problem.key === '' ? '' : `${problem.key}: `;
+        const one = new vscode.Diagnostic(
+          new vscode.Range(start, end), key + problem.message,
+          problem.warning ? vscode.DiagnosticSeverity.Warning : vscode.DiagnosticSeverity.Error);
+        one.source = 'gpuemu';
+        one.code = 'config';
+        return one;
+      }));
+    } catch (error) {
+      log.warn(`config check: ${messageOf(error)}`);
+    }
+  }
+
+  private clear(folder: Folder): void {
+    for (const file of this.files.get(folder) ?? []) this.failures.delete(vscode.Uri.file(file));
+    this.files.delete(folder);
+    this.config.delete(folder.config);
+  }
+
+  dispose(): void {
+    clearTimeout(this.timer);
+    this.failures.dispose();
+    this.config.dispose();
+    for (const one of this.subscriptions) one.dispose();
+  }
+}

@@ -1,0 +1,430 @@
+// The Testing view: items from `gpuemu ops`, one process for a run of any selection.
+
+import * as vscode from 'vscode';
+import { longName, OpEntry } from './core/ops';
+import { CaseResult, OpReport } from './core/records';
+import { expectedAndActual, itemId, kindOf, shown, verdictOf } from './core/verdict';
+import { placeOf } from './core/problems';
+import { coverageOf, CoveredLines } from './coverage';
+import { Folder } from './folder';
+import { Folders } from './folders';
+import { debugFailure } from './terminal';
+import { messageOf } from './tool';
+
+type Way = 'run' | 'thorough' | 'fuzz' | 'debug' | 'coverage';
+
+interface Meant {
+  folder: Folder;
+  op: string;
+  dtype?: string;
+}
+
+export class Testing implements vscode.Disposable {
+  readonly controller = vscode.tests.createTestController('gpuemu', 'gpuemu');
+  private readonly meant = new WeakMap<vscode.TestItem, Meant>();
+  private readonly subscriptions: vscode.Disposable[] = [];
+  private readonly covered = new WeakMap<vscode.FileCoverage, CoveredLines>();
+  /** Profiles of continuous runs that are on: their selections. */
+  private readonly continuous = new Set<vscode.TestRunRequest>();
+
+  constructor(private readonly folders: Folders) {
+    const profile = (name: string, kind: vscode.TestRunProfileKind, way: Way, isDefault = false):
+    vscode.TestRunProfile => this.controller.createRunProfile(
+      name, kind, (request, token) => this.runProfile(request, token, way), isDefault, undefined,
+      way === 'run');
+    const run = profile('Run', vscode.TestRunProfileKind.Run, 'run', true);
+    const coverage = profile('Coverage', vscode.TestRunProfileKind.Coverage, 'coverage', true);
+    coverage.loadDetailedCoverage = (_run, file) =>
+      Promise.resolve(this.covered.get(file)?.details ?? []);
+    this.subscriptions.push(
+      this.controller, run, coverage,
+      profile('Run (thorough)', vscode.TestRunProfileKind.Run, 'thorough'),
+      profile('Fuzz', vscode.TestRunProfileKind.Run, 'fuzz'),
+      profile('Debug', vscode.TestRunProfileKind.Debug, 'debug', true),
+      folders.onDidChange(({ folder, what }) => {
+        if (what === 'project') this.update(folder);
+      }),
+      folders.onDidChangeList(() => this.updateAll()),
+    );
+    this.controller.refreshHandler = async () => {
+      for (const folder of folders.all()) await folder.loadProject();
+    };
+  }
+
+  /** Several folders are items of their own above their ops. */
+  private rootOf(folder: Folder): vscode.TestItemCollection {
+    if (this.folders.all().length <= 1) return this.controller.items;
+    const id = `folder:${folder.root}`;
+    let item = this.controller.items.get(id);
+    if (!item) {
+      item = this.controller.createTestItem(id, folder.name, folder.config);
+      this.controller.items.add(item);
+    }
+    return item.children;
+  }
+
+  private updateAll(): void {
+    const several = this.folders.all().length > 1;
+    const wanted = new Set(this.folders.all().map((one) => `folder:${one.root}`));
+    this.controller.items.forEach((item) => {
+      const isFolder = item.id.startsWith('folder:');
+      if (isFolder ? !several || !wanted.has(item.id) : several) {
+        this.controller.items.delete(item.id);
+      }
+    });
+    if (this.folders.all().length === 0) this.controller.items.replace([]);
+    for (const folder of this.folders.all()) this.update(folder);
+  }
+
+  /** Items are kept by id, so that a run that is on goes on with them. */
+  private update(folder: Folder): void {
+    const root = this.rootOf(folder);
+    const ops = folder.project.ops.filter((one) => one.runnable);
+    const names = new Set(ops.map((one) => one.name));
+    root.forEach((item) => {
+      if (!names.has(item.id) && !item.id.startsWith('folder:')) root.delete(item.id);
+    });
+    for (const op of ops) this.updateOp(folder, op, root);
+  }
+
+  private updateOp(folder: Folder, op: OpEntry, root: vscode.TestItemCollection): void {
+    const range = new vscode.Range(
+      Math.max(0, op.line - 1), 0, Math.max(0, (op.endLine ?? op.line) - 1), 1000);
+    const ensure = (items: vscode.TestItemCollection, id: string, label: string, dtype?: string):
+    vscode.TestItem => {
+      let item = items.get(id);
+      if (!item) {
+        item = this.controller.createTestItem(id, label, vscode.Uri.file(op.file));
+        items.add(item);
+      }
+      item.range = range;
+      this.meant.set(item, { folder, op: op.name, dtype });
+      return item;
+    };
+    const item = ensure(root, itemId(op.name), op.name);
+    item.description = op.variants.length > 1 ? `${op.variants.length} variants` : undefined;
+    const dtypes = op.dtypes.map(longName);
+    item.children.forEach((child) => {
+      if (!dtypes.some((dtype) => child.id === itemId(op.name, dtype))) {
+        item.children.delete(child.id);
+      }
+    });
+    for (const dtype of dtypes) {
+      const child = ensure(item.children, itemId(op.name, dtype), dtype, dtype);
+      if (op.variants.length < 2) continue;
+      for (const variant of op.variants) {
+        ensure(child.children, itemId(op.name, dtype, variant), variant, dtype);
+      }
+    }
+  }
+
+  /** The items of a request, without those excluded, by folder. */
+  private selection(request: vscode.TestRunRequest): Map<Folder, vscode.TestItem[]> {
+    const chosen = new Map<Folder, vscode.TestItem[]>();
+    const excluded = new Set(request.exclude ?? []);
+    const add = (item: vscode.TestItem): void => {
+      if (excluded.has(item)) return;
+      const meant = this.meant.get(item);
+      if (!meant) {
+        item.children.forEach(add);
+        return;
+      }
+      const list = chosen.get(meant.folder) ?? [];
+      list.push(item);
+      chosen.set(meant.folder, list);
+    };
+    if (request.include) request.include.forEach(add);
+    else this.controller.items.forEach(add);
+    return chosen;
+  }
+
+  private async runProfile(
+    request: vscode.TestRunRequest, token: vscode.CancellationToken, way: Way,
+  ): Promise<void> {
+    if (request.continuous) {
+      this.continuous.add(request);
+      token.onCancellationRequested(() => this.continuous.delete(request));
+      return;
+    }
+    const run = this.controller.createTestRun(request);
+    // The run is cancelled by its own button or by the request.
+    const source = new vscode.CancellationTokenSource();
+    token.onCancellationRequested(() => source.cancel());
+    run.token.onCancellationRequested(() => source.cancel());
+    try {
+      await Promise.all([...this.selection(request)].map(([folder, items]) =>
+        this.runFolder(run, folder, items, way, source.token)));
+    } finally {
+      run.end();
+      source.dispose();
+    }
+  }
+
+  /** A continuous run executes what a saved file belongs to. True: it took the ops over. */
+  async runContinuous(folder: Folder, ops: string[], token: vscode.CancellationToken):
+  Promise<boolean> {
+    for (const request of this.continuous) {
+      const items = (this.selection(request).get(folder) ?? []).filter((item) =>
+        ops.includes(this.meant.get(item)?.op ?? ''));
+      if (items.length === 0) continue;
+      const run = this.controller.createTestRun(
+        new vscode.TestRunRequest(items, request.exclude, request.profile, true));
+      try {
+        await this.runFolder(run, folder, items, 'run', token);
+      } finally {
+        run.end();
+      }
+      return true;
+    }
+    return false;
+  }
+
+  private async runFolder(
+    run: vscode.TestRun, folder: Folder, items: vscode.TestItem[], way: Way,
+    token: vscode.CancellationToken,
+  ): Promise<void> {
+    if (way === 'debug') {
+      await this.debug(run, folder, items);
+      return;
+    }
+    const runOf = new RunOfItems(run, folder, this.leaves(items));
+    if (way === 'coverage') {
+      await this.runCoverage(run, folder, runOf, token);
+      return;
+    }
+    const meant = items.map((item) => this.meant.get(item)!);
+    const ops = [...new Set(meant.map((one) => one.op))];
+    const whole = meant.every((one) => one.dtype === undefined);
+    const dtypes = whole ? [] : [...new Set(meant.flatMap((one) =>
+      one.dtype ? [one.dtype] : this.dtypesOf(folder, one.op)))];
+    if (way === 'fuzz') {
+      // `fuzz` takes one op or all of them.
+      const all = folder.project.ops.filter((one) => one.runnable).length;
+      let problem: string | undefined;
+      for (const one of ops.length === all ? [[]] : ops.map((op) => [op])) {
+        if (token.isCancellationRequested) break;
+        problem = await this.execute(folder, { command: 'fuzz', ops: one }, runOf, token) ?? problem;
+      }
+      runOf.finish(token.isCancellationRequested, problem);
+      return;
+    }
+    const profile = way === 'thorough' ? 'thorough' : folder.tool.setting('profile', 'default');
+    const args = profile === 'default' ? [] : [`--${profile}`];
+    const problem = await this.execute(folder, { command: 'test', ops, dtypes, args }, runOf, token);
+    runOf.finish(token.isCancellationRequested, problem);
+  }
+
+  private dtypesOf(folder: Folder, name: string): string[] {
+    const op = folder.project.ops.find((one) => one.name === name);
+    return op?.dtypes.map(longName) ?? [];
+  }
+
+  private async execute(
+    folder: Folder, request: Parameters<Folder['run']>[0], runOf: RunOfItems,
+    token: vscode.CancellationToken,
+  ): Promise<string | undefined> {
+    try {
+      const { outcome } = await folder.run(request, token, (event) => {
+        if (event.type === 'opStarted') runOf.started(event.op, event.dtype);
+        if (event.type === 'caseFailed') runOf.output(`${failureLine(event.result)}\n`);
+        if (event.type === 'warning') runOf.output(`warning: ${event.message}\n`);
+        if (event.type === 'opFinished') runOf.report(event.report);
+      });
+      outcome.report?.ops.forEach((report) => runOf.report(report));
+      return outcome.problem;
+    } catch (error) {
+      return messageOf(error);
+    }
+  }
+
+  private leaves(items: vscode.TestItem[]): Map<string, vscode.TestItem> {
+    const found = new Map<string, vscode.TestItem>();
+    const add = (item: vscode.TestItem): void => {
+      found.set(item.id, item);
+      item.children.forEach(add);
+    };
+    items.forEach(add);
+    return found;
+  }
+
+  private async runCoverage(
+    run: vscode.TestRun, folder: Folder, runOf: RunOfItems, token: vscode.CancellationToken,
+  ): Promise<void> {
+    const ops = [...new Set([...runOf.items.values()].map((item) => this.meant.get(item)!.op))];
+    const kernels = new Set(ops.flatMap((name) => {
+      const op = folder.project.ops.find((one) => one.name === name);
+      return !op ? [] : op.variants.length > 0 ? op.variants : [op.name];
+    }));
+    const problem = await this.execute(folder, { command: 'test', ops }, runOf, token);
+    for (const kernel of kernels) {
+      if (token.isCancellationRequested) break;
+      try {
+        const value = await folder.tool.json(['coverage', '--kernel', kernel], token, 600_000);
+        for (const one of coverageOf(value)) {
+          this.covered.set(one.file, one);
+          run.addCoverage(one.file);
+        }
+      } catch (error) {
+        runOf.output(`coverage of ${kernel}: ${messageOf(error)}\n`);
+      }
+    }
+    runOf.finish(token.isCancellationRequested, problem);
+  }
+
+  /** The prompt of `gpuemu debug` at the newest failure of each op chosen. */
+  private async debug(run: vscode.TestRun, folder: Folder, items: vscode.TestItem[]):
+  Promise<void> {
+    for (const item of items) {
+      const meant = this.meant.get(item)!;
+      const failure = folder.failures.find((one) =>
+        one.op === meant.op && (!meant.dtype || one.dtype === meant.dtype));
+      if (failure) {
+        await debugFailure(folder, failure.op, failure.seed);
+        run.skipped(item);
+      } else {
+        run.errored(item, new vscode.TestMessage(
+          `No failure of ${meant.op} is stored: run it first. Debug opens a failing case.`));
+      }
+    }
+  }
+
+  /** What is shown for ops of a file that was saved no longer holds. */
+  invalidate(folder: Folder, ops: string[]): void {
+    const items: vscode.TestItem[] = [];
+    const root = this.folders.all().length <= 1 ? this.controller.items
+      : this.controller.items.get(`folder:${folder.root}`)?.children;
+    for (const op of ops) {
+      const item = root?.get(op);
+      if (item) items.push(item);
+    }
+    if (items.length > 0) this.controller.invalidateTestResults(items);
+  }
+
+  dispose(): void {
+    for (const one of this.subscriptions) one.dispose();
+  }
+}
+
+export function failureLine(result: CaseResult): string {
+  const finding = result.findings[0];
+  return `[FAIL] ${result.op} ${result.dtype} (seed: ${result.seed}): ` +
+    `[${kindOf(result)}] ${finding?.message ?? ''}`;
+}
+
+/** The items of one run and what has been said of them: the worst state of an item stays. */
+class RunOfItems {
+  private readonly open: Set<string>;
+  private readonly failed = new Set<string>();
+
+  constructor(
+    private readonly run: vscode.TestRun, private readonly folder: Folder,
+    readonly items: Map<string, vscode.TestItem>,
+  ) {
+    this.open = new Set(items.keys());
+    for (const item of items.values()) run.enqueued(item);
+  }
+
+  output(text: string, item?: vscode.TestItem): void {
+    this.run.appendOutput(text.replace(/\r?\n/g, '\r\n'), undefined, item);
+  }
+
+  started(op: string, dtype: string): void {
+    for (const id of [itemId(op, dtype), itemId(op)]) {
+      const item = this.items.get(id);
+      if (item && this.open.has(id)) this.run.started(item);
+    }
+  }
+
+  report(report: OpReport): void {
+    const id = itemId(report.op, report.dtype);
+    if (report.dtype === '') this.reportDtypes(report);
+    const item = this.items.get(id);
+    if (!item || !this.open.has(id)) return;
+    this.open.delete(id);
+    const targets = [item];
+    item.children.forEach((child) => {
+      // A variant that did not run has no verdict of its own.
+      if (this.items.has(child.id) && (!report.kernel || child.label === report.kernel)) {
+        this.open.delete(child.id);
+        targets.push(child);
+      }
+    });
+    const verdict = verdictOf(report);
+    for (const target of targets) this.show(target, report, verdict.state, verdict.reason);
+    this.output(`[${verdict.state}] ${report.op} ${report.dtype} ${report.cases} cases` +
+      `${verdict.reason ? `: ${verdict.reason}` : ''}\n`, item);
+  }
+
+  /** A report over all dtypes, of `fuzz`: each has the failures that are its own. */
+  private reportDtypes(report: OpReport): void {
+    this.items.get(itemId(report.op))?.children.forEach((child) => {
+      if (!this.items.has(child.id)) return;
+      const failures = report.failures.filter((one) => one.dtype === child.label);
+      this.report({
+        ...report, dtype: child.label, failures, failed: failures.length,
+        passed: report.passed, cases: report.cases,
+      });
+    });
+  }
+
+  private show(
+    item: vscode.TestItem, report: OpReport, state: string, reason: string | undefined,
+  ): void {
+    if (state === 'failed') {
+      this.failed.add(item.id);
+      const messages = report.failures.slice(0, 10).map((one) => this.messageOf(one));
+      if (messages.length === 0) {
+        messages.push(new vscode.TestMessage(`${report.failed} of ${report.cases} cases fail`));
+      }
+      this.run.failed(item, messages, report.durationMs);
+    } else if (state === 'errored') {
+      this.failed.add(item.id);
+      this.run.errored(item, new vscode.TestMessage(reason ?? 'no verdict'), report.durationMs);
+    } else if (state === 'skipped') {
+      this.run.skipped(item);
+    } else {
+      this.run.passed(item, report.durationMs);
+    }
+  }
+
+  private messageOf(result: CaseResult): vscode.TestMessage {
+    const finding = result.findings[0];
+    const text = new vscode.MarkdownString();
+    text.appendText(failureLine(result));
+    const sides = expectedAndActual(result);
+    const message = sides
+      ? vscode.TestMessage.diff(failureLine(result), sides[0], sides[1])
+      : new vscode.TestMessage(text);
+    if (finding) {
+      const place = placeOf(
+        finding, this.folder.entries().get(result.op), this.folder.root, this.folder.configFile);
+      message.location = new vscode.Location(
+        vscode.Uri.file(place.file), new vscode.Position(Math.max(0, place.line - 1), 0));
+    }
+    message.contextValue = 'gpuemuFailure';
+    this.output(`  largest difference ${shown(result.maxDiff)}\n`);
+    return message;
+  }
+
+  /** What got no verdict by now gets none: it is errored, or skipped when it was cancelled. */
+  finish(cancelled: boolean, problem: string | undefined): void {
+    if (problem && !cancelled) this.output(`${problem}\n`);
+    for (const id of this.open) {
+      const item = this.items.get(id)!;
+      let children = 0;
+      let judged = 0;
+      item.children.forEach((child) => {
+        ++children;
+        if (this.items.has(child.id) && !this.open.has(child.id)) ++judged;
+      });
+      // Its children say what it is.
+      if (children > 0 && judged > 0) continue;
+      if (cancelled) this.run.skipped(item);
+      else if (children === 0 || problem) {
+        const isVariant = id.split('/').length > 2;
+        if (isVariant && !problem) this.run.skipped(item);
+        else this.run.errored(item, new vscode.TestMessage(problem ?? 'the run did not reach it'));
+      }
+    }
+  }
+}

@@ -1,0 +1,155 @@
+// The tool of one folder: found once, checked once, started with argument arrays.
+
+import * as os from 'node:os';
+import * as vscode from 'vscode';
+import { atLeast, findBinary, versionIn, VERSION_MIN } from './core/binary';
+import { Json, parseJson } from './core/json';
+import { Ended, Running, start } from './core/process';
+import { UnreadableOutput } from './core/records';
+import * as log from './log';
+
+export interface FoundTool {
+  program: string;
+  version: string;
+}
+
+export class ToolError extends Error {}
+
+const SHORT_MS = 60_000;
+
+export class Tool implements vscode.Disposable {
+  private found: Promise<FoundTool | undefined> | undefined;
+  private told = false;
+  private readonly running = new Set<Running>();
+
+  /** `folder` is the working directory: the one that holds gpuemu.toml. */
+  constructor(readonly folder: string, private readonly scope: vscode.Uri) {}
+
+  setting(name: string, otherwise: string): string;
+  setting(name: string, otherwise: number): number;
+  setting(name: string, otherwise: boolean): boolean;
+  setting<T>(name: string, otherwise: T): T {
+    return vscode.workspace.getConfiguration('gpuemu', this.scope).get<T>(name) ?? otherwise;
+  }
+
+  /** Looks again: the setting or the environment is another one now. */
+  forget(): void {
+    this.found = undefined;
+    this.told = false;
+  }
+
+  find(): Promise<FoundTool | undefined> {
+    if (!vscode.workspace.isTrusted) return Promise.resolve(undefined);
+    this.found ??= this.lookFor();
+    return this.found;
+  }
+
+  private async lookFor(): Promise<FoundTool | undefined> {
+    const setting = this.setting('binaryPath', '');
+    const program = await findBinary({
+      setting, folder: this.folder, home: os.homedir(), env: process.env,
+    });
+    if (program === undefined) {
+      const where = setting === '' ? 'neither in the Python environment of the workspace nor in PATH'
+        : `not at ${setting} (gpuemu.binaryPath)`;
+      void this.tell(`The gpuemu program is ${where}.`);
+      return undefined;
+    }
+    const ended = await this.startAt(program, ['--version'], { timeoutMs: 10_000 }).ended;
+    const version = versionIn(ended.output);
+    if (ended.code !== 0 || version === undefined) {
+      void this.tell(`${program} is not the gpuemu program, or does not run here: ` +
+        `${ended.problem ?? (ended.errors.trim() || `exit code ${ended.code}`)}.`);
+      return undefined;
+    }
+    if (!atLeast(version, VERSION_MIN)) {
+      void this.tell(`${program} is version ${version}; this extension needs ${VERSION_MIN}.`);
+      return undefined;
+    }
+    log.info(`gpuemu ${version} at ${program}`);
+    return { program, version };
+  }
+
+  /** One message for as long as the program is not found, with what can be done. */
+  private async tell(text: string): Promise<void> {
+    log.warn(text);
+    if (this.told) return;
+    this.told = true;
+    const choice = await vscode.window.showWarningMessage(
+      text, 'Select gpuemu Binary', 'Show Logs', 'How to Install');
+    if (choice === 'Select gpuemu Binary') {
+      await vscode.commands.executeCommand('gpuemu.selectBinary');
+    } else if (choice === 'Show Logs') {
+      log.showLog();
+    } else if (choice === 'How to Install') {
+      await vscode.commands.executeCommand(
+        'workbench.action.openWalkthrough', 'gpuemu.gpuemu#gpuemu.start');
+    }
+  }
+
+  private environment(): Record<string, string | undefined> {
+    const backend = this.setting('backend', 'auto');
+    const more = backend === 'auto' ? {} : { GPUEMU_BACKEND: backend };
+    return { ...process.env, NO_COLOR: '1', ...more };
+  }
+
+  private startAt(
+    program: string, args: string[], more: { timeoutMs?: number; onOutput?: (t: string) => void;
+      input?: string },
+  ): Running {
+    log.logStart(program, args, this.folder);
+    const running = start({ program, args, cwd: this.folder, env: this.environment(), ...more });
+    this.running.add(running);
+    void running.ended.then((ended) => {
+      this.running.delete(running);
+      log.logEnd(args, ended);
+    });
+    return running;
+  }
+
+  /** Starts the tool; undefined where there is none, which has been told. */
+  async start(
+    args: string[], more: { timeoutMs?: number; onOutput?: (text: string) => void } = {},
+  ): Promise<Running | undefined> {
+    const tool = await this.find();
+    return tool && this.startAt(tool.program, args, more);
+  }
+
+  /** Runs a command to its end. */
+  async run(args: string[], token?: vscode.CancellationToken, timeoutMs = SHORT_MS):
+  Promise<Ended> {
+    const running = await this.start(args, { timeoutMs });
+    if (!running) throw new ToolError('the gpuemu program is not found');
+    const listener = token?.onCancellationRequested(() => running.cancel());
+    if (token?.isCancellationRequested) running.cancel();
+    const ended = await running.ended;
+    listener?.dispose();
+    return ended;
+  }
+
+  /** Runs a command with --format json and reads its document, also after a non-zero exit. */
+  async json(args: string[], token?: vscode.CancellationToken, timeoutMs = SHORT_MS):
+  Promise<Json> {
+    const ended = await this.run([...args, '--format', 'json'], token, timeoutMs);
+    if (ended.problem) throw new ToolError(ended.problem);
+    if (ended.cancelled) throw new vscode.CancellationError();
+    if (ended.timedOut) throw new ToolError(`gpuemu ${args[0]} did not answer in time`);
+    let value: Json;
+    try {
+      value = parseJson(ended.output);
+    } catch {
+      const said = ended.errors.trim() || `exit code ${ended.code}, and its output is no JSON`;
+      throw new ToolError(`gpuemu ${args[0]}: ${said}`);
+    }
+    return value;
+  }
+
+  dispose(): void {
+    for (const one of this.running) one.kill();
+  }
+}
+
+export function messageOf(error: unknown): string {
+  if (error instanceof UnreadableOutput) return `gpuemu's output cannot be read: ${error.message}`;
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import { test } from 'node:test';
+import { applied, isSuppressed, roundedUp, suppressionEdit, suppressionsOf, toleranceEdit } from '../../src/core/edits';
+import { kernelsIn } from '../../src/core/kernelText';
+import { affectedOps, projectOfText, readProject } from '../../src/core/ops';
+import { keyAt, keyMarkdown, keysAt } from '../../src/core/schema';
+import { parseToml, stringsIn, tableNamed, valueOf } from '../../src/core/toml';
+import { parseJson } from '../../src/core/json';
+
+const TEXT = `# all
+[validation]   # how
+dtypes = ["float32", "f16"]
+
+# softmax of rows
+[[ops]]
+name = "softmax"   # unique
+kernel = ["fast", "slow"]
+reference = "ref/softmax.py"
+inputs = [
+  { name = "x", shape = ["rows", "cols"] },  # ] no end
+]
+[ops.tolerances]
+float32 = 1e-6     # measured
+
+[[kernels]]
+name = "fast"
+source = "k/fast.cu"
+launches = [{ entry = "fast<{ctype}>", grid = "rows" }]
+
+[[kernels]]
+name = "alone"
+source = "k/alone.cu"
+dims = { n = [1, 8] }
+`;
+
+test('tables, keys and values have their places', () => {
+  const tables = parseToml(TEXT);
+  assert.deepEqual(tables.map((one) => one.path),
+    ['', 'validation', 'ops', 'ops.tolerances', 'kernels', 'kernels']);
+  const op = tableNamed(tables, 'ops', 'softmax')!;
+  assert.equal(valueOf(op, 'reference'), 'ref/softmax.py');
+  const inputs = op.entries.find((one) => one.key === 'inputs')!;
+  assert.ok(inputs.value.endsWith(']') && inputs.value.includes('no end'));
+  const [fast] = stringsIn(op.entries.find((one) => one.key === 'kernel')!);
+  assert.equal(TEXT.slice(fast!.span.start, fast!.span.end), '"fast"');
+});
+
+test('a file that is being written is read as far as it goes', () => {
+  const tables = parseToml('[[ops]]\nname = "a"\ninputs = [\n[[ops]]\nname = "b"\nkern');
+  assert.deepEqual(tables.map((one) => valueOf(one, 'name')), [undefined, 'a', 'b']);
+  parseToml('[[');
+  parseToml('a = """');
+  parseToml('= 3\n"');
+});
+
+test('a project of a text has its ops, dtypes and files', () => {
+  const project = projectOfText(TEXT, '/p/gpuemu.toml');
+  assert.deepEqual(project.ops.map((one) => [one.name, one.line, one.dtypes]),
+    [['softmax', 6, ['float32', 'float16']], ['alone', 21, ['float32', 'float16']]]);
+  assert.deepEqual(project.ops[0]?.entries, ['fast']);
+  assert.deepEqual(affectedOps(project, '/p/k/fast.cu'), ['softmax']);
+  assert.deepEqual(affectedOps(project, '/p/else.cu'), []);
+});
+
+test('the document of gpuemu ops', () => {
+  const project = readProject({
+    file: '/p/gpuemu.toml',
+    ops: [{
+      name: 'softmax', section: 'ops', execution_mode: 'kernel', dtypes: ['float32'],
+      variants: ['fast'], file: '/p/gpuemu.toml', line: 6, column: 1, end_line: 12,
+      files: [{ role: 'kernel', path: '/p/k/fast.cu' }, { role: 'reference', path: '/p/r.py' }],
+    }],
+    kernels: [{ name: 'fast', entries: ['fast<{ctype}>'], file: '/p/gpuemu.toml', line: 16, files: [] }],
+  }, '/p');
+  assert.deepEqual([project.ops[0]?.reference, project.ops[0]?.entries], ['/p/r.py', ['fast']]);
+  assert.throws(() => readProject({ type: 'Error', message: 'wrong file' }, '/p'), /wrong file/);
+});
+
+test('a tolerance is set where it stands, comments stay', () => {
+  const edit = toleranceEdit(TEXT, 'softmax', 'float32', 1.23e-5)!;
+  assert.equal(applied(TEXT, edit), TEXT.replace('1e-6     # measured', '1.3e-5     # measured'));
+});
+
+test('a tolerance that is new joins its table, or the op', () => {
+  assert.match(applied(TEXT, toleranceEdit(TEXT, 'softmax', 'float16', 0.002)!),
+    /float32 = 1e-6 {5}# measured\nfloat16 = 0.002\n/);
+  const text = '[[ops]]\nname = "a"  # one\r\n[ops.invariants]\nno_nan = true\n';
+  assert.match(applied(text, toleranceEdit(text, 'a', 'float32', 0.5)!),
+    /name = "a" {2}# one\r\ntolerances.float32 = 0.5\r\n\[ops.invariants\]/);
+  const inline = '[[ops]]\nname = "a"\ntolerances = { float32 = { atol = 1, rtol = 2 } }  # x\n';
+  assert.match(applied(inline, toleranceEdit(inline, 'a', 'float32', 3)!), /= \{ float32 = 3 \} {2}# x/);
+  assert.match(applied(inline, toleranceEdit(inline, 'a', 'float16', 3)!), /\}, float16 = 3 \} {2}# x/);
+  assert.equal(toleranceEdit(TEXT, 'nobody', 'float32', 1), undefined);
+});
+
+test('a measured value is rounded up, never down', () => {
+  for (const value of [1.23e-5, 9.99e-7, 1, 0.1, 3.0000001e-4, 123456, 5e-324, 0.30000000000000004]) {
+    assert.ok(Number(roundedUp(value)) >= value, `${value} became ${roundedUp(value)}`);
+  }
+  assert.deepEqual([roundedUp(0.0123), roundedUp(1.21e-9)], ['0.013', '1.3e-9']);
+});
+
+test('a suppression is a comment above its op', () => {
+  const edit = suppressionEdit(TEXT, {
+    op: 'softmax', kind: 'ToleranceExceeded', dtype: 'float16', reason: ' known\n loss ',
+  })!;
+  const text = applied(TEXT, edit);
+  assert.match(text, /# softmax of rows\n# gpuemu: suppress ToleranceExceeded float16: known loss\n\[\[ops\]\]/);
+  const all = suppressionsOf(text);
+  assert.equal(isSuppressed(all, 'softmax', 'ToleranceExceeded', 'float16')?.reason, 'known loss');
+  assert.equal(isSuppressed(all, 'softmax', 'ToleranceExceeded', 'float32'), undefined);
+  assert.equal(isSuppressed(all, 'fast', 'ToleranceExceeded', 'float16'), undefined);
+});
+
+test('kernels are found in CUDA C++ and in Triton', () => {
+  const cuda = `// __global__ void not_me(int)
+extern "C" __global__ void
+__launch_bounds__(256) scale(float* x) {}
+template <typename T> __global__ __launch_bounds__(128, 2) void gelu(const T* x);
+/* __global__ void nor_me() */
+__global__ static void last(int n) { helper(n); }
+`;
+  assert.deepEqual(kernelsIn('a.cu', cuda).map((one) => [one.name, one.line]),
+    [['scale', 2], ['gelu', 3], ['last', 5]]);
+  const triton = '@triton.jit\n@other\ndef add(x):\n  pass\n@jit(debug=1)\ndef mul(y): pass\ndef no(): pass\n';
+  assert.deepEqual(kernelsIn('a.py', triton).map((one) => one.name), ['add', 'mul']);
+  assert.deepEqual(kernelsIn('a.txt', cuda), []);
+});
+
+test('the schema that is shipped has every table, with descriptions', () => {
+  const schema = parseJson(fs.readFileSync('schemas/gpuemu.schema.json', 'utf8'));
+  for (const name of ['project', 'runtime', 'validation', 'ops', 'kernels', 'policies', 'ci', 'daemon']) {
+    assert.ok(keysAt(schema, [name]).length > 0, name);
+  }
+  assert.ok(keysAt(schema, ['ops']).some((key) => key.name === 'accumulate'));
+  const backend = keyAt(schema, ['runtime', 'backend'])!;
+  assert.ok(backend.values.includes('"cuda"'));
+  assert.match(keyMarkdown(backend), /auto/);
+  assert.equal(keyAt(schema, ['ops', 'nothing']), undefined);
+});

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import { test } from 'node:test';
+import { kindNames, sectionOf, severityOf } from '../../src/core/kinds';
+import { OpEntry } from '../../src/core/ops';
+import { problemsOf, suffixOf } from '../../src/core/problems';
+import { CaseResult, Finding } from '../../src/core/records';
+import { rowAccessible, rowsOf } from '../../src/core/tree';
+import { statusText } from '../../src/core/status';
+
+const finding = (more: Partial<Finding> = {}): Finding =>
+  ({ kind: 'DataRace', message: 'two threads', ...more });
+const failure = (more: Partial<CaseResult> = {}): CaseResult => ({
+  passed: false, seed: '18446744073709551615', op: 'sum', dtype: 'float32', layout: '', shape: [],
+  dims: { n: 3 }, maxDiff: 0, maxRelDiff: 0, findings: [finding()], timestamp: 0,
+  passesNow: false, ...more,
+});
+const ENTRY: OpEntry = {
+  name: 'sum', isKernel: false, dtypes: ['float32'], variants: [], file: '/p/gpuemu.toml',
+  line: 7, column: 1, reference: '/p/ref.py', entries: [], files: [], runnable: true,
+};
+const show = (failures: CaseResult[], entry: OpEntry | null = ENTRY) =>
+  problemsOf(failures, new Map(entry ? [['sum', entry]] : []), '/p', '/p/gpuemu.toml');
+
+test('a finding stands at its kernel line, else at its op, else at its reference', () => {
+  const at = finding({ file: 'k/sum.cu', line: 12 });
+  assert.deepEqual(show([failure({ findings: [at] })])[0]?.place, { file: '/p/k/sum.cu', line: 12 });
+  assert.deepEqual(show([failure()])[0]?.place, { file: '/p/gpuemu.toml', line: 7 });
+  assert.deepEqual(show([failure()], { ...ENTRY, line: 0 })[0]?.place, { file: '/p/ref.py', line: 0 });
+  assert.deepEqual(show([failure()], null)[0]?.place, { file: '/p/gpuemu.toml', line: 0 });
+});
+
+test('failures of one kind at one line are one problem with a count', () => {
+  const [problem, other] = show([failure(), failure({ seed: '2' }), failure({ dtype: 'float16' })]);
+  assert.equal(problem?.more, 1);
+  assert.equal(other?.dtype, 'float16');
+  assert.equal(suffixOf(problem!), ' [seed 18446744073709551615, and 1 more here]');
+});
+
+test('what passes now is no problem', () => {
+  assert.deepEqual(show([failure({ passesNow: true })]), []);
+});
+
+test('the second line of a race, the instruction and the reference are related', () => {
+  const one = finding({
+    file: '/p/k/sum.cu', line: 12, message: 'written at k/sum.cu:12, read at k/sum.cu:14',
+    divergence: { file: '/p/k/sum.cu', line: 9, instruction: 'add.f32' },
+  });
+  const [problem] = show([failure({ findings: [one] })]);
+  assert.deepEqual(problem?.related.map((each) => [each.place.file, each.place.line]),
+    [['/p/k/sum.cu', 14], ['/p/k/sum.cu', 9], ['/p/ref.py', 0]]);
+});
+
+test('every kind has a page, and an unknown one is an error', () => {
+  const page = fs.readFileSync('../docs/reference/findings.md', 'utf8');
+  for (const kind of kindNames()) assert.match(sectionOf(page, kind), new RegExp(`^# ${kind}`));
+  assert.equal(severityOf('Novelty'), 'error');
+  assert.equal(sectionOf(page, 'Novelty'), '');
+});
+
+test('rows are grouped by op, then kind and line', () => {
+  const at = (line: number): Finding[] => [finding({ file: '/p/sum.cu', line })];
+  const rows = rowsOf([failure({ findings: at(3) }), failure({ seed: '2', findings: at(4) }),
+    failure({ op: 'max' })]);
+  assert.deepEqual(rows.map((row) => row.type === 'op' && [row.op, row.children.length]),
+    [['sum', 2], ['max', 1]]);
+  assert.equal(rowAccessible(failure()), 'sum float32, DataRace, seed 18446744073709551615');
+});
+
+test('ten thousand failures are grouped in no time', () => {
+  const many = Array.from({ length: 10_000 }, (_, at) => failure({ seed: String(at), op: `op${at % 40}` }));
+  const begun = performance.now();
+  rowsOf(many);
+  show(many);
+  assert.ok(performance.now() - begun < 500);
+});
+
+test('the status says what runs, and is broken only when something is', () => {
+  const idle = { trusted: true, daemon: 'running' as const, failures: 0, jobs: [] };
+  assert.equal(statusText(idle).text, 'gpuemu');
+  assert.match(statusText({ ...idle, jobs: [{ title: 'gpuemu test', detail: '3 of 9 cases' }] }).text, /spin.*3 of 9/);
+  assert.match(statusText({ ...idle, failures: 3 }).accessible, /daemon running.*3 stored failures/);
+  assert.equal(statusText({ ...idle, daemon: 'silent' }).broken, true);
+  assert.equal(statusText({ ...idle, trusted: false, problem: 'x' }).broken, false);
+});
