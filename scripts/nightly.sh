@@ -38,7 +38,7 @@ step() { # NAME COMMAND...   exit code 77: this machine cannot
 leave_out() { left_out+=("$1"); echo; echo "nightly: left out: $1: $2"; }
 
 if [ "$build" = 1 ]; then
-  scripts/setup.sh --nightly || { echo "nightly: the set-up did not work"; exit 3; }
+  scripts/setup.sh --nightly --vscode || { echo "nightly: the set-up did not work"; exit 3; }
   mkdir -p build
   echo "nightly: building (release)"
   if ! cmake --preset release -DGPUEMU_TESTS=ON >build/nightly.log 2>&1 ||
@@ -67,6 +67,7 @@ if command -v clang++-19 >/dev/null && compgen -G "$(clang++-19 -print-resource-
 else
   leave_out "fuzzing" "clang-19 or libclang-rt-19-dev is missing (scripts/setup.sh --nightly)"
 fi
+step "extension for Visual Studio Code, on the screen" scripts/vscode_test.sh --screen
 step "slow end-to-end tests" env PYTHONPATH="$root/python" "$python" -m pytest -q -p no:cacheprovider \
   --slow -m slow tests/e2e
 step "planted faults and false alarms, ten seeds" "$python" -m pytest -q -p no:cacheprovider --slow -m slow tests/quality

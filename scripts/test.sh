@@ -89,7 +89,9 @@ else
 fi
 
 say "extension for Visual Studio Code"
-scripts/vscode_test.sh; status=$?
+extension_tests=()
+[ $quick = 0 ] || extension_tests=(--unit)
+scripts/vscode_test.sh "${extension_tests[@]}"; status=$?
 [ $status = 77 ] || result "vscode-extension" $status
 
 say "C++ tests"

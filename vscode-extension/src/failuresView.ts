@@ -48,7 +48,7 @@ export class FailuresView implements vscode.TreeDataProvider<Node>, vscode.Dispo
     }
     if (node.type === 'folder') return this.rows(node.folder);
     if (node.row.type === 'failure') return [];
-    return node.row.children.map((row) => ({ type: 'row', folder: node.folder, row }));
+    return node.row.children().map((row) => ({ type: 'row', folder: node.folder, row }));
   }
 
   private rows(folder: Folder): Node[] {

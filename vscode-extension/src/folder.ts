@@ -5,7 +5,7 @@ import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { suppressionsOf, Suppression } from './core/edits';
 import { entriesByName, OpEntry, Project, projectOfText, readProject } from './core/ops';
-import { CaseResult, DaemonState, readFailures, readStatus } from './core/records';
+import { CaseResult, DaemonState, readFailuresInSlices, readStatus } from './core/records';
 import { RunEvent, RunOutcome, RunReader, LineSplitter } from './core/stream';
 import { RunSummary, summaryOf } from './core/verdict';
 import * as log from './log';
@@ -19,6 +19,8 @@ export interface RunRequest {
   dtypes?: string[];
   args?: string[];
 }
+
+const keyOf = (result: CaseResult): string => `${result.op}\0${result.seed}`;
 
 export interface Job {
   title: string;
@@ -42,6 +44,7 @@ export class Folder implements vscode.Disposable {
   private readonly finished = new vscode.EventEmitter<RunSummary>();
   private queue: Promise<unknown> = Promise.resolve();
   private disposed = false;
+  private known = new Set<string>();
   readonly onDidChange = this.changed.event;
   readonly onDidFinishRun = this.finished.event;
 
@@ -103,10 +106,11 @@ export class Folder implements vscode.Disposable {
     if (!(await this.tool.find())) return;
     try {
       const limit = String(this.tool.setting('failuresLimit', 200));
-      const value = await this.tool.json(['failures', '--limit', limit]);
+      const text = await this.tool.text(['failures', '--limit', limit, '--format', 'json']);
       const entries = this.entries();
-      this.failures = readFailures(value).filter((one) =>
+      this.failures = (await readFailuresInSlices(text)).filter((one) =>
         !one.passesNow && (entries.size === 0 || entries.has(one.op)));
+      this.known = new Set(this.failures.map(keyOf));
     } catch (error) {
       log.warn(`failures of ${this.name}: ${messageOf(error)}`);
     }
@@ -115,9 +119,11 @@ export class Folder implements vscode.Disposable {
 
   /** Takes a failure of a run that still goes on. */
   addFailure(result: CaseResult): void {
-    const known = this.failures.findIndex((one) =>
-      one.op === result.op && one.seed === result.seed);
-    if (known >= 0) this.failures.splice(known, 1);
+    const key = keyOf(result);
+    if (this.known.has(key)) {
+      this.failures.splice(this.failures.findIndex((one) => keyOf(one) === key), 1);
+    }
+    this.known.add(key);
     this.failures.unshift(result);
     this.fire('failures');
   }

@@ -127,21 +127,28 @@ export class Tool implements vscode.Disposable {
     return ended;
   }
 
-  /** Runs a command with --format json and reads its document, also after a non-zero exit. */
-  async json(args: string[], token?: vscode.CancellationToken, timeoutMs = SHORT_MS):
-  Promise<Json> {
-    const ended = await this.run([...args, '--format', 'json'], token, timeoutMs);
+  /** What a command prints; it is an error when it prints nothing. */
+  async text(args: string[], token?: vscode.CancellationToken, timeoutMs = SHORT_MS):
+  Promise<string> {
+    const ended = await this.run(args, token, timeoutMs);
     if (ended.problem) throw new ToolError(ended.problem);
     if (ended.cancelled) throw new vscode.CancellationError();
     if (ended.timedOut) throw new ToolError(`gpuemu ${args[0]} did not answer in time`);
-    let value: Json;
-    try {
-      value = parseJson(ended.output);
-    } catch {
-      const said = ended.errors.trim() || `exit code ${ended.code}, and its output is no JSON`;
-      throw new ToolError(`gpuemu ${args[0]}: ${said}`);
+    if (ended.output.trim() === '') {
+      throw new ToolError(`gpuemu ${args[0]}: ${ended.errors.trim() || `exit code ${ended.code}`}`);
     }
-    return value;
+    return ended.output;
+  }
+
+  /** Runs a command with --format json and reads its document, also after a non-zero exit. */
+  async json(args: string[], token?: vscode.CancellationToken, timeoutMs = SHORT_MS):
+  Promise<Json> {
+    const text = await this.text([...args, '--format', 'json'], token, timeoutMs);
+    try {
+      return parseJson(text);
+    } catch {
+      throw new ToolError(`gpuemu ${args[0]}: its output is no JSON: ${text.slice(0, 200)}`);
+    }
   }
 
   dispose(): void {

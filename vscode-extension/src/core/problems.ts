@@ -85,18 +85,20 @@ export function problemsOf(
   failures: CaseResult[], entries: Map<string, OpEntry>, folder: string, configFile: string,
 ): Problem[] {
   const found = new Map<string, Problem>();
+  // Of ten thousand failures most are equal ones: what makes them so is cheap to compare.
   for (const failure of failures) {
     if (failure.passesNow) continue;
     const finding = failure.findings[0];
     if (!finding) continue;
-    const entry = entries.get(failure.op);
-    const place = placeOf(finding, entry, folder, configFile);
-    const key = [place.file, place.line, failure.op, failure.dtype, finding.kind].join('\0');
+    const key = `${failure.op}\0${failure.dtype}\0${finding.kind}\0${finding.line ?? 0}\0${
+      finding.file ?? ''}`;
     const known = found.get(key);
     if (known) {
       ++known.more;
       continue;
     }
+    const entry = entries.get(failure.op);
+    const place = placeOf(finding, entry, folder, configFile);
     found.set(key, {
       place,
       severity: severityOf(finding.kind),

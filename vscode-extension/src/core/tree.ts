@@ -1,11 +1,13 @@
 // The rows of the Failures view: op, below it kind and line, below that the cases, newest first.
+// Rows below a row are made when it is opened: there may be ten thousand.
 
 import { CaseResult } from './records';
 import { kindOf, shown } from './verdict';
 
 export type Row =
-  | { type: 'op'; id: string; op: string; count: number; children: Row[] }
-  | { type: 'kind'; id: string; kind: string; place: string; count: number; children: Row[] }
+  | { type: 'op'; id: string; op: string; count: number; children: () => Row[] }
+  | { type: 'kind'; id: string; kind: string; place: string; count: number;
+    children: () => Row[] }
   | { type: 'failure'; id: string; result: CaseResult };
 
 /** Rows under one parent at most; the rest is told by a count. */
@@ -33,15 +35,19 @@ export function placeText(result: CaseResult): string {
 export function rowsOf(failures: CaseResult[], prefix = ''): Row[] {
   return [...groupBy(failures, (one) => one.op)].map(([op, ofOp]) => ({
     type: 'op', id: `${prefix}${op}`, op, count: ofOp.length,
-    children: [...groupBy(ofOp, (one) => `${kindOf(one)}\0${placeText(one)}`)].map(
-      ([key, ofKind]): Row => ({
-        type: 'kind', id: `${prefix}${op}\0${key}`, kind: kindOf(ofKind[0]!),
-        place: placeText(ofKind[0]!), count: ofKind.length,
-        children: ofKind.slice(0, ROWS_MAX).map((result): Row => ({
-          type: 'failure', id: `${prefix}${op}\0${key}\0${result.seed}\0${result.dtype}`, result,
-        })),
-      })),
+    children: () => kindRows(ofOp, `${prefix}${op}`),
   }));
+}
+
+function kindRows(failures: CaseResult[], prefix: string): Row[] {
+  return [...groupBy(failures, (one) => `${kindOf(one)}\0${placeText(one)}`)].map(
+    ([key, ofKind]): Row => ({
+      type: 'kind', id: `${prefix}\0${key}`, kind: kindOf(ofKind[0]!),
+      place: placeText(ofKind[0]!), count: ofKind.length,
+      children: () => ofKind.slice(0, ROWS_MAX).map((result): Row => ({
+        type: 'failure', id: `${prefix}\0${key}\0${result.seed}\0${result.dtype}`, result,
+      })),
+    }));
 }
 
 export const rowLabel = (result: CaseResult): string =>

@@ -62,7 +62,7 @@ test('rows are grouped by op, then kind and line', () => {
   const at = (line: number): Finding[] => [finding({ file: '/p/sum.cu', line })];
   const rows = rowsOf([failure({ findings: at(3) }), failure({ seed: '2', findings: at(4) }),
     failure({ op: 'max' })]);
-  assert.deepEqual(rows.map((row) => row.type === 'op' && [row.op, row.children.length]),
+  assert.deepEqual(rows.map((row) => row.type === 'op' && [row.op, row.children().length]),
     [['sum', 2], ['max', 1]]);
   assert.equal(rowAccessible(failure()), 'sum float32, DataRace, seed 18446744073709551615');
 });

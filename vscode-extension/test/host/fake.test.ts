@@ -1,0 +1,225 @@
+// The extension in the editor, with a stand-in of the tool whose answers are known.
+
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import * as vscode from 'vscode';
+import {
+  api, calls, file, forgetCalls, kindOf, modes, nextRun, problemsOf, revertAll, root, until,
+} from './helpers';
+
+const SEED = '18446744073709551557';
+
+suite('gpuemu', () => {
+  suiteSetup(async () => {
+    modes();
+    await api();
+    await until('problems', () => problemsOf('kernels/scale.cu').length > 0, 20_000);
+  });
+  setup(() => forgetCalls());
+  teardown(async () => {
+    modes();
+    await revertAll();
+  });
+
+  test('every contributed command is registered, and nothing else', async () => {
+    const extension = vscode.extensions.getExtension('gpuemu.gpuemu')!;
+    const json = extension.packageJSON as { contributes: { commands: { command: string }[] } };
+    const known = (await vscode.commands.getCommands(true)).filter((one) =>
+      /^gpuemu\.\w+$/.test(one) && !one.startsWith('gpuemu.failures'));
+    assert.deepEqual(known.filter((one) => !one.includes('.sessions')).sort(),
+      json.contributes.commands.map((one) => one.command).sort());
+  });
+
+  test('the API has its version and no runs of nobody', async () => {
+    const gpuemu = await api();
+    assert.equal(gpuemu.version, 1);
+    assert.ok(Array.isArray(gpuemu.runs()));
+  });
+
+  test('a failure stands at the line of its kernel', () => {
+    const [problem] = problemsOf('kernels/scale.cu');
+    assert.equal(problem!.range.start.line, 3);
+    assert.equal(kindOf(problem!), 'OutOfBounds');
+    assert.match(problem!.message, new RegExp(`scale \\(float32, n=129\\).*\\[seed ${SEED}\\]`));
+    assert.equal(problem!.severity, vscode.DiagnosticSeverity.Error);
+    const related = problem!.relatedInformation!.map((one) =>
+      [path.basename(one.location.uri.fsPath), one.location.range.start.line]);
+    assert.deepEqual(related, [['scale.cu', 2], ['scale.py', 0]]);
+  });
+
+  test('a failure without a line stands at its op', () => {
+    const [problem] = problemsOf('gpuemu.toml');
+    assert.equal(problem!.range.start.line, 20);
+    assert.equal(kindOf(problem!), 'ToleranceExceeded');
+    const related = problem!.relatedInformation!.map((one) => one.message);
+    assert.ok(related.some((one) => one.includes('add.f32')));
+  });
+
+  test('the page of a kind is the documentation of it', async () => {
+    const [problem] = problemsOf('kernels/scale.cu');
+    const target = (problem!.code as { target: vscode.Uri }).target;
+    const page = await vscode.workspace.openTextDocument(target);
+    assert.match(page.getText(), /^# OutOfBounds\n/);
+  });
+
+  test('the document of a failure has its command', async () => {
+    const page = await vscode.workspace.openTextDocument(
+      vscode.Uri.from({ scheme: 'gpuemu', path: `/failure/scale/${SEED}.md` }));
+    assert.match(page.getText(), new RegExp(`gpuemu reproduce ${SEED} --op scale`));
+  });
+
+  test('quick fixes are the next steps, and none is preferred', async () => {
+    const uri = file('gpuemu.toml');
+    await vscode.window.showTextDocument(uri);
+    const actions = await vscode.commands.executeCommand<vscode.CodeAction[]>(
+      'vscode.executeCodeActionProvider', uri, problemsOf('gpuemu.toml')[0]!.range);
+    const ours = actions.filter((one) => one.title.startsWith('gpuemu:'));
+    const names = ours.map((one) => one.title.replace(/^gpuemu: /, ''));
+    for (const name of ['Reproduce Failure', 'Minimize Failure', 'Explain Failure',
+      'Keep as Regression', 'Suppress with Reason...']) assert.ok(names.includes(name), name);
+    const tolerance = ours.find((one) => one.title.includes('Adjust Tolerance'))!;
+    assert.match(tolerance.title, /weakens the check/);
+    assert.ok(ours.every((one) => !one.isPreferred));
+    await vscode.workspace.applyEdit(tolerance.edit!);
+    const text = (await vscode.workspace.openTextDocument(uri)).getText();
+    assert.match(text, /float32 = 1\.3e-5 {3}# measured in spring/);
+  });
+
+  test('a seed above 2^53 reaches the tool digit by digit', async () => {
+    await vscode.commands.executeCommand('gpuemu.reproduce', SEED, 'scale');
+    assert.ok(calls().includes(`reproduce ${SEED} --op scale --format json`), calls().join('\n'));
+    await vscode.commands.executeCommand('gpuemu.explain', SEED, 'scale');
+    assert.ok(calls().some((one) => one.startsWith(`explain ${SEED} `)));
+  });
+
+  test('minimize opens the smaller case, export its folder', async () => {
+    await vscode.commands.executeCommand('gpuemu.minimize', SEED, 'scale');
+    assert.ok(calls().includes('reproduce 77 --op scale --format json'), calls().join('\n'));
+    await vscode.commands.executeCommand('gpuemu.addRegression', SEED, 'scale');
+    assert.ok(fs.existsSync(path.join(root(), 'regressions', `scale-${SEED}`, 'README.md')));
+  });
+
+  test('running all ops is one process, with a verdict for each op and dtype', async () => {
+    const run = await nextRun(() => vscode.commands.executeCommand('testing.runAll'));
+    assert.deepEqual([run.passed, run.failed, run.errored, run.cancelled], [2, 1, 0, false]);
+    assert.deepEqual(run.ops, ['scale', 'sum']);
+    assert.equal(calls().filter((one) => one.startsWith('test ')).length, 1);
+    assert.ok(calls().includes('test scale sum --format json --stream'), calls().join('\n'));
+  });
+
+  test('a run that is cut off is errored and never green', async () => {
+    modes('truncated');
+    const run = await nextRun(() => vscode.commands.executeCommand('testing.runAll'));
+    assert.ok(run.errored > 0);
+    assert.equal(run.passed, 0);
+  });
+
+  test('a daemon that goes away leaves no green run', async () => {
+    modes('daemon-gone');
+    const run = await nextRun(() => vscode.commands.executeCommand('testing.runAll'));
+    assert.ok(run.errored > 0);
+  });
+
+  test('cancel interrupts, and says so', async () => {
+    modes('slow');
+    const ended = nextRun(() => vscode.commands.executeCommand('gpuemu.runTests'));
+    await until('the run', () => calls().some((one) => one.startsWith('test')));
+    await new Promise((next) => setTimeout(next, 300));
+    const begun = Date.now();
+    await vscode.commands.executeCommand('gpuemu.cancel');
+    const run = await ended;
+    assert.equal(run.cancelled, true);
+    assert.ok(Date.now() - begun < 3000);
+  });
+
+  test('a tool that does not listen is killed', async () => {
+    modes('stubborn');
+    const ended = nextRun(() => vscode.commands.executeCommand('gpuemu.runTests'));
+    await until('the run', () => calls().some((one) => one.startsWith('test')));
+    await new Promise((next) => setTimeout(next, 300));
+    await vscode.commands.executeCommand('gpuemu.cancel');
+    assert.equal((await ended).cancelled, true);
+  });
+
+  test('saving a kernel runs its op once, however often it is saved', async () => {
+    const document = await vscode.workspace.openTextDocument(file('kernels/sum.cu'));
+    const before = document.getText();
+    const ended = nextRun(async () => {
+      for (let i = 0; i < 3; ++i) {
+        const edit = new vscode.WorkspaceEdit();
+        edit.insert(document.uri, new vscode.Position(0, 0), '// \n');
+        await vscode.workspace.applyEdit(edit);
+        await document.save();
+      }
+    });
+    await ended;
+    assert.deepEqual(calls().filter((one) => one.startsWith('test')),
+      ['test sum --quick --format json --stream']);
+    fs.writeFileSync(document.uri.fsPath, before);
+  });
+
+  test('an edit of a kernel weakens its problems until the next run', async () => {
+    const document = await vscode.workspace.openTextDocument(file('kernels/scale.cu'));
+    const edit = new vscode.WorkspaceEdit();
+    edit.insert(document.uri, new vscode.Position(0, 0), '// ');
+    await vscode.workspace.applyEdit(edit);
+    const stale = await until('an outdated problem', () =>
+      problemsOf('kernels/scale.cu').find((one) => one.message.includes('edited since')));
+    assert.equal(stale.severity, vscode.DiagnosticSeverity.Information);
+    await nextRun(() => vscode.commands.executeCommand('gpuemu.runTests'));
+    await until('a fresh problem', () => problemsOf('kernels/scale.cu')
+      .some((one) => !one.message.includes('edited since')));
+  });
+
+  test('problems go when nothing fails any more', async () => {
+    modes('none');
+    await nextRun(() => vscode.commands.executeCommand('gpuemu.runTests'));
+    await until('no problems', () => problemsOf('kernels/scale.cu').length === 0);
+    modes();
+    await vscode.commands.executeCommand('gpuemu.refreshFailures');
+    await until('problems', () => problemsOf('kernels/scale.cu').length > 0);
+  });
+
+  test('tasks are offered and run', async () => {
+    const tasks = await vscode.tasks.fetchTasks({ type: 'gpuemu' });
+    assert.deepEqual(tasks.map((one) => (one.definition as { command?: string }).command).sort(),
+      ['check', 'ci', 'fuzz', 'lint', 'test']);
+    const task = tasks.find((one) => one.definition['command'] === 'check')!;
+    const ended = new Promise<number | undefined>((resolve) => {
+      const listener = vscode.tasks.onDidEndTaskProcess((one) => {
+        listener.dispose();
+        resolve(one.exitCode);
+      });
+    });
+    await vscode.tasks.executeTask(task);
+    assert.equal(await ended, 2);
+    const [problem] = await until('the matched problem', () => {
+      const found = vscode.languages.getDiagnostics(file('gpuemu.toml')).filter((one) =>
+        one.message.includes('project.nmae'));
+      return found.length > 0 && found;
+    });
+    assert.equal(problem!.range.start.line, 2);
+  });
+
+  test('ten thousand failures are there within two seconds and block nothing', async () => {
+    modes('many');
+    const config = vscode.workspace.getConfiguration('gpuemu');
+    await config.update('failuresLimit', 10_000, vscode.ConfigurationTarget.Workspace);
+    await new Promise((next) => setTimeout(next, 1500));
+    let longest = 0;
+    let last = performance.now();
+    const watch = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last - 5);
+      last = performance.now();
+    }, 5);
+    const begun = Date.now();
+    await vscode.commands.executeCommand('gpuemu.refreshFailures');
+    await until('the problems', () => problemsOf('kernels/scale.cu').some((one) =>
+      /and 1249 more|and 2499 more/.test(one.message)), 20_000);
+    clearInterval(watch);
+    console.log(`10,000 failures after ${Date.now() - begun} ms, longest block ${longest.toFixed(0)} ms`);
+    await config.update('failuresLimit', undefined, vscode.ConfigurationTarget.Workspace);
+    assert.ok(longest < 250, `${longest} ms`);
+  });
+});

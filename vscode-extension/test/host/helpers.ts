@@ -1,0 +1,83 @@
+// Words of the suite that runs in the editor.
+
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import * as vscode from 'vscode';
+import type { GpuemuApi } from '../../src/extension';
+import type { RunSummary } from '../../src/core/verdict';
+
+export const root = (): string => vscode.workspace.workspaceFolders![0]!.uri.fsPath;
+export const file = (name: string): vscode.Uri => vscode.Uri.file(path.join(root(), name));
+
+export async function api(): Promise<GpuemuApi> {
+  const extension = vscode.extensions.getExtension<GpuemuApi>('gpuemu.gpuemu')!;
+  return extension.activate();
+}
+
+/** Asks until the answer is there; the last reason is told when it does not come. */
+export async function until<T>(
+  what: string, ask: () => T | undefined | false | Promise<T | undefined | false>, ms = 10_000,
+): Promise<T> {
+  const begun = Date.now();
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined && answer !== false) return answer;
+    if (Date.now() - begun > ms) throw new Error(`waited ${ms} ms for ${what}`);
+    await new Promise((next) => setTimeout(next, 50));
+  }
+}
+
+const fake = (): string => process.env['GPUEMU_FAKE']!;
+
+/** How the stand-in of the tool behaves from now on. */
+export function modes(...names: string[]): void {
+  fs.writeFileSync(path.join(fake(), 'modes'), names.join(' '));
+}
+
+/** The command lines since the last call of `forgetCalls`. */
+export function calls(): string[] {
+  const name = path.join(fake(), 'calls');
+  if (!fs.existsSync(name)) return [];
+  return fs.readFileSync(name, 'utf8').trim().split('\n').filter(Boolean)
+    .map((line) => (JSON.parse(line) as string[]).join(' '));
+}
+
+export function forgetCalls(): void {
+  fs.rmSync(path.join(fake(), 'calls'), { force: true });
+}
+
+export const problemsOf = (name: string): vscode.Diagnostic[] =>
+  vscode.languages.getDiagnostics(file(name)).filter((one) => one.source === 'gpuemu');
+
+export async function nextRun(work: () => unknown): Promise<RunSummary> {
+  const gpuemu = await api();
+  const finished = new Promise<RunSummary>((resolve) => {
+    const listener = gpuemu.onDidFinishRun((run) => {
+      listener.dispose();
+      resolve(run);
+    });
+  });
+  void work();
+  return finished;
+}
+
+export const kindOf = (one: vscode.Diagnostic): string =>
+  typeof one.code === 'object' ? String(one.code.value) : String(one.code);
+
+/** Line and title of each lens; the editor asks for those of open documents only. */
+export async function lensesOf(uri: vscode.Uri): Promise<[number, string][]> {
+  await vscode.window.showTextDocument(uri);
+  const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>(
+    'vscode.executeCodeLensProvider', uri, 100);
+  return lenses.map((one) => [one.range.start.line, one.command?.title ?? '']);
+}
+
+/** Takes back whatever a test has typed. */
+export async function revertAll(): Promise<void> {
+  for (const document of vscode.workspace.textDocuments) {
+    if (!document.isDirty || document.uri.scheme !== 'file') continue;
+    await vscode.window.showTextDocument(document);
+    await vscode.commands.executeCommand('workbench.action.files.revert');
+  }
+  await vscode.commands.executeCommand('workbench.action.closeAllEditors');
+}

@@ -1,0 +1,58 @@
+// The extension in the editor with the real tool and a real daemon, on the project's examples.
+
+import assert from 'node:assert/strict';
+import * as vscode from 'vscode';
+import { api, file, kindOf, lensesOf, nextRun, problemsOf, until } from './helpers';
+
+const FAULTS: [string, string, string][] = [
+  ['scale_missing_tail_mask', 'kernels/scale_missing_tail_mask.cu', 'y[i] = factor * x[i];'],
+  ['reduce_missing_sync', 'kernels/reduce_missing_sync.cu', 'partial[threadIdx.x] +='],
+];
+
+suite('the examples', function suiteOfExamples() {
+  this.timeout(140_000);
+
+  suiteTeardown(async () => {
+    await vscode.commands.executeCommand('gpuemu.stopDaemon');
+  });
+
+  test('a run finds exactly the planted faults, at their lines', async () => {
+    await api();
+    await until('the ops', async () =>
+      (await lensesOf(file('kernels/softmax.cu'))).length > 0, 30_000);
+    const run = await nextRun(() => vscode.commands.executeCommand('gpuemu.runQuickTests'));
+    assert.deepEqual([run.failed, run.errored], [3, 0], JSON.stringify(run));
+    for (const [op, name, code] of FAULTS) {
+      const document = await vscode.workspace.openTextDocument(file(name));
+      const problem = await until(op, () => problemsOf(name).find((one) =>
+        document.lineAt(one.range.start.line).text.includes(code)));
+      assert.ok(kindOf(problem).length > 0);
+    }
+    assert.equal(problemsOf('kernels/softmax.cu').length, 0);
+  });
+
+  test('a save has its verdict soon', async () => {
+    const document = await vscode.workspace.openTextDocument(file('kernels/softmax.cu'));
+    const edit = new vscode.WorkspaceEdit();
+    edit.insert(document.uri, new vscode.Position(0, 0), '// \n');
+    await vscode.workspace.applyEdit(edit);
+    const begun = Date.now();
+    const run = await nextRun(() => document.save());
+    console.log(`save to verdict ${Date.now() - begun} ms`);
+    assert.deepEqual([run.ops, run.failed, run.errored], [['softmax'], 0, 0]);
+  });
+
+  test('an error in gpuemu.toml is the tool\'s own', async () => {
+    const uri = file('gpuemu.toml');
+    const document = await vscode.workspace.openTextDocument(uri);
+    await vscode.window.showTextDocument(document);
+    const at = document.positionAt(document.getText().indexOf('accumulate = "cols"'));
+    const edit = new vscode.WorkspaceEdit();
+    edit.insert(uri, at, 'accumulatee = "cols"\n');
+    await vscode.workspace.applyEdit(edit);
+    const found = await until('the error', () => vscode.languages.getDiagnostics(uri)
+      .find((one) => one.code === 'config' && one.message.includes('accumulatee')), 20_000);
+    assert.equal(found.range.start.line, at.line);
+    await vscode.commands.executeCommand('workbench.action.files.revert');
+  });
+});

@@ -1,0 +1,20 @@
+import { defineConfig } from '@playwright/test';
+
+// Debian's Chromium: no browser is downloaded.
+export default defineConfig({
+  testDir: '.',
+  outputDir: '../../test-results',
+  timeout: 180_000,
+  expect: { timeout: 20_000 },
+  workers: 1,
+  retries: 0,  // A retry would hide what fails now and then.
+  reporter: [['list'], ['junit', { outputFile: '../../test-results/report.xml' }]],
+  use: {
+    viewport: { width: 1280, height: 800 },
+    trace: 'retain-on-failure',
+    launchOptions: {
+      executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
+      args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--lang=en-US'],
+    },
+  },
+});
