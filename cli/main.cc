@@ -92,6 +92,7 @@ void add_commands(Command app, Session& session) {
   add_calibrate(app, session);
   add_config(app, session);
   add_devices(app, session);
+  add_ops(app, session);
   add_kernels(app, session);
   add_daemon(app, session);
   add_status(app, session);

@@ -20,6 +20,7 @@ void add_baseline(Command app, Session& session);
 void add_status(Command app, Session& session);
 void add_config(Command app, Session& session);
 void add_devices(Command app, Session& session);
+void add_ops(Command app, Session& session);
 void add_kernels(Command app, Session& session);
 void add_ci(Command app, Session& session);
 void add_report(Command app, Session& session);

@@ -117,11 +117,11 @@ bool warn_of_missing_key(ReadState& state, const KernelConfig& kernel, const Ker
                         : data.outputs.empty() ? "outputs = [{ name = ..., shape = [...] }]"
                                                : "source = \"FILE.cu\"";
   const Place place = state.place_of(draft.path);
-  state.warnings.push_back(
-      {place.file, place.line, place.column, draft.path + "." + missing,
-       fmt::format("kernel '{}' is in no test: no op names it, and it has no {}; write {} there, "
-                   "or an [[ops]] entry with kernel = \"{}\"",
-                   kernel.name, missing, example, kernel.name)});
+  state.warn(
+      place, draft.path + "." + missing,
+      fmt::format("kernel '{}' is in no test: no op names it, and it has no {}; write {} there, "
+                  "or an [[ops]] entry with kernel = \"{}\"",
+                  kernel.name, missing, example, kernel.name));
   return true;
 }
 
@@ -130,15 +130,13 @@ void warn_of_unused(ReadState& state, const KernelConfig& kernel, const KernelDr
   if (warn_of_missing_key(state, kernel, draft) || kernel.launches.empty()) return;
   const std::string& path = draft.path;
   const Place place = state.place_of(path);
-  state.warnings.push_back(
-      {place.file, place.line, place.column, path,
-       fmt::format(
-           "kernel '{}' is in no test: no op names it, and it has no {}; write {} there, or "
-           "an [[ops]] entry with kernel = \"{}\"",
-           kernel.name, kernel.source.empty() ? "source" : "outputs",
-           kernel.source.empty() ? "source = \"FILE.cu\""
-                                 : "outputs = [{ name = ..., shape = [...] }]",
-           kernel.name)});
+  state.warn(place, path,
+             fmt::format("kernel '{}' is in no test: no op names it, and it has no {}; write {} "
+                         "there, or an [[ops]] entry with kernel = \"{}\"",
+                         kernel.name, kernel.source.empty() ? "source" : "outputs",
+                         kernel.source.empty() ? "source = \"FILE.cu\""
+                                               : "outputs = [{ name = ..., shape = [...] }]",
+                         kernel.name));
 }
 
 // A kernel with a source, launches and tensors needs no [[ops]] entry.
@@ -170,6 +168,8 @@ void add_ops_of_kernels(ReadState& state, Config& config, Drafts& drafts) {
     op.invariants = kernel.invariants;
     op.file = kernel.file;
     op.line = kernel.line;
+    op.column = kernel.column;
+    op.end_line = kernel.end_line;
     used.insert(op.name);
     config.ops.push_back(std::move(op));
     drafts.ops.push_back({draft.path, draft.path, true, draft.nan_policy_given});
@@ -258,8 +258,7 @@ void check_policy(ReadState& state, const Config& config) {
       if (place.file == config.file) {
         state.problem_at(key, message);
       } else {
-        state.warnings.push_back(
-            {place.file, place.line, place.column, key, "has no effect: " + message});
+        state.warn(place, key, "has no effect: " + message);
       }
     } else if (std::ranges::find(op->kernels, kernel) == op->kernels.end()) {
       state.problem_at(key,
@@ -287,8 +286,7 @@ void check_all_files(ReadState& state, const Config& config, const Drafts& draft
         std::filesystem::is_directory(config.include_dirs[i], failed))
       continue;
     const Place place = state.place_of(key);
-    state.warnings.push_back({place.file, place.line, place.column, key,
-                              "there is no folder '" + config.include_dirs[i] + "'"});
+    state.warn(place, key, "there is no folder '" + config.include_dirs[i] + "'");
   }
   for (size_t i = 0; i < config.ops.size(); ++i) {
     check_file(state, drafts.ops[i].path + ".reference", config.ops[i].reference);

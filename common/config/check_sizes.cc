@@ -75,11 +75,11 @@ void check_smallest_case(ReadState& state, const Config& config, const OpConfig&
                                       config.memory_limit_mb));
   } else if (all > kSlowBytes) {
     const Place place = state.place_of(key);
-    state.warnings.push_back(
-        {place.file, place.line, place.column, key,
-         fmt::format("the smallest case of op '{}' has {} of tensors, so that one takes as long as "
-                     "hundreds of usual cases; let the dims begin with smaller sizes",
-                     op.name, mebibytes(all))});
+    state.warn(
+        place, key,
+        fmt::format("the smallest case of op '{}' has {} of tensors, so that one takes as long as "
+                    "hundreds of usual cases; let the dims begin with smaller sizes",
+                    op.name, mebibytes(all)));
   }
 }
 

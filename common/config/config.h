@@ -18,8 +18,10 @@ namespace gpuemu {
 struct ConfigProblem {
   std::string file;
   uint32_t line = 0, column = 0;
-  std::string key;           ///< "ops[2].dims.rows"
-  std::string message;       ///< What was expected and what to write.
+  std::string key;      ///< "ops[2].dims.rows"
+  std::string message;  ///< What was expected and what to write.
+  /// Behind the last character of what is wrong; 0 where only its beginning is known.
+  uint32_t end_line = 0, end_column = 0;
   std::string text() const;  ///< "gpuemu.toml:12:8: ops[2].dims.rows: ..."
 };
 
@@ -111,7 +113,7 @@ struct OpConfig {
   std::vector<InvariantSpec> invariants;    ///< Relations too; see relation_names().
   std::vector<std::string> invariants_off;  ///< Written as `false`: not even inferred.
   std::string file;                         ///< Where it is declared.
-  uint32_t line = 0;
+  uint32_t line = 0, column = 0, end_line = 0;
 };
 
 struct LaunchSpec {
@@ -154,7 +156,7 @@ struct KernelConfig {
   std::vector<InvariantSpec> invariants;
   ArtifactChecks artifact_checks;
   std::string file;
-  uint32_t line = 0;
+  uint32_t line = 0, column = 0, end_line = 0;
 };
 
 struct Config {
@@ -223,6 +225,7 @@ struct ConfigSources {
 struct ConfigResult {
   std::optional<Config> config;         ///< Absent when there are errors.
   std::vector<ConfigProblem> problems;  ///< All errors of all files in one go.
+  std::vector<ConfigProblem> warnings;  ///< Also where there are errors.
   std::string text() const;             ///< One line per problem.
 };
 

@@ -94,7 +94,7 @@ ConfigResult Load::finish(bool check_files) {
     return a.file == b.file && std::pair(a.line, a.column) < std::pair(b.line, b.column);
   });
   result.problems = std::move(state.problems);
-  config.warnings = state.warnings;
+  result.warnings = config.warnings = state.warnings;
   config.settings = list_settings(config, state, project ? &*project : nullptr);
   if (result.problems.empty()) result.config = std::move(config);
   return result;
@@ -109,12 +109,12 @@ void read_text_setting(Load& load, const std::string& origin, const std::string&
   std::string key = setting.first;
   for (size_t dot = key.rfind('.'); dot != std::string::npos; dot = key.rfind('.')) {
     TomlValue table;
-    table.entries.push_back({key.substr(dot + 1), 0, 0, std::move(leaf)});
+    table.entries.push_back({.key = key.substr(dot + 1), .value = std::move(leaf)});
     leaf = std::move(table);
     key.resize(dot);
   }
   TomlValue document;
-  document.entries.push_back({key, 0, 0, std::move(leaf)});
+  document.entries.push_back({.key = key, .value = std::move(leaf)});
   read_layer(load.state, {origin, folder, true, false}, document, load.config, load.drafts);
 }
 

@@ -162,6 +162,8 @@ void read_kernel(const ValueReader& item, Config& config, Drafts& drafts) {
   table.finish();
   kernel.file = item.layer().name;
   kernel.line = item.value().line;
+  kernel.column = item.value().column;
+  kernel.end_line = last_line_of(item.value());
   config.kernels.push_back(std::move(kernel));
   drafts.kernels.push_back(std::move(draft));
 }

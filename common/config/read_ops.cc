@@ -200,6 +200,8 @@ void read_op(const ValueReader& item, Config& config, Drafts& drafts) {
   table.finish();
   op.file = item.layer().name;
   op.line = item.value().line;
+  op.column = item.value().column;
+  op.end_line = last_line_of(item.value());
   config.ops.push_back(std::move(op));
   drafts.ops.push_back(std::move(draft));
 }

@@ -125,10 +125,10 @@ void read_project(TableReader& root, Config& config) {
   if (!config.framework.empty() && std::ranges::find(known, config.framework) == known.end()) {
     // Existing files may hold any text here; nothing depends on it but templates.
     const Place place = project.self().state().place_of(project.path_of("framework"));
-    project.self().state().warnings.push_back(
-        {place.file, place.line, place.column, project.path_of("framework"),
-         fmt::format("'{}' is none of {}{}", config.framework, fmt::join(known, ", "),
-                     did_you_mean(config.framework, known))});
+    project.self().state().warn(
+        place, project.path_of("framework"),
+        fmt::format("'{}' is none of {}{}", config.framework, fmt::join(known, ", "),
+                    did_you_mean(config.framework, known)));
   }
   project.finish();
 }

@@ -55,8 +55,22 @@ std::vector<std::string> dtype_names() {
 
 }  // namespace
 
+Place place_of(const Layer& layer, const TomlValue& value) {
+  return {layer.name, value.line, value.column, 0, value.end_line, value.end_column};
+}
+
+Place place_of(const Layer& layer, const TomlEntry& entry) {
+  return {layer.name, entry.line, entry.column, 0, entry.end_line, entry.end_column};
+}
+
 void ReadState::problem(const Place& place, const std::string& key, const std::string& message) {
-  problems.push_back({place.file, place.line, place.column, key, message});
+  problems.push_back(
+      {place.file, place.line, place.column, key, message, place.end_line, place.end_column});
+}
+
+void ReadState::warn(const Place& place, const std::string& key, const std::string& message) {
+  warnings.push_back(
+      {place.file, place.line, place.column, key, message, place.end_line, place.end_column});
 }
 
 Place ReadState::place_of(const std::string& key) const {
@@ -91,7 +105,7 @@ void ReadState::problem_in_text(const std::string& key, uint32_t column,
 
 void ValueReader::remember_place() const {
   if (path_.empty()) return;
-  Place place{layer_->name, value_->line, value_->column, 0};
+  Place place = place_of(*layer_, *value_);
   if (value_->kind == Kind::Text && value_->quotes > 0) {
     place.text_column = value_->column + value_->quotes;
   }
@@ -99,7 +113,7 @@ void ValueReader::remember_place() const {
 }
 
 void ValueReader::problem(const std::string& message) const {
-  state_->problem({layer_->name, value_->line, value_->column, 0}, path_, message);
+  state_->problem(place_of(*layer_, *value_), path_, message);
 }
 
 void ValueReader::wrong_kind(const std::string& expected) const {
@@ -302,8 +316,7 @@ void TableReader::retired(std::string_view key, const std::string& instead) {
   for (const TomlEntry& entry : self_.value().entries) {
     if (entry.key != key) continue;
     known_.emplace_back(key);
-    self_.state().warnings.push_back(
-        {self_.layer().name, entry.line, entry.column, path_of(key), "has no effect; " + instead});
+    self_.state().warn(place_of(self_.layer(), entry), path_of(key), "has no effect; " + instead);
   }
 }
 
@@ -325,15 +338,13 @@ void TableReader::finish() {
     if (std::ranges::binary_search(known, entry.key)) continue;
     std::string hint = did_you_mean(entry.key, known);
     if (hint.empty()) hint = fmt::format(", expected one of {}", fmt::join(known, ", "));
-    self_.state().problem({self_.layer().name, entry.line, entry.column, 0}, path_of(entry.key),
-                          "unknown key" + hint);
+    self_.state().problem(place_of(self_.layer(), entry), path_of(entry.key), "unknown key" + hint);
   }
 }
 
 void TableReader::missing(std::string_view key, const std::string& expected) {
   if (!is_table_) return;
-  const TomlValue& at = self_.value();
-  self_.state().problem({self_.layer().name, at.line, at.column, 0}, path_of(key),
+  self_.state().problem(place_of(self_.layer(), self_.value()), path_of(key),
                         "missing, expected " + expected);
 }
 
@@ -353,8 +364,7 @@ void TableReader::read_name(const std::string& whose, std::string& out) {
 void TableReader::problem_at_key(std::string_view key, const std::string& message) {
   for (const TomlEntry& entry : self_.value().entries) {
     if (entry.key != key) continue;
-    const Place place{self_.layer().name, entry.line, entry.column, 0};
-    self_.state().problem(place, path_of(key), message);
+    self_.state().problem(place_of(self_.layer(), entry), path_of(key), message);
   }
 }
 

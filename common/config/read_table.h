@@ -14,12 +14,24 @@
 
 namespace gpuemu {
 
+/// One layer: a file, the environment or the flags.
+struct Layer {
+  std::string name;        ///< "gpuemu.toml", "environment GPUEMU_DB"
+  std::string folder;      ///< Relative paths start here.
+  bool from_text = false;  ///< Numbers, booleans and lists arrive as text.
+  bool project = false;    ///< Only a project file may hold ops and kernels.
+};
+
 /// Where a key was given.
 struct Place {
   std::string file;
   uint32_t line = 0, column = 0;
   uint32_t text_column = 0;  ///< Of the first character of a text; 0 when unknown.
+  uint32_t end_line = 0, end_column = 0;
 };
+Place place_of(const Layer& layer, const TomlValue& value);
+/// Where its key stands.
+Place place_of(const Layer& layer, const TomlEntry& entry);
 
 /// What is read so far, over all layers. Places are looked up by the key's path.
 struct ReadState {
@@ -30,6 +42,7 @@ struct ReadState {
   std::string emulated_devices;  ///< "sm_75, sm_80:16384"; only a daemon that starts asks for it.
 
   void problem(const Place& place, const std::string& key, const std::string& message);
+  void warn(const Place& place, const std::string& key, const std::string& message);
   /// At the place of `key`, or of the nearest enclosing key that is known.
   void problem_at(const std::string& key, const std::string& message);
   /// The same at `column` (from 1) of the text that `key` holds, `skip` characters into it.
@@ -37,14 +50,6 @@ struct ReadState {
   Place place_of(const std::string& key) const;
   /// Where the kernels with these names stand in Config::kernels, in that order.
   std::vector<size_t> kernels_called(const std::vector<std::string>& names) const;
-};
-
-/// One layer: a file, the environment or the flags.
-struct Layer {
-  std::string name;        ///< "gpuemu.toml", "environment GPUEMU_DB"
-  std::string folder;      ///< Relative paths start here.
-  bool from_text = false;  ///< Numbers, booleans and lists arrive as text.
-  bool project = false;    ///< Only a project file may hold ops and kernels.
 };
 
 /// A value and its path; the readers below report what does not fit and return nothing.

@@ -18,6 +18,8 @@ TomlValue convert(const toml::node& node);
 void place(TomlValue& out, const toml::source_region& region) {
   out.line = region.begin.line;
   out.column = region.begin.column;
+  out.end_line = region.end.line;
+  out.end_column = region.end.column;
 }
 
 void convert_table(const toml::table& table, TomlValue& out) {
@@ -26,6 +28,8 @@ void convert_table(const toml::table& table, TomlValue& out) {
     entry.key = std::string(key.str());
     entry.line = key.source().begin.line;
     entry.column = key.source().begin.column;
+    entry.end_line = key.source().end.line;
+    entry.end_column = key.source().end.column;
     entry.value = convert(child);
     out.entries.push_back(std::move(entry));
   }
@@ -110,6 +114,13 @@ const char* kind_name(TomlValue::Kind kind) {
   GPUEMU_UNREACHABLE();
 }
 
+uint32_t last_line_of(const TomlValue& value) {
+  uint32_t last = value.end_line;
+  for (const TomlValue& item : value.items) last = std::max(last, last_line_of(item));
+  for (const TomlEntry& entry : value.entries) last = std::max(last, last_line_of(entry.value));
+  return last;
+}
+
 std::optional<TomlValue> parse_toml(const std::string& text, const std::string& file,
                                     std::vector<ConfigProblem>& problems) {
   if (const uint32_t line = line_of_endless_key(text); line != 0) {
@@ -119,8 +130,9 @@ std::optional<TomlValue> parse_toml(const std::string& text, const std::string& 
   try {
     return convert(toml::parse(text));
   } catch (const toml::parse_error& failure) {
-    const auto& begin = failure.source().begin;
-    problems.push_back({file, begin.line, begin.column, "", syntax_problem(failure.what())});
+    const auto& [begin, end, path] = failure.source();
+    problems.push_back(
+        {file, begin.line, begin.column, "", syntax_problem(failure.what()), end.line, end.column});
   } catch (const std::exception& failure) {  // Out of memory while it parses.
     problems.push_back({file, 1, 1, "", std::string("cannot be parsed: ") + failure.what()});
   }

@@ -18,20 +18,24 @@ struct TomlValue {
   int64_t integer = 0;
   double real = 0;
   bool boolean = false;
-  std::vector<TomlValue> items;    ///< Of an array.
-  std::vector<TomlEntry> entries;  ///< Of a table, in the order of the file.
-  uint32_t line = 0, column = 0;   ///< From 1; 0 when it comes from no file.
-  uint32_t quotes = 0;             ///< Of Text: columns between `column` and the first character.
+  std::vector<TomlValue> items;           ///< Of an array.
+  std::vector<TomlEntry> entries;         ///< Of a table, in the order of the file.
+  uint32_t line = 0, column = 0;          ///< From 1; 0 when it comes from no file.
+  uint32_t end_line = 0, end_column = 0;  ///< Behind its last character; of a table its header's.
+  uint32_t quotes = 0;  ///< Of Text: columns between `column` and the first character.
 };
 
 struct TomlEntry {
   std::string key;
-  uint32_t line = 0, column = 0;
+  uint32_t line = 0, column = 0, end_line = 0, end_column = 0;  ///< Of the key.
   TomlValue value;
 };
 
 /// "an integer", for messages.
 const char* kind_name(TomlValue::Kind kind);
+
+/// The last line of a value and of everything in it.
+uint32_t last_line_of(const TomlValue& value);
 
 /// The document, or nothing and one more problem with line and column.
 std::optional<TomlValue> parse_toml(const std::string& text, const std::string& file,

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Pending {
+struct Pending {  // A source whose #include lines are to be followed.
   fs::path path;
   std::string source;
 };
@@ -63,6 +63,30 @@ std::vector<std::string> values_of(const std::vector<std::string>& flags,
   return values;
 }
 
+/// Every file that `first` includes, directly or not.
+std::vector<Pending> all_included(const Pending& first,
+                                  const std::vector<std::string>& include_dirs) {
+  std::vector<Pending> all;
+  std::set<fs::path> seen;
+  std::vector<Pending> pending = {first};
+  while (!pending.empty()) {
+    const Pending current = std::move(pending.back());
+    pending.pop_back();
+    std::istringstream lines(current.source);
+    for (std::string line; std::getline(lines, line);) {
+      const auto name = included_name(line);
+      if (!name) continue;
+      const auto found = locate(*name, current.path.parent_path(), include_dirs);
+      if (!found || !seen.insert(*found).second) continue;
+      auto text = read_file(*found, kSourceBytesMax);
+      if (!text) continue;  // The compiler will say what is wrong with it.
+      all.push_back({*found, *std::move(text)});
+      pending.push_back(all.back());
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 std::vector<std::string> include_dirs_of(const std::vector<std::string>& flags) {
@@ -80,24 +104,17 @@ std::string forced_includes(const std::vector<std::string>& flags) {
 std::string included_content(const std::string& path, const std::string& source,
                              const std::vector<std::string>& include_dirs) {
   std::string out;
-  std::set<fs::path> seen;
-  std::vector<Pending> pending = {{path, source}};
-  while (!pending.empty()) {
-    const Pending current = std::move(pending.back());
-    pending.pop_back();
-    std::istringstream lines(current.source);
-    for (std::string line; std::getline(lines, line);) {
-      const auto name = included_name(line);
-      if (!name) continue;
-      const auto found = locate(*name, current.path.parent_path(), include_dirs);
-      if (!found || !seen.insert(*found).second) continue;
-      auto text = read_file(*found, kSourceBytesMax);
-      if (!text) continue;  // The compiler will say what is wrong with it.
-      out += found->string() + '\0' + *text + '\0';
-      pending.push_back({*found, *std::move(text)});
-    }
-  }
+  for (const Pending& file : all_included({path, source}, include_dirs))
+    out += file.path.string() + '\0' + file.source + '\0';
   return out;
+}
+
+std::vector<std::string> included_files(const std::string& path, const std::string& source,
+                                        const std::vector<std::string>& include_dirs) {
+  std::vector<std::string> paths;
+  for (const Pending& file : all_included({path, source}, include_dirs))
+    paths.push_back(file.path.string());
+  return paths;
 }
 
 }  // namespace gpuemu::compile

@@ -12,6 +12,10 @@ namespace gpuemu::compile {
 std::string included_content(const std::string& path, const std::string& source,
                              const std::vector<std::string>& include_dirs);
 
+/// The paths of these files, in the order in which they are found.
+std::vector<std::string> included_files(const std::string& path, const std::string& source,
+                                        const std::vector<std::string>& include_dirs);
+
 /// The folders that the compiler's own flags add: "-Ifolder", "-I folder", "--include-path=folder".
 std::vector<std::string> include_dirs_of(const std::vector<std::string>& flags);
 

@@ -43,6 +43,7 @@ RUNS = [
     ("coverage --format json", 0, "none"),
     ("config check", 0, ""),
     ("devices", 0, "emulator"),
+    ("ops", 0, r"none float32 kernel none \(.*gpuemu.toml:1\)"),
     ("kernels", 0, "softmax"),
     ("status", 0, "running|serves|process"),
     ("daemon status", 0, "running|serves|process"),

@@ -1,0 +1,21 @@
+// The ops and kernels of gpuemu.toml: what `gpuemu ops` prints.
+#pragma once
+
+#include <map>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "common/config/config.h"
+
+namespace gpuemu::cli {
+
+/// The headers that a kernel's source includes, by the kernel's name.
+using KernelHeaders = std::map<std::string, std::vector<std::string>>;
+
+/// One line per op, then one per kernel.
+void print_project_ops(const Config& config, std::ostream& out);
+/// {"file", "ops": [...], "kernels": [...]}; docs/cli.md describes the members.
+std::string project_ops_json(const Config& config, const KernelHeaders& headers);
+
+}  // namespace gpuemu::cli
