@@ -1,9 +1,10 @@
-// `gpuemu config show [--origin]` and `gpuemu config check [--format json]`.
+// `gpuemu config show [--origin]`, `gpuemu config check [--format json]`, `gpuemu config schema`.
 #include <ostream>
 
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
 #include "cli/report/config_json.h"
+#include "cli/report/config_schema.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -26,7 +27,7 @@ ExitCode check(Session& session) {
   if (!session.config_file.empty()) sources.file = session.config_file;
   const ConfigResult loaded = load_config(sources);
   if (session.json()) {
-    session.out << problems_json(loaded.problems) << '\n';
+    session.out << problems_json(loaded) << '\n';
   } else if (loaded.config) {
     for (const ConfigProblem& warning : loaded.config->warnings) {
       session.err << "warning: " << warning.text() << '\n';
@@ -53,6 +54,8 @@ void add_config(Command app, Session& session) {
   showing.flag("--origin", *origin,
                "With the place each comes from: file and line, variable, default");
   showing.callback([origin, &session] { show(*origin, session); });
+  Command schema = command.command("schema", "Print the JSON Schema of gpuemu.toml, for editors");
+  schema.callback([&session] { session.out << config_schema() << '\n'; });
   Command checking = command.command("check", "Report every error of gpuemu.toml");
   add_format(checking, session);
   checking.callback([&session] { check(session); });

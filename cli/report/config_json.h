@@ -8,7 +8,8 @@
 
 namespace gpuemu::cli {
 
-/// {"problems":[{"file","line","column","key","message"}]}
-std::string problems_json(const std::vector<ConfigProblem>& problems);
+/// {"problems": [...], "warnings": [...]} of {"file","line","column","end_line","end_column","key",
+/// "message"}. The end is behind the last character; without a file all four are 0.
+std::string problems_json(const ConfigResult& loaded);
 
 }  // namespace gpuemu::cli

@@ -15,7 +15,7 @@ using KernelHeaders = std::map<std::string, std::vector<std::string>>;
 
 /// One line per op, then one per kernel.
 void print_project_ops(const Config& config, std::ostream& out);
-/// {"file", "ops": [...], "kernels": [...]}; docs/cli.md describes the members.
+/// {"file", "ops": [...], "kernels": [...]}; docs/reference/cli.md describes the members.
 std::string project_ops_json(const Config& config, const KernelHeaders& headers);
 
 }  // namespace gpuemu::cli

@@ -252,7 +252,7 @@ void read_layer(ReadState& state, const Layer& layer, const TomlValue& document,
     }
     source = &copy;
   }
-  TableReader root(ValueReader(state, layer, *source, ""));
+  TableReader root(ValueReader(state, layer, *source, ""), file_keys());
   read_project(root, config);
   read_runtime(root, config);
   read_daemon(root, config);

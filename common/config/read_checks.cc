@@ -31,7 +31,9 @@ void read_patterns(TableReader& table, std::string_view key,
 void read_limit(TableReader& table, std::string_view key, std::optional<uint32_t>& out) {
   const auto value = table.find(key);
   if (!value) return;
-  if (const auto limit = value->integer(0, UINT32_MAX)) out = static_cast<uint32_t>(*limit);
+  const Key& row = table.row_of(key);
+  if (const auto limit = value->integer(row.lowest, row.highest))
+    out = static_cast<uint32_t>(*limit);
 }
 
 void read_limits(TableReader& table, ArtifactLimits& limits) {
@@ -47,7 +49,8 @@ void read_limits(TableReader& table, ArtifactLimits& limits) {
   read_limit(table, "max_shared_memory", limits.max_shared_memory);
   read_limit(table, "max_instructions", limits.max_instructions);
   if (const auto occupancy = table.find("min_occupancy")) {
-    limits.min_occupancy = occupancy->number(0, 1);
+    const Key& row = table.row_of("min_occupancy");
+    limits.min_occupancy = occupancy->number(row.least, row.most);
   }
 }
 
@@ -78,12 +81,12 @@ void lay_over(const ArtifactChecks& checks, const std::string& arch, ArtifactLim
 void read_artifact_checks(TableReader& parent, ArtifactChecks& checks) {
   const auto value = parent.find("artifact_checks");
   if (!value) return;
-  TableReader table(*value);
+  TableReader table(*value, artifact_limit_keys());
   read_limits(table, checks.limits);
   if (value->is(TomlValue::Kind::Table)) {
     for (const TomlEntry& entry : value->value().entries) {
       if (!is_architecture(entry.key)) continue;
-      TableReader own(*table.find(entry.key));
+      TableReader own(*table.named(entry.key), artifact_limit_keys());
       read_limits(own, checks.archs[entry.key]);
       own.finish();
     }

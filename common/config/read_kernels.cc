@@ -80,7 +80,7 @@ void check_placeholders(const ValueReader& value, const std::string& entry) {
 
 LaunchSpec read_launch(const ValueReader& item) {
   LaunchSpec launch;
-  TableReader table(item);
+  TableReader table(item, launch_keys());
   if (const auto entry = table.find("entry")) {
     launch.entry = entry->text().value_or("");
     if (launch.entry.empty() && entry->is(TomlValue::Kind::Text)) {
@@ -145,11 +145,11 @@ void read_kernel(const ValueReader& item, Config& config, Drafts& drafts) {
   KernelConfig kernel;
   KernelDraft draft;
   draft.path = item.path();
-  TableReader table(item);
+  TableReader table(item, kernel_keys());
   table.read_name("the kernel's", kernel.name);
   read_source(table, kernel);
   if (const auto path = table.find("reference")) kernel.reference = path->path_value().value_or("");
-  table.read_integer("priority", INT32_MIN, INT32_MAX, kernel.priority);
+  table.read_integer("priority", kernel.priority);
   table.read("supports", kernel.supports);
   kernel.scratch = read_tensors(table, "scratch", false);
   read_launches(table, kernel);

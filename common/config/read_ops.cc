@@ -29,7 +29,8 @@ void read_range(TableReader& table, TensorSpec& tensor) {
   const auto items = value->items();
   std::vector<double> ends;
   for (const ValueReader& item : items) {
-    if (const auto end = item.number(-1e308, 1e308)) ends.push_back(*end);
+    const Key& row = table.row_of("range");
+    if (const auto end = item.number(row.least, row.most)) ends.push_back(*end);
   }
   if (!value->is(TomlValue::Kind::Array) || ends.size() != items.size()) return;
   if (ends.size() != 2 || ends[0] > ends[1]) {
@@ -40,7 +41,7 @@ void read_range(TableReader& table, TensorSpec& tensor) {
 }
 
 void read_align(TableReader& table, TensorSpec& tensor) {
-  table.read_integer("align", 1, 256, tensor.align);
+  table.read_integer("align", tensor.align);
   if ((tensor.align & (tensor.align - 1)) != 0) {
     table.find("align")->problem(
         fmt::format("{} bytes, expected a power of two from 1 to 256", tensor.align));
@@ -50,7 +51,7 @@ void read_align(TableReader& table, TensorSpec& tensor) {
 
 TensorSpec read_tensor(const ValueReader& item, bool outputs) {
   TensorSpec tensor;
-  TableReader table(item);
+  TableReader table(item, outputs ? output_keys() : input_keys());
   table.read("name", tensor.name);
   if (const auto name = table.find("name")) {
     if (name->is(TomlValue::Kind::Text)) is_legal_name(*name, tensor.name);
@@ -116,14 +117,15 @@ void read_attr(const std::string& name, const ValueReader& value, OpConfig& op) 
   if (!is_legal_name(value, name)) return;
   AttrSpec attr;
   attr.name = name;
-  TableReader table(value);
+  TableReader table(value, attr_keys());
   if (const auto type = table.find("type")) attr.dtype = type->dtype().value_or(attr.dtype);
   const auto values = table.find("values");
   if (!values) {
     table.missing("values", "a list of the values to test, such as [1.0, 0.5]");
   } else {
+    const Key& row = table.row_of("values");
     for (const ValueReader& item : values->items(true)) {
-      const auto number = item.number(-1e308, 1e308);
+      const auto number = item.number(row.least, row.most);
       if (number && check_attr_value(item, attr.dtype, *number)) attr.values.push_back(*number);
     }
     if (values->is(TomlValue::Kind::Array) && values->value().items.empty()) {
@@ -139,7 +141,7 @@ void read_layouts(TableReader& table, OpConfig& op) {
   if (!value) return;
   op.layouts_given = true;
   for (const ValueReader& item : value->items(true)) {
-    if (const auto layout = item.one_of(texts_of(layout_names()))) {
+    if (const auto layout = item.one_of(table.words_of("layouts"))) {
       op.layouts.push_back(*layout);
     }
   }
@@ -150,7 +152,7 @@ void read_layouts(TableReader& table, OpConfig& op) {
 
 void read_nan_policy(TableReader& table, OpConfig& op) {
   std::string policy;
-  table.read_one_of("nan_policy", {"match", "class", "any"}, policy);
+  table.read_one_of("nan_policy", policy);
   op.has_nan_policy = !policy.empty();
   if (policy == "match") op.nan_policy = NanPolicy::Match;
   if (policy == "class") op.nan_policy = NanPolicy::Class;
@@ -159,8 +161,7 @@ void read_nan_policy(TableReader& table, OpConfig& op) {
 
 void read_mode(TableReader& table, OpConfig& op, OpDraft& draft) {
   std::string mode;
-  table.read_one_of("execution_mode",
-                    {"client_side", "daemon_orchestrated", "script_based", "kernel"}, mode);
+  table.read_one_of("execution_mode", mode);
   draft.mode_given = !mode.empty();
   if (mode == "daemon_orchestrated") op.mode = ExecutionMode::DaemonOrchestrated;
   if (mode == "script_based") op.mode = ExecutionMode::ScriptBased;
@@ -185,14 +186,14 @@ void read_op(const ValueReader& item, Config& config, Drafts& drafts) {
   OpConfig op;
   OpDraft draft;
   draft.path = draft.data_path = item.path();
-  TableReader table(item);
+  TableReader table(item, op_keys());
   table.read_name("the op's", op.name);
   if (const auto path = table.find("reference")) op.reference = path->path_value().value_or("");
   read_kernel_names(table, op);
   table.read("module", op.module);
   if (const auto path = table.find("op_script")) op.op_script = path->path_value().value_or("");
   read_mode(table, op, draft);
-  table.read_one_of("reference_mode", {"auto", "process"}, op.reference_mode);
+  table.read_one_of("reference_mode", op.reference_mode);
   read_test_data(table, op);
   draft.nan_policy_given = op.has_nan_policy;
   read_tolerances(table, op.tolerances);
@@ -215,12 +216,12 @@ void read_error_scale(TableReader& table, OpConfig& op) {
   const auto value = table.find("error_scale");
   if (!value) return;
   if (!value->is(TomlValue::Kind::Table)) {
-    table.read_one_of("error_scale", texts_of(error_scale_names()), op.error_scale);
+    table.read_one_of("error_scale", op.error_scale);
     return;
   }
   TableReader rows(*value);
   for (const auto& [output, scale] : rows.all())
-    if (const auto name = scale.one_of(texts_of(error_scale_names())))
+    if (const auto name = scale.one_of(table.words_of("error_scale")))
       op.error_scales[output] = *name;
 }
 
@@ -259,12 +260,12 @@ void read_test_data(TableReader& table, OpConfig& op) {
   if (const auto strict = table.find("strict")) op.strict = strict->boolean();
   read_nan_policy(table, op);
   std::string subnormal;
-  table.read_one_of("subnormal", {"keep", "ftz_ok"}, subnormal);
+  table.read_one_of("subnormal", subnormal);
   if (subnormal == "keep") op.subnormal = SubnormalPolicy::Keep;
   if (subnormal == "ftz_ok") op.subnormal = SubnormalPolicy::FtzOk;
   table.read("deterministic", op.deterministic);
   if (const auto exact = table.find("exact")) op.exact = exact->boolean();
-  table.read_integer("max_elements", 1, kMaxElementsMax, op.max_elements);
+  table.read_integer("max_elements", op.max_elements);
   read_layouts(table, op);
 }
 

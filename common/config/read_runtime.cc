@@ -10,19 +10,16 @@
 namespace gpuemu {
 namespace {
 
-// A day; longer is a mistake, not a limit.
-constexpr int64_t kDayMs = 86'400'000;
-constexpr int64_t kDaySeconds = 86'400;
-constexpr int64_t kMemoryLimitMbMax = 1 << 20;
-
 void read_workers(TableReader& runtime, Config& config) {
   const auto value = runtime.find("workers");
   if (!value) return;
+  const Key& row = runtime.row_of("workers");
   if (value->is(TomlValue::Kind::Text) && value->value().text == "auto") {
     config.workers = 0;
   } else if (value->is(TomlValue::Kind::Text) && !value->layer().from_text) {
-    value->problem("'" + value->value().text + "', expected \"auto\" or an integer from 1 to 1024");
-  } else if (const auto workers = value->integer(1, kWorkersMax)) {
+    value->problem(fmt::format("'{}', expected \"auto\" or an integer from {} to {}",
+                               value->value().text, row.lowest, row.highest));
+  } else if (const auto workers = value->integer(row.lowest, row.highest)) {
     config.workers = static_cast<uint32_t>(*workers);
   }
 }
@@ -48,12 +45,11 @@ void read_emulated_devices(TableReader& runtime) {
 }
 
 void read_kernel_policy(TableReader& runtime, Config& config) {
-  const std::vector<std::string> selections = {"first_supported", "best_performance"};
-  runtime.read_one_of("auto_select", selections, config.auto_select);
+  runtime.read_one_of("auto_select", config.auto_select);
   const auto value = runtime.find("kernel_policy");
   if (!value) return;
-  TableReader table(*value);
-  table.read_one_of("auto_select", selections, config.auto_select);
+  TableReader table(*value, kernel_policy_keys());
+  table.read_one_of("auto_select", config.auto_select);
   for (const auto& [op, kernel] : table.all()) {
     if (op == "auto_select") continue;
     if (const auto name = kernel.text()) config.kernel_policy[op] = *name;
@@ -117,7 +113,7 @@ void read_socket_path(TableReader& daemon, Config& config) {
 void read_project(TableReader& root, Config& config) {
   const auto value = root.find("project");
   if (!value) return;
-  TableReader project(*value);
+  TableReader project(*value, project_keys());
   project.read("name", config.name);
   project.read("version", config.version);
   project.read("framework", config.framework);
@@ -136,8 +132,8 @@ void read_project(TableReader& root, Config& config) {
 void read_runtime(TableReader& root, Config& config) {
   const auto value = root.find("runtime");
   if (!value) return;
-  TableReader runtime(*value);
-  runtime.read_one_of("backend", {"auto", "cuda", "emulator"}, config.backend);
+  TableReader runtime(*value, runtime_keys());
+  runtime.read_one_of("backend", config.backend);
   if (const auto arch = runtime.find("arch")) {
     const auto text = arch->text();
     if (text && *text != "auto" && !is_architecture(*text)) {
@@ -147,12 +143,12 @@ void read_runtime(TableReader& root, Config& config) {
     }
   }
   read_emulated_devices(runtime);
-  runtime.read_one_of("contraction", {"auto", "never", "always"}, config.contraction);
+  runtime.read_one_of("contraction", config.contraction);
   read_paths(runtime, "include_dirs", config.include_dirs);
   read_compile_flags(runtime, config);
   read_workers(runtime, config);
-  runtime.read_integer("case_timeout_ms", 1, kDayMs, config.case_timeout_ms);
-  runtime.read_integer("memory_limit_mb", 1, kMemoryLimitMbMax, config.memory_limit_mb);
+  runtime.read_integer("case_timeout_ms", config.case_timeout_ms);
+  runtime.read_integer("memory_limit_mb", config.memory_limit_mb);
   if (const auto python = runtime.find("python")) {
     // A bare name is looked up in PATH; anything with a slash is a path.
     const auto text = python->text();
@@ -169,22 +165,21 @@ void read_runtime(TableReader& root, Config& config) {
 void read_daemon(TableReader& root, Config& config) {
   const auto value = root.find("daemon");
   if (!value) return;
-  TableReader daemon(*value);
+  TableReader daemon(*value, daemon_keys());
   read_socket_path(daemon, config);
   if (const auto db = daemon.find("db")) {
     if (const auto path = db->path_value()) config.db_path = *path;
   }
-  daemon.read_one_of("log_level", {"trace", "debug", "info", "warn", "error", "off"},
-                     config.log_level);
+  daemon.read_one_of("log_level", config.log_level);
   daemon.finish();
 }
 
 void read_policies(TableReader& root, Config& config) {
   const auto value = root.find("policies");
   if (!value) return;
-  TableReader policies(*value);
+  TableReader policies(*value, policies_keys());
   policies.read("fail_on_regression", config.fail_on_regression);
-  policies.read_number("warn_threshold", 0, 1e6, config.warn_threshold);
+  policies.read_number("warn_threshold", config.warn_threshold);
   read_artifact_checks(policies, config.artifact_checks);
   const std::string where = " under [policies.artifact_checks] instead";
   policies.retired("registers", "write max_registers" + where);
@@ -196,10 +191,10 @@ void read_policies(TableReader& root, Config& config) {
 void read_ci(TableReader& root, Config& config) {
   const auto value = root.find("ci");
   if (!value) return;
-  TableReader ci(*value);
+  TableReader ci(*value, ci_keys());
   ci.read("quick_dtypes", config.ci_quick_dtypes);
-  ci.read_integer("thorough_timeout", 1, kDaySeconds * 7, config.ci_thorough_timeout_s);
-  ci.read_integer("parallel_jobs", 0, kWorkersMax, config.ci_parallel_jobs);
+  ci.read_integer("thorough_timeout", config.ci_thorough_timeout_s);
+  ci.read_integer("parallel_jobs", config.ci_parallel_jobs);
   ci.retired("quick_shapes", "write dims under [[ops]] instead");
   ci.finish();
 }

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <filesystem>
 
+#include "common/base/check.h"
+#include "common/config/names.h"
 #include "common/config/nearest.h"
 
 namespace gpuemu {
@@ -99,7 +101,10 @@ void ReadState::problem_at(const std::string& key, const std::string& message) {
 void ReadState::problem_in_text(const std::string& key, uint32_t column,
                                 const std::string& message) {
   Place place = place_of(key);
-  if (place.text_column > 0 && column > 0) place.column = place.text_column + column - 1;
+  if (place.text_column > 0 && column > 0) {
+    place.column = place.text_column + column - 1;
+    if (place.end_column > place.column) --place.end_column;  // The closing quote.
+  }
   problem(place, key, message);
 }
 
@@ -233,8 +238,8 @@ std::vector<ValueReader> ValueReader::items(bool one_is_list) const {
   return readers;
 }
 
-TableReader::TableReader(const ValueReader& table)
-    : self_(table), is_table_(table.is(Kind::Table)) {
+TableReader::TableReader(const ValueReader& table, const KeySection* keys)
+    : self_(table), is_table_(table.is(Kind::Table)), keys_(keys) {
   if (!is_table_) self_.wrong_kind("a table");
 }
 
@@ -247,7 +252,23 @@ bool TableReader::has(std::string_view key) const {
                              [&](const TomlEntry& entry) { return entry.key == key; });
 }
 
+const Key& TableReader::row_of(std::string_view key) const {
+  GPUEMU_CHECK(keys_ != nullptr);
+  const Key* row = keys_->find(key);
+  GPUEMU_CHECK(row != nullptr);
+  return *row;
+}
+
+std::vector<std::string> TableReader::words_of(std::string_view key) const {
+  return texts_of(row_of(key).words());
+}
+
 std::optional<ValueReader> TableReader::find(std::string_view key) {
+  (void)row_of(key);
+  return named(key);
+}
+
+std::optional<ValueReader> TableReader::named(std::string_view key) {
   known_.emplace_back(key);
   for (const TomlEntry& entry : self_.value().entries) {
     if (entry.key != key) continue;
@@ -301,18 +322,19 @@ void TableReader::read(std::string_view key, std::vector<DType>& out) {
   if (!dtypes.empty()) out = std::move(dtypes);
 }
 
-void TableReader::read_one_of(std::string_view key, const std::vector<std::string>& choices,
-                              std::string& out) {
+void TableReader::read_one_of(std::string_view key, std::string& out) {
   if (auto value = find(key)) {
-    if (auto choice = value->one_of(choices)) out = *choice;
+    if (auto choice = value->one_of(words_of(key))) out = *choice;
   }
 }
 
-void TableReader::read_number(std::string_view key, double low, double high, double& out) {
-  if (auto value = find(key)) out = value->number(low, high).value_or(out);
+void TableReader::read_number(std::string_view key, double& out) {
+  const Key& row = row_of(key);
+  if (auto value = find(key)) out = value->number(row.least, row.most).value_or(out);
 }
 
 void TableReader::retired(std::string_view key, const std::string& instead) {
+  (void)row_of(key);
   for (const TomlEntry& entry : self_.value().entries) {
     if (entry.key != key) continue;
     known_.emplace_back(key);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/config/config.h"
+#include "common/config/keys.h"
 #include "common/config/toml_document.h"
 
 namespace gpuemu {
@@ -92,9 +93,12 @@ class ValueReader {
 
 class TableReader {
  public:
-  /// A value that is no table is reported once and read as an empty one.
-  explicit TableReader(const ValueReader& table);
+  /// A value that is no table is reported once and read as an empty one. `keys` are those that may
+  /// be asked for below; without them the table's keys are names, which all() gives.
+  explicit TableReader(const ValueReader& table, const KeySection* keys = nullptr);
+  TableReader(const ValueReader& table, const KeySection& keys) : TableReader(table, &keys) {}
 
+  /// REQUIRES, as all that take a key: the section has the key.
   std::optional<ValueReader> find(std::string_view key);
   bool has(std::string_view key) const;
   /// Each sets `out` when the key is there and its value fits.
@@ -103,16 +107,24 @@ class TableReader {
   void read(std::string_view key, std::optional<Expression>& out);
   void read(std::string_view key, std::vector<std::string>& out);
   void read(std::string_view key, std::vector<DType>& out);
-  void read_one_of(std::string_view key, const std::vector<std::string>& choices, std::string& out);
+  /// One of the key's words.
+  void read_one_of(std::string_view key, std::string& out);
+  /// Within the key's limits.
   template <typename T>
-  void read_integer(std::string_view key, int64_t low, int64_t high, T& out) {
+  void read_integer(std::string_view key, T& out) {
     if (auto value = find(key)) {
-      if (auto integer = value->integer(low, high)) out = static_cast<T>(*integer);
+      const Key& row = row_of(key);
+      if (auto integer = value->integer(row.lowest, row.highest)) out = static_cast<T>(*integer);
     }
   }
-  void read_number(std::string_view key, double low, double high, double& out);
+  void read_number(std::string_view key, double& out);
+  /// What the section says of the key.
+  const Key& row_of(std::string_view key) const;
+  std::vector<std::string> words_of(std::string_view key) const;
   /// A key that documents knew and no tool used: one warning with what to write instead.
   void retired(std::string_view key, const std::string& instead);
+  /// An entry whose key is a name, which then is known.
+  std::optional<ValueReader> named(std::string_view key);
   /// Every entry as a reader, all of them known: for tables whose keys are names.
   std::vector<std::pair<std::string, ValueReader>> all();
   /// Reports the keys that nobody asked for.
@@ -129,6 +141,7 @@ class TableReader {
  private:
   ValueReader self_;
   bool is_table_;
+  const KeySection* keys_;
   std::vector<std::string> known_;
 };
 

@@ -9,10 +9,6 @@
 namespace gpuemu {
 namespace {
 
-constexpr double kToleranceMax = 1e300;
-/// An interpreter with NumPy needs about 40 MiB.
-constexpr int64_t kReferenceMbMin = 64, kReferenceMbMax = 1 << 20;
-
 std::optional<Tolerance> read_tolerance(const ValueReader& value) {
   Tolerance tolerance;
   if (value.is(TomlValue::Kind::Text) && !value.layer().from_text) {
@@ -22,17 +18,18 @@ std::optional<Tolerance> read_tolerance(const ValueReader& value) {
   }
   if (!value.is(TomlValue::Kind::Table)) {
     // A bare number is an absolute tolerance, as existing files mean it.
-    const auto atol = value.number(0, kToleranceMax);
+    const Key& atol_row = *tolerance_keys().find("atol");
+    const auto atol = value.number(atol_row.least, atol_row.most);
     if (!atol) return std::nullopt;
     tolerance.atol = *atol;
     return tolerance;
   }
-  TableReader table(value);
-  table.read_number("atol", 0, kToleranceMax, tolerance.atol);
-  table.read_number("rtol", 0, kToleranceMax, tolerance.rtol);
+  TableReader table(value, tolerance_keys());
+  table.read_number("atol", tolerance.atol);
+  table.read_number("rtol", tolerance.rtol);
   if (table.has("ulp")) {
     uint64_t ulp = 0;
-    table.read_integer("ulp", 0, INT64_MAX, ulp);
+    table.read_integer("ulp", ulp);
     tolerance.ulp = ulp;
   }
   table.finish();
@@ -48,8 +45,7 @@ void read_sanitize(TableReader& validation, Config& config) {
   if (!value) return;
   config.sanitize.clear();
   for (const ValueReader& item : value->items(value->layer().from_text)) {
-    if (const auto check = item.one_of({"memory", "init", "race", "sync", "race_shared",
-                                        "race_global", "division", "nonfinite", "schedule"})) {
+    if (const auto check = item.one_of(validation.words_of("sanitize"))) {
       config.sanitize.push_back(*check);
     }
   }
@@ -80,7 +76,7 @@ void read_strategies(TableReader& validation, Config& config) {
   const auto items = value->items(value->layer().from_text);
   config.strategies.clear();
   for (const ValueReader& item : items) {
-    if (const auto name = item.one_of(texts_of(strategy_names()))) {
+    if (const auto name = item.one_of(validation.words_of("strategies"))) {
       config.strategies.push_back(*name);
     }
   }
@@ -120,13 +116,14 @@ void read_tolerances(TableReader& table, ToleranceTable& tolerances) {
 void read_reference_memory(TableReader& validation, Config& config) {
   const auto value = validation.find("reference_memory_limit_mb");
   if (!value) return;
+  const Key& row = validation.row_of("reference_memory_limit_mb");
   const bool is_text = value->is(TomlValue::Kind::Text);
   if (is_text && value->value().text == "auto") {
     config.reference_memory_limit_mb = 0;
   } else if (is_text && !value->layer().from_text) {
     value->problem(fmt::format("'{}', expected \"auto\" or an integer from {} to {}",
-                               value->value().text, kReferenceMbMin, kReferenceMbMax));
-  } else if (const auto most = value->integer(kReferenceMbMin, kReferenceMbMax)) {
+                               value->value().text, row.lowest, row.highest));
+  } else if (const auto most = value->integer(row.lowest, row.highest)) {
     config.reference_memory_limit_mb = static_cast<uint64_t>(*most);
   }
 }
@@ -134,17 +131,17 @@ void read_reference_memory(TableReader& validation, Config& config) {
 void read_validation(TableReader& root, Config& config) {
   const auto value = root.find("validation");
   if (!value) return;
-  TableReader validation(*value);
+  TableReader validation(*value, validation_keys());
   validation.read("dtypes", config.dtypes);
   validation.read("check_nan", config.check_nan);
   validation.read("check_inf", config.check_inf);
   read_seed(validation, config);
-  validation.read_integer("cases", 1, static_cast<int64_t>(kIterationsMax), config.cases);
-  validation.read_integer("max_elements", 1, kMaxElementsMax, config.max_elements);
+  validation.read_integer("cases", config.cases);
+  validation.read_integer("max_elements", config.max_elements);
   read_strategies(validation, config);
   read_sanitize(validation, config);
-  validation.read_integer("determinism_runs", 1, 100, config.determinism_runs);
-  validation.read_number("reference_timeout_s", 0.001, 86'400, config.reference_timeout_s);
+  validation.read_integer("determinism_runs", config.determinism_runs);
+  validation.read_number("reference_timeout_s", config.reference_timeout_s);
   read_reference_memory(validation, config);
   validation.read("strict", config.strict);
   read_tolerances(validation, config.tolerances);

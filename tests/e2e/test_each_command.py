@@ -42,6 +42,7 @@ RUNS = [
     ("calibrate none --cases 4", 1, "none"),
     ("coverage --format json", 0, "none"),
     ("config check", 0, ""),
+    ("config schema", 0, "json-schema"),
     ("devices", 0, "emulator"),
     ("ops", 0, r"none float32 kernel none \(.*gpuemu.toml:1\)"),
     ("kernels", 0, "softmax"),

@@ -1,0 +1,379 @@
+// The rows. A default stands in the sentence; docs/reference/config.md says more of each key.
+#include "common/config/keys.h"
+
+#include <algorithm>
+
+#include "common/base/limits.h"
+#include "common/base/service_limits.h"
+#include "common/config/names.h"
+
+namespace gpuemu {
+namespace {
+
+using enum KeyForm;
+
+constexpr int64_t kDayMs = 86'400'000, kDaySeconds = 86'400, kMegabytesMax = 1 << 20;
+/// An interpreter with NumPy needs about 40 MiB.
+constexpr int64_t kReferenceMbMin = 64;
+constexpr double kToleranceMax = 1e300;
+constexpr double kAttrMax = 1e308;
+
+template <const auto& kWords>
+std::span<const std::string_view> list() {
+  return kWords;
+}
+
+constexpr std::string_view kBackends[] = {"auto", "cuda", "emulator"};
+constexpr std::string_view kContractions[] = {"auto", "never", "always"};
+constexpr std::string_view kSelections[] = {"first_supported", "best_performance"};
+constexpr std::string_view kLogLevels[] = {"trace", "debug", "info", "warn", "error", "off"};
+constexpr std::string_view kChecks[] = {"memory",   "init",        "race",
+                                        "sync",     "race_shared", "race_global",
+                                        "division", "nonfinite",   "schedule"};
+constexpr std::string_view kModes[] = {"client_side", "daemon_orchestrated", "script_based",
+                                       "kernel"};
+constexpr std::string_view kReferenceModes[] = {"auto", "process"};
+constexpr std::string_view kNanPolicies[] = {"match", "class", "any"};
+constexpr std::string_view kSubnormals[] = {"keep", "ftz_ok"};
+
+constexpr Key kProject[] = {
+    {"name", Text, "Shown in reports."},
+    {"version", Text, "Shown in reports."},
+    {"framework", Text, "pytorch, jax, tensorflow, triton or cuda."},
+};
+
+constexpr Key kPolicy[] = {
+    {.name = "auto_select",
+     .form = Word,
+     .help = "How a variant is chosen: first_supported takes the highest priority first.",
+     .words = list<kSelections>},
+};
+
+constexpr KeySection kPolicySection{"runtime.kernel_policy", kPolicy};
+
+constexpr Key kRuntime[] = {
+    {.name = "backend",
+     .form = Word,
+     .help = "Where kernels run; auto is cuda where a device answers, else the emulator.",
+     .words = list<kBackends>},
+    {"arch", Arch, "What sources are compiled for: auto, or an architecture such as sm_80."},
+    {"emulated_devices", TextOrTexts,
+     "What the emulator presents, such as [\"sm_75\", \"sm_80:16384\"]; empty is one sm_80."},
+    {.name = "contraction",
+     .form = Word,
+     .help = "Whether a product and a sum without .rn may become one fma (default auto).",
+     .words = list<kContractions>},
+    {"include_dirs", Paths, "Folders of headers, for CUDA sources."},
+    {"compile_flags", Texts, "Passed to the compiler, such as [\"-lineinfo\"]."},
+    {"workers", AutoOrInteger, "Worker processes of the emulator; auto is one per core.", 1,
+     kWorkersMax},
+    {"case_timeout_ms", Integer,
+     "A kernel that runs longer is stopped and reported (default 30000).", 1, kDayMs},
+    {"memory_limit_mb", Integer, "Device memory that one case may hold (default 4096).", 1,
+     kMegabytesMax},
+    {"python", Text,
+     "Interpreter of references: a path, or a name in PATH; empty is the project's virtual "
+     "environment, else python3."},
+    {.name = "auto_select",
+     .form = Word,
+     .help = "How a variant is chosen: first_supported takes the highest priority first.",
+     .words = list<kSelections>},
+    {.name = "kernel_policy",
+     .form = KernelPolicy,
+     .help = "Which variant runs an op: op name = kernel name.",
+     .section = &kPolicySection},
+};
+
+constexpr Key kDaemon[] = {
+    {"socket", Path, "Where the daemon listens (default ~/.gpuemu/gpuemu.sock)."},
+    {"db", Path, "Database of results, failures and baselines (default ~/.gpuemu/db)."},
+    {.name = "log_level",
+     .form = Word,
+     .help = "How much the daemon logs (default info).",
+     .words = list<kLogLevels>},
+};
+
+constexpr Key kValidation[] = {
+    {"dtypes", DTypes, "What ops without dtypes of their own are tested with."},
+    {"check_nan", Boolean, "Whether NaN where none is expected is a finding (default true)."},
+    {"check_inf", Boolean, "Whether infinity where none is expected is a finding (default true)."},
+    {"seed", Seed, "Base seed of the cases; without it a fresh one is drawn and printed."},
+    {"cases", Integer, "Cases per op and dtype of gpuemu test (default 64).", 1,
+     int64_t{kIterationsMax}},
+    {"max_elements", Integer, "Elements of the largest tensor of a case.", 1, kMaxElementsMax},
+    {.name = "strategies",
+     .form = Words,
+     .help = "How inputs are made (default [\"default\"]).",
+     .words = strategy_names},
+    {.name = "sanitize",
+     .form = Words,
+     .help = "Checks of the emulator; an empty list switches all off that can be.",
+     .words = list<kChecks>},
+    {"determinism_runs", Integer,
+     "Runs of one case that must agree bit for bit (default 2); 1 switches it off.", 1, 100},
+    {.name = "reference_timeout_s",
+     .form = Number,
+     .help = "A reference that takes longer is stopped (default 60).",
+     .least = 0.001,
+     .most = 86'400},
+    {"reference_memory_limit_mb", AutoOrInteger, "Private memory that a reference may hold.",
+     kReferenceMbMin, kMegabytesMax},
+    {"strict", Boolean, "Nothing beyond the bound of \"auto\" passes (default false)."},
+    {"tolerances", Tolerances, "How far an element may be off, by dtype."},
+    {"shapes", Retired, "Has no effect: write dims under [[ops]]."},
+    {"layouts", Retired, "Has no effect: write layouts under [[ops]]."},
+};
+
+constexpr Key kTolerance[] = {
+    {.name = "atol",
+     .form = Number,
+     .help = "Absolute tolerance (default 0).",
+     .most = kToleranceMax},
+    {.name = "rtol",
+     .form = Number,
+     .help = "Relative tolerance: times the absolute expected value (default 0).",
+     .most = kToleranceMax},
+    {"ulp", Integer, "Within so many units in the last place an element passes anyway.", 0,
+     INT64_MAX},
+};
+
+constexpr Key kLimits[] = {
+    {"max_registers", Integer, "Registers per thread (default 64).", 0, UINT32_MAX},
+    {"max_spills", Integer, "Spilled bytes per thread (default 0).", 0, UINT32_MAX},
+    {"max_local_memory", Integer, "Bytes of local memory per thread (default 0).", 0, UINT32_MAX},
+    {"max_local_memory_bytes", Integer, "The same as max_local_memory.", 0, UINT32_MAX},
+    {"required_patterns", Texts, "RE2 patterns that the code must contain."},
+    {"forbidden_patterns", Texts, "RE2 patterns that the code must not contain."},
+    {"forbidden_instructions", Texts, "The same as forbidden_patterns."},
+    {"max_shared_memory", Integer, "Bytes of shared memory per block.", 0, UINT32_MAX},
+    {"max_instructions", Integer, "Instructions of the code.", 0, UINT32_MAX},
+    {.name = "min_occupancy",
+     .form = Number,
+     .help = "Least part of a multiprocessor's threads that can be resident, 0 to 1.",
+     .most = 1},
+};
+constexpr KeySection kLimitSection{"artifact_checks", kLimits};
+
+constexpr std::string_view kChecksHelp =
+    "Limits for compiled code; a table named after an architecture, such as sm_90, holds for that "
+    "one.";
+
+constexpr Key kPolicies[] = {
+    {"fail_on_regression", Boolean,
+     "A regression against the baseline makes a comparison fail (default true)."},
+    {.name = "warn_threshold",
+     .form = Number,
+     .help = "Growth from which a number that is no regression is a warning (default 0.1).",
+     .most = 1e6},
+    {.name = "artifact_checks", .form = Table, .help = kChecksHelp, .section = &kLimitSection},
+    {"registers", Retired, "Has no effect: write max_registers under [policies.artifact_checks]."},
+    {"spills", Retired, "Has no effect: write max_spills under [policies.artifact_checks]."},
+    {"local_memory", Retired,
+     "Has no effect: write max_local_memory under [policies.artifact_checks]."},
+};
+
+constexpr Key kCi[] = {
+    {"quick_dtypes", DTypes, "What gpuemu ci --quick runs (default [\"float32\"])."},
+    {"thorough_timeout", Integer,
+     "Seconds after which gpuemu ci --thorough begins no case (default 3600).", 1, kDaySeconds * 7},
+    {"parallel_jobs", Integer, "Cases, and compilers, at a time in gpuemu ci (default 4).", 0,
+     kWorkersMax},
+    {"quick_shapes", Retired, "Has no effect: write dims under [[ops]]."},
+};
+
+constexpr Key kTensor[] = {
+    {.name = "name",
+     .form = Text,
+     .help = "Letters, digits and _; arguments and expressions use it.",
+     .required = true},
+    {"dtype", TensorDType, "\"{dtype}\", the dtype under test (default), or a fixed one."},
+    {.name = "range",
+     .form = Range,
+     .help = "Domain of the values: [lowest, highest].",
+     .least = -kAttrMax,
+     .most = kAttrMax},
+    {"align", Integer, "Bytes that its address is a multiple of, a power of two (default 256).", 1,
+     256},
+};
+constexpr KeySection kTensorSection{"tensor", kTensor};
+
+constexpr std::string_view kShapeHelp =
+    "Sizes as expressions of dims, such as [\"rows\", \"cols\"]; [] is a scalar.";
+constexpr Key kInput[] = {
+    {.name = "shape", .form = Expressions, .help = kShapeHelp, .required = true},
+};
+constexpr KeySection kInputSection{"input", kInput, &kTensorSection};
+constexpr Key kOutput[] = {
+    {"shape", Expressions, kShapeHelp},
+    {"inout", Boolean, "It updates the input of the same name, whose shape and dtype it takes."},
+};
+constexpr KeySection kOutputSection{"output", kOutput, &kTensorSection};
+
+constexpr Key kAttr[] = {
+    {"type", DType, "What the kernel gets (default float32)."},
+    {.name = "values",
+     .form = Numbers,
+     .help = "The values to test.",
+     .least = -kAttrMax,
+     .most = kAttrMax,
+     .required = true},
+};
+constexpr KeySection kAttrSection{"attr", kAttr};
+
+// What a kernel that is tested without an op shares with ops.
+constexpr Key kTestData[] = {
+    {"input_names", Texts, "Names of the inputs, where they are not declared."},
+    {"frameworks", Texts, "Frameworks that the op is meant for."},
+    {.name = "inputs", .form = Tables, .help = "Input tensors.", .section = &kInputSection},
+    {.name = "outputs", .form = Tables, .help = "Output tensors.", .section = &kOutputSection},
+    {"dims", Dims, "Sizes: n = [1, 64] is a range, n = [1, 7, 64] a set, n = 8 one size."},
+    {.name = "attrs",
+     .form = NamedTables,
+     .help = "Scalar parameters with the values to test.",
+     .section = &kAttrSection},
+    {"dtypes", DTypes, "Dtypes under test (default [validation].dtypes)."},
+    {"accumulate", Expression, "Length of the longest sum behind one element of an output."},
+    {"accumulate_dtype", DType, "What the kernel sums in."},
+    {.name = "error_scale",
+     .form = ErrorScale,
+     .help = "How large errors may be, for all outputs or by output (default auto).",
+     .words = error_scale_names},
+    {"strict", Boolean, "Nothing beyond the bound of \"auto\" passes."},
+    {.name = "nan_policy",
+     .form = Word,
+     .help = "How NaN and infinity are compared.",
+     .words = list<kNanPolicies>},
+    {.name = "subnormal",
+     .form = Word,
+     .help = "A subnormal number that came out as zero: keep makes it an error, ftz_ok allows it.",
+     .words = list<kSubnormals>},
+    {"deterministic", Boolean, "Two runs must agree bit for bit (default true)."},
+    {"exact", Boolean, "Sums of small whole numbers come out exact."},
+    {"max_elements", Integer, "Elements of the largest tensor of a case.", 1, kMaxElementsMax},
+    {.name = "layouts",
+     .form = WordOrWords,
+     .help = "How tensors may lie in memory (default [\"contiguous\"]).",
+     .words = layout_names},
+    {"tolerances", Tolerances, "How far an element may be off, by dtype."},
+    {"invariants", Invariants, "Properties and relations that outputs must have."},
+};
+constexpr KeySection kTestDataSection{"test data", kTestData};
+
+constexpr Key kOp[] = {
+    {.name = "name", .form = Text, .help = "Unique among the ops.", .required = true},
+    {"reference", Path, "The script that computes the expected outputs."},
+    {"kernel", TextOrTexts, "The kernel, or the variants, that implement the op."},
+    {"module", Text, "A Python callable instead of a kernel, such as \"my_pkg.softmax\"."},
+    {"op_script", Path, "A script instead of a kernel."},
+    {.name = "execution_mode",
+     .form = Word,
+     .help = "Who runs it (default kernel where one is named, else client_side).",
+     .words = list<kModes>},
+    {.name = "reference_mode",
+     .form = Word,
+     .help = "process: a fresh process for each case (default auto).",
+     .words = list<kReferenceModes>},
+};
+constexpr KeySection kOpSection{"ops", kOp, &kTestDataSection};
+
+constexpr Key kLaunch[] = {
+    {.name = "entry",
+     .form = Text,
+     .help = "The kernel's name in its source, such as \"softmax<{ctype}>\".",
+     .required = true},
+    {.name = "grid", .form = Extent, .help = "Blocks.", .required = true},
+    {.name = "block", .form = Extent, .help = "Threads of a block.", .required = true},
+    {"cluster", Extent, "Blocks of a cluster (default what the kernel declares)."},
+    {"shared", Expression, "Bytes of dynamic shared memory (default 0)."},
+    {"args", Texts,
+     "Parameters in order: names of tensors, i32:, u32:, i64:, u64:, f32: or f64: with an "
+     "expression, ptr:null."},
+};
+constexpr KeySection kLaunchSection{"launch", kLaunch};
+
+constexpr Key kKernel[] = {
+    {.name = "name", .form = Text, .help = "Unique among the kernels.", .required = true},
+    {.name = "source",
+     .form = Source,
+     .help = "A .cu, .ptx, .fatbin or .cubin file, or builtin:NAME.",
+     .words = builtin_kernel_names},
+    {"reference", Path, "The script that computes the expected outputs."},
+    {"priority", Integer, "Among variants that support a case the highest runs (default 0).",
+     INT32_MIN, INT32_MAX},
+    {"supports", Expression, "When this variant may be chosen, such as \"cols <= 4096\"."},
+    {.name = "scratch",
+     .form = Tables,
+     .help = "Device memory that the kernel needs besides.",
+     .section = &kInputSection},
+    {.name = "launches",
+     .form = Tables,
+     .help = "One or several, in order.",
+     .section = &kLaunchSection},
+    {.name = "artifact_checks", .form = Table, .help = kChecksHelp, .section = &kLimitSection},
+    {"build", Retired, "Has no effect: write arch and compile_flags under [runtime]."},
+};
+constexpr KeySection kKernelSection{"kernels", kKernel, &kTestDataSection};
+
+constexpr KeySection kProjectSection{"project", kProject}, kRuntimeSection{"runtime", kRuntime},
+    kDaemonSection{"daemon", kDaemon}, kValidationSection{"validation", kValidation},
+    kPoliciesSection{"policies", kPolicies}, kCiSection{"ci", kCi},
+    kToleranceSection{"tolerance", kTolerance};
+
+constexpr Key kFile[] = {
+    {.name = "project", .form = Table, .help = "Names.", .section = &kProjectSection},
+    {.name = "runtime",
+     .form = Table,
+     .help = "Where and how kernels run.",
+     .section = &kRuntimeSection},
+    {.name = "daemon", .form = Table, .help = "Socket and database.", .section = &kDaemonSection},
+    {.name = "validation",
+     .form = Table,
+     .help = "What is tested, and how, of all ops.",
+     .section = &kValidationSection},
+    {.name = "policies",
+     .form = Table,
+     .help = "Limits of all kernels.",
+     .section = &kPoliciesSection},
+    {.name = "ci", .form = Table, .help = "What gpuemu ci goes by.", .section = &kCiSection},
+    {.name = "ops", .form = Tables, .help = "What is tested.", .section = &kOpSection},
+    {.name = "kernels",
+     .form = Tables,
+     .help = "Kernels; with launches and outputs tested without an op.",
+     .section = &kKernelSection},
+};
+constexpr KeySection kFileSection{"file", kFile};
+
+}  // namespace
+
+const Key* KeySection::find(std::string_view key) const {
+  const auto row = std::ranges::find(keys, key, &Key::name);
+  if (row != keys.end()) return &*row;
+  return also == nullptr ? nullptr : also->find(key);
+}
+
+std::vector<const Key*> KeySection::all() const {
+  std::vector<const Key*> rows;
+  for (const Key& row : keys) rows.push_back(&row);
+  if (also == nullptr) return rows;
+  for (const Key* row : also->all()) rows.push_back(row);
+  return rows;
+}
+
+const KeySection& file_keys() { return kFileSection; }
+const KeySection& project_keys() { return kProjectSection; }
+const KeySection& runtime_keys() { return kRuntimeSection; }
+const KeySection& kernel_policy_keys() { return kPolicySection; }
+const KeySection& daemon_keys() { return kDaemonSection; }
+const KeySection& validation_keys() { return kValidationSection; }
+const KeySection& policies_keys() { return kPoliciesSection; }
+const KeySection& ci_keys() { return kCiSection; }
+const KeySection& op_keys() { return kOpSection; }
+const KeySection& kernel_keys() { return kKernelSection; }
+const KeySection& input_keys() { return kInputSection; }
+const KeySection& output_keys() { return kOutputSection; }
+const KeySection& attr_keys() { return kAttrSection; }
+const KeySection& launch_keys() { return kLaunchSection; }
+const KeySection& artifact_limit_keys() { return kLimitSection; }
+const KeySection& tolerance_keys() { return kToleranceSection; }
+
+}  // namespace gpuemu
