@@ -321,7 +321,8 @@ class RunOfItems {
     readonly items: Map<string, vscode.TestItem>,
   ) {
     this.open = new Set(items.keys());
-    for (const item of items.values()) run.enqueued(item);
+    // What has items below it gets its state from theirs.
+    for (const item of items.values()) if (item.children.size === 0) run.enqueued(item);
   }
 
   output(text: string, item?: vscode.TestItem): void {
@@ -331,28 +332,24 @@ class RunOfItems {
   started(op: string, dtype: string): void {
     for (const id of [itemId(op, dtype), itemId(op)]) {
       const item = this.items.get(id);
-      if (item && this.open.has(id)) this.run.started(item);
+      if (item && this.open.has(id) && item.children.size === 0) this.run.started(item);
     }
   }
 
   report(report: OpReport): void {
     const id = itemId(report.op, report.dtype);
     if (report.dtype === '') this.reportDtypes(report);
-    const item = this.items.get(id);
-    if (!item || !this.open.has(id)) return;
-    this.open.delete(id);
-    const targets = [item];
-    item.children.forEach((child) => {
-      // A variant that did not run has no verdict of its own.
-      if (this.items.has(child.id) && (!report.kernel || child.label === report.kernel)) {
-        this.open.delete(child.id);
-        targets.push(child);
-      }
-    });
+    const variant = itemId(report.op, report.dtype, report.kernel);
+    // A variant that did not run has no verdict of its own.
+    const targets = [id, variant].filter((one) => this.open.delete(one))
+      .map((one) => this.items.get(one)!);
+    if (targets.length === 0) return;
     const verdict = verdictOf(report);
-    for (const target of targets) this.show(target, report, verdict.state, verdict.reason);
+    for (const target of targets) {
+      if (target.children.size === 0) this.show(target, report, verdict.state, verdict.reason);
+    }
     this.output(`[${verdict.state}] ${report.op} ${report.dtype} ${report.cases} cases` +
-      `${verdict.reason ? `: ${verdict.reason}` : ''}\n`, item);
+      `${verdict.reason ? `: ${verdict.reason}` : ''}\n`, targets.at(-1));
   }
 
   /** A report over all dtypes, of `fuzz`: each has the failures that are its own. */
@@ -411,20 +408,11 @@ class RunOfItems {
     if (problem && !cancelled) this.output(`${problem}\n`);
     for (const id of this.open) {
       const item = this.items.get(id)!;
-      let children = 0;
-      let judged = 0;
-      item.children.forEach((child) => {
-        ++children;
-        if (this.items.has(child.id) && !this.open.has(child.id)) ++judged;
-      });
-      // Its children say what it is.
-      if (children > 0 && judged > 0) continue;
-      if (cancelled) this.run.skipped(item);
-      else if (children === 0 || problem) {
-        const isVariant = id.split('/').length > 2;
-        if (isVariant && !problem) this.run.skipped(item);
-        else this.run.errored(item, new vscode.TestMessage(problem ?? 'the run did not reach it'));
-      }
+      if (item.children.size > 0) continue;
+      // A variant that none of the cases selected has no verdict of its own.
+      const isVariant = id.split('/').length > 2;
+      if (cancelled || (isVariant && !problem)) this.run.skipped(item);
+      else this.run.errored(item, new vscode.TestMessage(problem ?? 'the run did not reach it'));
     }
   }
 }

@@ -88,8 +88,11 @@ function facts(result: CaseResult): string {
     ['layout', result.layout], ['values', result.strategy ?? ''],
   ];
   if (finding?.index !== undefined) {
-    rows.push(['element', `${finding.output ?? 'output'}[${finding.index}]`],
-      ['expected', shown(finding.expected)], ['actual', shown(finding.actual)]);
+    rows.push(['element', `${finding.output ?? 'output'}[${finding.index}]`]);
+    // Of an access there are no values.
+    if (finding.expected !== undefined || finding.actual !== undefined) {
+      rows.push(['expected', shown(finding.expected)], ['actual', shown(finding.actual)]);
+    }
   }
   if (result.maxDiff > 0) rows.push(['largest difference', shown(result.maxDiff)]);
   if (result.stats) {

@@ -52,11 +52,15 @@ export function placeOf(
 // "... and line 12 of kernels/x.cu", "kernels/x.cu:12": the second instruction of a race, say.
 const OTHER_PLACE = /([\w./~@+-]+\.(?:cuh?|ptx|py|h|hpp)):(\d+)/g;
 
+/** Paths of the project as they stand in gpuemu.toml; a folder's name may have blanks. */
+export const shortened = (message: string, folder: string): string =>
+  message.replaceAll(`${folder}${path.sep}`, '');
+
 function relatedOf(
   finding: Finding, place: Place, entry: OpEntry | undefined, folder: string,
 ): Related[] {
   const related: Related[] = [];
-  for (const [text, file, line] of finding.message.matchAll(OTHER_PLACE)) {
+  for (const [text, file, line] of shortened(finding.message, folder).matchAll(OTHER_PLACE)) {
     const other = { file: absolute(folder, file ?? ''), line: Number(line) };
     const same = (one: Place): boolean => one.line === other.line &&
       path.basename(one.file) === path.basename(other.file);
@@ -102,7 +106,7 @@ export function problemsOf(
     found.set(key, {
       place,
       severity: severityOf(finding.kind),
-      message: messageOf(failure, finding),
+      message: messageOf(failure, { ...finding, message: shortened(finding.message, folder) }),
       kind: finding.kind,
       seed: failure.seed,
       op: failure.op,

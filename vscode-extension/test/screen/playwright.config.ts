@@ -10,7 +10,7 @@ export default defineConfig({
   retries: 0,  // A retry would hide what fails now and then.
   reporter: [['list'], ['junit', { outputFile: '../../test-results/report.xml' }]],
   use: {
-    viewport: { width: 1280, height: 800 },
+    viewport: { width: 1120, height: 680 },
     trace: 'retain-on-failure',
     launchOptions: {
       executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
+import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { applied, isSuppressed, roundedUp, suppressionEdit, suppressionsOf, toleranceEdit } from '../../src/core/edits';
 import { kernelsIn } from '../../src/core/kernelText';
@@ -136,6 +137,15 @@ test('the schema that is shipped has every table, with descriptions', () => {
   assert.ok(keysAt(schema, ['ops']).some((key) => key.name === 'accumulate'));
   const backend = keyAt(schema, ['runtime', 'backend'])!;
   assert.ok(backend.values.includes('"cuda"'));
-  assert.match(keyMarkdown(backend), /auto/);
+  assert.match(keyMarkdown(backend), /emulator/);
   assert.equal(keyAt(schema, ['ops', 'nothing']), undefined);
 });
+
+const TOOL = `${process.env['GPUEMU_BIN'] ?? '../build/release/bin'}/gpuemu`;
+
+test('the schema that is shipped is what the tool prints',
+  { skip: fs.existsSync(TOOL) ? false : `there is no ${TOOL}` }, () => {
+    const done = spawnSync(TOOL, ['config', 'schema'], { encoding: 'utf8' });
+    assert.equal(fs.readFileSync('schemas/gpuemu.schema.json', 'utf8'), done.stdout,
+      'gpuemu config schema >vscode-extension/schemas/gpuemu.schema.json');
+  });

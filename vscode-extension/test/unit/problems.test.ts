@@ -51,6 +51,13 @@ test('the second line of a race, the instruction and the reference are related',
     [['/p/k/sum.cu', 14], ['/p/k/sum.cu', 9], ['/p/ref.py', 0]]);
 });
 
+test('places in a folder whose name has blanks are found', () => {
+  const one = finding({ file: '/a b/k/sum.cu', line: 12, message: 'read at /a b/k/sum.cu:14' });
+  const [problem] = problemsOf([failure({ findings: [one] })], new Map(), '/a b', '/a b/gpuemu.toml');
+  assert.equal(problem?.related[0]?.place.file, '/a b/k/sum.cu');
+  assert.match(problem!.message, /read at k\/sum.cu:14/);
+});
+
 test('every kind has a page, and an unknown one is an error', () => {
   const page = fs.readFileSync('../docs/reference/findings.md', 'utf8');
   for (const kind of kindNames()) assert.match(sectionOf(page, kind), new RegExp(`^# ${kind}`));
