@@ -1,11 +1,9 @@
 // Commands about a folder: running, the daemon, the program, reports.
 
-import * as fs from 'node:fs/promises';
-import * as os from 'node:os';
-import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { readChanges, readLint } from './core/lint';
 import { listAt, textAt } from './core/json';
+import { DetailsPanel } from './detailsPanel';
 import { Folder, RunRequest } from './folder';
 import { Folders } from './folders';
 import { KernelFeatures } from './kernelFeatures';
@@ -15,7 +13,10 @@ import { messageOf, Tool, ToolError } from './tool';
 const LONG_MS = 1_800_000;
 
 export class Commands {
-  constructor(private readonly folders: Folders, private readonly kernels: KernelFeatures) {}
+  constructor(
+    private readonly folders: Folders, private readonly kernels: KernelFeatures,
+    private readonly details: DetailsPanel,
+  ) {}
 
   register(context: vscode.ExtensionContext): void {
     const add = (name: string, work: (...args: unknown[]) => Promise<unknown> | unknown): void => {
@@ -170,9 +171,7 @@ export class Commands {
     const regressed = listAt(value, 'comparisons').filter((one) =>
       (one as { is_regression?: boolean }).is_regression);
     lines.push(`${regressed.length} results got worse.`);
-    const document = await vscode.workspace.openTextDocument(
-      { language: 'markdown', content: lines.join('\n') });
-    await vscode.window.showTextDocument(document, { preview: true });
+    await this.details.show(`/baseline/${tag}.md`, lines.join('\n'));
   }
 
   private async startDaemon(): Promise<void> {
@@ -203,12 +202,17 @@ export class Commands {
 
   private async openReport(): Promise<void> {
     const folder = await this.folderOf(undefined);
-    const place = await fs.mkdtemp(path.join(os.tmpdir(), 'gpuemu-'));
-    const file = path.join(place, 'report.html');
-    const ended = await folder.tool.run(
-      ['report', '--format', 'html', '--output', file], undefined, LONG_MS);
-    if (ended.code !== 0) throw new ToolError(ended.errors.trim() || 'there is nothing to report');
-    await vscode.env.openExternal(vscode.Uri.file(file));
+    const ended = await folder.tool.run(['report', '--format', 'html'], undefined, LONG_MS);
+    if (ended.code !== 0 || ended.output.trim() === '') {
+      throw new ToolError(ended.errors.trim() || 'there is nothing to report');
+    }
+    const panel = vscode.window.createWebviewPanel(
+      'gpuemu.report', `${folder.name}: report`, vscode.ViewColumn.Active,
+      { enableScripts: false, localResourceRoots: [], enableFindWidget: true });
+    // The page has its style and pictures in itself and no scripts; it gets no more than that.
+    const policy = '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; ' +
+      'style-src \'unsafe-inline\'; img-src data:">';
+    panel.webview.html = ended.output.replace(/<head>/i, `<head>${policy}`);
   }
 
   private cancel(node: unknown): void {

@@ -21,6 +21,7 @@ export const failureDocument = (op: string, seed: string): vscode.Uri =>
 export class DetailsPanel implements vscode.TextDocumentContentProvider, vscode.Disposable {
   private readonly panels = new Map<string, vscode.WebviewPanel>();
   private readonly explained = new Map<string, string[]>();
+  private readonly documents = new Map<string, string>();
   private readonly changed = new vscode.EventEmitter<vscode.Uri>();
   readonly onDidChange = this.changed.event;
   private readonly registered: vscode.Disposable;
@@ -36,6 +37,8 @@ export class DetailsPanel implements vscode.TextDocumentContentProvider, vscode.
         vscode.Uri.joinPath(this.extension, 'dist', 'findings.md').fsPath, 'utf8');
       return sectionOf(page, kind[1]!) || `# ${kind[1]}\n\nNothing is known of this kind.\n`;
     }
+    const baseline = this.documents.get(uri.path);
+    if (baseline !== undefined) return baseline;
     const failure = /^\/failure\/(.+)\/(\d+)\.md$/.exec(uri.path);
     if (!failure) return '';
     const [, op, seed] = failure;
@@ -44,6 +47,15 @@ export class DetailsPanel implements vscode.TextDocumentContentProvider, vscode.
       if (known) return failureMarkdown(known, this.explained.get(`${op}/${seed}`));
     }
     return `# ${op}\n\nNo failure with seed ${seed} is stored.\n`;
+  }
+
+  /** A read-only page of the scheme `gpuemu`; one of that path is replaced. */
+  async show(where: string, text: string): Promise<void> {
+    const uri = vscode.Uri.from({ scheme: 'gpuemu', path: where });
+    this.documents.set(where, text);
+    this.changed.fire(uri);
+    await vscode.window.showTextDocument(
+      await vscode.workspace.openTextDocument(uri), { preview: true });
   }
 
   setExplained(op: string, seed: string, sentences: string[]): void {

@@ -47,7 +47,7 @@ export function activate(context: vscode.ExtensionContext): GpuemuApi {
     vscode.tasks.registerTaskProvider('gpuemu', new Tasks(folders)),
     { dispose: killAll },
   );
-  new Commands(folders, kernels).register(context);
+  new Commands(folders, kernels, details).register(context);
   new FailureCommands(folders, details).register(context);
   watchTerminals(context);
   const api = apiOf(context, folders);

@@ -7,7 +7,7 @@ import { suppressionsOf, Suppression } from './core/edits';
 import { entriesByName, OpEntry, Project, projectOfText, readProject } from './core/ops';
 import { CaseResult, DaemonState, readFailuresInSlices, readStatus } from './core/records';
 import { RunEvent, RunOutcome, RunReader, LineSplitter } from './core/stream';
-import { RunSummary, summaryOf } from './core/verdict';
+import { failuresOf, RunSummary, summaryOf } from './core/verdict';
 import * as log from './log';
 import { messageOf, Tool } from './tool';
 
@@ -19,6 +19,8 @@ export interface RunRequest {
   dtypes?: string[];
   args?: string[];
 }
+
+let queue: Promise<unknown> = Promise.resolve();
 
 const keyOf = (result: CaseResult): string => `${result.op}\0${result.seed}`;
 
@@ -42,9 +44,10 @@ export class Folder implements vscode.Disposable {
   lastRun: RunSummary | undefined;
   private readonly changed = new vscode.EventEmitter<'project' | 'failures' | 'status' | 'jobs'>();
   private readonly finished = new vscode.EventEmitter<RunSummary>();
-  private queue: Promise<unknown> = Promise.resolve();
   private disposed = false;
   private known = new Set<string>();
+  /** Why a case fails is told by the run that found it, and is not stored. */
+  private readonly diagnosed = new Map<string, CaseResult>();
   readonly onDidChange = this.changed.event;
   readonly onDidFinishRun = this.finished.event;
 
@@ -68,10 +71,10 @@ export class Folder implements vscode.Disposable {
     return entriesByName(this.project);
   }
 
-  /** One after the other: the daemon serves one project at a time. */
+  /** One after the other over all folders: the daemon serves one project at a time. */
   enqueue<T>(work: () => Promise<T>): Promise<T> {
-    const next = this.queue.then(work, work);
-    this.queue = next.catch(() => undefined);
+    const next = queue.then(work, work);
+    queue = next.catch(() => undefined);
     return next;
   }
 
@@ -109,7 +112,8 @@ export class Folder implements vscode.Disposable {
       const text = await this.tool.text(['failures', '--limit', limit, '--format', 'json']);
       const entries = this.entries();
       this.failures = (await readFailuresInSlices(text)).filter((one) =>
-        !one.passesNow && (entries.size === 0 || entries.has(one.op)));
+        !one.passesNow && (entries.size === 0 || entries.has(one.op)))
+        .map((one) => this.diagnosed.get(keyOf(one)) ?? one);
       this.known = new Set(this.failures.map(keyOf));
     } catch (error) {
       log.warn(`failures of ${this.name}: ${messageOf(error)}`);
@@ -143,7 +147,13 @@ export class Folder implements vscode.Disposable {
   run(
     request: RunRequest, token: vscode.CancellationToken, onEvent: (event: RunEvent) => void,
   ): Promise<{ outcome: RunOutcome; summary: RunSummary }> {
-    return this.enqueue(() => this.runNow(request, token, onEvent));
+    return this.enqueue(async () => {
+      const ended = await this.runNow(request, token, onEvent);
+      // Before the next run, which may be of another folder and have the daemon for itself.
+      await this.loadFailures();
+      await this.loadStatus();
+      return ended;
+    });
   }
 
   private async runNow(
@@ -196,10 +206,11 @@ export class Folder implements vscode.Disposable {
   ): { outcome: RunOutcome; summary: RunSummary } {
     const summary = summaryOf(this.root, outcome, cancelled, durationMs);
     if (summary.ops.length === 0) summary.ops = request.ops;
+    for (const one of failuresOf(outcome.report)) {
+      if (one.findings.some((finding) => finding.note)) this.diagnosed.set(keyOf(one), one);
+    }
     if (outcome.problem && !cancelled) log.error(outcome.problem);
     this.lastRun = summary;
-    void this.loadFailures();
-    void this.loadStatus();
     if (!this.disposed) this.finished.fire(summary);
     return { outcome, summary };
   }

@@ -50,6 +50,7 @@ export class ProblemsPanel implements vscode.Disposable {
       }),
       folders.onDidFinishRun(({ folder }) => {
         for (const op of folder.project.ops) op.files.forEach((file) => this.edited.delete(file));
+        this.edited.delete(folder.configFile);
         this.schedule(folder);
       }),
       folders.onDidChangeList(() => {

@@ -47,7 +47,7 @@ function sum(metrics: Json): number | undefined {
 }
 
 function occupancyOf(metrics: Json): number | undefined {
-  return numberAt(metrics, 'occupancy') ?? numberAt(objectAt(metrics, 'occupancy'), 'occupancy');
+  return numberAt(objectAt(metrics, 'occupancy'), 'fraction');
 }
 
 /** Growth against the baseline: metric to "40 -> 96 (+140 %)". */

@@ -49,7 +49,8 @@ export function placeOf(
   return { file: configFile, line: 0 };
 }
 
-// "... and line 12 of kernels/x.cu", "kernels/x.cu:12": the second instruction of a race, say.
+const FURTHER_MAX = 5;
+// "kernels/x.cu:12" in a message: the second instruction of a race, say.
 const OTHER_PLACE = /([\w./~@+-]+\.(?:cuh?|ptx|py|h|hpp)):(\d+)/g;
 
 /** Paths of the project as they stand in gpuemu.toml; a folder's name may have blanks. */
@@ -57,7 +58,7 @@ export const shortened = (message: string, folder: string): string =>
   message.replaceAll(`${folder}${path.sep}`, '');
 
 function relatedOf(
-  finding: Finding, place: Place, entry: OpEntry | undefined, folder: string,
+  failure: CaseResult, finding: Finding, place: Place, entry: OpEntry | undefined, folder: string,
 ): Related[] {
   const related: Related[] = [];
   for (const [text, file, line] of shortened(finding.message, folder).matchAll(OTHER_PLACE)) {
@@ -66,6 +67,13 @@ function relatedOf(
       path.basename(one.file) === path.basename(other.file);
     if (same(place) || related.some((one) => same(one.place))) continue;
     related.push({ message: `also at ${text}`, place: other });
+  }
+  for (const other of failure.findings.slice(1, FURTHER_MAX)) {
+    if (!other.file || other.line === undefined) continue;
+    related.push({
+      message: `${other.kind}: ${shortened(other.message, folder)}`,
+      place: { file: absolute(folder, other.file), line: other.line },
+    });
   }
   if (finding.divergence) {
     related.push({
@@ -113,7 +121,7 @@ export function problemsOf(
       dtype: failure.dtype,
       tolerance: dependsOnTolerance(finding.kind),
       maxDiff: failure.maxDiff,
-      related: relatedOf(finding, place, entry, folder),
+      related: relatedOf(failure, finding, place, entry, folder),
       more: 0,
     });
   }

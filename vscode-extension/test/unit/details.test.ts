@@ -96,7 +96,7 @@ test('coverage has lines with the ways out of their branches', () => {
 test('what the compiler made of a kernel is a table', () => {
   const [one] = readLint([{
     kernel_name: 'k', passed: false, violations: [{ kind: 'ExcessiveRegisters', message: 'too many' }],
-    metrics: { compiled: [{ arch: 'sm_80', registers: 96, shared_bytes: 256, spill_bytes: 0, occupancy: 0.31 }] },
+    metrics: { compiled: [{ arch: 'sm_80', registers: 96, shared_bytes: 256, spill_store_bytes: 0, spill_load_bytes: 0, occupancy: { fraction: 0.31 } }] },
   }]);
   const changes = readChanges({ diffs: [{ kernel_name: 'k', changes: [{ metric: 'registers', before: 40, after: 96, percent: 140 }] }] });
   const text = lintMarkdown(one!, changes.get('k'));
