@@ -10,7 +10,7 @@ const FAULTS: [string, string, string][] = [
 ];
 
 suite('the examples', function suiteOfExamples() {
-  this.timeout(140_000);
+  this.timeout(240_000);
 
   suiteTeardown(async () => {
     await vscode.commands.executeCommand('gpuemu.stopDaemon');

@@ -33,6 +33,8 @@ export interface Wanted {
   trusted?: boolean;
   /** A folder to copy for a workspace. */
   project: string;
+  /** Folders of it that are left out. */
+  without?: string[];
   settings?: Record<string, unknown>;
   /** Environment of the server. */
   env?: Record<string, string>;
@@ -70,6 +72,7 @@ export async function startServer(wanted: Wanted): Promise<Server> {
   fs.mkdirSync(at('extensions'));
   fs.mkdirSync(at('fake'));
   fs.cpSync(wanted.project, workspace, { recursive: true });
+  for (const name of wanted.without ?? []) fs.rmSync(path.join(workspace, name), { recursive: true });
   fs.writeFileSync(at('data/User/settings.json'), JSON.stringify({
     ...SETTINGS, 'security.workspace.trust.enabled': wanted.trusted === false, ...wanted.settings,
   }));
