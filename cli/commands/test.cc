@@ -159,7 +159,7 @@ void add_test(Command app, Session& session) {
       .one_word();
   command
       .option("--strategy", options->strategies,
-              "Only these input strategies (docs/internals/validation.md lists them)")
+              "Only these input strategies (docs/reference/strategies.md lists them)")
       .type_name("NAMES")
       .separated_by(',')
       .one_word();

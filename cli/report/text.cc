@@ -148,7 +148,7 @@ std::string proof_text(const Proof& proof) {
   if (!through.empty()) text += through + " would pass)";
   if (proof.exact > 0) text += fmt::format("; {} allow no error", proof.exact);
   if (proof.telling == 0) {
-    text += "; nothing is proved: see Proof in docs/validation.md";
+    text += "; nothing is proved: see docs/guides/evidence.md";
   } else if (proof.failure_limit && *proof.failure_limit <= kTellingLimitMax) {
     text += fmt::format("; at most {:.3g} % of such cases{} are wrong, with 95 % confidence",
                         100 * *proof.failure_limit, sizes_text(proof));

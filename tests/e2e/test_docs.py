@@ -147,6 +147,29 @@ def test_links_and_named_files_exist(page):
         assert placeholder or (ROOT / name).exists(), f"{name_of(page)}: no {name}"
 
 
+def test_every_page_that_the_product_names_exists():
+    """Messages, help texts and comments send readers to pages, also to headings of them."""
+    files = subprocess.run(["git", "ls-files"], cwd=ROOT, text=True, capture_output=True).stdout.split()
+    named = {}
+    for name in files:
+        path = ROOT / name
+        if path.suffix in {".md", ".svg", ".ptx"} or not path.is_file():
+            continue
+        text = path.read_bytes().decode(errors="ignore")
+        for page, _, anchor in re.findall(r"\bdocs/([\w/.-]+\.(?:md|json|svg))(#([\w-]+))?", text):
+            named.setdefault((page, anchor), name)
+    assert len(named) > 20 or not files, named
+    missing = [f"{name} names docs/{page}{'#' + anchor if anchor else ''}" for (page, anchor), name in named.items()
+               if not (ROOT / "docs" / page).is_file() or (anchor and anchor not in anchors(ROOT / "docs" / page))]
+    assert not missing, "\n".join(missing)
+
+
+def test_every_page_is_on_the_tutorial_path():
+    listed = set(re.findall(r"\]\(([^)#]+\.md)\)", (ROOT / "docs/README.md").read_text()))
+    pages = {str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md")} - {"README.md"}
+    assert pages <= listed, f"docs/README.md does not list {sorted(pages - listed)}"
+
+
 def help_of(*words):
     return subprocess.run([BIN / "gpuemu", *words, "--help"], text=True, capture_output=True, check=True).stdout
 
@@ -197,10 +220,10 @@ def test_the_page_of_the_protocol_has_every_message():
         assert f"`{name}`" in page or f'"type": "{name}"' in page, f"docs/reference/protocol.md does not have {name}"
 
 
-def test_the_page_of_validation_has_every_strategy(reader):
+def test_the_page_of_strategies_has_every_strategy(reader):
     reader.project = reader.project / "examples"
     said = reader.run("test", "--strategy", "no_such_strategy").stderr
     names = set(re.findall(r"\w+", said.partition(" or ")[2]))
     assert {"normal", "boundary"} <= names, said
-    section = (ROOT / "docs/internals/validation.md").read_text().partition("## Strategies")[2].partition("\n## ")[0]
+    section = (ROOT / "docs/reference/strategies.md").read_text().partition("## Strategies")[2].partition("\n## ")[0]
     assert set(re.findall(r"^\| `(\w+)`", section, flags=re.M)) == names

@@ -370,7 +370,7 @@ def check(fn: Callable[..., Any], reference: Callable[..., Any], *, cases: int =
     """Runs `fn` on the inputs that `gpuemu test` would draw, and judges what it gives as the daemon does, against `reference`,
     which gets the same arguments in float64.
 
-    dims: {"rows": (1, 64)} or {"rows": [1, 7, 64]}; strategies: of docs/internals/validation.md, by default those of `gpuemu test`, NaN
+    dims: {"rows": (1, 64)} or {"rows": [1, 7, 64]}; strategies: of docs/reference/strategies.md, by default those of `gpuemu test`, NaN
     and infinity too; seed: an integer of 64 bits, a negative one is told as the same bits without a sign; only: one case by its
     number.
     layouts: how inputs lie in memory: "contiguous", "strided", "transposed", "broadcast", "reversed"; one is drawn for each case.

@@ -29,7 +29,7 @@ class CiOp:
     worst_error_use: float | None = 0.0
     file: str = ""
     line: int = 0
-    proof: dict[str, Any] | None = None  # How much the passing cases prove; docs/internals/validation.md.
+    proof: dict[str, Any] | None = None  # How much the passing cases prove; docs/guides/evidence.md.
 
 
 @dataclass

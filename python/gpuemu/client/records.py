@@ -170,7 +170,7 @@ class FuzzResults:
     passed: int = 0
     failed: int = 0
     failures: list[ValidationResult] = field(default_factory=list)
-    proofs: list[dict[str, Any]] = field(default_factory=list)  # One per dtype; docs/internals/validation.md.
+    proofs: list[dict[str, Any]] = field(default_factory=list)  # One per dtype; docs/guides/evidence.md.
     search: dict[str, Any] | None = None  # What a guided run reached.
     error: str = ""  # why not all cases could be run
     incomplete: str = ""  # What ended the run early.
@@ -259,7 +259,7 @@ class OpReport:
     relations: dict[str, int] = field(default_factory=dict)  # Cases in which each relation was checked.
     no_reference: bool = False
     notes: list[str] = field(default_factory=list)  # What the verdict rests on.
-    proof: dict[str, Any] | None = None  # How much the passing cases prove; docs/internals/validation.md.
+    proof: dict[str, Any] | None = None  # How much the passing cases prove; docs/guides/evidence.md.
     fragile: list[dict[str, Any]] = field(default_factory=list)  # seed, setting, message, divergence; with fragile=True.
     fragile_checked: int = 0  # Passing cases that were run in other settings.
     reference_failed: bool = False  # It answered no case, which skipped_reason says.

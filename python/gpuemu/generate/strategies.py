@@ -43,7 +43,7 @@ def shapes(draw: st.DrawFn, dims: Sequence[int | str] = ("m", "n"), min_size: in
 def tensors(draw: st.DrawFn, shape: Sequence[int | str] | st.SearchStrategy[tuple[int, ...]] = ("m", "n"),
             dtype: str | st.SearchStrategy[str] = "float32", *, range: tuple[float, float] | None = None,
             strategies: Sequence[str] | None = None, min_size: int = 1, max_size: int = 32) -> Array:  # fmt: skip
-    """Arrays of NumPy. range: what all values keep to; strategies: of docs/internals/validation.md, the simplest first; NaN and
+    """Arrays of NumPy. range: what all values keep to; strategies: of docs/reference/strategies.md, the simplest first; NaN and
     infinity come only with a strategy that is named for them."""
     name = draw(dtype) if isinstance(dtype, st.SearchStrategy) else arguments.dtype(dtype)
     if isinstance(shape, (int, str)):
