@@ -218,12 +218,3 @@ def test_the_page_of_the_protocol_has_every_message():
     source = "common/protocol/records.cc"
     for name in names_in(source, "kRequestTypes") | names_in(source, "kReplyTypes"):
         assert f"`{name}`" in page or f'"type": "{name}"' in page, f"docs/reference/protocol.md does not have {name}"
-
-
-def test_the_page_of_strategies_has_every_strategy(reader):
-    reader.project = reader.project / "examples"
-    said = reader.run("test", "--strategy", "no_such_strategy").stderr
-    names = set(re.findall(r"\w+", said.partition(" or ")[2]))
-    assert {"normal", "boundary"} <= names, said
-    section = (ROOT / "docs/reference/strategies.md").read_text().partition("## Strategies")[2].partition("\n## ")[0]
-    assert set(re.findall(r"^\| `(\w+)`", section, flags=re.M)) == names

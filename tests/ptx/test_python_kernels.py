@@ -96,7 +96,7 @@ def test_the_page_of_python_shows_what_its_programs_print(compilers, cache, prog
         import pages
     finally:
         sys.path.pop(0)
-    blocks = pages.blocks_of(ROOT / "docs/guides/python.md")
+    blocks = pages.blocks_of(ROOT / "docs/guides/python-kernels.md")
     at = next(i for i, block in enumerate(blocks) if block.directives.get("file") == program)
     (tmp_path / program).write_text(blocks[at].text)
     ((command, shown),) = blocks[at + 1].commands()

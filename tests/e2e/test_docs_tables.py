@@ -1,0 +1,74 @@
+"""The tables of the pages have what the tables of the code have: nothing that is gone, nothing left out."""
+import re
+
+from conftest import ROOT
+
+NAMES = "common/config/names.cc"
+
+
+def text_of(path):
+    return (ROOT / path).read_text()
+
+
+def section(path, first, last=None):
+    """What stands between two headings of a page."""
+    text = text_of(path)
+    start = text.index(f"\n{first}\n")
+    return text[start : text.index(f"\n{last}\n", start + 1) if last else len(text)]
+
+
+def first_cells(text):
+    """The names in backticks of the first column of every table."""
+    return {name for cell in re.findall(r"^\| (`.*?) \|", text, flags=re.M) for name in re.findall(r"`([\w.]+)`", cell)}
+
+
+def array(path, name):
+    """The initialisers of a constexpr array."""
+    return re.search(rf"{name}\[\] = \{{(.*?)\n?\}};", text_of(path), flags=re.S)[1]
+
+
+def test_the_page_of_gpuemu_toml_has_every_key_that_is_read_and_no_other():
+    read = set()
+    for path in sorted((ROOT / "common/config").glob("*.cc")):
+        if not path.name.endswith("_test.cc"):
+            read |= set(re.findall(r'\b(?:read\w*|find|has)\(\s*(?:\w+, )?"([a-z_]+)"', path.read_text()))
+    keys = section("docs/reference/config.md", "## Keys", "## Expressions")
+    documented = {name.split(".")[-1] for name in first_cells(keys)}
+    named = set(re.findall(r"[a-z_]+", " ".join(re.findall(r"`[^`]*`", keys))))
+    assert len(read) > 90 and len(documented) > 75
+    assert documented <= read, f"nobody reads {sorted(documented - read)}"
+    # Tables themselves are headings; lo and hi belong to an invariant, tolerance to relations.
+    missing = read - named - {"project", "runtime", "lo", "hi", "tolerance"}
+    assert not missing, f"the page does not name {sorted(missing)}"
+
+
+def test_the_page_of_strategies_has_every_strategy_and_layout():
+    section_of = section("docs/reference/strategies.md", "## Strategies", "## Sizes")
+    rows = re.findall(r'\{"(\w+)", "(shape|value)",', text_of("judge/cases/strategies.cc"))
+    assert len(rows) > 40 and first_cells(section_of) == {name for name, _ in rows}
+    kinds = {"shape": first_cells(section_of.partition("\n| values |")[0]), "value": first_cells(section_of.partition("\n| values |")[2])}
+    assert kinds == {kind: {name for name, one in rows if one == kind} for kind in kinds}
+    assert {name for name, _ in rows} | {"default"} == set(re.findall(r'"(\w+)"', array(NAMES, "kStrategies")))
+    layouts = first_cells(section("docs/reference/strategies.md", "## Layouts", "## Following coverage"))
+    assert layouts == set(re.findall(r'"(\w+)"', array(NAMES, "kLayouts")))
+
+
+def test_the_page_of_relations_has_every_invariant_and_relation_with_its_parameters():
+    text = text_of("docs/guides/relations.md")
+    rows = {name: line for line in text.splitlines() if line.startswith("| `") for name in re.findall(r"`(\w+)`", line.split("|")[1])}
+    for table in ("kInvariants", "kRelations"):
+        for name, numbers, texts in re.findall(r'\{"(\w+)", "([\w ]*)", "([\w ]*)"\}', array(NAMES, table)):
+            assert name in rows, f"the page has no {name}"
+            unnamed = [one for one in f"{numbers} {texts}".split() if f"`{one}`" not in rows[name]]
+            assert not unnamed, f"{name} takes {unnamed}, which its row does not name"
+
+
+def test_the_page_of_validation_has_every_error_scale():
+    table = section("docs/internals/validation.md", "## Tolerance", "### Beyond the bound").partition("| name | S |")[2]
+    assert first_cells(table) == set(re.findall(r'"(\w+)"', array(NAMES, "kErrorScales")))
+
+
+def test_the_page_of_commands_has_every_exit_code():
+    codes = re.search(r"enum class ExitCode \{(.*?)\}", text_of("cli/commands/session.h"))[1]
+    table = text_of("docs/reference/cli.md").partition("| exit code |")[2].partition("\n\n")[0]
+    assert re.findall(r"^\| (\d+) \|", table, flags=re.M) == re.findall(r"= (\d+)", codes)
