@@ -1,6 +1,7 @@
 // `gpuemu ci`: the gate in front of a merge.
 #include "cli/report/ci.h"
 
+#include <algorithm>
 #include <ostream>
 #include <sstream>
 
@@ -95,7 +96,20 @@ std::optional<Finished<CiRunCompleteReply>> run_on_daemon(const CiOptions& optio
   return finish_job<CiRunCompleteReply>(session, request, "ci");
 }
 
+/// Every op in the dtypes of the profile.
+RunPlan plan_of(const CiOptions& options, const Config& config) {
+  RunPlan plan{.command = "ci", .ops = {}, .dtypes = {}};
+  plan.cases = options.quick ? kQuickCases : options.thorough ? kThoroughCases : config.cases;
+  for (const OpConfig& op : config.ops) {
+    plan.ops.push_back(op.name);
+    for (const DType dtype : options.quick ? config.ci_quick_dtypes : op.dtypes)
+      if (std::ranges::find(plan.dtypes, dtype) == plan.dtypes.end()) plan.dtypes.push_back(dtype);
+  }
+  return plan;
+}
+
 void run(const CiOptions& options, Session& session) {
+  if (!session.stream_fits(options.reports.output)) return;
   const auto config = session.project();
   if (!config) return;
   auto request = request_of(options, *config);
@@ -107,6 +121,7 @@ void run(const CiOptions& options, Session& session) {
     session.fail(writable.error());
     return;
   }
+  session.begin_stream(plan_of(options, *config));
   const auto result = run_on_daemon(options, *request, session);
   if (!result) return;
   const CiRunSummary& summary = result->reply.summary;
@@ -158,6 +173,7 @@ void add_ci(Command app, Session& session) {
   command.flag("--snapshots", options->snapshots,
                "Put the inputs of failing cases into JSON reports; they may be large");
   add_reports(command, options->reports, session);
+  add_stream(command, session);
   command.footer(
       "Needs no daemon: it ends the one that it starts.\n"
       "Exit code: 0 nothing wrong, 1 a failed case, a limit or a regression, 2 wrong use or\n"

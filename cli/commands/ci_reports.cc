@@ -135,7 +135,9 @@ void ReportChoice::show(const CiRunSummary& summary, const Config& config, Sessi
     session.fail(made.error());
     return;
   }
-  if (output.empty()) {
+  if (session.events) {
+    // The last line, below.
+  } else if (output.empty()) {
     session.out << (plain ? session.shown(*made) : *made);
   } else {
     const bool written = write(output, *made, session);
@@ -151,6 +153,7 @@ void ReportChoice::show(const CiRunSummary& summary, const Config& config, Sessi
       session.fail(another.error());
     }
   }
+  if (session.events) session.events->run_finished(static_cast<int>(session.exit_code), *made);
 }
 
 void add_reports(Command command, ReportChoice& reports, Session& session) {

@@ -1,4 +1,5 @@
 // `gpuemu fuzz`: many cases of one op, or of every op with a kernel one after the other.
+#include <algorithm>
 #include <ostream>
 
 #include "cli/commands/commands.h"
@@ -86,9 +87,11 @@ FuzzOpRequest request_of(const std::string& op, const FuzzOptions& options) {
 /// An op that cannot be run is told and the others go on; only a lost daemon is an error.
 Status fuzz_one(const std::string& op, const FuzzOptions& options, Session& session,
                 Totals& totals) {
+  if (session.events) session.events->op_started(op);
   const JobResult result =
       GPUEMU_TRY(run_job(session, Request(request_of(op, options)), "fuzz " + op));
   totals.json += (totals.json.empty() ? "" : ",") + result.json;
+  if (session.events) session.events->op_finished(op, result.json);
   totals.interrupted = result.interrupted;
   totals.incomplete = result.incomplete;
   if (result.incomplete) tell_incomplete(result, "fuzz " + op, session);
@@ -112,7 +115,27 @@ void tell_not_run(const std::vector<std::string>& ops, const std::string& why, S
   for (const std::string& op : ops) session.err << fmt::format("[SKIP] {}: not run{}\n", op, why);
 }
 
+/// Every dtype of these ops once.
+std::vector<DType> dtypes_of(const std::vector<std::string>& ops, const Config& config) {
+  std::vector<DType> dtypes;
+  for (const std::string& name : ops) {
+    for (const DType dtype : config.find_op(name)->dtypes)
+      if (std::ranges::find(dtypes, dtype) == dtypes.end()) dtypes.push_back(dtype);
+  }
+  return dtypes;
+}
+
+void show_json(const Totals& totals, const FuzzOptions& options, Session& session) {
+  const std::string json = options.op.empty() ? "[" + totals.json + "]" : totals.json;
+  if (session.events) {
+    session.events->run_finished(static_cast<int>(session.exit_code), json);
+  } else {
+    session.out << json << '\n';
+  }
+}
+
 void run(const FuzzOptions& options, Session& session) {
+  if (!session.stream_fits()) return;
   const auto config = session.project();
   if (!config) return;
   const std::vector<std::string> ops = ops_of(options, *config);
@@ -125,6 +148,11 @@ void run(const FuzzOptions& options, Session& session) {
     session.fail(no_such_op(options.op, *config));
     return;
   }
+  session.begin_stream({.command = "fuzz",
+                        .ops = ops,
+                        .dtypes = dtypes_of(ops, *config),
+                        .cases = options.iterations,
+                        .tells_ops = false});
   const Status ready = session.ensure_daemon();
   if (!ready) {
     session.fail(ready.error());
@@ -144,13 +172,11 @@ void run(const FuzzOptions& options, Session& session) {
                  enough ? " (--fail-fast)" : "", session);
     break;
   }
-  if (session.json()) {
-    session.out << (options.op.empty() ? "[" + totals.json + "]" : totals.json) << '\n';
-  }
   session.exit_code = totals.interrupted                   ? ExitCode::Interrupted
                       : totals.broken || totals.incomplete ? ExitCode::Broken
                       : totals.found                       ? ExitCode::Findings
                                                            : ExitCode::Ok;
+  if (session.json()) show_json(totals, options, session);
 }
 
 }  // namespace
@@ -171,6 +197,7 @@ void add_fuzz(Command app, Session& session) {
   command.flag("--unguided", options->unguided,
                "Generated cases alone: no corpus, none that follows another");
   add_format(command, session);
+  add_stream(command, session);
   command.footer(
       "Every failure is stored: `gpuemu failures` lists them.\n"
       "Exit code: 0 nothing found, 1 something failed, 2 wrong use, 3 could not run.\n"

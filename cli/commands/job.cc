@@ -75,6 +75,8 @@ Result<JobResult> run_job(Session& session, const Request& request, const std::s
   const auto* job = std::get_if<JobStartedReply>(&started);
   if (job == nullptr) return JobResult{started, encode_reply(started), false, false};
   bool cancelled = false;
+  JobStatusRequest ask{.job_id = job->job_id, .lease_ms = uint64_t{kCommandLease.count()}};
+  if (session.events) ask.events_from = 0;
   for (;;) {
     if (session.interrupted && !cancelled) {
       GPUEMU_TRY(session.call(JobCancelRequest{job->job_id}));
@@ -84,19 +86,25 @@ Result<JobResult> run_job(Session& session, const Request& request, const std::s
         return JobResult{OkReply{}, encode_reply(OkReply{}), true, false};
       }
     }
-    const Reply reply = GPUEMU_TRY(
-        session.call(JobStatusRequest{job->job_id, 0, kPollMs, uint64_t{kCommandLease.count()}}));
+    ask.wait_ms = kPollMs;
+    const Reply reply = GPUEMU_TRY(session.call(ask));
     const auto* status = std::get_if<JobStatusReply>(&reply);
     if (const auto* unknown = std::get_if<ErrorReply>(&reply)) {
       return error(ErrorCode::Unavailable, "the daemon was stopped or started anew ({})",
                    unknown->message);
     }
     if (status == nullptr) return JobResult{reply, encode_reply(reply), cancelled, false};
-    draw(session, *status, what);
+    if (session.events) {
+      session.events->follow(*status);
+      ask.log_from += status->log.size();
+      *ask.events_from += status->events.size();
+    } else {
+      draw(session, *status, what);
+    }
     if (status->state == JobState::Running) continue;
     clear(session);
     for (const std::string& line : status->log)
-      if (line.starts_with(kWarning)) session.err << line << '\n';
+      if (line.starts_with(kWarning) && !session.events) session.err << line << '\n';
     return JobResult{GPUEMU_TRY(decode_reply(status->result_json)), status->result_json, cancelled,
                      status->state == JobState::Cancelled && !cancelled};
   }

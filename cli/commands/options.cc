@@ -39,6 +39,11 @@ void add_format(Command command, Session& session) {
   option.one_of({"text", "json"});
 }
 
+void add_stream(Command command, Session& session) {
+  command.flag("--stream", session.stream,
+               "With --format json: a line for each thing that happens, then\nthe report");
+}
+
 Option add_base_seed(Command command, std::optional<uint64_t>& seed) {
   return command
       .option("--seed", seed,

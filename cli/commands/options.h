@@ -10,8 +10,14 @@
 
 namespace gpuemu::cli {
 
+/// Cases of each op and dtype with --quick and --thorough.
+inline constexpr uint64_t kQuickCases = 10, kThoroughCases = 256;
+
 /// --format text|json into session.format.
 void add_format(Command command, Session& session);
+
+/// --stream into session.stream; Session::stream_fits() says what it needs.
+void add_stream(Command command, Session& session);
 
 /// Digits alone, no sign, within 64 bits.
 std::optional<uint64_t> parse_number(std::string_view text);

@@ -51,6 +51,28 @@ ConfigSources Session::sources() const {
   return all;
 }
 
+bool Session::stream_fits(const std::string& output) {
+  if (!stream) return true;
+  if (!json()) {
+    fail(error(ErrorCode::InvalidArgument,
+               "--stream writes JSON lines, but --format is {}; add --format json, or leave out "
+               "--stream",
+               format));
+  } else if (!output.empty()) {
+    fail(error(ErrorCode::InvalidArgument,
+               "--stream ends with the report on standard output, but --output names {}; write "
+               "--report json={} instead",
+               output, output));
+  } else {
+    return true;
+  }
+  return false;
+}
+
+void Session::begin_stream(const RunPlan& plan) {
+  if (stream) events.emplace(out).run_started(plan);
+}
+
 const ConfigResult& Session::load() const {
   ConfigSources wanted = sources();
   const bool known = loaded_ && loaded_->sources.working_folder == wanted.working_folder &&

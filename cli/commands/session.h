@@ -11,6 +11,7 @@
 
 #include <sys/types.h>
 
+#include "cli/report/event_lines.h"
 #include "cli/report/terminal_text.h"
 #include "common/config/config.h"
 #include "common/protocol/json_codec.h"
@@ -38,6 +39,8 @@ class Session {
   bool same_streams = false;           ///< out and err end in one place: nothing is said on both.
   std::string config_file;             ///< --config
   std::string format = "text";         ///< --format
+  bool stream = false;                 ///< --stream
+  std::optional<EventLines> events;    ///< After begin_stream(), where --stream is given.
   bool verbose = false;
   ExitCode exit_code = ExitCode::Ok;
 
@@ -46,6 +49,12 @@ class Session {
   std::string shown(const std::string& report) const {
     return style ? for_terminal(report, *style) : report;
   }
+
+  /// False when --stream does not go with the other options, which has been told. `output` is that
+  /// of --output.
+  bool stream_fits(const std::string& output = "");
+  /// With --stream, the first line.
+  void begin_stream(const RunPlan& plan);
 
   /// The effective configuration. When gpuemu.toml is wrong every problem has been told.
   std::optional<Config> config();

@@ -1,4 +1,5 @@
 // `gpuemu test [OPS]`: every op with a kernel, many generated cases each.
+#include <algorithm>
 #include <ostream>
 #include <sstream>
 
@@ -13,9 +14,6 @@
 
 namespace gpuemu::cli {
 namespace {
-
-constexpr uint64_t kQuickCases = 10;
-constexpr uint64_t kThoroughCases = 256;
 
 struct TestOptions {
   std::vector<std::string> ops, dtypes, strategies;
@@ -57,11 +55,34 @@ Result<RunTestsRequest> request_of(const TestOptions& options, const Config& con
   return request;
 }
 
+/// What the request asks for, as the first line of a stream tells it.
+RunPlan plan_of(const RunTestsRequest& request, const Config& config) {
+  RunPlan plan{.command = "test", .ops = {}, .dtypes = {}, .cases = request.cases};
+  if (plan.cases == 0) plan.cases = config.cases;
+  const auto wanted = [](const auto& list, const auto& one) {
+    return list.empty() || std::ranges::find(list, one) != list.end();
+  };
+  for (const OpConfig& op : config.ops) {
+    if (!wanted(request.ops, op.name)) continue;
+    plan.ops.push_back(op.name);
+    for (const DType dtype : op.dtypes) {
+      if (wanted(request.dtypes, dtype) &&
+          std::ranges::find(plan.dtypes, dtype) == plan.dtypes.end())
+        plan.dtypes.push_back(dtype);
+    }
+  }
+  return plan;
+}
+
 void show(const TestReportReply& report, const std::string& json, Session& session) {
   std::ostringstream nowhere;
   std::ostream& repeated = session.same_streams ? nowhere : session.err;
-  if (session.json()) {
+  if (session.events) {
+    session.events->run_finished(static_cast<int>(session.exit_code), json);
+  } else if (session.json()) {
     session.out << json << '\n';
+  }
+  if (session.json()) {
     print_broken_ops(report, session.err);
   } else {
     std::ostringstream text;
@@ -95,6 +116,7 @@ bool means_builtin(const TestOptions& options, const Session& session) {
 
 void run(const TestOptions& given, Session& session) {
   TestOptions options = given;
+  if (!session.stream_fits()) return;
   if (means_builtin(options, session)) {
     const Status found = session.use_builtin_project();
     if (!found) {
@@ -117,18 +139,20 @@ void run(const TestOptions& given, Session& session) {
     session.fail(request.error());
     return;
   }
+  session.begin_stream(plan_of(*request, *config));
   const auto result = finish_job<TestReportReply>(session, *request, "test");
   if (!result) return;
   const TestReportReply& report = result->reply;
-  show(report, result->json, session);
   session.exit_code = result->ended_with(has_broken_op(report) ? ExitCode::Broken
                                          : report.failed > 0   ? ExitCode::Findings
                                                                : ExitCode::Ok);
   const std::vector<std::string> none = untested(report, options.ops);
-  if (session.exit_code != ExitCode::Ok || none.empty()) return;
+  const bool tells_none = session.exit_code == ExitCode::Ok && !none.empty();
+  if (tells_none) session.exit_code = ExitCode::Broken;
+  show(report, result->json, session);
+  if (!tells_none) return;
   session.err << fmt::format("gpuemu: not tested: {}; give it a kernel or an op script\n",
                              fmt::join(none, ", "));
-  session.exit_code = ExitCode::Broken;
 }
 
 }  // namespace
@@ -169,6 +193,7 @@ void add_test(Command app, Session& session) {
                "other orders too, and tell what then fails");
   add_strict(command, options->strict);
   add_format(command, session);
+  add_stream(command, session);
   command.footer(
       "Exit code: 0 all pass, 1 something failed, 2 wrong use or gpuemu.toml, 3 could not run.\n"
       "Examples:\n"

@@ -215,6 +215,14 @@ void fields(V& v, R& r) {
   v.required("job_id", r.job_id);
 }
 
+template <typename V, Is<JobEvent> R>
+void fields(V& v, R& r) {
+  v.required("op_name", r.op_name);
+  v.extra("dtype", r.dtype);
+  v.extra("failure", r.failure);
+  v.extra("report", r.report);
+}
+
 template <typename V, Is<JobStatusReply> R>
 void fields(V& v, R& r) {
   v.required("job_id", r.job_id);
@@ -225,6 +233,7 @@ void fields(V& v, R& r) {
   v.optional("rate", r.rate);
   v.optional("seconds_left", r.seconds_left);
   v.optional("log", r.log);
+  v.extra("events", r.events);
   v.json_text("result", r.result_json);
 }
 

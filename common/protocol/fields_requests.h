@@ -230,6 +230,7 @@ void fields(V& v, R& r) {
   v.extra("log_from", r.log_from);
   v.extra("wait_ms", r.wait_ms);
   v.extra("lease_ms", r.lease_ms);
+  v.extra("events_from", r.events_from);
 }
 
 template <typename V, Is<JobCancelRequest> R>

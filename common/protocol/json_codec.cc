@@ -106,6 +106,18 @@ std::string encode_result(const ValidationResult& result) {
   return writer.take();
 }
 
+std::string encode_event(const JobEvent& event) {
+  JsonWriter writer;
+  writer.write(event);
+  return writer.take();
+}
+
+std::string encode_op_report(const OpTestReport& report) {
+  JsonWriter writer;
+  writer.write(report);
+  return writer.take();
+}
+
 std::string encode_lint_results(const std::vector<LintResult>& results) {
   JsonWriter writer;
   writer.write(results);

@@ -22,6 +22,9 @@ std::string encode_reply(const Reply& reply);
 
 /// The record alone, as it stands inside a reply: for reports and --format json.
 std::string encode_result(const ValidationResult& result);
+/// A record as an object: an event of a job, the report of an op.
+std::string encode_event(const JobEvent& event);
+std::string encode_op_report(const OpTestReport& report);
 /// An array of them, what `gpuemu lint --format json` prints.
 std::string encode_lint_results(const std::vector<LintResult>& results);
 

@@ -235,6 +235,16 @@ enum class JobState { Running, Done, Cancelled, Failed };
 const char* name_of(JobState state);  ///< "running", "done", "cancelled", "failed"
 std::optional<JobState> job_state_from_name(const std::string& name);
 
+/// What happened in a job: an op began in a dtype, one of its cases failed (`failure`), or nothing
+/// more is to come of it (`report`).
+struct JobEvent {
+  std::string op_name;
+  std::optional<DType> dtype;               ///< Absent for a failed case, whose result has it.
+  std::optional<ValidationResult> failure;  ///< Without the inputs.
+  std::optional<OpTestReport> report;       ///< Its counts so far, without cases.
+  bool operator==(const JobEvent&) const = default;
+};
+
 struct JobStatusReply {
   uint64_t job_id = 0;
   JobState state = JobState::Running;
@@ -242,6 +252,7 @@ struct JobStatusReply {
   double rate = 0;                     ///< Cases per second.
   std::optional<double> seconds_left;  ///< Absent while unknown.
   std::vector<std::string> log;        ///< Lines from JobStatusRequest::log_from on.
+  std::vector<JobEvent> events;        ///< From JobStatusRequest::events_from on; empty: not sent.
   /// The final reply as encode_reply wrote it, "" while the job runs. Sent as an object, not as
   /// text.
   std::string result_json;

@@ -209,6 +209,8 @@ struct JobStatusRequest {
   uint64_t wait_ms = 0;   ///< Answer earlier only when the job changes; bounded by the daemon.
   /// Cancel the job when nobody asks for it in so long; 0: it goes on whether or not anybody does.
   std::optional<uint64_t> lease_ms = std::nullopt;
+  /// Events that the client already has and that may be forgotten; absent: it wants none.
+  std::optional<uint64_t> events_from = std::nullopt;
   bool operator==(const JobStatusRequest&) const = default;
 };
 struct JobCancelRequest {

@@ -60,6 +60,10 @@ class Campaign::Progress {
                    : (is_late() ? EarlyEnd::Late : EarlyEnd::None);
   }
   void stop() { stop_ = true; }
+  void begin(Group& group) {
+    if (!group.started.exchange(true) && events_.on_op_started)
+      events_.on_op_started(*group.op, group.report.dtype);
+  }
   /// The next case to run; nothing when there is none or the run ends early.
   std::optional<Item> next() {
     const uint64_t index = stop_ || cancel_ || is_late() ? items_.count() : next_++;
@@ -96,7 +100,12 @@ class Campaign::Progress {
       broken(kept.error());
       return kept;
     }
-    for (Finished& one : ready) one.group->record(std::move(one));
+    for (Finished& one : ready) {
+      Group& group = *one.group;
+      group.record(std::move(one));
+      if (group.report.cases == group.planned && events_.on_op_finished)
+        events_.on_op_finished(group.report);
+    }
     return ok_status();
   }
 
@@ -266,6 +275,7 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
         .group = item->group, .plan = {}, .outcome = {}, .started = Clock::now(), .ended = {}};
     Group& group = *item->group;
     if (group.skips_next()) continue;
+    progress.begin(group);
     auto plan =
         plan_case(*group.op, options.seed, group.iteration_of(item->number), group.case_options);
     if (!plan) {

@@ -75,6 +75,11 @@ struct CampaignEvents {
   std::function<void(const std::string& text)> on_warning;
   /// Kernels that are compiled, of how many, before anything else.
   std::function<void(size_t ready, size_t total)> on_compiling = {};
+  /// Before the first case of an op in a dtype. By any thread.
+  std::function<void(const OpConfig& op, DType dtype)> on_op_started = {};
+  /// When its last case is kept; what the campaign says of it in the end may say more. Not called
+  /// where not all cases came to a result.
+  std::function<void(const OpTestReport& counts)> on_op_finished = {};
 };
 
 class Campaign {

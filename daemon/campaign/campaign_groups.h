@@ -39,6 +39,7 @@ struct Campaign::Group {
   std::atomic<uint64_t> settled{0}, ran{0}, timed_out{0}, left_out{0};
   /// Why no case of it can be made; the others go on. Set once, by any thread.
   std::atomic<bool> broken{false};
+  std::atomic<bool> started{false};  ///< Its first case has begun.
   std::string why_broken;
   /// The reference has answered none of several cases; the keeping thread says so.
   std::atomic<bool> silent{false};

@@ -58,6 +58,7 @@ struct CiEvents {
   std::function<void(uint64_t)> more;  ///< So many steps more to do.
   std::function<void()> step;          ///< One of them is done.
   std::function<void(const ValidationResult&)> failed;
+  std::function<void(const OpConfig& op, DType dtype)> op_started;  ///< By any thread.
   std::function<void(const std::string&)> warn;
   std::function<void(size_t ready, size_t wanted)> compiling;  ///< Kernels, before anything else.
   /// Keeps its results itself, and ends between cases when the run is cancelled.

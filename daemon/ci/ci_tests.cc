@@ -174,6 +174,7 @@ CampaignEvents CiTests::campaign_events() {
   CampaignEvents events;
   events.on_total = events_.more;
   events.on_warning = events_.warn;
+  events.on_op_started = events_.op_started;
   events.on_cases = [this](const std::vector<const CaseOutcome*>& outcomes) {
     return keep(outcomes);
   };

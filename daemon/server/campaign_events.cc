@@ -7,13 +7,17 @@ CampaignEvents keeping_events(ServerContext& context, JobControl& control) {
   events.on_total = [&control](uint64_t total) { control.total = total; };
   events.on_warning = [&control](const std::string& text) { control.warn(text); };
   events.on_compiling = [&control](size_t ready, size_t total) { control.compiling(ready, total); };
+  events.on_op_started = [&control](const OpConfig& op, DType dtype) {
+    control.op_started(op.name, dtype);
+  };
+  events.on_op_finished = [&control](const OpTestReport& report) { control.op_finished(report); };
   events.on_cases = [&context, &control](const std::vector<const CaseOutcome*>& ended) -> Status {
     std::vector<ResultToKeep> results;
     for (const CaseOutcome* one : ended) results.push_back({one->result, !one->result.passed});
     GPUEMU_TRY(context.store.put_results(results));
     for (const ResultToKeep& kept : results) {
       ++control.done;
-      if (kept.is_failure) control.failed(log_line(kept.result));
+      if (kept.is_failure) control.failed(log_line(kept.result), kept.result);
     }
     return ok_status();
   };

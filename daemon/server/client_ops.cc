@@ -251,7 +251,7 @@ class ScriptCases {
     GPUEMU_TRY(call_.context.store.put_result(result, !result.passed));
     ++reply_.total;
     ++(result.passed ? reply_.passed : reply_.failed);
-    if (!result.passed) control_.failed(log_line(result));
+    if (!result.passed) control_.failed(log_line(result), result);
     if (given_.on_case) given_.on_case(judged);
     if (!result.passed && reply_.failures.size() < kFailuresListedMax)
       reply_.failures.push_back(std::move(result));

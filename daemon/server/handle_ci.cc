@@ -113,7 +113,10 @@ CiEvents events_of(Call& call, const Config& config, uint64_t seed, JobControl& 
   CiEvents events;
   events.more = [&control](uint64_t steps) { control.total += steps; };
   events.step = [&control] { ++control.done; };
-  events.failed = [&control](const ValidationResult& one) { control.failed(log_line(one)); };
+  events.failed = [&control](const ValidationResult& one) { control.failed(log_line(one), one); };
+  events.op_started = [&control](const OpConfig& op, DType dtype) {
+    control.op_started(op.name, dtype);
+  };
   events.warn = [&control](const std::string& text) { control.warn(text); };
   events.compiling = [&control](size_t ready, size_t wanted) { control.compiling(ready, wanted); };
   events.run_script_op = [&call, &config, &control,

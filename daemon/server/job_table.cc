@@ -22,6 +22,8 @@ constexpr uint64_t kStatusWaitMillisecondsMax = 10'000;
 constexpr std::chrono::milliseconds kLeaseLook{200};
 // Lines of a job's log: the first failures tell the story, all of them are in storage.
 constexpr size_t kLogLinesMax = 1000;
+// Failed cases that wait for a client which fetches them several times a second.
+constexpr size_t kFailuresHeldMax = 1024;
 // Between two lines about the progress of compiling, which leave room for the failures.
 constexpr std::chrono::milliseconds kCompilingTold{500};
 constexpr size_t kCompilingLinesMax = kLogLinesMax / 2;
@@ -70,6 +72,46 @@ void JobControl::failed(std::string line) {
   ++failures;
   const std::lock_guard lock(mutex_);
   if (log_.size() < kLogLinesMax) log_.push_back(std::move(line));
+}
+
+void JobControl::failed(std::string line, const ValidationResult& result) {
+  failed(std::move(line));
+  JobEvent event{.op_name = result.op_name, .dtype = {}, .failure = result, .report = {}};
+  if (event.failure->repro_info) event.failure->repro_info->input_snapshot.reset();
+  const std::lock_guard lock(mutex_);
+  if (events_.size() < kFailuresHeldMax) add_event(std::move(event));
+}
+
+void JobControl::op_started(const std::string& op_name, DType dtype) {
+  const std::lock_guard lock(mutex_);
+  add_event({.op_name = op_name, .dtype = dtype, .failure = {}, .report = {}});
+}
+
+void JobControl::op_finished(const OpTestReport& report) {
+  OpTestReport counts = report;
+  counts.failures.clear();
+  counts.warnings.clear();
+  const std::lock_guard lock(mutex_);
+  add_event({.op_name = report.op_name,
+             .dtype = report.dtype,
+             .failure = {},
+             .report = std::move(counts)});
+}
+
+void JobControl::add_event(JobEvent event) {
+  if (events_wanted_) events_.push_back(std::move(event));
+}
+
+std::vector<JobEvent> JobControl::events(uint64_t from) {
+  const std::lock_guard lock(mutex_);
+  for (; events_gone_ < from && !events_.empty(); ++events_gone_) events_.pop_front();
+  return {events_.begin(), events_.end()};
+}
+
+void JobControl::forget_events() {
+  const std::lock_guard lock(mutex_);
+  events_wanted_ = false;
+  events_.clear();
 }
 
 void JobControl::warn(const std::string& text) {
@@ -262,6 +304,11 @@ Result<JobStatusReply> JobTable::status(const JobStatusRequest& request) {
   JobStatusReply status;
   status.job_id = request.job_id;
   status.log = job->control.log(request.log_from);
+  if (request.events_from) {
+    status.events = job->control.events(*request.events_from);
+  } else {
+    job->control.forget_events();
+  }
   status.done = job->control.done;
   status.total = job->control.total;
   status.failures = job->control.failures;

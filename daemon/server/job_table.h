@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -33,6 +34,11 @@ class JobControl {
   std::string incomplete() const;
   /// Counts a failure and adds a line about it to the job's log, which keeps the first ones.
   void failed(std::string line);
+  /// The same for a case, which becomes an event too.
+  void failed(std::string line, const ValidationResult& result);
+  void op_started(const std::string& op_name, DType dtype);
+  /// Counts alone; cases are left out.
+  void op_finished(const OpTestReport& report);
   /// Adds "warning: text" to the job's log.
   void warn(const std::string& text);
   /// Whoever asks for the log while it lasts finds "compiling N of M kernels" there; not in the
@@ -40,12 +46,22 @@ class JobControl {
   void compiling(size_t ready, size_t wanted);
   /// Lines from number `from` on.
   std::vector<std::string> log(uint64_t from);
+  /// Events from number `from` on; those before it are forgotten. While too many wait to be
+  /// fetched, failed cases are counted only.
+  std::vector<JobEvent> events(uint64_t from);
+  /// Nobody will ask for events.
+  void forget_events();
 
  private:
+  void add_event(JobEvent event);  ///< REQUIRES: mutex_ is held.
+
   std::atomic<JobStop> stop_{JobStop::None};
   std::mutex mutex_;
   // All below are guarded by mutex_.
   std::vector<std::string> log_;
+  std::deque<JobEvent> events_;
+  uint64_t events_gone_ = 0;  ///< Before the first of events_.
+  bool events_wanted_ = true;
   std::string compiling_;  ///< A line that nobody has asked for yet.
   std::chrono::steady_clock::time_point told_ = std::chrono::steady_clock::now();
 };

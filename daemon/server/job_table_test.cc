@@ -26,6 +26,49 @@ JobStatusReply end_of(JobTable& jobs, uint64_t id) {
   }
 }
 
+ValidationResult failed_case(uint64_t seed) {
+  ValidationResult result;
+  result.op_name = "op";
+  result.seed = seed;
+  result.repro_info.emplace().input_snapshot.emplace();
+  return result;
+}
+
+TEST(JobControl, KeepsEventsUntilTheyAreFetched) {
+  JobControl control;
+  control.op_started("op", DType::Float32);
+  control.failed("line", failed_case(7));
+  OpTestReport report{.op_name = "op", .cases = 2};
+  report.failures.push_back(failed_case(7));
+  control.op_finished(report);
+  const auto all = control.events(0);
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0].dtype, DType::Float32);
+  ASSERT_TRUE(all[1].failure);
+  EXPECT_EQ(all[1].failure->seed, 7u);
+  EXPECT_FALSE(all[1].failure->repro_info->input_snapshot);
+  ASSERT_TRUE(all[2].report);
+  EXPECT_EQ(all[2].report->cases, 2u);
+  EXPECT_TRUE(all[2].report->failures.empty());
+  EXPECT_EQ(control.events(1), std::vector(all.begin() + 1, all.end()));
+  EXPECT_TRUE(control.events(3).empty());
+  control.op_started("next", DType::Int8);
+  EXPECT_EQ(control.events(3).size(), 1u);
+}
+
+TEST(JobControl, CountsWhatNobodyFetchesAndForgetsWhatNobodyWants) {
+  JobControl control;
+  for (uint64_t seed = 0; seed < 5000; ++seed) control.failed("line", failed_case(seed));
+  control.op_started("op", DType::Float32);
+  EXPECT_EQ(control.failures, 5000u);
+  EXPECT_LT(control.events(0).size(), 2000u);
+  EXPECT_FALSE(control.events(0).back().failure);
+  control.forget_events();
+  control.failed("line", failed_case(1));
+  EXPECT_TRUE(control.events(0).empty());
+  EXPECT_EQ(control.failures, 5001u);
+}
+
 TEST(JobTable, TellsProgressLogAndReply) {
   JobTable jobs;
   const auto id = jobs.start([](JobControl& control) -> Reply {

@@ -72,7 +72,9 @@ Status test_script_ops(const CampaignOptions& options, const Config& config, Cal
     if (options.fail_fast && report.failed > 0) {
       tell_not_run(one, options.cases, EarlyEnd::FirstFailure);
     } else {
+      control.op_started(op->name, one.dtype);
       GPUEMU_TRY(test_script_op(*op, {options, config, call, control}, one));
+      control.op_finished(one);
     }
     report.total += one.cases;
     report.passed += one.passed;
