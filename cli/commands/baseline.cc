@@ -79,7 +79,7 @@ void save(const BaselineOptions& options, Session& session) {
     }
   }
   if (session.json()) {
-    session.out << encode_reply(OkReply{}) << '\n';
+    session.print_json(encode_reply(OkReply{}));
     return;
   }
   session.out << fmt::format("stored {} results and {} kernels as baseline {}{}\n",
@@ -117,7 +117,7 @@ void show(const BaselineOptions& options, Session& session) {
   const auto baseline = find_baseline(options.tag, options.file, session);
   if (!baseline) return;
   if (session.json()) {
-    session.out << encode_reply(*baseline) << '\n';
+    session.print_json(encode_reply(*baseline));
     return;
   }
   for (const ArtifactMetrics& one : baseline->artifacts) {

@@ -54,7 +54,7 @@ void run(const CalibrateOptions& options, Session& session) {
   const auto result = finish_job<CalibrationReply>(session, *request, "calibrate " + options.op);
   if (!result) return;
   if (session.json()) {
-    session.out << result->json << '\n';
+    session.print_json(result->json);
   } else {
     print_calibration(result->reply, session.out);
   }

@@ -119,7 +119,7 @@ void run(const DiffOptions& options, Session& session) {
   const auto comparison = compare(*baseline, *kernels, session);
   if (!comparison) return;
   if (session.json()) {
-    session.out << comparison_json(*comparison) << '\n';
+    session.print_json(comparison_json(*comparison));
   } else {
     print_comparison(*comparison, session.out);
   }

@@ -73,7 +73,7 @@ void run(const ExportOptions& options, Session& session) {
     return;
   }
   if (session.json()) {
-    session.out << exported_json(exported, folder.string(), written->written) << '\n';
+    session.print_json(exported_json(exported, folder.string(), written->written));
     return;
   }
   session.out << fmt::format("{} files of {} in {}\n", written->written.size(),

@@ -130,7 +130,7 @@ void show_json(const Totals& totals, const FuzzOptions& options, Session& sessio
   if (session.events) {
     session.events->run_finished(static_cast<int>(session.exit_code), json);
   } else {
-    session.out << json << '\n';
+    session.print_json(json);
   }
 }
 

@@ -35,7 +35,7 @@ void run(const MinimizeOptions& options, Session& session) {
   const auto result = finish_job<MinimizeResultReply>(session, request, "minimize");
   if (!result) return;
   if (session.json()) {
-    session.out << result->json << '\n';
+    session.print_json(result->json);
   } else {
     const MinimizeResultReply& minimized = result->reply;
     session.out << fmt::format("minimized in {} trial{}:{} ->{}\n", minimized.trials,

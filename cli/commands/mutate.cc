@@ -58,7 +58,7 @@ void run(const MutateOptions& options, Session& session) {
   if (!result) return;
   const MutationReportReply& report = result->reply;
   if (session.json()) {
-    session.out << result->json << '\n';
+    session.print_json(result->json);
   } else {
     print_mutation(report, options.all, session.out);
   }

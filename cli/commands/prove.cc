@@ -46,7 +46,7 @@ void run(const ProveOptions& options, Session& session) {
   if (!result) return;
   const BoundsReportReply& report = result->reply;
   if (session.json()) {
-    session.out << result->json << '\n';
+    session.print_json(result->json);
   } else {
     print_bounds(report, options.all, session.out);
   }

@@ -32,7 +32,7 @@ void run(const ReproduceOptions& options, Session& session) {
   if (!done) return;
   const ReproduceResultReply& again = done->reply;
   session.exit_code = done->ended_with(session.exit_code);
-  if (session.json()) session.out << done->json << '\n';
+  if (session.json()) session.print_json(done->json);
   if (again.result.seed != seed) {
     session.err << "note: no failure has seed " << seed << "; " << again.result.seed
                 << " is the one that rounds to it\n";

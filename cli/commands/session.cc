@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "cli/commands/launch_daemon.h"
+#include "cli/report/seed_text.h"
 #include "common/base/limits.h"
 #include "common/base/service_limits.h"
 #include "common/config/start_settings.h"
@@ -69,6 +70,8 @@ bool Session::stream_fits(const std::string& output) {
   return false;
 }
 
+void Session::print_json(const std::string& document) { out << with_seed_texts(document) << '\n'; }
+
 void Session::begin_stream(const RunPlan& plan) {
   if (stream) events.emplace(out).run_started(plan);
 }
@@ -89,7 +92,7 @@ std::optional<Config> Session::config() {
   const ConfigResult& loaded = load();
   if (!loaded.config) {
     const std::string problems = loaded.text();
-    if (json()) out << encode_reply(ErrorReply{WireErrorCode::ConfigError, problems}) << '\n';
+    if (json()) print_json(encode_reply(ErrorReply{WireErrorCode::ConfigError, problems}));
     err << problems;
     exit_code = ExitCode::Usage;
     return std::nullopt;
@@ -294,18 +297,18 @@ std::optional<Reply> Session::answer(const Request& request) {
   auto reply = decode_reply(*text);
   if (!reply) return fail(reply.error()), std::nullopt;
   if (const auto* failure = std::get_if<ErrorReply>(&*reply)) return fail(*failure), std::nullopt;
-  if (json()) out << *text << '\n';
+  if (json()) print_json(*text);
   return *std::move(reply);
 }
 
 ExitCode Session::fail(const Error& error) {
-  if (json()) out << encode_reply(error_reply(error)) << '\n';
+  if (json()) print_json(encode_reply(error_reply(error)));
   err << "gpuemu: " << error.message << '\n';
   return exit_code = error.code == ErrorCode::InvalidArgument ? ExitCode::Usage : ExitCode::Broken;
 }
 
 ExitCode Session::fail(const ErrorReply& reply) {
-  if (json()) out << encode_reply(reply) << '\n';
+  if (json()) print_json(encode_reply(reply));
   err << "gpuemu: " << reply.message << '\n';
   switch (reply.code) {
     case WireErrorCode::OpNotFound:

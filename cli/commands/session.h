@@ -50,6 +50,8 @@ class Session {
     return style ? for_terminal(report, *style) : report;
   }
 
+  /// A document of --format json, with seeds as text too.
+  void print_json(const std::string& document);
   /// False when --stream does not go with the other options, which has been told. `output` is that
   /// of --output.
   bool stream_fits(const std::string& output = "");

@@ -40,7 +40,7 @@ ExitCode show_status(Session& session) {
   if (!reply) return session.fail(reply.error());
   if (const auto* failure = std::get_if<ErrorReply>(&*reply)) return session.fail(*failure);
   if (session.json()) {
-    session.out << encode_reply(*reply) << '\n';
+    session.print_json(encode_reply(*reply));
     return session.exit_code = ExitCode::Ok;
   }
   const auto& status = std::get<DaemonStatusReply>(*reply);

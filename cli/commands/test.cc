@@ -80,7 +80,7 @@ void show(const TestReportReply& report, const std::string& json, Session& sessi
   if (session.events) {
     session.events->run_finished(static_cast<int>(session.exit_code), json);
   } else if (session.json()) {
-    session.out << json << '\n';
+    session.print_json(json);
   }
   if (session.json()) {
     print_broken_ops(report, session.err);

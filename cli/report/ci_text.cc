@@ -8,6 +8,7 @@
 #include "cli/report/ci.h"
 #include "cli/report/diff.h"
 #include "cli/report/lint.h"
+#include "cli/report/seed_text.h"
 #include "cli/report/text.h"
 #include "common/base/shell_word.h"
 #include "common/protocol/json_codec.h"
@@ -170,7 +171,9 @@ std::string origin_of(const CiRunSummary& summary) {
 std::string ci_json(const CiRunSummary& summary) {
   auto json = nlohmann::ordered_json::parse(encode_reply(CiRunCompleteReply{summary}));
   json.erase("type");
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return with_seed_texts(
+             json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) +
+         "\n";
 }
 
 }  // namespace gpuemu::cli

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/report/seed_text.h"
 #include "common/protocol/json_codec.h"
 
 namespace gpuemu::cli {
@@ -39,7 +40,9 @@ bool has_diagnosis(const Json& result) {
 
 }  // namespace
 
-void EventLines::line(const std::string& json) { out_ << json << '\n' << std::flush; }
+void EventLines::line(const std::string& json) {
+  out_ << with_seed_texts(json) << '\n' << std::flush;
+}
 
 void EventLines::run_started(const RunPlan& plan) {
   tells_ops_ = plan.tells_ops;

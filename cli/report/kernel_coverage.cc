@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/report/escape.h"
+#include "cli/report/seed_text.h"
 #include "cli/report/text.h"
 #include "common/protocol/json_codec.h"
 
@@ -249,7 +250,7 @@ std::string kernel_coverage_text(const KernelCoverageReply& coverage, const Conf
   if (format == "lcov") return as_lcov(coverage, config);
   if (format == "codecov") return as_codecov(coverage, config);
   if (format == "html") return as_html(coverage, config, sources);
-  if (format == "json") return encode_reply(Reply(coverage)) + "\n";
+  if (format == "json") return with_seed_texts(encode_reply(Reply(coverage))) + "\n";
   return as_text(coverage, config, sources);
 }
 
