@@ -8,7 +8,7 @@ import { ErrorMap, readErrorMap } from './core/charts';
 import { Details, detailsPage, failureMarkdown, linesAround, SourceLines } from './core/details';
 import { isObject, Json, numberAt, objectAt, textAt, textsAt } from './core/json';
 import { sectionOf } from './core/kinds';
-import { placeOf } from './core/problems';
+import { placeOf, shortened } from './core/problems';
 import { CaseResult, readCase } from './core/records';
 import { readTensors } from './core/tensors';
 import { Folder } from './folder';
@@ -121,8 +121,10 @@ export class DetailsPanel implements vscode.TextDocumentContentProvider, vscode.
     }
     const map: ErrorMap | undefined = isObject(value)
       ? readErrorMap(value['error_map'] ?? value['worst']) : undefined;
+    const findings = result.findings.map((one) =>
+      ({ ...one, message: shortened(one.message, folder.root) }));
     return {
-      result, source, map, missing, ptx: ptxOf(value),
+      result: { ...result, findings }, source, map, missing, ptx: ptxOf(value),
       inputs: readTensors(objectAt(value, 'inputs')),
       bound: numberAt(value, 'bound'),
       explained: this.explained.get(`${result.op}/${result.seed}`) ?? [],

@@ -3,7 +3,7 @@
 import * as vscode from 'vscode';
 import { longName, OpEntry } from './core/ops';
 import { CaseResult, OpReport } from './core/records';
-import { expectedAndActual, itemId, kindOf, shown, verdictOf } from './core/verdict';
+import { expectedAndActual, itemId, kindOf, verdictOf } from './core/verdict';
 import { placeOf } from './core/problems';
 import { coverageOf, CoveredLines } from './coverage';
 import { Folder } from './folder';
@@ -315,6 +315,7 @@ export function failureLine(result: CaseResult): string {
 class RunOfItems {
   private readonly open: Set<string>;
   private readonly failed = new Set<string>();
+  private readonly begun = new Map<string, number>();
 
   constructor(
     private readonly run: vscode.TestRun, private readonly folder: Folder,
@@ -330,6 +331,7 @@ class RunOfItems {
   }
 
   started(op: string, dtype: string): void {
+    this.begun.set(itemId(op, dtype), performance.now());
     for (const id of [itemId(op, dtype), itemId(op)]) {
       const item = this.items.get(id);
       if (item && this.open.has(id) && item.children.size === 0) this.run.started(item);
@@ -345,8 +347,12 @@ class RunOfItems {
       .map((one) => this.items.get(one)!);
     if (targets.length === 0) return;
     const verdict = verdictOf(report);
+    // While it streams a report has no times yet.
+    const begun = this.begun.get(id);
+    const timed = report.durationMs > 0 || begun === undefined ? report
+      : { ...report, durationMs: performance.now() - begun };
     for (const target of targets) {
-      if (target.children.size === 0) this.show(target, report, verdict.state, verdict.reason);
+      if (target.children.size === 0) this.show(target, timed, verdict.state, verdict.reason);
     }
     this.output(`[${verdict.state}] ${report.op} ${report.dtype} ${report.cases} cases` +
       `${verdict.reason ? `: ${verdict.reason}` : ''}\n`, targets.at(-1));
@@ -399,7 +405,6 @@ class RunOfItems {
         vscode.Uri.file(place.file), new vscode.Position(Math.max(0, place.line - 1), 0));
     }
     message.contextValue = 'gpuemuFailure';
-    this.output(`  largest difference ${shown(result.maxDiff)}\n`);
     return message;
   }
 

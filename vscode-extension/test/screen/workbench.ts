@@ -46,6 +46,11 @@ export async function openFile(page: Page, name: string): Promise<void> {
 export const problemRow = (page: Page, text: string): Locator =>
   page.locator('.markers-panel .monaco-list-row', { hasText: text }).first();
 
+/** Only some rows of a long list are on the page: the filter brings the one that is meant. */
+export async function filterProblems(page: Page, text: string): Promise<void> {
+  await page.locator('.panel input[placeholder^="Filter"]').first().fill(text);
+}
+
 export const treeRow = (page: Page, label: string): Locator =>
   page.locator(`.sidebar .monaco-list-row[aria-label*="${label}"]`).first();
 
