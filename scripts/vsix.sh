@@ -10,7 +10,7 @@ npx --no-install tsc --noEmit -p .
 node esbuild.mjs
 version=$(node -p 'require("./package.json").version')
 file=$output/gpuemu-$version.vsix
-npx --no-install vsce package --no-dependencies --allow-missing-repository --out "$file" >/dev/null
+npx --no-install vsce package --no-dependencies --allow-missing-repository --no-rewrite-relative-links --out "$file" >/dev/null
 size=$(stat -c %s "$file")
 [ "$size" -lt 300000 ] || { echo "vsix: $file has $size bytes, 300000 are allowed" >&2; exit 1; }
 echo "vsix: $file, $size bytes"
