@@ -7,6 +7,7 @@
 #include "cli/debug/case_run.h"
 #include "cli/debug/tensor_text.h"
 #include "cli/report/text.h"
+#include "runtime/ptx/isa/opcode.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -76,9 +77,10 @@ std::vector<std::string> results_of(const std::string& instruction) {
   if (rest.starts_with('@')) rest.remove_prefix(std::min(rest.find(' ') + 1, rest.size()));
   const size_t space = rest.find(' ');
   const std::string_view name = rest.substr(0, space);
-  if (space == std::string_view::npos || name.starts_with("st.") || name.starts_with("red.") ||
-      name.starts_with("bra") || name.starts_with("call"))
-    return {};
+  const ptx::Opcode opcode = ptx::opcode_of(name.substr(0, name.find('.')));
+  const bool reduces = name.find(".red.") != std::string_view::npos;  // bar.red has a result.
+  if (space == std::string_view::npos) return {};
+  if (ptx::info(opcode).traits.has(ptx::Trait::NoResult) && !reduces) return {};
   rest.remove_prefix(space + 1);
   const size_t end = rest.starts_with('{') ? rest.find('}') : rest.find(',');
   std::vector<std::string> names;

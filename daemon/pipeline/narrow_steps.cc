@@ -14,6 +14,8 @@ namespace gpuemu {
 namespace {
 
 using ptx::Instruction;
+using ptx::Opcode;
+using ptx::Trait;
 
 bool is_one_of(std::string_view what, std::initializer_list<std::string_view> all) {
   return std::ranges::find(all, what) != all.end();
@@ -22,25 +24,19 @@ bool is_one_of(std::string_view what, std::initializer_list<std::string_view> al
 /// Whether the instruction rounds its result to the type, "f16" or "bf16".
 bool rounds_to(const Instruction& in, const std::string& type) {
   const auto& types = in.modifiers;
-  if (in.family == "cvt") {
+  if (in.opcode == Opcode::Cvt) {
     constexpr size_t kBoth = 2;
     return types.size() >= kBoth && types.back() == "f32" &&
            is_one_of(types[types.size() - kBoth], {type, type + "x2"});
   }
-  const bool computes = is_one_of(
-      in.family, {"add", "sub", "mul", "fma", "ex2", "tanh", "wmma", "mma", "div", "rcp", "sqrt"});
-  return computes && !types.empty() && is_one_of(types.back(), {type, type + "x2"});
-}
-
-/// Whether the instruction only passes on what it reads.
-bool moves(const Instruction& in) {
-  return is_one_of(in.family, {"mov", "prmt", "selp", "shfl", "and", "or", "shl", "shr"});
+  return in.has(Trait::RoundsToType) && !types.empty() &&
+         is_one_of(types.back(), {type, type + "x2"});
 }
 
 /// Whether a value that the instruction reads is one that the kernel goes on with.
 bool goes_on_with(const Instruction& in) {
-  if (in.family == "st") return in.has("shared");
-  return !is_one_of(in.family, {"red", "atom", "bra", "call", "ret"});
+  if (in.opcode == Opcode::St) return in.has("shared");
+  return !in.has(Trait::UseIsVisible);
 }
 
 class Follower {
@@ -53,7 +49,7 @@ class Follower {
     const Instruction* found = nullptr;
     for (const Instruction& in : function_.body) {
       const Instruction* from = rounded_operand(in);
-      if (from != nullptr && moves(in)) {
+      if (from != nullptr && in.has(Trait::PassesOn)) {
         note(in, from);
       } else {
         if (from != nullptr && goes_on_with(in) && (found == nullptr || from < found)) found = from;
@@ -66,7 +62,7 @@ class Follower {
  private:
   const Instruction* rounded_operand(const Instruction& in) const {
     const Instruction* found = nullptr;
-    const size_t first = in.family == "st" ? 0 : 1;
+    const size_t first = in.opcode == Opcode::St ? 0 : 1;
     for (size_t i = first; i < in.operands.size(); ++i) {
       ptx::each_register(in.operands[i], [&](uint32_t reg) {
         const auto at = made_by_.find(reg);

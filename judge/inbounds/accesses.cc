@@ -9,8 +9,10 @@ namespace gpuemu::prove {
 namespace {
 
 using ptx::Instruction;
+using ptx::Opcode;
 using ptx::Operand;
 using ptx::Space;
+using ptx::Trait;
 
 constexpr uint64_t kMatrixRowBytes = 16;  // What one lane's address of ldmatrix points to.
 constexpr uint64_t kBarrierBytes = 8;
@@ -48,30 +50,32 @@ bool has_address(const Instruction& instruction) {
 }  // namespace
 
 std::vector<Use> uses_of(const Instruction& instruction) {
-  const std::string& family = instruction.family;
+  const Opcode opcode = instruction.opcode;
   const Space space = space_of(instruction);
-  if (space == Space::Param || family == "prefetch" || family == "mov" || family == "cvta")
+  if (space == Space::Param || opcode == Opcode::Prefetch || opcode == Opcode::Mov ||
+      opcode == Opcode::Cvta)
     return {};
   const uint64_t bytes = bytes_of(instruction);
-  if (family == "ld" || family == "ldu") return {{"load", 1, space, bytes}};
-  if (family == "st") return {{"store", 0, space, bytes}};
-  if (family == "atom") return {{"atomic", 1, space, bytes}};
-  if (family == "red" && !instruction.has("async")) return {{"atomic", 0, space, bytes}};
-  const bool copies = family == "cp" && instruction.has("async") && !instruction.has("bulk");
+  const bool reads = instruction.has(Trait::Reads), writes = instruction.has(Trait::Writes);
+  if (reads && !writes) return {{"load", 1, space, bytes}};
+  if (opcode == Opcode::St) return {{"store", 0, space, bytes}};
+  if (opcode == Opcode::Atom) return {{"atomic", 1, space, bytes}};
+  if (opcode == Opcode::Red && !instruction.has("async")) return {{"atomic", 0, space, bytes}};
+  const bool copies = opcode == Opcode::Cp && instruction.has("async") && !instruction.has("bulk");
   if (copies && instruction.operands.size() >= 3) {
     const Operand& size = instruction.operands[2];
     const uint64_t count = size.kind == Operand::Kind::Integer ? size.bits : 0;
     return {{"copy to", 0, Space::Shared, count}, {"copy from", 1, Space::Global, count}};
   }
   if (instruction.has("m8n8") && instruction.has("b16")) {
-    if (family == "ldmatrix") return {{"load", 1, Space::Shared, kMatrixRowBytes}};
-    if (family == "stmatrix") return {{"store", 0, Space::Shared, kMatrixRowBytes}};
+    if (opcode == Opcode::Ldmatrix) return {{"load", 1, Space::Shared, kMatrixRowBytes}};
+    if (opcode == Opcode::Stmatrix) return {{"store", 0, Space::Shared, kMatrixRowBytes}};
   }
   if (!has_address(instruction)) return {};
   const auto place =
       std::ranges::find(instruction.operands, Operand::Kind::Address, &Operand::kind);
   const auto index = static_cast<size_t>(place - instruction.operands.begin());
-  return {{"access", index, space, family == "mbarrier" ? kBarrierBytes : 0}};
+  return {{"access", index, space, opcode == Opcode::Mbarrier ? kBarrierBytes : 0}};
 }
 
 std::vector<Access> list_accesses(const ptx::Function& entry, const std::string& reason) {
@@ -178,7 +182,7 @@ std::vector<Access> Evaluator::accesses() {
     const ptx::BasicBlock& range = flow_.control.blocks[block];
     for (uint32_t at = range.begin; at < range.end; ++at) {
       const Instruction& instruction = function_.body[at];
-      if (instruction.family == "call") {
+      if (instruction.opcode == Opcode::Call) {
         Access call{at, Space::Generic, "call", "", false, "", "", ""};
         call.reason = "what the called function does is not looked into";
         all.push_back(std::move(call));

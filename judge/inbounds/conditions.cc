@@ -7,6 +7,7 @@
 namespace gpuemu::prove {
 namespace {
 
+using ptx::Opcode;
 using ptx::Operand;
 using ptx::Type;
 
@@ -39,9 +40,9 @@ Alternatives both(const Alternatives& a, const Alternatives& b) {
   return all;
 }
 
-Sides join(const std::string& how, const Sides& a, const Sides& b) {
-  if (how == "and") return {both(a.yes, b.yes), either(a.no, b.no)};
-  if (how == "or") return {either(a.yes, b.yes), both(a.no, b.no)};
+Sides join(Opcode how, const Sides& a, const Sides& b) {
+  if (how == Opcode::And) return {both(a.yes, b.yes), either(a.no, b.no)};
+  if (how == Opcode::Or) return {either(a.yes, b.yes), both(a.no, b.no)};
   return {};
 }
 
@@ -90,7 +91,8 @@ void Evaluator::compare(uint32_t at) {
       second = {value.when_true, value.when_false};
       if (other.negated) std::swap(second.yes, second.no);
     }
-    sides = join(instruction.modifiers[1], sides, second);
+    // The modifier that joins is spelt as the instruction that does the same.
+    sides = join(ptx::opcode_of(instruction.modifiers[1]), sides, second);
   }
   // The second result of %p|%q is the negation only where nothing is joined; it is left unknown.
   const Operand& to = instruction.operands[0];
@@ -117,10 +119,10 @@ void Evaluator::combine_predicates(uint32_t at) {
   };
   Sides result;
   const Sides first = sides_of(1);
-  if (instruction.family == "not") result = {first.no, first.yes};
-  if (instruction.family == "mov") result = first;
-  if (instruction.family == "and" || instruction.family == "or") {
-    result = join(instruction.family, first, sides_of(2));
+  if (instruction.opcode == Opcode::Not) result = {first.no, first.yes};
+  if (instruction.opcode == Opcode::Mov) result = first;
+  if (instruction.opcode == Opcode::And || instruction.opcode == Opcode::Or) {
+    result = join(instruction.opcode, first, sides_of(2));
   }
   Value& value = values_[static_cast<size_t>(ssa_.assigned(at, to.reg))];
   value.when_true = result.yes;

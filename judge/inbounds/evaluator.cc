@@ -112,8 +112,8 @@ Alternatives Evaluator::condition_of_edge(uint32_t from, uint32_t to) const {
   const Alternatives& passed = last.guard->negated ? value.when_true : value.when_false;
   const bool falls_to =
       block.end < function_.body.size() && flow_.control.block_of[block.end] == to;
-  if (last.family != "bra") {
-    const bool leaves = last.family == "ret" || last.family == "exit" || last.family == "trap";
+  if (last.opcode != ptx::Opcode::Bra) {
+    const bool leaves = last.has(ptx::Trait::Leaves);
     return leaves && falls_to ? passed : Alternatives();
   }
   const ptx::Operand& target = last.operands[0];
@@ -210,7 +210,7 @@ void Evaluator::evaluate(uint32_t at) {
   if (is_predicate(function_, results[0])) {
     // A guarded comparison leaves the predicate alone where it does not run: nothing is known.
     if (instruction.guard) return;
-    if (instruction.family == "setp") {
+    if (instruction.opcode == ptx::Opcode::Setp) {
       compare(at);
     } else {
       combine_predicates(at);
@@ -221,10 +221,11 @@ void Evaluator::evaluate(uint32_t at) {
   for (const uint32_t reg : results) {
     if (is_predicate(function_, reg)) continue;
     std::string reason = "comes from " + instruction.spelling() + " at " + place(at);
-    const bool reads = instruction.family == "ld" || instruction.family == "ldu" ||
-                       instruction.family == "atom" || instruction.family == "ldmatrix";
+    const bool reads =
+        instruction.has(ptx::Trait::Reads) || instruction.opcode == ptx::Opcode::Ldmatrix;
     if (reads) reason = "is read from memory at " + place(at);
-    if (instruction.family == "shfl") reason = "comes from another thread at " + place(at);
+    if (instruction.opcode == ptx::Opcode::Shfl)
+      reason = "comes from another thread at " + place(at);
     assign(at, reg, poly ? *poly : unknown_result(at, reg, reason));
   }
 }

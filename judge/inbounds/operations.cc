@@ -11,7 +11,9 @@ namespace gpuemu::prove {
 namespace {
 
 using ptx::Instruction;
+using ptx::Opcode;
 using ptx::Operand;
+using ptx::Trait;
 using ptx::Type;
 
 bool is_whole(Type type) { return type >= Type::B8 && type <= Type::S64 && type != Type::B128; }
@@ -98,17 +100,17 @@ Poly Evaluator::operand(uint32_t at, size_t index, Integer type) const {
 
 Interval Evaluator::range_of_result(uint32_t at, uint32_t reg) const {
   const Instruction& instruction = function_.body[at];
-  const std::string& family = instruction.family;
-  const bool counts = family == "popc" || family == "clz";
+  const Opcode opcode = instruction.opcode;
+  const bool counts = opcode == Opcode::Popc || opcode == Opcode::Clz;
   if (counts) return {0, 64};
   Type type = type_of(instruction);
   const Type own = function_.registers[reg].type;
   // Loads widen numbers; elsewhere the type at the end may be that of an operand or an element.
-  const bool loads = family == "ld" || family == "ldu";
-  if (family == "cvt" || !is_whole(type)) type = own;
+  const bool loads = instruction.has(Trait::Reads) && !instruction.has(Trait::Writes);
+  if (opcode == Opcode::Cvt || !is_whole(type)) type = own;
   uint32_t bits = ptx::byte_size(own) * 8;
   if (loads) bits = std::min(bits, ptx::byte_size(type) * 8);
-  if (family == "mov" && instruction.operands.size() > 1 &&
+  if (opcode == Opcode::Mov && instruction.operands.size() > 1 &&
       instruction.operands[1].kind == Operand::Kind::Special) {
     const std::string& name = instruction.operands[1].name;
     if (name == "%laneid") return {0, 31};
@@ -116,7 +118,7 @@ Interval Evaluator::range_of_result(uint32_t at, uint32_t reg) const {
   }
   if (!is_whole(type) || bits == 0 || bits >= 64) return {};
   const int64_t count = int64_t{1} << bits;
-  if (family == "mul" || family == "mad") return {};  // Twice as wide, perhaps.
+  if (opcode == Opcode::Mul || opcode == Opcode::Mad) return {};  // Twice as wide, perhaps.
   // Narrow signed numbers are widened by what loads them; other bits may be read either way.
   if (is_signed(type)) return {-count / 2, count / 2 - 1};
   return {0, count - 1};
@@ -150,7 +152,7 @@ std::optional<Poly> Evaluator::moved(uint32_t at, Integer type) {
 
 std::optional<Poly> Evaluator::converted(uint32_t at) {
   const Instruction& instruction = function_.body[at];
-  if (instruction.family == "cvta") {
+  if (instruction.opcode == Opcode::Cvta) {
     const Poly from =
         instruction.operands[1].kind == Operand::Kind::Variable
             ? address_of(instruction.operands[1].name) + Poly(instruction.operands[1].offset)
@@ -187,20 +189,20 @@ std::optional<Poly> Evaluator::converted(uint32_t at) {
 
 std::optional<Poly> Evaluator::arithmetic(uint32_t at, Integer type) {
   const Instruction& instruction = function_.body[at];
-  const std::string& family = instruction.family;
+  const Opcode opcode = instruction.opcode;
   const Poly a = operand(at, 1, type);
-  if (family == "neg") return Poly(-1) * a;
-  if (family == "not") return Poly(-1) - a;
+  if (opcode == Opcode::Neg) return Poly(-1) * a;
+  if (opcode == Opcode::Not) return Poly(-1) - a;
   const Poly b = operand(at, 2, type);
   // Plain ones wrap as the polynomials' congruence allows; saturating ones and carries do not.
-  if (family == "add" || family == "sub") {
+  if (opcode == Opcode::Add || opcode == Opcode::Sub) {
     if (instruction.modifiers.size() != 1) return std::nullopt;
-    return family == "add" ? a + b : a - b;
+    return opcode == Opcode::Add ? a + b : a - b;
   }
   const auto left = exact(at, a, type, 1);
   const auto right = exact(at, b, type, 2);
   if (!left || !right || instruction.modifiers.size() != 1) return std::nullopt;
-  return space_.atoms.extreme_of(*left, *right, family == "max");
+  return space_.atoms.extreme_of(*left, *right, opcode == Opcode::Max);
 }
 
 std::optional<Poly> Evaluator::product(uint32_t at, Integer type) {
@@ -221,7 +223,7 @@ std::optional<Poly> Evaluator::product(uint32_t at, Integer type) {
     if (type.bits > 32) return std::nullopt;
     result = space_.atoms.floor_of(result, int64_t{1} << type.bits);
   }
-  if (instruction.family == "mul") return result;
+  if (instruction.opcode == Opcode::Mul) return result;
   if (instruction.modifiers.size() != 2) return std::nullopt;
   return result + operand(at, 3, {wide ? type.bits * 2 : type.bits, type.is_signed});
 }
@@ -239,7 +241,7 @@ std::optional<Poly> Evaluator::quotient(uint32_t at, Integer type) {
     duties_.push_back({key, known, {*a}});
   }
   const Poly down = space_.atoms.quotient_of(*a, *b);
-  return function_.body[at].family == "div" ? down : *a - *b * down;
+  return function_.body[at].opcode == Opcode::Div ? down : *a - *b * down;
 }
 
 std::optional<Poly> Evaluator::shifted(uint32_t at, Integer type) {
@@ -249,7 +251,7 @@ std::optional<Poly> Evaluator::shifted(uint32_t at, Integer type) {
   const auto amount = amount_of(b, type.bits);
   if (!amount) return std::nullopt;
   const int64_t factor = int64_t{1} << *amount;
-  if (instruction.family == "shl") return a * Poly(factor);
+  if (instruction.opcode == Opcode::Shl) return a * Poly(factor);
   // Logical unless the type is signed.
   const auto number = exact(at, a, type, 1);
   if (number && !type.is_signed) return space_.atoms.quotient_of(*number, Poly(factor));
@@ -273,12 +275,12 @@ std::optional<Poly> Evaluator::bits_kept(const Poly& poly, uint64_t mask) {
 
 std::optional<Poly> Evaluator::masked(uint32_t at, Integer type) {
   const Instruction& instruction = function_.body[at];
-  const std::string& family = instruction.family;
+  const Opcode opcode = instruction.opcode;
   Poly a = operand(at, 1, type);
   Poly b = operand(at, 2, type);
-  if (a.constant() && family != "bfe") std::swap(a, b);
+  if (a.constant() && opcode != Opcode::Bfe) std::swap(a, b);
   const auto number = b.constant();
-  if (family == "bfe") {
+  if (opcode == Opcode::Bfe) {
     const auto from = amount_of(b, type.bits);
     const auto count = amount_of(operand(at, 3, {32, false}), type.bits + 1);
     if (type.is_signed || !from || !count || *count == 0 || *from + *count > type.bits ||
@@ -287,7 +289,7 @@ std::optional<Poly> Evaluator::masked(uint32_t at, Integer type) {
     }
     return space_.atoms.modulo(space_.atoms.floor_of(a, int64_t{1} << *from), int64_t{1} << *count);
   }
-  if (family == "and" && number) {
+  if (opcode == Opcode::And && number) {
     const auto pattern = static_cast<uint64_t>(*number);
     // ~0 << m rounds down to a multiple.
     if (*number < 0 && std::has_single_bit(uint64_t{0} - pattern)) {
@@ -301,7 +303,7 @@ std::optional<Poly> Evaluator::masked(uint32_t at, Integer type) {
     const auto home = static_cast<int32_t>(flow_.control.block_of[at]);
     return unknown(fmt::format("and@{}", at), home, {0, *number}, "");
   }
-  if (family == "or" && !a.is_broken() && !b.is_broken()) {
+  if (opcode == Opcode::Or && !a.is_broken() && !b.is_broken()) {
     // Bits that do not meet add up.
     for (const auto& [upper, lower] : {std::pair(a, b), std::pair(b, a)}) {
       uint32_t bits = 0;
@@ -321,7 +323,8 @@ std::optional<Poly> Evaluator::masked(uint32_t at, Integer type) {
   const auto most = std::bit_ceil(static_cast<uint64_t>(std::max(left.high, right.high)) + 1);
   if (most > uint64_t{1} << kShiftMost) return std::nullopt;
   const auto home = static_cast<int32_t>(flow_.control.block_of[at]);
-  return unknown(fmt::format("{}@{}", family, at), home, {0, static_cast<int64_t>(most) - 1}, "");
+  return unknown(fmt::format("{}@{}", instruction.name(), at), home,
+                 {0, static_cast<int64_t>(most) - 1}, "");
 }
 
 std::optional<Poly> Evaluator::selected(uint32_t at, Integer type) {
@@ -340,27 +343,35 @@ std::optional<Poly> Evaluator::selected(uint32_t at, Integer type) {
 
 std::optional<Poly> Evaluator::compute(uint32_t at) {
   const Instruction& instruction = function_.body[at];
-  const std::string& family = instruction.family;
-  if (family == "ld" && instruction.has("param")) return loaded_param(at);
-  if (family == "cvt" || family == "cvta") return converted(at);
+  const Opcode opcode = instruction.opcode;
+  if (opcode == Opcode::Ld && instruction.has("param")) return loaded_param(at);
+  if (opcode == Opcode::Cvt || opcode == Opcode::Cvta) return converted(at);
   const Type type = type_of(instruction);
   if (!is_whole(type) || instruction.operands.size() < 2) return std::nullopt;
   const Integer integer{ptx::byte_size(type) * 8, is_signed(type)};
   using Meaning = std::optional<Poly> (Evaluator::*)(uint32_t, Integer);
-  static const std::map<std::string, Meaning> kMeanings = {
-      {"add", &Evaluator::arithmetic}, {"sub", &Evaluator::arithmetic},
-      {"neg", &Evaluator::arithmetic}, {"not", &Evaluator::arithmetic},
-      {"min", &Evaluator::arithmetic}, {"max", &Evaluator::arithmetic},
-      {"mul", &Evaluator::product},    {"mad", &Evaluator::product},
-      {"div", &Evaluator::quotient},   {"rem", &Evaluator::quotient},
-      {"shl", &Evaluator::shifted},    {"shr", &Evaluator::shifted},
-      {"and", &Evaluator::masked},     {"or", &Evaluator::masked},
-      {"xor", &Evaluator::masked},     {"bfe", &Evaluator::masked},
-      {"selp", &Evaluator::selected},  {"mov", &Evaluator::moved},
-  };
-  const auto found = kMeanings.find(family);
-  if (found == kMeanings.end()) return std::nullopt;
-  return (this->*found->second)(at, integer);
+  static constexpr ptx::PerOpcode<Meaning> kMeanings({
+      {Opcode::Add, &Evaluator::arithmetic},
+      {Opcode::Sub, &Evaluator::arithmetic},
+      {Opcode::Neg, &Evaluator::arithmetic},
+      {Opcode::Not, &Evaluator::arithmetic},
+      {Opcode::Min, &Evaluator::arithmetic},
+      {Opcode::Max, &Evaluator::arithmetic},
+      {Opcode::Mul, &Evaluator::product},
+      {Opcode::Mad, &Evaluator::product},
+      {Opcode::Div, &Evaluator::quotient},
+      {Opcode::Rem, &Evaluator::quotient},
+      {Opcode::Shl, &Evaluator::shifted},
+      {Opcode::Shr, &Evaluator::shifted},
+      {Opcode::And, &Evaluator::masked},
+      {Opcode::Or, &Evaluator::masked},
+      {Opcode::Xor, &Evaluator::masked},
+      {Opcode::Bfe, &Evaluator::masked},
+      {Opcode::Selp, &Evaluator::selected},
+      {Opcode::Mov, &Evaluator::moved},
+  });
+  const Meaning* const meaning = kMeanings.find(opcode);
+  return meaning == nullptr ? std::nullopt : (this->**meaning)(at, integer);
 }
 
 }  // namespace gpuemu::prove

@@ -20,7 +20,9 @@ constexpr double kComparedMost = 65536, kUsedMost = 1000;
 
 using ptx::Function;
 using ptx::Instruction;
+using ptx::Opcode;
 using ptx::Operand;
+using ptx::Trait;
 
 bool speaks_of_threads(const std::string& special) {
   for (const char* name : {"%tid", "%ntid", "%ctaid", "%nctaid", "%laneid", "%warpid"}) {
@@ -64,21 +66,18 @@ class Followers {
 
   /// What memory holds is data, but for parameters.
   bool passes_on(const Instruction& instruction) const {
-    if (instruction.family == "mov" || instruction.family == "cvt") return true;
+    if (instruction.opcode == Opcode::Mov || instruction.opcode == Opcode::Cvt) return true;
     if (what_ == What::Parameters) return false;
-    for (const char* family : {"add", "sub", "mul", "mad", "shl", "shr", "and", "or", "min", "max",
-                               "rem", "div", "selp", "bfe"}) {
-      if (instruction.family == family) return true;
-    }
+    if (instruction.has(Trait::IndexMath)) return true;
     if (what_ != What::Data) return false;
-    return instruction.family == "abs" || instruction.family == "neg" ||
-           instruction.family == "shfl";
+    return instruction.opcode == Opcode::Abs || instruction.opcode == Opcode::Neg ||
+           instruction.opcode == Opcode::Shfl;
   }
 
   bool note(const Instruction& instruction) {
     if (instruction.operands.empty()) return false;
     const bool is_source =
-        instruction.family == "ld" && instruction.has("param") == (what_ != What::Data);
+        instruction.opcode == Opcode::Ld && instruction.has("param") == (what_ != What::Data);
     if (!is_source && !(passes_on(instruction) && any_of(instruction, 1))) return false;
     return mark(instruction.operands[0]);
   }
@@ -103,9 +102,9 @@ void add_size(int64_t size, std::set<int64_t>& sizes) {
 
 /// A number of `setp.lt %r, 100` as itself, of `shr %r, 5` as 32, of `and %r, 31` as 32.
 void add_number(const Instruction& instruction, int64_t number, std::set<int64_t>& sizes) {
-  if (instruction.family == "shr" || instruction.family == "shl") {
+  if (instruction.opcode == Opcode::Shr || instruction.opcode == Opcode::Shl) {
     if (number >= 1 && number <= 16) add_size(int64_t{1} << number, sizes);
-  } else if (instruction.family == "and") {
+  } else if (instruction.opcode == Opcode::And) {
     const bool is_mask = number > 0 && (number & (number + 1)) == 0;
     if (is_mask) add_size(number + 1, sizes);
   } else if (number < 0) {
@@ -116,15 +115,8 @@ void add_number(const Instruction& instruction, int64_t number, std::set<int64_t
   }
 }
 
-bool decides(const Instruction& instruction) {
-  for (const char* family : {"setp", "set", "rem", "div", "min", "max", "shr", "and"}) {
-    if (instruction.family == family) return true;
-  }
-  return false;
-}
-
 bool asks_whether_equal(const Instruction& instruction) {
-  return instruction.family == "setp" && (instruction.has("eq") || instruction.has("ne"));
+  return instruction.opcode == Opcode::Setp && (instruction.has("eq") || instruction.has("ne"));
 }
 
 struct Found {
@@ -138,7 +130,7 @@ constexpr int64_t kTileFrom = 8;
 void add_function(const Function& function, Found& found) {
   const Followers followers(function, What::Derived), parameters(function, What::Parameters);
   for (const Instruction& instruction : function.body) {
-    if (!decides(instruction) || !followers.any_of(instruction, 1)) continue;
+    if (!instruction.has(Trait::RevealsSizes) || !followers.any_of(instruction, 1)) continue;
     for (size_t i = 1; i < instruction.operands.size(); ++i) {
       const Operand& operand = instruction.operands[i];
       if (operand.kind != Operand::Kind::Integer) continue;
@@ -156,13 +148,6 @@ void add_number_once(T number, std::vector<T>& numbers) {
   if (std::ranges::find(numbers, number) == numbers.end()) numbers.push_back(number);
 }
 
-bool compares(const Instruction& instruction) {
-  for (const char* family : {"setp", "set", "min", "max"}) {
-    if (instruction.family == family) return true;
-  }
-  return false;
-}
-
 double number_of(const Operand& operand) {
   if (operand.float_bits == 64) return std::bit_cast<double>(operand.bits);
   return std::bit_cast<float>(static_cast<uint32_t>(operand.bits));
@@ -174,14 +159,14 @@ class Floats {
   void add(const Function& function) {
     const std::map<uint32_t, double> held = registers_of(function);
     for (const Instruction& instruction : function.body) {
-      if (instruction.family == "mov" || instruction.family == "cvt") continue;
+      if (instruction.opcode == Opcode::Mov || instruction.opcode == Opcode::Cvt) continue;
       for (size_t i = 1; i < instruction.operands.size(); ++i) {
         const Operand& operand = instruction.operands[i];
         const auto found = held.find(operand.reg);
         if (operand.kind == Operand::Kind::Float) {
-          take(number_of(operand), compares(instruction));
+          take(number_of(operand), instruction.has(Trait::ComparesSizes));
         } else if (operand.kind == Operand::Kind::Register && found != held.end()) {
-          take(found->second, compares(instruction));
+          take(found->second, instruction.has(Trait::ComparesSizes));
         }
       }
     }
@@ -199,7 +184,7 @@ class Floats {
   static std::map<uint32_t, double> registers_of(const Function& function) {
     std::map<uint32_t, double> held;
     for (const Instruction& instruction : function.body) {
-      const bool moves = instruction.family == "mov" || instruction.family == "cvt";
+      const bool moves = instruction.opcode == Opcode::Mov || instruction.opcode == Opcode::Cvt;
       if (!moves || instruction.operands.size() < 2) continue;
       const Operand& to = instruction.operands[0];
       const Operand& from = instruction.operands[1];
@@ -232,9 +217,10 @@ void add_integers(const Function& function, std::vector<int64_t>& numbers) {
     const Operand& right = instruction.operands[2];
     if (right.kind != Operand::Kind::Integer || left.kind != Operand::Kind::Register) continue;
     const auto number = static_cast<int64_t>(right.bits);
-    if (instruction.family == "add" && instruction.operands[0].kind == Operand::Kind::Register) {
+    if (instruction.opcode == Opcode::Add &&
+        instruction.operands[0].kind == Operand::Kind::Register) {
       added[instruction.operands[0].reg] = number;
-    } else if (compares(instruction)) {
+    } else if (instruction.has(Trait::ComparesSizes)) {
       const auto shift = added.find(left.reg);
       const int64_t off = shift == added.end() ? 0 : shift->second;
       if (off != 0) add_number_once(-off, numbers);

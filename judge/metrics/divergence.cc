@@ -10,6 +10,7 @@ namespace gpuemu {
 namespace {
 
 using ptx::Instruction;
+using ptx::Opcode;
 using ptx::Operand;
 
 // Special registers that every lane of a warp reads alike.
@@ -17,13 +18,6 @@ constexpr auto kUniformSpecials = std::to_array<std::string_view>(
     {"%ctaid", "%nctaid", "%ntid", "%gridid", "%warpid", "%nwarpid", "%smid", "%nsmid",
      "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid", "%cluster_ctarank",
      "%cluster_nctarank", "%total_smem_size", "%dynamic_smem_size"});
-// Families whose result is the same in all lanes that take part, whatever went in.
-constexpr auto kVotes =
-    std::to_array<std::string_view>({"vote", "activemask", "redux", "barrier", "bar"});
-// Families whose result differs between lanes, whatever went in.
-constexpr auto kMixers = std::to_array<std::string_view>(
-    {"shfl", "match", "atom", "elect", "mma", "wmma", "movmatrix", "ldmatrix"});
-
 bool contains(std::span<const std::string_view> names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
@@ -54,8 +48,9 @@ class Analysis {
   Branches count() const {
     Branches found;
     for (const Instruction& one : function_.body) {
-      const bool leaves = one.family == "bra" || one.family == "ret" || one.family == "exit";
-      const bool table = one.family == "brx";
+      const bool leaves =
+          one.opcode == Opcode::Bra || one.opcode == Opcode::Ret || one.opcode == Opcode::Exit;
+      const bool table = one.opcode == Opcode::Brx;
       if (!(table || (leaves && one.guard))) continue;
       ++found.conditional;
       const bool differs = (one.guard && varies(*one.guard)) ||
@@ -103,9 +98,9 @@ class Analysis {
   bool result_varies(const Instruction& one) const {
     if (one.guard && varies(*one.guard)) return true;
     // Of those that took part, which after a divergent branch are not all.
-    if (contains(kVotes, one.family)) return parted_;
-    if (contains(kMixers, one.family)) return true;
-    if (one.family == "ld" && load_varies(one)) return true;
+    if (one.has(ptx::Trait::UniformResult)) return parted_;
+    if (one.has(ptx::Trait::VaryingResult)) return true;
+    if (one.opcode == Opcode::Ld && load_varies(one)) return true;
     return std::any_of(one.operands.begin() + 1, one.operands.end(),
                        [&](const Operand& operand) { return varies(operand); });
   }
@@ -113,7 +108,7 @@ class Analysis {
   bool step(const Instruction& one) {
     bool changed = false;
     for (const Operand& result : one.call_results) changed = mark(result) || changed;
-    if (one.family == "call" || one.operands.empty() || !result_varies(one)) return changed;
+    if (one.opcode == Opcode::Call || one.operands.empty() || !result_varies(one)) return changed;
     return mark(one.operands[0]);
   }
 

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <memory>
 #include <set>
-#include <span>
 
 #include <cxxabi.h>
 #include <fmt/format.h>
@@ -15,14 +14,15 @@
 #include "judge/metrics/divergence.h"
 #include "judge/metrics/loops.h"
 #include "runtime/ptx/flow/cfg.h"
-#include "runtime/ptx/isa/opcode.h"
 
 namespace gpuemu {
 namespace {
 
 using ptx::Instruction;
+using ptx::Opcode;
 using ptx::OpcodeClass;
 using ptx::Operand;
+using ptx::Trait;
 
 const char* class_name(OpcodeClass what) {
   switch (what) {
@@ -51,20 +51,11 @@ const char* class_name(OpcodeClass what) {
     case OpcodeClass::Texture:
       return "texture";
     case OpcodeClass::Misc:
+    case OpcodeClass::Video:
+    case OpcodeClass::Unknown:
       return "other";
   }
   return "other";
-}
-
-// What the special function unit computes.
-constexpr auto kSpecialFunctions =
-    std::to_array<std::string_view>({"cos", "ex2", "lg2", "rcp", "rsqrt", "sin", "sqrt", "tanh"});
-// Products of matrices; loads and moves of their fragments are not.
-constexpr auto kTensorFamilies =
-    std::to_array<std::string_view>({"mma", "tcgen05", "wgmma", "wmma"});
-
-bool contains(std::span<const std::string_view> names, std::string_view name) {
-  return std::ranges::find(names, name) != names.end();
 }
 
 /// "global" of ld.global and of ld.shared::cta "shared"; "generic" without a space.
@@ -105,25 +96,26 @@ void count_operand(const Operand& operand, PtxMetrics& metrics,
 }
 
 bool is_tensor_op(const Instruction& one) {
-  if (!contains(kTensorFamilies, one.family)) return false;
-  if (one.family == "mma") return true;
+  if (!one.has(Trait::MatrixProduct)) return false;
+  if (one.opcode == Opcode::Mma) return true;
   return one.has("mma") || one.has("mma_async");
 }
 
 void count_instruction(const Instruction& one, PtxMetrics& metrics) {
   ++metrics.instructions;
-  const ptx::OpcodeRow* row = ptx::find_opcode(one.family);
-  ++metrics.classes[row == nullptr ? "other" : class_name(row->what)];
-  if (one.family == "ld" || one.family == "ldu") {
+  const OpcodeClass what = ptx::info(one.opcode).what;
+  ++metrics.classes[class_name(what)];
+  if (one.has(Trait::Reads) && !one.has(Trait::Writes)) {
     ++metrics.loads[fmt::format("{}.{}", space_of(one), width_of(one))];
   }
-  if (one.family == "st") ++metrics.stores[fmt::format("{}.{}", space_of(one), width_of(one))];
-  const bool divides = one.family == "div" && (one.has("approx") || one.has("full"));
-  if (contains(kSpecialFunctions, one.family) || divides) {
+  if (one.opcode == Opcode::St)
+    ++metrics.stores[fmt::format("{}.{}", space_of(one), width_of(one))];
+  const bool divides = one.opcode == Opcode::Div && (one.has("approx") || one.has("full"));
+  if (one.has(Trait::SpecialFunction) || divides) {
     ++metrics.special_functions[one.spelling()];
   }
-  if (one.family == "bar" || one.family == "barrier") ++metrics.barriers;
-  if (row != nullptr && row->what == OpcodeClass::Atomic) ++metrics.atomics;
+  if (one.has(Trait::Synchronizes)) ++metrics.barriers;
+  if (what == OpcodeClass::Atomic) ++metrics.atomics;
   if (is_tensor_op(one)) ++metrics.tensor_ops;
   if (one.has("ftz")) ++metrics.ftz;
   if (one.has("approx") || one.has("full")) ++metrics.approx;

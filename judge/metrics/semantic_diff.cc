@@ -20,34 +20,30 @@ using ptx::Function;
 using ptx::Instruction;
 using ptx::Module;
 using ptx::Operand;
+using ptx::Trait;
 
 constexpr size_t kDifferencesMax = 200;  // Per entry; the rest are counted.
 
-constexpr std::string_view kSync[] = {
-    "bar",  "barrier", "membar",     "fence",     "mbarrier",       "vote", "match",
-    "shfl", "redux",   "activemask", "nanosleep", "griddepcontrol", "elect"};
-constexpr std::string_view kMemory[] = {
-    "ld",       "ldu",      "st",      "atom",          "red",     "cp",
-    "tex",      "suld",     "sust",    "sured",         "tld4",    "prefetch",
-    "ldmatrix", "stmatrix", "discard", "applypriority", "multimem"};
-constexpr std::string_view kCompare[] = {"setp", "set"};
 constexpr std::string_view kConditions[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",
                                             "lo",  "ls",  "hi",  "hs",  "equ", "neu",
                                             "ltu", "leu", "gtu", "geu", "num", "nan"};
 
-template <size_t kCount>
-bool is_one_of(const std::string_view (&names)[kCount], std::string_view name) {
-  return std::ranges::find(names, name) != std::end(names);
+bool is_condition(std::string_view modifier) {
+  return std::ranges::find(kConditions, modifier) != std::end(kConditions);
 }
 
-/// cp.async.wait_group and its like wait; other copies are accesses.
-bool waits(const Instruction& one) {
-  return one.has("wait_group") || one.has("wait_all") || one.has("commit_group");
+/// Barriers, fences and exchanges between threads; of the copies cp.async.wait_group and its like,
+/// others are accesses.
+bool synchronizes(const Instruction& one) {
+  const ptx::OpcodeClass what = ptx::info(one.opcode).what;
+  return what == ptx::OpcodeClass::Warp || what == ptx::OpcodeClass::Barrier ||
+         one.has(Trait::Waits) || one.has("wait_group") || one.has("wait_all") ||
+         one.has("commit_group");
 }
 
 const char* kind_of(const Instruction& one) {
-  if (is_one_of(kSync, one.family) || waits(one)) return "sync";
-  return is_one_of(kMemory, one.family) ? "memory" : "structural";
+  if (synchronizes(one)) return "sync";
+  return one.has(Trait::TouchesMemory) ? "memory" : "structural";
 }
 
 void mix(uint64_t& hash, std::string_view text) {
@@ -73,9 +69,9 @@ constexpr uint32_t kOperandDepth = 3;  // Addresses in vectors in calls.
 /// What an instruction does, without its registers, numbers, labels and the condition it tests.
 uint64_t shape_of(const Instruction& one) {
   uint64_t hash = 0;
-  mix(hash, one.family);
+  mix(hash, one.name());
   for (const std::string& modifier : one.modifiers) {
-    if (is_one_of(kCompare, one.family) && is_one_of(kConditions, modifier)) continue;
+    if (one.has(Trait::Compares) && is_condition(modifier)) continue;
     mix(hash, modifier);
   }
   mix(hash, one.guard ? "@" : "-");
@@ -102,9 +98,9 @@ std::string number_text(const Operand& operand) {
 }
 
 std::string condition_of(const Instruction& one) {
-  if (!is_one_of(kCompare, one.family)) return "";
+  if (!one.has(Trait::Compares)) return "";
   for (const std::string& modifier : one.modifiers) {
-    if (is_one_of(kConditions, modifier)) return modifier;
+    if (is_condition(modifier)) return modifier;
   }
   return "";
 }
@@ -223,7 +219,7 @@ class EntryComparison {
     // Sources first: `add r, r, 1` reads the old one.
     bool same = !left.guard || corresponds(*left.guard, *right.guard);
     for (size_t i = left.operands.size(); i-- > 0;) {
-      const bool writes = i == 0 && !reads_first(left);
+      const bool writes = i == 0 && left.has_result();
       same = compare_operand(left, right, {left.operands[i], right.operands[i], writes}) && same;
     }
     for (size_t i = 0; i < left.call_arguments.size(); ++i) {
@@ -233,13 +229,6 @@ class EntryComparison {
     if (same) return;
     add(kind_of(left), fmt::format("{} -> {}: other operands", left.text(), right.text()), &left,
         &right);
-  }
-
-  /// Stores and the like write memory through their first operand, no register.
-  static bool reads_first(const Instruction& one) {
-    constexpr std::string_view kReads[] = {"st",   "red", "bra",      "bar",  "barrier", "ret",
-                                           "call", "cp",  "prefetch", "sust", "stmatrix"};
-    return is_one_of(kReads, one.family);
   }
 
   struct Pair {

@@ -13,6 +13,7 @@ namespace {
 
 using ptx::Function;
 using ptx::Instruction;
+using ptx::Opcode;
 using ptx::Operand;
 using ptx::Type;
 
@@ -57,6 +58,141 @@ int64_t as_type(uint64_t value, IntegerType type) {
   return std::bit_cast<int64_t>(negative ? low | ~((uint64_t{1} << type.bits) - 1) : low);
 }
 
+uint64_t bits(int64_t value) { return std::bit_cast<uint64_t>(value); }
+int64_t number(uint64_t bits) { return std::bit_cast<int64_t>(bits); }
+
+/// An instruction and its operands, extended to 64 bits from the type `from`.
+struct Given {
+  const Instruction& instruction;
+  IntegerType from;
+  const std::vector<int64_t>& values;
+
+  bool less() const {
+    const int64_t a = values[0], b = values[1];
+    return from.is_signed ? a < b : bits(a) < bits(b);
+  }
+};
+using Computed = std::optional<int64_t>;
+
+Computed compared(const Given& given) {
+  if (given.values.size() != 2) return std::nullopt;
+  const bool less = given.less(), equal = given.values[0] == given.values[1];
+  for (const auto& [name, holds] : {std::pair{"eq", equal},
+                                    {"ne", !equal},
+                                    {"lt", less},
+                                    {"lo", less},
+                                    {"le", less || equal},
+                                    {"ls", less || equal},
+                                    {"gt", !less && !equal},
+                                    {"hi", !less && !equal},
+                                    {"ge", !less},
+                                    {"hs", !less}}) {
+    if (given.instruction.has(name)) return holds ? 1 : 0;
+  }
+  return std::nullopt;
+}
+
+Computed divided(const Given& given) {
+  const int64_t a = given.values[0], b = given.values[1];
+  if (b == 0 || b == -1) return std::nullopt;
+  const bool rest = given.instruction.opcode == Opcode::Rem;
+  if (given.from.is_signed) return rest ? a % b : a / b;
+  return number(rest ? bits(a) % bits(b) : bits(a) / bits(b));
+}
+
+/// Of 64 bits the upper half is not computed.
+Computed multiplied(const Given& given) {
+  const IntegerType type = given.from;
+  const uint64_t low = bits(given.values[0]) * bits(given.values[1]);
+  if (!given.instruction.has("hi")) return number(low);
+  if (type.bits > 32) return std::nullopt;
+  return type.is_signed ? number(low) >> type.bits : number(low >> type.bits);
+}
+
+Computed multiplied_and_added(const Given& given) {
+  const Computed product = multiplied(given);
+  if (!product || given.values.size() != 3) return std::nullopt;
+  return number(bits(*product) + bits(given.values[2]));
+}
+
+Computed shifted(const Given& given) {
+  const IntegerType type = given.from;
+  const int64_t a = given.values[0];
+  const uint64_t by = bits(given.values[1]) & 0xffffffff;
+  if (given.instruction.opcode == Opcode::Shl) return by >= type.bits ? 0 : number(bits(a) << by);
+  if (type.is_signed) return a >> std::min<uint64_t>(by, type.bits - 1);
+  return by >= type.bits ? 0 : number(bits(a) >> by);
+}
+
+Computed moved(const Given& given) { return given.values[0]; }
+
+struct Operation {
+  size_t operands = 0;  ///< At least, beside the result.
+  Computed (*compute)(const Given&) = nullptr;
+};
+constexpr ptx::PerOpcode<Operation> kOperations({
+    {Opcode::Mov, {1, moved}},
+    {Opcode::Cvt, {1, moved}},
+    {Opcode::Not, {1, [](const Given& given) -> Computed { return ~given.values[0]; }}},
+    {Opcode::Neg,
+     {1, [](const Given& given) -> Computed { return number(0 - bits(given.values[0])); }}},
+    {Opcode::Abs,
+     {1,
+      [](const Given& given) -> Computed {
+        const int64_t a = given.values[0];
+        return a < 0 ? number(0 - bits(a)) : a;
+      }}},
+    {Opcode::Add,
+     {2,
+      [](const Given& given) -> Computed {
+        return number(bits(given.values[0]) + bits(given.values[1]));
+      }}},
+    {Opcode::Sub,
+     {2,
+      [](const Given& given) -> Computed {
+        return number(bits(given.values[0]) - bits(given.values[1]));
+      }}},
+    {Opcode::And,
+     {2, [](const Given& given) -> Computed { return given.values[0] & given.values[1]; }}},
+    {Opcode::Or,
+     {2, [](const Given& given) -> Computed { return given.values[0] | given.values[1]; }}},
+    {Opcode::Xor,
+     {2, [](const Given& given) -> Computed { return given.values[0] ^ given.values[1]; }}},
+    {Opcode::Min,
+     {2, [](const Given& given) -> Computed { return given.values[given.less() ? 0 : 1]; }}},
+    {Opcode::Max,
+     {2, [](const Given& given) -> Computed { return given.values[given.less() ? 1 : 0]; }}},
+    {Opcode::Rem, {2, divided}},
+    {Opcode::Div, {2, divided}},
+    {Opcode::Shl, {2, shifted}},
+    {Opcode::Shr, {2, shifted}},
+    {Opcode::Mul, {2, multiplied}},
+    {Opcode::Mad, {2, multiplied_and_added}},
+    {Opcode::Selp,
+     {3,
+      [](const Given& given) -> Computed { return given.values[given.values[2] != 0 ? 0 : 1]; }}},
+    {Opcode::Setp, {2, compared}},
+});
+
+/// Whether operand `index` behind the result has another type than the one that is computed with:
+/// the amount of a shift has 32 bits whatever is shifted, what mad.wide adds is twice as wide.
+bool is_of_another_type(const Instruction& instruction, size_t index) {
+  if (instruction.opcode == Opcode::Selp) return index == 2;
+  if (instruction.opcode == Opcode::Shl || instruction.opcode == Opcode::Shr) return index == 1;
+  return instruction.opcode == Opcode::Mad && index == 2 && instruction.has("wide");
+}
+
+Computed of_predicates(const Instruction& instruction, const std::vector<int64_t>& given) {
+  const Opcode opcode = instruction.opcode;
+  if (opcode == Opcode::Mov) return given[0];
+  if (opcode == Opcode::Not) return given[0] == 0 ? 1 : 0;
+  if (given.size() < 2) return std::nullopt;
+  if (opcode == Opcode::And) return given[0] & given[1];
+  if (opcode == Opcode::Or) return given[0] | given[1];
+  if (opcode == Opcode::Xor) return given[0] ^ given[1];
+  return std::nullopt;
+}
+
 /// Computes values that follow from one parameter.
 class Evaluator {
  public:
@@ -76,7 +212,7 @@ class Evaluator {
     const Instruction* from = definition(operand);
     if (from == nullptr || depth > kDepthMax) return std::nullopt;
     if (const auto name = parameter_of(*from)) return std::set{*name};
-    if (!is_known(*from)) return std::nullopt;
+    if (kOperations.find(from->opcode) == nullptr) return std::nullopt;
     std::set<std::string> names;
     for (size_t i = 1; i < from->operands.size(); ++i) {
       const auto more = parameters(from->operands[i], depth + 1);
@@ -91,7 +227,7 @@ class Evaluator {
     const Instruction* from = definition(operand);
     for (int depth = 0; from != nullptr && depth < kDepthMax; ++depth) {
       if (parameter_of(*from)) return true;
-      if (from->family != "mov" && from->family != "cvt") return false;
+      if (from->opcode != Opcode::Mov && from->opcode != Opcode::Cvt) return false;
       from = definition(from->operands[1]);
     }
     return false;
@@ -139,7 +275,7 @@ class Evaluator {
   }
 
   static std::optional<std::string> parameter_of(const Instruction& instruction) {
-    if (instruction.family != "ld" || !instruction.has("param")) return std::nullopt;
+    if (instruction.opcode != Opcode::Ld || !instruction.has("param")) return std::nullopt;
     if (types_of(instruction).empty() || instruction.operands.size() < 2) return std::nullopt;
     const Operand& from = instruction.operands[1];
     if (from.elements.empty() || from.elements[0].kind != Operand::Kind::Variable)
@@ -147,122 +283,23 @@ class Evaluator {
     return from.elements[0].name + "+" + std::to_string(from.offset + from.elements[0].offset);
   }
 
-  static bool is_known(const Instruction& instruction) {
-    for (const char* family :
-         {"mov", "cvt", "add", "sub", "mul", "mad", "shl", "shr", "and",  "or",
-          "xor", "not", "neg", "abs", "min", "max", "rem", "div", "selp", "setp"}) {
-      if (instruction.family == family) return true;
-    }
-    return false;
-  }
-
-  static std::optional<int64_t> compared(const Instruction& instruction, int64_t a, int64_t b) {
-    const bool is_unsigned = !types_of(instruction).empty() && !types_of(instruction)[0].is_signed;
-    const bool less = is_unsigned ? std::bit_cast<uint64_t>(a) < std::bit_cast<uint64_t>(b) : a < b;
-    for (const auto& [name, holds] : {std::pair{"eq", a == b},
-                                      {"ne", a != b},
-                                      {"lt", less},
-                                      {"lo", less},
-                                      {"le", less || a == b},
-                                      {"ls", less || a == b},
-                                      {"gt", !less && a != b},
-                                      {"hi", !less && a != b},
-                                      {"ge", !less},
-                                      {"hs", !less}}) {
-      if (instruction.has(name)) return holds ? 1 : 0;
-    }
-    return std::nullopt;
-  }
-
-  static std::optional<int64_t> of_predicates(const Instruction& instruction,
-                                              const std::vector<int64_t>& given) {
-    const std::string& family = instruction.family;
-    if (family == "mov") return given[0];
-    if (family == "not") return given[0] == 0 ? 1 : 0;
-    if (given.size() < 2) return std::nullopt;
-    if (family == "and") return given[0] & given[1];
-    if (family == "or") return given[0] | given[1];
-    if (family == "xor") return given[0] ^ given[1];
-    return std::nullopt;
-  }
-
-  static std::optional<int64_t> divided(const Instruction& instruction, IntegerType type, int64_t a,
-                                        int64_t b) {
-    if (b == 0 || b == -1) return std::nullopt;
-    const bool rest = instruction.family == "rem";
-    if (type.is_signed) return rest ? a % b : a / b;
-    const auto x = std::bit_cast<uint64_t>(a), y = std::bit_cast<uint64_t>(b);
-    return std::bit_cast<int64_t>(rest ? x % y : x / y);
-  }
-
-  /// Of 64 bits the upper half is not computed.
-  static std::optional<int64_t> multiplied(const Instruction& instruction, IntegerType type,
-                                           int64_t a, int64_t b) {
-    const auto low =
-        std::bit_cast<int64_t>(std::bit_cast<uint64_t>(a) * std::bit_cast<uint64_t>(b));
-    if (!instruction.has("hi")) return low;
-    if (type.bits > 32) return std::nullopt;
-    return type.is_signed ? low >> type.bits
-                          : std::bit_cast<int64_t>(std::bit_cast<uint64_t>(low) >> type.bits);
-  }
-
-  static int64_t shifted(const Instruction& instruction, IntegerType type, int64_t a, int64_t b) {
-    const auto by = static_cast<uint64_t>(b) & 0xffffffff;
-    if (instruction.family == "shl")
-      return by >= type.bits ? 0 : std::bit_cast<int64_t>(std::bit_cast<uint64_t>(a) << by);
-    if (type.is_signed) return a >> std::min<uint64_t>(by, type.bits - 1);
-    return by >= type.bits ? 0 : std::bit_cast<int64_t>(std::bit_cast<uint64_t>(a) >> by);
-  }
-
   std::optional<int64_t> apply(const Instruction& instruction, std::vector<int64_t> given) const {
-    const std::string& family = instruction.family;
     const std::vector<IntegerType> types = types_of(instruction);
-    if (given.empty()) return std::nullopt;
+    const Operation* const operation = kOperations.find(instruction.opcode);
+    if (given.empty() || operation == nullptr) return std::nullopt;
     if (types.empty())
       return instruction.has("pred") ? of_predicates(instruction, given) : std::nullopt;
     // Of cvt the first type is the result's and the second the operand's.
-    const IntegerType from = family == "cvt" && types.size() > 1 ? types[1] : types[0];
+    const bool converts = instruction.opcode == Opcode::Cvt && types.size() > 1;
+    const IntegerType from = converts ? types[1] : types[0];
     IntegerType to = types[0];
-    const bool selects = family == "selp";
-    for (size_t i = 0; i < given.size(); ++i) {
-      if (selects && i == 2) continue;
-      // The amount of a shift has 32 bits whatever is shifted.
-      if ((family == "shl" || family == "shr") && i == 1) continue;
-      if (family == "mad" && i == 2 && instruction.has("wide")) continue;
-      given[i] = as_type(static_cast<uint64_t>(given[i]), from);
-    }
-    if (family == "setp")
-      return given.size() == 2 ? compared(instruction, given[0], given[1]) : std::nullopt;
-    std::optional<int64_t> result;
-    const auto bits = [](int64_t value) { return static_cast<uint64_t>(value); };
-    if (family == "mov" || family == "cvt") result = given[0];
-    if (family == "not") result = ~given[0];
-    if (family == "neg") result = static_cast<int64_t>(0 - bits(given[0]));
-    if (family == "abs")
-      result = given[0] < 0 ? static_cast<int64_t>(0 - bits(given[0])) : given[0];
-    if (selects && given.size() == 3) result = given[2] != 0 ? given[0] : given[1];
-    if (given.size() >= 2) {
-      const int64_t a = given[0], b = given[1];
-      if (family == "add") result = static_cast<int64_t>(bits(a) + bits(b));
-      if (family == "sub") result = static_cast<int64_t>(bits(a) - bits(b));
-      if (family == "and") result = a & b;
-      if (family == "or") result = a | b;
-      if (family == "xor") result = a ^ b;
-      const bool less = from.is_signed ? a < b : bits(a) < bits(b);
-      if (family == "min") result = less ? a : b;
-      if (family == "max") result = less ? b : a;
-      if (family == "rem" || family == "div") result = divided(instruction, from, a, b);
-      if (family == "shl" || family == "shr") result = shifted(instruction, from, a, b);
-      if (family == "mul" || family == "mad") {
-        if (instruction.has("wide")) to.bits = 2 * to.bits;
-        result = multiplied(instruction, from, a, b);
-        if (family == "mad") {
-          if (!result || given.size() != 3) return std::nullopt;
-          result = static_cast<int64_t>(bits(*result) + bits(given[2]));
-        }
-      }
-    }
-    if (!result || to.bits > 64) return std::nullopt;
+    if (instruction.has("wide")) to.bits = 2 * to.bits;
+    for (size_t i = 0; i < given.size(); ++i)
+      if (!is_of_another_type(instruction, i))
+        given[i] = as_type(static_cast<uint64_t>(given[i]), from);
+    if (given.size() < operation->operands || to.bits > 64) return std::nullopt;
+    const std::optional<int64_t> result = operation->compute({instruction, from, given});
+    if (!result) return std::nullopt;
     return as_type(bits(*result), to);
   }
 
@@ -308,7 +345,7 @@ class Search {
 
   RareSizes found() {
     for (const Instruction& instruction : function_.body)
-      if (instruction.family == "setp") look_at(instruction);
+      if (instruction.opcode == Opcode::Setp) look_at(instruction);
     std::ranges::stable_sort(rare_, {}, &RareClass::fulfilled);
     RareSizes found;
     for (const RareClass& one : rare_) {

@@ -12,7 +12,9 @@ namespace gpuemu {
 namespace {
 
 using ptx::Instruction;
+using ptx::Opcode;
 using ptx::Operand;
+using ptx::Trait;
 using Texts = std::vector<std::string>;
 
 /// The type that an instruction computes in: its last modifier that is one.
@@ -96,17 +98,15 @@ Texts swap_constant(const MutationSite& site) {
 Texts drop_barrier(const MutationSite& site) {
   const Instruction& one = site.instruction;
   const bool waits = one.has("sync") || one.has("wait_group") || one.has("wait_all");
-  const bool barrier = (one.family == "bar" || one.family == "barrier") && one.has("sync");
-  const bool fence = one.family == "membar" || one.family == "fence";
-  const bool copies = one.family == "cp" && waits;
+  const bool barrier = one.has(Trait::Synchronizes) && one.has("sync");
+  const bool fence = one.has(Trait::Fences);
+  const bool copies = one.opcode == Opcode::Cp && waits;
   return barrier || fence || copies ? Texts{""} : Texts{};
 }
 
 Texts shuffle_mask(const MutationSite& site) {
   const Instruction& one = site.instruction;
-  const bool takes_mask = (one.family == "shfl" || one.family == "vote" || one.family == "match" ||
-                           one.family == "redux") &&
-                          one.has("sync");
+  const bool takes_mask = one.has(Trait::TakesMembers) && one.has("sync");
   if (!takes_mask || one.operands.empty()) return {};
   const Operand& mask = one.operands.back();
   constexpr uint32_t kLowerHalf = 0xffff;
@@ -118,7 +118,7 @@ Texts shuffle_mask(const MutationSite& site) {
 
 Texts shuffle_lane(const MutationSite& site) {
   const Instruction& one = site.instruction;
-  if (one.family != "shfl" || one.operands.size() < 3) return {};
+  if (one.opcode != Opcode::Shfl || one.operands.size() < 3) return {};
   const Operand& lane = one.operands[2];
   if (lane.kind != Operand::Kind::Integer) return {};
   return {with_operand(site.statement, 2, fmt::format("{}", lane.bits == 0 ? 1 : lane.bits / 2))};
@@ -136,7 +136,7 @@ Texts negate_predicate(const MutationSite& site) {
 }
 
 Texts loosen_predicate(const MutationSite& site) {
-  if (site.instruction.family != "setp" && site.instruction.family != "set") return {};
+  if (!site.instruction.has(Trait::Compares)) return {};
   constexpr std::pair<std::string_view, std::string_view> kPairs[] = {
       {"lt", "le"},   {"le", "lt"},   {"gt", "ge"},   {"ge", "gt"},  {"lo", "ls"},
       {"ls", "lo"},   {"hi", "hs"},   {"hs", "hi"},   {"eq", "ne"},  {"ne", "eq"},
@@ -149,19 +149,26 @@ Texts loosen_predicate(const MutationSite& site) {
 
 // --- Arithmetic ----------------------------------------------------------------------------------
 
+void replace_opcode(Statement& statement, Opcode from, Opcode to) {
+  statement.opcode.replace(0, ptx::info(from).text.size(), ptx::info(to).text);
+}
+
 Texts add_to_sub(const MutationSite& site) {
   const Instruction& one = site.instruction;
-  if (one.family != "add" || !is_float(type_of(one))) return {};
+  if (one.opcode != Opcode::Add || !is_float(type_of(one))) return {};
   Statement changed = site.statement;
-  changed.opcode.replace(0, 3, "sub");
+  replace_opcode(changed, Opcode::Add, Opcode::Sub);
   return {changed.text()};
 }
 
 Texts swap_extreme(const MutationSite& site) {
   const Instruction& one = site.instruction;
-  if (one.family != "max" && one.family != "min") return {};
+  static constexpr ptx::PerOpcode<Opcode> kOther(
+      {{Opcode::Max, Opcode::Min}, {Opcode::Min, Opcode::Max}});
+  const Opcode* const other = kOther.find(one.opcode);
+  if (other == nullptr) return {};
   Statement changed = site.statement;
-  changed.opcode.replace(0, 3, one.family == "max" ? "min" : "max");
+  replace_opcode(changed, one.opcode, *other);
   return {changed.text()};
 }
 
@@ -179,13 +186,13 @@ bool same_register(const Operand& a, const Operand& b) {
 Texts drop_accumulate(const MutationSite& site) {
   const Instruction& one = site.instruction;
   if (!is_float(type_of(one))) return {};
-  if (one.family == "fma" && one.operands.size() == 4) {
+  if (one.opcode == Opcode::Fma && one.operands.size() == 4) {
     Statement changed = site.statement;
-    changed.opcode.replace(0, 3, "mul");
+    replace_opcode(changed, Opcode::Fma, Opcode::Mul);
     changed.operands.pop_back();
     return {changed.text()};
   }
-  if (one.family != "add" || one.operands.size() != 3) return {};
+  if (one.opcode != Opcode::Add || one.operands.size() != 3) return {};
   // sum = sum + x becomes sum = x.
   if (same_register(one.operands[0], one.operands[1])) {
     return {made_of(site.statement, move_of(one), {0, 2})};
@@ -198,16 +205,16 @@ Texts drop_accumulate(const MutationSite& site) {
 
 Texts drop_mul(const MutationSite& site) {
   const Instruction& one = site.instruction;
-  if (one.family != "mul" || !is_float(type_of(one)) || one.operands.size() != 3) return {};
+  if (one.opcode != Opcode::Mul || !is_float(type_of(one)) || one.operands.size() != 3) return {};
   const size_t kept = one.operands[1].kind == Operand::Kind::Register ? 1 : 2;
   return {made_of(site.statement, move_of(one), {0, kept})};
 }
 
 Texts through_half(const MutationSite& site) {
   const Instruction& one = site.instruction;
-  const bool computes = one.family == "add" || one.family == "sub" || one.family == "mul" ||
-                        one.family == "fma" || one.family == "div";
-  if (!computes || type_of(one) != ptx::Type::F32 || !site.statement.guard.empty()) return {};
+  if (!one.has(Trait::FloatArithmetic) || type_of(one) != ptx::Type::F32 ||
+      !site.statement.guard.empty())
+    return {};
   const std::string& to = site.statement.operands.front();
   return {
       fmt::format("{{ .reg .b16 %gpuemu_half; {} cvt.rn.f16.f32 %gpuemu_half, {}; "
@@ -219,7 +226,7 @@ Texts through_half(const MutationSite& site) {
 
 bool touches_tensors(const Instruction& one) {
   return (one.has("global") || one.has("shared") || one.has("shared::cta")) &&
-         (one.family == "ld" || one.family == "st");
+         (one.opcode == Opcode::Ld || one.opcode == Opcode::St);
 }
 
 Texts shift_index(const MutationSite& site) {
@@ -244,13 +251,14 @@ Texts shift_index(const MutationSite& site) {
 }
 
 Texts drop_store(const MutationSite& site) {
-  return touches_tensors(site.instruction) && site.instruction.family == "st" ? Texts{""} : Texts{};
+  const bool stores = touches_tensors(site.instruction) && site.instruction.opcode == Opcode::St;
+  return stores ? Texts{""} : Texts{};
 }
 
 Texts atomic_to_plain(const MutationSite& site) {
   const Instruction& one = site.instruction;
-  const bool returns = one.family == "atom";
-  if ((!returns && one.family != "red") || !site.statement.guard.empty()) return {};
+  const bool returns = one.opcode == Opcode::Atom;
+  if ((!returns && one.opcode != Opcode::Red) || !site.statement.guard.empty()) return {};
   constexpr std::string_view kOperations[] = {"add", "min", "max", "and", "or", "xor"};
   const auto* operation =
       std::ranges::find_if(kOperations, [&](std::string_view name) { return one.has(name); });

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/ptx/isa/opcode.h"
+
 namespace gpuemu {
 namespace {
 
@@ -59,11 +61,11 @@ uint64_t first_number(const std::vector<std::string_view>& parts, std::string_vi
 uint64_t bytes_of_thread(std::string_view spelling) {
   const auto parts = parts_of(spelling);
   if (parts.empty() || has(parts, "param")) return 0;
-  const std::string_view family = parts[0];
-  if (family == "ldmatrix" || family == "stmatrix") return kMatrixBytes * first_number(parts, "x");
-  const bool moves =
-      family == "ld" || family == "ldu" || family == "st" || family == "atom" || family == "red";
-  if (!moves) return 0;
+  const ptx::Opcode opcode = ptx::opcode_of(parts[0]);
+  if (opcode == ptx::Opcode::Ldmatrix || opcode == ptx::Opcode::Stmatrix)
+    return kMatrixBytes * first_number(parts, "x");
+  const ptx::Traits traits = ptx::info(opcode).traits;
+  if (!traits.has(ptx::Trait::Reads) && !traits.has(ptx::Trait::Writes)) return 0;
   return bytes_of_type(parts.back()) * first_number(parts, "v");
 }
 

@@ -110,11 +110,11 @@ void SecondLookFollower::before(Warp& warp, const Ins& ins) {
   const ptx::Instruction& instruction = instruction_of(warp, ins);
   const uint32_t element = element_bytes(instruction);
   if (look_.collects) {
-    if (instruction.family == "st") collect(warp, ins, element * ins.count);
+    if (instruction.opcode == ptx::Opcode::St) collect(warp, ins, element * ins.count);
     return;
   }
-  if (instruction.family == "st" || instruction.family == "red") return;
-  if (instruction.family != "ld") {
+  if (instruction.opcode == ptx::Opcode::St || instruction.opcode == ptx::Opcode::Red) return;
+  if (instruction.opcode != ptx::Opcode::Ld) {
     // Copies and atomics: what becomes of their values is not followed.
     constexpr uint32_t kWidest = 16;
     if (doubtful_lanes(warp, ins, 0, kWidest) != 0) look_.reads_used = true;

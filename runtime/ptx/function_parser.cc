@@ -343,7 +343,7 @@ Status FunctionParser::finish() {
 }
 
 Status FunctionParser::resolve(Instruction& instruction, uint32_t scope) {
-  const bool branch = instruction.family == "bra";
+  const bool branch = instruction.opcode == Opcode::Bra;
   for (Operand& operand : instruction.operands) {
     if (operand.kind != Operand::Kind::Variable) continue;
     const auto found = symbols_.find_from(operand.name, scope);

@@ -14,14 +14,14 @@ namespace {
 Status split_opcode(const Cursor& in, const Token& token, Instruction& made) {
   std::string_view rest = token.text;
   size_t dot = rest.find('.');
-  made.family = rest.substr(0, dot);
+  made.set_name(rest.substr(0, dot));
   made.modifiers.reserve(static_cast<size_t>(std::ranges::count(rest, '.')));
   while (dot != std::string_view::npos) {
     rest.remove_prefix(dot + 1);
     dot = rest.find('.');
     made.modifiers.emplace_back(rest.substr(0, dot));
   }
-  const char first = made.family[0];
+  const char first = token.text[0];
   if (first >= 'a' && first <= 'z') return {};
   return in.error_at(
       token.where, "unexpected '{}'; expected an instruction, a directive or a label", token.text);
@@ -46,7 +46,7 @@ Status FunctionParser::instruction() {
     return in_.error_at(opcode.where, "more than {} instructions in a module, the limit",
                         kInstructionsMax);
   }
-  if (made.family == "call") {
+  if (made.opcode == Opcode::Call) {
     GPUEMU_TRY(call(made));
   } else if (!in_.is(';')) {
     made.operands.reserve(4);
@@ -56,8 +56,8 @@ Status FunctionParser::instruction() {
   }
   GPUEMU_TRY(in_.expect(';', "or ',' after an operand"));
   std::vector<Instruction> after;
-  if (made.family == "ret") GPUEMU_TRY(give_results(made));
-  if (made.family == "call") {
+  if (made.opcode == Opcode::Ret) GPUEMU_TRY(give_results(made));
+  if (made.opcode == Opcode::Call) {
     GPUEMU_TRY(pass_arguments(made));
     after = GPUEMU_TRY(take_results(made));
   }

@@ -112,12 +112,17 @@ std::optional<Type> type_from_name(std::string_view name) {
   return {};
 }
 
+void Instruction::set_name(std::string_view text) {
+  opcode = opcode_of(text);
+  unknown = opcode == Opcode::Unknown ? text : std::string_view();
+}
+
 bool Instruction::has(std::string_view modifier) const {
   return std::ranges::find(modifiers, modifier) != modifiers.end();
 }
 
 std::string Instruction::spelling() const {
-  std::string out = family;
+  std::string out(name());
   for (const std::string& modifier : modifiers) out.append(1, '.').append(modifier);
   return out;
 }
@@ -126,7 +131,7 @@ std::string Instruction::text() const {
   std::string out;
   if (guard) out = fmt::format("@{} ", text_of(*guard));
   out += spelling();
-  const std::string rest = family == "call" ? call_text(*this) : joined(operands);
+  const std::string rest = opcode == Opcode::Call ? call_text(*this) : joined(operands);
   if (!rest.empty()) out.append(1, ' ').append(rest);
   return out;
 }

@@ -1,5 +1,6 @@
 // A parsed PTX module: what the emulator executes and the inspector measures. Values only; it owns
-// all its text. Instructions keep family and modifiers apart, in the order they were written.
+// all its text. Instructions keep their opcode and their modifiers apart, these in the order they
+// were written.
 #pragma once
 
 #include <array>
@@ -10,6 +11,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "runtime/ptx/isa/opcode.h"
 
 namespace gpuemu::ptx {
 
@@ -93,7 +96,8 @@ struct Operand {
 std::string text(const Operand& operand);
 
 struct Instruction {
-  std::string family;                  ///< "ld", "fma", "bra", "call" ...
+  Opcode opcode = Opcode::Unknown;
+  std::string unknown;                 ///< The name of an Opcode::Unknown, else empty.
   std::vector<std::string> modifiers;  ///< Without dots, as written: {"global", "nc", "v4", "f32"}.
   std::optional<Operand> guard;        ///< Register operand, `negated` for @!%p.
   std::vector<Operand> operands;       ///< Destination first; for call: see below.
@@ -104,7 +108,13 @@ struct Instruction {
   Location where;
   SourceLine source;
 
+  /// From the text before the first dot.
+  void set_name(std::string_view text);
+  std::string_view name() const { return unknown.empty() ? info(opcode).text : unknown; }
   bool has(std::string_view modifier) const;
+  bool has(Trait trait) const { return info(opcode).traits.has(trait); }
+  /// Whether its first operand, if there is one, is what it computes.
+  bool has_result() const { return !has(Trait::NoResult) || has("red"); }
   std::string spelling() const;  ///< "ld.global.nc.v4.f32"
   std::string text() const;      ///< With guard and operands, for messages.
 };

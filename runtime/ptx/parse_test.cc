@@ -75,12 +75,32 @@ TEST(PtxParse, KeepsModifiersInOrder) {
   const Function f =
       body_of(".reg .b64 %d; .reg.f32 %f<4>; ld.global.nc.v4.f32 {%f0,%f1,%f2,%f3}, [%d+-4];");
   ASSERT_EQ(f.body.size(), 1u);
-  EXPECT_EQ(f.body[0].family, "ld");
+  EXPECT_EQ(f.body[0].opcode, Opcode::Ld);
   EXPECT_TRUE(f.body[0].has("nc"));
   EXPECT_FALSE(f.body[0].has("volatile"));
   EXPECT_EQ(f.body[0].spelling(), "ld.global.nc.v4.f32");
   EXPECT_EQ(f.body[0].text(), "ld.global.nc.v4.f32 {%f0, %f1, %f2, %f3}, [%d-4]");
   EXPECT_EQ(f.body[0].operands[1].offset, -4);
+}
+
+TEST(PtxParse, KeepsTheNameOfAnInstructionThatItDoesNotKnow) {
+  const Function f = body_of(".reg .b32 %r<3>; frobnicate.u32 %r0, %r1; add.u32 %r0, %r1, %r2;");
+  ASSERT_EQ(f.body.size(), 2u);
+  EXPECT_EQ(f.body[0].opcode, Opcode::Unknown);
+  EXPECT_EQ(f.body[0].name(), "frobnicate");
+  EXPECT_EQ(f.body[0].text(), "frobnicate.u32 %r0, %r1");
+  EXPECT_EQ(f.body[1].opcode, Opcode::Add);
+  EXPECT_EQ(f.body[1].name(), "add");
+}
+
+TEST(PtxParse, KnowsWhatHasAResult) {
+  const Function f = body_of(
+      ".reg .b32 %r<3>; .reg .b64 %d; .reg .pred %p; add.u32 %r0, %r1, %r2; st.global.u32 [%d], "
+      "%r0; nanosleep.u32 %r0; bar.sync 0; bar.red.popc.u32 %r1, 0, %p; atom.global.add.u32 %r1, "
+      "[%d], %r0; red.global.add.u32 [%d], %r0;");
+  std::vector<bool> results;
+  for (const Instruction& one : f.body) results.push_back(one.has_result());
+  EXPECT_EQ(results, (std::vector<bool>{true, false, false, false, true, true, false}));
 }
 
 TEST(PtxParse, ReadsEveryFormOfImmediate) {

@@ -26,9 +26,9 @@ Operand address_of(const std::string& variable) {
   return made;
 }
 
-Instruction move(const char* family, const std::string& type, std::array<Operand, 2> operands) {
+Instruction move(Opcode opcode, const std::string& type, std::array<Operand, 2> operands) {
   Instruction made;
-  made.family = family;
+  made.opcode = opcode;
   made.modifiers = {"param", type};
   made.operands.assign(operands.begin(), operands.end());
   return made;
@@ -68,7 +68,7 @@ Status FunctionParser::take_parameters() {
   begin.where = function_.where;
   for (size_t i = passed_results_; i < passed_.size(); ++i) {
     const auto& [reg, param] = passed_[i];
-    GPUEMU_TRY(push(move("ld", bits_of(function_.registers[reg].type),
+    GPUEMU_TRY(push(move(Opcode::Ld, bits_of(function_.registers[reg].type),
                          {register_operand({}, reg), address_of(param)}),
                     begin));
   }
@@ -78,7 +78,7 @@ Status FunctionParser::take_parameters() {
 Status FunctionParser::give_results(const Instruction& at) {
   for (size_t i = 0; i < passed_results_; ++i) {
     const auto& [reg, param] = passed_[i];
-    GPUEMU_TRY(push(move("st", bits_of(function_.registers[reg].type),
+    GPUEMU_TRY(push(move(Opcode::St, bits_of(function_.registers[reg].type),
                          {address_of(param), register_operand({}, reg)}),
                     at));
   }
@@ -130,7 +130,7 @@ Status FunctionParser::pass_arguments(Instruction& call) {
     if (given.kind == Operand::Kind::Variable) continue;
     const Type type = GPUEMU_TRY(passed_type(given, i, call));
     Operand variable = GPUEMU_TRY(passing_variable(type, call));
-    GPUEMU_TRY(push(move("st", bits_of(type), {address_of(variable.name), given}), call));
+    GPUEMU_TRY(push(move(Opcode::St, bits_of(type), {address_of(variable.name), given}), call));
     given = std::move(variable);
   }
   return {};
@@ -142,7 +142,7 @@ Result<std::vector<Instruction>> FunctionParser::take_results(Instruction& call)
     if (given.kind != Operand::Kind::Register) continue;
     const Type type = GPUEMU_TRY(passed_type(given, 0, call));
     Operand variable = GPUEMU_TRY(passing_variable(type, call));
-    after.push_back(move("ld", bits_of(type), {given, address_of(variable.name)}));
+    after.push_back(move(Opcode::Ld, bits_of(type), {given, address_of(variable.name)}));
     given = std::move(variable);
   }
   return after;

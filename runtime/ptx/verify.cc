@@ -4,7 +4,6 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "runtime/ptx/isa/opcode.h"
 #include "runtime/ptx/operand_types.h"
 
 namespace gpuemu::ptx {
@@ -51,16 +50,17 @@ class Verifier {
   }
 
   Status check(const Function& function, const Instruction& instruction) const {
-    if (instruction.family == "call") GPUEMU_TRY(check_call(instruction));
+    if (instruction.opcode == Opcode::Call) GPUEMU_TRY(check_call(instruction));
     for (const auto* list :
          {&instruction.operands, &instruction.call_results, &instruction.call_arguments}) {
       for (const Operand& operand : *list) GPUEMU_TRY(check(function, instruction, operand));
     }
-    const OpcodeRow* row = find_opcode(instruction.family);
+    const InstructionInfo& row = info(instruction.opcode);
     const size_t count = instruction.operands.size();
-    if (row != nullptr && (count < row->operands_min || count > row->operands_max)) {
+    const bool known = instruction.opcode != Opcode::Unknown;
+    if (known && (count < row.operands_min || count > row.operands_max)) {
       return in_.error_at(instruction.where, "'{}' has {} operands; expected {} to {}",
-                          instruction.spelling(), count, row->operands_min, row->operands_max);
+                          instruction.spelling(), count, row.operands_min, row.operands_max);
     }
     for (size_t i = 0; i < count; ++i) {
       const Operand& operand = instruction.operands[i];

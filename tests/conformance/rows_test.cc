@@ -162,7 +162,7 @@ void add_opcodes(std::string_view text, std::set<std::string>& keys) {
     if (statement.empty() || statement[0] == '.') continue;
     std::string_view opcode = statement.substr(0, statement.find(' '));
     ptx::Instruction made;
-    made.family = opcode.substr(0, opcode.find('.'));
+    made.set_name(opcode.substr(0, opcode.find('.')));
     while (opcode.find('.') != std::string_view::npos) {
       opcode.remove_prefix(opcode.find('.') + 1);
       made.modifiers.emplace_back(opcode.substr(0, opcode.find('.')));

@@ -35,7 +35,7 @@ void add_text(Census& census, std::string_view text, const std::string& name) {
       const ptx::Instruction& instruction = surveyed.function->body[i];
       std::string spelling = instruction.spelling();
       Opcode& opcode = census.opcodes[spelling];
-      opcode.family = instruction.family;
+      opcode.family = instruction.name();
       ++opcode.count;
       ++census.instructions;
       if (!surveyed.executed[i] && opcode.missing++ == 0)

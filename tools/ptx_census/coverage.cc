@@ -50,7 +50,8 @@ constexpr Group kGroups[] = {{"Arithmetic", ptx::OpcodeClass::Arithmetic},
                              {"Matrices", ptx::OpcodeClass::Matrix},
                              {"Asynchronous copies", ptx::OpcodeClass::Async},
                              {"Textures and surfaces", ptx::OpcodeClass::Texture},
-                             {"Other", ptx::OpcodeClass::Misc}};
+                             {"Other", ptx::OpcodeClass::Misc},
+                             {"Packed video instructions", ptx::OpcodeClass::Video}};
 
 /// Modifiers to the types that they go with.
 using Forms = std::map<std::string, std::set<std::string>>;
@@ -110,12 +111,11 @@ std::string cell(std::string_view form) {
   return out.empty() ? "(none)" : "`" + out + "`";
 }
 
-std::string hand_decoded(const std::string& family) {
+std::string hand_decoded(ptx::Opcode opcode) {
   std::string out;
-  for (const emulator::FormRow& row : emulator::form_rows()) {
-    const std::string_view of = row.family.substr(0, row.family.find('.'));
-    if (of == family) out += fmt::format("| `{}` | {} | |\n", family, cell(row.modifiers));
-  }
+  for (const emulator::FormRow& row : emulator::form_rows())
+    if (row.opcode == opcode)
+      out += fmt::format("| `{}` | {} | |\n", ptx::info(opcode).text, cell(row.modifiers));
   return out;
 }
 
@@ -125,34 +125,28 @@ std::string coverage_page() {
   const std::map<std::string, Forms> table = meanings();
   std::string out(kIntroduction);
   std::string refused;
-  std::set<std::string> listed;
-  const auto family_lines = [&](const std::string& family) {
-    listed.insert(family);
-    const std::string by_hand = hand_decoded(family);
+  const auto lines_of_one = [&](ptx::Opcode opcode) {
+    const std::string family(ptx::info(opcode).text);
+    const std::string by_hand = hand_decoded(opcode);
     const auto found = table.find(family);
     // Loads and stores stand in both: their rows are how, not what.
-    const bool both = found != table.end() && family != "ld" && family != "st";
+    const bool both =
+        found != table.end() && opcode != ptx::Opcode::Ld && opcode != ptx::Opcode::St;
     return by_hand + (both ? lines_of(family, found->second) : "");
   };
   for (const Group& group : kGroups) {
     std::string lines;
-    for (const ptx::OpcodeRow& row : ptx::opcode_rows()) {
-      if (row.what != group.what) continue;
-      const std::string some = family_lines(std::string(row.family));
+    for (size_t i = 0; i < ptx::kOpcodeCount; ++i) {
+      const auto opcode = static_cast<ptx::Opcode>(i);
+      if (ptx::info(opcode).what != group.what) continue;
+      const std::string some = lines_of_one(opcode);
       lines += some;
-      if (some.empty()) refused += fmt::format(" `{}`", row.family);
+      if (some.empty()) refused += fmt::format(" `{}`", ptx::info(opcode).text);
     }
     if (!lines.empty())
       out += fmt::format("\n## {}\n\n| family | modifiers | types |\n| --- | --- | --- |\n{}",
                          group.title, lines);
   }
-  std::string video;
-  for (const auto& [family, forms] : table)
-    if (!listed.contains(family)) video += lines_of(family, forms);
-  if (!video.empty())
-    out +=
-        "\n## Packed video instructions\n\n| family | modifiers | types |\n| --- | --- | --- |\n" +
-        video;
   out += "\n## Refused\n\nKnown families of which no form is executed:" + refused + ".\n";
   return out;
 }

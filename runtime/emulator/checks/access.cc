@@ -84,9 +84,9 @@ struct UndefinedRead {
 void note_undefined(Warp& warp, const Ins& ins, uint32_t bytes, const UndefinedRead& read) {
   if (read.lanes.lanes == 0) return;
   const std::string what = "reads " + read.where + read.why;
-  const std::string& family = instruction_of(warp, ins).family;
-  if (family == "cp") return;  // What arrives is as undefined as this is.
-  if (family != "ld")
+  const ptx::Opcode opcode = instruction_of(warp, ins).opcode;
+  if (opcode == ptx::Opcode::Cp) return;  // What arrives is as undefined as this is.
+  if (opcode != ptx::Opcode::Ld)
     return report(warp, ins,
                   {.kind = "uninitialized",
                    .message = what,

@@ -41,11 +41,17 @@ uint32_t lanes_of_word(const uint64_t* address, uint32_t bytes, uint32_t lanes) 
   }
   return found;
 }
+
+/// ld or st, not an atomic or a copy.
+bool loads_or_stores(Warp& warp, const Ins& ins) {
+  const ptx::Opcode opcode = instruction_of(warp, ins).opcode;
+  return opcode == ptx::Opcode::Ld || opcode == ptx::Opcode::St;
+}
 }  // namespace
 
 bool GlobalRaces::writes_same(Warp& warp, const Touch& touch) {
   const ptx::Instruction& instruction = instruction_of(warp, touch.ins);
-  if (instruction.family != "st") return false;
+  if (instruction.opcode != ptx::Opcode::St) return false;
   const uint32_t size = element_bytes(instruction);
   for (uint32_t left = touch.lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
@@ -67,7 +73,7 @@ uint32_t GlobalRaces::host_thread() {
 
 bool GlobalRaces::same_soon(Warp& warp, const Touch& touch, uint32_t other) const {
   if (writes_same(warp, touch)) return true;
-  if (instruction_of(warp, touch.ins).family != "st") return false;
+  if (instruction_of(warp, touch.ins).opcode != ptx::Opcode::St) return false;
   const auto on_its_way = [&] {
     return std::ranges::any_of(slots_, [&](const Slot& slot) {
       return slot.segment.load(std::memory_order_acquire) == other;
@@ -181,7 +187,7 @@ void GlobalRaces::note(Warp& warp, const Ins& ins, const uint64_t* address, uint
   const uint32_t own = is_volatile ? 0 : segment_of(warp);  // Polling takes no segments.
   if (own == 0 && !is_volatile) return;
   if (access == Access::Store) {
-    if (instruction_of(warp, ins).family == "st") begin_store(own);
+    if (instruction_of(warp, ins).opcode == ptx::Opcode::St) begin_store(own);
     check_clashes(warp, ins, address, lanes, false);
   }
   const Reach reach = access != Access::Atomic               ? Reach::Plain
@@ -203,8 +209,7 @@ void GlobalRaces::note(Warp& warp, const Ins& ins, const uint64_t* address, uint
   /// `written` before.
   const auto proofs_for = [&](const Touch& touch, const Cells& cells, const Seen& race,
                               uint64_t written) -> Proofs {
-    const std::string& family = instruction_of(warp, ins).family;
-    const bool plain = (family == "ld" || family == "st") && !race.atomic && !race.read_only;
+    const bool plain = loads_or_stores(warp, ins) && !race.atomic && !race.read_only;
     if (is_volatile || !plain || segment(race.segment).block != warp.block->linear) return kNoProof;
     const bool stores = access == Access::Store, again = site_in(written) == cell_site(ins.cache);
     const Proofs equal = again && site_in(written) != 0 ? kEqualStores : kNoProof;

@@ -8,6 +8,7 @@
 namespace gpuemu::emulator {
 namespace {
 using ptx::Instruction;
+using ptx::Opcode;
 using ptx::Operand;
 
 constexpr uint32_t kDepthMax = 24;
@@ -36,7 +37,7 @@ class WrapSearch {
 const Instruction* WrapSearch::definition(uint32_t reg) const {
   const Instruction* found = nullptr;
   for (const Instruction& in : warp_.code().source->body) {
-    if (in.operands.empty() || in.family == "st" || in.family == "red") continue;
+    if (in.operands.empty() || !in.has_result()) continue;
     const Operand& to = in.operands[0];
     const auto writes = [&](const Operand& o) {
       return o.kind == Operand::Kind::Register && o.reg == reg;
@@ -69,7 +70,7 @@ std::string WrapSearch::sources(const Instruction& of, Extension extension, uint
 /// Compares the register with what the operation gives without a limit of bits.
 std::string WrapSearch::arithmetic(const Instruction& in, Extension extension, uint32_t depth) {
   const bool signed_result = extension == Extension::Signed;
-  const size_t count = in.family == "mad" ? 3 : 2;
+  const size_t count = in.opcode == Opcode::Mad ? 3 : 2;
   if (in.operands.size() != count + 1) return "";
   int64_t s[3] = {}, u[3] = {};
   bool subtracts = false;  // Compilers write i - 1 as i + -1.
@@ -85,10 +86,10 @@ std::string WrapSearch::arithmetic(const Instruction& in, Extension extension, u
   const auto result = bits(in.operands[0]);
   if (!result) return "";
   const auto exact = [&](const int64_t* v) -> Wide {
-    if (in.family == "add") return Wide{v[0]} + v[1];
-    if (in.family == "sub") return Wide{v[0]} - v[1];
-    if (in.family == "shl") return Wide{v[0]} << std::min<int64_t>(u[1], 63);
-    return Wide{v[0]} * v[1] + (in.family == "mad" ? v[2] : 0);
+    if (in.opcode == Opcode::Add) return Wide{v[0]} + v[1];
+    if (in.opcode == Opcode::Sub) return Wide{v[0]} - v[1];
+    if (in.opcode == Opcode::Shl) return Wide{v[0]} << std::min<int64_t>(u[1], 63);
+    return Wide{v[0]} * v[1] + (in.opcode == Opcode::Mad ? v[2] : 0);
   };
   const auto low = static_cast<uint32_t>(*result);
   // The operands must still be those of the time.
@@ -97,12 +98,12 @@ std::string WrapSearch::arithmetic(const Instruction& in, Extension extension, u
                                   : exact(s) == low || (!subtracts && exact(u) == low);
   if (fits) return sources(in, extension, depth);
   const int64_t* shown = signed_result || subtracts ? s : u;
-  const char* sign = in.family == "add"   ? "+"
-                     : in.family == "sub" ? "-"
-                     : in.family == "shl" ? "<<"
-                                          : "*";
+  const char* sign = in.opcode == Opcode::Add   ? "+"
+                     : in.opcode == Opcode::Sub ? "-"
+                     : in.opcode == Opcode::Shl ? "<<"
+                                                : "*";
   std::string text = fmt::format("{} {} {}", shown[0], sign, shown[1]);
-  if (in.family == "mad") text += fmt::format(" + {}", shown[2]);
+  if (in.opcode == Opcode::Mad) text += fmt::format(" + {}", shown[2]);
   return fmt::format("; the index wrapped around: {} does not fit {} 32 bits in {}; {}", text,
                      signed_result ? "signed" : "unsigned",
                      describe(warp_.launch->program->module, in),
@@ -115,15 +116,14 @@ std::string WrapSearch::visit(const Operand& operand, Extension extension, uint3
   if (in == nullptr) return "";
   const auto of_type = [&] { return in->has("s32") ? Extension::Signed : Extension::Unsigned; };
   const bool wide = in->has("wide");
-  if (in->family == "cvt" && is_32_bit(*in) && (in->has("s64") || in->has("u64")))
+  if (in->opcode == Opcode::Cvt && is_32_bit(*in) && (in->has("s64") || in->has("u64")))
     return sources(*in, of_type(), depth);
   if (wide) return sources(*in, of_type(), depth);
-  const bool computes = in->family == "add" || in->family == "sub" || in->family == "shl" ||
-                        (in->has("lo") && (in->family == "mul" || in->family == "mad"));
+  const bool computes = in->opcode == Opcode::Add || in->opcode == Opcode::Sub ||
+                        in->opcode == Opcode::Shl ||
+                        (in->has("lo") && (in->opcode == Opcode::Mul || in->opcode == Opcode::Mad));
   if (computes && is_32_bit(*in)) return arithmetic(*in, extension, depth);
-  if (computes || in->family == "mov" || in->family == "cvta" || in->family == "selp" ||
-      in->family == "or" || in->family == "cvt")
-    return sources(*in, extension, depth);
+  if (computes || in->has(ptx::Trait::PassesIndex)) return sources(*in, extension, depth);
   return "";
 }
 

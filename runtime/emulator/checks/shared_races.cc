@@ -300,7 +300,7 @@ void check_clashes(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t
                    bool shared) {
   if (ascending(address, lanes)) return;
   const ptx::Instruction& instruction = instruction_of(warp, ins);
-  if (instruction.family != "st") return;
+  if (instruction.opcode != ptx::Opcode::St) return;
   const std::optional<Clash> clash = first_clash(warp, ins, address, lanes);
   if (!clash) return;
   const uint64_t at = address[clash->lane];

@@ -5,6 +5,7 @@
 namespace gpuemu::emulator {
 namespace {
 
+using ptx::Opcode;
 using ptx::Operand;
 using ptx::Type;
 
@@ -51,12 +52,12 @@ class Namer {
       if (const auto type = ptx::type_from_name(modifier)) types.push_back(*type);
     if (types.empty() || instruction.operands.empty()) return;
     // A store has no result; the types of a matrix product belong to different operands.
-    const bool stores = instruction.family == "st" || instruction.family == "red";
+    const bool stores = instruction.has(ptx::Trait::Writes) && !instruction.has(ptx::Trait::Reads);
     if (results && !stores) {
       const bool wide = instruction.has("wide");
       note(instruction.operands[0], wide ? doubled(types.front()) : types.front());
     }
-    if (results || instruction.family == "mma" || instruction.family == "wmma") return;
+    if (results || instruction.has(ptx::Trait::RegisterMatrix)) return;
     for (size_t i = stores ? 0 : 1; i < instruction.operands.size(); ++i)
       if (instruction.operands[i].kind != Operand::Kind::Address)
         note(instruction.operands[i], types.back());
@@ -85,9 +86,7 @@ std::vector<std::vector<uint32_t>> results_of(const ptx::Function& function) {
   std::vector<std::vector<uint32_t>> all;
   for (const ptx::Instruction& instruction : function.body) {
     std::vector<uint32_t>& made = all.emplace_back();
-    const bool stores = instruction.family == "st" || instruction.family == "red" ||
-                        instruction.family == "call" || instruction.family == "bar";
-    if (stores || instruction.operands.empty()) continue;
+    if (!instruction.has_result() || instruction.operands.empty()) continue;
     const Operand& to = instruction.operands[0];
     if (to.kind == Operand::Kind::Register) made.push_back(to.reg);
     if (to.kind != Operand::Kind::Vector && to.kind != Operand::Kind::PredPair) continue;
@@ -101,7 +100,7 @@ std::string shared_type(const ptx::Function& function) {
   const std::vector<std::string> types = register_types(function);
   std::string all;
   for (const ptx::Instruction& instruction : function.body) {
-    const bool load = instruction.family == "ld", store = instruction.family == "st";
+    const bool load = instruction.opcode == Opcode::Ld, store = instruction.opcode == Opcode::St;
     if ((!load && !store) || !instruction.has("shared") || instruction.operands.size() < 2)
       continue;
     const Operand& operand = instruction.operands[load ? 0 : 1];

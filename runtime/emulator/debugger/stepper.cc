@@ -9,11 +9,6 @@
 namespace gpuemu::emulator {
 namespace {
 
-/// Instructions that store at the addresses of their lanes. What others write is found by looking.
-bool is_store(const ptx::Instruction& instruction) {
-  return instruction.family == "st" || instruction.family == "atom" || instruction.family == "red";
-}
-
 std::span<const std::byte> memory_at(const DebugWatch& watch) {
   return {reinterpret_cast<const std::byte*>(watch.address), watch.bytes};
 }
@@ -68,7 +63,9 @@ void Stepper::renew_watches() {
 
 void Stepper::note_stores(const Warp& warp, const Ins& ins, const Function& in) {
   const Code& code = *warp.levels[warp.depth - 1].frame->code;
-  if (ins.origin >= code.source->body.size() || !is_store(code.source->body[ins.origin])) return;
+  if (ins.origin >= code.source->body.size() ||
+      !code.source->body[ins.origin].has(ptx::Trait::Writes))
+    return;
   for (const MemoryUse& use : in.uses[static_cast<size_t>(&ins - code.ins.data())]) {
     if (use.space != ptx::Space::Global && use.space != ptx::Space::Generic) continue;
     for (uint32_t left = warp.mask; left != 0; left &= left - 1) {

@@ -16,6 +16,7 @@ namespace {
 
 using ptx::each_register;
 using ptx::Instruction;
+using ptx::Opcode;
 using ptx::Operand;
 
 /// What decides whether two instructions may become one.
@@ -24,9 +25,11 @@ struct Shape {
   bool ftz = false, sat = false;
 };
 
-bool is_sum(const Instruction& from) { return from.family == "add" || from.family == "sub"; }
-bool is_quotient(const Instruction& from) { return from.family == "div"; }
-bool is_product(const Instruction& from) { return from.family == "mul" || is_quotient(from); }
+bool is_sum(const Instruction& from) {
+  return from.opcode == Opcode::Add || from.opcode == Opcode::Sub;
+}
+bool is_quotient(const Instruction& from) { return from.opcode == Opcode::Div; }
+bool is_product(const Instruction& from) { return from.opcode == Opcode::Mul || is_quotient(from); }
 
 /// Of "mul.ftz.f32" and the like; nothing for other roundings and integers. A quotient must be one
 /// that is made of a product: div.full or div.approx.
@@ -61,7 +64,7 @@ template <typename Visit>
 void each_mention(const Instruction& from, const Visit& visit) {
   for (size_t i = 0; i < from.operands.size(); ++i)
     each_register(from.operands[i], [&](uint32_t reg) {
-      visit(reg, from.family == "call" ? -1 : static_cast<int>(i));
+      visit(reg, from.opcode == Opcode::Call ? -1 : static_cast<int>(i));
     });
   if (from.guard) each_register(*from.guard, [&](uint32_t reg) { visit(reg, -1); });
   for (const auto* list : {&from.call_results, &from.call_arguments})
@@ -181,7 +184,7 @@ class Contractor {
     }
     const ptx::Type type = shape_of(sum)->type;
     const Operand turned = new_register(bits_of(type));
-    out.push_back(like(sum, "neg", {std::string(ptx::name_of(type))}, {turned, operand}));
+    out.push_back(like(sum, Opcode::Neg, {std::string(ptx::name_of(type))}, {turned, operand}));
     return turned;
   }
 
@@ -191,10 +194,10 @@ class Contractor {
   }
 
   /// Another instruction in the place of `origin`, under its guard.
-  static Instruction like(const Instruction& origin, std::string family,
+  static Instruction like(const Instruction& origin, Opcode opcode,
                           std::vector<std::string> modifiers, std::vector<Operand> operands) {
     Instruction made;
-    made.family = std::move(family);
+    made.opcode = opcode;
     made.modifiers = std::move(modifiers);
     made.operands = std::move(operands);
     made.guard = origin.guard;
@@ -208,28 +211,28 @@ class Contractor {
   std::pair<Operand, Operand> factors_of(const Instruction& quotient,
                                          std::vector<Instruction>& out) {
     const bool ftz = quotient.has("ftz");
-    const auto add = [&](const char* family, std::vector<std::string> modifiers, ptx::Type type,
+    const auto add = [&](Opcode opcode, std::vector<std::string> modifiers, ptx::Type type,
                          std::vector<Operand> operands) {
       if (ftz) modifiers.insert(modifiers.end() - 1, "ftz");
       operands.insert(operands.begin(), new_register(type));
-      out.push_back(like(quotient, family, std::move(modifiers), operands));
+      out.push_back(like(quotient, opcode, std::move(modifiers), operands));
       return operands.front();
     };
     Operand dividend = quotient.operands[1], divisor = quotient.operands[2];
     const auto scale_where = [&](const char* comparison, uint32_t bound, uint32_t factor) {
-      const Operand size = add("abs", {"f32"}, ptx::Type::B32, {divisor});
+      const Operand size = add(Opcode::Abs, {"f32"}, ptx::Type::B32, {divisor});
       const Operand outside =
-          add("setp", {comparison, "f32"}, ptx::Type::Pred, {size, number(bound)});
+          add(Opcode::Setp, {comparison, "f32"}, ptx::Type::Pred, {size, number(bound)});
       Operand scale = new_register(ptx::Type::B32);
       out.push_back(
-          like(quotient, "selp", {"f32"}, {scale, number(factor), number(kOne), outside}));
-      dividend = add("mul", {"rn", "f32"}, ptx::Type::B32, {dividend, scale});
-      divisor = add("mul", {"rn", "f32"}, ptx::Type::B32, {divisor, scale});
+          like(quotient, Opcode::Selp, {"f32"}, {scale, number(factor), number(kOne), outside}));
+      dividend = add(Opcode::Mul, {"rn", "f32"}, ptx::Type::B32, {dividend, scale});
+      divisor = add(Opcode::Mul, {"rn", "f32"}, ptx::Type::B32, {divisor, scale});
     };
     if (quotient.has("full")) scale_where("gt", kTwoTo126, kQuarter);
     if (!ftz) scale_where("lt", kLeastNormal, kTwoTo24);
     const Operand reciprocal = new_register(ptx::Type::B32);
-    out.push_back(like(quotient, "rcp", {"approx", "ftz", "f32"}, {reciprocal, divisor}));
+    out.push_back(like(quotient, Opcode::Rcp, {"approx", "ftz", "f32"}, {reciprocal, divisor}));
     return {dividend, reciprocal};
   }
 
@@ -248,12 +251,12 @@ class Contractor {
     if (is_quotient(product)) factors = factors_.at(fused.product);
     Operand& factor = factors.first;
     Operand addend = sum.operands[3 - fused.which];
-    if (sum.family == "sub") {
+    if (sum.opcode == Opcode::Sub) {
       Operand& turned = fused.which == 1 ? addend : factor;
       turned = negative(turned, sum, out);
     }
     Instruction fma = sum;
-    fma.family = "fma";
+    fma.opcode = Opcode::Fma;
     fma.modifiers.insert(fma.modifiers.begin(), "rn");
     fma.operands = {sum.operands[0], factor, factors.second, addend};
     out.push_back(std::move(fma));

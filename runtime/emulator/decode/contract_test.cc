@@ -20,7 +20,7 @@ std::string contracted(const std::string& body) {
   contract(*module);
   std::string out;
   for (const ptx::Instruction& instruction : module->functions[0].body)
-    if (instruction.family != "ret") out += instruction.text() + "; ";
+    if (instruction.opcode != ptx::Opcode::Ret) out += instruction.text() + "; ";
   return out;
 }
 
@@ -99,7 +99,7 @@ TEST(Contract, DrawsFromASeedWhichProductsAreFused) {
     contract(*module, seed);
     std::string left;
     for (const ptx::Instruction& instruction : module->functions[0].body)
-      left += instruction.family + " ";
+      left += std::string(instruction.name()) + " ";
     return left;
   };
   EXPECT_EQ(left_after(1), left_after(1));

@@ -53,7 +53,7 @@ Form::Form(const ptx::Instruction& from) {
   }
   pairs = from.has("b128");
   if (pairs) vector *= 2;
-  key = from.family;
+  key = from.name();
   for (const std::string& modifier : rest) key.append(".").append(modifier);
   if (ftz) key += ".ftz";
   if (sat) key += ".sat";

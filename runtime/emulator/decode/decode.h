@@ -1,4 +1,4 @@
-// From a parsed module to flat code: operands become offsets, families become handlers.
+// From a parsed module to flat code: operands become offsets, instructions become handlers.
 #pragma once
 
 #include <deque>
@@ -36,7 +36,7 @@ struct Form {
   bool pairs = false;  ///< Of .b128: types and vector are those of its two registers.
   ptx::Space space = ptx::Space::Generic;
   uint32_t vector = 1;
-  std::string key;  ///< family.rest.ftz.sat.types
+  std::string key;  ///< name.rest.ftz.sat.types
 
   explicit Form(const ptx::Instruction& from);
   bool has(std::string_view modifier) const;
@@ -52,7 +52,7 @@ class Decoder {
   Decoder(Program& program, Code& code);
   void run();
 
-  // --- For the family decoders ---
+  // --- For the decoders of their own files ---
   Ins& emit(Handler handler);
   /// Where `operand` can be read as `slot`; emits what it needs to get there.
   uint32_t source(const ptx::Operand& operand, Slot slot, ptx::Type type);
@@ -79,7 +79,7 @@ class Decoder {
   void layout_registers();
   void layout_variables();
   void one(const ptx::Instruction& instruction);
-  bool try_families(const ptx::Instruction& instruction, const Form& form);
+  bool try_decoders(const ptx::Instruction& instruction, const Form& form);
   void watch_division(const ptx::Instruction& instruction, const Form& form);
   const Row* row_of(const ptx::Instruction& instruction, const Form& form) const;
   bool pure(const ptx::Instruction& instruction, const Form& form);
@@ -127,7 +127,7 @@ bool runs_straight(const Ins& ins);
 Slot slot_of(ptx::Type type);
 bool is_signed(ptx::Type type);
 
-// Families of their own files. Each returns false when the form is unknown.
+// Instructions of their own files. Each returns false when the form is unknown.
 bool decode_memory(Decoder& decoder, const ptx::Instruction& instruction, const Form& form);
 bool decode_control(Decoder& decoder, const ptx::Instruction& instruction, const Form& form);
 bool decode_warp(Decoder& decoder, const ptx::Instruction& instruction, const Form& form);

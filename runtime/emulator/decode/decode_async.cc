@@ -8,6 +8,7 @@
 
 namespace gpuemu::emulator {
 using ptx::Instruction;
+using ptx::Opcode;
 using ptx::Operand;
 using ptx::Type;
 namespace {
@@ -160,7 +161,7 @@ bool decode_bulk(Decoder& d, const Instruction& in, const Form& form) {
 
 /// st.async [to], values, [mbarrier] and red.async [to], value, [mbarrier].
 bool decode_async_store(Decoder& d, const Instruction& in, const Form& form) {
-  const bool reduces = in.family == "red";
+  const bool reduces = in.opcode == Opcode::Red;
   const auto kind = reduction(form);
   if (in.operands.size() != 3 || form.types.size() != 1 || reduces != kind.has_value())
     return false;
@@ -270,9 +271,9 @@ bool decode_mbarrier(Decoder& d, const Instruction& in, const Form& form) {
 }  // namespace
 
 bool decode_async(Decoder& d, const Instruction& in, const Form& form) {
-  if (in.family == "mbarrier") return decode_mbarrier(d, in, form);
-  if (in.family == "st" || in.family == "red") return decode_async_store(d, in, form);
-  if (in.family != "cp" || !form.has("async")) return false;
+  if (in.opcode == Opcode::Mbarrier) return decode_mbarrier(d, in, form);
+  if (in.opcode == Opcode::St || in.opcode == Opcode::Red) return decode_async_store(d, in, form);
+  if (in.opcode != Opcode::Cp || !form.has("async")) return false;
   if (form.has("commit_group"))
     return d.emit(form.has("bulk") ? steps::commit_bulk : steps::commit_copies), true;
   if (form.has("wait_group") || form.has("wait_all")) return decode_wait(d, in, form);

@@ -11,7 +11,9 @@
 
 namespace gpuemu::emulator {
 using ptx::Instruction;
+using ptx::Opcode;
 using ptx::Operand;
+using ptx::Trait;
 using ptx::Type;
 namespace {
 
@@ -106,7 +108,7 @@ bool decode_barrier(Decoder& d, const Instruction& in, const Form& form) {
   Ins& ins = d.emit(steps::barrier);
   ins.src = {id, threads, predicate, 0};
   ins.dst = out;
-  const bool aligned = in.family == "bar" || form.has("aligned");
+  const bool aligned = in.opcode == Opcode::Bar || form.has("aligned");
   ins.flags = static_cast<uint8_t>(static_cast<uint8_t>(kind) | (aligned ? steps::kAligned : 0));
   return true;
 }
@@ -114,7 +116,7 @@ bool decode_barrier(Decoder& d, const Instruction& in, const Form& form) {
 /// Whether all threads of a warp must execute it together.
 bool is_aligned_barrier(const Instruction& in) {
   if (in.guard || in.has("warp")) return false;
-  return in.family == "bar" || (in.family == "barrier" && in.has("aligned"));
+  return in.opcode == Opcode::Bar || (in.opcode == Opcode::Barrier && in.has("aligned"));
 }
 
 /// Whether the jump at `from` leads over aligned barriers and nothing else.
@@ -125,7 +127,7 @@ bool skips_only_barriers(const ptx::Function& function, uint32_t from, uint32_t 
 }
 
 bool decode_branch(Decoder& d, const Instruction& in) {
-  if (in.family == "bra") {
+  if (in.opcode == Opcode::Bra) {
     if (in.operands.empty() || in.operands[0].kind != Operand::Kind::Label) return false;
     const uint32_t target = d.function().labels[in.operands[0].label].instruction;
     Ins& ins = d.emit(steps::branch);
@@ -161,17 +163,14 @@ bool decode_fence(Decoder& d, const Form& form) {
 }  // namespace
 
 bool decode_control(Decoder& d, const Instruction& in, const Form& form) {
-  static constexpr std::array kNothing = {"prefetch", "prefetchu",      "nanosleep",
-                                          "pmevent",  "griddepcontrol", "applypriority",
-                                          "discard",  "setmaxnreg"};
-  if (in.family == "bra" || in.family == "brx") return decode_branch(d, in);
-  if (in.family == "membar" || in.family == "fence") return decode_fence(d, form);
-  if (in.family == "ret") return d.emit(steps::ret), true;
-  if (in.family == "exit") return d.emit(steps::exit), true;
-  if (in.family == "trap" || in.family == "brkpt") return d.emit(steps::trap), true;
-  if (in.family == "call") return decode_call(d, in);
-  if (in.family == "bar" || in.family == "barrier") return decode_barrier(d, in, form);
-  if (std::ranges::find(kNothing, in.family) != kNothing.end()) return d.emit(steps::nothing), true;
+  if (in.has(Trait::Branches)) return decode_branch(d, in);
+  if (in.has(Trait::Fences)) return decode_fence(d, form);
+  if (in.opcode == Opcode::Ret) return d.emit(steps::ret), true;
+  if (in.opcode == Opcode::Exit) return d.emit(steps::exit), true;
+  if (in.opcode == Opcode::Trap || in.opcode == Opcode::Brkpt) return d.emit(steps::trap), true;
+  if (in.opcode == Opcode::Call) return decode_call(d, in);
+  if (in.has(Trait::Synchronizes)) return decode_barrier(d, in, form);
+  if (in.has(Trait::NoEffect)) return d.emit(steps::nothing), true;
   return false;
 }
 

@@ -1,4 +1,4 @@
-// The walk over one function's body and the families that are tables of pure meanings.
+// The walk over one function's body and the instructions that are tables of pure meanings.
 #include <algorithm>
 #include <array>
 
@@ -9,6 +9,7 @@
 
 namespace gpuemu::emulator {
 using ptx::Instruction;
+using ptx::Opcode;
 using ptx::Operand;
 using ptx::Type;
 
@@ -53,7 +54,7 @@ void Decoder::one(const Instruction& instruction) {
   const Form form(instruction);
   refusal_.clear();
   watch_division(instruction, form);
-  if (!try_families(instruction, form) || !refusal_.empty()) {
+  if (!try_decoders(instruction, form) || !refusal_.empty()) {
     code_.ins.resize(begin);
     std::erase_if(code_.memory_uses, [&](const MemoryUse& use) { return use.ins >= begin; });
     pending_.clear();
@@ -69,7 +70,7 @@ void Decoder::one(const Instruction& instruction) {
 
 /// Before a division by a register: hardware gives a value for zero, the language none.
 void Decoder::watch_division(const Instruction& in, const Form& form) {
-  if ((in.family != "div" && in.family != "rem") || in.operands.size() != 3) return;
+  if ((in.opcode != Opcode::Div && in.opcode != Opcode::Rem) || in.operands.size() != 3) return;
   const std::string_view type = ptx::name_of(form.type());
   const Operand &to = in.operands[0], &by = in.operands[2];
   const bool integer = type.starts_with("s") || type.starts_with("u");
@@ -81,12 +82,11 @@ void Decoder::watch_division(const Instruction& in, const Form& form) {
   ins.aux = ptx::byte_size(form.type());
 }
 
-bool Decoder::try_families(const Instruction& instruction, const Form& form) {
-  if (!is_known_form(instruction)) return false;
-  if (instruction.family == "mov") return move(instruction, form);
+bool Decoder::try_decoders(const Instruction& instruction, const Form& form) {
+  if (instruction.has(ptx::Trait::Refused) || !is_known_form(instruction)) return false;
+  if (instruction.opcode == Opcode::Mov) return move(instruction, form);
   if (is_of_three(instruction)) return extreme_of_three(instruction, form);
-  if (instruction.family == "setp" || instruction.family == "set")
-    return comparison(instruction, form);
+  if (instruction.has(ptx::Trait::Compares)) return comparison(instruction, form);
   return pure(instruction, form) || decode_memory(*this, instruction, form) ||
          decode_control(*this, instruction, form) || decode_warp(*this, instruction, form) ||
          decode_atomic(*this, instruction, form) || decode_async(*this, instruction, form) ||
@@ -118,8 +118,8 @@ const Row* Decoder::row_of(const Instruction& instruction, const Form& form) con
   const char* mode = *form.rounding == Rounding::Zero   ? "rz"
                      : *form.rounding == Rounding::Down ? "rm"
                                                         : "rp";
-  const std::string& family = instruction.family;
-  return row(canonical_key(family + "." + mode + form.key.substr(family.size())));
+  const std::string name(instruction.name());
+  return row(canonical_key(name + "." + mode + form.key.substr(name.size())));
 }
 
 bool Decoder::pure(const Instruction& instruction, const Form& form) {
@@ -130,7 +130,7 @@ bool Decoder::pure(const Instruction& instruction, const Form& form) {
   std::array<uint32_t, 4> sources = {};
   for (uint32_t i = 0; i < row.sources; ++i) {
     Type type = form.type();
-    if (instruction.family == "cvt" || (instruction.family == "slct" && i == 2))
+    if (instruction.opcode == Opcode::Cvt || (instruction.opcode == Opcode::Slct && i == 2))
       type = form.types.back();
     sources[i] = source(instruction.operands[i + 1], row.src[i],
                         row.src[i] == emulator::slot_of(type) ? type : Type::None);
@@ -142,7 +142,7 @@ bool Decoder::pure(const Instruction& instruction, const Form& form) {
   ins.imm = directed ? static_cast<int64_t>(rounding) : 0;
   ins.dst = to;
   // The register holds small signed results extended, as the wider register the value went into.
-  if ((form.type() == Type::S8 || form.type() == Type::S16) && instruction.family == "cvt") {
+  if ((form.type() == Type::S8 || form.type() == Type::S16) && instruction.opcode == Opcode::Cvt) {
     Ins& widen = emit(handlers().at(form.type() == Type::S8 ? "cvt.s32.s8" : "cvt.s32.s16").run);
     widen.dst = to;
     widen.src[0] = to;
@@ -197,7 +197,7 @@ bool Decoder::set_values(const Instruction& instruction, Type type, uint32_t low
 }
 
 bool Decoder::comparison(const Instruction& instruction, const Form& form) {
-  const bool is_set = instruction.family == "set";
+  const bool is_set = instruction.opcode == Opcode::Set;
   if (form.types.empty() || form.rest.empty() || instruction.operands.size() < 3) return false;
   const Type type = form.types.back();
   const std::string name(ptx::name_of(type));
@@ -305,7 +305,7 @@ bool Decoder::move_pair(const Operand& to, const Operand& from) {
 /// min and max of three floats.
 bool Decoder::extreme_of_three(const Instruction& instruction, const Form& form) {
   const bool nan = form.has("NaN"), absolute = form.has("abs");
-  std::string key = instruction.family;
+  std::string key(instruction.name());
   if (nan) key += ".NaN";
   if (form.ftz) key += ".ftz";
   const Handler extreme = handlers().at(canonical_key(key + ".f32")).run;

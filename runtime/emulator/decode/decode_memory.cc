@@ -8,6 +8,7 @@
 
 namespace gpuemu::emulator {
 using ptx::Instruction;
+using ptx::Opcode;
 using ptx::Operand;
 using ptx::Space;
 using ptx::Type;
@@ -182,7 +183,7 @@ uint64_t window_of(Space space) {
 }
 /// mapa, getctarank
 bool decode_rank(Decoder& d, const Instruction& in, const Form& form) {
-  const bool maps = in.family == "mapa";
+  const bool maps = in.opcode == Opcode::Mapa;
   const Slot slot = slot_of(form.type());
   if (in.operands.size() != (maps ? 3u : 2u) || form.types.size() != 1) return false;
   const uint32_t from = d.source(in.operands[1], maps ? slot : Slot::Wide, Type::U64);
@@ -223,7 +224,7 @@ bool decode_matrix(Decoder& d, const Instruction& in, const Form& form) {
 bool decode_stack(Decoder& d, const Instruction& in, const Form& form) {
   constexpr uint64_t kAlignDefault = 8, kAlignMax = uint64_t{1} << 23;
   const Slot slot = slot_of(form.type());
-  const bool takes = in.family == "alloca", restores = in.family == "stackrestore";
+  const bool takes = in.opcode == Opcode::Alloca, restores = in.opcode == Opcode::Stackrestore;
   if (in.operands.size() < (takes ? 2u : 1u)) return false;
   uint64_t align = kAlignDefault;
   if (in.operands.size() > 2) {
@@ -246,16 +247,17 @@ bool decode_stack(Decoder& d, const Instruction& in, const Form& form) {
 }  // namespace
 
 bool decode_memory(Decoder& d, const Instruction& in, const Form& form) {
-  if (in.family == "alloca" || in.family == "stacksave" || in.family == "stackrestore")
+  if (in.opcode == Opcode::Alloca || in.opcode == Opcode::Stacksave ||
+      in.opcode == Opcode::Stackrestore)
     return decode_stack(d, in, form);
-  if (in.family == "ld" || in.family == "ldu") return decode_access(d, in, form, true);
-  if (in.family == "ldmatrix") return decode_matrix(d, in, form);
-  if (in.family == "st" && !form.has("async")) return decode_access(d, in, form, false);
-  if (in.family == "mapa" || in.family == "getctarank") return decode_rank(d, in, form);
-  if (in.family == "cvta" || in.family == "isspacep") {
+  if (in.opcode == Opcode::Ld || in.opcode == Opcode::Ldu) return decode_access(d, in, form, true);
+  if (in.opcode == Opcode::Ldmatrix) return decode_matrix(d, in, form);
+  if (in.opcode == Opcode::St && !form.has("async")) return decode_access(d, in, form, false);
+  if (in.opcode == Opcode::Mapa || in.opcode == Opcode::Getctarank) return decode_rank(d, in, form);
+  if (in.opcode == Opcode::Cvta || in.opcode == Opcode::Isspacep) {
     if (in.operands.size() < 2) return false;
-    const bool to_generic = in.family == "cvta" && !in.has("to");
-    const bool test = in.family == "isspacep";
+    const bool to_generic = in.opcode == Opcode::Cvta && !in.has("to");
+    const bool test = in.opcode == Opcode::Isspacep;
     const uint32_t value = d.source(in.operands[1], Slot::Wide, Type::U64);
     const uint32_t out = d.destination(in.operands[0], test ? Slot::Pred : Slot::Wide);
     const uint64_t window = window_of(form.space);

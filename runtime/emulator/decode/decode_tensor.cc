@@ -8,6 +8,7 @@
 
 namespace gpuemu::emulator {
 using ptx::Instruction;
+using ptx::Opcode;
 using ptx::Operand;
 using ptx::Type;
 
@@ -119,7 +120,9 @@ bool decode_mma(Decoder& d, const Instruction& in, const Form& form) {
   const auto shape = shape_of(form);
   if (!shape || in.operands.size() != 4 || form.types.size() != 4 || form.has("sp")) return false;
   const bool one_bit = form.types[1] == Type::B1;
-  if (one_bit != form.has("popc") || one_bit != (form.has("xor") || form.has("and"))) return false;
+  const bool counts = form.has("popc");
+  const bool combines = form.has("xor") || form.has("and");
+  if (one_bit != counts || one_bit != combines) return false;
   const bool quads = shape->m == 8 && shape->k == 4 && form.types[1] == Type::F16;
   const bool layout = in.text().find(".row.col") != std::string::npos;
   if (quads) return decode_quads(d, in, form);
@@ -200,10 +203,10 @@ bool decode_store_matrix(Decoder& d, const Instruction& in, const Form& form) {
 }  // namespace
 
 bool decode_tensor(Decoder& d, const Instruction& in, const Form& form) {
-  if (in.family == "mma") return decode_mma(d, in, form);
-  if (in.family == "wmma") return decode_wmma(d, in, form);
-  if (in.family == "stmatrix") return decode_store_matrix(d, in, form);
-  if (in.family != "movmatrix" || in.operands.size() != 2 || !form.has("m8n8")) return false;
+  if (in.opcode == Opcode::Mma) return decode_mma(d, in, form);
+  if (in.opcode == Opcode::Wmma) return decode_wmma(d, in, form);
+  if (in.opcode == Opcode::Stmatrix) return decode_store_matrix(d, in, form);
+  if (in.opcode != Opcode::Movmatrix || in.operands.size() != 2 || !form.has("m8n8")) return false;
   const uint32_t from = d.source(in.operands[1], Slot::Narrow, Type::B32);
   const uint32_t to = d.destination(in.operands[0], Slot::Narrow);
   Ins& ins = d.emit(steps::transpose_matrix);

@@ -6,6 +6,7 @@
 
 namespace gpuemu::emulator {
 using ptx::Instruction;
+using ptx::Opcode;
 using ptx::Operand;
 using ptx::Type;
 namespace {
@@ -92,8 +93,10 @@ bool decode_reduce(Decoder& d, const Instruction& in, const Form& form) {
 
 /// add.cc, addc, sub.cc, subc, mad.lo.cc, madc: the product is made first, then the chain goes on.
 bool decode_carry(Decoder& d, const Instruction& in, const Form& form) {
-  const bool multiply = in.family == "mad" || in.family == "madc";
-  const bool carry_in = in.family.back() == 'c' && in.family.size() == 4;
+  const bool multiply = in.opcode == Opcode::Mad || in.opcode == Opcode::Madc;
+  const bool subtracts = in.opcode == Opcode::Sub || in.opcode == Opcode::Subc;
+  const bool carry_in =
+      in.opcode == Opcode::Addc || in.opcode == Opcode::Subc || in.opcode == Opcode::Madc;
   if (!carry_in && !form.has("cc")) return false;
   if (in.operands.size() != (multiply ? 4u : 3u)) return false;
   const Slot slot = slot_of(form.type());
@@ -115,27 +118,27 @@ bool decode_carry(Decoder& d, const Instruction& in, const Form& form) {
   ins.src = {a, b, 0, 0};
   ins.dst = out;
   ins.wide = slot == Slot::Wide ? 1 : 0;
-  ins.flags = static_cast<uint8_t>((in.family.starts_with("sub") ? steps::kSub : 0) |
-                                   (carry_in ? steps::kCarryIn : 0) |
-                                   (form.has("cc") ? steps::kCarryOut : 0));
+  ins.flags =
+      static_cast<uint8_t>((subtracts ? steps::kSub : 0) | (carry_in ? steps::kCarryIn : 0) |
+                           (form.has("cc") ? steps::kCarryOut : 0));
   return true;
 }
 }  // namespace
 
 bool decode_warp(Decoder& d, const Instruction& in, const Form& form) {
-  if (in.family == "shfl") return decode_shuffle(d, in, form);
-  if (in.family == "vote") return decode_vote(d, in, form);
-  if (in.family == "match") return decode_match(d, in, form);
-  if (in.family == "redux") return decode_reduce(d, in, form);
-  if (in.family == "add" || in.family == "addc" || in.family == "sub" || in.family == "subc" ||
-      in.family == "mad" || in.family == "madc")
+  if (in.opcode == Opcode::Shfl) return decode_shuffle(d, in, form);
+  if (in.opcode == Opcode::Vote) return decode_vote(d, in, form);
+  if (in.opcode == Opcode::Match) return decode_match(d, in, form);
+  if (in.opcode == Opcode::Redux) return decode_reduce(d, in, form);
+  if (in.opcode == Opcode::Add || in.opcode == Opcode::Addc || in.opcode == Opcode::Sub ||
+      in.opcode == Opcode::Subc || in.opcode == Opcode::Mad || in.opcode == Opcode::Madc)
     return decode_carry(d, in, form);
-  if (in.family == "activemask" && !in.operands.empty()) {
+  if (in.opcode == Opcode::Activemask && !in.operands.empty()) {
     const uint32_t out = d.destination(in.operands[0], Slot::Narrow);
     d.emit(steps::activemask).dst = out;
     return true;
   }
-  if (in.family == "elect" && in.operands.size() == 2 &&
+  if (in.opcode == Opcode::Elect && in.operands.size() == 2 &&
       in.operands[0].kind == Operand::Kind::PredPair) {
     const uint32_t members = d.source(in.operands[1], Slot::Narrow, Type::B32);
     const uint32_t lane = d.destination(in.operands[0].elements[0], Slot::Narrow);
@@ -155,7 +158,7 @@ bool decode_atomic_pair(Decoder& d, const Instruction& in, const Form& form,
                         steps::AtomicKind kind) {
   constexpr uint32_t kBytes = 16;
   const bool cas = kind == steps::AtomicKind::Cas;
-  if (in.family != "atom" || (!cas && kind != steps::AtomicKind::Exch)) return false;
+  if (in.opcode != Opcode::Atom || (!cas && kind != steps::AtomicKind::Exch)) return false;
   const Operand &to = in.operands[0], &next = in.operands[cas ? 3 : 2];
   const bool kept = to.kind == Operand::Kind::Vector;
   std::vector<uint32_t> registers;
@@ -193,8 +196,8 @@ bool decode_atomic(Decoder& d, const Instruction& in, const Form& form) {
       {"and", AtomicKind::And},   {"or", AtomicKind::Or},   {"xor", AtomicKind::Xor},
       {"exch", AtomicKind::Exch}, {"cas", AtomicKind::Cas}, {"inc", AtomicKind::Inc},
       {"dec", AtomicKind::Dec}};
-  const bool returns = in.family == "atom";
-  if ((!returns && in.family != "red") || form.has("async")) return false;
+  const bool returns = in.opcode == Opcode::Atom;
+  if ((!returns && in.opcode != Opcode::Red) || form.has("async")) return false;
   const AtomicKind* kind = nullptr;
   for (const std::string& modifier : form.rest)
     if (const auto found = kKinds.find(modifier); found != kKinds.end()) kind = &found->second;

@@ -5,6 +5,7 @@
 
 namespace gpuemu::emulator {
 using ptx::Instruction;
+using ptx::Opcode;
 using ptx::Operand;
 using ptx::Type;
 namespace {
@@ -81,7 +82,7 @@ bool decode_product(Decoder& d, const Instruction& in, const Form& form) {
 }  // namespace
 
 bool decode_wgmma(Decoder& d, const Instruction& in, const Form& form) {
-  if (in.family != "wgmma") return false;
+  if (in.opcode != Opcode::Wgmma) return false;
   if (form.has("mma_async")) return decode_product(d, in, form);
   // The product is there when mma_async has run: nothing is left to wait for.
   if (!form.has("fence") && !form.has("commit_group") && !form.has("wait_group")) return false;

@@ -1,7 +1,6 @@
 // Registers that may be used before anything wrote them: what compilers leave of variables without
 // a value, and of those that get one on some paths only.
 #include <algorithm>
-#include <string_view>
 
 #include "runtime/emulator/decode/decode.h"
 #include "runtime/ptx/flow/each_register.h"
@@ -29,22 +28,16 @@ class Bits {
   std::vector<uint64_t> words_;
 };
 
-bool has_result(const Instruction& in) {
-  static constexpr std::string_view kNone[] = {"st", "red", "bra", "brx", "call", "cp", "stmatrix"};
-  if (in.family == "bar" || in.family == "barrier") return in.has("red");
-  return std::ranges::find(kNone, in.family) == std::end(kNone);
-}
-
 template <typename Visit>
 void each_use(const Instruction& in, const Visit& visit) {
   if (in.guard) each_register(*in.guard, visit);
-  for (size_t i = has_result(in) ? 1 : 0; i < in.operands.size(); ++i)
+  for (size_t i = in.has_result() ? 1 : 0; i < in.operands.size(); ++i)
     each_register(in.operands[i], visit);
 }
 
 /// What a guarded instruction writes may stay as it was.
 void define(const Instruction& in, Bits& defined) {
-  if (!in.guard && has_result(in) && !in.operands.empty())
+  if (!in.guard && in.has_result() && !in.operands.empty())
     each_register(in.operands[0], [&](uint32_t reg) { defined.add(reg); });
 }
 

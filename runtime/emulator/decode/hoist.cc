@@ -15,6 +15,7 @@
 namespace gpuemu::emulator {
 using ptx::each_register;
 using ptx::Instruction;
+using ptx::Opcode;
 using ptx::Operand;
 namespace {
 
@@ -66,7 +67,7 @@ bool Decoder::repeatable(uint32_t index, const std::vector<bool>& invariant,
   const Instruction& in = function().body[index];
   if (in.guard || in.operands.size() < 2 || in.operands[0].kind == Operand::Kind::Address)
     return false;
-  if (!function().is_entry && in.family == "ld") return false;
+  if (!function().is_entry && in.opcode == Opcode::Ld) return false;
   bool good = true;
   each_register(in.operands[0], [&](uint32_t reg) { good = good && defined[reg] == 1; });
   for (size_t i = 1; i < in.operands.size(); ++i)

@@ -11,11 +11,9 @@
 namespace gpuemu::emulator {
 namespace {
 
-std::string_view group_of(const std::string& family) {
-  const ptx::OpcodeRow* row = ptx::find_opcode(family);
-  if (row == nullptr) return "other";
+std::string_view group_of(ptx::Opcode opcode) {
   using Class = ptx::OpcodeClass;
-  switch (row->what) {
+  switch (ptx::info(opcode).what) {
     case Class::Arithmetic:
       return "arithmetic";
     case Class::Compare:
@@ -41,6 +39,8 @@ std::string_view group_of(const std::string& family) {
     case Class::Texture:
       return "texture";
     case Class::Misc:
+    case Class::Video:
+    case Class::Unknown:
       return "other";
   }
   return "other";
@@ -79,7 +79,7 @@ class Instrumenter {
       const auto file = program_.module.files.find(instruction.source.file);
       if (file != program_.module.files.end()) place.file = file->second;
       place.text = instruction.spelling();
-      place.group = group_of(instruction.family);
+      place.group = group_of(instruction.opcode);
     }
     for (uint32_t i = 0; i < flow_.blocks.size(); ++i)
       places_.blocks.push_back({id_of(fmt::format("{}#{}", code_.name, i)), function,

@@ -2,18 +2,30 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
+#include <utility>
 #include <vector>
 
 namespace gpuemu::emulator {
 namespace {
 
 constexpr auto kForms = std::to_array<FormRow>({
-#define PTX_FORM(family, modifiers) {family, modifiers},
+#define PTX_FORM(opcode, variant, modifiers) {ptx::Opcode::opcode, FormVariant::variant, modifiers},
 #include "runtime/emulator/decode/modifiers.def"
 #undef PTX_FORM
 });
-static_assert(std::ranges::is_sorted(kForms, {}, &FormRow::family));
+
+constexpr std::pair<ptx::Opcode, FormVariant> key_of(const FormRow& row) {
+  return {row.opcode, row.variant};
+}
+static_assert(std::ranges::is_sorted(kForms, {}, key_of));
+
+FormVariant variant_of(const ptx::Instruction& in) {
+  using ptx::Opcode;
+  const bool may_carry =
+      in.opcode == Opcode::Add || in.opcode == Opcode::Sub || in.opcode == Opcode::Mad;
+  if (may_carry && in.has("cc")) return FormVariant::Carry;
+  return is_of_three(in) ? FormVariant::OfThree : FormVariant::Plain;
+}
 
 /// The text up to the next separator, which is taken off `rest` too.
 std::string_view take_until(std::string_view& rest, char separator) {
@@ -57,17 +69,13 @@ bool fits(std::string_view form, std::vector<std::string_view> left) {
 std::span<const FormRow> form_rows() { return kForms; }
 
 bool is_of_three(const ptx::Instruction& instruction) {
-  return (instruction.family == "min" || instruction.family == "max") &&
+  return (instruction.opcode == ptx::Opcode::Min || instruction.opcode == ptx::Opcode::Max) &&
          instruction.operands.size() == 4;
 }
 
 bool is_known_form(const ptx::Instruction& instruction) {
-  std::string family = instruction.family;
-  if ((family == "add" || family == "sub" || family == "mad") && instruction.has("cc"))
-    family += ".cc";
-  if (is_of_three(instruction)) family += ".three";
-  const auto rows =
-      std::ranges::equal_range(kForms, std::string_view(family), {}, &FormRow::family);
+  const std::pair key(instruction.opcode, variant_of(instruction));
+  const auto rows = std::ranges::equal_range(kForms, key, {}, key_of);
   if (rows.empty()) return true;
   const std::vector<std::string_view> modifiers(instruction.modifiers.begin(),
                                                 instruction.modifiers.end());

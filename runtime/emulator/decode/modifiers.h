@@ -1,7 +1,8 @@
-// Which modifiers the families take that are decoded by hand: a table, so that no decoder can
+// Which modifiers the instructions take that are decoded by hand: a table, so that no decoder can
 // overlook one that changes the meaning.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -9,9 +10,16 @@
 
 namespace gpuemu::emulator {
 
+/// Instructions whose forms depend on more than their modifiers.
+enum class FormVariant : uint8_t {
+  Plain,
+  Carry,    ///< add, sub and mad with the modifier .cc.
+  OfThree,  ///< min and max with three operands.
+};
+
 struct FormRow {
-  std::string_view family;  ///< "ld"; "add.cc" for the members of the carry chain, "max.three"
-                            ///< for the one with three operands.
+  ptx::Opcode opcode;
+  FormVariant variant;
   std::string_view modifiers;
 };
 
@@ -21,7 +29,7 @@ std::span<const FormRow> form_rows();
 /// min or max with three operands.
 bool is_of_three(const ptx::Instruction& instruction);
 
-/// False for a form of one of these families that is not in the table. Families that are not named
+/// False for a form of one of these instructions that is not in the table. Those that are not named
 /// there are true: their decoders look at every modifier themselves.
 bool is_known_form(const ptx::Instruction& instruction);
 

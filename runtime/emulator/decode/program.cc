@@ -22,11 +22,12 @@ void each_variable(const ptx::Module& module, const Visit& visit) {
 /// What the loop of a lock, a flag or a barrier of blocks contains.
 bool waits_for_threads(const ptx::Instruction& instruction) {
   static constexpr std::array kOrdered = {"volatile", "acquire", "relaxed", "mmio"};
-  if (instruction.family == "atom" || instruction.family == "nanosleep") return true;
-  if (instruction.family == "mbarrier" &&
+  if (instruction.opcode == ptx::Opcode::Atom || instruction.opcode == ptx::Opcode::Nanosleep)
+    return true;
+  if (instruction.opcode == ptx::Opcode::Mbarrier &&
       (instruction.has("test_wait") || instruction.has("try_wait")))
     return true;
-  return instruction.family == "ld" &&
+  return instruction.opcode == ptx::Opcode::Ld &&
          std::ranges::any_of(instruction.modifiers, [](const std::string& modifier) {
            return std::ranges::find(kOrdered, modifier) != kOrdered.end();
          });

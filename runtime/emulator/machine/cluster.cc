@@ -159,7 +159,7 @@ void store_ranked(Warp& warp, const Ins& ins, uint32_t lane, std::byte* to) {
 }  // namespace
 
 void access_ranked(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t lanes) {
-  const bool load = instruction_of(warp, ins).family != "st";
+  const bool load = instruction_of(warp, ins).opcode != ptx::Opcode::St;
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     const auto at = locate_shared(warp, ins, address[lane], lane, ins.aux);

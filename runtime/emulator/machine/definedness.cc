@@ -11,34 +11,30 @@
 namespace gpuemu::emulator {
 namespace {
 using ptx::Instruction;
+using ptx::Opcode;
 using ptx::Operand;
+using ptx::Trait;
 
 constexpr size_t kOriginsMax = 256;
 
 bool accesses_memory(const Instruction& in) {
-  return is_one_of(in.family, {"ld", "ldu", "st", "atom", "red"});
-}
-/// What happens or not when the guard says so, other than a register's new value.
-bool has_effect(const Instruction& in) {
-  return is_one_of(in.family, {"bra", "brx", "exit", "ret", "st", "atom", "red", "call", "trap"});
+  return in.has(Trait::Reads) || in.has(Trait::Writes);
 }
 /// Operations in which one operand may decide alone, or that put parts of words together.
 bool may_ignore_operands(const Instruction& in) {
-  return is_one_of(in.family, {"lop3", "prmt", "bfi", "shf"}) ||
-         (in.family == "mov" && in.operands.size() == 2 &&
-          in.operands[1].kind == Operand::Kind::Vector);
+  return in.has(Trait::MixesBits) || (in.opcode == Opcode::Mov && in.operands.size() == 2 &&
+                                      in.operands[1].kind == Operand::Kind::Vector);
 }
 /// The result has the bits of its only operand, and zeros.
 bool keeps_bits(const Instruction& in) {
   if (in.operands.size() != 2 || in.operands[1].kind != Operand::Kind::Register) return false;
-  return is_one_of(in.family, {"mov", "not"}) ||
-         (in.family == "cvt" && in.has("u64") && in.has("u32"));
+  return in.has(Trait::KeepsBits) || (in.opcode == Opcode::Cvt && in.has("u64") && in.has("u32"));
 }
 /// By a number, filled with zeros.
 bool is_shift(const Instruction& in) {
   return in.operands.size() == 3 && in.operands[2].kind == Operand::Kind::Integer &&
-         (in.family == "shl" ||
-          (in.family == "shr" && !in.has("s16") && !in.has("s32") && !in.has("s64")));
+         (in.opcode == Opcode::Shl ||
+          (in.opcode == Opcode::Shr && !in.has("s16") && !in.has("s32") && !in.has("s64")));
 }
 /// The bits that the result's register has.
 uint64_t word_of(Warp& warp, const Instruction& in) {
@@ -141,18 +137,19 @@ LogicOperand Definedness::operand_of(Warp& warp, const UndefinedRegisters& set,
 Definedness::Value Definedness::combined(Warp& warp, const UndefinedRegisters& set,
                                          const Instruction& in) const {
   if (in.operands.size() != 3 || any_of(set, in).lanes == 0) return {};
-  return combine(in.family == "or" ? Logic::Or : Logic::And, operand_of(warp, set, in.operands[1]),
-                 operand_of(warp, set, in.operands[2]), word_of(warp, in));
+  return combine(in.opcode == Opcode::Or ? Logic::Or : Logic::And,
+                 operand_of(warp, set, in.operands[1]), operand_of(warp, set, in.operands[2]),
+                 word_of(warp, in));
 }
 
 /// vote.sync and redux.sync.
 Definedness::Value Definedness::of_lanes(Warp& warp, const UndefinedRegisters& set,
                                          const Instruction& in) const {
   if (in.operands.size() != 3) return {};
-  const Gather kind = in.has("ballot")                       ? Gather::Ballot
-                      : in.family == "vote" && in.has("any") ? Gather::Any
-                      : in.family == "vote" && in.has("all") ? Gather::All
-                                                             : Gather::Reduce;
+  const Gather kind = in.has("ballot")                             ? Gather::Ballot
+                      : in.opcode == Opcode::Vote && in.has("any") ? Gather::Any
+                      : in.opcode == Opcode::Vote && in.has("all") ? Gather::All
+                                                                   : Gather::Reduce;
   return gathered(kind, operand_of(warp, set, in.operands[1]),
                   operand_of(warp, set, in.operands[2]), warp.mask);
 }
@@ -179,7 +176,7 @@ Definedness::Value Definedness::all_of(const UndefinedRegisters& set, const Inst
 Definedness::Value Definedness::selected(Warp& warp, const UndefinedRegisters& set,
                                          const Instruction& in) const {
   if (in.operands.size() != 4) return any_of(set, in);
-  if (in.family != "selp" || in.operands[3].kind != Operand::Kind::Register) return {};
+  if (in.opcode != Opcode::Selp || in.operands[3].kind != Operand::Kind::Register) return {};
   if (any_of(set, in).lanes == 0) return {};
   uint32_t picked = warp.pred(warp.code().registers[in.operands[3].reg].offset);
   if (in.operands[3].negated) picked = ~picked;
@@ -202,7 +199,7 @@ void Definedness::transfer(Warp& warp, UndefinedRegisters& set, const Instructio
   const uint32_t mask = warp.mask;
   const Operand& to = in.operands[0];
   const bool strictly = follows_strictly(*warp.launch);
-  if (!strictly && is_one_of(in.family, {"mma", "wmma", "wgmma"})) {
+  if (!strictly && in.has(Trait::MatrixProduct)) {
     // An accumulator that nobody has set; operands may have unused rows.
     const Operand& from = in.operands.back();
     for (size_t i = 0; i < to.elements.size(); ++i)
@@ -213,24 +210,23 @@ void Definedness::transfer(Warp& warp, UndefinedRegisters& set, const Instructio
   const auto of = [&](const Operand& operand) { return value_of(set, operand); };
   Value value;
   if (strictly)
-    value = in.family == "selp"                   ? picked(warp, in, of)
-            : is_one_of(in.family, {"ld", "ldu"}) ? Value{}
-                                                  : any_of(set, in);
-  else if (in.family == "selp" || in.family == "slct")
+    value = in.opcode == Opcode::Selp                        ? picked(warp, in, of)
+            : in.has(Trait::Reads) && !in.has(Trait::Writes) ? Value{}
+                                                             : any_of(set, in);
+  else if (in.has(Trait::Selects))
     value = selected(warp, set, in);
-  else if (in.family == "and" || in.family == "or")
+  else if (in.opcode == Opcode::And || in.opcode == Opcode::Or)
     value = combined(warp, set, in);
   else if (may_ignore_operands(in))
     value = all_of(set, in);
   else if (keeps_bits(in))
     value = value_of(set, in.operands[1]);
   else if (is_shift(in))
-    value = shifted(value_of(set, in.operands[1]), {in.family == "shl", in.operands[2].bits},
+    value = shifted(value_of(set, in.operands[1]), {in.opcode == Opcode::Shl, in.operands[2].bits},
                     word_of(warp, in));
-  else if (in.family == "vote" || in.family == "redux")
+  else if (in.has(Trait::CombinesLanes))
     value = of_lanes(warp, set, in);
-  else if (!is_one_of(in.family, {"ld", "ldu", "atom", "match", "activemask", "elect", "ldmatrix",
-                                  "tex", "suld"}))
+  else if (!in.has(Trait::FreshResult))
     value = any_of(set, in);
   if (strictly)
     for_each_result(to, [&](uint32_t reg) {
@@ -250,11 +246,11 @@ void Definedness::transfer(Warp& warp, UndefinedRegisters& set, const Instructio
 
 void Definedness::check_guard(Warp& warp, const Ins& ins, UndefinedRegisters& set) {
   const Instruction& in = instruction_of(warp, ins);
-  if (!in.guard || !has_effect(in)) return;
+  if (!in.guard || !in.has(Trait::UseIsVisible)) return;
   Value guard = value_of(set, *in.guard);
   guard.lanes &= warp.active;
   if (guard.lanes == 0) return;
-  if (in.family == "bra" && follows_strictly(*warp.launch)) {
+  if (in.opcode == Opcode::Bra && follows_strictly(*warp.launch)) {
     const auto skipped = skipped_assignments(*warp.code().source, in);
     for (const Instruction& one : skipped)
       for_each_result(one.operands[0], [&](uint32_t reg) {
@@ -265,8 +261,8 @@ void Definedness::check_guard(Warp& warp, const Ins& ins, UndefinedRegisters& se
     if (!skipped.empty()) return;
   }
   use(warp, ins, guard,
-      in.family == "bra" ? "decides a branch" : "decides whether an instruction is executed");
-  if (in.family == "bra") end_soon(*warp.launch);
+      in.opcode == Opcode::Bra ? "decides a branch" : "decides whether an instruction is executed");
+  if (in.opcode == Opcode::Bra) end_soon(*warp.launch);
   set.lanes[in.guard->reg] = 0;
 }
 
@@ -281,7 +277,7 @@ void Definedness::check_address(Warp& warp, const Ins& ins, UndefinedRegisters& 
     use(warp, ins, base, "is an address");
     set.lanes[operand.elements[0].reg] = 0;
   }
-  if (in.family != "atom" && in.family != "red") return;
+  if (in.opcode != Opcode::Atom && in.opcode != Opcode::Red) return;
   Value operand = value_of(set, in.operands.back());
   operand.lanes &= warp.mask;
   if (operand.lanes != 0) use(warp, ins, operand, "is the operand of an atomic");
@@ -299,10 +295,10 @@ void Definedness::before(Warp& warp, const Ins& ins) {
   }
   check_guard(warp, ins, set);
   check_address(warp, ins, set);
-  const bool no_result = is_one_of(
-      in.family, {"st", "red", "bra", "brx", "ret", "exit", "bar", "barrier", "call", "membar",
-                  "fence", "cp", "shfl", "trap", "prefetch", "stmatrix", "mbarrier"});
-  if (!no_result && !in.operands.empty()) transfer(warp, set, in);
+  // A shuffle notes its result itself; what an mbarrier returns is not followed.
+  const bool assigns =
+      !in.has(Trait::NoResult) && in.opcode != Opcode::Shfl && in.opcode != Opcode::Mbarrier;
+  if (assigns && !in.operands.empty()) transfer(warp, set, in);
 }
 
 void Definedness::after(Warp& warp, const Ins& ins) {
@@ -322,7 +318,7 @@ void Definedness::after(Warp& warp, const Ins& ins) {
     set.bits[note.reg] = 0;
   }
   std::erase_if(notes_, [&](const Note& note) { return note.ins == &ins; });
-  if (ins.cache != 0 && !set.lanes.empty() && instruction_of(warp, ins).family == "st")
+  if (ins.cache != 0 && !set.lanes.empty() && instruction_of(warp, ins).opcode == Opcode::St)
     stored(warp, ins, set);
 }
 

@@ -164,8 +164,9 @@ bool Warp::ends_at(size_t entry) const {
     const Ins& next = of.ins[at];
     const ptx::Instruction& in = of.source->body[next.origin];
     if (next.guard != kTrueOffset) return false;
-    if (in.family == "exit" || (in.family == "ret" && level == 1)) return true;
-    if (in.family != "ret") return false;
+    if (in.opcode == ptx::Opcode::Exit || (in.opcode == ptx::Opcode::Ret && level == 1))
+      return true;
+    if (in.opcode != ptx::Opcode::Ret) return false;
     entry = levels[level - 1].base_depth - 1;
     --level;
   }

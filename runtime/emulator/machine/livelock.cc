@@ -7,11 +7,11 @@
 
 #include "runtime/emulator/machine/mbarrier.h"
 #include "runtime/emulator/machine/program.h"
-#include "runtime/ptx/isa/opcode.h"
 
 namespace gpuemu::emulator {
 namespace {
 using ptx::Instruction;
+using ptx::Opcode;
 using ptx::Space;
 
 class Hash {
@@ -111,7 +111,7 @@ bool left_alone(Warp& warp, const Ins& ins) {
 bool overwritten(Warp& warp, const Ins* from, const Ins* end, uint32_t offset) {
   for (const Ins* ins = from; ins != end; ++ins) {
     if (ins->dst == offset) return true;
-    if (instruction_of(warp, *ins).family != "ld") continue;
+    if (instruction_of(warp, *ins).opcode != Opcode::Ld) continue;
     const uint32_t* list = warp.lists + ins->list;
     if (std::find(list, list + ins->count, offset) != list + ins->count) return true;
   }
@@ -120,10 +120,8 @@ bool overwritten(Warp& warp, const Ins* from, const Ins* end, uint32_t offset) {
 
 /// Instructions that change neither memory nor what others wait for.
 bool only_computes(const Instruction& in) {
-  const ptx::OpcodeRow* row = ptx::find_opcode(in.family);
-  if (row == nullptr) return false;
   using Class = ptx::OpcodeClass;
-  switch (row->what) {
+  switch (ptx::info(in.opcode).what) {
     case Class::Arithmetic:
     case Class::Compare:
     case Class::Logic:
@@ -131,16 +129,18 @@ bool only_computes(const Instruction& in) {
     case Class::Control:
     case Class::Warp:
     case Class::Misc:
+    case Class::Video:
       return true;
     case Class::Memory:
-      return in.family != "st";
+      return in.opcode != Opcode::St;
     case Class::Barrier:
-      return in.family == "membar" || in.family == "fence" || in.has("warp");
+      return in.opcode == Opcode::Membar || in.opcode == Opcode::Fence || in.has("warp");
     case Class::Async:
-      return in.family == "mbarrier" && (in.has("try_wait") || in.has("test_wait"));
+      return in.opcode == Opcode::Mbarrier && (in.has("try_wait") || in.has("test_wait"));
     case Class::Atomic:
     case Class::Matrix:
     case Class::Texture:
+    case Class::Unknown:
       return false;
   }
   return false;
@@ -168,13 +168,13 @@ bool Watch::changed_nothing(const Ins* first, const Ins* end) {
   for (const Ins* ins = first; ins != end; ++ins) {
     const Instruction& in = instruction_of(warp_, *ins);
     const bool accesses = ins->cache != 0;  // Else a step that prepares operands.
-    if (in.family == "atom" && accesses) {
+    if (in.opcode == Opcode::Atom && accesses) {
       if (overwritten(warp_, ins + 1, end, ins->dst) ||
           overwritten(warp_, ins + 1, end, ins->src[0]) || !left_alone(warp_, *ins))
         return false;
-    } else if (in.family == "st" && accesses) {
+    } else if (in.opcode == Opcode::St && accesses) {
       if (!is_private(*ins, address_in(warp_, *ins, lead))) return false;
-    } else if (in.family != "atom" && in.family != "st" && !only_computes(in)) {
+    } else if (in.opcode != Opcode::Atom && in.opcode != Opcode::St && !only_computes(in)) {
       return false;
     }
     note_read(*ins, in);
@@ -183,19 +183,19 @@ bool Watch::changed_nothing(const Ins* first, const Ins* end) {
 }
 
 void Watch::note_read(const Ins& ins, const Instruction& in) {
-  const bool loads = in.family == "ld" && ins.count != 0;
-  if ((!loads && in.family != "atom" && in.family != "mbarrier") ||
-      (ins.cache == 0 && in.family != "mbarrier"))
+  const bool loads = in.opcode == Opcode::Ld && ins.count != 0;
+  if ((!loads && in.opcode != Opcode::Atom && in.opcode != Opcode::Mbarrier) ||
+      (ins.cache == 0 && in.opcode != Opcode::Mbarrier))
     return;
   const auto lane = static_cast<uint32_t>(std::countr_zero(warp_.mask));
   const uint64_t address = address_in(warp_, ins, lane);
   if (is_private(ins, address)) return;
-  if (in.family == "mbarrier" &&
+  if (in.opcode == Opcode::Mbarrier &&
       mbarrier_state(*warp_.block, static_cast<uint32_t>(address & ~kWindowMask)) !=
           MbarrierState::Valid)
     return;
   look_ = {&in, address, 0, std::max(1u, element_bytes(in)), is_shared(ins, address)};
-  if (in.family == "mbarrier") {
+  if (in.opcode == Opcode::Mbarrier) {
     look_.shared = true;
     look_.address &= ~kWindowMask;
     return;
@@ -209,7 +209,7 @@ void Watch::note_read(const Ins& ins, const Instruction& in) {
 std::string Watch::text() const {
   if (look_.at == nullptr) return "";
   const uint64_t offset = look_.address & ~kWindowMask;
-  if (look_.at->family == "mbarrier") {
+  if (look_.at->opcode == Opcode::Mbarrier) {
     const Mbarrier state = read_mbarrier(*warp_.block, static_cast<uint32_t>(offset));
     return fmt::format(
         "waits for the mbarrier at shared memory {}, whose phase {} still needs {} "

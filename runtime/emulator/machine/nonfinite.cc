@@ -1,10 +1,8 @@
 #include "runtime/emulator/machine/nonfinite.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
-#include <string_view>
 
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/warp.h"
@@ -14,13 +12,6 @@ namespace {
 using ptx::Instruction;
 using ptx::Operand;
 using ptx::Type;
-
-bool makes_floats(const Instruction& in) {
-  static constexpr std::array<std::string_view, 14> kFamilies = {
-      "add",  "sub",   "mul", "fma", "mad", "div", "rcp",
-      "sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "cvt"};
-  return std::ranges::find(kFamilies, in.family) != kFamilies.end();
-}
 
 /// Type of the result (0) or of the operands (1): they differ in conversions alone.
 Type type_of(const Instruction& in, uint32_t which) {
@@ -80,7 +71,7 @@ bool is_value(const Operand& operand) {
 void Nonfinite::before(Warp& warp, const Ins& ins) {
   finish(warp);
   const Instruction& in = instruction_of(warp, ins);
-  if (!makes_floats(in) || in.operands.size() < 2) return;
+  if (!in.has(ptx::Trait::MakesNonFinite) || in.operands.size() < 2) return;
   if (in.operands[0].kind != Operand::Kind::Register) return;
   ins_ = &ins;
   code_ = &warp.code();

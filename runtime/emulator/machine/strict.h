@@ -3,18 +3,12 @@
 #pragma once
 
 #include <algorithm>
-#include <initializer_list>
 #include <span>
-#include <string_view>
 
 #include "runtime/emulator/machine/warp.h"
 #include "runtime/emulator/memory/undefined_bits.h"
 
 namespace gpuemu::emulator {
-
-inline bool is_one_of(std::string_view family, std::initializer_list<std::string_view> names) {
-  return std::ranges::find(names, family) != names.end();
-}
 
 /// A second look (runtime/emulator/redundancy_review.h); every other launch that looks at values
 /// that nothing wrote looks at divisions, too.
@@ -41,14 +35,8 @@ UndefinedValue picked(Warp& warp, const ptx::Instruction& in, const ValueOf& val
 /// Values that enter an instruction behind which they are not followed strictly.
 template <typename ValueOf>
 UndefinedValue lost_in(const ptx::Instruction& in, const ValueOf& value_of) {
-  const bool shuffles = in.family == "shfl";
-  if (!shuffles &&
-      !is_one_of(in.family,
-                 {"atom", "red",      "brx",      "bar",      "barrier",   "call",       "cp",
-                  "trap", "prefetch", "stmatrix", "ldmatrix", "movmatrix", "mbarrier",   "mma",
-                  "wmma", "wgmma",    "match",    "vote",     "redux",     "activemask", "elect",
-                  "tex",  "suld",     "sust",     "mapa"}))
-    return {};
+  const bool shuffles = in.opcode == ptx::Opcode::Shfl;
+  if (!shuffles && !in.has(ptx::Trait::EndsTracking)) return {};
   UndefinedValue all;
   const auto take = [&](const ptx::Operand& operand) {
     const UndefinedValue one = value_of(operand);
@@ -74,11 +62,8 @@ inline std::span<const ptx::Instruction> skipped_assignments(const ptx::Function
   const size_t end = function.labels[branch.operands[0].label].instruction;
   if (end < begin) return {};
   const std::span skipped = std::span(function.body).subspan(begin, end - begin);
-  const bool assigns = std::ranges::all_of(skipped, [](const ptx::Instruction& in) {
-    return is_one_of(in.family, {"mov", "add", "sub", "mul", "mad",   "fma",  "neg", "abs",  "min",
-                                 "max", "and", "or",  "xor", "not",   "shl",  "shr", "selp", "setp",
-                                 "cvt", "ex2", "lg2", "rcp", "rsqrt", "sqrt", "div"});
-  });
+  const bool assigns = std::ranges::all_of(
+      skipped, [](const ptx::Instruction& in) { return in.has(ptx::Trait::OnlyAssigns); });
   return assigns ? skipped : std::span<const ptx::Instruction>{};
 }
 

@@ -1,18 +1,14 @@
 #include "runtime/emulator/shadow/carriers.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 
 namespace gpuemu::emulator {
 namespace {
 using ptx::Instruction;
+using ptx::Opcode;
 using ptx::Operand;
+using ptx::Trait;
 using ptx::Type;
-
-bool is_one_of(std::string_view family, std::initializer_list<std::string_view> names) {
-  return std::ranges::find(names, family) != names.end();
-}
 
 bool names_float(const Instruction& in) {
   return std::ranges::any_of(in.modifiers, [](const std::string& modifier) {
@@ -23,16 +19,14 @@ bool names_float(const Instruction& in) {
   });
 }
 
-bool is_copy(const Instruction& in) {
-  return is_one_of(in.family, {"mov", "selp", "slct", "shfl"}) || is_bitwise(in);
-}
-bool is_matrix(const Instruction& in) { return is_one_of(in.family, {"mma", "wmma"}); }
+bool is_copy(const Instruction& in) { return in.has(Trait::CarriesValue) || is_bitwise(in); }
+bool is_matrix(const Instruction& in) { return in.has(Trait::RegisterMatrix); }
 
 /// Calls `visit` with every register that the instruction reads as a value.
 template <typename Visit>
 void each_value(const Instruction& in, const Visit& visit) {
-  const bool no_result = is_one_of(in.family, {"st", "red"});
-  for (size_t i = no_result ? 0 : 1; i < in.operands.size(); ++i) {
+  const bool stores = in.has(Trait::Writes) && !in.has(Trait::Reads);
+  for (size_t i = stores ? 0 : 1; i < in.operands.size(); ++i) {
     const Operand& operand = in.operands[i];
     if (operand.kind == Operand::Kind::Register) visit(operand);
     if (operand.kind != Operand::Kind::Vector) continue;
@@ -43,7 +37,7 @@ void each_value(const Instruction& in, const Visit& visit) {
 
 bool uses_pairs(const ptx::Function& function) {
   return std::ranges::any_of(function.body, [](const Instruction& in) {
-    const bool packs = in.family == "mov" && in.operands.size() == 2 &&
+    const bool packs = in.opcode == Opcode::Mov && in.operands.size() == 2 &&
                        (in.operands[0].kind == Operand::Kind::Vector ||
                         in.operands[1].kind == Operand::Kind::Vector);
     return packs || is_matrix(in) ||
@@ -56,12 +50,7 @@ bool uses_pairs(const ptx::Function& function) {
 }
 }  // namespace
 
-bool is_bitwise(const Instruction& in) {
-  if (!is_one_of(in.family, {"add", "sub", "and", "or", "xor", "not", "lop3", "shl", "shr", "prmt",
-                             "bfi", "bfe", "mad", "cvt", "slct", "min", "max"}))
-    return false;
-  return !names_float(in);
-}
+bool is_bitwise(const Instruction& in) { return in.has(Trait::MovesBits) && !names_float(in); }
 
 Carriers find_carriers(const ptx::Function& function) {
   const size_t count = function.registers.size();
@@ -72,8 +61,7 @@ Carriers find_carriers(const ptx::Function& function) {
   for (bool changed = true; changed;) {
     changed = false;
     for (const Instruction& in : function.body) {
-      const bool source =
-          names_float(in) || is_matrix(in) || is_one_of(in.family, {"ld", "ldu", "atom"});
+      const bool source = names_float(in) || is_matrix(in) || in.has(Trait::Reads);
       bool from = source && !in.has("param");
       if (!from && is_copy(in))
         each_value(in, [&](const Operand& operand) { from = from || made[operand.reg]; });
@@ -83,7 +71,7 @@ Carriers find_carriers(const ptx::Function& function) {
   for (bool changed = true; changed;) {
     changed = false;
     for (auto in = function.body.rbegin(); in != function.body.rend(); ++in) {
-      bool to = names_float(*in) || is_matrix(*in) || is_one_of(in->family, {"st", "red", "atom"});
+      bool to = names_float(*in) || is_matrix(*in) || in->has(Trait::Writes);
       if (!to && is_copy(*in))
         each_result(*in, [&](const Operand& operand) { to = to || used[operand.reg]; });
       if (to) each_value(*in, [&](const Operand& operand) { mark(used, operand.reg, changed); });

@@ -28,11 +28,7 @@ void each_result(const ptx::Instruction& in, const Visit& visit) {
       if (part.kind == Kind::Register) visit(part);
   };
   // What is no register or vector in the first place is no result: addresses, labels.
-  const bool none = in.family == "st" || in.family == "red" || in.family == "bra" ||
-                    in.family == "brx" || in.family == "call" || in.family == "bar" ||
-                    in.family == "barrier" || in.family == "nanosleep";
-  const bool has_result = !none || in.has("red");
-  if (has_result && !in.operands.empty()) writes(in.operands[0]);
+  if (in.has_result() && !in.operands.empty()) writes(in.operands[0]);
 }
 
 }  // namespace gpuemu::emulator

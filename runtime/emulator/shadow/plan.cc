@@ -12,47 +12,55 @@
 namespace gpuemu::emulator {
 namespace {
 using ptx::Instruction;
+using ptx::Opcode;
 using ptx::Operand;
 using ptx::Type;
 
 /// Frames lay registers out in steps of 32 lanes of 4 bytes, at least.
 constexpr uint32_t kOffsetStep = 64;
 
-struct Family {
-  std::string_view name;
-  Meaning meaning;
-};
-constexpr Family kArithmetic[] = {
-    {"add", Meaning::Add},     {"sub", Meaning::Sub},           {"mul", Meaning::Mul},
-    {"fma", Meaning::Fma},     {"mad", Meaning::Fma},           {"div", Meaning::Div},
-    {"min", Meaning::Min},     {"max", Meaning::Max},           {"neg", Meaning::Neg},
-    {"abs", Meaning::Abs},     {"copysign", Meaning::CopySign}, {"sqrt", Meaning::Sqrt},
-    {"rsqrt", Meaning::Rsqrt}, {"rcp", Meaning::Rcp},           {"ex2", Meaning::Ex2},
-    {"lg2", Meaning::Lg2},     {"sin", Meaning::Sin},           {"cos", Meaning::Cos},
-    {"tanh", Meaning::Tanh}};
+constexpr ptx::PerOpcode<Meaning> kArithmetic({{Opcode::Add, Meaning::Add},
+                                               {Opcode::Sub, Meaning::Sub},
+                                               {Opcode::Mul, Meaning::Mul},
+                                               {Opcode::Fma, Meaning::Fma},
+                                               {Opcode::Mad, Meaning::Fma},
+                                               {Opcode::Div, Meaning::Div},
+                                               {Opcode::Min, Meaning::Min},
+                                               {Opcode::Max, Meaning::Max},
+                                               {Opcode::Neg, Meaning::Neg},
+                                               {Opcode::Abs, Meaning::Abs},
+                                               {Opcode::Copysign, Meaning::CopySign},
+                                               {Opcode::Sqrt, Meaning::Sqrt},
+                                               {Opcode::Rsqrt, Meaning::Rsqrt},
+                                               {Opcode::Rcp, Meaning::Rcp},
+                                               {Opcode::Ex2, Meaning::Ex2},
+                                               {Opcode::Lg2, Meaning::Lg2},
+                                               {Opcode::Sin, Meaning::Sin},
+                                               {Opcode::Cos, Meaning::Cos},
+                                               {Opcode::Tanh, Meaning::Tanh}});
 
 /// Errors that the PTX ISA allows the approximations: relative to the result, and in any case.
 struct Approximation {
-  std::string_view family;
+  Opcode opcode;
   Format format;
   double unit, absolute;
 };
 const std::array kApproximations = {
-    Approximation{"ex2", Format::F32, 0x1p-22, 0},
-    Approximation{"ex2", Format::F16, std::exp2(-9.9), 0},
-    Approximation{"ex2", Format::BF16, 0x1p-7, 0},
-    Approximation{"lg2", Format::F32, 0x1p-22, 0x1p-22},
-    Approximation{"sin", Format::F32, 0x1p-23, std::exp2(-20.5)},
-    Approximation{"cos", Format::F32, 0x1p-23, std::exp2(-20.5)},
-    Approximation{"tanh", Format::F32, 0x1p-11, 0},
-    Approximation{"tanh", Format::F16, 0x1p-11, std::exp2(-10.987)},
-    Approximation{"tanh", Format::BF16, 0x1p-8, 0x1p-8},
-    Approximation{"rcp", Format::F32, 0x1p-23, 0},
-    Approximation{"rcp", Format::F64, 0x1p-20, 0},
-    Approximation{"rsqrt", Format::F32, std::exp2(-22.9), 0},
-    Approximation{"rsqrt", Format::F64, 0x1p-20, 0},
-    Approximation{"sqrt", Format::F32, 0x1p-23, 0},
-    Approximation{"div", Format::F32, 0x1p-22, 0},
+    Approximation{Opcode::Ex2, Format::F32, 0x1p-22, 0},
+    Approximation{Opcode::Ex2, Format::F16, std::exp2(-9.9), 0},
+    Approximation{Opcode::Ex2, Format::BF16, 0x1p-7, 0},
+    Approximation{Opcode::Lg2, Format::F32, 0x1p-22, 0x1p-22},
+    Approximation{Opcode::Sin, Format::F32, 0x1p-23, std::exp2(-20.5)},
+    Approximation{Opcode::Cos, Format::F32, 0x1p-23, std::exp2(-20.5)},
+    Approximation{Opcode::Tanh, Format::F32, 0x1p-11, 0},
+    Approximation{Opcode::Tanh, Format::F16, 0x1p-11, std::exp2(-10.987)},
+    Approximation{Opcode::Tanh, Format::BF16, 0x1p-8, 0x1p-8},
+    Approximation{Opcode::Rcp, Format::F32, 0x1p-23, 0},
+    Approximation{Opcode::Rcp, Format::F64, 0x1p-20, 0},
+    Approximation{Opcode::Rsqrt, Format::F32, std::exp2(-22.9), 0},
+    Approximation{Opcode::Rsqrt, Format::F64, 0x1p-20, 0},
+    Approximation{Opcode::Sqrt, Format::F32, 0x1p-23, 0},
+    Approximation{Opcode::Div, Format::F32, 0x1p-22, 0},
 };
 
 /// Half of the smallest subnormal number: what rounding to a multiple of it can do.
@@ -147,7 +155,7 @@ class Planner {
     fixed_.assign(planes_.size(), nullptr);
     for (const Instruction& in : body_) {
       each_result(in, [&](const Operand& to) { ++writes[to.reg]; });
-      if (in.family != "mov" || in.guard || in.operands.size() != 2 ||
+      if (in.opcode != Opcode::Mov || in.guard || in.operands.size() != 2 ||
           in.operands[0].kind != Operand::Kind::Register)
         continue;
       const auto kind = in.operands[1].kind;
@@ -199,14 +207,15 @@ class Planner {
   }
 
   bool plan_arithmetic(const Instruction& in, Operation& made) const {
-    const auto family = std::ranges::find(kArithmetic, in.family, &Family::name);
+    const Meaning* const meaning = kArithmetic.find(in.opcode);
+    if (meaning == nullptr) return false;
     const std::vector<Type> types = types_of(in);
-    if (family == std::end(kArithmetic) || types.empty()) return false;
+    if (types.empty()) return false;
     const Type type = types.back();
     const Format format = format_of(type);
     if (format == Format::None || in.operands[0].kind != Operand::Kind::Register) return false;
     if (in.operands.size() > 4 || in.has("xorsign")) return false;
-    made.meaning = family->meaning;
+    made.meaning = *meaning;
     made.from = made.to = format;
     made.pairs = is_pair(type) ? 2 : 1;
     made.saturates = in.has("sat");
@@ -242,9 +251,9 @@ class Planner {
       const bool flushes = made.to == Format::F32 && in.has("ftz");
       made.absolute = flushes ? smallest_normal(made.to) : half_smallest(made.to);
     }
-    const bool approximate = in.has("approx") || in.has("full") || in.family == "tanh";
+    const bool approximate = in.has("approx") || in.has("full") || in.opcode == Opcode::Tanh;
     for (const Approximation& row : kApproximations)
-      if (approximate && row.family == in.family && row.format == made.to) {
+      if (approximate && row.opcode == in.opcode && row.format == made.to) {
         made.unit = row.unit;
         made.absolute += row.absolute;
       }
@@ -270,9 +279,9 @@ class Planner {
 
   bool plan_conversion(const Instruction& in, Operation& made) const {
     const std::vector<Type> types = types_of(in);
-    if (in.family == "setp" || in.family == "set") {
+    if (in.has(ptx::Trait::Compares)) {
       if (types.empty() || format_of(types.back()) == Format::None || is_pair(types.back()) ||
-          in.operands.size() < 3 || in.family == "set")
+          in.operands.size() < 3 || in.opcode == Opcode::Set)
         return false;
       made.meaning = Meaning::Compare;
       made.decision = decision_of(in);
@@ -280,7 +289,7 @@ class Planner {
       take_operands(in, made);
       return true;
     }
-    if (in.family != "cvt" || types.size() < 2) return false;
+    if (in.opcode != Opcode::Cvt || types.size() < 2) return false;
     made.to = format_of(types[0]);
     made.from = format_of(types[1]);
     if (types[0] == Type::TF32) made.to = Format::F32;
@@ -331,7 +340,7 @@ class Planner {
       return any;
     }();
     if (!wanted) return false;
-    if (in.family == "mov" && in.operands.size() == 2) {
+    if (in.opcode == Opcode::Mov && in.operands.size() == 2) {
       const Operand& from = in.operands[1];
       made.meaning = to.kind == Operand::Kind::Vector     ? Meaning::Unpack
                      : from.kind == Operand::Kind::Vector ? Meaning::Pack
@@ -341,8 +350,8 @@ class Planner {
       if (from.kind != Operand::Kind::Vector) made.operands.push_back(source(from));
       return true;
     }
-    if (in.family == "selp" && in.operands.size() == 4) made.meaning = Meaning::Copy;
-    if (in.family == "shfl") made.meaning = Meaning::Shuffle;
+    if (in.opcode == Opcode::Selp && in.operands.size() == 4) made.meaning = Meaning::Copy;
+    if (in.opcode == Opcode::Shfl) made.meaning = Meaning::Shuffle;
     if (is_bitwise(in)) made.meaning = Meaning::Bits;
     if (made.meaning == Meaning::None) return false;
     if (to.kind == Operand::Kind::PredPair)
@@ -355,11 +364,11 @@ class Planner {
 
   void plan_memory(const Instruction& in, Operation& made) const {
     const std::vector<Type> types = types_of(in);
-    if (in.family == "mma" || in.family == "wmma") return plan_matrix(in, made);
+    if (in.has(ptx::Trait::RegisterMatrix)) return plan_matrix(in, made);
     if (types.empty() || in.has("param") || types.back() == Type::B128) return;
-    const bool load = in.family == "ld" || in.family == "ldu";
-    const bool atomic = in.family == "atom" || in.family == "red";
-    if (!load && !atomic && in.family != "st") return;
+    const bool reads = in.has(ptx::Trait::Reads), writes = in.has(ptx::Trait::Writes);
+    if (!reads && !writes) return;
+    const bool load = reads && !writes;
     made.element = ptx::byte_size(types.back());
     if (made.element != 2 && made.element != 4 && made.element != 8) return;
     if (load) {
@@ -367,7 +376,7 @@ class Planner {
       take_results(in.operands[0], made);
       if (std::ranges::all_of(made.results, [](const Source& s) { return s.plane == kNone; }))
         made.meaning = Meaning::None;
-    } else if (in.family == "st") {
+    } else if (in.opcode == Opcode::St) {
       made.meaning = Meaning::Store;
       const Operand& value = in.operands.back();
       if (value.elements.empty()) made.operands.push_back(source(value));
@@ -377,8 +386,8 @@ class Planner {
       made.from = made.to = format_of(types.back());
       made.pairs = is_pair(types.back()) ? 2 : 1;
       made.unit = unit_of(made.to);
-      if (in.family == "atom") take_results(in.operands[0], made);
-      take_operands(in, made, in.family == "atom" ? 2 : 1);
+      if (reads) take_results(in.operands[0], made);
+      take_operands(in, made, reads ? 2 : 1);
     }
   }
 
@@ -387,7 +396,7 @@ class Planner {
       return &body_[std::min<size_t>(ins.origin, body_.size() - 1)] == &in &&
              ins.list < code_.tensors.size();
     });
-    if (!in.has("mma") && in.family != "mma") return;
+    if (!in.has("mma") && in.opcode != Opcode::Mma) return;
     if (step == code_.ins.end() || code_.tensors.empty()) return;
     const TensorStep& tensor = code_.tensors[step->list];
     made.from = format_of(tensor.a.type == Type::TF32 ? Type::F32 : tensor.a.type);

@@ -3,25 +3,24 @@
 #include <algorithm>
 
 #include "runtime/ptx/flow/reconvergence.h"
-#include "runtime/ptx/isa/opcode.h"
 
 namespace gpuemu::ptx {
 namespace {
 
-bool leaves(const Instruction& instruction) {
-  return instruction.family == "ret" || instruction.family == "exit" ||
-         instruction.family == "trap";
-}
-
 bool needs_other_lanes(const Instruction& instruction) {
-  const OpcodeRow* info = find_opcode(instruction.family);
-  if (info == nullptr || instruction.family == "call") return true;
-  return info->what == OpcodeClass::Warp || info->what == OpcodeClass::Barrier ||
-         info->what == OpcodeClass::Matrix;
+  switch (info(instruction.opcode).what) {
+    case OpcodeClass::Warp:
+    case OpcodeClass::Barrier:
+    case OpcodeClass::Matrix:
+    case OpcodeClass::Unknown:
+      return true;
+    default:
+      return instruction.opcode == Opcode::Call;
+  }
 }
 
 bool ends_block(const Instruction& instruction) {
-  return instruction.family == "bra" || instruction.family == "brx" || leaves(instruction);
+  return instruction.has(Trait::Branches) || instruction.has(Trait::Leaves);
 }
 
 class Analysis {
@@ -59,7 +58,7 @@ class Analysis {
     std::vector<bool> all;
     for (const BasicBlock& block : flow_.blocks) {
       const Instruction& last = function_.body[block.end - 1];
-      bool leaving = leaves(last) && !last.guard;
+      bool leaving = last.has(Trait::Leaves) && !last.guard;
       for (uint32_t i = block.begin; i < block.end && leaving; ++i)
         leaving = !needs_other_lanes(function_.body[i]);
       all.push_back(leaving);
@@ -94,8 +93,8 @@ class Analysis {
   void find_successors(uint32_t index) {
     BasicBlock& block = flow_.blocks[index];
     const Instruction& last = function_.body[block.end - 1];
-    if (leaves(last)) exits_.push_back(index);
-    if (!leaves(last) && ends_block(last)) add_targets(block, last);
+    if (last.has(Trait::Leaves)) exits_.push_back(index);
+    if (!last.has(Trait::Leaves) && ends_block(last)) add_targets(block, last);
     if (!ends_block(last) || last.guard) add_successor(block, block.end);
     std::ranges::sort(block.successors);
     const auto rest = std::ranges::unique(block.successors);

@@ -21,7 +21,7 @@ bool waits_for_grid(const Module& module, const Function& function) {
     left.pop_back();
     if (std::ranges::any_of(next.body, reads_grid_barrier)) return true;
     for (const Instruction& instruction : next.body) {
-      if (instruction.family != "call" || instruction.operands.empty()) continue;
+      if (instruction.opcode != Opcode::Call || instruction.operands.empty()) continue;
       const std::string& callee = instruction.operands[0].name;
       if (callee.empty() || !known.insert(callee).second) continue;
       for (const Function& other : module.functions)

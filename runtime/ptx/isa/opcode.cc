@@ -1,25 +1,32 @@
 #include "runtime/ptx/isa/opcode.h"
 
 #include <algorithm>
-#include <array>
 
 namespace gpuemu::ptx {
+
+using enum Trait;
+
+const std::array<InstructionInfo, kOpcodeCount + 1> kInstructions = {{
+#define INSTRUCTION(opcode, text, least, most, what, operands, traits) \
+  {text, least, most, OpcodeClass::what, OperandShape::operands, traits},
+#include "runtime/ptx/isa/instructions.def"
+#undef INSTRUCTION
+    {},
+}};
+
 namespace {
-
-constexpr auto kRows = std::to_array<OpcodeRow>({
-#define PTX_FAMILY(family, least, most, what) {family, least, most, OpcodeClass::what},
-#include "runtime/ptx/isa/opcode.def"
-#undef PTX_FAMILY
+constexpr auto kTexts = std::to_array<std::string_view>({
+#define INSTRUCTION(opcode, text, least, most, what, operands, traits) text,
+#include "runtime/ptx/isa/instructions.def"
+#undef INSTRUCTION
 });
-static_assert(std::ranges::is_sorted(kRows, {}, &OpcodeRow::family));
-
+static_assert(std::ranges::is_sorted(kTexts));
 }  // namespace
 
-std::span<const OpcodeRow> opcode_rows() { return kRows; }
-
-const OpcodeRow* find_opcode(std::string_view family) {
-  const auto found = std::ranges::lower_bound(kRows, family, {}, &OpcodeRow::family);
-  return found != kRows.end() && found->family == family ? &*found : nullptr;
+Opcode opcode_of(std::string_view text) {
+  const auto found = std::ranges::lower_bound(kTexts, text);
+  if (found == kTexts.end() || *found != text) return Opcode::Unknown;
+  return static_cast<Opcode>(found - kTexts.begin());
 }
 
 }  // namespace gpuemu::ptx

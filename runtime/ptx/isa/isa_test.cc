@@ -1,0 +1,55 @@
+// The table of instructions: lookup by text, and what its rows must not contradict.
+#include <gtest/gtest.h>
+
+#include "runtime/ptx/isa/opcode.h"
+
+namespace gpuemu::ptx {
+namespace {
+
+TEST(InstructionTable, FindsEveryInstructionByItsText) {
+  for (size_t i = 0; i < kOpcodeCount; ++i) {
+    const auto opcode = static_cast<Opcode>(i);
+    EXPECT_EQ(opcode_of(info(opcode).text), opcode) << info(opcode).text;
+  }
+  EXPECT_EQ(info(Opcode::Ld).text, "ld");
+}
+
+TEST(InstructionTable, GivesOtherTextsNoOpcode) {
+  for (const std::string_view text : {"", "l", "ldx", "LD", "ld.global", "zzz", "%ld"}) {
+    EXPECT_EQ(opcode_of(text), Opcode::Unknown) << text;
+  }
+  EXPECT_EQ(info(Opcode::Unknown).text, "");
+  EXPECT_EQ(info(Opcode::Unknown).what, OpcodeClass::Unknown);
+}
+
+TEST(InstructionTable, AllowsAtLeastAsManyOperandsAsItRequires) {
+  for (const InstructionInfo& row : kInstructions) {
+    EXPECT_LE(row.operands_min, row.operands_max) << row.text;
+  }
+}
+
+TEST(InstructionTable, HasTraitsThatAgree) {
+  for (const InstructionInfo& row : kInstructions) {
+    const auto both = [&](Trait a, Trait b) { return row.traits.has(a) && row.traits.has(b); };
+    // What only writes a register has one to write, and shows nowhere else.
+    EXPECT_FALSE(both(Trait::OnlyAssigns, Trait::NoResult)) << row.text;
+    EXPECT_FALSE(both(Trait::OnlyAssigns, Trait::UseIsVisible)) << row.text;
+    EXPECT_FALSE(both(Trait::OnlyAssigns, Trait::Reads)) << row.text;
+    EXPECT_FALSE(both(Trait::UniformResult, Trait::VaryingResult)) << row.text;
+    EXPECT_FALSE(both(Trait::Reads, Trait::NoResult)) << row.text;
+    const auto follows = [&](Trait a, Trait b) { return !row.traits.has(a) || row.traits.has(b); };
+    EXPECT_TRUE(follows(Trait::Writes, Trait::UseIsVisible)) << row.text;
+    EXPECT_TRUE(follows(Trait::RegisterMatrix, Trait::MatrixProduct)) << row.text;
+  }
+}
+
+TEST(PerOpcode, HasARowForTheOpcodesThatWereGiven) {
+  constexpr PerOpcode<int> kRows({{Opcode::Add, 7}, {Opcode::Xor, 0}});
+  EXPECT_EQ(*kRows.find(Opcode::Add), 7);
+  EXPECT_EQ(*kRows.find(Opcode::Xor), 0);
+  EXPECT_EQ(kRows.find(Opcode::Sub), nullptr);
+  EXPECT_EQ(kRows.find(Opcode::Unknown), nullptr);
+}
+
+}  // namespace
+}  // namespace gpuemu::ptx
