@@ -127,14 +127,4 @@ bool runs_straight(const Ins& ins);
 Slot slot_of(ptx::Type type);
 bool is_signed(ptx::Type type);
 
-// Instructions of their own files. Each returns false when the form is unknown.
-bool decode_memory(Decoder& decoder, const ptx::Instruction& instruction, const Form& form);
-bool decode_control(Decoder& decoder, const ptx::Instruction& instruction, const Form& form);
-bool decode_warp(Decoder& decoder, const ptx::Instruction& instruction, const Form& form);
-bool decode_atomic(Decoder& decoder, const ptx::Instruction& instruction, const Form& form);
-bool decode_async(Decoder& decoder, const ptx::Instruction& instruction, const Form& form);
-bool decode_tensor(Decoder& decoder, const ptx::Instruction& instruction, const Form& form);
-bool decode_texture(Decoder& decoder, const ptx::Instruction& instruction, const Form& form);
-bool decode_wgmma(Decoder& decoder, const ptx::Instruction& instruction, const Form& form);
-
 }  // namespace gpuemu::emulator

@@ -3,7 +3,7 @@
 #include <array>
 #include <map>
 
-#include "runtime/emulator/decode/decode.h"
+#include "runtime/emulator/decode/decoders.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator {
@@ -159,6 +159,8 @@ bool decode_bulk(Decoder& d, const Instruction& in, const Form& form) {
   return true;
 }
 
+}  // namespace
+
 /// st.async [to], values, [mbarrier] and red.async [to], value, [mbarrier].
 bool decode_async_store(Decoder& d, const Instruction& in, const Form& form) {
   const bool reduces = in.opcode == Opcode::Red;
@@ -206,6 +208,7 @@ bool emit_mbarrier(Decoder& d, const Operand& where, Handler run, std::array<uin
   return true;
 }
 
+namespace {
 bool decode_arrive(Decoder& d, const Instruction& in, const Form& form) {
   // The state may be left away where the mbarrier can be another block's.
   const bool state = in.operands[0].kind != Operand::Kind::Address;
@@ -236,6 +239,7 @@ bool decode_wait_mbarrier(Decoder& d, const Instruction& in, const Form& form) {
   d.code().ins.back().aux = (parity ? steps::kByParity : 0) | (may_block ? steps::kMayBlock : 0);
   return true;
 }
+}  // namespace
 
 bool decode_mbarrier(Decoder& d, const Instruction& in, const Form& form) {
   using steps::MbarrierKind;
@@ -268,12 +272,10 @@ bool decode_mbarrier(Decoder& d, const Instruction& in, const Form& form) {
                                                    : MbarrierKind::CompleteTx);
   return true;
 }
-}  // namespace
 
-bool decode_async(Decoder& d, const Instruction& in, const Form& form) {
-  if (in.opcode == Opcode::Mbarrier) return decode_mbarrier(d, in, form);
-  if (in.opcode == Opcode::St || in.opcode == Opcode::Red) return decode_async_store(d, in, form);
-  if (in.opcode != Opcode::Cp || !form.has("async")) return false;
+/// cp.async, cp.async.bulk and what waits for them.
+bool decode_copies(Decoder& d, const Instruction& in, const Form& form) {
+  if (!form.has("async")) return false;
   if (form.has("commit_group"))
     return d.emit(form.has("bulk") ? steps::commit_bulk : steps::commit_copies), true;
   if (form.has("wait_group") || form.has("wait_all")) return decode_wait(d, in, form);

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "runtime/emulator/decode/decode.h"
+#include "runtime/emulator/decode/decoders.h"
 #include "runtime/emulator/machine/warp.h"
 #include "runtime/emulator/steps/steps.h"
 
@@ -13,7 +13,6 @@ namespace gpuemu::emulator {
 using ptx::Instruction;
 using ptx::Opcode;
 using ptx::Operand;
-using ptx::Trait;
 using ptx::Type;
 namespace {
 
@@ -38,7 +37,9 @@ std::string missing_function(const std::string& name) {
       name);
 }
 
-bool decode_call(Decoder& d, const Instruction& in) {
+}  // namespace
+
+bool decode_call(Decoder& d, const Instruction& in, const Form& /*form*/) {
   if (in.operands.empty()) return false;
   CallSite site;
   const auto slots = [&](const std::vector<Operand>& operands, std::vector<ParamSlot>& into) {
@@ -113,6 +114,7 @@ bool decode_barrier(Decoder& d, const Instruction& in, const Form& form) {
   return true;
 }
 
+namespace {
 /// Whether all threads of a warp must execute it together.
 bool is_aligned_barrier(const Instruction& in) {
   if (in.guard || in.has("warp")) return false;
@@ -125,8 +127,9 @@ bool skips_only_barriers(const ptx::Function& function, uint32_t from, uint32_t 
   return std::all_of(function.body.begin() + from + 1, function.body.begin() + target,
                      is_aligned_barrier);
 }
+}  // namespace
 
-bool decode_branch(Decoder& d, const Instruction& in) {
+bool decode_branch(Decoder& d, const Instruction& in, const Form& /*form*/) {
   if (in.opcode == Opcode::Bra) {
     if (in.operands.empty() || in.operands[0].kind != Operand::Kind::Label) return false;
     const uint32_t target = d.function().labels[in.operands[0].label].instruction;
@@ -153,25 +156,32 @@ bool decode_branch(Decoder& d, const Instruction& in) {
   return true;
 }
 
-bool decode_fence(Decoder& d, const Form& form) {
+bool decode_fence(Decoder& d, const Instruction& /*in*/, const Form& form) {
   // Without a space it is of all spaces.
   const bool proxies = form.has("proxy") && form.has("async") && !form.has("global");
   d.emit(steps::fence).flags = static_cast<uint8_t>((form.has("cta") ? steps::kFenceOfBlock : 0) |
                                                     (proxies ? steps::kFenceOfProxies : 0));
   return true;
 }
-}  // namespace
 
-bool decode_control(Decoder& d, const Instruction& in, const Form& form) {
-  if (in.has(Trait::Branches)) return decode_branch(d, in);
-  if (in.has(Trait::Fences)) return decode_fence(d, form);
-  if (in.opcode == Opcode::Ret) return d.emit(steps::ret), true;
-  if (in.opcode == Opcode::Exit) return d.emit(steps::exit), true;
-  if (in.opcode == Opcode::Trap || in.opcode == Opcode::Brkpt) return d.emit(steps::trap), true;
-  if (in.opcode == Opcode::Call) return decode_call(d, in);
-  if (in.has(Trait::Synchronizes)) return decode_barrier(d, in, form);
-  if (in.has(Trait::NoEffect)) return d.emit(steps::nothing), true;
-  return false;
+bool decode_return(Decoder& d, const Instruction& /*in*/, const Form& /*form*/) {
+  d.emit(steps::ret);
+  return true;
+}
+
+bool decode_exit(Decoder& d, const Instruction& /*in*/, const Form& /*form*/) {
+  d.emit(steps::exit);
+  return true;
+}
+
+bool decode_trap(Decoder& d, const Instruction& /*in*/, const Form& /*form*/) {
+  d.emit(steps::trap);
+  return true;
+}
+
+bool decode_nothing(Decoder& d, const Instruction& /*in*/, const Form& /*form*/) {
+  d.emit(steps::nothing);
+  return true;
 }
 
 }  // namespace gpuemu::emulator

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "runtime/emulator/decode/decode.h"
+#include "runtime/emulator/decode/decoders.h"
 #include "runtime/emulator/decode/instrument.h"
 #include "runtime/emulator/decode/modifiers.h"
 #include "runtime/emulator/steps/steps.h"
@@ -87,11 +88,9 @@ bool Decoder::try_decoders(const Instruction& instruction, const Form& form) {
   if (instruction.opcode == Opcode::Mov) return move(instruction, form);
   if (is_of_three(instruction)) return extreme_of_three(instruction, form);
   if (instruction.has(ptx::Trait::Compares)) return comparison(instruction, form);
-  return pure(instruction, form) || decode_memory(*this, instruction, form) ||
-         decode_control(*this, instruction, form) || decode_warp(*this, instruction, form) ||
-         decode_atomic(*this, instruction, form) || decode_async(*this, instruction, form) ||
-         decode_tensor(*this, instruction, form) || decode_wgmma(*this, instruction, form) ||
-         decode_texture(*this, instruction, form);
+  if (pure(instruction, form)) return true;
+  const DecodeFunction* const decode = decoder_of(instruction.opcode);
+  return decode != nullptr && (*decode)(*this, instruction, form);
 }
 
 namespace {

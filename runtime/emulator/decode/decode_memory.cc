@@ -3,7 +3,7 @@
 #include <array>
 #include <bit>
 
-#include "runtime/emulator/decode/decode.h"
+#include "runtime/emulator/decode/decoders.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator {
@@ -182,6 +182,8 @@ uint64_t window_of(Space space) {
   }
 }
 /// mapa, getctarank
+}  // namespace
+
 bool decode_rank(Decoder& d, const Instruction& in, const Form& form) {
   const bool maps = in.opcode == Opcode::Mapa;
   const Slot slot = slot_of(form.type());
@@ -197,7 +199,7 @@ bool decode_rank(Decoder& d, const Instruction& in, const Form& form) {
   return true;
 }
 
-bool decode_matrix(Decoder& d, const Instruction& in, const Form& form) {
+bool decode_matrix_load(Decoder& d, const Instruction& in, const Form& form) {
   if (in.operands.size() != 2 || !form.has("m8n8") || form.type() != Type::B16) return false;
   std::vector<uint32_t> registers;
   for (const Operand& element : elements_of(in.operands[0]))
@@ -244,41 +246,39 @@ bool decode_stack(Decoder& d, const Instruction& in, const Form& form) {
   ins.wide = slot == Slot::Wide ? 1 : 0;
   return true;
 }
-}  // namespace
+bool decode_load(Decoder& d, const Instruction& in, const Form& form) {
+  return decode_access(d, in, form, true);
+}
 
-bool decode_memory(Decoder& d, const Instruction& in, const Form& form) {
-  if (in.opcode == Opcode::Alloca || in.opcode == Opcode::Stacksave ||
-      in.opcode == Opcode::Stackrestore)
-    return decode_stack(d, in, form);
-  if (in.opcode == Opcode::Ld || in.opcode == Opcode::Ldu) return decode_access(d, in, form, true);
-  if (in.opcode == Opcode::Ldmatrix) return decode_matrix(d, in, form);
-  if (in.opcode == Opcode::St && !form.has("async")) return decode_access(d, in, form, false);
-  if (in.opcode == Opcode::Mapa || in.opcode == Opcode::Getctarank) return decode_rank(d, in, form);
-  if (in.opcode == Opcode::Cvta || in.opcode == Opcode::Isspacep) {
-    if (in.operands.size() < 2) return false;
-    const bool to_generic = in.opcode == Opcode::Cvta && !in.has("to");
-    const bool test = in.opcode == Opcode::Isspacep;
-    const uint32_t value = d.source(in.operands[1], Slot::Wide, Type::U64);
-    const uint32_t out = d.destination(in.operands[0], test ? Slot::Pred : Slot::Wide);
-    const uint64_t window = window_of(form.space);
-    if (test) {
-      Ins& ins = d.emit(steps::is_space);
-      ins.src[0] = value;
-      ins.dst = out;
-      ins.imm = static_cast<int64_t>(window);
-      ins.flags = form.space == Space::Shared && !form.has("shared::cluster") ? 1 : 0;
-      ins.aux = window != 0                  ? steps::kByWindow
-                : form.space == Space::Const ? steps::kIsConstant
-                                             : steps::kIsNoConstant;
-      return true;
-    }
-    const uint32_t shift = d.constant(to_generic ? window : uint64_t{0} - window, true);
-    Ins& ins = d.emit(handlers().at(window == 0 ? "mov.u64" : "add.u64").run);
-    ins.src = {value, shift, 0, 0};
+bool decode_store(Decoder& d, const Instruction& in, const Form& form) {
+  if (form.has("async")) return decode_async_store(d, in, form);
+  return decode_access(d, in, form, false);
+}
+
+/// cvta, isspacep
+bool decode_address_space(Decoder& d, const Instruction& in, const Form& form) {
+  if (in.operands.size() < 2) return false;
+  const bool to_generic = in.opcode == Opcode::Cvta && !in.has("to");
+  const bool test = in.opcode == Opcode::Isspacep;
+  const uint32_t value = d.source(in.operands[1], Slot::Wide, Type::U64);
+  const uint32_t out = d.destination(in.operands[0], test ? Slot::Pred : Slot::Wide);
+  const uint64_t window = window_of(form.space);
+  if (test) {
+    Ins& ins = d.emit(steps::is_space);
+    ins.src[0] = value;
     ins.dst = out;
+    ins.imm = static_cast<int64_t>(window);
+    ins.flags = form.space == Space::Shared && !form.has("shared::cluster") ? 1 : 0;
+    ins.aux = window != 0                  ? steps::kByWindow
+              : form.space == Space::Const ? steps::kIsConstant
+                                           : steps::kIsNoConstant;
     return true;
   }
-  return false;
+  const uint32_t shift = d.constant(to_generic ? window : uint64_t{0} - window, true);
+  Ins& ins = d.emit(handlers().at(window == 0 ? "mov.u64" : "add.u64").run);
+  ins.src = {value, shift, 0, 0};
+  ins.dst = out;
+  return true;
 }
 
 }  // namespace gpuemu::emulator

@@ -1,14 +1,13 @@
 // mma, wmma, stmatrix and movmatrix: which registers hold which matrix.
 #include <charconv>
 
-#include "runtime/emulator/decode/decode.h"
+#include "runtime/emulator/decode/decoders.h"
 #include "runtime/emulator/decode/matrices.h"
 #include "runtime/emulator/steps/product.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator {
 using ptx::Instruction;
-using ptx::Opcode;
 using ptx::Operand;
 using ptx::Type;
 
@@ -115,6 +114,7 @@ bool decode_quads(Decoder& d, const Instruction& in, const Form& form) {
   step.b.transposed = orders[1] == "col";
   return emit_product(d, in, form.types, step);
 }
+}  // namespace
 
 bool decode_mma(Decoder& d, const Instruction& in, const Form& form) {
   const auto shape = shape_of(form);
@@ -133,6 +133,7 @@ bool decode_mma(Decoder& d, const Instruction& in, const Form& form) {
   return emit_product(d, in, form.types, step);
 }
 
+namespace {
 /// wmma.mma with f16 factors names the types of D and C only.
 bool decode_wmma_product(Decoder& d, const Instruction& in, const Form& form, const Shape& shape) {
   if (in.operands.size() != 4) return false;
@@ -143,6 +144,7 @@ bool decode_wmma_product(Decoder& d, const Instruction& in, const Form& form, co
   step.saturate = form.has("satfinite");
   return emit_product(d, in, types, step);
 }
+}  // namespace
 
 bool decode_wmma(Decoder& d, const Instruction& in, const Form& form) {
   const auto shape = shape_of(form);
@@ -200,13 +202,10 @@ bool decode_store_matrix(Decoder& d, const Instruction& in, const Form& form) {
   d.uses_memory(ptx::Space::Shared, 16);
   return true;
 }
-}  // namespace
 
-bool decode_tensor(Decoder& d, const Instruction& in, const Form& form) {
-  if (in.opcode == Opcode::Mma) return decode_mma(d, in, form);
-  if (in.opcode == Opcode::Wmma) return decode_wmma(d, in, form);
-  if (in.opcode == Opcode::Stmatrix) return decode_store_matrix(d, in, form);
-  if (in.opcode != Opcode::Movmatrix || in.operands.size() != 2 || !form.has("m8n8")) return false;
+/// movmatrix
+bool decode_transpose(Decoder& d, const Instruction& in, const Form& form) {
+  if (in.operands.size() != 2 || !form.has("m8n8")) return false;
   const uint32_t from = d.source(in.operands[1], Slot::Narrow, Type::B32);
   const uint32_t to = d.destination(in.operands[0], Slot::Narrow);
   Ins& ins = d.emit(steps::transpose_matrix);

@@ -1,16 +1,14 @@
 // tex: texture objects, one- and two-dimensional.
-#include "runtime/emulator/decode/decode.h"
+#include "runtime/emulator/decode/decoders.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator {
 using ptx::Instruction;
-using ptx::Opcode;
 using ptx::Operand;
 using ptx::Type;
 
 /// tex.2d.v4.f32.f32 {r, g, b, a}, [object, {x, y}]; a level behind it is the only one there is.
 bool decode_texture(Decoder& d, const Instruction& in, const Form& form) {
-  if (in.opcode != Opcode::Tex) return false;
   const bool rows = form.has("2d"), level = form.has("level");
   if (in.operands.size() != (level ? 3u : 2u) || form.types.size() != 2) return false;
   const Operand &to = in.operands[0], &where = in.operands[1];

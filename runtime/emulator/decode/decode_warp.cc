@@ -1,7 +1,7 @@
 // Instructions between lanes, carry chains and atomics.
 #include <map>
 
-#include "runtime/emulator/decode/decode.h"
+#include "runtime/emulator/decode/decoders.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator {
@@ -9,7 +9,6 @@ using ptx::Instruction;
 using ptx::Opcode;
 using ptx::Operand;
 using ptx::Type;
-namespace {
 
 bool decode_shuffle(Decoder& d, const Instruction& in, const Form& form) {
   if (in.operands.size() < 4) return false;
@@ -123,33 +122,24 @@ bool decode_carry(Decoder& d, const Instruction& in, const Form& form) {
                            (form.has("cc") ? steps::kCarryOut : 0));
   return true;
 }
-}  // namespace
 
-bool decode_warp(Decoder& d, const Instruction& in, const Form& form) {
-  if (in.opcode == Opcode::Shfl) return decode_shuffle(d, in, form);
-  if (in.opcode == Opcode::Vote) return decode_vote(d, in, form);
-  if (in.opcode == Opcode::Match) return decode_match(d, in, form);
-  if (in.opcode == Opcode::Redux) return decode_reduce(d, in, form);
-  if (in.opcode == Opcode::Add || in.opcode == Opcode::Addc || in.opcode == Opcode::Sub ||
-      in.opcode == Opcode::Subc || in.opcode == Opcode::Mad || in.opcode == Opcode::Madc)
-    return decode_carry(d, in, form);
-  if (in.opcode == Opcode::Activemask && !in.operands.empty()) {
-    const uint32_t out = d.destination(in.operands[0], Slot::Narrow);
-    d.emit(steps::activemask).dst = out;
-    return true;
-  }
-  if (in.opcode == Opcode::Elect && in.operands.size() == 2 &&
-      in.operands[0].kind == Operand::Kind::PredPair) {
-    const uint32_t members = d.source(in.operands[1], Slot::Narrow, Type::B32);
-    const uint32_t lane = d.destination(in.operands[0].elements[0], Slot::Narrow);
-    const uint32_t predicate = d.destination(in.operands[0].elements[1], Slot::Pred);
-    Ins& ins = d.emit(steps::elect);
-    ins.src[0] = members;
-    ins.dst = lane;
-    ins.aux = predicate;
-    return true;
-  }
-  return false;
+bool decode_active_mask(Decoder& d, const Instruction& in, const Form& /*form*/) {
+  if (in.operands.empty()) return false;
+  const uint32_t out = d.destination(in.operands[0], Slot::Narrow);
+  d.emit(steps::activemask).dst = out;
+  return true;
+}
+
+bool decode_elect(Decoder& d, const Instruction& in, const Form& /*form*/) {
+  if (in.operands.size() != 2 || in.operands[0].kind != Operand::Kind::PredPair) return false;
+  const uint32_t members = d.source(in.operands[1], Slot::Narrow, Type::B32);
+  const uint32_t lane = d.destination(in.operands[0].elements[0], Slot::Narrow);
+  const uint32_t predicate = d.destination(in.operands[0].elements[1], Slot::Pred);
+  Ins& ins = d.emit(steps::elect);
+  ins.src[0] = members;
+  ins.dst = lane;
+  ins.aux = predicate;
+  return true;
 }
 
 namespace {
@@ -196,8 +186,8 @@ bool decode_atomic(Decoder& d, const Instruction& in, const Form& form) {
       {"and", AtomicKind::And},   {"or", AtomicKind::Or},   {"xor", AtomicKind::Xor},
       {"exch", AtomicKind::Exch}, {"cas", AtomicKind::Cas}, {"inc", AtomicKind::Inc},
       {"dec", AtomicKind::Dec}};
+  if (form.has("async")) return decode_async_store(d, in, form);
   const bool returns = in.opcode == Opcode::Atom;
-  if ((!returns && in.opcode != Opcode::Red) || form.has("async")) return false;
   const AtomicKind* kind = nullptr;
   for (const std::string& modifier : form.rest)
     if (const auto found = kKinds.find(modifier); found != kKinds.end()) kind = &found->second;

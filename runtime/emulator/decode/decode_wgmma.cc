@@ -1,11 +1,10 @@
 // wgmma: the asynchronous product of a warp group, executed where it stands.
-#include "runtime/emulator/decode/decode.h"
+#include "runtime/emulator/decode/decoders.h"
 #include "runtime/emulator/decode/matrices.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator {
 using ptx::Instruction;
-using ptx::Opcode;
 using ptx::Operand;
 using ptx::Type;
 namespace {
@@ -82,7 +81,6 @@ bool decode_product(Decoder& d, const Instruction& in, const Form& form) {
 }  // namespace
 
 bool decode_wgmma(Decoder& d, const Instruction& in, const Form& form) {
-  if (in.opcode != Opcode::Wgmma) return false;
   if (form.has("mma_async")) return decode_product(d, in, form);
   // The product is there when mma_async has run: nothing is left to wait for.
   if (!form.has("fence") && !form.has("commit_group") && !form.has("wait_group")) return false;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/emulator/decode/decoders.h"
 #include "runtime/emulator/decode/modifiers.h"
 #include "runtime/emulator/handlers/handlers.h"
 #include "runtime/ptx/isa/opcode.h"
@@ -27,6 +28,16 @@ TEST(Decoders, ExecuteEveryInstructionThatIsNotRefused) {
     const auto opcode = static_cast<ptx::Opcode>(i);
     EXPECT_NE(executed.contains(opcode), ptx::info(opcode).traits.has(ptx::Trait::Refused))
         << ptx::info(opcode).text;
+  }
+}
+
+TEST(Decoders, HaveATableOfTheFormsThatTheyTake) {
+  std::set<ptx::Opcode> known;
+  for (const FormRow& row : form_rows()) known.insert(row.opcode);
+  for (size_t i = 0; i < ptx::kOpcodeCount; ++i) {
+    const auto opcode = static_cast<ptx::Opcode>(i);
+    if (decoder_of(opcode) == nullptr) continue;
+    EXPECT_TRUE(known.contains(opcode)) << ptx::info(opcode).text;
   }
 }
 

@@ -1,0 +1,47 @@
+// Which function decodes an instruction that is no row of the handlers: one per opcode.
+#pragma once
+
+#include "runtime/emulator/decode/decode.h"
+
+namespace gpuemu::emulator {
+
+/// Emits the steps of the instruction; false for a form that the emulator does not know.
+using DecodeFunction = bool (*)(Decoder&, const ptx::Instruction&, const Form&);
+
+/// Null for an instruction that the handlers or Decoder itself know in every form, or that is
+/// refused.
+const DecodeFunction* decoder_of(ptx::Opcode opcode);
+
+bool decode_active_mask(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_address_space(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_async_store(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_atomic(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_barrier(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_branch(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_call(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_carry(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_copies(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_elect(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_exit(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_fence(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_load(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_match(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_matrix_load(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_mbarrier(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_mma(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_nothing(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_rank(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_reduce(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_return(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_shuffle(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_stack(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_store(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_store_matrix(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_texture(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_transpose(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_trap(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_vote(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_wgmma(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_wmma(Decoder& d, const ptx::Instruction& in, const Form& form);
+
+}  // namespace gpuemu::emulator
