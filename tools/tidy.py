@@ -31,6 +31,9 @@ BANNED = {
     r"\busing namespace\b": "name what you use",
     r"\bFIXME\b|\bTODO\b(?!\(#\d+\))": "finish it or name its issue: TODO(#12)",
 }
+# Spellings of PTX instructions that are words of other lists too: operations of atomics and of predicates, which are
+# modifiers; kinds of findings; classes of instructions and of accesses; policies.
+OTHER_WORDS = {"add", "and", "barrier", "call", "match", "max", "mbarrier", "min", "or", "trap", "xor"}
 
 
 def libraries():
@@ -150,6 +153,28 @@ def check_extension(report):
                 report(f"{where}:{number}: no shell, nothing that blocks the editor, no any")
 
 
+def check_instructions(found, report):
+    """runtime/ptx/isa/instructions.def is the only list of PTX instructions: who asks which one an instruction is compares
+    opcodes or asks for a trait."""
+    home = "runtime/ptx/isa"
+    table = (ROOT / home / "instructions.def").read_text()
+    spellings = set(re.findall(r'^INSTRUCTION\(\w+, "(\w+)"', table, re.M)) - OTHER_WORDS
+    if not spellings:
+        report(f"{home}/instructions.def: no instruction found; tools/tidy.py expects rows INSTRUCTION(Ld, \"ld\", ...)")
+    for folder, (_, deps, _) in found.items():
+        if folder == home or not deps & {"runtime_ptx", "runtime_ptx_isa"}:
+            continue
+        for path in sorted((ROOT / folder).glob("*.*")):
+            if path.suffix not in (".h", ".cc", ".inc") or path.stem.endswith(("_test", "_fixture")):
+                continue
+            for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+                # has("mma") asks for a modifier; "mov" + types is the key of a row of the handlers.
+                words = re.findall(r'(?<!\bhas\()"(\w+)"(?! \+)', line.split("//")[0])
+                for word in spellings.intersection(words):
+                    report(f'{path.relative_to(ROOT)}:{number}: "{word}" is an instruction: compare Opcode::'
+                           f"{word.capitalize()}, or give {home}/instructions.def a trait")
+
+
 def check_test_names(report):
     """pytest takes files of one name for one module."""
     seen = {}
@@ -175,6 +200,7 @@ def main():
     check_sources(offences.append)
     check_extension(offences.append)
     check_test_names(offences.append)
+    check_instructions(found, offences.append)
     print("\n".join(offences) if offences else f"tidy: {len(found)} folders, nothing to say")
     return 1 if offences else 0
 

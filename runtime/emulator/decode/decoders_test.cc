@@ -1,10 +1,11 @@
 // Every instruction of the table is executed in some form, or the table says that it is refused.
+#include "runtime/emulator/decode/decoders.h"
+
 #include <set>
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "runtime/emulator/decode/decoders.h"
 #include "runtime/emulator/decode/modifiers.h"
 #include "runtime/emulator/handlers/handlers.h"
 #include "runtime/ptx/isa/opcode.h"
