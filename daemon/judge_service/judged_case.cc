@@ -133,19 +133,24 @@ NextStep look_again(const JudgedCase& judged, const CasePlan& plan,
   const std::vector<double> moved = moves_of(judged, neighbours);
   const Conditioning conditioning = conditioning_of(judged, plan);
   std::vector<const DoubtfulElement*> warned;
-  bool may_explain = false, unexplained = false;
+  double largest = 0;
+  for (const double move : moved) largest = std::isfinite(move) ? std::max(largest, move) : largest;
+  bool may_explain = false, unexplained = false, still = false;
   for (const DoubtfulElement& at : outcome.doubtful) {
     const double error = std::fabs(at.computed - at.reference);
     const double allowed = conditioning.allowed(moved[at.index], at.reference);
     if (error <= allowed) continue;
+    const bool stayed = stayed_by_chance(moved[at.index], largest);
     const bool customary = !at.declared && error <= at.customary,
-               more = may_be_explained(error, allowed);
+               more = stayed || may_be_explained(error, allowed);
     if (customary) warned.push_back(&at);
     if (!customary && !more) return NextStep::Done;
     may_explain = may_explain || more;
+    still = still || stayed;
     unexplained = unexplained || !customary;
   }
-  if (may_explain && draws < kConditioningDrawsMost) return NextStep::Draw;
+  const size_t most = still ? kConditioningDrawsForStill : kConditioningDrawsMost;
+  if (may_explain && draws < most) return NextStep::Draw;
   if (!unexplained) excuse(warned, outcome);
   return NextStep::Done;
 }

@@ -162,17 +162,22 @@ Status SecondLook::run_exactly_once() {
 }
 
 Status SecondLook::draw_while_in_doubt(Sensitivity& sensitivity) {
-  for (size_t draws = 1; draws <= kConditioningDrawsMost; ++draws) {
+  for (size_t draws = 1; draws <= kConditioningDrawsForStill; ++draws) {
     GPUEMU_TRY(sensitivity.draw());
-    bool in_doubt = false, fails = false;
+    bool in_doubt = false, fails = false, still = false;
     for (Doubt& doubt : doubts_) {
       if (doubt.standing == Standing::Underflow) continue;
-      judge(doubt, sensitivity.at(doubt.at->output, doubt.at->index));
-      const bool passes = doubt.standing == Standing::Conditioning;
-      in_doubt = in_doubt || !passes;
-      fails = fails || (!passes && doubt.standing != Standing::Customary && doubt.hopeless);
+      const double moved = sensitivity.at(doubt.at->output, doubt.at->index);
+      judge(doubt, moved);
+      if (doubt.standing == Standing::Conditioning) continue;
+      in_doubt = true;
+      if (stayed_by_chance(moved, sensitivity.largest(doubt.at->output)))
+        still = true;
+      else if (doubt.standing != Standing::Customary && doubt.hopeless)
+        fails = true;
     }
     if (draws >= kConditioningDrawsLeast && (!in_doubt || fails)) break;
+    if (draws >= kConditioningDrawsMost && !still) break;
   }
   return ok_status();
 }

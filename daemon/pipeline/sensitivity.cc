@@ -12,7 +12,23 @@ Status Sensitivity::draw() {
   const NamedTensors inputs = neighbours_of(make_inputs(request_.op, plan),
                                             {plan.base_seed, plan.iteration}, changed_.size());
   changed_.push_back(GPUEMU_TRY(run_nudged(request_, machine_, inputs, changed_.size() + 1)));
+  for (const auto& [output, values] : changed_.back()) {
+    const auto exact = exact_.find(output);
+    if (exact == exact_.end()) continue;
+    const auto count = static_cast<size_t>(values.count());
+    double& largest = largest_[output];
+    for (size_t i = 0; i < count; ++i) {
+      const double moved =
+          std::fabs(element(view_of(values), i) - element(view_of(exact->second), i));
+      if (std::isfinite(moved)) largest = std::max(largest, moved);
+    }
+  }
   return ok_status();
+}
+
+double Sensitivity::largest(const std::string& output) const {
+  const auto found = largest_.find(output);
+  return found == largest_.end() ? 0 : found->second;
 }
 
 double Sensitivity::at(const std::string& output, size_t index) const {

@@ -1,6 +1,8 @@
 // How far the exact results of a case move when what they are made of moves in its last place.
 #pragma once
 
+#include <map>
+#include <string>
 #include <vector>
 
 #include "daemon/pipeline/relation_runs.h"
@@ -20,12 +22,15 @@ class Sensitivity {
   size_t draws() const { return changed_.size(); }
   /// The largest move of an element in all draws.
   double at(const std::string& output, size_t index) const;
+  /// The largest move of any element of the output.
+  double largest(const std::string& output) const;
 
  private:
   const CaseRequest& request_;
   const CaseMachine machine_;
   const NamedTensors& exact_;
   std::vector<NamedTensors> changed_;
+  std::map<std::string, double> largest_;
 };
 
 }  // namespace gpuemu

@@ -22,6 +22,8 @@ constexpr double kOrdinaryUlps = 16, kOrdinaryUlpsNarrow = 2;
 /// A sum of n equal terms rounds the same way again and again, and may lose n times this many.
 constexpr double kUlpsSequence = 0.125;
 constexpr double kHopeless = 100;
+/// What exact sums in another order leave of a move that cancels.
+constexpr double kStill = 1e-6;
 
 Tensor neighbour_of(const Tensor& tensor, bool in_turn, Stream stream) {
   std::vector<double> values(static_cast<size_t>(tensor.count()));
@@ -73,5 +75,7 @@ double Conditioning::allowed(double moved, double value) const {
 }
 
 bool may_be_explained(double error, double allowed) { return error <= kHopeless * allowed; }
+
+bool stayed_by_chance(double moved, double largest) { return moved <= kStill * largest; }
 
 }  // namespace gpuemu

@@ -12,8 +12,9 @@
 
 namespace gpuemu {
 
-/// In one draw an element may stay where it was by chance; more than the most seldom tell more.
-inline constexpr size_t kConditioningDrawsLeast = 2, kConditioningDrawsMost = 6;
+/// More draws than the most seldom change what is known, but for elements that stayed by chance.
+inline constexpr size_t kConditioningDrawsLeast = 2, kConditioningDrawsMost = 6,
+                        kConditioningDrawsForStill = 16;
 
 /// Which case the draws belong to.
 struct DrawnFor {
@@ -49,5 +50,10 @@ class Conditioning {
 /// Whether more draws may explain the error: not when it is a hundred times as large as what the
 /// first ones allow. NaN is beyond hope.
 bool may_be_explained(double error, double allowed);
+
+/// Whether an element that moved by `moved` stayed by chance where others of its output moved by up
+/// to `largest`: of inputs of one magnitude every seventh sum of 32 terms does, one up and one
+/// down.
+bool stayed_by_chance(double moved, double largest);
 
 }  // namespace gpuemu

@@ -50,5 +50,14 @@ TEST(Conditioning, NoDrawHelpsWhatIsFarOff) {
   EXPECT_FALSE(may_be_explained(NAN, 1));
 }
 
+TEST(Conditioning, AnElementStaysByChanceOnlyWhereOthersMove) {
+  EXPECT_TRUE(stayed_by_chance(0, 1));
+  EXPECT_TRUE(stayed_by_chance(1e-9, 1));
+  EXPECT_TRUE(stayed_by_chance(0, 0));  // The only element of its output.
+  EXPECT_FALSE(stayed_by_chance(1e-3, 1));
+  EXPECT_FALSE(stayed_by_chance(1, 1));
+  EXPECT_FALSE(stayed_by_chance(NAN, 1));
+}
+
 }  // namespace
 }  // namespace gpuemu

@@ -44,6 +44,11 @@ def test_planted_faults_are_found_and_correct_kernels_are_not_flagged(nvcc_progr
     assert len(found) >= 100 and sum(one.cases for one in alarms.values()) >= 1000
 
 
+@pytest.mark.parametrize("seed, ops", [(6, ["product_tiles", "product_registers"]), (4, ["group_norm"])])
+def test_results_that_cancel_are_not_flagged_where_the_first_moves_of_their_inputs_cancel_too(nvcc_program, seed, ops):
+    check("--part", "undeclared", "--seeds", "1", "--first-seed", str(seed), "--cases", "64", *ops)
+
+
 @pytest.mark.slow
 def test_ten_seeds_find_the_same_and_flag_nothing(nvcc_program):
     found, alarms = check("--seeds", "10", "--cases", "64", "--backend", "emulator")

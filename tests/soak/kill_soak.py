@@ -59,7 +59,8 @@ class Daemon:
         self.marker = f"GPUEMU_DB={folder / 'db'}".encode()
         self.temporary = folder / "tmp"
         self.temporary.mkdir()
-        self.env = {**os.environ, "HOME": str(folder), "GPUEMU_SOCKET": str(self.socket),
+        # A driver writes its cache of compiled code to HOME and keeps it: that is not left behind by gpuemu.
+        self.env = {**os.environ, "CUDA_CACHE_DISABLE": "1", "HOME": str(folder), "GPUEMU_SOCKET": str(self.socket),
                     "GPUEMU_DB": str(folder / "db"), "TMPDIR": str(self.temporary)}
         self.shared_memory = self.segments()
         self.process = None

@@ -10,6 +10,9 @@ namespace {
 constexpr int kExactBits = 10;
 /// A double has 53; what the last of them lacks is no matter of formats.
 constexpr int kDoubleBits = 53;
+/// Of its last place. Less than all of it: inputs move by their whole last place, and the
+/// difference of two that moved alike would stay where it was.
+constexpr double kSharedShare = 0.75;
 
 int significant_bits(double value) {
   const auto mantissa = std::bit_cast<uint64_t>(value) & ((uint64_t{1} << 52) - 1);
@@ -67,7 +70,7 @@ bool nudge_shared(const std::array<Lanes, 3>& operands, Format format, uint32_t 
     if (!is_shared(shared, mask) || (!alone && is_shared(own, mask))) continue;
     const auto first = static_cast<uint32_t>(std::countr_zero(mask));
     if (shared.high[first] == 0 || shared.bound[first] == 0) continue;
-    const double step = last_place(shared.high[first], format);
+    const double step = kSharedShare * last_place(shared.high[first], format);
     const bool down = goes_down(shared.computed[first], draw) != (which == 1);
     for (uint32_t left = mask; left != 0; left &= left - 1) {
       const auto lane = static_cast<uint32_t>(std::countr_zero(left));
