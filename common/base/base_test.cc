@@ -9,6 +9,7 @@
 
 #include "common/base/blake2.h"
 #include "common/base/bytes.h"
+#include "common/base/enum_count.h"
 #include "common/base/processors.h"
 #include "common/base/result.h"
 #include "common/base/threads.h"
@@ -88,6 +89,11 @@ TEST(Utf8, KnowsWellFormedText) {
   for (const char* bad : {"\xff", "a\xc3", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\x80"})
     EXPECT_FALSE(is_utf8(bad)) << bad;
 }
+
+enum class Colour : uint8_t { Red, Green, Blue };
+enum class Single { One };
+static_assert(enum_count<Colour>() == 3 && enum_count<Single>() == 1);
+static_assert(enum_count<ErrorCode>() == static_cast<size_t>(ErrorCode::Internal) + 1);
 
 }  // namespace
 }  // namespace gpuemu

@@ -1,12 +1,14 @@
-// One description of a record serves both directions: `fields(wire, record)` names its members, a
-// Writer puts them, a Reader takes them. What differs stands in these two classes.
+// One description of a record serves both directions: `fields(wire, record)` hands its members to
+// members(), a Writer puts them, a Reader takes them. What differs stands in these two classes.
 #pragma once
 
+#include <array>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "common/base/bytes.h"
+#include "common/base/enum_count.h"
 #include "common/base/service_limits.h"
 
 namespace gpuemu::wire {
@@ -16,7 +18,7 @@ class Writer {
   static constexpr bool kReads = false;
 
   template <typename T>
-    requires std::is_arithmetic_v<T> || std::is_enum_v<T>
+    requires std::is_arithmetic_v<T>
   void value(T& number) {
     out_.write(number);
   }
@@ -28,9 +30,8 @@ class Writer {
     out_.write(static_cast<uint32_t>(items.size()));
     for (T& item : items) each(*this, item);
   }
-  /// An enumerator below `count`.
   template <typename T>
-  void choice(T& chosen, int) {
+  void choice(T& chosen) {
     out_.write(static_cast<uint8_t>(chosen));
   }
 
@@ -47,7 +48,7 @@ class Reader {
   explicit Reader(ByteReader& in) : in_(in) {}
 
   template <typename T>
-    requires std::is_arithmetic_v<T> || std::is_enum_v<T>
+    requires std::is_arithmetic_v<T>
   void value(T& number) {
     keep(number, in_.read<std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>>());
   }
@@ -75,7 +76,8 @@ class Reader {
     for (uint32_t i = 0; status_ && i < count; ++i) each(*this, items.emplace_back());
   }
   template <typename T>
-  void choice(T& chosen, int count) {
+  void choice(T& chosen) {
+    constexpr size_t count = enum_count<T>();
     uint8_t number = 0;
     value(number);
     if (status_ && number >= count) {
@@ -111,5 +113,36 @@ class Reader {
   ByteReader& in_;
   Status status_;
 };
+
+template <typename T>
+inline constexpr bool kIsList = false;
+template <typename T>
+inline constexpr bool kIsList<std::vector<T>> = !std::is_same_v<T, std::byte>;
+template <typename T>
+inline constexpr bool kIsArray = false;
+template <typename T, size_t kSize>
+inline constexpr bool kIsArray<std::array<T, kSize>> = true;
+
+/// One member, as its type says: a number, text, bytes, an enumerator, a list, an array or a record
+/// that has fields() of its own.
+template <typename Wire, typename T>
+void member(Wire& wire, T& item) {
+  if constexpr (std::is_enum_v<T>) {
+    wire.choice(item);
+  } else if constexpr (kIsList<T>) {
+    wire.list(item, [](Wire& to, auto& element) { member(to, element); });
+  } else if constexpr (kIsArray<T>) {
+    for (auto& element : item) member(wire, element);
+  } else if constexpr (requires { wire.value(item); }) {
+    wire.value(item);
+  } else {
+    fields(wire, item);
+  }
+}
+
+template <typename Wire, typename... Members>
+void members(Wire& wire, Members&... items) {
+  (member(wire, items), ...);
+}
 
 }  // namespace gpuemu::wire

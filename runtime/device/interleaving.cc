@@ -2,8 +2,12 @@
 
 #include <array>
 
+#include "common/base/enum_count.h"
+
 namespace gpuemu {
 namespace {
+
+static_assert(kInterleavings == enum_count<Interleaving>());
 constexpr std::array<std::string_view, kInterleavings> kNames = {
     "in_order", "reverse", "random", "priorities", "far_ahead", "one_block", "split_warps"};
 }  // namespace

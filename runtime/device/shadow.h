@@ -33,7 +33,6 @@ enum class ShadowErrors : uint8_t {
   Underflow,
   UnderflowOrFlush,  ///< The same, and what .ftz makes of it.
 };
-inline constexpr int kShadowErrors = 3;
 
 struct ShadowConfig {
   std::vector<ShadowRegion> regions;
