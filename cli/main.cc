@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "cli/commands/commands.h"
-#include "cli/commands/debug.h"
 #include "cli/report/safe_output.h"
 #include "common/base/environment.h"
 
@@ -71,32 +70,9 @@ void add_commands(Command app, Session& session) {
   app.option("--config", session.config_file,
              "The gpuemu.toml to use\n(default: in this folder or the nearest above)")
       .type_name("FILE");
-  add_init(app, session);
-  add_test(app, session);
-  add_fuzz(app, session);
-  add_failures(app, session);
-  add_reproduce(app, session);
-  add_minimize(app, session);
-  add_export(app, session);
-  add_mutate(app, session);
-  add_prove(app, session);
-  add_explain(app, session);
-  add_debug(app, session);
-  add_lint(app, session);
-  add_artifacts(app, session);
-  add_baseline(app, session);
-  add_diff(app, session);
-  add_ci(app, session);
-  add_report(app, session);
-  add_coverage(app, session);
-  add_calibrate(app, session);
-  add_config(app, session);
-  add_devices(app, session);
-  add_ops(app, session);
-  add_kernels(app, session);
-  add_daemon(app, session);
-  add_status(app, session);
-  add_completion(app, session);
+#define GPUEMU_ADD_COMMAND(name) add_##name(app, session);
+  GPUEMU_COMMANDS(GPUEMU_ADD_COMMAND)
+#undef GPUEMU_ADD_COMMAND
   // Last: subcommands would take it over.
   app.footer(
       "A daemon does the work; commands start one when none runs.\n"

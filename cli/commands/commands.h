@@ -1,4 +1,4 @@
-// Every subcommand's registration. Each sets session.exit_code when it has run.
+// The table of subcommands, and their registrations. Each sets session.exit_code when it has run.
 #pragma once
 
 #include "cli/commands/session.h"
@@ -6,31 +6,40 @@
 
 namespace gpuemu::cli {
 
-void add_daemon(Command app, Session& session);
-void add_test(Command app, Session& session);
-void add_fuzz(Command app, Session& session);
-void add_reproduce(Command app, Session& session);
-void add_explain(Command app, Session& session);
-void add_minimize(Command app, Session& session);
-void add_mutate(Command app, Session& session);
-void add_prove(Command app, Session& session);
-void add_export(Command app, Session& session);
-void add_failures(Command app, Session& session);
-void add_baseline(Command app, Session& session);
-void add_status(Command app, Session& session);
-void add_config(Command app, Session& session);
-void add_devices(Command app, Session& session);
-void add_ops(Command app, Session& session);
-void add_kernels(Command app, Session& session);
-void add_ci(Command app, Session& session);
-void add_report(Command app, Session& session);
-void add_calibrate(Command app, Session& session);
-void add_coverage(Command app, Session& session);
-void add_completion(Command app, Session& session);
-void add_lint(Command app, Session& session);
-void add_init(Command app, Session& session);
-void add_artifacts(Command app, Session& session);
-void add_diff(Command app, Session& session);
+// X(name) of every subcommand, in the order of `gpuemu --help`; add_NAME() is in NAME.cc.
+// clang-format off
+#define GPUEMU_COMMANDS(X) \
+  X(init) \
+  X(test) \
+  X(fuzz) \
+  X(failures) \
+  X(reproduce) \
+  X(minimize) \
+  X(export) \
+  X(mutate) \
+  X(prove) \
+  X(explain) \
+  X(debug) \
+  X(lint) \
+  X(artifacts) \
+  X(baseline) \
+  X(diff) \
+  X(ci) \
+  X(report) \
+  X(coverage) \
+  X(calibrate) \
+  X(config) \
+  X(devices) \
+  X(ops) \
+  X(kernels) \
+  X(daemon) \
+  X(status) \
+  X(completion)
+// clang-format on
+
+#define GPUEMU_DECLARE_COMMAND(name) void add_##name(Command app, Session& session);
+GPUEMU_COMMANDS(GPUEMU_DECLARE_COMMAND)
+#undef GPUEMU_DECLARE_COMMAND
 
 /// The names there are, and the nearest.
 Error no_such_op(const std::string& name, const Config& config);

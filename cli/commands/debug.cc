@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-#include "cli/commands/debug.h"
+#include "cli/commands/commands.h"
 #include "cli/commands/options.h"
 
 namespace gpuemu::cli {
