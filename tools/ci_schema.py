@@ -7,7 +7,6 @@ from the tables of the protocol, what they hold from the Python records.
 import dataclasses
 import json
 import pathlib
-import re
 import sys
 import types
 import typing
@@ -44,11 +43,8 @@ def is_seed(member):
 
 def wire_tables():
     """Record -> member -> how it is written: required, optional (may be missing when read), extra (left out when empty), diff."""
-    found = {}
-    for path in sorted((ROOT / "common/protocol").glob("fields*.h")):
-        for match in re.finditer(r"Is<(\w+)> R>\s*\nvoid fields\(V&(?: v)?, R&(?: r)?\) \{(.*?)\n?\}\n", path.read_text(), re.DOTALL):
-            found[match[1]] = {name: kind for kind, name in re.findall(r"v\.(\w+)\(\s*\"(\w+)\"", match[2])}
-    return found
+    records = json.loads((ROOT / "docs/reference/protocol.json").read_text())["records"]
+    return {name: {member["name"]: member["presence"] for member in one["members"]} for name, one in records.items()}
 
 
 class Schema:

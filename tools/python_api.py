@@ -50,7 +50,8 @@ def signature(value):
 
 def members(cls):
     """Public methods and properties that the class itself defines and documents or takes from a class of ours."""
-    for name, value in vars(cls).items():
+    extras = [base for base in cls.__bases__ if base.__module__ == "gpuemu.client.extras"]
+    for name, value in (pair for one in [*extras, cls] for pair in vars(one).items()):
         if name.startswith("_"):
             continue
         plain = value.__func__ if isinstance(value, (classmethod, staticmethod)) else value

@@ -7,6 +7,7 @@ sentence that its CMakeLists.txt begins with, lowest level first.
 """
 import pathlib
 import re
+import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -185,6 +186,13 @@ def check_test_names(report):
                 report(f"{path.relative_to(ROOT)}: {other.relative_to(ROOT)} has the same name; rename one of them")
 
 
+def check_protocol(report):
+    """What is made from the tables of the protocol is what they say."""
+    made = subprocess.run([sys.executable, ROOT / "tools/make_protocol.py", "--check"], capture_output=True, text=True)
+    for line in (made.stdout + made.stderr).splitlines():
+        report(line)
+
+
 def main():
     offences = []
     named, found = libraries()
@@ -201,6 +209,7 @@ def main():
     check_extension(offences.append)
     check_test_names(offences.append)
     check_instructions(found, offences.append)
+    check_protocol(offences.append)
     print("\n".join(offences) if offences else f"tidy: {len(found)} folders, nothing to say")
     return 1 if offences else 0
 

@@ -3,7 +3,7 @@
 
 #include <ostream>
 
-#include "common/protocol/proof.h"
+#include "common/protocol/replies.h"
 
 namespace gpuemu::cli {
 

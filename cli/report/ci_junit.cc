@@ -4,6 +4,7 @@
 #include "cli/report/ci_documents.h"
 #include "cli/report/escape.h"
 #include "cli/report/text.h"
+#include "common/protocol/records.h"
 
 namespace gpuemu::cli {
 namespace {

@@ -98,7 +98,7 @@ void print_baseline(const CiRunSummary& summary, std::ostream& out, std::ostream
         missing.size() == 1 ? "is" : "are", one_line(fmt::format("{}", fmt::join(missing, ", "))),
         one_line(shell_word(summary.artifact_diffs->baseline_tag)));
   }
-  if (summary.has_regressions() && !summary.regressions_pass) {
+  if (has_regressions(summary) && !summary.regressions_pass) {
     err << "gpuemu: worse than baseline " << one_line(summary.artifact_diffs->baseline_tag) << '\n';
   }
 }
@@ -119,8 +119,8 @@ void print_coverage(const CiRunSummary& summary, std::ostream& out) {
 }  // namespace
 
 CiVerdict verdict_of(const CiRunSummary& summary) {
-  if (summary.is_broken()) return CiVerdict::Broken;
-  const bool worse = summary.has_regressions() && !summary.regressions_pass;
+  if (is_broken(summary)) return CiVerdict::Broken;
+  const bool worse = has_regressions(summary) && !summary.regressions_pass;
   return summary.failed > 0 || worse ? CiVerdict::Findings : CiVerdict::Good;
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/config/config.h"
-#include "common/protocol/proof.h"
+#include "common/protocol/replies.h"
 
 namespace gpuemu::cli {
 

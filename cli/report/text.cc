@@ -9,6 +9,7 @@
 #include "common/base/blake2.h"
 #include "common/base/limits.h"
 #include "common/numeric/element.h"
+#include "common/protocol/records.h"
 
 namespace gpuemu::cli {
 namespace {

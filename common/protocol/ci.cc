@@ -4,15 +4,15 @@
 
 namespace gpuemu {
 
-bool CiRunSummary::has_regressions() const {
-  return (artifact_diffs && artifact_diffs->has_regressions) ||
-         std::ranges::any_of(result_diffs, &BaselineComparison::is_regression);
+bool has_regressions(const CiRunSummary& summary) {
+  return (summary.artifact_diffs && summary.artifact_diffs->has_regressions) ||
+         std::ranges::any_of(summary.result_diffs, &BaselineComparison::is_regression);
 }
 
-bool CiRunSummary::is_broken() const {
-  return !incomplete.empty() || std::ranges::any_of(ops, [](const CiOp& op) {
-    return !op.error.empty();
-  }) || std::ranges::any_of(lint_results, [](const LintResult& one) { return !one.error.empty(); });
+bool is_broken(const CiRunSummary& summary) {
+  const auto has_error = [](const auto& one) { return !one.error.empty(); };
+  return !summary.incomplete.empty() || std::ranges::any_of(summary.ops, has_error) ||
+         std::ranges::any_of(summary.lint_results, has_error);
 }
 
 }  // namespace gpuemu

@@ -117,6 +117,14 @@ void JsonReader::json_text(const char* name, std::string& json) {
   if (member != object_->end() && !member->is_null()) json = member->dump();
 }
 
+void JsonReader::at_most(const char* name, uint64_t value, uint64_t limit, const char* unit) {
+  if (error_ || value <= limit) return;
+  path_.push_back(name);
+  error_ =
+      error(ErrorCode::InvalidArgument, "{}: {}{}, the limit is {}", member(), value, unit, limit);
+  path_.pop_back();
+}
+
 void JsonReader::read(const Json& from, bool& value) {
   if (!from.is_boolean()) return fail("true or false", &from);
   value = from.get<bool>();
@@ -164,21 +172,14 @@ void JsonReader::read(const Json& from, DType& value) {
   value = *dtype;
 }
 
-// One line per enumeration: the parser of its names and its last enumerator for the message.
-#define GPUEMU_READ_ENUM(Type, parse, last)                                                   \
+#define GPUEMU_READ_ENUM(Type, parse)                                                         \
   void JsonReader::read(const Json& from, Type& value) {                                      \
     const auto found =                                                                        \
         from.is_string() ? parse(from.get_ref<const std::string&>()) : std::optional<Type>(); \
-    if (!found) return fail("one of " + names_up_to(Type::last), &from);                      \
+    if (!found) return fail("one of " + names_up_to(kLast##Type), &from);                     \
     value = *found;                                                                           \
   }
-GPUEMU_READ_ENUM(LayoutKind, layout_from_name, Transposed)
-GPUEMU_READ_ENUM(FindingKind, finding_kind_from_name, StaleOutput)
-GPUEMU_READ_ENUM(ArtifactSource, artifact_source_from_name, Both)
-GPUEMU_READ_ENUM(LintKind, lint_kind_from_name, LowOccupancy)
-GPUEMU_READ_ENUM(MinimizeStrategy, minimize_strategy_from_name, BinarySearchValues)
-GPUEMU_READ_ENUM(JobState, job_state_from_name, Failed)
-GPUEMU_READ_ENUM(WireErrorCode, wire_error_code_from_name, VersionMismatch)
+GPUEMU_WIRE_ENUMS(GPUEMU_READ_ENUM)
 #undef GPUEMU_READ_ENUM
 
 void JsonReader::read(const Json& from, std::vector<std::byte>& bytes) {

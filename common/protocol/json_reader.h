@@ -12,9 +12,9 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/result.h"
-#include "common/protocol/fields.h"
-#include "common/protocol/fields_replies.h"
-#include "common/protocol/fields_requests.h"
+#include "common/protocol/enums.gen.h"
+#include "common/protocol/fields_replies.gen.h"
+#include "common/protocol/fields_requests.gen.h"
 #include "common/protocol/shared_data.h"
 
 namespace gpuemu {
@@ -57,6 +57,16 @@ class JsonReader {
   void diff(const char* name, double& value) { required(name, value); }
   void lower_case(const char* name, LayoutKind& layout) { required(name, layout); }
   void json_text(const char* name, std::string& json);
+  /// Refuses a number above `limit`, or a list that has more elements.
+  template <typename T>
+  void at_most(const char* name, const std::optional<T>& value, uint64_t limit) {
+    if (value) at_most(name, *value, limit);
+  }
+  template <typename T>
+  void at_most(const char* name, const std::vector<T>& values, uint64_t limit) {
+    at_most(name, values.size(), limit, " elements");
+  }
+  void at_most(const char* name, uint64_t value, uint64_t limit, const char* unit = "");
 
   /// Keeps the first error: "member 'a.b': expected a string, got 3". `got` null means missing.
   void fail(const std::string& expected, const nlohmann::json* got);
@@ -70,13 +80,9 @@ class JsonReader {
   void read(const Json& from, double& value);
   void read(const Json& from, std::string& value);
   void read(const Json& from, DType& value);
-  void read(const Json& from, LayoutKind& value);
-  void read(const Json& from, FindingKind& value);
-  void read(const Json& from, ArtifactSource& value);
-  void read(const Json& from, LintKind& value);
-  void read(const Json& from, MinimizeStrategy& value);
-  void read(const Json& from, JobState& value);
-  void read(const Json& from, WireErrorCode& value);
+#define GPUEMU_READ_ENUM(Type, parse) void read(const Json& from, Type& value);
+  GPUEMU_WIRE_ENUMS(GPUEMU_READ_ENUM)
+#undef GPUEMU_READ_ENUM
   void read(const Json& from, std::vector<std::byte>& bytes);
   void read(const Json& from, Tensor& tensor);
   void read(const Json& from, CaseInput& input);

@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "common/protocol/fields.h"
-#include "common/protocol/fields_replies.h"
-#include "common/protocol/fields_requests.h"
+#include "common/protocol/fields_replies.gen.h"
+#include "common/protocol/fields_requests.gen.h"
+#include "common/protocol/records.h"
 
 namespace gpuemu {
 
@@ -45,6 +45,10 @@ class JsonWriter {
   void lower_case(const char* name, LayoutKind layout) { required(name, lower_name_of(layout)); }
   /// `json` is JSON text already; "" becomes null.
   void json_text(const char* name, const std::string& json);
+
+  /// The reader's business.
+  template <typename T>
+  void at_most(const char*, const T&, uint64_t) {}
 
   void write(bool value) { text_ += value ? "true" : "false"; }
   void write(double value);

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "common/protocol/base64.h"
+#include "common/protocol/enums.gen.h"
 #include "common/protocol/json_codec.h"
 #include "common/protocol/json_writer.h"
 
@@ -31,6 +32,12 @@ class Filler {
     fill(value);
   }
   void diff(const char*, double& value) { fill(value); }
+  void at_most(const char*, uint64_t& value, uint64_t limit) { value %= limit + 1; }
+  void at_most(const char*, std::optional<uint64_t>& value, uint64_t limit) {
+    if (value) at_most("", *value, limit);
+  }
+  template <typename T>
+  void at_most(const char*, std::vector<T>&, uint64_t) {}  // Filled with a few elements.
   void lower_case(const char*, LayoutKind& value) { fill(value); }
   void json_text(const char*, std::string& json) { json = R"({"a":[1,"b"]})"; }
 
@@ -47,13 +54,10 @@ class Filler {
     for (auto left = random_() % 6; left > 0; --left) value += kPieces[random_() % 10];
   }
   void fill(DType& value) { value = static_cast<DType>(random_() % kDTypeCount); }
-  void fill(LayoutKind& value) { value = static_cast<LayoutKind>(random_() % 3); }
-  void fill(FindingKind& value) { value = static_cast<FindingKind>(random_() % 23); }
-  void fill(ArtifactSource& value) { value = static_cast<ArtifactSource>(random_() % 3); }
-  void fill(LintKind& value) { value = static_cast<LintKind>(random_() % 8); }
-  void fill(MinimizeStrategy& value) { value = static_cast<MinimizeStrategy>(random_() % 2); }
-  void fill(JobState& value) { value = static_cast<JobState>(random_() % 4); }
-  void fill(WireErrorCode& value) { value = static_cast<WireErrorCode>(random_() % 12); }
+#define GPUEMU_FILL_ENUM(Type, parse) \
+  void fill(Type& value) { fill_enum(value, kLast##Type); }
+  GPUEMU_WIRE_ENUMS(GPUEMU_FILL_ENUM)
+#undef GPUEMU_FILL_ENUM
   void fill(std::byte& value) { value = static_cast<std::byte>(random_()); }
   void fill(Tensor& tensor) {
     DType dtype{};
@@ -95,6 +99,11 @@ class Filler {
   }
 
  private:
+  template <typename Enum>
+  void fill_enum(Enum& value, Enum last) {
+    value = static_cast<Enum>(random_() % (static_cast<size_t>(last) + 1));
+  }
+
   std::mt19937_64 random_;
 };
 

@@ -3,9 +3,7 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -13,15 +11,6 @@
 #include "common/protocol/requests.h"
 
 namespace gpuemu {
-
-/// Bytes of a memfd that another process has open.
-struct SharedData {
-  uint64_t process = 0;     ///< Its number.
-  uint64_t descriptor = 0;  ///< What the process has the memfd open as.
-  std::string name;         ///< That the memfd was made with: it must still be this one.
-  uint64_t offset = 0, bytes = 0;
-  bool operator==(const SharedData&) const = default;
-};
 
 /// A copy of those bytes. NotFound when they cannot be reached from here, InvalidArgument when they
 /// are not what the record says.

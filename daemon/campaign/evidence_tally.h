@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/config/config.h"
-#include "common/protocol/proof.h"
+#include "common/protocol/proof.gen.h"
 #include "daemon/pipeline/case_run.h"
 
 namespace gpuemu {

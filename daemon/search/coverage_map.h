@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "common/protocol/proof.h"
+#include "common/protocol/proof.gen.h"
 #include "runtime/device/reached.h"
 
 namespace gpuemu {

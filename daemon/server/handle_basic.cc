@@ -18,10 +18,7 @@ Reply handle(const PingRequest&, Call& call) {
   PongReply pong;
   pong.version = kVersion;
   pong.uptime_secs = uptime_seconds(call.context);
-  pong.capabilities = {
-      "kernels",   "jobs",    "run_tests", "op_name",         "minimize_stream", "artifacts",
-      "baselines", "inspect", "ci",        "proof",           "guided",          "kernel_coverage",
-      "calibrate", "export",  "mutate",    "compare_kernels", "shared_memory",   "prove"};
+  pong.capabilities.assign(std::begin(kCapabilities), std::end(kCapabilities));
   pong.backend = call.context.backend;
   pong.devices = call.context.devices;
   return pong;

@@ -75,10 +75,6 @@ Reply calibrate(const CalibrateRequest& request, Call& call, JobControl& control
         WireErrorCode::InvalidRequest,
         fmt::format("op '{}' runs in the client: there is no kernel to measure", op->name)};
   }
-  if (request.cases > kIterationsMax) {
-    return ErrorReply{WireErrorCode::InvalidRequest,
-                      fmt::format("cases is {}, the limit is {}", request.cases, kIterationsMax)};
-  }
   CampaignOptions options;
   options.ops = {op->name};
   options.dtypes = request.dtypes;

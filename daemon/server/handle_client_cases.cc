@@ -38,10 +38,6 @@ std::variant<std::vector<TestCase>, ErrorReply> make_cases(const std::string& op
   const Config& config = (*project)->config();
   const OpConfig* op = config.find_op(op_name);
   if (op == nullptr) return op_not_found(config, op_name);
-  if (count > kBatchCasesMax) {
-    return ErrorReply{WireErrorCode::InvalidRequest,
-                      fmt::format("count is {}, the limit is {}", count, kBatchCasesMax)};
-  }
   const auto bytes = bytes_of_cases(fuzz, op->input_names, count);
   if (!bytes) return error_reply(bytes.error());
   if (*bytes > kReplyTensorBytesMax) {

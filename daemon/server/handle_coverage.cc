@@ -121,10 +121,6 @@ Reply cover(const KernelCoverageRequest& request, Call& call, JobControl& contro
     return ErrorReply{WireErrorCode::KernelNotFound,
                       fmt::format("no kernel '{}' in {}", request.kernel, config.file)};
   }
-  if (request.cases > kIterationsMax) {
-    return ErrorReply{WireErrorCode::InvalidRequest,
-                      fmt::format("cases is {}, the limit is {}", request.cases, kIterationsMax)};
-  }
   return KernelCover(*kernel, **project, call, control)
       .run(request.cases > 0 ? request.cases : config.cases,
            request.seed ? *request.seed : config.seed.value_or(fresh_seed()));

@@ -51,11 +51,6 @@ Reply mutate(const MutateRequest& request, Call& call, JobControl& control) {
 }  // namespace
 
 Reply handle(const MutateRequest& request, Call& call) {
-  if (request.cases > kIterationsMax || request.budget_ms > kTimeoutMsMax) {
-    return ErrorReply{WireErrorCode::InvalidRequest,
-                      fmt::format("cases is {}, the limit is {}; budget_ms is {}, the limit is {}",
-                                  request.cases, kIterationsMax, request.budget_ms, kTimeoutMsMax)};
-  }
   Call kept = call;
   return as_plain_or_job(job_wish(request), call, [request, kept](JobControl& control) mutable {
     return mutate(request, kept, control);

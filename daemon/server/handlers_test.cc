@@ -15,9 +15,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-static_assert(kMayTakeLong<RunCiRequest> && kMayTakeLong<GetTestBatchRequest> &&
-              kMayTakeLong<GetCaseRequest>);
-static_assert(!kMayTakeLong<PingRequest> && !kMayTakeLong<ShutdownRequest>);
+template <typename R>
+constexpr bool kQuick = RequestTraits<R>::kPace == Pace::Quick;
+static_assert(!kQuick<RunCiRequest> && !kQuick<GetTestBatchRequest> && !kQuick<GetCaseRequest>);
+static_assert(kQuick<PingRequest> && kQuick<ShutdownRequest>);
 
 constexpr const char* kProject = R"([[ops]]
 name = "scale"
@@ -299,7 +300,7 @@ TEST_F(Handlers, ACiRunWhoseStoredFailuresCannotBeReadIsNoSuccess) {
   ASSERT_EQ(summary.ops.size(), 1u);
   EXPECT_NE(summary.ops[0].error.find("a damaged block"), std::string::npos)
       << summary.ops[0].error;
-  EXPECT_TRUE(summary.is_broken());
+  EXPECT_TRUE(is_broken(summary));
 }
 
 TEST_F(Handlers, ACiRunSaysHowMuchOfTheCorpusIsUnreadable) {

@@ -24,12 +24,32 @@ class LongRequest {
   const size_t number_;
 };
 
+/// Whether it could keep Ping and Shutdown waiting.
 bool may_take_long(const Request& request) {
-  return std::visit([]<typename R>(const R&) { return kMayTakeLong<R>; }, request);
+  return std::visit([]<typename R>(const R&) { return RequestTraits<R>::kPace != Pace::Quick; },
+                    request);
+}
+
+/// Whether `reply` is of a type that the protocol's table names for R.
+template <typename R>
+bool answers(const Reply& reply) {
+  using Traits = RequestTraits<R>;
+  return std::holds_alternative<typename Traits::Reply>(reply) ||
+         std::holds_alternative<ErrorReply>(reply) ||
+         (Traits::kPace == Pace::Job && std::holds_alternative<JobStartedReply>(reply));
 }
 
 Reply dispatch(const Request& request, Call& call) {
-  return std::visit([&](const auto& one) -> Reply { return handle(one, call); }, request);
+  return std::visit(
+      [&]<typename R>(const R& one) -> Reply {
+        Reply reply = handle(one, call);
+        if (answers<R>(reply)) return reply;
+        return ErrorReply{WireErrorCode::InternalError,
+                          fmt::format("{} was answered with {}, which clients do not expect; "
+                                      "please report this",
+                                      RequestTraits<R>::kName, type_of(reply))};
+      },
+      request);
 }
 
 /// Refuses what would leave no thread for Ping, Shutdown and the rest.

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/protocol/explain.h"
+#include "common/protocol/records.h"
 
 namespace gpuemu {
 

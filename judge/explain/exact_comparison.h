@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/protocol/explain.h"
+#include "common/protocol/records.h"
 #include "judge/verdict/validate.h"
 #include "runtime/device/element_shadow.h"
 #include "runtime/device/shadow.h"

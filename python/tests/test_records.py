@@ -1,8 +1,8 @@
 """The dataclasses have the members that the daemon sends: those of the wire's records in common/protocol."""
 
 import dataclasses
+import json
 import pathlib
-import re
 import typing
 
 import pytest
@@ -38,13 +38,11 @@ OTHERS = {
 
 
 def wire_members():
-    """Members by record, from the tables that read and write them."""
-    found = {}
-    for path in sorted((ROOT / "common/protocol").glob("fields*.h")):
-        text = path.read_text()
-        for match in re.finditer(r"Is<(\w+)> R>\s*\nvoid fields\(V&(?: v)?, R&(?: r)?\) \{(.*?)\n?\}\n", text, re.DOTALL):
-            found[match[1]] = re.findall(r"v\.\w+\(\s*\"(\w+)\"", match[2])
-    return found
+    """Members by record, from the tables of the protocol."""
+    protocol = json.loads((ROOT / "docs/reference/protocol.json").read_text())
+    found = {name: one["members"] for name, one in protocol["records"].items()}
+    found |= {f"{name}Reply": one["members"] for name, one in protocol["replies"].items()}
+    return {name: [one["name"] for one in members] for name, members in found.items()}
 
 
 WIRE = wire_members()

@@ -1,4 +1,7 @@
-"""Metrics of compiled code, their limits and baselines, as dataclasses."""
+"""Metrics of compiled code, their limits and baselines, as dataclasses.
+
+Written by tools/make_protocol.py from common/protocol/*.def; edit those and run it again.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,8 @@ from gpuemu.client.records import ValidationResult
 class EntryParam:
     """A kernel's parameter. type: as in the PTX, "u64" or "f32", of a structure "b8"."""
 
-    name: str = ""
-    type: str = ""
+    name: str = ""  # As in the PTX.
+    type: str = ""  # "u64", "f32"; of a struct "b8".
     bytes: int = 0
 
 
@@ -20,31 +23,31 @@ class EntryParam:
 class PtxMetrics:
     """What the parsed PTX of one entry says. Dicts count by name: registers by type, loads and stores by "space.bytes"."""
 
-    entry: str = ""
-    target: str = ""
+    entry: str = ""  # Its name in the PTX.
+    target: str = ""  # "sm_80", as the module says.
     source_file: str = ""
-    source_line: int = 0
-    registers: dict[str, int] = field(default_factory=dict)
+    source_line: int = 0  # First line of its code, 0 when unknown.
+    registers: dict[str, int] = field(default_factory=dict)  # Virtual ones, by type: "f32".
     instructions: int = 0
-    classes: dict[str, int] = field(default_factory=dict)
+    classes: dict[str, int] = field(default_factory=dict)  # Instructions by class: "arithmetic".
     loads: dict[str, int] = field(default_factory=dict)
-    stores: dict[str, int] = field(default_factory=dict)
-    special_functions: dict[str, int] = field(default_factory=dict)
+    stores: dict[str, int] = field(default_factory=dict)  # By space and bytes per thread: "global.16".
+    special_functions: dict[str, int] = field(default_factory=dict)  # By spelling: "ex2.approx.ftz.f32".
     barriers: int = 0
     atomics: int = 0
     tensor_ops: int = 0
     ftz: int = 0
     approx: int = 0
-    branches: int = 0
-    divergent_branches: int = 0
+    branches: int = 0  # Conditional ones.
+    divergent_branches: int = 0  # Those whose condition may differ inside a warp.
     loops: int = 0
     loop_depth: int = 0
     back_edges: int = 0
-    shared_bytes: int = 0
+    shared_bytes: int = 0  # Declared; dynamic shared memory comes with the launch.
     local_bytes: int = 0
     const_bytes: int = 0
     dynamic_shared: bool = False
-    constants: dict[str, int] = field(default_factory=dict)
+    constants: dict[str, int] = field(default_factory=dict)  # Floating-point literals of the code.
     params: list[EntryParam] = field(default_factory=list)
 
 
@@ -52,38 +55,39 @@ class PtxMetrics:
 class Occupancy:
     """Of one multiprocessor. fraction: warps / warps_max; limiter: what there is too little of."""
 
-    threads: int = 0
+    threads: int = 0  # Per block, of the launch that is meant.
     dynamic_shared_bytes: int = 0
-    blocks: int = 0
+    blocks: int = 0  # Per multiprocessor.
     warps: int = 0
     warps_max: int = 0
-    fraction: float = 0.0
-    limiter: str = ""
+    fraction: float = 0.0  # warps / warps_max
+    limiter: str = ""  # "registers", "shared memory", "warps" or "blocks".
 
 
 @dataclass
 class CompiledMetrics:
-    """What ptxas made of one entry for one architecture. sass_instructions: 0 where it was not disassembled;
-    sass_control: how often it branches, loops, calls and ends."""
+    """What ptxas made of one entry for one architecture. sass_instructions: 0 where it was not disassembled; sass_control:
+    how often it branches, loops, calls and ends."""
 
-    arch: str = ""
+    arch: str = ""  # "sm_80"
     registers: int = 0
     stack_bytes: int = 0
     spill_store_bytes: int = 0
     spill_load_bytes: int = 0
     barriers: int = 0
     shared_bytes: int = 0
-    constant_bytes: dict[str, int] = field(default_factory=dict)
+    constant_bytes: dict[str, int] = field(default_factory=dict)  # By bank.
     occupancy: Occupancy | None = None
-    sass_instructions: int = 0
+    sass_instructions: int = 0  # 0 when it was not disassembled.
     sass_classes: dict[str, int] = field(default_factory=dict)
-    sass_control: dict[str, int] = field(default_factory=dict)
+    sass_control: dict[str, int] = field(default_factory=dict)  # "branches", "loops", "calls", "predicated exits", ...
 
 
 @dataclass
 class ArtifactMetrics:
-    """Metrics of one kernel. The first numbers are counted line by line over the text of the PTX (docs/reference/protocol.md); `ptx` and
-    `compiled` are of the parsed kernel and of machine code, where they were measured."""
+    """Metrics of one kernel. The first numbers are counted line by line over the text of the PTX
+    (docs/reference/protocol.md); `ptx` and `compiled` are of the parsed kernel and of machine code, where they were
+    measured."""
 
     kernel_name: str = ""
     register_count: int = 0
@@ -106,9 +110,9 @@ class LintViolation:
     kind: str = ""
     message: str = ""
     actual: int | None = None
-    threshold: int | None = None
-    check: str = ""
-    arch: str = ""
+    threshold: int | None = None  # Absent for patterns and for occupancy.
+    check: str = ""  # The key of gpuemu.toml: "max_registers".
+    arch: str = ""  # "" when it is about the PTX.
     value: float | None = None
     limit: float | None = None
     source_file: str = ""
@@ -124,9 +128,9 @@ class LintResult:
     metrics: ArtifactMetrics = field(default_factory=ArtifactMetrics)
     violations: list[LintViolation] = field(default_factory=list)
     timestamp: int = 0
-    source: str = ""
-    not_checked: list[str] = field(default_factory=list)
-    error: str = ""
+    source: str = ""  # The file that was looked at.
+    not_checked: list[str] = field(default_factory=list)  # Checks that could not be made, and why.
+    error: str = ""  # Why nothing could be measured; then passed is false.
 
 
 @dataclass
@@ -134,11 +138,11 @@ class MetricChange:
     """A number that is not what it was. verdict: "regression", "improvement", "warning" or "change"."""
 
     metric: str = ""
-    arch: str = ""
+    arch: str = ""  # `arch` is "" for numbers of the PTX.
     before: float = 0.0
     after: float = 0.0
-    percent: float | None = None
-    verdict: str = ""
+    percent: float | None = None  # Absent where it was 0.
+    verdict: str = ""  # "regression", "improvement", "warning" or "change".
 
 
 @dataclass
@@ -154,7 +158,7 @@ class ArtifactDiff:
     instruction_delta: int = 0
     is_regression: bool = False
     changes: list[MetricChange] = field(default_factory=list)
-    constants: list[str] = field(default_factory=list)
+    constants: list[str] = field(default_factory=list)  # "0.5 is gone", "0.25 is new (2 times)"
 
 
 @dataclass
@@ -164,7 +168,7 @@ class ArtifactDiffs:
     baseline_tag: str = ""
     has_regressions: bool = False
     diffs: list[ArtifactDiff] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)  # Kernels of the baseline that are not measured now.
 
 
 @dataclass

@@ -380,6 +380,7 @@ class JobStatus:
     seconds_left: float = 0.0
     log: list[str] = field(default_factory=list)
     result: dict[str, Any] | None = None
+    events: list[dict[str, Any]] = field(default_factory=list)  # Those that were asked for; docs/reference/protocol.md.
 
 
 class TestCase(TypedDict):

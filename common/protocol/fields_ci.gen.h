@@ -1,11 +1,13 @@
-// Private to this folder: the members of records about continuous integration runs. See fields.h
-// for the words.
+// Private to this folder: the members of the records of ci.def. See fields.h for the words.
+// Written by tools/make_protocol.py from ci.def; edit that and run it again.
+// clang-format off
 #pragma once
 
-#include "common/protocol/ci.h"
+#include "common/protocol/ci.gen.h"
 #include "common/protocol/fields.h"
-#include "common/protocol/fields_artifacts.h"
-#include "common/protocol/fields_proof.h"
+#include "common/protocol/fields_artifacts.gen.h"
+#include "common/protocol/fields_proof.gen.h"
+#include "common/protocol/fields_records.gen.h"
 
 namespace gpuemu {
 
@@ -29,6 +31,19 @@ void fields(V& v, R& r) {
   v.extra("proof", r.proof);
 }
 
+template <typename V, Is<ErrorMap> R>
+void fields(V& v, R& r) {
+  v.required("op_name", r.op_name);
+  v.required("output", r.output);
+  v.required("seed", r.seed);
+  v.required("dtype", r.dtype);
+  v.required("shape", r.shape);
+  v.required("rows", r.rows);
+  v.required("columns", r.columns);
+  v.required("cells", r.cells);
+  v.required("distribution", r.distribution);
+}
+
 template <typename V, Is<TrendPoint> R>
 void fields(V& v, R& r) {
   v.required("timestamp", r.timestamp);
@@ -45,19 +60,6 @@ void fields(V& v, R& r) {
   v.required("kernel_name", r.kernel_name);
   v.extra("arch", r.arch);
   v.required("points", r.points);
-}
-
-template <typename V, Is<ErrorMap> R>
-void fields(V& v, R& r) {
-  v.required("op_name", r.op_name);
-  v.required("output", r.output);
-  v.required("seed", r.seed);
-  v.required("dtype", r.dtype);
-  v.required("shape", r.shape);
-  v.required("rows", r.rows);
-  v.required("columns", r.columns);
-  v.required("cells", r.cells);
-  v.required("distribution", r.distribution);
 }
 
 template <typename V, Is<CiRunSummary> R>

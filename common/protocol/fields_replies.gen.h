@@ -1,18 +1,17 @@
-// Private to this folder: the members of every reply. See fields.h for the words.
+// Private to this folder: the members of the records of replies.def. See fields.h for the words.
+// Written by tools/make_protocol.py from replies.def; edit that and run it again.
+// clang-format off
 #pragma once
 
 #include "common/protocol/fields.h"
-#include "common/protocol/fields_artifacts.h"
-#include "common/protocol/fields_ci.h"
-#include "common/protocol/fields_explain.h"
-#include "common/protocol/fields_kernels.h"
-#include "common/protocol/fields_proof.h"
-#include "common/protocol/replies.h"
+#include "common/protocol/fields_artifacts.gen.h"
+#include "common/protocol/fields_ci.gen.h"
+#include "common/protocol/fields_kernel_records.gen.h"
+#include "common/protocol/fields_proof.gen.h"
+#include "common/protocol/fields_records.gen.h"
+#include "common/protocol/replies.gen.h"
 
 namespace gpuemu {
-
-template <typename R>
-concept ResultReply = Is<R, ValidationResultReply> || Is<R, SubmitResultReply>;
 
 template <typename V, Is<DeviceInfo> R>
 void fields(V& v, R& r) {
@@ -34,6 +33,29 @@ void fields(V& v, R& r) {
   v.extra("note", r.note);
 }
 
+template <typename V, Is<TestCase> R>
+void fields(V& v, R& r) {
+  v.required("seed", r.seed);
+  v.required("inputs", r.inputs);
+  v.required("shape", r.shape);
+  v.required("dtype", r.dtype);
+  v.lower_case("layout", r.layout);
+}
+
+template <typename V, Is<ConfigSetting> R>
+void fields(V& v, R& r) {
+  v.required("key", r.key);
+  v.required("value", r.value);
+  v.optional("origin", r.origin);
+}
+
+template <typename V, Is<BaselineInfo> R>
+void fields(V& v, R& r) {
+  v.required("tag", r.tag);
+  v.required("results", r.results);
+  v.required("artifacts", r.artifacts);
+}
+
 template <typename V, Is<PongReply> R>
 void fields(V& v, R& r) {
   v.required("version", r.version);
@@ -48,7 +70,12 @@ void fields(V& v, R& r) {
 template <typename V, Is<OkReply> R>
 void fields(V&, R&) {}
 
-template <typename V, ResultReply R>
+template <typename V, Is<ValidationResultReply> R>
+void fields(V& v, R& r) {
+  v.required("result", r.result);
+}
+
+template <typename V, Is<SubmitResultReply> R>
 void fields(V& v, R& r) {
   v.required("result", r.result);
 }
@@ -136,15 +163,6 @@ void fields(V& v, R& r) {
   fields(v, r.summary);
 }
 
-template <typename V, Is<TestCase> R>
-void fields(V& v, R& r) {
-  v.required("seed", r.seed);
-  v.required("inputs", r.inputs);
-  v.required("shape", r.shape);
-  v.required("dtype", r.dtype);
-  v.lower_case("layout", r.layout);
-}
-
 template <typename V, Is<TestCaseReply> R>
 void fields(V& v, R& r) {
   fields(v, r.test_case);
@@ -159,41 +177,6 @@ template <typename V, Is<ErrorReply> R>
 void fields(V& v, R& r) {
   v.required("code", r.code);
   v.required("message", r.message);
-}
-
-template <typename V, Is<FragileCase> R>
-void fields(V& v, R& r) {
-  v.required("seed", r.seed);
-  v.required("setting", r.setting);
-  v.required("message", r.message);
-  v.extra("divergence", r.divergence);
-}
-
-template <typename V, Is<OpTestReport> R>
-void fields(V& v, R& r) {
-  v.required("op_name", r.op_name);
-  v.required("dtype", r.dtype);
-  v.optional("kernel", r.kernel);
-  v.required("cases", r.cases);
-  v.required("passed", r.passed);
-  v.required("failed", r.failed);
-  v.extra("skipped_reason", r.skipped_reason);
-  v.optional("duration_ms", r.duration_ms);
-  v.optional("cases_per_second", r.cases_per_second);
-  v.required("failures", r.failures);
-  v.diff("max_diff", r.max_diff);
-  v.diff("worst_error_use", r.worst_error_use);
-  v.optional("strategies", r.strategies);
-  v.extra("relations", r.relations);
-  v.extra("no_reference", r.no_reference);
-  v.extra("notes", r.notes);
-  v.extra("warned", r.warned);
-  v.extra("warnings", r.warnings);
-  v.extra("proof", r.proof);
-  v.extra("fragile", r.fragile);
-  v.extra("fragile_checked", r.fragile_checked);
-  v.extra("reference_failed", r.reference_failed);
-  v.extra("not_run", r.not_run);
 }
 
 template <typename V, Is<TestReportReply> R>
@@ -215,14 +198,6 @@ void fields(V& v, R& r) {
   v.required("job_id", r.job_id);
 }
 
-template <typename V, Is<JobEvent> R>
-void fields(V& v, R& r) {
-  v.required("op_name", r.op_name);
-  v.extra("dtype", r.dtype);
-  v.extra("failure", r.failure);
-  v.extra("report", r.report);
-}
-
 template <typename V, Is<JobStatusReply> R>
 void fields(V& v, R& r) {
   v.required("job_id", r.job_id);
@@ -240,13 +215,6 @@ void fields(V& v, R& r) {
 template <typename V, Is<DevicesReply> R>
 void fields(V& v, R& r) {
   v.required("devices", r.devices);
-}
-
-template <typename V, Is<ConfigSetting> R>
-void fields(V& v, R& r) {
-  v.required("key", r.key);
-  v.required("value", r.value);
-  v.optional("origin", r.origin);
 }
 
 template <typename V, Is<ConfigShowReply> R>
@@ -272,11 +240,10 @@ void fields(V& v, R& r) {
   v.extra("build", r.build);
 }
 
-template <typename V, Is<BaselineInfo> R>
+template <typename V, Is<CaseReply> R>
 void fields(V& v, R& r) {
-  v.required("tag", r.tag);
-  v.required("results", r.results);
-  v.required("artifacts", r.artifacts);
+  v.json_text("case", r.case_json);
+  v.required("inputs", r.inputs);
 }
 
 template <typename V, Is<BaselineListReply> R>
@@ -292,15 +259,32 @@ void fields(V& v, R& r) {
   v.required("artifacts", r.artifacts);
 }
 
-template <typename V, Is<FailuresDeletedReply> R>
+template <typename V, Is<KernelCoverageReply> R>
 void fields(V& v, R& r) {
-  v.required("count", r.count);
+  v.required("kernel", r.kernel);
+  v.required("ops", r.ops);
+  v.required("seed", r.seed);
+  v.required("cases", r.cases);
+  v.required("failed", r.failed);
+  v.required("replayed", r.replayed);
+  v.required("lines", r.lines);
+  v.required("branches", r.branches);
+  v.required("blocks", r.blocks);
+  v.required("blocks_total", r.blocks_total);
+  v.required("edges", r.edges);
+  v.required("edges_total", r.edges_total);
+  v.extra("incomplete", r.incomplete);
 }
 
-template <typename V, Is<CaseReply> R>
+template <typename V, Is<CalibrationReply> R>
 void fields(V& v, R& r) {
-  v.json_text("case", r.case_json);
-  v.required("inputs", r.inputs);
+  v.required("op_name", r.op_name);
+  v.optional("kernel", r.kernel);
+  v.required("seed", r.seed);
+  v.optional("backend", r.backend);
+  v.optional("device", r.device);
+  v.required("dtypes", r.dtypes);
+  v.extra("incomplete", r.incomplete);
 }
 
 template <typename V, Is<ExportedCaseReply> R>
@@ -346,6 +330,34 @@ void fields(V& v, R& r) {
   v.required("after", r.after);
   v.required("verdict", r.verdict);
   v.required("entries", r.entries);
+}
+
+template <typename V, Is<FailuresDeletedReply> R>
+void fields(V& v, R& r) {
+  v.required("count", r.count);
+}
+
+template <typename V, Is<ExplainResultReply> R>
+void fields(V& v, R& r) {
+  v.required("seed", r.seed);
+  v.required("op_name", r.op_name);
+  v.required("kernel", r.kernel);
+  v.required("verdict", r.verdict);
+  v.required("sentences", r.sentences);
+  v.required("output", r.output);
+  v.required("index", r.index);
+  v.required("computed", r.computed);
+  v.required("exact", r.exact);
+  v.required("reference", r.reference);
+  v.required("tolerance", r.tolerance);
+  v.required("bound", r.bound);
+  v.required("outputs", r.outputs);
+  v.extra("divergence", r.divergence);
+  v.required("slice", r.slice);
+  v.required("other_decisions", r.other_decisions);
+  v.extra("first_other_decision", r.first_other_decision);
+  v.required("complete", r.complete);
+  v.extra("vote", r.vote);
 }
 
 template <typename V, Is<BoundsReportReply> R>

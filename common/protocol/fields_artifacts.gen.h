@@ -1,8 +1,9 @@
-// Private to this folder: the members of records about compiled kernels. See fields.h for the
-// words.
+// Private to this folder: the members of the records of artifacts.def. See fields.h for the words.
+// Written by tools/make_protocol.py from artifacts.def; edit that and run it again.
+// clang-format off
 #pragma once
 
-#include "common/protocol/artifacts.h"
+#include "common/protocol/artifacts.gen.h"
 #include "common/protocol/fields.h"
 
 namespace gpuemu {

@@ -1,8 +1,11 @@
-// Private to this folder: the members of the records of proof.h. See fields.h for the words.
+// Private to this folder: the members of the records of proof.def. See fields.h for the words.
+// Written by tools/make_protocol.py from proof.def; edit that and run it again.
+// clang-format off
 #pragma once
 
 #include "common/protocol/fields.h"
-#include "common/protocol/proof.h"
+#include "common/protocol/fields_records.gen.h"
+#include "common/protocol/proof.gen.h"
 
 namespace gpuemu {
 
@@ -47,23 +50,6 @@ void fields(V& v, R& r) {
   v.required("hits", r.hits);
 }
 
-template <typename V, Is<KernelCoverageReply> R>
-void fields(V& v, R& r) {
-  v.required("kernel", r.kernel);
-  v.required("ops", r.ops);
-  v.required("seed", r.seed);
-  v.required("cases", r.cases);
-  v.required("failed", r.failed);
-  v.required("replayed", r.replayed);
-  v.required("lines", r.lines);
-  v.required("branches", r.branches);
-  v.required("blocks", r.blocks);
-  v.required("blocks_total", r.blocks_total);
-  v.required("edges", r.edges);
-  v.required("edges_total", r.edges_total);
-  v.extra("incomplete", r.incomplete);
-}
-
 template <typename V, Is<CalibrationRow> R>
 void fields(V& v, R& r) {
   v.required("value_strategy", r.value_strategy);
@@ -86,15 +72,47 @@ void fields(V& v, R& r) {
   v.required("rows", r.rows);
 }
 
-template <typename V, Is<CalibrationReply> R>
+template <typename V, Is<FragileCase> R>
+void fields(V& v, R& r) {
+  v.required("seed", r.seed);
+  v.required("setting", r.setting);
+  v.required("message", r.message);
+  v.extra("divergence", r.divergence);
+}
+
+template <typename V, Is<OpTestReport> R>
 void fields(V& v, R& r) {
   v.required("op_name", r.op_name);
+  v.required("dtype", r.dtype);
   v.optional("kernel", r.kernel);
-  v.required("seed", r.seed);
-  v.optional("backend", r.backend);
-  v.optional("device", r.device);
-  v.required("dtypes", r.dtypes);
-  v.extra("incomplete", r.incomplete);
+  v.required("cases", r.cases);
+  v.required("passed", r.passed);
+  v.required("failed", r.failed);
+  v.extra("skipped_reason", r.skipped_reason);
+  v.optional("duration_ms", r.duration_ms);
+  v.optional("cases_per_second", r.cases_per_second);
+  v.required("failures", r.failures);
+  v.diff("max_diff", r.max_diff);
+  v.diff("worst_error_use", r.worst_error_use);
+  v.optional("strategies", r.strategies);
+  v.extra("relations", r.relations);
+  v.extra("no_reference", r.no_reference);
+  v.extra("notes", r.notes);
+  v.extra("warned", r.warned);
+  v.extra("warnings", r.warnings);
+  v.extra("proof", r.proof);
+  v.extra("fragile", r.fragile);
+  v.extra("fragile_checked", r.fragile_checked);
+  v.extra("reference_failed", r.reference_failed);
+  v.extra("not_run", r.not_run);
+}
+
+template <typename V, Is<JobEvent> R>
+void fields(V& v, R& r) {
+  v.required("op_name", r.op_name);
+  v.extra("dtype", r.dtype);
+  v.extra("failure", r.failure);
+  v.extra("report", r.report);
 }
 
 }  // namespace gpuemu

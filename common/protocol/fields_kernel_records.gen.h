@@ -1,8 +1,11 @@
-// Private to this folder: the members of records about kernels. See fields.h for the words.
+// Private to this folder: the members of the records of kernel_records.def. See fields.h for the
+// words.
+// Written by tools/make_protocol.py from kernel_records.def; edit that and run it again.
+// clang-format off
 #pragma once
 
 #include "common/protocol/fields.h"
-#include "common/protocol/kernel_records.h"
+#include "common/protocol/kernel_records.gen.h"
 
 namespace gpuemu {
 

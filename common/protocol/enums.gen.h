@@ -1,0 +1,14 @@
+// Private to this folder: every enumeration of the wire.
+// Written by tools/make_protocol.py from common/protocol/*.def; edit those and run it again.
+// clang-format off
+#pragma once
+
+// X(enumeration, function that reads its name) of each.
+#define GPUEMU_WIRE_ENUMS(X) \
+  X(FindingKind, finding_kind_from_name) \
+  X(LayoutKind, layout_from_name) \
+  X(MinimizeStrategy, minimize_strategy_from_name) \
+  X(ArtifactSource, artifact_source_from_name) \
+  X(LintKind, lint_kind_from_name) \
+  X(WireErrorCode, wire_error_code_from_name) \
+  X(JobState, job_state_from_name)

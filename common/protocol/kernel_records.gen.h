@@ -1,0 +1,121 @@
+// Records about kernels themselves: a case that runs without a daemon, faults planted into a kernel
+// on purpose, and the difference between two kernels.
+// Written by tools/make_protocol.py from kernel_records.def; edit that and run it again.
+// clang-format off
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/numeric/dtype.h"
+#include "common/tensor/tensor.h"
+
+namespace gpuemu {
+
+/// A tensor of an exported case as the kernel sees it.
+struct ExportedTensor {
+  std::string name;
+  std::string role;  ///< "input", "output", "inout" or "scratch"
+  DType dtype = DType::Float32;
+  Shape shape;
+  Strides strides;  ///< How its elements lie in device memory.
+  uint64_t storage_elements = 0;  ///< How many the strides reach over.
+  int64_t first_element = 0;  ///< Where in the storage element 0 lies.
+  uint64_t base_offset_bytes = 0;  ///< How far the storage begins behind an aligned address.
+  std::optional<double> edge;  ///< From this magnitude on infinity counts as the value.
+  bool operator==(const ExportedTensor&) const = default;
+};
+
+/// One argument: a tensor's address, or the bytes of a number.
+struct ExportedArg {
+  std::string text;  ///< As configured.
+  std::string tensor;  ///< "" for a number.
+  std::vector<std::byte> bytes;
+  bool operator==(const ExportedArg&) const = default;
+};
+
+/// One launch of an exported case.
+struct ExportedLaunch {
+  std::string entry;  ///< Name in the PTX.
+  std::vector<uint32_t> grid;
+  std::vector<uint32_t> block;  ///< Three each.
+  std::vector<uint32_t> cluster;  ///< Empty: what the kernel declares.
+  uint32_t shared_bytes = 0;
+  std::vector<ExportedArg> args;
+  bool operator==(const ExportedLaunch&) const = default;
+};
+
+/// A kernel with one fault planted on purpose, and whether the cases saw it.
+struct MutantReport {
+  uint64_t id = 0;  ///< Its place among all mutants of the kernel; the same in every run.
+  std::string mutation;  ///< "drop_barrier"; docs/guides/mutation.md has the list.
+  std::string entry;  ///< Its name in the PTX.
+  std::string file;  ///< The source's, when known.
+  uint32_t line = 0;  ///< In it; 0 when not known.
+  uint32_t ptx_line = 0;
+  std::string before;
+  std::string after;  ///< The instruction; `after` is "" when it was removed.
+  std::string status;  ///< "killed", "survived", "equivalent", "invalid" or "not_run"
+  uint64_t cases = 0;  ///< How many ran until it was killed, or all.
+  std::string killed_by;  ///< The kind of the first finding.
+  std::string killing_strategy;
+  std::string killing_shape_strategy;
+  std::map<std::string, int64_t> killing_dims;
+  std::string reason;  ///< Why it is invalid, or what was tried.
+  bool operator==(const MutantReport&) const = default;
+};
+
+/// One thing that two kernels do not share.
+struct KernelDifference {
+  std::string kind;  ///< "structural", "constant", "sync", "memory" or "predicate"
+  std::string text;  ///< One line for people.
+  uint32_t before_line = 0;
+  uint32_t after_line = 0;  ///< In the PTX; 0: on that side there is none.
+  std::string before_source;
+  std::string after_source;  ///< "kernel.cu:12", when known.
+  bool operator==(const KernelDifference&) const = default;
+};
+
+/// What one entry of two kernels does differently.
+struct EntryDifference {
+  std::string entry;
+  std::string verdict;  ///< "none", "constant", "sync", "structural", "only before", "only after"
+  std::map<std::string, int64_t> opcodes;  ///< After less before, those that differ.
+  std::vector<KernelDifference> differences;
+  uint64_t left_out = 0;  ///< Differences beyond those listed.
+  bool operator==(const EntryDifference&) const = default;
+};
+
+/// One use of memory by one instruction of a kernel, and whether it stays inside for all data.
+struct AccessBounds {
+  std::string kind;  ///< "load", "store", "atomic", "copy to", "copy from", "access", "call"
+  std::string space;  ///< "global", "shared", "local", "const" or "generic"
+  std::string tensor;  ///< Or a variable of the kernel; "" when not known.
+  std::string file;  ///< The source's, when known.
+  uint32_t line = 0;  ///< In it; 0 when not known.
+  uint32_t ptx_line = 0;
+  std::string instruction;
+  bool proved = false;
+  std::string reason;  ///< Why not.
+  std::string offset;
+  std::string extent;  ///< First byte and bytes of the tensor, over dims and threads.
+  bool operator==(const AccessBounds&) const = default;
+};
+
+/// A launch of a kernel for one dtype.
+struct LaunchBounds {
+  std::string op_name;
+  std::string kernel;
+  DType dtype = DType::Float32;
+  uint32_t launch = 0;  ///< Its place in the kernel's launches, from 1.
+  std::string entry;  ///< Its name in the PTX.
+  std::string error;  ///< Why it could not be looked at.
+  std::vector<AccessBounds> accesses;
+  bool operator==(const LaunchBounds&) const = default;
+};
+
+}  // namespace gpuemu

@@ -1,0 +1,81 @@
+// The names of the enumerations of the wire.
+// Written by tools/make_protocol.py from common/protocol/*.def; edit those and run it again.
+// clang-format off
+#include "common/protocol/artifacts.gen.h"
+#include "common/protocol/records.gen.h"
+#include "common/protocol/replies.gen.h"
+
+#include "common/protocol/names.h"
+
+namespace gpuemu {
+
+constexpr const char* kFindingKindNames[] = {
+    "ToleranceExceeded", "NaNDetected", "InfDetected", "ShapeMismatch", "DTypeMismatch",
+    "InvariantViolation", "ReferenceError", "LaunchError", "Timeout", "WorkerLost", "OutOfBounds",
+    "Misaligned", "UninitializedRead", "DataRace", "BarrierDivergence", "IllegalSync",
+    "UnsupportedInstruction", "Trap", "DeviceFault", "NotWritten", "GuardDamaged", "InputModified",
+    "NonDeterministic", "DivisionByZero", "Deadlock", "StackOverflow", "RelationViolation",
+    "StaleOutput"
+};
+const char* name_of(FindingKind value) { return name_among(kFindingKindNames, value); }
+std::optional<FindingKind> finding_kind_from_name(const std::string& name) {
+  if (name == "DtypeMismatch") return FindingKind::DTypeMismatch;
+  if (name == "ReferenceScriptFailed") return FindingKind::ReferenceError;
+  return value_among<FindingKind>(kFindingKindNames, name);
+}
+
+constexpr const char* kLayoutKindNames[] = {
+    "Contiguous", "Strided", "Transposed"
+};
+const char* name_of(LayoutKind value) { return name_among(kLayoutKindNames, value); }
+std::optional<LayoutKind> layout_from_name(const std::string& name) {
+  if (name == "contiguous") return LayoutKind::Contiguous;
+  if (name == "strided") return LayoutKind::Strided;
+  if (name == "transposed") return LayoutKind::Transposed;
+  return value_among<LayoutKind>(kLayoutKindNames, name);
+}
+
+constexpr const char* kMinimizeStrategyNames[] = {
+    "BinarySearchDims", "BinarySearchValues"
+};
+const char* name_of(MinimizeStrategy value) { return name_among(kMinimizeStrategyNames, value); }
+std::optional<MinimizeStrategy> minimize_strategy_from_name(const std::string& name) {
+  return value_among<MinimizeStrategy>(kMinimizeStrategyNames, name);
+}
+
+constexpr const char* kArtifactSourceNames[] = {
+    "Ptx", "Sass", "Both"
+};
+const char* name_of(ArtifactSource value) { return name_among(kArtifactSourceNames, value); }
+std::optional<ArtifactSource> artifact_source_from_name(const std::string& name) {
+  return value_among<ArtifactSource>(kArtifactSourceNames, name);
+}
+
+constexpr const char* kLintKindNames[] = {
+    "ExcessiveRegisters", "ExcessiveSpills", "ExcessiveLocalMemory", "MissingRequiredPattern",
+    "ForbiddenPatternFound", "ExcessiveSharedMemory", "ExcessiveInstructions", "LowOccupancy"
+};
+const char* name_of(LintKind value) { return name_among(kLintKindNames, value); }
+std::optional<LintKind> lint_kind_from_name(const std::string& name) {
+  return value_among<LintKind>(kLintKindNames, name);
+}
+
+constexpr const char* kWireErrorCodeNames[] = {
+    "OpNotFound", "ReferenceScriptFailed", "InvalidRequest", "InternalError", "NotFound",
+    "ConfigError", "KernelNotFound", "ArtifactNotFound", "BaselineNotFound", "PtxParseError",
+    "CuobjdumpNotAvailable", "VersionMismatch"
+};
+const char* name_of(WireErrorCode value) { return name_among(kWireErrorCodeNames, value); }
+std::optional<WireErrorCode> wire_error_code_from_name(const std::string& name) {
+  return value_among<WireErrorCode>(kWireErrorCodeNames, name);
+}
+
+constexpr const char* kJobStateNames[] = {
+    "running", "done", "cancelled", "failed"
+};
+const char* name_of(JobState value) { return name_among(kJobStateNames, value); }
+std::optional<JobState> job_state_from_name(const std::string& name) {
+  return value_among<JobState>(kJobStateNames, name);
+}
+
+}  // namespace gpuemu

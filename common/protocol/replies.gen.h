@@ -1,0 +1,472 @@
+// Every reply of the wire protocol as one struct; a Reply is one of them. The struct's name without
+// "Reply" is the wire's `type`.
+// Written by tools/make_protocol.py from replies.def; edit that and run it again.
+// clang-format off
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/numeric/dtype.h"
+#include "common/protocol/artifacts.gen.h"
+#include "common/protocol/case_input.h"
+#include "common/protocol/ci.gen.h"
+#include "common/protocol/kernel_records.gen.h"
+#include "common/protocol/proof.gen.h"
+#include "common/protocol/records.gen.h"
+#include "common/tensor/tensor.h"
+
+namespace gpuemu {
+
+inline constexpr uint64_t kProtocolVersion = 1;
+
+inline constexpr uint64_t kBaselineSchemaVersion = 1;
+
+enum class WireErrorCode {
+  OpNotFound,
+  ReferenceScriptFailed,
+  InvalidRequest,
+  InternalError,
+  NotFound,
+  ConfigError,
+  KernelNotFound,
+  ArtifactNotFound,
+  BaselineNotFound,
+  PtxParseError,
+  CuobjdumpNotAvailable,
+  VersionMismatch,
+};
+inline constexpr WireErrorCode kLastWireErrorCode = WireErrorCode::VersionMismatch;
+/// The name on the wire, and back.
+const char* name_of(WireErrorCode value);
+std::optional<WireErrorCode> wire_error_code_from_name(const std::string& name);
+
+enum class JobState {
+  Running,
+  Done,
+  Cancelled,
+  Failed,
+};
+inline constexpr JobState kLastJobState = JobState::Failed;
+/// The name on the wire, and back.
+const char* name_of(JobState value);
+std::optional<JobState> job_state_from_name(const std::string& name);
+
+/// One device as Ping, Devices and DaemonStatus tell it.
+struct DeviceInfo {
+  std::string name;
+  std::string backend;
+  std::string architecture;  ///< "NVIDIA H100", "cuda", "sm_90"
+  uint64_t memory_bytes = 0;
+  uint64_t multiprocessors = 0;
+  uint64_t index = 0;  ///< Among the devices of its backend.
+  uint64_t memory_free_bytes = 0;
+  uint64_t shared_bytes_per_block = 0;
+  uint64_t shared_bytes_per_multiprocessor = 0;
+  uint64_t registers_per_block = 0;
+  uint64_t registers_per_multiprocessor = 0;
+  uint64_t threads_per_multiprocessor = 0;
+  std::string driver_version;
+  std::string runtime_version;  ///< "" without one.
+  std::vector<std::string> dtypes;  ///< Those that it computes or converts in hardware.
+  std::string note;  ///< Why it is not usable, "" when it is.
+  bool operator==(const DeviceInfo&) const = default;
+};
+
+/// A case for an op that the client runs.
+struct TestCase {
+  uint64_t seed = 0;
+  std::map<std::string, CaseInput> inputs;
+  Shape shape;
+  DType dtype = DType::Float32;
+  LayoutKind layout = LayoutKind::Contiguous;  ///< Lower case on the wire here.
+  bool operator==(const TestCase&) const = default;
+};
+
+/// One effective value of the configuration, as `gpuemu config show --origin` prints it.
+struct ConfigSetting {
+  std::string key;
+  std::string value;
+  std::string origin;
+  bool operator==(const ConfigSetting&) const = default;
+};
+
+/// How much each tag holds.
+struct BaselineInfo {
+  std::string tag;
+  uint64_t results = 0;
+  uint64_t artifacts = 0;
+  bool operator==(const BaselineInfo&) const = default;
+};
+
+struct PongReply {
+  std::string version;
+  uint64_t protocol_version = kProtocolVersion;
+  uint64_t uptime_secs = 0;  ///< Sent as uptime_seconds too.
+  std::vector<std::string> capabilities;
+  std::string backend;
+  std::vector<DeviceInfo> devices;
+  bool operator==(const PongReply&) const = default;
+};
+
+struct OkReply {
+  bool operator==(const OkReply&) const = default;
+};
+
+struct ValidationResultReply {
+  ValidationResult result;
+  bool operator==(const ValidationResultReply&) const = default;
+};
+
+struct SubmitResultReply {
+  ValidationResult result;
+  bool operator==(const SubmitResultReply&) const = default;
+};
+
+struct ResultsReply {
+  std::vector<ValidationResult> results;
+  bool operator==(const ResultsReply&) const = default;
+};
+
+struct BaselineComparisonReply {
+  std::string baseline_tag;
+  std::vector<BaselineComparison> comparisons;
+  bool has_regressions = false;
+  uint64_t unmatched = 0;
+  uint64_t baseline_unmatched = 0;
+  bool operator==(const BaselineComparisonReply&) const = default;
+};
+
+struct FuzzResultsReply {
+  uint64_t seed = 0;  ///< The master seed.
+  uint64_t total = 0;
+  uint64_t passed = 0;
+  uint64_t failed = 0;
+  std::vector<ValidationResult> failures;
+  std::vector<Proof> proofs;  ///< One per dtype with a passing case.
+  std::optional<SearchReport> search;  ///< What a guided run reached.
+  std::string error;  ///< Why not all cases could be run, "" when they could.
+  std::vector<std::string> notes;  ///< What the verdict does not rest on; empty: not sent.
+  std::string incomplete;  ///< What ended the run early, "" when all was done.
+  uint64_t warned = 0;  ///< As in OpTestReport; 0: not sent.
+  std::vector<ValidationResult> warnings;  ///< The first of them; empty: not sent.
+  bool operator==(const FuzzResultsReply&) const = default;
+};
+
+struct ReproduceResultReply {
+  ValidationResult result;
+  NamedTensors inputs;
+  std::vector<LineProfile> profile;  ///< When it was asked for.
+  std::vector<std::string> printed;  ///< Lines of the kernel's printf, where the device keeps them.
+  bool rerun = true;  ///< False: nothing was run and `result` is the stored one. Always sent.
+  bool operator==(const ReproduceResultReply&) const = default;
+};
+
+struct MinimizeResultReply {
+  uint64_t original_seed = 0;
+  uint64_t minimized_seed = 0;
+  Shape minimized_shape;
+  ValidationResult result;
+  Shape original_shape;
+  std::map<std::string, int64_t> original_dims;
+  std::map<std::string, int64_t> minimized_dims;
+  uint64_t trials = 0;
+  /// What was made simpler beside the dims, one line each: "layout strided -> contiguous".
+  std::vector<std::string> simplified;
+  uint64_t input_elements = 0;
+  uint64_t nonzero_elements = 0;  ///< Those of the smaller case's inputs.
+  std::vector<std::string> notes;  ///< As that not every run of it fails.
+  std::string incomplete;  ///< What ended the run early, "" when all was done.
+  bool operator==(const MinimizeResultReply&) const = default;
+};
+
+struct LintResultsReply {
+  std::vector<LintResult> results;
+  std::vector<std::string> missing_tools;  ///< What to install, one line each.
+  std::string incomplete;  ///< What ended the run early, "" when all was done.
+  bool operator==(const LintResultsReply&) const = default;
+};
+
+struct ArtifactMetricsResultReply {
+  ArtifactMetrics metrics;  ///< Its members stand beside `type`.
+  bool operator==(const ArtifactMetricsResultReply&) const = default;
+};
+
+struct ArtifactListReply {
+  std::vector<ArtifactMetrics> artifacts;
+  bool operator==(const ArtifactListReply&) const = default;
+};
+
+struct ArtifactDiffsReply {
+  ArtifactDiffSummary summary;  ///< Its members stand beside `type`.
+  bool operator==(const ArtifactDiffsReply&) const = default;
+};
+
+struct CiRunCompleteReply {
+  CiRunSummary summary;  ///< Its members stand beside `type`.
+  bool operator==(const CiRunCompleteReply&) const = default;
+};
+
+struct TestCaseReply {
+  TestCase test_case;  ///< Its members stand beside `type`.
+  bool operator==(const TestCaseReply&) const = default;
+};
+
+struct TestBatchReply {
+  std::vector<TestCase> cases;
+  bool operator==(const TestBatchReply&) const = default;
+};
+
+struct ErrorReply {
+  WireErrorCode code = WireErrorCode::InternalError;
+  std::string message;
+  bool operator==(const ErrorReply&) const = default;
+};
+
+struct TestReportReply {
+  uint64_t seed = 0;
+  std::string backend;
+  std::string device;
+  uint64_t total = 0;
+  uint64_t passed = 0;
+  uint64_t failed = 0;
+  uint64_t skipped = 0;  ///< Cases; skipped counts ops.
+  uint64_t duration_ms = 0;
+  std::vector<OpTestReport> ops;
+  std::string incomplete;  ///< What ended the run early, "" when all was done.
+  bool operator==(const TestReportReply&) const = default;
+};
+
+struct JobStartedReply {
+  uint64_t job_id = 0;
+  bool operator==(const JobStartedReply&) const = default;
+};
+
+struct JobStatusReply {
+  uint64_t job_id = 0;
+  JobState state = JobState::Running;
+  uint64_t done = 0;
+  uint64_t total = 0;
+  uint64_t failures = 0;
+  double rate = 0;  ///< Cases per second.
+  std::optional<double> seconds_left;  ///< Absent while unknown.
+  std::vector<std::string> log;  ///< Lines from JobStatusRequest::log_from on.
+  std::vector<JobEvent> events;  ///< Those from JobStatusRequest::events_from on; empty: not sent.
+  /// The final reply as encode_reply wrote it, "" while the job runs. Sent as an object, not as
+  /// text.
+  std::string result_json;
+  bool operator==(const JobStatusReply&) const = default;
+};
+
+struct DevicesReply {
+  std::vector<DeviceInfo> devices;
+  bool operator==(const DevicesReply&) const = default;
+};
+
+struct ConfigShowReply {
+  std::string path;  ///< The file in use, "" when there is none.
+  std::vector<ConfigSetting> settings;
+  bool operator==(const ConfigShowReply&) const = default;
+};
+
+struct DaemonStatusReply {
+  std::string version;
+  std::string backend;
+  std::string socket_path;
+  std::string config_path;
+  std::string storage_path;
+  uint64_t pid = 0;
+  uint64_t uptime_secs = 0;
+  uint64_t workers = 0;
+  uint64_t jobs_running = 0;
+  uint64_t requests_served = 0;
+  std::vector<DeviceInfo> devices;
+  std::map<std::string, std::string> start_settings;  ///< Read when it started and not again.
+  std::string build;  ///< GNU build id of the daemon's program; "": built without one.
+  bool operator==(const DaemonStatusReply&) const = default;
+};
+
+struct CaseReply {
+  std::string case_json;  ///< The case as JSON text; sent as an object in `case`.
+  NamedTensors inputs;
+  bool operator==(const CaseReply&) const = default;
+};
+
+struct BaselineListReply {
+  std::vector<BaselineInfo> baselines;  ///< In order of tag.
+  bool operator==(const BaselineListReply&) const = default;
+};
+
+/// One baseline as a whole; also the form of a baseline that lives in a file.
+struct BaselineReply {
+  uint64_t schema_version = kBaselineSchemaVersion;
+  std::string tag;
+  std::vector<ValidationResult> results;
+  std::vector<ArtifactMetrics> artifacts;
+  bool operator==(const BaselineReply&) const = default;
+};
+
+/// What cases reached of one kernel.
+struct KernelCoverageReply {
+  std::string kernel;
+  std::vector<std::string> ops;  ///< Whose cases ran.
+  uint64_t seed = 0;
+  uint64_t cases = 0;
+  uint64_t failed = 0;
+  uint64_t replayed = 0;  ///< Cases of the corpus, among all.
+  std::vector<CoveredLine> lines;
+  std::vector<BranchWay> branches;
+  uint64_t blocks = 0;
+  uint64_t blocks_total = 0;
+  uint64_t edges = 0;
+  uint64_t edges_total = 0;
+  std::string incomplete;  ///< What ended the run early, "" when all was done.
+  bool operator==(const KernelCoverageReply&) const = default;
+};
+
+struct CalibrationReply {
+  std::string op_name;
+  std::string kernel;
+  uint64_t seed = 0;
+  std::string backend;
+  std::string device;
+  std::vector<CalibratedDType> dtypes;
+  std::string incomplete;  ///< What ended the run early, "" when all was done.
+  bool operator==(const CalibrationReply&) const = default;
+};
+
+/// A case with everything that running it takes.
+struct ExportedCaseReply {
+  ValidationResult result;  ///< The failure as it is stored.
+  std::string version;
+  std::string arch;
+  std::string kernel;
+  std::string ptx;
+  /// File name to text; the kernel's own comes first in `source`.
+  std::map<std::string, std::string> sources;
+  std::string source;  ///< Key of `sources`; "" when there is none.
+  std::vector<ExportedTensor> tensors;
+  std::vector<ExportedLaunch> launches;
+  NamedTensors inputs;  ///< Packed.
+  NamedTensors expected;  ///< What the reference says, unrounded.
+  NamedTensors bounds;  ///< How far each element may lie from it.
+  std::string nan_policy;  ///< "match", "class" or "any"
+  bool operator==(const ExportedCaseReply&) const = default;
+};
+
+struct MutationReportReply {
+  std::string op_name;
+  std::string kernel;
+  DType dtype = DType::Float32;
+  uint64_t seed = 0;
+  uint64_t cases = 0;  ///< Per mutant.
+  uint64_t found = 0;  ///< Mutants that the kernel has, of which `total` were chosen.
+  uint64_t total = 0;
+  uint64_t killed = 0;
+  uint64_t survived = 0;
+  uint64_t equivalent = 0;
+  uint64_t invalid = 0;
+  uint64_t not_run = 0;
+  std::optional<double> score;  ///< killed / (killed + survived); absent when both are 0.
+  std::vector<MutantReport> mutants;
+  uint64_t duration_ms = 0;
+  std::string incomplete;  ///< What ended the run early, "" when all was done.
+  bool operator==(const MutationReportReply&) const = default;
+};
+
+struct KernelComparisonReply {
+  std::string before;
+  std::string after;
+  std::string verdict;  ///< The gravest of the entries'.
+  std::vector<EntryDifference> entries;
+  bool operator==(const KernelComparisonReply&) const = default;
+};
+
+struct FailuresDeletedReply {
+  uint64_t count = 0;
+  bool operator==(const FailuresDeletedReply&) const = default;
+};
+
+struct ExplainResultReply {
+  uint64_t seed = 0;
+  std::string op_name;
+  std::string kernel;
+  std::string verdict;  ///< "logic", "numerical", "rounding", "passes" or "unknown".
+  std::vector<std::string> sentences;  ///< What happened and what to do, for people.
+  std::string output;
+  int64_t index = 0;
+  double computed = 0;
+  double exact = 0;
+  double reference = 0;
+  double tolerance = 0;  ///< Allowed distance from the reference.
+  double bound = 0;  ///< How far rounding may have taken the computed value from the exact one.
+  std::vector<ExplainedOutput> outputs;
+  std::optional<ExplainedStep> divergence;  ///< Where the element's error begins.
+  std::vector<ExplainedStep> slice;  ///< What it is made of, the last instruction first.
+  uint64_t other_decisions = 0;  ///< Branches that the exact values take otherwise.
+  std::optional<ExplainedStep> first_other_decision;
+  bool complete = true;  ///< False where the history was too long to keep.
+  std::optional<Vote> vote;
+  bool operator==(const ExplainResultReply&) const = default;
+};
+
+struct BoundsReportReply {
+  std::vector<LaunchBounds> launches;
+  uint64_t total = 0;
+  uint64_t proved = 0;  ///< Accesses of all launches.
+  uint64_t duration_ms = 0;
+  std::string incomplete;  ///< What ended the run early, "" when all was done.
+  bool operator==(const BoundsReportReply&) const = default;
+};
+
+// X(name) of every reply.
+#define GPUEMU_REPLIES(X) \
+  X(Pong) \
+  X(Ok) \
+  X(ValidationResult) \
+  X(SubmitResult) \
+  X(Results) \
+  X(BaselineComparison) \
+  X(FuzzResults) \
+  X(ReproduceResult) \
+  X(MinimizeResult) \
+  X(LintResults) \
+  X(ArtifactMetricsResult) \
+  X(ArtifactList) \
+  X(ArtifactDiffs) \
+  X(CiRunComplete) \
+  X(TestCase) \
+  X(TestBatch) \
+  X(Error) \
+  X(TestReport) \
+  X(JobStarted) \
+  X(JobStatus) \
+  X(Devices) \
+  X(ConfigShow) \
+  X(DaemonStatus) \
+  X(Case) \
+  X(BaselineList) \
+  X(Baseline) \
+  X(KernelCoverage) \
+  X(Calibration) \
+  X(ExportedCase) \
+  X(MutationReport) \
+  X(KernelComparison) \
+  X(FailuresDeleted) \
+  X(ExplainResult) \
+  X(BoundsReport)
+
+using Reply = std::variant<
+    PongReply, OkReply, ValidationResultReply, SubmitResultReply, ResultsReply,
+    BaselineComparisonReply, FuzzResultsReply, ReproduceResultReply, MinimizeResultReply,
+    LintResultsReply, ArtifactMetricsResultReply, ArtifactListReply, ArtifactDiffsReply,
+    CiRunCompleteReply, TestCaseReply, TestBatchReply, ErrorReply, TestReportReply, JobStartedReply,
+    JobStatusReply, DevicesReply, ConfigShowReply, DaemonStatusReply, CaseReply, BaselineListReply,
+    BaselineReply, KernelCoverageReply, CalibrationReply, ExportedCaseReply, MutationReportReply,
+    KernelComparisonReply, FailuresDeletedReply, ExplainResultReply, BoundsReportReply>;
+
+}  // namespace gpuemu
