@@ -83,7 +83,7 @@ void add_commands(Command app, Session& session) {
       "  gpuemu reproduce SEED         the same inputs again\n"
       "  gpuemu minimize SEED          the smallest that still fails\n"
       "  gpuemu explain SEED           where its wrong value comes from\n"
-      "  gpuemu debug SEED             a prompt to look into it");
+      "  gpuemu debug SEED             a prompt to examine it");
 }
 
 /// The words behind the program's name; `help COMMAND` is another way to write `COMMAND --help`.

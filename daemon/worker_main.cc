@@ -22,7 +22,7 @@ constexpr const char* kUsage =
     "usage: gpuemu-worker --backend NAME --device INDEX --sm NUMBER --threads COUNT\n"
     "                     --contraction MODE --contraction-seed NUMBER --memory-limit BYTES\n"
     "                     --socket-fd FD --arena-fd FD --arenas COUNT\n"
-    "The daemon starts it; there is no reason to do so by hand.\n";
+    "The daemon starts it; do not start it by hand.\n";
 
 struct Arguments {
   std::string backend;

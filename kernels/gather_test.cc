@@ -108,9 +108,8 @@ TEST(Gather, RefusesAnOutputThatIsNotTheIndexInPlaceOfTheAxis) {
   const auto types =
       check_case({*op, inputs, outputs, Attributes(op->schema, {}), DeviceProperties{}});
   ASSERT_FALSE(types);
-  EXPECT_EQ(
-      types.error().message,
-      "y is [0, 3], expected [0, 4]: x, [0, 4], with those of index, [0], in place of axis 0");
+  EXPECT_EQ(types.error().message,
+            "y is [0, 3], expected [0, 4]: x, [0, 4], with those of index, [0], instead of axis 0");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks of the structure that no other tool makes: layering, third parties, lengths, banned calls.
+"""Checks of the structure that no other tool makes: layering, third parties, lengths, banned calls and words.
 
 usage: tools/tidy.py [--map]
 Run from anywhere; prints one line per offence and exits with 1 when there is one. --map prints every folder with the
@@ -35,6 +35,32 @@ BANNED = {
 # Spellings of PTX instructions that are words of other lists too: operations of atomics and of predicates, which are
 # modifiers; kinds of findings; classes of instructions and of accesses; policies.
 OTHER_WORDS = {"add", "and", "barrier", "call", "match", "max", "mbarrier", "min", "or", "trap", "xor"}
+
+# Words that no message uses, and what it says instead. A message is a literal of four words or more.
+BANNED_IN_MESSAGES = {
+    r"\b(is|are) no (?!longer\b|more\b)[a-z]": "is not a, does not exist",
+    r"\b(to be|are|was|be) had\b": "available, found",
+    r"\bmend\b": "fix",
+    r"\bno(body| one) (waits|is|else|reads)\b": "name who, or say unused",
+    r"\bspoilt\b": "invalidated",
+    r"\bparted\b": "separated",
+    r"\bwithout a word\b": "without output",
+    r"\bfor want of\b": "because ... is missing",
+    r"\bstands? alone\b": "only ... is wrong, disagrees",
+    r"\bthe nearest are\b": "did you mean",
+    r"\bof its bound\b": "of the error bound",
+    r"\bin place of\b": "instead of",
+    r"\b(does|do|did) not come to (its|their) end\b": "did not finish",
+    r"\blook(s|ed)? into\b": "examine",
+    r"\bgo(es)? on\b": "continue",
+    r"\bas (many|much|long) as\b": "state the number",
+    r"\bnothing (is expected of|tells|to say)\b": "say what is missing",
+    r"\bwanted\b": "expected",
+    r"\bsuch as float32\b": "list the dtypes",
+    r"\{\} (ok|bad), \{\}": "passed, failed, skipped",
+    r"\bat the most\b|\bat most are possible\b": "the limit is",
+}
+MESSAGE_WORDS = 4
 
 
 def libraries():
@@ -176,6 +202,32 @@ def check_instructions(found, report):
                            f"{word.capitalize()}, or give {home}/instructions.def a trait")
 
 
+def messages_of(lines):
+    """(line number, text) of the messages in C++ lines; literals that follow each other are one."""
+    joined, first = "", 0
+    for number, line in enumerate([*lines, ""], 1):
+        literals = [] if line.lstrip().startswith(("//", "#")) else re.findall(r'"((?:[^"\\]|\\.)*)"', line)
+        if literals:
+            first = first if joined else number
+            joined += " " + "".join(literals)
+        if not (literals and line.rstrip().endswith('"')):
+            if len(joined.split()) >= MESSAGE_WORDS:
+                yield first, joined
+            joined = ""
+
+
+def check_messages(report):
+    for top in FOLDERS:
+        for path in sorted((ROOT / top).rglob("*")):
+            if path.suffix not in (".h", ".cc", ".inc") or path.stem.endswith(("_test", "_fixture")):
+                continue
+            for number, text in messages_of(path.read_text(errors="replace").splitlines()):
+                for pattern, instead in BANNED_IN_MESSAGES.items():
+                    match = re.search(pattern, text)
+                    if match:
+                        report(f"{path.relative_to(ROOT)}:{number}: a message says '{match[0]}': say {instead}")
+
+
 def check_test_names(report):
     """pytest takes files of one name for one module."""
     seen = {}
@@ -207,6 +259,7 @@ def main():
                  for folder in found if not sentence_of(folder)]
     check_sources(offences.append)
     check_extension(offences.append)
+    check_messages(offences.append)
     check_test_names(offences.append)
     check_instructions(found, offences.append)
     check_protocol(offences.append)

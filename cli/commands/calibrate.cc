@@ -7,6 +7,7 @@
 #include "cli/commands/options.h"
 #include "cli/report/calibration.h"
 #include "common/base/limits.h"
+#include "common/config/nearest.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -27,8 +28,7 @@ Result<CalibrateRequest> request_of(const CalibrateOptions& options, const Confi
                            .stream = true};
   for (const std::string& name : options.dtypes) {
     const auto dtype = dtype_from_alias(name);
-    if (!dtype)
-      return error(ErrorCode::InvalidArgument, "no dtype '{}', expected such as float32", name);
+    if (!dtype) return error(ErrorCode::InvalidArgument, "--dtype: {}", unknown_dtype(name));
     request.dtypes.push_back(*dtype);
   }
   return request;

@@ -8,6 +8,7 @@
 
 #include <fmt/ranges.h>
 
+#include "cli/commands/options.h"
 #include "cli/report/ci.h"
 #include "cli/report/ci_formats.h"
 #include "cli/sign/sign.h"
@@ -46,7 +47,7 @@ Status check_place(const std::string& file, const Session& session) {
   }
   const fs::path folder = path.parent_path();
   if (!fs::is_directory(folder, failed)) {
-    return error(ErrorCode::Io, "cannot write {}: there is no folder {}; create it first", file,
+    return error(ErrorCode::Io, "cannot write {}: folder {} does not exist; create it first", file,
                  folder.string());
   }
   if (can_write_file(path)) return ok_status();
@@ -127,8 +128,9 @@ Result<std::string> ReportChoice::document(const std::string& name, const CiRunS
 
 void ReportChoice::show(const CiRunSummary& summary, const Config& config, Session& session) const {
   std::ostringstream nowhere, text;
-  const bool plain = format == "text";
-  print_ci(summary, session.verbose, text, session.same_streams && plain ? nowhere : session.err);
+  const bool plain = format == "text" || format == "short" || format == "full";
+  print_ci(summary, session.verbose, report_style(session, format), text,
+           session.same_streams && plain ? nowhere : session.err);
   const auto made =
       plain ? Result<std::string>(text.str()) : document(format, summary, config, session);
   if (!made) {

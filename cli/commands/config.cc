@@ -34,7 +34,7 @@ ExitCode check(Session& session) {
     }
     if (loaded.config->file.empty()) {
       session.out << "no gpuemu.toml in " << session.working_folder
-                  << " or above it; the defaults hold and there are no ops\n";
+                  << " or its parents; the defaults hold, and no ops are configured\n";
     } else {
       session.out << loaded.config->file << ": nothing wrong\n";
     }

@@ -77,7 +77,7 @@ void add_debug(Command app, Session& session) {
   add_failure_choice(command, options->failure);
   command
       .option("-c,--command", options->commands,
-              "Run these commands and end; several are parted by ';'.\nMay be given again")
+              "Run these commands and end; separate several by ';'.\nMay be given again")
       .type_name("COMMANDS")
       .one_word()
       .take_all();

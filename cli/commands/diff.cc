@@ -79,7 +79,7 @@ void compare_kernels(const DiffOptions& options, Session& session) {
   for (const std::string& name : options.kernels) {
     std::error_code failed;
     if (std::filesystem::is_regular_file(path(name), failed)) continue;
-    session.fail(error(ErrorCode::InvalidArgument, "there is no file '{}'", path(name)));
+    session.fail(error(ErrorCode::InvalidArgument, "file '{}' does not exist", path(name)));
     return;
   }
   const auto reply = session.answer(

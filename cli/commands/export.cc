@@ -31,7 +31,7 @@ Status check_folder(const fs::path& folder, bool force) {
                  folder.string());
   }
   if (!fs::is_directory(folder, failed)) {
-    return error(ErrorCode::InvalidArgument, "{} is no folder; choose another with --output",
+    return error(ErrorCode::InvalidArgument, "{} is not a folder; choose another with --output",
                  folder.string());
   }
   for (const char* name : {"inputs", "expected", "bounds", "kernel"}) {

@@ -1,6 +1,7 @@
 // `gpuemu fuzz`: many cases of one op, or of every op with a kernel one after the other.
 #include <algorithm>
 #include <ostream>
+#include <sstream>
 
 #include "cli/commands/commands.h"
 #include "cli/commands/job.h"
@@ -42,25 +43,38 @@ std::string left_out(const FuzzResultsReply& results, const FuzzOptions& options
   return fmt::format("; --fail-fast left out {} of {}", asked - results.total, asked);
 }
 
+void print_failures(const FuzzResultsReply& results, const Session& session, std::ostream& out) {
+  const ReportStyle style = report_style(session, session.format);
+  if (!style.blocks) {
+    for (const ValidationResult& failure : results.failures) {
+      out << failure_line(failure) << '\n';
+      print_reasons(failure, out);
+    }
+    return;
+  }
+  OpFailures all{.failures = {}, .failed = results.failed, .cases = results.total};
+  for (const ValidationResult& failure : results.failures) all.failures.push_back(&failure);
+  if (!all.failures.empty()) out << finding_blocks(all, style.block) << '\n';
+}
+
 void print(const std::string& op, const FuzzResultsReply& results, const FuzzOptions& options,
            Session& session) {
-  for (const ValidationResult& failure : results.failures) {
-    session.out << failure_line(failure) << '\n';
-    print_reasons(failure, session.out);
-  }
+  std::ostringstream out;
+  print_failures(results, session, out);
   const std::string verdict = results.failed > 0       ? "[FAIL]"
                               : !results.error.empty() ? "[ERROR]"
                                                        : "[PASS]";
-  session.out << fmt::format("{} {} (seed: {}): {} cases, {} ok, {} bad{}{}\n", verdict, op,
-                             results.seed, results.total, results.passed, results.failed,
-                             left_out(results, options), values_of_first(results));
-  session.out << warnings_text(results.warned, results.total, results.warnings);
-  for (const std::string& note : results.notes) session.out << "       " << one_line(note) << '\n';
+  out << fmt::format("{} {} (seed: {}): {} cases, {}{}{}\n", verdict, op, results.seed,
+                     results.total, counts_text(results.passed, results.failed, 0, 0),
+                     left_out(results, options), values_of_first(results));
+  out << warnings_text(results.warned, results.total, results.warnings);
+  for (const std::string& note : results.notes) out << "       " << one_line(note) << '\n';
   for (const Proof& proof : results.proofs) {
-    if (results.proofs.size() > 1) session.out << fmt::format("    {}\n", name_of(proof.dtype));
-    session.out << proof_line(proof);
+    if (results.proofs.size() > 1) out << fmt::format("    {}\n", name_of(proof.dtype));
+    out << proof_line(proof);
   }
-  if (results.search) session.out << search_line(*results.search);
+  if (results.search) out << search_line(*results.search);
+  session.out << session.shown(out.str());
 }
 
 /// What was found over all ops.
@@ -196,7 +210,7 @@ void add_fuzz(Command app, Session& session) {
   command.flag("--fail-fast", options->fail_fast, "Stop after the first failing case");
   command.flag("--unguided", options->unguided,
                "Generated cases alone: no corpus, none that follows another");
-  add_format(command, session);
+  add_report_format(command, session);
   add_stream(command, session);
   command.footer(
       "Every failure is stored: `gpuemu failures` lists them.\n"

@@ -45,7 +45,7 @@ void run(const MinimizeOptions& options, Session& session) {
     session.out << fmt::format("    {} of {} elements of the inputs matter\n",
                                minimized.nonzero_elements, minimized.input_elements);
     for (const std::string& note : minimized.notes) session.out << "    " << note << '\n';
-    print_case(minimized.result, session.out);
+    print_case_report(minimized.result, session);
   }
   session.exit_code = result->ended_with(session.exit_code);
 }

@@ -6,6 +6,7 @@
 #include "cli/commands/options.h"
 #include "cli/report/mutation.h"
 #include "common/base/limits.h"
+#include "common/config/nearest.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -32,8 +33,7 @@ Result<MutateRequest> request_of(const MutateOptions& options) {
   if (!options.dtype.empty()) {
     request.dtype = dtype_from_alias(options.dtype);
     if (!request.dtype) {
-      return error(ErrorCode::InvalidArgument,
-                   "--dtype '{}' is unknown, expected a name such as float32", options.dtype);
+      return error(ErrorCode::InvalidArgument, "--dtype: {}", unknown_dtype(options.dtype));
     }
   }
   if (!options.budget.empty()) {

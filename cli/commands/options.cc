@@ -3,6 +3,8 @@
 
 #include <charconv>
 #include <limits>
+#include <ostream>
+#include <sstream>
 
 #include "common/base/service_limits.h"
 
@@ -42,6 +44,32 @@ void add_format(Command command, Session& session) {
 void add_stream(Command command, Session& session) {
   command.flag("--stream", session.stream,
                "With --format json: a line for each thing that happens, then\nthe report");
+}
+
+void add_report_format(Command command, Session& session) {
+  Option option = command.option(
+      "--format", session.format,
+      "For people (text), one line per finding (short), with\nthe source line (full, as text on a "
+      "terminal), or json");
+  option.one_of({"text", "short", "full", "json"});
+}
+
+ReportStyle report_style(const Session& session, const std::string& format) {
+  const bool is_shown = format == "text" && session.style;
+  ReportStyle style;
+  style.blocks = is_shown || format == "full";
+  style.compact = (is_shown || format == "full" || format == "short") && !session.verbose;
+  style.block = {.folder = session.working_folder,
+                 .columns = session.style ? session.style->columns : 0,
+                 .details = session.verbose};
+  return style;
+}
+
+void print_case_report(const ValidationResult& result, Session& session) {
+  const ReportStyle style = report_style(session, session.format);
+  std::ostringstream text;
+  print_case(result, text, style);
+  session.out << (style.blocks ? session.shown(text.str()) : text.str());
 }
 
 Option add_base_seed(Command command, std::optional<uint64_t>& seed) {

@@ -7,6 +7,7 @@
 
 #include "cli/commands/session.h"
 #include "cli/parse/command.h"
+#include "cli/report/text.h"
 
 namespace gpuemu::cli {
 
@@ -18,6 +19,12 @@ void add_format(Command command, Session& session);
 
 /// --stream into session.stream; Session::stream_fits() says what it needs.
 void add_stream(Command command, Session& session);
+/// The same with the layouts of findings: text|short|full|json.
+void add_report_format(Command command, Session& session);
+/// How `session` shows findings in this format: "text" has blocks on a terminal alone.
+ReportStyle report_style(const Session& session, const std::string& format);
+/// A case and its findings in that style.
+void print_case_report(const ValidationResult& result, Session& session);
 
 /// Digits alone, no sign, within 64 bits.
 std::optional<uint64_t> parse_number(std::string_view text);

@@ -5,6 +5,7 @@
 #include "cli/commands/job.h"
 #include "cli/commands/options.h"
 #include "cli/report/bounds.h"
+#include "common/config/nearest.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -23,8 +24,7 @@ Result<ProveRequest> request_of(const ProveOptions& options) {
   if (options.dtype.empty()) return request;
   request.dtype = dtype_from_alias(options.dtype);
   if (!request.dtype) {
-    return error(ErrorCode::InvalidArgument,
-                 "--dtype '{}' is unknown, expected a name such as float32", options.dtype);
+    return error(ErrorCode::InvalidArgument, "--dtype: {}", unknown_dtype(options.dtype));
   }
   return request;
 }

@@ -38,7 +38,7 @@ void run(const ReproduceOptions& options, Session& session) {
                 << " is the one that rounds to it\n";
   }
   if (!session.json()) {
-    print_case(again.result, session.out);
+    print_case_report(again.result, session);
     if (options.verbose || session.verbose) print_inputs(again.inputs, session.out);
     print_printed(again.printed, session.out);
     if (!again.profile.empty()) print_profile(again.profile, session.out);
@@ -72,7 +72,7 @@ void add_reproduce(Command app, Session& session) {
                "Show instructions, memory traffic and divergence per source line");
   command.flag("--exit-code", options->exit_code,
                "Exit with 1 when it still fails, with 3 when it cannot be run");
-  add_format(command, session);
+  add_report_format(command, session);
   command.footer(
       "Examples:\n"
       "  gpuemu reproduce 6610381852238677408 --verbose\n"

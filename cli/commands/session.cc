@@ -29,7 +29,7 @@ std::string why_unfit(const DaemonStatusReply& served, const Config& wanted,
                       const std::string& own_build) {
   // Outside of a project whatever is being served will do.
   if (!wanted.file.empty() && served.config_path != wanted.file) {
-    return fmt::format("served {}, wanted {}",
+    return fmt::format("served {}, expected {}",
                        served.config_path.empty() ? "no project" : served.config_path, wanted.file);
   }
   if (served.version != GPUEMU_VERSION) {
@@ -108,8 +108,8 @@ std::optional<Config> Session::project() {
   auto found = config();
   if (!found || !found->file.empty()) return found;
   fail(error(ErrorCode::InvalidArgument,
-             "no gpuemu.toml in {} or above it; go to a project's folder, name the file with "
-             "--config, or write one: README.md shows the smallest",
+             "no gpuemu.toml in {} or its parents; run 'gpuemu init' to create one, or pass "
+             "--config FILE",
              working_folder));
   return std::nullopt;
 }
@@ -180,7 +180,7 @@ Status Session::end_silent_daemon(pid_t daemon) {
           "{}`kill -9 {}` ends it, nothing that is stored is lost",
           daemon, kStopTimeout.count() / 1000,
           process_is_suspended(daemon)
-              ? fmt::format("a signal has suspended it: `kill -CONT {}` lets it go on, ", daemon)
+              ? fmt::format("a signal has suspended it: `kill -CONT {}` lets it continue, ", daemon)
               : "",
           daemon);
     }
@@ -243,7 +243,7 @@ Status Session::start_daemon() {
     client_.reset();
     if (!runs) {
       return error(ErrorCode::Unavailable, "the daemon did not start: {}",
-                   words.value_or("it ended without a word; `gpuemu daemon logs` may show why"));
+                   words.value_or("it exited without output; see 'gpuemu daemon logs'"));
     }
     if (!told && std::chrono::steady_clock::now() > start + kDaemonStartTimeout) {
       err << "note: the daemon (process " << daemon << ") is still starting\n";

@@ -19,7 +19,7 @@ ExitCode show_silent(pid_t daemon, Session& session) {
   }
   session.err << fmt::format(
       "gpuemu: the daemon (process {}) does not answer: {}; `gpuemu daemon stop` ends it\n", daemon,
-      suspended ? fmt::format("a signal has suspended it, `kill -CONT {}` lets it go on", daemon)
+      suspended ? fmt::format("a signal has suspended it, `kill -CONT {}` lets it continue", daemon)
                 : "its socket was deleted, or it is too busy");
   return session.exit_code = ExitCode::Broken;
 }

@@ -39,10 +39,7 @@ Result<RunTestsRequest> request_of(const TestOptions& options, const Config& con
   for (const std::string& name : options.dtypes) {
     const auto dtype = dtype_from_alias(name);
     if (!dtype) {
-      return error(ErrorCode::InvalidArgument,
-                   "no dtype '{}'; there are float16 bfloat16 float32 float64 int8 int16 int32 "
-                   "int64 uint8 uint16 uint32 uint64 bool",
-                   name);
+      return error(ErrorCode::InvalidArgument, "--dtype: {}", unknown_dtype(name));
     }
     request.dtypes.push_back(*dtype);
   }
@@ -86,7 +83,7 @@ void show(const TestReportReply& report, const std::string& json, Session& sessi
     print_broken_ops(report, session.err);
   } else {
     std::ostringstream text;
-    print_test_report(report, text, repeated);
+    print_test_report(report, report_style(session, session.format), text, repeated);
     session.out << session.shown(text.str());
   }
 }
@@ -192,7 +189,7 @@ void add_test(Command app, Session& session) {
                "Run passing cases with products and sums fused otherwise\nand threads in "
                "other orders too, and tell what then fails");
   add_strict(command, options->strict);
-  add_format(command, session);
+  add_report_format(command, session);
   add_stream(command, session);
   command.footer(
       "Exit code: 0 all pass, 1 something failed, 2 wrong use or gpuemu.toml, 3 could not run.\n"

@@ -142,8 +142,8 @@ Result<std::vector<DebugPlace>> find_places(const DebugProgram& program, const B
       return std::vector<DebugPlace>{{f, 0}};
     names.push_back(function.name);
   }
-  return error(ErrorCode::InvalidArgument, "no function '{}'; the nearest are: {}", spec.function,
-               fmt::join(nearest_few(spec.function, names, kNearest), ", "));
+  return error(ErrorCode::InvalidArgument, "no function '{}'; did you mean one of: {}",
+               spec.function, fmt::join(nearest_few(spec.function, names, kNearest), ", "));
 }
 
 }  // namespace gpuemu::cli

@@ -136,7 +136,7 @@ Status do_replay(DebugContext& context, const Words& words) {
   const ExportedCaseReply& loaded = *GPUEMU_TRY(case_with_kernel(context));
   const std::string backend = words.empty() ? "emulator" : words[0];
   if (backend != "emulator" && backend != "cuda")
-    return wrong_usage("replay [emulator|cuda]", fmt::format("'{}' is no backend", backend));
+    return wrong_usage("replay [emulator|cuda]", fmt::format("unknown backend '{}'", backend));
   context.ran = false;
   context.run.reset();
   DeviceRequest request{.backend = backend};

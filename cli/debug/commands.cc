@@ -152,8 +152,9 @@ Result<const DebugCommand*> command_named(const std::string& word) {
     begun = &command;
   }
   if (begins == 1) return begun;
-  return error(ErrorCode::InvalidArgument, "no command '{}'; the nearest are: {}; `help` lists all",
-               word, fmt::join(nearest_few(word, command_names(), kNearest), ", "));
+  return error(ErrorCode::InvalidArgument,
+               "no command '{}'; did you mean one of: {}; `help` lists all", word,
+               fmt::join(nearest_few(word, command_names(), kNearest), ", "));
 }
 
 Status run_command(DebugContext& context, const Words& words) {
@@ -185,7 +186,7 @@ Status do_help(DebugContext& context, const Words& words) {
   for (const DebugCommand& command : kCommands) width = std::max(width, command.usage.size());
   for (const DebugCommand& command : kCommands)
     context.out << fmt::format("{:<{}}  {}\n", command.usage, width, command.summary);
-  context.out << "Several on one line are parted by ';'. `help COMMAND` says more about one.\n";
+  context.out << "Separate several on one line by ';'. `help COMMAND` says more about one.\n";
   return ok_status();
 }
 

@@ -60,7 +60,7 @@ Difference compare_output(const ExportedCaseReply& exported, const ExportedTenso
   const auto expected = exported.expected.find(tensor.name);
   const auto bounds = exported.bounds.find(tensor.name);
   if (expected == exported.expected.end() || bounds == exported.bounds.end()) {
-    made.refused = "nothing is expected of it: the op has no reference, or it gave no values";
+    made.refused = "it has no reference value: the op has no reference, or it gave no values";
     return made;
   }
   if (expected->second.shape != output.shape || bounds->second.shape != output.shape) {

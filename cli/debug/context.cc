@@ -41,8 +41,8 @@ Result<const ExportedCaseReply*> case_with_kernel(const DebugContext& context) {
   const ExportedCaseReply* loaded = GPUEMU_TRY(loaded_case(context));
   if (!loaded->ptx.empty()) return loaded;
   return error(ErrorCode::InvalidArgument,
-               "the case of '{}' was submitted by a client: there is no kernel to run, only its "
-               "inputs",
+               "the case of '{}' was submitted by a client: it has inputs, but no kernel to "
+               "run",
                loaded->result.op_name);
 }
 
@@ -59,12 +59,15 @@ Result<const ExportedTensor*> find_tensor(const DebugContext& context, const std
 Result<Tensor> values_of(DebugContext& context, const TensorRef& ref) {
   const ExportedTensor& tensor = *GPUEMU_TRY(find_tensor(context, ref.name));
   const ExportedCaseReply& loaded = *context.loaded;
-  if (ref.part == "expected") return named(loaded.expected, ref, "nothing is expected of it");
-  if (ref.part == "bound") return named(loaded.bounds, ref, "nothing is expected of it");
-  if (ref.part == "input") return named(loaded.inputs, ref, "it is no input");
+  if (ref.part == "expected")
+    return named(loaded.expected, ref, "the op has no reference output of that name");
+  if (ref.part == "bound")
+    return named(loaded.bounds, ref, "the op has no reference output of that name");
+  if (ref.part == "input") return named(loaded.inputs, ref, "it is not an input");
   if (ref.part == "error") {
     const Tensor output = GPUEMU_TRY(live(context, tensor));
-    const Tensor expected = GPUEMU_TRY(named(loaded.expected, ref, "nothing is expected of it"));
+    const Tensor expected =
+        GPUEMU_TRY(named(loaded.expected, ref, "the op has no reference output of that name"));
     if (output.shape == expected.shape) return errors_of(output, expected);
     return error(ErrorCode::InvalidArgument, "'{}' has the shape {}, the reference says {}",
                  ref.name, to_string(output.shape), to_string(expected.shape));

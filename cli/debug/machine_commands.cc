@@ -49,7 +49,7 @@ Status print_bytes(const DebugContext& context, std::span<const std::byte> bytes
   if (type.size() > 1 && type[0] == 's') type[0] = 'i';
   const auto dtype = dtype_from_alias(type);
   if (!dtype)
-    return error(ErrorCode::InvalidArgument, "'{}' is no type: expected hex or a dtype, as f32",
+    return error(ErrorCode::InvalidArgument, "unknown type '{}': expected hex or a dtype, as f32",
                  type);
   const auto count = static_cast<int64_t>(bytes.size() / byte_size(*dtype));
   Tensor tensor = make_tensor(*dtype, {count});
@@ -72,7 +72,7 @@ Result<const DebugRegister*> find_register(const std::vector<DebugRegister>& all
   if (found != all.end()) return &*found;
   std::vector<std::string> names;
   for (const DebugRegister& one : all) names.push_back(one.name);
-  return error(ErrorCode::InvalidArgument, "no register '{}'; the nearest are: {}", wanted,
+  return error(ErrorCode::InvalidArgument, "no register '{}'; did you mean one of: {}", wanted,
                fmt::join(nearest_few(wanted, names, 3), ", "));
 }
 

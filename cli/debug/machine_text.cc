@@ -39,7 +39,7 @@ Result<std::string> bits_text(uint64_t bits, uint32_t bytes, const std::string& 
   const auto dtype = dtype_of(pair ? type.substr(0, type.size() - 2) : type);
   if (!dtype)
     return error(ErrorCode::InvalidArgument,
-                 "'{}' is no type: expected hex, a dtype or a type of PTX, as f32 or s64", type);
+                 "unknown type '{}': expected hex, a dtype or a type of PTX, as f32 or s64", type);
   const size_t size = byte_size(*dtype) * (pair ? 2 : 1);
   if (size > bytes)
     return error(ErrorCode::InvalidArgument, "as {}: that has {} bytes, a value here {}", type,

@@ -124,7 +124,7 @@ Status do_watch(DebugContext& context, const Words& words) {
   const auto flat = single_element(GPUEMU_TRY(resolve(ref.slice, tensor.shape)), tensor.shape);
   if (!flat || !ref.part.empty())
     return error(ErrorCode::InvalidArgument,
-                 "'{}' is no single element: expected an index for each axis of {}", words[0],
+                 "'{}' is not a single element: expected an index for each axis of {}", words[0],
                  to_string(tensor.shape));
   Watchpoint made{.number = context.stepping->next_number(),
                   .tensor = tensor.name,

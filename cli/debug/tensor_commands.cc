@@ -21,7 +21,7 @@ Result<Tensor> as_type(Tensor tensor, const std::string& name) {
   const auto dtype = dtype_from_alias(name);
   if (!dtype)
     return error(ErrorCode::InvalidArgument,
-                 "'{}' is no type: expected hex or a dtype, as float32 or i32", name);
+                 "unknown type '{}': expected hex or a dtype, as float32 or i32", name);
   if (byte_size(*dtype) != byte_size(tensor.dtype))
     return error(ErrorCode::InvalidArgument,
                  "as {}: it has {} bytes, an element of {} has {}; take a type of the same size",
@@ -112,7 +112,7 @@ Status do_diff(DebugContext& context, const Words& words) {
   const TensorRef ref = GPUEMU_TRY(parse_tensor_ref(words[0]));
   const ExportedTensor& tensor = *GPUEMU_TRY(find_tensor(context, ref.name));
   if (!is_output(tensor) || !ref.part.empty())
-    return error(ErrorCode::InvalidArgument, "'{}' is no output: only those have a reference",
+    return error(ErrorCode::InvalidArgument, "'{}' is not an output: only those have a reference",
                  words[0]);
   const Tensor values = GPUEMU_TRY(values_of(context, {.name = ref.name, .part = "output"}));
   const Selection selection = GPUEMU_TRY(resolve(ref.slice, tensor.shape));

@@ -47,10 +47,10 @@ std::string calibration_toml(const CalibrationReply& reply) {
   for (const CalibratedDType& one : reply.dtypes) {
     if (!is_measured(one)) continue;
     const CalibrationRow& worst = worst_row(one);
-    lines +=
-        fmt::format("{} = {}   # {} cases; worst with {}: {:.2e}, {} ulp, {:.3g} of its bound\n",
-                    name_of(one.dtype), tolerance_text(one), one.cases, worst.value_strategy,
-                    worst.max_abs, worst.max_ulp, worst.bound_use);
+    lines += fmt::format(
+        "{} = {}   # {} cases; worst with {}: {:.2e}, {} ulp, {:.3g} of the error bound\n",
+        name_of(one.dtype), tolerance_text(one), one.cases, worst.value_strategy, worst.max_abs,
+        worst.max_ulp, worst.bound_use);
   }
   if (lines.empty()) return "";
   return fmt::format(

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/report/text.h"
 #include "common/protocol/ci.h"
 
 namespace gpuemu::cli {
@@ -19,7 +20,8 @@ CiVerdict verdict_of(const CiRunSummary& summary);
 
 /// One line per op and dtype, the kernels, what changed since the baseline, then the counts. Lines
 /// that report something bad go to `err` as well.
-void print_ci(const CiRunSummary& summary, bool details, std::ostream& out, std::ostream& err);
+void print_ci(const CiRunSummary& summary, bool details, const ReportStyle& style,
+              std::ostream& out, std::ostream& err);
 
 /// The summary alone, indented.
 std::string ci_json(const CiRunSummary& summary);

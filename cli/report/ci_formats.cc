@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <sstream>
 
 #include "cli/report/ci.h"
@@ -20,12 +21,21 @@ struct Format {
 
 std::string text_of(const CiRunSummary& summary, const Config&) {
   std::ostringstream text, again;
-  print_ci(summary, true, text, again);
+  print_ci(summary, true, {}, text, again);
+  return text.str();
+}
+
+std::string blocks_of(const CiRunSummary& summary, const Config& config) {
+  std::ostringstream text, again;
+  const std::filesystem::path file = config.file;
+  print_ci(summary, true, {.blocks = true, .block = {.folder = file.parent_path()}}, text, again);
   return text.str();
 }
 
 constexpr Format kFormats[] = {
     {"text", text_of},
+    {"short", text_of},
+    {"full", blocks_of},
     {"json", [](const CiRunSummary& summary, const Config&) { return ci_json(summary); }},
     {"junit", ci_junit},
     {"sarif", ci_sarif},

@@ -16,7 +16,8 @@ std::optional<std::string> ci_format(const std::string& word);
 /// The names, in the order of the documentation.
 std::vector<std::string> ci_formats();
 
-/// The whole document. REQUIRES: `format` is one of ci_formats(), not "text".
+/// The whole document. REQUIRES: `format` is one of ci_formats(), any but "text", "short" and
+/// "full" as on a terminal.
 std::string render_ci(const std::string& format, const CiRunSummary& summary, const Config& config);
 
 }  // namespace gpuemu::cli

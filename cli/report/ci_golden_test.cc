@@ -272,7 +272,7 @@ TEST(GoldenReports, OfATestRun) {
   report.total = 128;
   report.duration_ms = 250;
   std::ostringstream out, err;
-  print_test_report(report, out, err);
+  print_test_report(report, {}, out, err);
   expect_golden("test.text", out.str());
   expect_golden("test.stderr", err.str());
 }

@@ -49,7 +49,7 @@ std::string ops_table(const CiRunSummary& summary) {
   std::string html =
       "<h2>Ops</h2><table><tr><th>op</th><th>dtype</th><th>verdict</th><th "
       "class=\"n\">passed</th><th class=\"n\">largest difference</th><th class=\"n\">relative</th>"
-      "<th class=\"n\">of its bound</th><th>first failing seed, or why</th></tr>\n";
+      "<th class=\"n\">of the error bound</th><th>first failing seed, or why</th></tr>\n";
   for (const CiOp& op : summary.ops) {
     const ValidationResult* first = first_failure(summary, op);
     const std::string why = !op.error.empty()                   ? op.error

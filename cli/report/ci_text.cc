@@ -19,6 +19,11 @@ namespace {
 // Regressions of single cases shown; the counts cover all.
 constexpr size_t kCasesShown = 10;
 
+bool is_failure_of(const ValidationResult& one, const CiOp& op) {
+  return !one.passed && one.op_name == op.op_name &&
+         (!one.repro_info || !one.repro_info->base_seed || one.repro_info->dtype == op.dtype);
+}
+
 std::string failure_of(const CiRunSummary& summary, const CiOp& op) {
   const ValidationResult* first = first_failure(summary, op);
   if (first == nullptr) return "";
@@ -34,28 +39,40 @@ std::string failure_of(const CiRunSummary& summary, const CiOp& op) {
   return drawn.empty() ? text : text + "; case:" + drawn;
 }
 
+/// "[FAIL] NAME (seed: S): 59 of 64 float32 cases", without the line's end.
+std::string fail_line(const CiRunSummary& summary, const CiOp& op) {
+  const ValidationResult* first = first_failure(summary, op);
+  return fmt::format("[FAIL] {} (seed: {}): {} of {} {} cases", one_line(op.op_name),
+                     first == nullptr ? summary.seed : first->seed, op.failed, op.cases,
+                     name_of(op.dtype));
+}
+
 std::string op_line(const CiRunSummary& summary, const CiOp& op) {
   const std::string name = one_line(op.op_name);
   if (!op.error.empty()) {
     return fmt::format("[ERROR] {} {}: {}\n", name, name_of(op.dtype), one_line(op.error));
   }
   if (op.failed > 0) {
-    const ValidationResult* first = first_failure(summary, op);
-    return fmt::format("[FAIL] {} (seed: {}): {} of {} {} cases{}\n", name,
-                       first == nullptr ? summary.seed : first->seed, op.failed, op.cases,
-                       name_of(op.dtype), failure_of(summary, op));
+    return fail_line(summary, op) + failure_of(summary, op) + "\n";
   }
   if (!op.skipped_reason.empty()) {
     return fmt::format("[SKIP] {} {}: {}\n", name, name_of(op.dtype), one_line(op.skipped_reason));
   }
-  // Stored results do not tell how much of its bound an error used.
+  // Stored results do not tell how much of the allowed error was used.
   const std::string error =
-      summary.profile == kStored
-          ? ""
-          : fmt::format(", largest error {:.3g} of its bound", op.worst_error_use);
+      summary.profile == kStored ? "" : ", " + error_use_text(op.worst_error_use);
   return fmt::format("[PASS] {} {} {} cases{}{}{}\n", name, name_of(op.dtype), op.cases,
                      op.replayed > 0 ? fmt::format(" ({} stored)", op.replayed) : "",
                      op.cached ? ", unchanged since they passed" : "", error);
+}
+
+/// The listed failing cases of an op in its dtype.
+OpFailures failures_of(const CiRunSummary& summary, const CiOp& op) {
+  OpFailures all{.failures = {}, .failed = op.failed, .cases = op.cases};
+  for (const ValidationResult& one : summary.validation_results) {
+    if (is_failure_of(one, op)) all.failures.push_back(&one);
+  }
+  return all;
 }
 
 bool is_bad(const std::string& line) {
@@ -103,6 +120,29 @@ void print_baseline(const CiRunSummary& summary, std::ostream& out, std::ostream
   }
 }
 
+/// Ops with what they found; in blocks [FAIL] lines go without their first finding.
+void print_ops(const CiRunSummary& summary, const ReportStyle& style, std::ostream& out,
+               std::ostream& err) {
+  std::vector<const Proof*> proofs;
+  for (const CiOp& op : summary.ops) {
+    const bool has_proof = op.proof && op.error.empty();
+    if (has_proof) proofs.push_back(&*op.proof);
+    if (style.blocks && op.failed > 0 && op.error.empty()) {
+      std::ostringstream unused;
+      tell(op_line(summary, op), unused, err);
+      out << fail_line(summary, op) << "\n\n"
+          << finding_blocks(failures_of(summary, op), style.block) << '\n';
+    } else {
+      tell(op_line(summary, op), out, err);
+    }
+    if (has_proof && !style.compact) out << proof_line(*op.proof);
+  }
+  if (!style.blocks)
+    for (const ValidationResult& one : summary.validation_results) print_reasons(one, out);
+  const std::string evidence = style.compact ? evidence_summary(proofs) : "";
+  if (!evidence.empty()) out << evidence << " (-v: op by op)\n";
+}
+
 void print_coverage(const CiRunSummary& summary, std::ostream& out) {
   std::map<std::string, std::pair<size_t, size_t>> files;
   for (const CoveredLine& line : summary.coverage) {
@@ -125,20 +165,15 @@ CiVerdict verdict_of(const CiRunSummary& summary) {
 }
 
 const ValidationResult* first_failure(const CiRunSummary& summary, const CiOp& op) {
-  const auto fits = [&](const ValidationResult& one) {
-    return !one.passed && one.op_name == op.op_name &&
-           (!one.repro_info || !one.repro_info->base_seed || one.repro_info->dtype == op.dtype);
-  };
-  const auto found = std::ranges::find_if(summary.validation_results, fits);
+  const auto found =
+      std::ranges::find_if(summary.validation_results,
+                           [&](const ValidationResult& one) { return is_failure_of(one, op); });
   return found == summary.validation_results.end() ? nullptr : &*found;
 }
 
-void print_ci(const CiRunSummary& summary, bool details, std::ostream& out, std::ostream& err) {
-  for (const CiOp& op : summary.ops) {
-    tell(op_line(summary, op), out, err);
-    if (op.proof && op.error.empty()) out << proof_line(*op.proof);
-  }
-  for (const ValidationResult& one : summary.validation_results) print_reasons(one, out);
+void print_ci(const CiRunSummary& summary, bool details, const ReportStyle& style,
+              std::ostream& out, std::ostream& err) {
+  print_ops(summary, style, out, err);
   if (!summary.lint_results.empty()) {
     std::ostringstream kernels;
     print_lint(summary.lint_results, details, kernels);
@@ -155,9 +190,9 @@ void print_ci(const CiRunSummary& summary, bool details, std::ostream& out, std:
     out << fmt::format("unchanged: {} of {} ops by dtype, {} of {} kernels\n", cached,
                        summary.ops.size(), summary.kernels_cached, summary.lint_results.size());
   }
-  out << fmt::format("{} ok, {} bad, {} skipped in {:.1f} s; {}\n", summary.passed, summary.failed,
-                     summary.skipped, static_cast<double>(summary.duration_ms) / 1000,
-                     one_line(origin_of(summary)));
+  out << fmt::format("{} in {:.1f} s; {}\n",
+                     counts_text(summary.passed, summary.failed, summary.skipped, 0),
+                     static_cast<double>(summary.duration_ms) / 1000, one_line(origin_of(summary)));
 }
 
 std::string origin_of(const CiRunSummary& summary) {

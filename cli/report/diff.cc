@@ -56,7 +56,8 @@ void print_results(const BaselineComparisonReply& reply, std::ostream& out) {
                      reply.has_regressions ? "regressions" : "no regression");
   if (reply.unmatched + reply.baseline_unmatched == 0) return;
   out << fmt::format(
-      "not compared, for want of the same op and seed: {} results of now, {} of the baseline\n",
+      "not compared (no result with the same op and seed on both sides): {} here, {} in the "
+      "baseline\n",
       reply.unmatched, reply.baseline_unmatched);
 }
 
@@ -98,7 +99,7 @@ Result<BaselineReply> read_baseline_file(const std::string& text, const std::str
   const Json document = Json::parse(text, nullptr, false);
   const char* expected = "a file that `gpuemu baseline save TAG --file` wrote";
   if (!document.is_object() || document.value("type", Json()) != "Baseline") {
-    return error(ErrorCode::InvalidArgument, "{} is no baseline; expected {}", file, expected);
+    return error(ErrorCode::InvalidArgument, "{} is not a baseline; expected {}", file, expected);
   }
   const auto version = document.find("schema_version");
   if (version == document.end() || *version != kBaselineSchemaVersion) {

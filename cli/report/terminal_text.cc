@@ -16,6 +16,7 @@ constexpr Tag kTags[] = {
     {"[warning]", "\x1b[33m"},    {"[change]", "\x1b[33m"},       {"[constant]", "\x1b[33m"},
 };
 constexpr std::string_view kPlain = "\x1b[0m";
+constexpr std::string_view kError = "\x1b[1;31m", kGutter = "\x1b[36m";
 constexpr size_t kTagWidth = 7;  // "[ERROR]"
 // A longer name moves what stands behind it, and only that.
 constexpr size_t kNameMax = 32;
@@ -108,6 +109,20 @@ std::string broken(std::string_view line, size_t columns) {
   return all + std::string(line);
 }
 
+/// Where the part of a finding's block ends that has a colour: "error[Kind]", "  -->", " 7 |"; 0:
+/// the line has none.
+size_t coloured_part(std::string_view line) {
+  if (line.starts_with("error[")) return line.find(']') == line.npos ? 0 : line.find(']') + 1;
+  if (!line.starts_with(' ')) return 0;
+  const size_t begin = line.find_first_not_of(' ');
+  if (begin == line.npos) return 0;
+  const std::string_view rest = line.substr(begin);
+  if (rest.starts_with("--> ") || rest.starts_with("::: ")) return begin + 3;
+  const size_t bar = rest.find_first_not_of("0123456789 ");
+  const bool is_gutter = bar != rest.npos && rest[bar] == '|';
+  return is_gutter ? begin + bar + 1 : 0;
+}
+
 }  // namespace
 
 std::string for_terminal(std::string_view text, const TerminalStyle& style) {
@@ -125,6 +140,11 @@ std::string for_terminal(std::string_view text, const TerminalStyle& style) {
     if (tag != nullptr) {
       shown.insert(tag->word.size(), kPlain);
       shown.insert(0, tag->colour);
+    }
+    const size_t part = style.colours ? coloured_part(line) : 0;
+    if (part > 0) {
+      shown.insert(part, kPlain);
+      shown.insert(0, line.starts_with("error[") ? kError : kGutter);
     }
     all += shown + "\n";
   }

@@ -61,5 +61,17 @@ TEST(TerminalText, ANarrowTerminalIsLeftToBreakLinesItself) {
   EXPECT_EQ(for_terminal(line, {.colours = false, .columns = 0}), line);
 }
 
+TEST(TerminalText, BlocksOfFindingsHaveColoursInFrontOfTheirText) {
+  const std::string block =
+      "error[OutOfBounds]: reads\n  --> k.cu:7\n   |\n 7 |   x[i];\n   = case: n=1\n";
+  EXPECT_EQ(for_terminal(block, {.colours = true}),
+            "\x1b[1;31merror[OutOfBounds]\x1b[0m: reads\n"
+            "\x1b[36m  -->\x1b[0m k.cu:7\n"
+            "\x1b[36m   |\x1b[0m\n"
+            "\x1b[36m 7 |\x1b[0m   x[i];\n"
+            "   = case: n=1\n");
+  EXPECT_EQ(for_terminal(block, {}), block);
+}
+
 }  // namespace
 }  // namespace gpuemu::cli

@@ -18,10 +18,6 @@ constexpr int64_t kElementsShown = 6;
 constexpr std::string_view kReason = "why";
 /// A limit above it, which few cases give, says nothing of the kernel.
 constexpr double kTellingLimitMax = 0.5;
-/// Strategies that draw ordinary numbers, and no strategy: nothing that a reader of a failure has
-/// to know.
-constexpr std::string_view kOrdinaryValues[] = {"", "bits_uniform", "uniform10", "stored"};
-
 std::string dims_text(const ReproductionInfo& info) {
   std::string text;
   for (const auto& [name, value] : info.dims) text += fmt::format(" {}={}", name, value);
@@ -71,7 +67,41 @@ void print_fragile(const OpTestReport& op, std::ostream& out) {
   }
 }
 
-void print_op(const OpTestReport& op, std::ostream& out, std::ostream& err) {
+/// "[FAIL] NAME (seed: S): 59 of 64 float32 cases", without the line's end.
+std::string fail_line(const OpTestReport& op) {
+  return fmt::format("[FAIL] {} (seed: {}): {} of {} {} cases", op.op_name,
+                     op.failures.front().seed, op.failed, op.cases, name_of(op.dtype));
+}
+
+/// What the first failing case says, behind that line.
+std::string first_finding(const OpTestReport& op) {
+  const ValidationResult& first = op.failures.front();
+  std::string where;
+  if (first.repro_info) {
+    const std::string values = values_text(*first.repro_info);
+    where = dims_text(*first.repro_info) + (values.empty() ? "" : " " + values);
+  }
+  return fmt::format("; {}; case:{}",
+                     first.failures.empty() ? "no finding" : describe(first.failures.front()),
+                     where);
+}
+
+void print_failed(const OpTestReport& op, const ReportStyle& style, std::ostream& out,
+                  std::ostream& err) {
+  const std::string line = fail_line(op);
+  err << line << first_finding(op) << '\n';
+  if (!style.blocks) {
+    out << line << first_finding(op) << '\n';
+    for (const ValidationResult& failure : op.failures) print_reasons(failure, out);
+    return;
+  }
+  OpFailures all{.failures = {}, .failed = op.failed, .cases = op.cases};
+  for (const ValidationResult& failure : op.failures) all.failures.push_back(&failure);
+  out << line << "\n\n" << finding_blocks(all, style.block) << '\n';
+}
+
+void print_op(const OpTestReport& op, const ReportStyle& style, std::ostream& out,
+              std::ostream& err) {
   if (is_broken(op)) {
     out << broken_line(op);
     err << broken_line(op);
@@ -84,36 +114,39 @@ void print_op(const OpTestReport& op, std::ostream& out, std::ostream& err) {
   }
   if (op.failed == 0) {
     const std::string closeness =
-        op.no_reference ? "no reference"
-                        : fmt::format("largest error {:.3g} of its bound", op.worst_error_use);
+        op.no_reference ? "no reference" : error_use_text(op.worst_error_use);
     out << fmt::format("[PASS] {} {} {} cases, {}, {:.0f} cases/s\n", op.op_name, name_of(op.dtype),
                        op.cases, closeness, op.cases_per_second);
     out << warnings_text(op.warned, op.cases, op.warnings);
-    print_basis(op, out);
-    if (op.proof) out << proof_line(*op.proof);
+    if (!style.compact) print_basis(op, out);
+    if (op.proof && !style.compact) out << proof_line(*op.proof);
     print_fragile(op, out);
     return;
   }
-  const ValidationResult& first = op.failures.front();
-  std::string where;
-  if (first.repro_info) {
-    const std::string values = values_text(*first.repro_info);
-    where = dims_text(*first.repro_info) + (values.empty() ? "" : " " + values);
-  }
-  const std::string line =
-      fmt::format("[FAIL] {} (seed: {}): {} of {} {} cases; {}; case:{}\n", op.op_name, first.seed,
-                  op.failed, op.cases, name_of(op.dtype),
-                  first.failures.empty() ? "no finding" : describe(first.failures.front()), where);
-  out << line;
-  err << line;
-  for (const ValidationResult& failure : op.failures) print_reasons(failure, out);
+  print_failed(op, style, out, err);
   out << warnings_text(op.warned, op.cases, op.warnings);
-  print_basis(op, out);
-  if (op.proof) out << proof_line(*op.proof);
+  if (!style.compact) print_basis(op, out);
+  if (op.proof && !style.compact) out << proof_line(*op.proof);
   print_fragile(op, out);
 }
 
 }  // namespace
+
+std::string evidence_summary(const std::vector<const Proof*>& proofs) {
+  uint64_t telling = 0, judged = 0;
+  size_t without = 0;
+  for (const Proof* proof : proofs) {
+    telling += proof->telling;
+    judged += proof->judged;
+    if (proof->telling == 0) ++without;
+  }
+  if (proofs.empty()) return "";
+  std::string text = fmt::format(
+      "evidence: {} of {} passing cases would have caught a trivial kernel", telling, judged);
+  if (without > 0)
+    text += fmt::format("; {} {} without any", without, without == 1 ? "op is" : "ops are");
+  return text;
+}
 
 std::string search_line(const SearchReport& search) {
   return fmt::format(
@@ -140,38 +173,29 @@ std::string sizes_text(const Proof& proof) {
 }  // namespace
 
 std::string proof_text(const Proof& proof) {
-  std::string text = fmt::format("{} of {} passing cases refuse every trivial output",
-                                 proof.telling, proof.judged);
+  std::string text = fmt::format(
+      "{} of {} passing cases would have caught a kernel that writes zeros, copies its input or "
+      "writes row means",
+      proof.telling, proof.judged);
   std::string through;
   for (const auto& [name, cases] : proof.trivial) {
-    through += fmt::format("{}{} {}", through.empty() ? " (" : ", ", name, cases);
+    through += fmt::format("{}{} {}", through.empty() ? " (accepted: " : ", ", name, cases);
   }
-  if (!through.empty()) text += through + " would pass)";
+  if (!through.empty()) text += through + ")";
   if (proof.exact > 0) text += fmt::format("; {} allow no error", proof.exact);
   if (proof.telling == 0) {
-    text += "; nothing is proved: see docs/guides/evidence.md";
+    text = fmt::format(
+        "none: each of the {} passing cases would accept a trivial output too{}; see "
+        "docs/guides/evidence.md",
+        proof.judged, through.empty() ? "" : through + ")");
   } else if (proof.failure_limit && *proof.failure_limit <= kTellingLimitMax) {
-    text += fmt::format("; at most {:.3g} % of such cases{} are wrong, with 95 % confidence",
+    text += fmt::format("; 95 % confidence that under {:.3g} % of cases like these{} fail",
                         100 * *proof.failure_limit, sizes_text(proof));
   }
   return text;
 }
 
-std::string proof_line(const Proof& proof) { return "    proof: " + proof_text(proof) + "\n"; }
-
-std::string one_line(const std::string& text) {
-  std::string clean;
-  for (const char letter : text) {
-    const bool control = static_cast<unsigned char>(letter) < 0x20 || letter == 0x7f;
-    if (control && !clean.empty() && clean.back() == ' ') continue;
-    clean += control ? ' ' : letter;
-  }
-  if (clean.size() > kMessageCharsMax) {
-    clean = clean.substr(0, kMessageCharsMax / 2) + " ... " +
-            clean.substr(clean.size() - kMessageCharsMax / 2);
-  }
-  return clean;
-}
+std::string proof_line(const Proof& proof) { return "    evidence: " + proof_text(proof) + "\n"; }
 
 std::string describe(const ValidationFailure& failure) {
   std::string text = fmt::format("[{}] {}", name_of(failure.kind), one_line(failure.message));
@@ -211,26 +235,51 @@ void print_broken_ops(const TestReportReply& report, std::ostream& err) {
   }
 }
 
-void print_test_report(const TestReportReply& report, std::ostream& out, std::ostream& err) {
+namespace {
+
+/// What -v says of each op, in one line for all of them.
+std::string summed_up(const TestReportReply& report) {
+  std::vector<const Proof*> proofs;
+  size_t notes = 0;
+  for (const OpTestReport& op : report.ops) {
+    if (op.proof) proofs.push_back(&*op.proof);
+    notes += op.notes.size();
+  }
+  std::string text = evidence_summary(proofs);
+  if (notes > 0)
+    text += fmt::format("{}{} {}", text.empty() ? "" : "; ", notes, notes == 1 ? "note" : "notes");
+  return text.empty() ? "" : text + " (-v: op by op)\n";
+}
+
+}  // namespace
+
+void print_test_report(const TestReportReply& report, const ReportStyle& style, std::ostream& out,
+                       std::ostream& err) {
   uint64_t good = 0, bad = 0, skipped = 0, broken = 0;
   for (const OpTestReport& op : report.ops) {
-    print_op(op, out, err);
+    print_op(op, style, out, err);
     ++(is_broken(op) ? broken : !op.skipped_reason.empty() ? skipped : op.failed == 0 ? good : bad);
   }
+  if (style.compact) out << summed_up(report);
   const double seconds = static_cast<double>(report.duration_ms) / 1000;
-  out << fmt::format("{} ok, {} bad, {} skipped{}; {} cases in {:.2f} s", good, bad, skipped,
-                     broken > 0 ? fmt::format(", {} could not run", broken) : "", report.total,
-                     seconds);
+  out << fmt::format("{}; {} cases in {:.2f} s", counts_text(good, bad, skipped, broken),
+                     report.total, seconds);
   if (report.total > 0 && seconds > 0) {
     out << fmt::format(" ({:.0f} cases/s)", static_cast<double>(report.total) / seconds);
   }
   out << fmt::format("\nseed {} on {}, backend {}\n", report.seed, report.device, report.backend);
 }
 
-std::string values_text(const ReproductionInfo& info) {
-  if (std::ranges::find(kOrdinaryValues, info.value_strategy) != std::end(kOrdinaryValues))
-    return "";
-  return "values=" + one_line(info.value_strategy);
+std::string counts_text(uint64_t passed, uint64_t failed, uint64_t skipped, uint64_t not_run) {
+  std::string text = fmt::format("{} passed", passed);
+  if (failed > 0) text += fmt::format(", {} failing", failed);
+  if (skipped > 0) text += fmt::format(", {} skipped", skipped);
+  if (not_run > 0) text += fmt::format(", {} not run", not_run);
+  return text;
+}
+
+std::string error_use_text(double use) {
+  return fmt::format("largest error is {:.3g} % of the allowed error", 100 * use);
 }
 
 std::string warnings_text(uint64_t warned, uint64_t cases,
@@ -257,7 +306,7 @@ std::string failure_line(const ValidationResult& result) {
   return text + fmt::format(" max_diff: {:.3e} seed: {}", result.max_diff, result.seed);
 }
 
-void print_case(const ValidationResult& result, std::ostream& out) {
+void print_case(const ValidationResult& result, std::ostream& out, const ReportStyle& style) {
   out << fmt::format("case {} of {}: {}\n", result.seed, result.op_name,
                      result.passed ? "passes" : "fails");
   if (result.repro_info) {
@@ -274,8 +323,13 @@ void print_case(const ValidationResult& result, std::ostream& out) {
       out << fmt::format("  base seed {}, iteration {}\n", *info.base_seed, *info.iteration);
     }
   }
-  for (const ValidationFailure& failure : result.failures) out << "  " << describe(failure) << '\n';
-  print_reasons(result, out);
+  if (style.blocks && !result.failures.empty()) {
+    out << '\n' << finding_blocks({.failures = {&result}, .failed = 1}, style.block) << '\n';
+  } else {
+    for (const ValidationFailure& failure : result.failures)
+      out << "  " << describe(failure) << '\n';
+    print_reasons(result, out);
+  }
   if (!result.error_stats) return;
   const ErrorStats& stats = *result.error_stats;
   if (!std::isfinite(stats.max_abs)) {

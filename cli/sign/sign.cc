@@ -191,7 +191,8 @@ Result<SigningKey> SigningKey::load_or_create(const fs::path& folder) {
 Result<std::string> SigningKey::sign(const std::string& page) const {
   const size_t end = page.rfind(kBodyEnd);
   if (end == std::string::npos || page.find(kMarker) != std::string::npos) {
-    return error(ErrorCode::InvalidArgument, "this is no page that can be signed");
+    return error(ErrorCode::InvalidArgument,
+                 "this page cannot be signed: it has no </body>, or it is signed already");
   }
   const std::string body = page.substr(0, end) + kMarker;
   const Digest digest = GPUEMU_TRY(sha256(body.data(), body.size()));

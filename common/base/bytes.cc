@@ -15,8 +15,8 @@ void ByteWriter::write_blob(std::span<const std::byte> blob) {
 }
 
 Error ByteReader::truncated(size_t wanted) const {
-  return error(ErrorCode::Corruption, "record ends early: {} bytes wanted, {} left", wanted,
-               rest_.size());
+  return error(ErrorCode::Corruption, "record ends early: expected {} more bytes, {} are left",
+               wanted, rest_.size());
 }
 
 Result<std::string> ByteReader::read_string() {

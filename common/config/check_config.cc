@@ -262,7 +262,7 @@ void check_policy(ReadState& state, const Config& config) {
       }
     } else if (std::ranges::find(op->kernels, kernel) == op->kernels.end()) {
       state.problem_at(key,
-                       fmt::format("'{}' is no kernel of op '{}', {}{}", kernel, op_name,
+                       fmt::format("op '{1}' has no kernel '{0}', {2}{3}", kernel, op_name,
                                    known_or_none(op->kernels), did_you_mean(kernel, op->kernels)));
     }
   }
@@ -274,8 +274,8 @@ void check_file(ReadState& state, const std::string& key, const std::string& pat
   std::error_code failed;
   const auto status = std::filesystem::status(path, failed);
   if (std::filesystem::is_regular_file(status)) return;
-  state.problem_at(key, std::filesystem::exists(status) ? "'" + path + "' is no regular file"
-                                                        : "there is no file '" + path + "'");
+  state.problem_at(key, std::filesystem::exists(status) ? "'" + path + "' is not a regular file"
+                                                        : "file '" + path + "' does not exist");
 }
 
 void check_all_files(ReadState& state, const Config& config, const Drafts& drafts) {
@@ -286,7 +286,7 @@ void check_all_files(ReadState& state, const Config& config, const Drafts& draft
         std::filesystem::is_directory(config.include_dirs[i], failed))
       continue;
     const Place place = state.place_of(key);
-    state.warn(place, key, "there is no folder '" + config.include_dirs[i] + "'");
+    state.warn(place, key, "folder '" + config.include_dirs[i] + "' does not exist");
   }
   for (size_t i = 0; i < config.ops.size(); ++i) {
     check_file(state, drafts.ops[i].path + ".reference", config.ops[i].reference);

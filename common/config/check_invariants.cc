@@ -51,7 +51,7 @@ class SpecChecker {
     const auto wanted = static_cast<int64_t>(axis->second);
     if (wanted >= -rank && wanted < rank) return;
     reported_ = true;
-    problem("axis", fmt::format("{} '{}' has {} axes, so there is no axis {}", what, tensor.name,
+    problem("axis", fmt::format("{} '{}' has {} axes, so axis {} does not exist", what, tensor.name,
                                 rank, wanted));
   }
 

@@ -14,6 +14,13 @@ std::string joined(const std::set<std::string>& names) {
   return names.empty() ? "there are none" : fmt::format("known are {}", fmt::join(names, ", "));
 }
 
+/// What an unknown name in an expression may have meant.
+std::string instead_of(const std::string& name, const std::set<std::string>& known) {
+  const std::string near = did_you_mean(name, {known.begin(), known.end()});
+  return (near.empty() ? ";" : near) +
+         (known.empty() ? " none is defined" : fmt::format(" defined: {}", fmt::join(known, ", ")));
+}
+
 std::string hint(const std::string& name, const std::set<std::string>& known) {
   return did_you_mean(name, {known.begin(), known.end()});
 }
@@ -287,8 +294,8 @@ class OpChecker {
         continue;
       }
       in_text(key, expression, use.column, skip,
-              fmt::format("unknown name '{}' (op '{}'), {}{}", use.name, op_.name,
-                          joined(names_.integers), hint(use.name, names_.integers)));
+              fmt::format("op '{}': unknown name '{}'{}", op_.name, use.name,
+                          instead_of(use.name, names_.integers)));
     }
     for (const ExpressionUse& use : expression.tensor_uses()) {
       if (names_.tensors.contains(use.name)) continue;
@@ -305,8 +312,9 @@ class OpChecker {
       if (tensor == nullptr || !use.axis) continue;
       const auto rank = static_cast<int64_t>(tensor->shape.size());
       if (*use.axis >= -rank && *use.axis < rank) continue;
-      in_text(key, expression, use.column, skip,
-              fmt::format("'{}' has {} axes, so there is no axis {}", use.tensor, rank, *use.axis));
+      in_text(
+          key, expression, use.column, skip,
+          fmt::format("'{}' has {} axes, so axis {} does not exist", use.tensor, rank, *use.axis));
     }
   }
 
@@ -325,8 +333,8 @@ class OpChecker {
       std::set<std::string> known = names_.integers;
       known.insert(names_.reals.begin(), names_.reals.end());
       in_text(key, expression, use.column, skip,
-              fmt::format("unknown name '{}' (op '{}'), {}{}", use.name, op_.name, joined(known),
-                          hint(use.name, known)));
+              fmt::format("op '{}': unknown name '{}'{}", op_.name, use.name,
+                          instead_of(use.name, known)));
     }
   }
 

@@ -77,9 +77,10 @@ void check_smallest_case(ReadState& state, const Config& config, const OpConfig&
     const Place place = state.place_of(key);
     state.warn(
         place, key,
-        fmt::format("the smallest case of op '{}' has {} of tensors, so that one takes as long as "
-                    "hundreds of usual cases; let the dims begin with smaller sizes",
-                    op.name, mebibytes(all)));
+        fmt::format(
+            "the smallest case of op '{}' has {} of tensors and takes the time of hundreds of "
+            "usual cases; let the dims begin with smaller sizes",
+            op.name, mebibytes(all)));
   }
 }
 

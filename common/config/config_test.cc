@@ -217,7 +217,7 @@ TEST(Config, WrongRelationsAreReportedWithWhatWasExpected) {
   const std::pair<const char*, const char*> kRows[] = {
       {"odd = { input = \"z\" }", "odd.input: no input is called 'z'"},
       {"row_independent = { dim = \"rows\" }", "row_independent.dim: no dim is called 'rows'"},
-      {"row_independent = { axis = 3 }", "has 1 axes, so there is no axis 3"},
+      {"row_independent = { axis = 3 }", "has 1 axes, so axis 3 does not exist"},
       {"scale_equivariant = { factor = 3 }", "expected a power of two"},
       {"pad_invariant = true", "expected parameters such as { dim = "},
       {"config_invariant = { block = \"m\" }", "unknown name 'm'"},
@@ -324,11 +324,11 @@ TEST_F(Layers, WhatADaemonReadsOnlyWhenItStartsIsCompared) {
   EXPECT_EQ(served.at("runtime.workers"), "3");
   EXPECT_EQ(unlike_setting(load(), served), "");
   write("project/gpuemu.toml", "[runtime]\nworkers = 4\n[validation]\ncases = 7\n");
-  EXPECT_EQ(unlike_setting(load(), served), "runtime.workers = 3, wanted 4");
+  EXPECT_EQ(unlike_setting(load(), served), "runtime.workers = 3, expected 4");
   EXPECT_EQ(unlike_setting(load(), {}), "") << "a daemon that tells none";
   write("project/gpuemu.toml", "[runtime]\nworkers = 3\n");
   sources_.environment["GPUEMU_BACKEND"] = "emulator";
-  EXPECT_EQ(unlike_setting(load(), served), "runtime.backend = \"auto\", wanted \"emulator\"");
+  EXPECT_EQ(unlike_setting(load(), served), "runtime.backend = \"auto\", expected \"emulator\"");
 }
 
 TEST_F(Layers, EmulatedDevicesComeFromTheProjectOrTheEnvironment) {
@@ -347,7 +347,7 @@ TEST_F(Layers, WithoutAProjectOnlyWhatTheEnvironmentSaysIsWanted) {
   sources_.working_folder = root_ / "home";
   EXPECT_EQ(unlike_setting(load(), served), "");
   sources_.environment["GPUEMU_DB"] = "/elsewhere";
-  EXPECT_NE(unlike_setting(load(), served).find("wanted \"/elsewhere\""), std::string::npos);
+  EXPECT_NE(unlike_setting(load(), served).find("expected \"/elsewhere\""), std::string::npos);
 }
 
 TEST_F(Layers, LaterWinsKeyByKeyAndSaysWhereItCameFrom) {
@@ -421,8 +421,8 @@ TEST_F(Layers, MissingReferencesAndSourcesAreErrorsWithThePath) {
         "\"k.cu\"\n");
   const std::string file = root_ / "project/gpuemu.toml";
   EXPECT_EQ(load_config(sources_).text(),
-            fmt::format("{0}:3:13: ops[0].reference: there is no file '{1}/project/ref.py'\n"
-                        "{0}:6:10: kernels[0].source: there is no file '{1}/project/k.cu'\n",
+            fmt::format("{0}:3:13: ops[0].reference: file '{1}/project/ref.py' does not exist\n"
+                        "{0}:6:10: kernels[0].source: file '{1}/project/k.cu' does not exist\n",
                         file, root_.string()));
   write("project/ref.py", "");
   write("project/k.cu", "");
@@ -486,7 +486,8 @@ TEST(Config, TakesTheAddressOfASocketForItsPath) {
   EXPECT_EQ(socket_of("/tmp/g.sock"), "/tmp/g.sock");
   for (const std::string wrong : {"tcp://127.0.0.1:9", "ipc://g.sock", "ipc://ipc:///g"}) {
     const auto result = parse_config("[daemon]\nsocket = \"" + wrong + "\"\n", "gpuemu.toml");
-    EXPECT_NE(result.text().find("is no path of a socket"), std::string::npos) << result.text();
+    EXPECT_NE(result.text().find("is not the path of a socket"), std::string::npos)
+        << result.text();
   }
 }
 

@@ -101,7 +101,7 @@ class Evaluator {
     const auto* dtype_name = std::get_if<std::string>(&value);
     if (dtype_name == nullptr) return fail(node, "a number for sizeof, write sizeof(dtype)");
     const auto dtype = dtype_from_alias(*dtype_name);
-    if (!dtype) return fail(node, "'" + *dtype_name + "' is no dtype");
+    if (!dtype) return fail(node, unknown_dtype(*dtype_name));
     return Value(static_cast<int64_t>(byte_size(*dtype)));
   }
 
@@ -248,7 +248,7 @@ Result<int64_t> Expression::evaluate_size(const Scope& scope) const {
   const int64_t value = GPUEMU_TRY(evaluate(scope));
   if (value >= 0) return value;
   return expression_error(text_, root_->column,
-                          fmt::format("{} is no size, it is negative", value));
+                          fmt::format("{} is negative, expected a size", value));
 }
 
 Result<double> Expression::evaluate_real(const Scope& scope) const {

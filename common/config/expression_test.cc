@@ -104,7 +104,7 @@ TEST(Expression, NamesThePositionOfWhatCannotBeEvaluated) {
   EXPECT_SAYS("1 + 'a'", "column 5: text 'a' where a number is expected");
   EXPECT_SAYS("dtype == 1", "column 7: compares a number with text");
   EXPECT_SAYS("sizeof(rows)", "write sizeof(dtype)");
-  EXPECT_SAYS("sizeof('half')", "'half' is no dtype");
+  EXPECT_SAYS("sizeof('halve')", "unknown dtype 'halve'");
 }
 
 TEST(Expression, NamesThePositionOfWhatCannotBeParsed) {

@@ -163,7 +163,7 @@ constexpr Key kPolicies[] = {
      "A regression against the baseline makes a comparison fail (default true)."},
     {.name = "warn_threshold",
      .form = Number,
-     .help = "Growth from which a number that is no regression is a warning (default 0.1).",
+     .help = "Growth from which a number that is not a regression is a warning (default 0.1).",
      .most = 1e6},
     {.name = "artifact_checks", .form = Table, .help = kChecksHelp, .section = &kLimitSection},
     {"registers", Retired, "Has no effect: write max_registers under [policies.artifact_checks]."},

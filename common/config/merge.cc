@@ -221,7 +221,7 @@ void fill_places(Load& load, const ConfigSources& sources) {
   std::string& db = load.config.db_path;
   if (home.empty() && (socket.empty() || db.empty())) {
     load.state.problem({}, "daemon",
-                       "HOME is not set, so there is no default place for socket and database; set "
+                       "HOME is not set, so socket and database have no default place; set "
                        "both GPUEMU_SOCKET and GPUEMU_DB");
     return;
   }

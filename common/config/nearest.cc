@@ -3,6 +3,10 @@
 
 #include <algorithm>
 
+#include <fmt/ranges.h>
+
+#include "common/numeric/dtype.h"
+
 namespace gpuemu {
 namespace {
 
@@ -51,6 +55,14 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
   const std::string best = nearest(word, candidates);
   return best.empty() ? "" : "; did you mean '" + best + "'?";
+}
+
+std::string unknown_dtype(std::string_view name) {
+  std::vector<std::string> known;
+  for (size_t i = 0; i < kDTypeCount; ++i) known.emplace_back(name_of(static_cast<DType>(i)));
+  std::string hint = did_you_mean(name, known);
+  if (hint.empty()) hint = fmt::format(", expected one of {}", fmt::join(known, ", "));
+  return fmt::format("unknown dtype '{}'{}", name, hint);
 }
 
 }  // namespace gpuemu

@@ -16,4 +16,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 /// "; did you mean 'rows'?", or "" when nothing is near.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
 
+/// "unknown dtype 'flaot32'; did you mean 'float32'?", or what is expected when nothing is near.
+std::string unknown_dtype(std::string_view name);
+
 }  // namespace gpuemu

@@ -43,7 +43,7 @@ std::optional<double> number_of(const ValueReader& value, const std::string& nam
   const auto number = value.number(magnitude ? 0 : -limit, limit);
   if (!number) return std::nullopt;
   if (name == "axis" && *number != std::floor(*number)) {
-    value.problem(fmt::format("{} is no axis, expected an integer; -1 is the last", *number));
+    value.problem(fmt::format("axis {} is not an integer; the last axis is -1", *number));
     return std::nullopt;
   }
   if (name == "runs" && (*number != std::floor(*number) || *number < 2 || *number > kRunsMax)) {

@@ -41,7 +41,7 @@ std::optional<LaunchSpec::Arg> read_arg(const ValueReader& item) {
   const size_t colon = text->find(':');
   if (colon != std::string::npos) {
     item.problem(fmt::format(
-        "'{}' is no kind of argument, expected i32:, u32:, i64:, u64:, f32:, f64:, ptr:null "
+        "unknown kind of argument '{}', expected i32:, u32:, i64:, u64:, f32:, f64:, ptr:null "
         "or the name of a tensor",
         text->substr(0, colon + 1)));
     return std::nullopt;
@@ -73,7 +73,7 @@ void check_placeholders(const ValueReader& value, const std::string& entry) {
   for (size_t at = entry.find('{'); at != std::string::npos; at = entry.find('{', at + 1)) {
     const std::string rest = entry.substr(at);
     if (rest.starts_with("{ctype}") || rest.starts_with("{dtype}")) continue;
-    value.problem(fmt::format("'{}' is no placeholder, expected {{ctype}} or {{dtype}}",
+    value.problem(fmt::format("unknown placeholder '{}', expected {{ctype}} or {{dtype}}",
                               rest.substr(0, rest.find('}') + 1)));
   }
 }

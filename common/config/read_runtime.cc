@@ -100,7 +100,8 @@ void read_socket_path(TableReader& daemon, Config& config) {
   const std::string text = is_text ? value->text().value_or("") : "";
   const std::string path = text.starts_with(kScheme) ? text.substr(kScheme.size()) : text;
   if (path.find("://") != std::string::npos || (path != text && !path.starts_with("/"))) {
-    value->problem("'" + text + "' is no path of a socket, expected such as /run/user/gpuemu.sock");
+    value->problem("'" + text +
+                   "' is not the path of a socket, expected one like /run/user/gpuemu.sock");
   } else if (path != text) {
     config.socket_path = path;
   } else if (const auto absolute = value->path_value()) {

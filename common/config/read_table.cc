@@ -49,12 +49,6 @@ bool turns_text(std::string_view text) {
   return false;
 }
 
-std::vector<std::string> dtype_names() {
-  std::vector<std::string> names;
-  for (size_t i = 0; i < kDTypeCount; ++i) names.emplace_back(name_of(static_cast<DType>(i)));
-  return names;
-}
-
 }  // namespace
 
 Place place_of(const Layer& layer, const TomlValue& value) {
@@ -191,8 +185,7 @@ std::optional<DType> ValueReader::dtype() const {
   const auto given = text();
   if (!given) return std::nullopt;
   if (const auto found = dtype_from_alias(*given)) return found;
-  problem(fmt::format("'{}' is no dtype, expected one of {}{}", *given,
-                      fmt::join(dtype_names(), ", "), did_you_mean(*given, dtype_names())));
+  problem(unknown_dtype(*given));
   return std::nullopt;
 }
 
@@ -396,7 +389,7 @@ bool is_legal_name(const ValueReader& where, const std::string& name) {
   };
   const bool starts = !name.empty() && !(name[0] >= '0' && name[0] <= '9');
   if (!starts || !std::ranges::all_of(name, legal)) {
-    where.problem("'" + name + "' is no name, expected letters, digits and '_', no digit first");
+    where.problem("'" + name + "' is not a name, expected letters, digits and '_', no digit first");
     return false;
   }
   if (name == "dtype") {

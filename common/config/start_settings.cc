@@ -45,7 +45,7 @@ std::string unlike_setting(const Config& wanted, const std::map<std::string, std
     if (wanted.file.empty() && !is_said_now(one.origin)) continue;
     const auto has = served.find(one.key);
     if (has == served.end() || has->second == one.value) continue;
-    return fmt::format("{} = {}, wanted {}", one.key, has->second, one.value);
+    return fmt::format("{} = {}, expected {}", one.key, has->second, one.value);
   }
   return "";
 }

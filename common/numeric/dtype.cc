@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <string>
+#include <utility>
 
 #include "common/base/check.h"
 
@@ -35,6 +36,12 @@ constexpr bool rows_follow_the_enumeration() {
 }
 static_assert(rows_follow_the_enumeration());
 
+/// How CUDA, Triton and papers call them.
+constexpr std::pair<std::string_view, DType> kOtherSpellings[] = {
+    {"half", DType::Float16},  {"fp16", DType::Float16},   {"fp32", DType::Float32},
+    {"float", DType::Float32}, {"double", DType::Float64}, {"fp64", DType::Float64},
+};
+
 const Row& row_of(DType dtype) {
   GPUEMU_CHECK(static_cast<size_t>(dtype) < kDTypeCount);
   return kRows[static_cast<size_t>(dtype)];
@@ -62,6 +69,9 @@ std::optional<DType> dtype_from_alias(std::string_view name) {
   });
   for (const Row& row : kRows) {
     if (row.name == lower || row.alias == lower) return row.dtype;
+  }
+  for (const auto& [spelling, dtype] : kOtherSpellings) {
+    if (spelling == lower) return dtype;
   }
   return std::nullopt;
 }

@@ -67,12 +67,12 @@ Result<std::optional<Message>> read_message(int fd) {
   GPUEMU_TRY(read_exactly(fd, message.data.data(), message.data.size()));
   try {
     message.json = Json::parse(text);
-    if (!message.json.is_object()) message.wrong = "its JSON is no object";
+    if (!message.json.is_object()) message.wrong = "its JSON is not an object";
   } catch (const Json::exception& failure) {
     // "[json.exception.parse_error.101] parse error at line 1, ...": the tag is of no use here.
     const std::string what = failure.what();
     const size_t tag = what.find("] ");
-    message.wrong = "its JSON is none: " + (tag == std::string::npos ? what : what.substr(tag + 2));
+    message.wrong = "invalid JSON: " + (tag == std::string::npos ? what : what.substr(tag + 2));
   }
   return std::optional(std::move(message));
 }
@@ -96,7 +96,7 @@ Status serve(int in, int out, const std::function<Result<Message>(const Message&
     const Result<Message> reply =
         request->wrong.empty()
             ? answer(*request)
-            : error(ErrorCode::InvalidArgument, "a message that is no request: {}", request->wrong);
+            : error(ErrorCode::InvalidArgument, "not a request: {}", request->wrong);
     if (reply) {
       GPUEMU_TRY(write_message(out, *reply));
     } else {

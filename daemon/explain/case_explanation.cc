@@ -161,9 +161,9 @@ void Explainer::vote_of_devices() {
   const auto own = machines_.own.run_one(task_.op, task_.plan, {}, task_.session);
   if (!own || own->result.passed) return;
   reply_.vote = Vote{machines_.own_backend,
-                     fmt::format("{} stands alone: the same kernel passes on the emulator, whose "
-                                 "values the reference confirms; look at what compiler and "
-                                 "hardware do differently",
+                     fmt::format("only {} is wrong: the same kernel passes on the emulator, whose "
+                                 "values match the reference; compare compiler flags and "
+                                 "hardware",
                                  machines_.own_backend),
                      {}};
   reply_.sentences.push_back("Vote: " + reply_.vote->sentence + ".");
@@ -247,7 +247,7 @@ Result<ExplainResultReply> Explainer::explain() {
   if (output == nullptr) {
     if (property != nullptr) return explain_property(*property);
     if (has_float_output()) return without_element(*first);
-    return error(ErrorCode::InvalidArgument, "'{}' is no float output of '{}'", task_.output,
+    return error(ErrorCode::InvalidArgument, "'{}' is not a float output of '{}'", task_.output,
                  task_.op.name);
   }
   const auto& element = task_.index ? output->chosen : output->worst;

@@ -113,15 +113,15 @@ class Diagnoser {
 std::string Diagnoser::reason_to_skip(const CasePlan& plan) const {
   const int64_t elements = elements_of(plan);
   if (elements > kDiagnosedElementsMax) {
-    return fmt::format("the case has {} elements, more than the {} that reports look into",
-                       elements, kDiagnosedElementsMax);
+    return fmt::format("the case has {} elements, reports examine at most {}", elements,
+                       kDiagnosedElementsMax);
   }
   if (Clock::now() >= end_) return "no time was left for it";
   return "";
 }
 
 std::string command_text(uint64_t seed, const std::string& op) {
-  return fmt::format("; `gpuemu explain {} --op {}` looks into it", seed, shell_word(op));
+  return fmt::format("; run `gpuemu explain {} --op {}`", seed, shell_word(op));
 }
 
 /// The diagnosis is of the worst element, a finding may speak of the first: "of element 17 [0, 17]
@@ -147,11 +147,11 @@ std::optional<Diagnosis> Diagnoser::diagnosis_of(const ExplainTask& task,
   if (!explained) return Diagnosis{"skipped", explained.error().message + command, {}, {}};
   if (explained->output.empty() && !explained->vote) {
     if (is_property(kind)) return std::nullopt;
-    const std::string why =
-        explained->verdict == "passes"
-            ? "run again by itself the case passes: its findings depend on chance, or on the calls "
-              "before"
-            : "the run without rounding did not come to its end" + command;
+    const std::string why = explained->verdict == "passes"
+                                ? "the case passes when rerun alone: the failure depends on thread "
+                                  "timing or on earlier "
+                                  "launches"
+                                : "the run without rounding did not finish" + command;
     return Diagnosis{"skipped", why, {}, {}};
   }
   return Diagnosis{explained->verdict,
@@ -226,12 +226,13 @@ std::string note_of(const ExplainResultReply& explained, FindingKind kind,
                                : "without rounding it would hold, the arithmetic loses it";
     return text + where_text(explained);
   }
-  if (verdict == "logic") text += "no precision would help, the formula is another one";
+  if (verdict == "logic")
+    text += "the kernel computes a different formula; higher precision would not help";
   if (verdict == "numerical") text += "the formula is right, its arithmetic loses the value";
   if (verdict == "rounding")
     text += fmt::format("the value is as exact as its type allows, so allow more than {:.3g}",
                         explained.tolerance);
-  if (verdict == "unknown") text += "nothing tells the formula from the arithmetic";
+  if (verdict == "unknown") text += "formula and arithmetic cannot be told apart";
   text += where_text(explained);
   if (explained.vote) text += "; vote: " + explained.vote->sentence;
   return text;

@@ -36,7 +36,7 @@ Result<std::map<std::string, T>> named_numbers(const Json& from, const char* nam
     return error(ErrorCode::InvalidArgument, "'{}' must be numbers by name", name);
   for (const auto& [key, value] : at->items()) {
     const bool fits = std::is_integral_v<T> ? value.is_number_integer() : value.is_number();
-    if (!fits) return error(ErrorCode::InvalidArgument, "'{}.{}' is no number", name, key);
+    if (!fits) return error(ErrorCode::InvalidArgument, "'{}.{}' is not a number", name, key);
     value.get_to(found[key]);
   }
   return found;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "common/protocol/findings.h"
 #include "runtime/device/fault.h"
 
 namespace gpuemu {
@@ -34,21 +35,6 @@ constexpr DeviceKindRow kDeviceKinds[] = {
     {"assert", FindingKind::Trap},
     {"unsupported_instruction", FindingKind::UnsupportedInstruction},
     {"written_twice", FindingKind::InvariantViolation},
-};
-
-/// After these the kernel did not run to its end.
-constexpr FindingKind kEndings[] = {
-    FindingKind::LaunchError, FindingKind::DeviceFault,
-    FindingKind::WorkerLost,  FindingKind::Deadlock,
-    FindingKind::Timeout,     FindingKind::StackOverflow,
-    FindingKind::Trap,        FindingKind::UnsupportedInstruction,
-};
-
-/// The values that follow are wrong whatever the kernel computes.
-constexpr FindingKind kCauses[] = {
-    FindingKind::DataRace,      FindingKind::UninitializedRead, FindingKind::OutOfBounds,
-    FindingKind::Misaligned,    FindingKind::BarrierDivergence, FindingKind::IllegalSync,
-    FindingKind::InputModified, FindingKind::GuardDamaged,      FindingKind::DivisionByZero,
 };
 
 ValidationFailure from_device(const DeviceFinding& finding) {
@@ -172,13 +158,13 @@ void explain_values(std::vector<ValidationFailure>& failures, const ExecutionRep
 
 bool outputs_are_void(const std::vector<ValidationFailure>& findings) {
   return std::ranges::any_of(findings, [](const ValidationFailure& failure) {
-    return std::ranges::find(kEndings, failure.kind) != std::end(kEndings);
+    return finding_info(failure.kind).effect == FindingEffect::EndsLaunch;
   });
 }
 
 const ValidationFailure* cause_of_values(const std::vector<ValidationFailure>& findings) {
   const auto found = std::ranges::find_if(findings, [](const ValidationFailure& failure) {
-    return std::ranges::find(kCauses, failure.kind) != std::end(kCauses);
+    return finding_info(failure.kind).effect == FindingEffect::TaintsValues;
   });
   return found == findings.end() ? nullptr : &*found;
 }
@@ -187,7 +173,7 @@ std::string words_of_cause(const ValidationFailure& cause) {
   const std::string place = cause.source_file.empty()
                                 ? ""
                                 : fmt::format(" at {}:{}", cause.source_file, cause.source_line);
-  return fmt::format("wrong values follow from the {} of this case{}: mend that first",
+  return fmt::format("the {} above{} can cause these wrong values; fix it first",
                      name_of(cause.kind), place);
 }
 

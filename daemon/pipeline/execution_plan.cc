@@ -159,7 +159,8 @@ Result<PlanArg> build_arg(const LaunchSpec::Arg& arg, const Scope& scope,
     if (plan.tensors[index].name == arg.tensor) built.tensor = static_cast<int32_t>(index);
   }
   if (built.tensor < 0) {
-    return error(ErrorCode::InvalidArgument, "'{}' is no input, output or scratch", arg.tensor);
+    return error(ErrorCode::InvalidArgument, "'{}' is not an input, output or scratch tensor",
+                 arg.tensor);
   }
   return built;
 }

@@ -57,7 +57,7 @@ Result<UniqueFd> open_memory(const SharedData& where) {
   const UniqueFd held(::open(theirs.c_str(), O_PATH | O_CLOEXEC));
   if (!held) return unreachable(where, std::strerror(errno));
   if (target_of(held.get()) != fmt::format("/memfd:{} (deleted)", where.name)) {
-    return unreachable(where, "it is no memory of that name");
+    return unreachable(where, "it is not a memory of that name");
   }
   struct stat info{};
   if (::fstat(held.get(), &info) != 0) return unreachable(where, std::strerror(errno));
@@ -66,7 +66,7 @@ Result<UniqueFd> open_memory(const SharedData& where) {
   UniqueFd memory(::open(ours.c_str(), O_RDONLY | O_CLOEXEC));
   if (!memory) return unreachable(where, std::strerror(errno));
   // Files of other kinds have no seals, whatever their names are.
-  if (::fcntl(memory.get(), F_GET_SEALS) < 0) return unreachable(where, "it is no memory");
+  if (::fcntl(memory.get(), F_GET_SEALS) < 0) return unreachable(where, "it is not a memory");
   return memory;
 }
 

@@ -73,7 +73,7 @@ Reply calibrate(const CalibrateRequest& request, Call& call, JobControl& control
   if (op->mode != ExecutionMode::Kernel) {
     return ErrorReply{
         WireErrorCode::InvalidRequest,
-        fmt::format("op '{}' runs in the client: there is no kernel to measure", op->name)};
+        fmt::format("op '{}' runs in the client and has no kernel to measure", op->name)};
   }
   CampaignOptions options;
   options.ops = {op->name};

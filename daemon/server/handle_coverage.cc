@@ -88,7 +88,7 @@ class KernelCover {
 
   std::string why_empty() const {
     if (reply_.ops.empty()) {
-      return fmt::format("no op with a reference uses kernel '{}', so there are no cases to run",
+      return fmt::format("no op with a reference uses kernel '{}', so it has no cases to run",
                          kernel_.name);
     }
     if (reply_.cases == 0 && others_ > 0) {

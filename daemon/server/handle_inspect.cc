@@ -25,7 +25,7 @@ Status check(const InspectRequest& request, const Config& config) {
   for (const std::string& arch : request.archs) {
     if (is_architecture(arch)) continue;
     return error(ErrorCode::InvalidArgument,
-                 "'{}' is no architecture; write sm_75, sm_80, sm_90 and the like", arch);
+                 "unknown architecture '{}', expected one like sm_75, sm_80 or sm_90", arch);
   }
   if (!request.files.empty() && request.kernels.size() > 1) {
     return error(ErrorCode::InvalidArgument,

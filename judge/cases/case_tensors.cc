@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "common/config/nearest.h"
 #include "common/rng/rng.h"
 
 namespace gpuemu {
@@ -44,10 +45,8 @@ Result<DType> dtype_of(const OpConfig& op, const TensorSpec& spec, DType case_dt
   if (spec.dtype.empty() || spec.dtype == "{dtype}") return case_dtype;
   const auto dtype = dtype_from_alias(spec.dtype);
   if (dtype) return *dtype;
-  return error(
-      ErrorCode::InvalidArgument,
-      "op '{}', dtype '{}' of '{}' is unknown, expected {{dtype}} or a name such as float32",
-      op.name, spec.dtype, spec.name);
+  return error(ErrorCode::InvalidArgument, "op '{}', tensor '{}': {}; {{dtype}} is the case's",
+               op.name, spec.name, unknown_dtype(spec.dtype));
 }
 
 /// The case's layout where the kernel is given the tensor's strides, else contiguous.

@@ -5,7 +5,8 @@
 #include <string_view>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+
+#include "common/config/nearest.h"
 
 namespace gpuemu {
 namespace {
@@ -166,11 +167,12 @@ Result<std::vector<std::string>> named(std::string_view kind,
     if (name == "default") return std::vector<std::string>();
     const Row* row = std::ranges::find(kRows, name, &Row::name);
     if (row == std::end(kRows)) {
-      std::vector<std::string_view> known;
-      for (const Row& each : kRows) known.push_back(each.name);
-      return error(ErrorCode::InvalidArgument,
-                   "strategy '{}' does not exist, expected default or {}", name,
-                   fmt::join(known, ", "));
+      std::vector<std::string> known;
+      for (const Row& each : kRows) known.emplace_back(each.name);
+      return error(
+          ErrorCode::InvalidArgument,
+          "unknown strategy '{}'{}; docs/reference/strategies.md lists all {}, and 'default'", name,
+          did_you_mean(name, known), known.size());
     }
     if (row->kind == kind) names.push_back(name);
   }

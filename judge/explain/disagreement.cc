@@ -66,12 +66,11 @@ std::string values_text(const std::vector<VoteSide>& sides) {
 Vote between_backends(const Count& count) {
   const Ballot& ballot = count.ballot();
   if (count.other_is_right()) {
-    return {
-        ballot.backend,
-        fmt::format("{} stands alone: the same kernel gives on {} what the reference says; look "
-                    "at what compiler and hardware do differently",
-                    ballot.backend, ballot.other_backend),
-        {}};
+    return {ballot.backend,
+            fmt::format("only {} is wrong: the same kernel matches the reference on {}; compare "
+                        "compiler flags and hardware",
+                        ballot.backend, ballot.other_backend),
+            {}};
   }
   if (count.exact_is_right()) {
     return {"none",
@@ -90,17 +89,16 @@ Vote between_backends(const Count& count) {
 Vote between_formulas(const Count& count) {
   const Ballot& ballot = count.ballot();
   const std::string lead =
-      fmt::format("stands alone against {}{}", count.kernel(),
+      fmt::format("disagrees with {}{}", count.kernel(),
                   count.exact_is_computed() ? ", whose value without rounding is the same" : "");
   if (const VoteSide* right = count.kernel_with(ballot.reference)) {
     return {"kernel",
-            fmt::format("the kernel stands alone: {} gives what the reference says", right->name),
+            fmt::format("only the kernel is wrong: {} matches the reference", right->name),
             {}};
   }
   if (const VoteSide* same = count.kernel_with(ballot.computed)) {
     return {"reference",
-            fmt::format("the reference {}, and against {}: the reference is the suspect", lead,
-                        same->name),
+            fmt::format("the reference {}, and with {}: suspect the reference", lead, same->name),
             {}};
   }
   if (!ballot.broken_by_reference.empty()) {
@@ -127,12 +125,11 @@ Vote between_formulas(const Count& count) {
 Vote vote_of(const Count& count) {
   if (count.backends_differ()) return between_backends(count);
   if (count.exact_is_right()) {
-    return {
-        "kernel",
-        fmt::format("{} stands alone: without rounding it gives what the reference says, so its "
-                    "arithmetic is at fault",
-                    count.kernel()),
-        {}};
+    return {"kernel",
+            fmt::format("only {} is wrong: without rounding it matches the reference, so its "
+                        "arithmetic is at fault",
+                        count.kernel()),
+            {}};
   }
   if (!count.ballot().exact || count.exact_is_computed()) return between_formulas(count);
   if (count.kernel_with(count.ballot().reference) != nullptr) return between_formulas(count);

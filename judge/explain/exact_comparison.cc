@@ -248,8 +248,8 @@ std::vector<std::string> sentences_of(const ExactProperty& property,
   std::vector<std::string> all = {property.finding.message + "."};
   if (!property.holds) {
     all.push_back(
-        "It is violated without any rounding too: the formula of the kernel does not have this "
-        "property.");
+        "The property fails even in exact arithmetic: the kernel's formula is wrong, not its "
+        "precision.");
     return all;
   }
   all.push_back(
@@ -294,8 +294,8 @@ std::vector<std::string> sentences_of(const WrongElement& at, const std::string&
       break;
     case ShadowVerdict::Logic:
       all.push_back(
-          fmt::format("{}: the kernel computes another formula than the reference, and "
-                      "no precision would help.",
+          fmt::format("{}: the kernel computes a different formula than the "
+                      "reference; higher precision would not help.",
                       values));
       add_loads(history, all);
       add_decision(history, all);
@@ -321,8 +321,8 @@ std::vector<std::string> sentences_of(const WrongElement& at, const std::string&
       break;
     case ShadowVerdict::Unknown:
       all.push_back(
-          fmt::format("{}: the exact value overflows as well, so nothing tells the "
-                      "formula from the arithmetic.",
+          fmt::format("{}: the exact value overflows as well, so formula and "
+                      "arithmetic cannot be told apart.",
                       values));
       add_origin(history, all);
       break;

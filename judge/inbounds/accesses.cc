@@ -184,7 +184,7 @@ std::vector<Access> Evaluator::accesses() {
       const Instruction& instruction = function_.body[at];
       if (instruction.opcode == Opcode::Call) {
         Access call{at, Space::Generic, "call", "", false, "", "", ""};
-        call.reason = "what the called function does is not looked into";
+        call.reason = "the called function is not examined";
         all.push_back(std::move(call));
         continue;
       }

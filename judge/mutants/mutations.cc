@@ -290,7 +290,7 @@ constexpr Mutation kMutations[] = {
     {"loosen_predicate", "a comparison is off by one: < for <=, == for !=", loosen_predicate},
     {"add_to_sub", "a sum of reals becomes a difference", add_to_sub},
     {"swap_extreme", "max becomes min, min becomes max", swap_extreme},
-    {"drop_accumulate", "the sum so far is overwritten in place of added to", drop_accumulate},
+    {"drop_accumulate", "the sum so far is overwritten instead of added to", drop_accumulate},
     {"through_half", "a result goes through float16", through_half},
     {"drop_mul", "a factor is forgotten", drop_mul},
     {"shift_index", "a load or store is one element beside its place", shift_index},

@@ -69,10 +69,9 @@ RelationResult relate_reads_inputs(const Relating& relating) {
     if (has_nan || tensor != second.outputs.at(name) || verdict.finding) continue;
     verdict.finding = ValidationFailure{.kind = FindingKind::RelationViolation, .output = name};
     verdict.finding->message = fmt::format(
-        "relation reads_inputs: all {} elements of '{}' are the same for two sets of inputs that "
-        "have nothing in common; the kernel computes it from none of them, or gives an older "
-        "result",
-        tensor.count(), name);
+        "relation reads_inputs: '{}' did not change although every input changed: the kernel "
+        "ignores its inputs or returns an earlier result",
+        name);
     verdict.finding->index = 0;
     verdict.finding->actual = values_of(tensor).front();
   }

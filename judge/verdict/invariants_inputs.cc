@@ -100,7 +100,7 @@ Finding check_convex_hull(const Subject& subject) {
   if (along < kept.size()) kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(along));
   const bool reduced = kept == subject.shape;
   if (!reduced && !hull_axis_fits(input->shape, subject.shape, along)) {
-    return violation(subject, fmt::format("output {} is no average of input {} along axis {}",
+    return violation(subject, fmt::format("output {} is not an average of input {} along axis {}",
                                           to_string(subject.shape), to_string(input->shape), axis));
   }
   const Hull hull = hull_of(*input, along);
@@ -159,7 +159,7 @@ Finding check_subset_of_input(const Subject& subject) {
     if (std::binary_search(theirs.begin(), theirs.end(), subject.values[i], before)) continue;
     return violation(
         subject,
-        fmt::format("element {} is {:.9g}, which is no element of input '{}'",
+        fmt::format("element {} is {:.9g}, which is not an element of input '{}'",
                     place_of(i, subject.shape), subject.values[i],
                     subject.spec.strings.contains("input") ? subject.spec.strings.at("input")
                                                            : subject.comparison.first_input),

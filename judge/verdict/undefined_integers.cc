@@ -80,12 +80,12 @@ UndefinedIntegers undefined_integers(const Comparison& comparison,
     if (!first) continue;
     if (!lenient && made.hint.empty() && made.mask[*first] == 0)
       made.hint = fmt::format(
-          "the inputs have NaN or infinity, and '{}' is {:.9g} where this output has element {}: "
-          "where integers mean nothing then, say nan_policy = \"any\"",
-          one.name,
+          "element {} is an integer made of '{}', which is {:.9g} there: C leaves converting a NaN "
+          "or "
+          "infinity to an integer undefined; if any value is acceptable, set nan_policy = \"any\"",
+          *first, one.name,
           element(one.values,
-                  *first * static_cast<size_t>(element_count(one.values.shape)) / count),
-          *first);
+                  *first * static_cast<size_t>(element_count(one.values.shape)) / count));
     for (size_t i = 0; lenient && i < count; ++i) made.mask[i] |= belonging[i];
   }
   if (!first_marked(made.mask)) made.mask.clear();

@@ -61,8 +61,9 @@ TEST(UndefinedIntegers, AreComparedWhereNanHasToMatchAndTheHintSaysWhy) {
   Case one;
   one.rows[1] = NAN;
   EXPECT_TRUE(one.undefined().mask.empty());
-  EXPECT_NE(one.undefined().hint.find("'scale' is nan where this output has element 3"),
-            std::string::npos)
+  EXPECT_NE(
+      one.undefined().hint.find("element 3 is an integer made of 'scale', which is nan there"),
+      std::string::npos)
       << one.undefined().hint;
 }
 

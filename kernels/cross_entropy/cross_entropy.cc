@@ -44,7 +44,7 @@ std::vector<TypeRule> types() {
 const OpKind& cross_entropy_op() {
   static const OpKind kOp = {
       .name = "cross_entropy",
-      .summary = "loss = log(sum(exp(x))) - x[target] of each row; 0 where target is no column",
+      .summary = "loss = log(sum(exp(x))) - x[target] of each row; 0 where target is not a column",
       .inputs = {{.name = "x", .rank_min = 2, .rank_max = 2},
                  {.name = "target", .type = 'I', .rank_min = 1, .rank_max = 1}},
       .outputs = {{.name = "loss", .rank_min = 1, .rank_max = 1}},

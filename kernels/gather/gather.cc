@@ -22,7 +22,7 @@ Status check_along(const OpCase& c, int64_t axis) {
   if (std::vector<int64_t>(actual.begin(), actual.end()) == expected) return ok_status();
   return error(ErrorCode::InvalidArgument,
                "y is {}, expected {}: {}, {}, with those of index, {}, "
-               "in place of axis {}",
+               "instead of axis {}",
                shape_text(actual), shape_text(expected), c.op.inputs[0].name, shape_text(x),
                shape_text(index), axis);
 }

@@ -139,7 +139,8 @@ gpuemu::Status gpuemu_context::check_range(const char* what, uint64_t address, u
   // On a GPU other libraries allocate too; the emulator's memory is all ours.
   if (!device->properties().checks_bounds) return gpuemu::ok_status();
   return gpuemu::error(gpuemu::ErrorCode::InvalidArgument,
-                       "{} lies at {:#x}, which is no memory of this device", what, address);
+                       "{} lies at {:#x}, which is not in the memory of this device", what,
+                       address);
 }
 
 using gpuemu::opcall::answer;

@@ -53,7 +53,7 @@ gpuemu::Status free_in_order(gpuemu_context& context, uint64_t address,
                              const Allocation& allocation, gpuemu::StreamId stream) {
   if (!allocation.is_async) {
     return gpuemu::error(gpuemu::ErrorCode::InvalidArgument,
-                         "{:#x} is no memory of gpuemu_memory_allocate_async", address);
+                         "{:#x} was not allocated by gpuemu_memory_allocate_async", address);
   }
   if (!allocation.is_pools) return context.device->free(address);
   GPUEMU_TRY(context.pool->used_by(address, stream));
@@ -119,8 +119,9 @@ gpuemu_code gpuemu_memory_free_async(gpuemu_context* context, void* address, gpu
   const auto is_captured = context->streams->is_capturing(after);
   if (!is_captured) return answer(is_captured.error());
   if (*is_captured) {
-    return answer(gpuemu::error(gpuemu::ErrorCode::InvalidArgument,
-                                "the stream is captured; keep memory as long as the graph"));
+    return answer(
+        gpuemu::error(gpuemu::ErrorCode::InvalidArgument,
+                      "the stream is captured; free memory after the graph is destroyed"));
   }
   return release(*context, address_of(address), [&](const Allocation& allocation) {
     return free_in_order(*context, address_of(address), allocation, after);

@@ -114,7 +114,7 @@ TEST_F(OpCall, RefusesTensorsThatLeaveTheirMemory) {
   EXPECT_NE(problem().find("vector_add: a needs 24 bytes at"), std::string::npos);
   EXPECT_NE(std::string(gpuemu_last_error()).find("its allocation has 20 left"), std::string::npos);
   inputs_[0].data = &inputs_;
-  EXPECT_NE(problem().find("which is no memory of this device"), std::string::npos);
+  EXPECT_NE(problem().find("which is not in the memory of this device"), std::string::npos);
   inputs_[0] = tensor(memory_[0]);
   const std::array<int64_t, 2> strides = {4, 1};
   inputs_[0].strides = strides.data();
@@ -155,8 +155,9 @@ TEST_F(OpCall, RefusesMemoryCallsThatHaveNoOrder) {
   EXPECT_EQ(gpuemu_memory_allocate_async(context_, 24, 12345, &memory), GPUEMU_INVALID_ARGUMENT);
   EXPECT_EQ(gpuemu_memory_allocate_async(context_, 24, stream_, nullptr), GPUEMU_INVALID_ARGUMENT);
   EXPECT_EQ(gpuemu_memory_free_async(context_, memory_[0], stream_), GPUEMU_INVALID_ARGUMENT);
-  EXPECT_NE(std::string(gpuemu_last_error()).find("no memory of gpuemu_memory_allocate_async"),
-            std::string::npos);
+  EXPECT_NE(
+      std::string(gpuemu_last_error()).find("was not allocated by gpuemu_memory_allocate_async"),
+      std::string::npos);
   ASSERT_EQ(gpuemu_memory_allocate_async(context_, 24, stream_, &memory), GPUEMU_OK);
   EXPECT_EQ(gpuemu_memory_free_async(context_, memory, 12345), GPUEMU_INVALID_ARGUMENT);
   EXPECT_EQ(gpuemu_memory_free_async(context_, memory, stream_), GPUEMU_OK);

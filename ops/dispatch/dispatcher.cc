@@ -163,7 +163,7 @@ Result<Dispatcher::Choice> Dispatcher::fastest(const OpCase& c, const TypeBindin
         if (!made) {
           warn_once(
               fmt::format("{}: its variants are not timed: {}", c.op.name, made.error().message));
-          return Choice{able[0], "first supported: there is no memory for timing"};
+          return Choice{able[0], "first supported: not enough memory for timing"};
         }
         scratch = *std::move(made);
       }

@@ -268,7 +268,7 @@ Status Pool::free(uint64_t address) {
   Block& block = *found;
   if (is_captured(block.stream))
     return error(ErrorCode::InvalidArgument,
-                 "'{}' belongs to a stream that is captured; keep it as long as the graph",
+                 "'{}' belongs to a stream that is captured; free it after the graph is destroyed",
                  block.name);
   Status verdict = ok_status();
   if (guard_ != 0) {

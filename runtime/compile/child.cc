@@ -45,7 +45,7 @@ std::vector<char*> pointers_to(const std::vector<std::string>& words) {
 bool is_set(const std::atomic<bool>* cancel) { return cancel != nullptr && *cancel; }
 
 Error cancelled(const std::string& program) {
-  return error(ErrorCode::Cancelled, "{} was ended: nobody waits for what it makes", program);
+  return error(ErrorCode::Cancelled, "{} was stopped: the request was cancelled", program);
 }
 
 void end_group(pid_t child) {

@@ -106,7 +106,9 @@ Result<Output> read_cached(const fs::path& file) {
   const std::string_view all = out.ptx;
   if (mark == std::string::npos ||
       all.substr(mark + kHashMark.size()) != content_hash({all.substr(0, mark)}) + "\n") {
-    return error(ErrorCode::Corruption, "{} is not as it was written", file.string());
+    return error(ErrorCode::Corruption,
+                 "cache entry {} is damaged (checksum mismatch); it is compiled again",
+                 file.string());
   }
   out.ptx.resize(mark);
   for (size_t at = out.ptx.find(kNameMark); at != std::string::npos;
@@ -150,7 +152,7 @@ std::shared_ptr<std::mutex> turn_of(const std::string& file) {
 Result<Output> run_compiler(const Toolkit& toolkit, const Job& job, Compiler& compiler,
                             CompilerChoice wanted) {
   if (job.cancel != nullptr && *job.cancel) {
-    return error(ErrorCode::Cancelled, "{} was not compiled: nobody waits for it", job.path);
+    return error(ErrorCode::Cancelled, "{} was not compiled: the request was cancelled", job.path);
   }
   if (!compiler.use_nvrtc) return compile::run_nvcc(toolkit, job);
   auto output = compile::run_nvrtc(toolkit, job);
@@ -189,7 +191,7 @@ Error explain(const Toolkit& toolkit, Job job, Compiler compiler, const Error& f
     const bool is_plain = std::ranges::any_of(
         entries, [&](const std::string& one) { return compile::plain_name(one) == base; });
     if (!is_plain) continue;
-    return error(ErrorCode::NotFound, "no entry '{0}': {1} in {2} is no template; write '{1}'",
+    return error(ErrorCode::NotFound, "no entry '{0}': {1} in {2} is not a template; write '{1}'",
                  name, base, job.path);
   }
   // The kernel may exist and fail inside for this type: then the compiler's lines tell.

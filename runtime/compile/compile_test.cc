@@ -110,7 +110,7 @@ TEST_P(Compile, SaysThatAPlainKernelIsNoTemplate) {
   const auto module = compile_source(request({"plain<float>"}));
   ASSERT_FALSE(module);
   EXPECT_EQ(module.error().code, ErrorCode::NotFound);
-  EXPECT_NE(module.error().message.find("is no template; write 'plain'"), std::string::npos)
+  EXPECT_NE(module.error().message.find("is not a template; write 'plain'"), std::string::npos)
       << module.error().message;
 }
 

@@ -117,7 +117,8 @@ Status CudaDevice::free_texture(uint64_t texture) {
   {
     const std::lock_guard lock(mutex_);
     if (textures_.erase(texture) == 0)
-      return error(ErrorCode::InvalidArgument, "free of {:#x}, which is no live texture", texture);
+      return error(ErrorCode::InvalidArgument, "free of {:#x}, which is not a live texture",
+                   texture);
   }
   return check(driver_.cuTexObjectDestroy(texture), "freeing a texture");
 }

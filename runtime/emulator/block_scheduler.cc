@@ -136,7 +136,7 @@ std::string Schedule::why_not_begun(uint64_t begun) const {
 std::string Schedule::why_stuck() const {
   const uint64_t begun = launch_.next_block.load(std::memory_order_relaxed);
   if (issue_.in_order && begun < clusters_) return why_not_begun(begun);
-  std::string why = "every thread waits in a loop for a value that nobody is going to write";
+  std::string why = "every thread waits in a loop for a value that no running thread writes";
   if (begun < clusters_)
     why += fmt::format("; {} of the {} blocks of the grid could not begin beside those that wait",
                        (clusters_ - begun) * blocks_of_cluster(launch_),

@@ -223,7 +223,7 @@ Status Emulator::free_texture(uint64_t texture) {
   const std::lock_guard running(running_);
   const std::lock_guard layout(layout_);
   if (textures_.remove(texture)) return ok_status();
-  return error(ErrorCode::InvalidArgument, "free of {:#x}, which is no live texture", texture);
+  return error(ErrorCode::InvalidArgument, "free of {:#x}, which is not a live texture", texture);
 }
 
 Result<ModuleId> Emulator::load_module(const std::string& ptx, const std::string& name) {

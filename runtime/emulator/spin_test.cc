@@ -65,7 +65,7 @@ TEST(Spin, BlocksThatWaitForEachOthersFlagsAreADeadlock) {
                    "st.volatile.global.u32 [%rd1+8], 1; ret;\nFIRST:\n.loc 1 30 1\n" +
                    wait_for("8") + "st.volatile.global.u32 [%rd1+4], 1;",
                {2, 1, 1});
-  expect_words(finding, {"nobody is going to write", "reads 'flag' element ", ", which is 0",
+  expect_words(finding, {"no running thread writes", "reads 'flag' element ", ", which is 0",
                          "warp 0 (lanes 0xffffffff) is at", "ld.volatile.global.u32"});
   EXPECT_TRUE(finding.line == 20 || finding.line == 30) << finding.line;
 }

@@ -147,7 +147,8 @@ Status EmulatorStreams::free_host(void* memory) {
   {
     const std::lock_guard lock(checks_mutex_);
     if (std::erase(pinned_, memory) == 0)
-      return error(ErrorCode::InvalidArgument, "{} is no pinned memory, or already free", memory);
+      return error(ErrorCode::InvalidArgument, "{} is not pinned memory, or is already free",
+                   memory);
   }
   return device_.free(reinterpret_cast<uint64_t>(memory));
 }

@@ -174,7 +174,7 @@ class Evaluator {
     if (token.kind != TokenKind::Number) return in_.unexpected(what_);
     const auto number = number_from(token.text);
     if (!number) {
-      return in_.error_at(token.where, "'{}' is no number of 64 bits; expected {}", token.text,
+      return in_.error_at(token.where, "'{}' is not a 64-bit number; expected {}", token.text,
                           what_);
     }
     in_.take();

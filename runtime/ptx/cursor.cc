@@ -80,7 +80,7 @@ Result<uint64_t> Cursor::integer(std::string_view what) {
   if (ahead_.kind != TokenKind::Number) return unexpected(what);
   const auto number = number_from(ahead_.text);
   if (!number || number->float_bits != 0) {
-    return error_at(ahead_.where, "'{}' is no integer of 64 bits; expected {}", ahead_.text, what);
+    return error_at(ahead_.where, "'{}' is not a 64-bit integer; expected {}", ahead_.text, what);
   }
   take();
   return negative ? uint64_t{0} - number->bits : number->bits;

@@ -75,7 +75,7 @@ Status FunctionParser::guard(Instruction& made) {
   Operand operand = GPUEMU_TRY(named(negated));
   if (operand.kind != Operand::Kind::Register ||
       function_.registers[operand.reg].type != Type::Pred) {
-    return in_.error_at(name.where, "guard '{}' is no predicate; expected a .pred register",
+    return in_.error_at(name.where, "guard '{}' is not a predicate; expected a .pred register",
                         name.text);
   }
   made.guard = std::move(operand);

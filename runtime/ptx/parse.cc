@@ -85,7 +85,7 @@ class ModuleParser {
     state_.module.target = GPUEMU_TRY(in_.word("a target such as sm_80"));
     if (!is_known_target(state_.module.target))
       state_.module.warnings.push_back(
-          fmt::format("line {}: .target {} is no architecture that is known; no driver may take it",
+          fmt::format("line {}: .target {} is not a known architecture; drivers may refuse it",
                       line, state_.module.target));
     while (in_.accept(',')) {
       const std::string_view option = GPUEMU_TRY(in_.word("a target option"));

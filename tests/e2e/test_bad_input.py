@@ -137,9 +137,9 @@ def test_wrong_values_beside_a_race_are_not_called_another_formula(gpuemu):
     why = [line.strip() for line in result.stdout.splitlines() if line.strip().startswith("why ")]
     assert why and "[DataRace]" in result.stdout, result.stdout
     for line in why:
-        assert re.search(r"wrong values follow from the DataRace of this case at \S*twice.cu:[67]: mend that first", line)
+        assert re.search(r"the DataRace above at \S*twice.cu:[67] can cause these wrong values; fix it first", line)
     explained = small.run("explain", why[0].split()[1], "--op", "twice").stdout
-    assert "twice: unknown" in explained and "wrong values follow from the DataRace" in explained, explained
+    assert "twice: unknown" in explained and "the DataRace above" in explained, explained
     assert "another formula" not in explained
 
 

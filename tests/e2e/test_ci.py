@@ -165,15 +165,15 @@ def test_what_passing_proves_stands_in_every_report(new_home):
     words = [word for name in ("json", "html", "pr-comment") for word in ("--report", f"{name}=out.{name}")]
     first = home.run("ci", *words)
     assert first.returncode == 0, first.stderr
-    told = re.findall(r"^    proof: (\d+) of (\d+) passing cases refuse every trivial output", first.stdout, re.M)
+    told = re.findall(r"^    evidence: (\d+) of (\d+) passing cases would have caught", first.stdout, re.M)
     assert len(told) == 2 and all(0 < int(telling) <= int(judged) <= 6 for telling, judged in told), first.stdout
     ops = json.loads((home.project / "out.json").read_text())["ops"]
     assert [(str(op["proof"]["telling"]), str(op["proof"]["judged"])) for op in ops] == told
-    text = f"{told[0][0]} of {told[0][1]} passing cases refuse every trivial output"
+    text = f"{told[0][0]} of {told[0][1]} passing cases would have caught"
     assert text in (home.project / "out.html").read_text() and text in (home.project / "out.pr-comment").read_text()
     # Kept with the verdict, and the same as `gpuemu test` says of these cases.
-    assert re.findall(r"proof: (\d+) of (\d+)", home.run("ci").stdout) == told
-    assert re.findall(r"proof: (\d+) of (\d+)", home.run("test").stdout) == told
+    assert re.findall(r"evidence: (\d+) of (\d+)", home.run("ci").stdout) == told
+    assert re.findall(r"evidence: (\d+) of (\d+)", home.run("test").stdout) == told
 
 
 def test_the_page_shows_how_numbers_changed_over_time(new_home):

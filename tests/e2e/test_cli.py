@@ -72,7 +72,7 @@ def test_json_is_one_document_also_when_nothing_runs(gpuemu):
 def test_an_op_that_cannot_run_is_an_error_and_neither_pass_nor_skip(gpuemu):
     result = project(gpuemu, entry="nine").run("test")
     assert result.returncode == 3
-    assert result.stdout.startswith("[ERROR] none float32: ") and "1 could not run" in result.stdout
+    assert result.stdout.startswith("[ERROR] none float32: ") and "1 not run" in result.stdout
     assert gpuemu.run("fuzz").returncode == 3
 
 
@@ -128,7 +128,7 @@ def test_on_a_terminal_reports_have_colours_and_fit_and_in_a_pipe_they_do_not(gp
     def drawn(columns, **env):
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        running = subprocess.Popen([str(BIN / "gpuemu"), "test", "--cases", "2", "--seed", "1"], cwd=gpuemu.project,
+        running = subprocess.Popen([str(BIN / "gpuemu"), "-v", "test", "--cases", "2", "--seed", "1", "--format", "short"], cwd=gpuemu.project,
                                    env={**gpuemu.env, "TERM": "xterm", "NO_COLOR": "", **env}, stdout=theirs, stderr=subprocess.DEVNULL)
         os.close(theirs)
         text = read_all(ours).decode().replace("\r\n", "\n")

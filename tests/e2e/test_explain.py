@@ -127,7 +127,7 @@ def test_one_element_can_be_asked_for_and_text_says_the_same(failing):
 
 def test_wrong_choices_are_refused_with_what_there_is(failing):
     home, seeds = failing
-    for more, words in [(("--output", "z"), "no float output"), (("--output", "y", "--index", "40"), "40 elements"),
+    for more, words in [(("--output", "z"), "not a float output"), (("--output", "y", "--index", "40"), "40 elements"),
                         (("--index", "1"), "needs 'output'")]:
         refused = home.run("explain", seeds["edges"], "--op", "edges", *more)
         assert refused.returncode == 2 and words in refused.stderr, refused.stderr

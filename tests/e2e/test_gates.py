@@ -238,7 +238,7 @@ def test_a_daemon_that_starts_slowly_is_waited_for_and_one_that_ends_is_not(wrap
     run = wrapped("echo no disk >&2; exit 3")
     assert run.returncode == 3 and "did not start: no disk" in run.stderr, run.stderr
     run = wrapped("exit 3")
-    assert run.returncode == 3 and "did not start: it ended without a word" in run.stderr, run.stderr
+    assert run.returncode == 3 and "did not start: it exited without output" in run.stderr, run.stderr
     assert time.monotonic() - started < 50, "nobody waits for what has ended"
     run = wrapped("sleep 11")
     assert run.returncode == 0 and "is still starting" in run.stderr, run.stderr

@@ -268,7 +268,7 @@ def test_without_the_tools_each_is_named_once_and_nothing_is_claimed(new_home, t
     ({"gpuemu.toml": ""}, ("lint",), 2, "has no [[kernels]]"),
     ({}, ("lint", "nothing.ptx"), 2, "no file"),
     ({"a/x.txt": ""}, ("lint", "a"), 2, "is a folder"),
-    ({"k.ptx": PTX}, ("lint", "k.ptx", "--arch", "volta"), 2, "'volta' is no architecture"),
+    ({"k.ptx": PTX}, ("lint", "k.ptx", "--arch", "volta"), 2, "unknown architecture 'volta'"),
     ({"gpuemu.toml": '[[kernels]]\nname = "k"\n'}, ("lint", "-k", "nine"), 2, "no kernel 'nine'"),
     ({"k.ptx": PTX}, ("lint", "k.ptx", "-k", "a", "-k", "b"), 2, "2 kernels for files"),
     ({"k.ptx": PTX}, ("lint", "k.ptx", "-o", "/proc/x/report"), 3, "/proc/x/report"),
@@ -332,7 +332,7 @@ def test_baselines_are_listed_shown_and_forgotten(new_home):
 
 
 @pytest.mark.parametrize("text, said", [
-    ("", "is no baseline"), ("{", "is no baseline"), ('{"type": "Ok"}', "is no baseline"),
+    ("", "is not a baseline"), ("{", "is not a baseline"), ('{"type": "Ok"}', "is not a baseline"),
     ('{"type": "Baseline", "tag": "x", "results": [], "artifacts": []}', "schema version none"),
     ('{"type": "Baseline", "schema_version": 2, "tag": "x", "results": [], "artifacts": []}', "schema version 2"),
     ('{"type": "Baseline", "schema_version": 1, "tag": "x", "results": [], "artifacts": 7}', "artifacts"),

@@ -71,11 +71,11 @@ LIES = {
     "a path": ({"name": "gpuemu-shared-../../etc/passwd"}, "InvalidRequest", "expected 'gpuemu-shared-'"),
     "the daemon's own": ({"name": "gpuemu-arena"}, "InvalidRequest", "expected 'gpuemu-shared-'"),
     "no name": ({"name": None}, "InvalidRequest", "output.memory.name"),
-    "another name": ({"name": NAME.replace("0", "1")}, "NotFound", "no memory of that name"),
+    "another name": ({"name": NAME.replace("0", "1")}, "NotFound", "not a memory of that name"),
     "nobody's process": ({"process": 1 << 22}, "NotFound", "cannot be reached"),
     "another process": ({"process": 1}, "NotFound", "cannot be reached"),
     "nobody's descriptor": ({"descriptor": 1 << 20}, "NotFound", "cannot be reached"),
-    "standard input": ({"descriptor": 0}, "NotFound", "no memory of that name"),
+    "standard input": ({"descriptor": 0}, "NotFound", "not a memory of that name"),
 }
 
 

@@ -98,7 +98,7 @@ def test_all_declared_sizes_are_run_and_nothing_is_said_of_them(project):
     (one,) = report["ops"]
     assert one["failed"] == 0 and one["cases"] == 10 and not one.get("notes"), one
     assert "up_to" not in one["proof"] and "declared sizes" not in said
-    assert "such cases are wrong" in gpuemu.run("test", "--quick").stdout
+    assert "of cases like these fail" in gpuemu.run("test", "--quick").stdout
 
 
 def test_sizes_that_do_not_fit_are_a_warning_and_limit_the_confidence(project):
@@ -108,7 +108,7 @@ def test_sizes_that_do_not_fit_are_a_warning_and_limit_the_confidence(project):
     text = "declared sizes that no case has: n above 300000 (declared up to 4194304): a tensor would have 4194304 elements, max_elements is 300000"
     assert f"scale: {text}" in result.stderr, result.stderr
     assert text in result.stdout
-    assert re.search(r"of such cases with n up to 300000 are wrong", result.stdout), result.stdout
+    assert re.search(r"of cases like these with n up to 300000 fail", result.stdout), result.stdout
     report, _ = report_of(gpuemu, "--quick", "--max-elements", "300000")
     assert report["ops"][0]["proof"]["up_to"] == {"n": 300000}
     fuzzed = gpuemu.run("fuzz", "scale", "-i", "10", "--max-elements", "300000")
@@ -167,7 +167,7 @@ def test_a_large_case_that_is_left_out_is_a_warning_in_every_report(project, tmp
     text = "declared sizes that were not run: n = 600000"
     tested = gpuemu.run("test", "--quick")
     assert tested.returncode == 0 and f"warning: {text}" in tested.stdout and text in tested.stderr, tested.stdout + tested.stderr
-    assert re.search(r"of such cases with n up to \d+ are wrong", tested.stdout), tested.stdout
+    assert re.search(r"of cases like these with n up to \d+ fail", tested.stdout), tested.stdout
     fuzzed = gpuemu.run("fuzz", "scale", "-i", "10")
     assert fuzzed.returncode == 0 and f"warning: {text}" in fuzzed.stdout and text in fuzzed.stderr
     for _ in range(2):  # The second time from what the first one kept.

@@ -407,8 +407,8 @@ void GlobalRaces::report_in_warp(Warp& warp, const Ins& ins, Access access, cons
   report(warp, ins,
          {.kind = "race_warp",
           .message = fmt::format(
-              "{} byte offset {} of '{}'{} that lane {} of the same warp {} ({}) without {} after "
-              "it; threads of a warp run on their own",
+              "{} byte offset {} of '{}'{} that lane {} of the same warp {} ({}) without {} in "
+              "between",
               verb(access), offset, in->name,
               element_text(static_cast<uint64_t>(offset), element_bytes(instruction_of(warp, ins))),
               std::countr_zero(seen.others), seen.read_before ? "read" : "wrote",

@@ -236,12 +236,10 @@ void SharedRace::say(const char* kind, const Tally& bad, uint32_t site, const ui
 
 void SharedRace::report_within(const uint64_t* address) {
   say("race_warp", found_.within_warp, found_.within_site, address,
-      fmt::format(
-          "that lane {} of the same warp {} ({}) without {} after it; threads of a warp run on "
-          "their own{}",
-          std::countr_zero(found_.others), found_.read_in_warp ? "read" : "wrote",
-          name_of(found_.within_site), warp_barrier(language()),
-          in_warp_only_ ? ", and `volatile` puts them in no order" : ""));
+      fmt::format("that lane {} of the same warp {} ({}) without {} in between{}",
+                  std::countr_zero(found_.others), found_.read_in_warp ? "read" : "wrote",
+                  name_of(found_.within_site), warp_barrier(language()),
+                  in_warp_only_ ? ", and `volatile` puts them in no order" : ""));
 }
 
 void SharedRace::report_all(const uint64_t* address) {

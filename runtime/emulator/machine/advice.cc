@@ -16,8 +16,8 @@ constexpr std::array<Words, 3> kWords = {{
      "__syncwarp()",
      {"put __syncthreads() between",
       "use an atomic, another launch, or __threadfence() and an atomic flag",
-      "scope .cta is atomic between threads of one block: take atomicAdd() in place of "
-      "atomicAdd_block(), thread_scope_device in place of thread_scope_block",
+      "scope .cta is atomic between threads of one block: use atomicAdd() instead of "
+      "atomicAdd_block(), thread_scope_device instead of thread_scope_block",
       "ld.global.nc is for what no thread writes while the kernel runs: leave out __ldg() and "
       "`const __restrict__` there"}},
     {"tl.debug_barrier()",

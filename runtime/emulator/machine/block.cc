@@ -190,7 +190,8 @@ void Block::finish() {
   ended = true;
   const bool stuck =
       std::ranges::any_of(warps, [](const Warp& w) { return w.state == WarpState::AtBarrier; });
-  if (stuck && !launch->stop.load()) report_stuck("deadlock", "no thread of the block can go on");
+  if (stuck && !launch->stop.load())
+    report_stuck("deadlock", "no thread of the block can continue");
   report_unfinished_copy();
   for (const Warp& warp : warps) executed += warp.executed;
   if (counters == nullptr) return;

@@ -52,7 +52,7 @@ bool Cluster::advance_all(uint32_t rounds) {
     if (!live) return true;
     const auto goes_on = [](const auto& block) { return !block->ended && block->can_run(); };
     if (std::ranges::any_of(blocks_, goes_on) || launch_.stop.load()) continue;
-    give_up("no thread of the cluster can go on");
+    give_up("no thread of the cluster can continue");
     return true;
   }
   return false;

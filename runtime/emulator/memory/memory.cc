@@ -87,7 +87,8 @@ Result<uint64_t> Memory::allocate(uint64_t bytes, const std::string& name, Kind 
 Status Memory::free(uint64_t address) {
   const auto found = by_base_.find(address);
   if (found == by_base_.end())
-    return error(ErrorCode::InvalidArgument, "free of {:#x}, which is no live allocation", address);
+    return error(ErrorCode::InvalidArgument, "free of {:#x}, which is not a live allocation",
+                 address);
   used_ -= found->second->counted;
   if (found->second->tracked && --buffers_ == 0) heap_.clear();
   by_base_.erase(found);

@@ -41,7 +41,8 @@ void Capture::spoil(const std::string& why) {
 
 Result<Graph> Capture::finish() && {
   if (!spoilt_.empty())
-    return error(ErrorCode::InvalidArgument, "the capture was spoilt: {}; capture again", spoilt_);
+    return error(ErrorCode::InvalidArgument, "the capture was invalidated: {}; start a new capture",
+                 spoilt_);
   std::vector<bool> reached(graph_.nodes.size());
   for (const size_t tip : tips_.at(origin_)) reached[tip] = true;
   for (size_t i = graph_.nodes.size(); i-- > 0;) {

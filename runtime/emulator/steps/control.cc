@@ -18,11 +18,10 @@ uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_ze
 void unsupported(Warp& warp, const Ins& ins) {
   report(warp, ins,
          {.kind = "unsupported_instruction",
-          .message =
-              ins.aux != 0
-                  ? warp.code().refusals[ins.aux - 1]
-                  : "the emulator does not know this instruction; run on hardware or compile for "
-                    "sm_80",
+          .message = ins.aux != 0
+                         ? warp.code().refusals[ins.aux - 1]
+                         : "the emulator does not support this instruction yet; use backend = "
+                           "\"cuda\", or compile for arch = \"sm_80\"",
           .lane = first_lane(warp.mask),
           .fatal = true});
 }
@@ -113,7 +112,7 @@ void call_indirect(Warp& warp, const Ins& ins) {
   if (target == 0 || target > callable.size())
     return report(warp, ins,
                   {.kind = "trap",
-                   .message = fmt::format("call of {:#x}, which is no function", target),
+                   .message = fmt::format("call of {:#x}, which is not a function", target),
                    .lane = first_lane(warp.mask),
                    .fatal = true});
   const CallSite& site = warp.code().calls[ins.aux];
@@ -418,7 +417,7 @@ void check_barrier(Warp& warp, const Ins& ins) {
   if (id >= kBarriers)
     return wrong(lead, fmt::format("names barrier {}; a block has {}", id, kBarriers));
   if (count % kLanes != 0)
-    return wrong(lead, fmt::format("counts {} threads, which is no multiple of the warp's {}",
+    return wrong(lead, fmt::format("counts {} threads, which is not a multiple of the warp's {}",
                                    count, kLanes));
   const Barrier& at = warp.block->barriers[id];
   if (at.arrived != 0 && at.expected != count)

@@ -64,7 +64,7 @@ void report_faults(Warp& warp, const Ins& ins, const Faults& faults) {
   if (faults.gone != 0)
     report(warp, ins,
            {.kind = "out_of_bounds",
-            .message = "reads a texture whose memory is freed; keep the tensor as long as the "
+            .message = "reads a texture whose memory is freed; free the tensor after the "
                        "texture",
             .lane = first_lane(faults.gone),
             .count = static_cast<uint64_t>(std::popcount(faults.gone))});
@@ -79,7 +79,7 @@ void report_faults(Warp& warp, const Ins& ins, const Faults& faults) {
 
 /// Why the instruction cannot read this object; empty when it can.
 std::string mismatch(const Ins& ins, uint64_t handle, const TextureConfig* texture) {
-  if (texture == nullptr) return fmt::format("reads {:#x}, which is no texture object", handle);
+  if (texture == nullptr) return fmt::format("reads {:#x}, which is not a texture object", handle);
   const bool rows = (ins.flags & kTextureRows) != 0;
   if ((texture->height != 0) != rows)
     return fmt::format("reads a texture of {} rows by a .{} instruction", texture->height,

@@ -1,0 +1,45 @@
+// A finding as a block: what is wrong, the source line, the smallest case, what fixes it, what to
+// do next.
+//
+//   error[OutOfBounds]: reads 4 bytes at byte offset 4 of 'x', which has 4 bytes
+//     --> kernels/scale.cu:7:10
+//      |
+//    7 |   y[i] = x[i] * factor;
+//      |          ^^^^ thread (1,0,0) of block (0,0,0)
+//      = case: n=1 factor=0.5 values=descend, seed 66; 59 of 64 float32 cases fail here
+//      = help: guard the access with a bounds check such as `if (i < n)`
+//      = next: gpuemu minimize 66
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/protocol/records.h"
+
+namespace gpuemu::cli {
+
+struct BlockStyle {
+  std::string folder;    ///< Source files below it are named relative to it.
+  size_t columns = 0;    ///< Width of the terminal; 0: lines are not broken.
+  bool details = false;  ///< Reasons in full.
+};
+
+/// What is said of an op's failing cases.
+struct OpFailures {
+  std::vector<const ValidationResult*> failures;  ///< Those that are listed.
+  uint64_t failed = 0, cases = 0;  ///< All; 0 cases: of a single one, which is not counted.
+  bool is_stored = true;           ///< Commands that take the seed find the case.
+};
+
+/// One block per finding, separated by empty lines; what follows from others is one line.
+std::string finding_blocks(const OpFailures& op, const BlockStyle& style);
+
+/// "n=1 factor=0.5 values=descend", "" where nothing is known of the case.
+std::string case_text(const ValidationResult& result);
+
+/// "values=one_nan" where the inputs of the case were not ordinary numbers; "" where they were.
+std::string values_text(const ReproductionInfo& info);
+
+}  // namespace gpuemu::cli

@@ -1,0 +1,48 @@
+// What is known of each kind of finding, from findings.def.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "common/protocol/records.h"
+
+namespace gpuemu {
+
+/// The stages that a case goes through, in order.
+enum class FindingStage : uint8_t {
+  Inputs,
+  Launch,
+  Memory,
+  Reference,
+  Shapes,
+  DTypes,
+  Tolerance,
+  NaNs,
+  Infinities,
+  Invariants,
+  Guards,
+  Determinism,
+  Relations,
+};
+
+enum class FindingEffect : uint8_t {
+  None,
+  EndsLaunch,    ///< The kernel did not run to its end: its outputs mean nothing.
+  TaintsValues,  ///< Wrong values of the case may follow from it.
+};
+
+struct FindingInfo {
+  FindingKind kind;
+  FindingStage stage;
+  FindingEffect effect;
+  std::string_view help;  ///< What fixes it most often: an edit or a command.
+};
+
+const FindingInfo& finding_info(FindingKind kind);
+inline constexpr size_t kFindingKindCount = static_cast<size_t>(kLastFindingKind) + 1;
+
+/// Where docs/reference/findings.md explains the kind: the anchor of its heading.
+std::string docs_anchor(FindingKind kind);
+
+}  // namespace gpuemu
