@@ -3,6 +3,11 @@
 # folder, all examples tested, one found bug reproduced and minimized, the daemon stopped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+case ${1:-} in
+  '') ;;
+  -h|--help) sed -n '2,3s/^# \{0,1\}//p' scripts/run.sh; exit 0 ;;
+  *) echo "run: unknown argument '$1'; usage: scripts/run.sh" >&2; exit 2 ;;
+esac
 root=$PWD
 scripts/setup.sh
 echo "run: building (release, ccache)"

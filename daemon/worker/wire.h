@@ -77,12 +77,12 @@ class Reader {
   }
   template <typename T>
   void choice(T& chosen) {
-    constexpr size_t count = enum_count<T>();
+    constexpr size_t kCount = enum_count<T>();
     uint8_t number = 0;
     value(number);
-    if (status_ && number >= count) {
+    if (status_ && number >= kCount) {
       status_ =
-          error(ErrorCode::Corruption, "message: enumerator {}, expected below {}", number, count);
+          error(ErrorCode::Corruption, "message: enumerator {}, expected below {}", number, kCount);
     }
     if (status_) chosen = static_cast<T>(number);
   }

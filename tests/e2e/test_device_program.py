@@ -25,7 +25,7 @@ def framed(text):
 
 
 @pytest.mark.parametrize("text, said", [(rb'{"request": "free", "name": "\ud800"}', "surrogate"), (b"null!", "parse error"),
-                                        (b'{"request": "\xff"}', "UTF-8"), (b"[]", "no object"), (b"", "parse error"),
+                                        (b'{"request": "\xff"}', "UTF-8"), (b"[]", "not an object"), (b"", "parse error"),
                                         (b"[" * 100_000, "parse error")])
 def test_json_that_is_no_request_is_answered_and_the_next_request_is_too(text, said):
     good = framed(json.dumps({"request": "open", "backend": "emulator"}).encode())

@@ -27,7 +27,7 @@ extern "C" __global__ void several_barriers(float* y) {
 }
 
 // run: part_of_a_warp grid=1 block=64 args=zero:y:256,i32:48
-// expect: barrier_divergence text=no~multiple
+// expect: barrier_divergence text=not~a~multiple
 extern "C" __global__ void part_of_a_warp(float* y, int count) {
   if (threadIdx.x < WRONG(64, 32)) asm volatile("barrier.sync 1, %0;" ::"r"(WRONG(count, 32)) : "memory");  // FAULT
   y[threadIdx.x] = 1.0f;
