@@ -36,17 +36,17 @@ namespace gpuemu {
 namespace {
 
 constexpr int kExitOk = 0, kExitUsage = 2, kExitBroken = 3;
-/// One lane waits for the worker while others draw, compute references and compare. A case on a GPU
+/// One slot waits for the worker while others draw, compute references and compare. A case on a GPU
 /// needs the worker for a fifth of its time, on the emulator for about half.
-constexpr size_t kLanesPerGpu = 4;
-constexpr uint32_t kLanesPerEmulator = 2;
+constexpr size_t kSlotsPerGpu = 4;
+constexpr uint32_t kSlotsPerEmulator = 2;
 constexpr size_t kLogBytesMax = size_t{8} << 20;
 // Requests at the same time: those that may take long and plenty of short ones. A thread that
 // waits costs a few KiB.
 constexpr size_t kRequestsMax = kLongRequestsMax + 64;
 // Every waiting client and as many that are silent.
 constexpr size_t kClientsMax = 2 * kRequestsMax;
-// Of the database, the lanes and everything else.
+// Of the database, the slots and everything else.
 constexpr rlim_t kOtherDescriptors = 1024;
 
 std::filesystem::path own_folder() {
@@ -132,25 +132,25 @@ class StopSignal {
   UniqueFd event_, signals_;
 };
 
-/// An equal share of three quarters of the machine for the reference process of each lane.
-uint64_t reference_share(uint64_t lanes) {
+/// An equal share of three quarters of the machine for the reference process of each slot.
+uint64_t reference_share(uint64_t slots) {
   constexpr uint64_t kSmallest = uint64_t{2}
                                  << 30;  // Less does not even import a framework safely.
   const uint64_t machine = machine_memory_bytes();
-  return machine == 0 ? 0 : std::max(kSmallest, machine / 4 * 3 / std::max<uint64_t>(lanes, 1));
+  return machine == 0 ? 0 : std::max(kSmallest, machine / 4 * 3 / std::max<uint64_t>(slots, 1));
 }
 
-LanePoolOptions lane_options(const Config& config, const std::vector<DeviceProperties>& devices) {
-  LanePoolOptions options;
+SlotPoolOptions slot_options(const Config& config, const std::vector<DeviceProperties>& devices) {
+  SlotPoolOptions options;
   const std::string& backend = devices.front().backend;
   const size_t cores = std::max(1U, std::thread::hardware_concurrency());
   options.count = static_cast<uint32_t>(backend == "cuda"     ? devices.size()
                                         : config.workers != 0 ? config.workers
                                                               : cores);
-  options.lanes_per_worker = kLanesPerEmulator;
+  options.slots_per_worker = kSlotsPerEmulator;
   if (backend == "cuda") {
     options.devices = static_cast<uint32_t>(devices.size());
-    options.lanes_per_worker = static_cast<uint32_t>(std::min(cores, kLanesPerGpu));
+    options.slots_per_worker = static_cast<uint32_t>(std::min(cores, kSlotsPerGpu));
   }
   options.worker.program = (own_folder() / "gpuemu-worker").string();
   options.worker.backend = backend;
@@ -163,7 +163,7 @@ LanePoolOptions lane_options(const Config& config, const std::vector<DevicePrope
   options.reference.python = find_python(config.python, config.folder);
   options.reference.folder = config.folder;
   options.reference.memory_bytes =
-      reference_share(uint64_t{options.count} * options.lanes_per_worker);
+      reference_share(uint64_t{options.count} * options.slots_per_worker);
   return options;
 }
 
@@ -260,17 +260,17 @@ int serve(const ConfigSources& sources, Config config) {
 
   const std::string socket_path = config.socket_path, db_path = config.db_path;
   const auto settings = start_settings(config);
-  const LanePoolOptions lanes_wanted = lane_options(config, devices);
-  auto pool = LanePool::create(lanes_wanted);
+  const SlotPoolOptions slots_wanted = slot_options(config, devices);
+  auto pool = SlotPool::create(slots_wanted);
   if (!pool) return fail(pool.error(), kExitBroken);
-  LanePool& lanes = **pool;
-  SideLanes side_lanes(lanes_wanted, found->backends);
+  SlotPool& slots = **pool;
+  ExtraSlots extra_slots(slots_wanted, found->backends);
   JobTable jobs;
   const std::string file = config.file, arch = target_arch(config, devices);
   ConfigWatch watch(sources, std::move(config));
   ServerContext context{.config = watch,
                         .store = **store,
-                        .lanes = lanes,
+                        .slots = slots,
                         .jobs = jobs,
                         .cache_folder = db_path + ".cache",
                         .arch = arch,
@@ -282,7 +282,7 @@ int serve(const ConfigSources& sources, Config config) {
                         .build = build_id_of("/proc/self/exe"),
                         .backend = backend,
                         .request_stop = [&stop] { stop.request(); },
-                        .side_lanes = &side_lanes};
+                        .extra_slots = &extra_slots};
   for (const DeviceProperties& device : devices) context.devices.push_back(info_of(device));
 
   const Server::Handler handler = [&context](std::string_view message) {
@@ -294,14 +294,14 @@ int serve(const ConfigSources& sources, Config config) {
   if (!server) return fail(server.error(), kExitBroken);
   const Status told = lock->serves(socket_path);
   if (!told) return fail(told.error(), kExitBroken);
-  spdlog::info("gpuemu-daemon {} serves {} at {} with {} lanes on {} ({}), references by {}",
-               kVersion, file.empty() ? "no gpuemu.toml" : file, socket_path, lanes.size(),
-               devices.front().name, backend, lanes_wanted.reference.python);
+  spdlog::info("gpuemu-daemon {} serves {} at {} with {} slots on {} ({}), references by {}",
+               kVersion, file.empty() ? "no gpuemu.toml" : file, socket_path, slots.size(),
+               devices.front().name, backend, slots_wanted.reference.python);
   stop.wait();
   spdlog::info("stopping");
   jobs.stop();
-  lanes.shutdown();
-  side_lanes.shutdown();
+  slots.shutdown();
+  extra_slots.shutdown();
   (*server)->stop();
   spdlog::info("stopped");
   return kExitOk;

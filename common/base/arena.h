@@ -1,5 +1,5 @@
 // Memory that several processes map: tensors of one case. A memfd that grows; the descriptor is
-// inherited by the worker and by the reference host, which map it themselves.
+// inherited by the worker and by the reference process, which map it themselves.
 #pragma once
 
 #include <cstddef>

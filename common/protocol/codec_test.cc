@@ -138,14 +138,14 @@ TEST(Codec, FetchesTensorsThatLieInMemoryOnlyForThoseWhoCan) {
       R"("name":"gpuemu-shared-1","offset":64,"bytes":8}})");
   EXPECT_EQ(message_of(shared), "ValidateOp: member 'output.data' is missing");
   const std::vector<std::byte> content(8, std::byte{7});
-  SharedData asked;
-  const auto request = decode_request(shared, [&](const SharedData& where) {
+  SharedTensorRef asked;
+  const auto request = decode_request(shared, [&](const SharedTensorRef& where) {
     asked = where;
     return Result<std::vector<std::byte>>(content);
   });
   ASSERT_TRUE(request) << request.error().message;
   EXPECT_EQ(std::get<ValidateOpRequest>(*request).output.data, content);
-  EXPECT_EQ(asked, (SharedData{12, 5, "gpuemu-shared-1", 64, 8}));
+  EXPECT_EQ(asked, (SharedTensorRef{12, 5, "gpuemu-shared-1", 64, 8}));
 }
 
 TEST(Codec, AsksForNoMemoryThatDoesNotFitTheShapeAndKeepsTheCodeOfAFailure) {
@@ -153,7 +153,7 @@ TEST(Codec, AsksForNoMemoryThatDoesNotFitTheShapeAndKeepsTheCodeOfAFailure) {
     size_t fetched = 0;
     const auto request =
         decode_request(validate_with(R"({"shape":[2],"dtype":"float32","memory":)" + memory + "}"),
-                       [&](const SharedData&) -> Result<std::vector<std::byte>> {
+                       [&](const SharedTensorRef&) -> Result<std::vector<std::byte>> {
                          ++fetched;
                          return error(ErrorCode::NotFound, "gone");
                        });

@@ -213,7 +213,7 @@ void fields(V& v, R& r) {
   v.extra("seed", r.seed);
 }
 
-template <typename V, Is<SharedData> R>
+template <typename V, Is<SharedTensorRef> R>
 void fields(V& v, R& r) {
   v.required("process", r.process);
   v.required("descriptor", r.descriptor);

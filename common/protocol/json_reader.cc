@@ -202,7 +202,7 @@ void JsonReader::read_data(const Json& from, uint64_t bytes, Tensor& tensor) {
     if (!error_ && tensor.data.size() != bytes) misfit(tensor.data.size());
     return;
   }
-  SharedData shared;
+  SharedTensorRef shared;
   required("memory", shared);
   if (error_) return;
   if (shared.bytes != bytes) return misfit(shared.bytes);

@@ -285,13 +285,13 @@ struct OwnFuzzConfig {
 };
 
 /// Bytes of a memfd that another process has open.
-struct SharedData {
+struct SharedTensorRef {
   uint64_t process = 0;  ///< Its number.
   uint64_t descriptor = 0;  ///< What the process has the memfd open as.
   std::string name;  ///< What the memfd was made with: it must still be this one.
   uint64_t offset = 0;
   uint64_t bytes = 0;
-  bool operator==(const SharedData&) const = default;
+  bool operator==(const SharedTensorRef&) const = default;
 };
 
 }  // namespace gpuemu

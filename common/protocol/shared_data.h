@@ -14,7 +14,7 @@ namespace gpuemu {
 
 /// A copy of those bytes. NotFound when they cannot be reached from here, InvalidArgument when they
 /// are not what the record says.
-using FetchShared = std::function<Result<std::vector<std::byte>>(const SharedData&)>;
+using FetchShared = std::function<Result<std::vector<std::byte>>(const SharedTensorRef&)>;
 
 /// decode_request of json_codec.h for a message whose tensors may have `memory` in the place of
 /// `data`; errors of `fetch` come back with their code.

@@ -1,4 +1,4 @@
-// Groups of cases (op and dtype), a queue over them, one thread per lane; finished cases go to the
+// Groups of cases (op and dtype), a queue over them, one thread per slot; finished cases go to the
 // thread that keeps them.
 #include "daemon/campaign/campaign.h"
 
@@ -49,7 +49,7 @@ class Campaign::Progress {
         deadline_(options.deadline),
         events_(events),
         cancel_(cancel),
-        keeper_([this](std::vector<Finished> batch) { return keep(std::move(batch)); }) {}
+        writer_([this](std::vector<Finished> batch) { return keep(std::move(batch)); }) {}
 
   uint64_t size() const { return items_.count(); }
   bool is_late() const { return deadline_ && Clock::now() >= *deadline_; }
@@ -70,13 +70,13 @@ class Campaign::Progress {
     return index < items_.count() ? std::optional(items_.at(index)) : std::nullopt;
   }
   /// Before the first finished().
-  Status start_keeping() { return keeper_.start(); }
+  Status start_keeping() { return writer_.start(); }
   void finished(Finished one) {
     const size_t bytes = snapshot_bytes(one.outcome.result);
-    keeper_.push(std::move(one), bytes);
+    writer_.push(std::move(one), bytes);
   }
   /// Returns when every case is kept.
-  Status finish_keeping() { return keeper_.finish(); }
+  Status finish_keeping() { return writer_.finish(); }
   /// The whole run ends with the first error.
   void broken(const Error& why) {
     const std::lock_guard lock(mutex_);
@@ -116,8 +116,8 @@ class Campaign::Progress {
   std::atomic<uint64_t> next_{0};
   std::atomic<bool> stop_{false};
   mutable std::mutex mutex_;
-  std::optional<Error> broken_;  // Guarded by mutex_.
-  Keeper<Finished> keeper_;      // Last: its thread uses all of the others.
+  std::optional<Error> broken_;    // Guarded by mutex_.
+  ResultWriter<Finished> writer_;  // Last: its thread uses all of the others.
 };
 
 Result<const KernelConfig*> Campaign::choose_kernel(const OpConfig& op,
@@ -136,7 +136,7 @@ Result<const KernelConfig*> Campaign::choose_kernel(const OpConfig& op,
   return best;
 }
 
-Result<CaseOutcome> Campaign::run_on_lane(const OpConfig& op, const CasePlan& plan, Lane& lane,
+Result<CaseOutcome> Campaign::run_on_slot(const OpConfig& op, const CasePlan& plan, Slot& slot,
                                           CaseWishes wishes, const std::string& session) {
   const KernelConfig* kernel = GPUEMU_TRY(choose_kernel(op, plan));
   if (kernel == nullptr) {
@@ -156,25 +156,25 @@ Result<CaseOutcome> Campaign::run_on_lane(const OpConfig& op, const CasePlan& pl
   };
   CaseRequest request{config_, op, *kernel, *prepared, named, wishes, find_kernel};
   if (side_ != nullptr && side_->own_backend() != "emulator") {
-    request.emulator_lane = [this, &session]() -> Result<LaneLease> {
-      LanePool* pool = GPUEMU_TRY(side_->get({.backend = "emulator", .contraction = {}}));
+    request.emulator_slot = [this, &session]() -> Result<SlotLease> {
+      SlotPool* pool = GPUEMU_TRY(side_->get({.backend = "emulator", .contraction = {}}));
       return pool->acquire(session);
     };
   }
   // An interrupted command shall not wait for the time limit of a kernel.
-  lane.worker.stop_when(kernels_.cancel());
-  auto outcome = run_case(request, {lane.arena, lane.worker, lane.reference});
-  lane.worker.stop_when(nullptr);
+  slot.worker.stop_when(kernels_.cancel());
+  auto outcome = run_case(request, slot);
+  slot.worker.stop_when(nullptr);
   return outcome;
 }
 
 Result<CaseOutcome> Campaign::run_one(const OpConfig& op, const CasePlan& plan, CaseWishes wishes,
                                       const std::string& session) {
   if (is_large(plan)) return run_large(op, plan, wishes, session);
-  auto lease = lanes_.acquire(session);
+  auto lease = slots_.acquire(session);
   if (!lease) return lease.error();
   large_.begin(plan);
-  auto outcome = run_on_lane(op, plan, **lease, wishes, session);
+  auto outcome = run_on_slot(op, plan, **lease, wishes, session);
   large_.end(plan, outcome ? std::optional(outcome->result.duration_ms) : std::nullopt);
   return outcome;
 }
@@ -188,7 +188,7 @@ std::vector<std::optional<Result<CaseOutcome>>> Campaign::run_batch(
     for (size_t i = next++; i < plans.size() && !cancel; i = next++)
       outcomes[i] = run_one(op, plans[i], wishes, session);
   };
-  run_on_threads(std::min(lanes_.size(), plans.size()), work);
+  run_on_threads(std::min(slots_.size(), plans.size()), work);
   return outcomes;
 }
 
@@ -308,10 +308,10 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
 /// Returns when every case has run and is kept.
 Status Campaign::run_and_keep(Progress& progress, const CampaignOptions& options) {
   GPUEMU_TRY(progress.start_keeping());
-  const size_t lanes = options.threads_max == 0
-                           ? lanes_.size()
-                           : std::min<size_t>(options.threads_max, lanes_.size());
-  run_on_threads(std::min<uint64_t>(lanes, progress.size()), [&] { run_items(progress, options); });
+  const size_t slots = options.threads_max == 0
+                           ? slots_.size()
+                           : std::min<size_t>(options.threads_max, slots_.size());
+  run_on_threads(std::min<uint64_t>(slots, progress.size()), [&] { run_items(progress, options); });
   return progress.finish_keeping();
 }
 

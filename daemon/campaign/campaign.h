@@ -1,5 +1,5 @@
-// Many cases of many ops over the lanes: what `gpuemu test` and `gpuemu fuzz` run. Cases are made,
-// executed and judged on as many threads as there are lanes, and kept by one more, so that no lane
+// Many cases of many ops over the slots: what `gpuemu test` and `gpuemu fuzz` run. Cases are made,
+// executed and judged on as many threads as there are slots, and kept by one more, so that no slot
 // waits for the disk; the report has failures in order of iteration.
 #pragma once
 
@@ -16,8 +16,8 @@
 #include "daemon/campaign/large_cases.h"
 #include "daemon/kernels/kernel_store.h"
 #include "daemon/pipeline/case_run.h"
-#include "daemon/schedule/lane_pool.h"
-#include "daemon/schedule/side_lanes.h"
+#include "daemon/schedule/extra_slots.h"
+#include "daemon/schedule/slot_pool.h"
 
 namespace gpuemu {
 
@@ -39,13 +39,13 @@ struct CampaignOptions {
   uint64_t seed = 0;
   std::vector<std::string> strategies;  ///< Empty: the configuration's.
   bool fail_fast = false;
-  std::string session;                               ///< Lanes are shared fairly among sessions.
+  std::string session;                               ///< Slots are shared fairly among sessions.
   std::set<std::pair<std::string, DType>> left_out;  ///< Of the ops and their dtypes.
   bool prefer_dtypes = false;      ///< An op without any of `dtypes` runs in its first one.
   uint64_t first_number = 0;       ///< Of the cases of each op and dtype: the first `first_number`
                                    ///< have run already.
   uint64_t shard = 0, shards = 0;  ///< Only the part with this number, from 1; 0: all.
-  uint32_t threads_max = 0;        ///< 0: one per lane.
+  uint32_t threads_max = 0;        ///< 0: one per slot.
   /// No case begins later. Cases of all ops and dtypes then take turns, so that each gets some.
   std::optional<std::chrono::steady_clock::time_point> deadline;
   CaseWishes wishes;
@@ -84,13 +84,13 @@ struct CampaignEvents {
 
 class Campaign {
  public:
-  /// All must outlive the campaign. `side` has the emulator where `lanes` are a GPU's; null: none.
-  /// `backend`: whose sizes generated cases have. Lanes beside a daemon's own run the same cases.
-  Campaign(const Config& config, KernelStore& kernels, LanePool& lanes, SideLanes* side,
+  /// All must outlive the campaign. `side` has the emulator where `slots` are a GPU's; null: none.
+  /// `backend`: whose sizes generated cases have. Slots beside a daemon's own run the same cases.
+  Campaign(const Config& config, KernelStore& kernels, SlotPool& slots, ExtraSlots* side,
            std::string backend)
       : config_(config),
         kernels_(kernels),
-        lanes_(lanes),
+        slots_(slots),
         side_(side),
         backend_(std::move(backend)) {}
 
@@ -99,7 +99,7 @@ class Campaign {
   Result<TestReportReply> run(const CampaignOptions& options, const CampaignEvents& events,
                               const std::atomic<bool>& cancel);
 
-  /// These cases side by side, as many at a time as there are lanes. What was not run when `cancel`
+  /// These cases side by side, as many at a time as there are slots. What was not run when `cancel`
   /// came is empty.
   std::vector<std::optional<Result<CaseOutcome>>> run_batch(const OpConfig& op,
                                                             const std::vector<CasePlan>& plans,
@@ -108,7 +108,7 @@ class Campaign {
                                                             const std::atomic<bool>& cancel);
 
   /// What reference scripts read, of all cases so far.
-  const ReferenceFiles& reference_files() const { return lanes_.reference_files(); }
+  const ReferenceFiles& reference_files() const { return slots_.reference_files(); }
 
   /// What the kernels of the op compare sizes with, in this dtype. Empty where they do not compile.
   Constants constants_of(const OpConfig& op, DType dtype);
@@ -142,15 +142,15 @@ class Campaign {
   Result<const KernelConfig*> choose_kernel(const OpConfig& op, const CasePlan& plan) const;
   Result<CaseOutcome> run_large(const OpConfig& op, const CasePlan& plan, CaseWishes wishes,
                                 const std::string& session);
-  Result<CaseOutcome> run_on_lane(const OpConfig& op, const CasePlan& plan, Lane& lane,
+  Result<CaseOutcome> run_on_slot(const OpConfig& op, const CasePlan& plan, Slot& slot,
                                   CaseWishes wishes, const std::string& session);
   void run_items(Progress& progress, const CampaignOptions& options);
   Status run_and_keep(Progress& progress, const CampaignOptions& options);
 
   const Config& config_;
   KernelStore& kernels_;
-  LanePool& lanes_;
-  SideLanes* const side_;
+  SlotPool& slots_;
+  ExtraSlots* const side_;
   const std::string backend_;
   LargeCases large_;
 };

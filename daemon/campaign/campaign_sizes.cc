@@ -14,9 +14,9 @@ Result<CaseOutcome> Campaign::run_large(const OpConfig& op, const CasePlan& plan
   large_.wait_for_usual(plan);
   auto why = large_.too_long(plan);
   if (!why) {
-    auto lease = lanes_.acquire(session);
+    auto lease = slots_.acquire(session);
     if (!lease) return lease.error();
-    auto outcome = run_on_lane(op, plan, **lease, wishes, session);
+    auto outcome = run_on_slot(op, plan, **lease, wishes, session);
     if (outcome) why = large_.no_verdict(plan, *outcome, config_.case_timeout_ms);
     if (!outcome || !why) return outcome;
   }

@@ -17,8 +17,8 @@ double product_of(const std::map<std::string, int64_t>& dims) {
 
 }  // namespace
 
-void ProofTally::add(const CaseOutcome& outcome, const std::string& value_strategy,
-                     const Dims& dims) {
+void EvidenceTally::add(const CaseOutcome& outcome, const std::string& value_strategy,
+                        const Dims& dims) {
   if (!outcome.result.passed) {
     ++failed_;
     return;
@@ -31,7 +31,7 @@ void ProofTally::add(const CaseOutcome& outcome, const std::string& value_strate
   copies_ = copies_ && outcome.power->first_input_is_answer;
 }
 
-void ProofTally::limit_sizes(const std::vector<DimSpec>& declared, Proof& proof) const {
+void EvidenceTally::limit_sizes(const std::vector<DimSpec>& declared, Proof& proof) const {
   bool all_at_once = true;
   for (const DimSpec& dim : declared) {
     const auto reached = reached_.find(dim.name);
@@ -43,7 +43,7 @@ void ProofTally::limit_sizes(const std::vector<DimSpec>& declared, Proof& proof)
   if (proof.up_to.empty() && !all_at_once) proof.largest = largest_;
 }
 
-std::optional<Proof> ProofTally::proof(DType dtype, const std::vector<DimSpec>& declared) const {
+std::optional<Proof> EvidenceTally::proof(DType dtype, const std::vector<DimSpec>& declared) const {
   if (cases_.empty()) return std::nullopt;
   Proof proof;
   proof.dtype = dtype;

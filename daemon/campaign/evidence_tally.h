@@ -12,7 +12,7 @@
 
 namespace gpuemu {
 
-class ProofTally {
+class EvidenceTally {
  public:
   using Dims = std::map<std::string, int64_t>;
 

@@ -18,8 +18,8 @@ CaseOutcome passing(std::initializer_list<Trivial> trivial, bool is_copy = false
   return outcome;
 }
 
-TEST(ProofTally, CountsCasesThatATrivialOutputPassesAsNothing) {
-  ProofTally tally;
+TEST(EvidenceTally, CountsCasesThatATrivialOutputPassesAsNothing) {
+  EvidenceTally tally;
   for (int i = 0; i < 30; ++i) tally.add(passing({}), "normal");
   tally.add(passing({Trivial::Zeros, Trivial::RowMean}), "zeros");
   tally.add(passing({Trivial::Zeros}), "zeros");
@@ -33,8 +33,8 @@ TEST(ProofTally, CountsCasesThatATrivialOutputPassesAsNothing) {
   EXPECT_DOUBLE_EQ(*proof->failure_limit, 0.1);
 }
 
-TEST(ProofTally, ACopyIsNoTrivialOutputOfAnOpThatCopies) {
-  ProofTally copy, relu;
+TEST(EvidenceTally, ACopyIsNoTrivialOutputOfAnOpThatCopies) {
+  EvidenceTally copy, relu;
   for (int i = 0; i < 4; ++i) copy.add(passing({Trivial::FirstInput}, true), "normal");
   EXPECT_EQ(copy.proof(DType::Float32)->telling, 4u);
   relu.add(passing({Trivial::FirstInput}, true), "all_pos");
@@ -42,8 +42,8 @@ TEST(ProofTally, ACopyIsNoTrivialOutputOfAnOpThatCopies) {
   EXPECT_EQ(relu.proof(DType::Float32)->telling, 1u);
 }
 
-TEST(ProofTally, NothingIsClaimedBesideAFailureOrWithoutCases) {
-  ProofTally tally;
+TEST(EvidenceTally, NothingIsClaimedBesideAFailureOrWithoutCases) {
+  EvidenceTally tally;
   EXPECT_FALSE(tally.proof(DType::Float32));
   CaseOutcome failing;
   failing.result.passed = false;
@@ -51,7 +51,7 @@ TEST(ProofTally, NothingIsClaimedBesideAFailureOrWithoutCases) {
   EXPECT_FALSE(tally.proof(DType::Float32));
   tally.add(passing({}), "normal");
   EXPECT_FALSE(tally.proof(DType::Float32)->failure_limit);
-  ProofTally blind;
+  EvidenceTally blind;
   blind.add(passing({Trivial::Zeros}), "normal");
   EXPECT_EQ(*blind.proof(DType::Float32)->failure_limit, 1);
 }

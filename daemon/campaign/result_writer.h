@@ -16,23 +16,23 @@
 namespace gpuemu {
 
 // Finished cases that wait for the disk, and the snapshots of those that failed.
-inline constexpr size_t kUnkeptCasesMax = 256;
-inline constexpr size_t kUnkeptBytesMax = size_t{64} << 20;
+inline constexpr size_t kUnwrittenCasesMax = 256;
+inline constexpr size_t kUnwrittenBytesMax = size_t{64} << 20;
 /// How long the first of them waits for others: a disk takes about as much of a processor to sync
 /// one case as to sync a hundred.
-inline constexpr std::chrono::milliseconds kUnkeptLinger{20};
+inline constexpr std::chrono::milliseconds kUnwrittenLinger{20};
 
 /// push() from any thread, the rest from the one that made it.
 template <typename T>
-class Keeper {
+class ResultWriter {
  public:
-  /// Gets everything in the order of pushing, on the keeper's own thread.
-  using Keep = std::function<Status(std::vector<T>)>;
+  /// Gets everything in the order of pushing, on the writer's own thread.
+  using Write = std::function<Status(std::vector<T>)>;
 
-  explicit Keeper(Keep keep) : keep_(std::move(keep)) {}
-  ~Keeper() { queue_.close(); }  // Before thread_ waits for its own end.
-  Keeper(const Keeper&) = delete;
-  Keeper& operator=(const Keeper&) = delete;
+  explicit ResultWriter(Write write) : write_(std::move(write)) {}
+  ~ResultWriter() { queue_.close(); }  // Before thread_ waits for its own end.
+  ResultWriter(const ResultWriter&) = delete;
+  ResultWriter& operator=(const ResultWriter&) = delete;
 
   /// Before the first push.
   Status start() {
@@ -64,18 +64,18 @@ class Keeper {
 
  private:
   void run() {
-    for (auto batch = queue_.take_all(kUnkeptLinger); !batch.empty();
-         batch = queue_.take_all(kUnkeptLinger)) {
+    for (auto batch = queue_.take_all(kUnwrittenLinger); !batch.empty();
+         batch = queue_.take_all(kUnwrittenLinger)) {
       if (broken()) continue;
-      const Status kept = keep_(std::move(batch));
+      const Status kept = write_(std::move(batch));
       if (kept) continue;
       const std::lock_guard lock(mutex_);
       broken_ = kept.error();
     }
   }
 
-  const Keep keep_;
-  BatchQueue<T> queue_{kUnkeptCasesMax, kUnkeptBytesMax};
+  const Write write_;
+  BatchQueue<T> queue_{kUnwrittenCasesMax, kUnwrittenBytesMax};
   mutable std::mutex mutex_;
   std::optional<Error> broken_;  // Guarded by mutex_.
   std::jthread thread_;

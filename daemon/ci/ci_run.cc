@@ -8,8 +8,8 @@
 #include "common/base/threads.h"
 #include "daemon/ci/ci_tests.h"
 #include "daemon/ci/compare_results.h"
-#include "daemon/ci/gaps.h"
-#include "daemon/ci/trend.h"
+#include "daemon/ci/metric_history.h"
+#include "daemon/ci/untested.h"
 #include "judge/metrics/compare.h"
 
 namespace gpuemu {
@@ -211,13 +211,13 @@ Result<CiRunSummary> run_ci(const CiMachine& machine, const CiOptions& options,
     compare_cases(options, summary);
   }
   summary.trends =
-      GPUEMU_TRY(follow_trends(machine.store, {options.baseline_name, options.baseline_artifacts},
-                               summary.lint_results, summary.timestamp));
+      GPUEMU_TRY(follow_metrics(machine.store, {options.baseline_name, options.baseline_artifacts},
+                                summary.lint_results, summary.timestamp));
   if (cancel)
     mark_interrupted(options, summary);
   else
     blame_ops_without_cases(options, summary);
-  tell_gaps(machine, options, summary);
+  add_untested_notes(machine, options, summary);
   count(summary);
   summary.duration_ms = static_cast<uint64_t>(
       std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count());

@@ -7,8 +7,8 @@
 #include "common/base/files.h"
 #include "daemon/campaign/campaign.h"
 #include "daemon/ci/compare_results.h"
+#include "daemon/ci/coverage_gain.h"
 #include "daemon/ci/fingerprint.h"
-#include "daemon/ci/growth.h"
 #include "daemon/ci/verdict_cache.h"
 
 namespace gpuemu {
@@ -23,14 +23,14 @@ LineProfile line(uint32_t number, uint64_t threads, uint64_t divergent = 0) {
   return made;
 }
 
-TEST(Growth, CountsNewLinesNewMagnitudesAndFirstDivergence) {
-  Growth growth;
-  EXPECT_EQ(growth.add({line(1, 4), line(2, 0)}), 1u);
-  EXPECT_EQ(growth.add({line(1, 5), line(2, 0)}), 0u) << "4 and 5 are of one magnitude";
-  EXPECT_EQ(growth.add({line(1, 8)}), 1u);
-  EXPECT_EQ(growth.add({line(2, 1)}), 1u);
-  EXPECT_EQ(growth.add({line(2, 1, 3)}), 1u);
-  EXPECT_EQ(growth.add({line(2, 1, 4)}), 0u);
+TEST(CoverageGain, CountsNewLinesNewMagnitudesAndFirstDivergence) {
+  CoverageGain gain;
+  EXPECT_EQ(gain.add({line(1, 4), line(2, 0)}), 1u);
+  EXPECT_EQ(gain.add({line(1, 5), line(2, 0)}), 0u) << "4 and 5 are of one magnitude";
+  EXPECT_EQ(gain.add({line(1, 8)}), 1u);
+  EXPECT_EQ(gain.add({line(2, 1)}), 1u);
+  EXPECT_EQ(gain.add({line(2, 1, 3)}), 1u);
+  EXPECT_EQ(gain.add({line(2, 1, 4)}), 0u);
 }
 
 TEST(LineCoverage, SumsHitsAndKeepsLinesThatDidNotRun) {

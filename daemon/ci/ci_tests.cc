@@ -217,7 +217,7 @@ void CiTests::note(const CaseOutcome& outcome) {
     unit->proof.add(outcome, info.value_strategy, info.dims);
   }
   if (unit != nullptr && !outcome.profile.empty()) {
-    found_ += unit->growth.add(outcome.profile);
+    found_ += unit->gain.add(outcome.profile);
     const KernelConfig* kernel = machine_.config.find_kernel(outcome.kernel);
     const bool is_text = kernel != nullptr && kernel->source.ends_with(".ptx");
     if (options_.coverage) coverage_.add(outcome.profile, is_text ? kernel->source : "");

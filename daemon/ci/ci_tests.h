@@ -8,8 +8,8 @@
 
 #include "daemon/campaign/evidence_tally.h"
 #include "daemon/ci/ci_run.h"
+#include "daemon/ci/coverage_gain.h"
 #include "daemon/ci/fingerprint.h"
-#include "daemon/ci/growth.h"
 #include "daemon/ci/verdict_cache.h"
 
 namespace gpuemu {
@@ -29,11 +29,11 @@ struct CiUnit {
   CiOp report;
   std::optional<std::string> key;  ///< Under which its verdict is kept.
   std::vector<CasePlan> replays;
-  Growth growth;
+  CoverageGain gain;
   uint64_t next_number = 0;  ///< Of the cases that were generated.
   uint64_t not_run = 0;      ///< Of the profile's cases: the time was over.
   bool regressed = false;    ///< Against the baseline: worse than it was, though it may pass.
-  ProofTally proof;
+  EvidenceTally proof;
   std::map<std::string, uint64_t> chosen;  ///< Generated cases by the variant that they select.
   std::map<std::string, uint64_t> ran;     ///< All cases by variant.
   /// Stored cases that are generated too, by seed, and whether they have run; and how many of

@@ -11,7 +11,7 @@ namespace {
 /// One way to compile or to run a kernel that CUDA allows.
 struct Setting {
   const char* name;
-  const char* contraction;  ///< "": as the daemon's own lanes have it.
+  const char* contraction;  ///< "": as the daemon's own slots have it.
   uint64_t seed = 0;
   Interleaving order = Interleaving::InOrder;
 };
@@ -25,7 +25,7 @@ constexpr Setting kSettings[] = {
 };
 
 /// What the emulator does by itself.
-bool is_usual(const Setting& setting, const FragilityTask& task) {
+bool is_usual(const Setting& setting, const SensitivityTask& task) {
   const std::string& own = task.config.contraction;
   const std::string usual = own == "auto" ? "never" : own;
   return task.own_backend == "emulator" && setting.contraction == usual;
@@ -40,7 +40,7 @@ OpTestReport* find(TestReportReply& report, const OpTestReport& like) {
 
 /// Where the error of the case begins; nothing where values do not tell.
 std::optional<ExplainedStep> divergence_of(const ValidationResult& failure,
-                                           const FragilityTask& task, Campaign& campaign) {
+                                           const SensitivityTask& task, Campaign& campaign) {
   const OpConfig* op = task.config.find_op(failure.op_name);
   if (op == nullptr || !failure.repro_info) return std::nullopt;
   const auto plan = plan_from(*op, *failure.repro_info);
@@ -61,7 +61,7 @@ std::optional<ExplainedStep> divergence_of(const ValidationResult& failure,
   return explained ? explained->divergence : std::nullopt;
 }
 
-void add(const Setting& setting, const OpTestReport& changed, const FragilityTask& task,
+void add(const Setting& setting, const OpTestReport& changed, const SensitivityTask& task,
          Campaign& campaign, OpTestReport& to) {
   bool first = true;
   for (const ValidationResult& failure : changed.failures) {
@@ -81,8 +81,8 @@ void add(const Setting& setting, const OpTestReport& changed, const FragilityTas
 
 }  // namespace
 
-Status find_fragile(const FragilityTask& task, const std::atomic<bool>& cancel,
-                    TestReportReply& report) {
+Status find_compiler_sensitive(const SensitivityTask& task, const std::atomic<bool>& cancel,
+                               TestReportReply& report) {
   CampaignOptions options = task.options;
   options.wishes = {};
   options.fail_fast = false;

@@ -9,22 +9,22 @@
 #include <utility>
 
 #include "daemon/campaign/campaign.h"
-#include "daemon/schedule/side_lanes.h"
+#include "daemon/schedule/extra_slots.h"
 
 namespace gpuemu {
 
-struct FragilityTask {
+struct SensitivityTask {
   const Config& config;
   const CampaignOptions& options;  ///< Those of the run whose cases are looked at.
   std::set<std::pair<std::string, uint64_t>> passed;  ///< Its passing cases by op and seed.
   std::string own_backend;
-  /// The project's campaign on other lanes.
-  std::function<Result<Campaign*>(const SideWish&)> campaign_on;
+  /// The project's campaign on other slots.
+  std::function<Result<Campaign*>(const SlotVariant&)> campaign_on;
 };
 
 /// Runs the cases again on the emulator with products and sums fused never, always and at drawn
 /// instructions, and with threads in other orders; adds to `report` what fails only then.
-Status find_fragile(const FragilityTask& task, const std::atomic<bool>& cancel,
-                    TestReportReply& report);
+Status find_compiler_sensitive(const SensitivityTask& task, const std::atomic<bool>& cancel,
+                               TestReportReply& report);
 
 }  // namespace gpuemu

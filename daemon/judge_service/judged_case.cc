@@ -104,8 +104,8 @@ std::vector<double> moves_of(const JudgedCase& judged, std::span<const TensorVie
 /// listed cannot be looked at.
 bool may_be_conditioning(const CaseOutcome& outcome) {
   const std::optional<ErrorStats>& stats = outcome.result.error_stats;
-  const bool all_listed = stats && stats->num_exceeding <= outcome.doubtful.size();
-  return all_listed && !outcome.doubtful.empty() &&
+  const bool all_listed = stats && stats->num_exceeding <= outcome.exceeding.size();
+  return all_listed && !outcome.exceeding.empty() &&
          std::ranges::all_of(outcome.result.failures, [](const ValidationFailure& failure) {
            return failure.kind == FindingKind::ToleranceExceeded;
          });
@@ -126,17 +126,17 @@ enum class NextStep : uint8_t { Done, Draw };
 
 /// Lets errors beyond the bound pass that conditioning explains, and with a warning those that a
 /// customary test accepts. Draw: another draw may explain more.
-NextStep look_again(const JudgedCase& judged, const CasePlan& plan,
-                    std::span<const TensorView> neighbours, CaseOutcome& outcome) {
+NextStep review_rounding(const JudgedCase& judged, const CasePlan& plan,
+                         std::span<const TensorView> neighbours, CaseOutcome& outcome) {
   const size_t draws = neighbours.size();
   if (draws < kConditioningDrawsLeast) return NextStep::Draw;
   const std::vector<double> moved = moves_of(judged, neighbours);
   const Conditioning conditioning = conditioning_of(judged, plan);
-  std::vector<const DoubtfulElement*> warned;
+  std::vector<const ExceedingElement*> warned;
   double largest = 0;
   for (const double move : moved) largest = std::isfinite(move) ? std::max(largest, move) : largest;
   bool may_explain = false, unexplained = false, still = false;
-  for (const DoubtfulElement& at : outcome.doubtful) {
+  for (const ExceedingElement& at : outcome.exceeding) {
     const double error = std::fabs(at.computed - at.reference);
     const double allowed = conditioning.allowed(moved[at.index], at.reference);
     if (error <= allowed) continue;
@@ -209,7 +209,7 @@ Result<Judgement> judge_case(const JudgedCase& judged) {
   }
   if (is_strict(request)) explain_strictness(outcome);
   if (!judged.inputs.empty() && !is_settled_by_bound(judged) && may_be_conditioning(outcome)) {
-    if (look_again(judged, plan, neighbours, outcome) == NextStep::Draw)
+    if (review_rounding(judged, plan, neighbours, outcome) == NextStep::Draw)
       made.wanted =
           neighbours_of(inputs_of(judged), {plan.base_seed, plan.iteration}, neighbours.size());
   }

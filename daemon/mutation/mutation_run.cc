@@ -1,4 +1,4 @@
-// One queue of mutants, one thread per lane. The kernel's own outcomes are computed once.
+// One queue of mutants, one thread per slot. The kernel's own outcomes are computed once.
 #include "daemon/mutation/mutation_run.h"
 
 #include <algorithm>
@@ -41,8 +41,8 @@ const KernelConfig* choose_kernel(const Config& config, const OpConfig& op,
   return best;
 }
 
-/// Work of numbers 0 to count - 1 on as many threads as there are lanes; ends early on an error.
-Status on_all_lanes(const LanePool& lanes, size_t count,
+/// Work of numbers 0 to count - 1 on as many threads as there are slots; ends early on an error.
+Status on_all_slots(const SlotPool& slots, size_t count,
                     const std::function<Status(size_t index)>& work) {
   std::atomic<size_t> next{0};
   std::mutex mutex;
@@ -57,7 +57,7 @@ Status on_all_lanes(const LanePool& lanes, size_t count,
     }
   };
   std::vector<std::thread> threads;
-  for (size_t i = 1; i < std::min(lanes.size(), count); ++i) threads.emplace_back(run);
+  for (size_t i = 1; i < std::min(slots.size(), count); ++i) threads.emplace_back(run);
   run();
   for (std::thread& thread : threads) thread.join();
   return first;
@@ -86,7 +86,7 @@ class MutationRun {
       events.on_mutant(reports_[index]);
       return ok_status();
     };
-    GPUEMU_TRY(on_all_lanes(machinery_.lanes, mutants_.size(), judge_one));
+    GPUEMU_TRY(on_all_slots(machinery_.slots, mutants_.size(), judge_one));
     GPUEMU_TRY(examine_survivors());
     MutationReportReply reply = summary();
     reply.duration_ms = static_cast<uint64_t>(
@@ -124,11 +124,10 @@ class MutationRun {
 
   Result<CaseOutcome> run_one(const PreparedKernel& prepared, const CasePlan& plan,
                               const CaseWishes& wishes) const {
-    auto lease = machinery_.lanes.acquire(options_.session);
+    auto lease = machinery_.slots.acquire(options_.session);
     if (!lease) return lease.error();
-    Lane& lane = **lease;
-    return run_case({config_, op_, *kernel_, prepared, plan, wishes},
-                    {lane.arena, lane.worker, lane.reference});
+    Slot& slot = **lease;
+    return run_case({config_, op_, *kernel_, prepared, plan, wishes}, slot);
   }
 
   /// The kernel itself must pass; what its slowest case takes bounds the mutants.
@@ -139,7 +138,7 @@ class MutationRun {
       outcomes[index] = GPUEMU_TRY(run_one(*original_, plans_[index], {}));
       return ok_status();
     };
-    GPUEMU_TRY(on_all_lanes(machinery_.lanes, plans_.size(), run_plan));
+    GPUEMU_TRY(on_all_slots(machinery_.slots, plans_.size(), run_plan));
     uint64_t slowest = 0;
     for (size_t i = 0; i < outcomes.size(); ++i) {
       if (!outcomes[i]) continue;
@@ -219,8 +218,8 @@ class MutationRun {
       if (outcome.result.passed) expected[index] = std::move(outcome);
       return ok_status();
     };
-    GPUEMU_TRY(on_all_lanes(machinery_.lanes, all.size(), run_other));
-    return on_all_lanes(machinery_.lanes, survivors.size(),
+    GPUEMU_TRY(on_all_slots(machinery_.slots, all.size(), run_other));
+    return on_all_slots(machinery_.slots, survivors.size(),
                         [&](size_t index) { return examine(survivors[index], all, expected); });
   }
 

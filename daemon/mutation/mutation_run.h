@@ -12,7 +12,7 @@
 #include "common/config/config.h"
 #include "common/protocol/replies.h"
 #include "daemon/kernels/kernel_store.h"
-#include "daemon/schedule/lane_pool.h"
+#include "daemon/schedule/slot_pool.h"
 
 namespace gpuemu {
 
@@ -38,7 +38,7 @@ struct MutationEvents {
 struct MutationMachinery {
   const Config& config;
   KernelStore& kernels;
-  LanePool& lanes;
+  SlotPool& slots;
 };
 
 /// InvalidArgument when the kernel itself fails one of the cases: mutants of it prove nothing.

@@ -24,9 +24,9 @@ namespace {
 // Inputs above this stay out of storage: they follow from the seed, the snapshot only proves it.
 constexpr size_t kSnapshotBytesMax = size_t{16} << 20;
 
-// Every n-th case of an op runs on primed memory (ExecutionPlan::primer), the second one first:
+// Every n-th case of an op runs after a warmup run (ExecutionPlan::warmup), the second one first:
 // what a kernel keeps between launches it keeps for all cases. Without a reference every case does.
-constexpr uint64_t kPrimedEvery = 4, kPrimedFirst = 1;
+constexpr uint64_t kWarmupEvery = 4, kWarmupFirst = 1;
 
 using Clock = std::chrono::steady_clock;
 
@@ -86,9 +86,9 @@ Status fill_arena(const CaseRequest& request, const BuiltPlan& built, Arena& are
         static_cast<uint64_t>(element_count(input.shape)) * byte_size(input.dtype);
     fill_input(request.op, request.plan, index,
                GPUEMU_TRY(arena.range(planned->arena_offset, bytes)));
-    if (!built.plan.primer) continue;
+    if (!built.plan.warmup) continue;
     fill_input(request.op, other_case(request.plan), index,
-               GPUEMU_TRY(arena.range(planned->primer_offset, bytes)));
+               GPUEMU_TRY(arena.range(planned->warmup_offset, bytes)));
   }
   return ok_status();
 }
@@ -104,11 +104,11 @@ bool launches_take_inputs(const CaseRequest& request) {
   });
 }
 
-bool wants_primer(const CaseRequest& request) {
+bool needs_warmup(const CaseRequest& request) {
   if (request.plan.inputs.empty()) return false;
   if (!request.op.reference.empty() && !launches_take_inputs(request)) return false;
   const uint64_t row = request.plan.iteration / std::max<size_t>(1, request.op.dtypes.size());
-  return request.op.reference.empty() || row % kPrimedEvery == kPrimedFirst;
+  return request.op.reference.empty() || row % kWarmupEvery == kWarmupFirst;
 }
 
 Status keep_outputs(const BuiltPlan& built, Arena& arena, NamedTensors& outputs) {
@@ -127,21 +127,21 @@ struct SideBySide {
   std::optional<Result<ReferenceReply>> expected;
 };
 
-SideBySide execute_both(const CaseRequest& request, const BuiltPlan& built, CaseMachine machine) {
+SideBySide execute_both(const CaseRequest& request, const BuiltPlan& built, Slot& slot) {
   SideBySide both;
   const bool refers = !request.op.reference.empty();
   // First the one that does not wait: a fresh Python starts while the worker starts and loads.
   const Status asked =
-      refers ? machine.reference.begin(reference_request(request, built)) : ok_status();
-  const Status launched = machine.worker.begin(request.prepared.key, request.prepared.name,
-                                               request.prepared.ptx, built.plan);
-  both.executed = launched ? machine.worker.finish() : Result<ExecutionReport>(launched.error());
+      refers ? slot.reference.begin(reference_request(request, built)) : ok_status();
+  const Status launched = slot.worker.begin(request.prepared.key, request.prepared.name,
+                                            request.prepared.ptx, built.plan);
+  both.executed = launched ? slot.worker.finish() : Result<ExecutionReport>(launched.error());
   if (!refers) return both;
-  both.expected = asked ? machine.reference.finish() : Result<ReferenceReply>(asked.error());
+  both.expected = asked ? slot.reference.finish() : Result<ReferenceReply>(asked.error());
   if (*both.expected || both.expected->error().code != ErrorCode::Unavailable) return both;
   // Ended from outside while it started, or not to be had: the second time tells which.
-  const Status again = machine.reference.begin(reference_request(request, built));
-  both.expected = again ? machine.reference.finish() : Result<ReferenceReply>(again.error());
+  const Status again = slot.reference.begin(reference_request(request, built));
+  both.expected = again ? slot.reference.finish() : Result<ReferenceReply>(again.error());
   return both;
 }
 
@@ -180,21 +180,21 @@ bool ended_early(const ExecutionReport& report, const std::vector<PlanLaunch>& l
 
 /// The verdict on the outputs; on those of a failing case with subnormal inputs a second one.
 Status judge_values(const CaseRequest& request, const BuiltPlan& built, const ReferenceReply* reply,
-                    CaseMachine machine, CaseOutcome& outcome) {
+                    Slot& slot, CaseOutcome& outcome) {
   std::optional<CaseOutcome> before;
   if (reply != nullptr && may_have_flushed(request)) before = outcome;
   const size_t failures = outcome.result.failures.size();
-  GPUEMU_TRY(judge_outputs(request, built, machine.arena, reply, outcome));
+  GPUEMU_TRY(judge_outputs(request, built, slot.arena, reply, outcome));
   if (!before || outcome.result.failures.size() == failures) return ok_status();
   const auto ask = [&]() -> Result<ReferenceReply> {
-    GPUEMU_TRY(machine.reference.begin(reference_request(request, built)));
-    return machine.reference.finish();
+    GPUEMU_TRY(slot.reference.begin(reference_request(request, built)));
+    return slot.reference.finish();
   };
-  return judge_flushed(request, {built, machine.arena, ask}, *std::move(before), outcome);
+  return judge_flushed(request, {built, slot.arena, ask}, *std::move(before), outcome);
 }
 
-Status judge(const CaseRequest& request, const BuiltPlan& built, const SideBySide& both,
-             CaseMachine machine, CaseOutcome& outcome) {
+Status judge(const CaseRequest& request, const BuiltPlan& built, const SideBySide& both, Slot& slot,
+             CaseOutcome& outcome) {
   std::vector<ValidationFailure>& failures = outcome.result.failures;
   if (both.executed) {
     failures = findings_before_values(*both.executed);
@@ -224,10 +224,10 @@ Status judge(const CaseRequest& request, const BuiltPlan& built, const SideBySid
                        (both.executed && ended_early(*both.executed, built.plan.launches));
   if (!refused && (outcome.exported || !is_void)) {
     const ReferenceReply* reply = both.expected ? &**both.expected : nullptr;
-    GPUEMU_TRY(judge_values(request, built, reply, machine, outcome));
+    GPUEMU_TRY(judge_values(request, built, reply, slot, outcome));
   }
   if (both.executed)
-    GPUEMU_TRY(name_stale_outputs(*both.executed, built, request.prepared, machine, failures));
+    GPUEMU_TRY(name_stale_outputs(*both.executed, built, request.prepared, slot, failures));
   if (both.executed) explain_values(failures, *both.executed);
   if (both.executed) {
     for (ValidationFailure& failure : findings_after_values(*both.executed)) {
@@ -341,7 +341,7 @@ Result<CasePlan> plan_from(const OpConfig& op, const ReproductionInfo& info) {
   return with_dims(op, plan, info.dims);
 }
 
-Result<CaseOutcome> run_case(const CaseRequest& request, CaseMachine machine) {
+Result<CaseOutcome> run_case(const CaseRequest& request, Slot& slot) {
   const auto start = Clock::now();
   CaseOutcome outcome;
   outcome.result.seed = request.plan.case_seed;
@@ -351,29 +351,29 @@ Result<CaseOutcome> run_case(const CaseRequest& request, CaseMachine machine) {
       build_plan(request.config, request.kernel, request.prepared, request.op, request.plan);
   if (!built) return built.error();
   built->plan.profile = request.wishes.profile;
-  if (wants_primer(request)) add_primer(*built);
+  if (needs_warmup(request)) add_warmup(*built);
   built->plan.coverage = request.wishes.coverage;
   built->plan.coverage_lines = request.wishes.coverage_lines;
   built->plan.first_order = request.wishes.order;
   if (request.wishes.exported) outcome.exported = describe_case(request, *built);
   if (request.wishes.shadow.wanted) plan_shadow(request.wishes.shadow, *built);
-  GPUEMU_TRY(fill_arena(request, *built, machine.arena));
-  const SideBySide both = execute_both(request, *built, machine);
-  if (machine.worker.was_cancelled()) return error(ErrorCode::Cancelled, "the case was cancelled");
+  GPUEMU_TRY(fill_arena(request, *built, slot.arena));
+  const SideBySide both = execute_both(request, *built, slot);
+  if (slot.worker.was_cancelled()) return error(ErrorCode::Cancelled, "the case was cancelled");
   if (both.expected && !*both.expected && both.expected->error().code == ErrorCode::Unavailable) {
     return both.expected->error();
   }
-  GPUEMU_TRY(machine.arena.refresh());
-  GPUEMU_TRY(judge(request, *built, both, machine, outcome));
-  const bool again = wants_second_look(request, outcome);
-  if (again) GPUEMU_TRY(keep_outputs(*built, machine.arena, outcome.outputs));
-  if (again) GPUEMU_TRY(look_again(request, machine, outcome));
+  GPUEMU_TRY(slot.arena.refresh());
+  GPUEMU_TRY(judge(request, *built, both, slot, outcome));
+  const bool again = needs_rounding_review(request, outcome);
+  if (again) GPUEMU_TRY(keep_outputs(*built, slot.arena, outcome.outputs));
+  if (again) GPUEMU_TRY(review_rounding(request, slot, outcome));
   const bool relate = outcome.result.passed && !relations_of(request.op, request.kernel).empty();
   if (!again && (request.wishes.tensors || relate)) {
-    GPUEMU_TRY(keep_outputs(*built, machine.arena, outcome.outputs));
+    GPUEMU_TRY(keep_outputs(*built, slot.arena, outcome.outputs));
   }
-  if (relate) GPUEMU_TRY(check_relations(request, machine, outcome));
-  if (machine.worker.was_cancelled()) return error(ErrorCode::Cancelled, "the case was cancelled");
+  if (relate) GPUEMU_TRY(check_relations(request, slot, outcome));
+  if (slot.worker.was_cancelled()) return error(ErrorCode::Cancelled, "the case was cancelled");
   if (!request.wishes.tensors) outcome.outputs.clear();
   if (request.wishes.tensors || !outcome.result.passed) {
     outcome.inputs = make_inputs(request.op, request.plan);

@@ -16,8 +16,8 @@
 #include "common/protocol/records.h"
 #include "common/protocol/replies.h"
 #include "daemon/pipeline/execution_plan.h"
-#include "daemon/reference/reference_host.h"
-#include "daemon/schedule/lane_pool.h"
+#include "daemon/reference/reference_process.h"
+#include "daemon/schedule/slot_pool.h"
 #include "daemon/worker/worker_seat.h"
 #include "judge/cases/case.h"
 #include "judge/explain/exact_comparison.h"
@@ -27,15 +27,8 @@
 
 namespace gpuemu {
 
-/// What one case needs; borrowed from a lane for the time of the call.
-struct CaseMachine {
-  Arena& arena;
-  WorkerSeat& worker;
-  ReferenceHost& reference;
-};
-
 /// An element whose error exceeds its bound.
-struct DoubtfulElement {
+struct ExceedingElement {
   std::string output;
   size_t index = 0;
   double computed = 0, reference = 0, tolerance = 0;
@@ -74,9 +67,9 @@ struct CaseOutcome {
   std::vector<ComparedShadow> shadows;        ///< When asked for, per output that has them.
   std::vector<ExactProperty> properties;      ///< Likewise: what the outputs violate.
   NamedTensors exact_outputs;                 ///< Likewise: without rounding but their own.
-  std::vector<DoubtfulElement> doubtful;      ///< Of outputs whose tolerance is "auto".
-  /// Of doubtful elements beyond as many as are listed: a customary test refuses one.
-  bool doubtful_refused = false;
+  std::vector<ExceedingElement> exceeding;    ///< Of outputs whose tolerance is "auto".
+  /// Of exceeding elements beyond as many as are listed: a customary test refuses one.
+  bool exceeding_refused = false;
   /// Outputs of integers that are all within 1 of their reference, and how many are not equal to
   /// it.
   std::map<std::string, uint64_t> off_by_one;
@@ -115,15 +108,15 @@ struct CaseRequest {
   const CasePlan& plan;
   CaseWishes wishes = {};
   KernelFinder find_kernel = {};
-  /// A lane with shadows, for a device that has none. Empty: there is no such lane.
-  std::function<Result<LaneLease>()> emulator_lane = {};
+  /// A slot with shadows, for a device that has none. Empty: there is no such slot.
+  std::function<Result<SlotLease>()> emulator_slot = {};
   /// What the reference says of inputs whose subnormal numbers are zero, by output; may be empty.
   std::map<std::string, TensorView> of_flushed_inputs = {};
 };
 
 /// Whatever the kernel or the reference does wrong is in the result's failures; an error means that
 /// the case could not be made (its schema does not evaluate, no shared memory, no Python).
-Result<CaseOutcome> run_case(const CaseRequest& request, CaseMachine machine);
+Result<CaseOutcome> run_case(const CaseRequest& request, Slot& slot);
 
 /// Of the inputs that are stored with it; 0 when it passed.
 size_t snapshot_bytes(const ValidationResult& result);

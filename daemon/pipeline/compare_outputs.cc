@@ -115,7 +115,7 @@ class OutputJudge {
                          : UndefinedIntegers();
     comparison.undefined = undefined.mask;
     comparison.undefined_hint = undefined.hint;
-    if (!undefined.mask.empty()) note_told(kUndefinedIntegers, outcome);
+    if (!undefined.mask.empty()) add_note(kUndefinedIntegers, outcome);
     if (outcome.exported && comparison.has_reference &&
         comparison.output.shape == comparison.reference.shape) {
       add_expectation(comparison, *outcome.exported);
@@ -128,7 +128,7 @@ class OutputJudge {
     if (flushed) {
       comparison.reference = view_of(*flushed);
       verdict = validate(comparison);
-      note_told(kFlushed, outcome);
+      add_note(kFlushed, outcome);
     }
     if (comparison.policy.tolerance.automatic) {
       add_doubtful(comparison, verdict, outcome);
@@ -137,7 +137,7 @@ class OutputJudge {
     if (exact) explain_exactness(verdict);
     if (comparison.has_reference) measure(comparison, verdict, outcome);
     for (const InvariantSpec& spec : policy.invariants) {
-      if (is_rarely_told(spec.name) && tells_about(comparison, spec)) note_told(spec.name, outcome);
+      if (is_rarely_told(spec.name) && tells_about(comparison, spec)) add_note(spec.name, outcome);
     }
     if (request_.wishes.shadow.wanted) GPUEMU_TRY(compare_exact(comparison, outcome));
     if (request_.wishes.error_map && comparison.has_reference &&
@@ -185,11 +185,11 @@ class OutputJudge {
       const double allowed = bound.at(i, expected), error = std::fabs(computed - expected);
       if (error <= allowed) continue;
       const double usual = customary.at(i, expected);
-      if (outcome.doubtful.size() < static_cast<size_t>(kDiagnosedElementsMax)) {
-        outcome.doubtful.push_back({comparison.output_name, i, computed, expected, allowed, usual,
-                                    customary.magnitude(i), declared});
+      if (outcome.exceeding.size() < static_cast<size_t>(kDiagnosedElementsMax)) {
+        outcome.exceeding.push_back({comparison.output_name, i, computed, expected, allowed, usual,
+                                     customary.magnitude(i), declared});
       } else if (declared || !(error <= usual)) {
-        outcome.doubtful_refused = true;
+        outcome.exceeding_refused = true;
       }
     }
   }
@@ -227,7 +227,7 @@ class OutputJudge {
     return "no input has its shape";
   }
 
-  static void note_told(const std::string& name, CaseOutcome& outcome) {
+  static void add_note(const std::string& name, CaseOutcome& outcome) {
     if (std::ranges::find(outcome.relations, name) == outcome.relations.end())
       outcome.relations.push_back(name);
   }

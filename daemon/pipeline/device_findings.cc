@@ -74,7 +74,7 @@ std::string words_of(const HarnessFinding& finding) {
           finding.first_index, finding.message);
     case HarnessFinding::Kind::Launch:
       return finding.message;
-    case HarnessFinding::Kind::SameAsPrimer:
+    case HarnessFinding::Kind::StaleOutput:
       return fmt::format(
           "all {} elements of output '{}' are those of the launch before, which had other inputs "
           "at the same addresses; the kernel keeps results between launches",
@@ -95,7 +95,7 @@ FindingKind kind_of(HarnessFinding::Kind kind) {
       return FindingKind::NonDeterministic;
     case HarnessFinding::Kind::Launch:
       return FindingKind::LaunchError;
-    case HarnessFinding::Kind::SameAsPrimer:
+    case HarnessFinding::Kind::StaleOutput:
       return FindingKind::StaleOutput;
   }
   GPUEMU_UNREACHABLE();
@@ -121,7 +121,7 @@ std::vector<ValidationFailure> findings_before_values(const ExecutionReport& rep
   for (const HarnessFinding& finding : report.harness) {
     if (finding.kind != HarnessFinding::Kind::Launch &&
         finding.kind != HarnessFinding::Kind::NonDeterministic &&
-        finding.kind != HarnessFinding::Kind::SameAsPrimer) {
+        finding.kind != HarnessFinding::Kind::StaleOutput) {
       all.push_back(from_harness(finding));
     }
   }
@@ -131,7 +131,7 @@ std::vector<ValidationFailure> findings_before_values(const ExecutionReport& rep
 std::optional<ValidationFailure> stale_output(const ExecutionReport& report,
                                               const std::string& output) {
   for (const HarnessFinding& finding : report.harness) {
-    const bool is_it = finding.kind == HarnessFinding::Kind::SameAsPrimer;
+    const bool is_it = finding.kind == HarnessFinding::Kind::StaleOutput;
     if (is_it && finding.tensor == output) return from_harness(finding);
   }
   return std::nullopt;

@@ -70,7 +70,7 @@ TEST(Findings, ThePlaceOfAnInfinityExplainsOneAndIsNoneByItself) {
 
 TEST(Findings, AnOutputOfTheLaunchBeforeCountsOnlyWhereItsValuesAreWrong) {
   ExecutionReport report;
-  report.harness.push_back({HarnessFinding::Kind::SameAsPrimer, "y", 0, 7, ""});
+  report.harness.push_back({HarnessFinding::Kind::StaleOutput, "y", 0, 7, ""});
   EXPECT_TRUE(findings_before_values(report).empty());
   EXPECT_TRUE(findings_after_values(report).empty());
   EXPECT_FALSE(stale_output(report, "z"));

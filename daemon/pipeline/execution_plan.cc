@@ -291,15 +291,15 @@ Result<BuiltPlan> build_plan(const Config& config, const KernelConfig& kernel,
   return built;
 }
 
-void add_primer(BuiltPlan& built) {
+void add_warmup(BuiltPlan& built) {
   OffsetPlanner offsets(built.result_offset);
   for (PlanTensor& tensor : built.plan.tensors) {
     if (tensor.role == PlanTensor::Role::Input || tensor.role == PlanTensor::Role::InOut) {
-      tensor.primer_offset = offsets.take(packed_bytes(tensor.dtype, tensor.shape));
+      tensor.warmup_offset = offsets.take(packed_bytes(tensor.dtype, tensor.shape));
     }
   }
   built.result_offset = offsets.end();
-  built.plan.primer = true;
+  built.plan.warmup = true;
 }
 
 Status change_launches(const InvariantSpec& sizes, const Scope& scope, ExecutionPlan& plan) {

@@ -30,8 +30,8 @@ Result<BuiltPlan> build_plan(const Config& config, const KernelConfig& kernel,
                              const PreparedKernel& prepared, const OpConfig& op,
                              const CasePlan& plan);
 
-/// Gives the inputs of the primer (ExecutionPlan::primer) places in the arena.
-void add_primer(BuiltPlan& built);
+/// Gives the inputs of the warmup (ExecutionPlan::warmup) places in the arena.
+void add_warmup(BuiltPlan& built);
 
 /// Gives the shadows of the outputs their place in the arena and makes the plan ask for them.
 void plan_shadow(const ShadowWish& wish, BuiltPlan& built);

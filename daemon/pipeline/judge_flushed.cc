@@ -83,7 +83,7 @@ Status judge_flushed(const CaseRequest& request, const JudgedRun& run, CaseOutco
   for (const auto& [name, tensor] : outputs) with_both.of_flushed_inputs[name] = view_of(tensor);
   GPUEMU_TRY(judge_outputs(with_both, run.built, run.arena, &*reply, before));
   if (before.result.failures.size() < outcome.result.failures.size() ||
-      before.doubtful.size() < outcome.doubtful.size())
+      before.exceeding.size() < outcome.exceeding.size())
     outcome = std::move(before);
   return ok_status();
 }

@@ -25,8 +25,8 @@ class FollowUps {
   /// Which outputs of the runs count: the computed ones, those without any rounding but their own,
   /// or those as float64.
   enum class Outputs : uint8_t { Computed, Exact, Wide };
-  FollowUps(const CaseRequest& request, CaseMachine machine, CaseOutcome& outcome, Outputs outputs)
-      : request_(request), machine_(machine), outcome_(outcome), outputs_(outputs) {}
+  FollowUps(const CaseRequest& request, Slot& slot, CaseOutcome& outcome, Outputs outputs)
+      : request_(request), slot_(slot), outcome_(outcome), outputs_(outputs) {}
 
   Result<NamedTensors> run(const FollowUp& follow_up);
   /// The bounds of the runs' shadows go there, and are those of underflow alone.
@@ -53,12 +53,12 @@ class FollowUps {
   /// Keeps the finding and says so.
   Error failed(ValidationFailure finding);
   Result<NamedTensors> outputs_of(const FollowUp& follow_up, const BuiltPlan& built);
-  Result<NamedTensors> run_huge(const FollowUp& follow_up, const Target& target);
+  Result<NamedTensors> run_sparse(const FollowUp& follow_up, const Target& target);
   template <typename Use>
   auto with_checker(const NamedTensors& outputs, const Use& use);
 
   const CaseRequest& request_;
-  CaseMachine machine_;
+  Slot& slot_;
   CaseOutcome& outcome_;
   const Outputs outputs_;
   std::string relation_;  ///< For messages.
@@ -162,12 +162,11 @@ Result<BuiltPlan> FollowUps::build(const FollowUp& follow_up, const Target& targ
 }
 
 Status FollowUps::upload(const FollowUp& follow_up, const BuiltPlan& built) {
-  GPUEMU_TRY(machine_.arena.grow(built.result_offset + 1));
+  GPUEMU_TRY(slot_.arena.grow(built.result_offset + 1));
   for (const PlanTensor& tensor : built.plan.tensors) {
     const auto input = follow_up.inputs.find(tensor.name);
     if (input == follow_up.inputs.end()) continue;
-    const auto to =
-        GPUEMU_TRY(machine_.arena.range(tensor.arena_offset, input->second.data.size()));
+    const auto to = GPUEMU_TRY(slot_.arena.range(tensor.arena_offset, input->second.data.size()));
     std::ranges::copy(input->second.data, to.begin());
   }
   return ok_status();
@@ -180,11 +179,11 @@ Error FollowUps::failed(ValidationFailure finding) {
 }
 
 Status FollowUps::execute(const Target& target, const ExecutionPlan& plan) {
-  WorkerSeat& worker = machine_.worker;
+  WorkerSeat& worker = slot_.worker;
   const Status launched =
       worker.begin(target.prepared->key, target.prepared->name, target.prepared->ptx, plan);
   const auto report = launched ? worker.finish() : Result<ExecutionReport>(launched.error());
-  if (!report && plan.huge_ms != 0 && report.error().code == ErrorCode::Unsupported)
+  if (!report && plan.sparse_launch_ms != 0 && report.error().code == ErrorCode::Unsupported)
     return report.error();
   if (!report) return failed(finding_of(report.error()));
   std::vector<ValidationFailure> findings = findings_before_values(*report);
@@ -204,18 +203,18 @@ Tensor bounds_of(const Shape& shape, std::span<const ElementShadow> shadows) {
 }
 
 Result<NamedTensors> FollowUps::outputs_of(const FollowUp& follow_up, const BuiltPlan& built) {
-  GPUEMU_TRY(machine_.arena.refresh());
+  GPUEMU_TRY(slot_.arena.refresh());
   NamedTensors outputs;
   for (const CaseTensor& output : follow_up.plan.outputs) {
     const auto planned = std::ranges::find(built.plan.tensors, output.name, &PlanTensor::name);
     Tensor tensor = make_tensor(output.dtype, output.shape);
-    const auto from = GPUEMU_TRY(machine_.arena.range(planned->output_offset, tensor.data.size()));
+    const auto from = GPUEMU_TRY(slot_.arena.range(planned->output_offset, tensor.data.size()));
     std::ranges::copy(from, tensor.data.begin());
     if (outputs_ != Outputs::Computed && is_float(tensor.dtype)) {
       const auto place = static_cast<size_t>(planned - built.plan.tensors.begin());
       const auto bytes = GPUEMU_TRY(
-          machine_.arena.range(built.plan.shadow.offsets[place],
-                               static_cast<uint64_t>(tensor.count()) * sizeof(ElementShadow)));
+          slot_.arena.range(built.plan.shadow.offsets[place],
+                            static_cast<uint64_t>(tensor.count()) * sizeof(ElementShadow)));
       const std::span shadows(reinterpret_cast<const ElementShadow*>(bytes.data()),
                               static_cast<size_t>(tensor.count()));
       if (underflow_ != nullptr) underflow_->emplace(output.name, bounds_of(tensor.shape, shadows));
@@ -228,7 +227,7 @@ Result<NamedTensors> FollowUps::outputs_of(const FollowUp& follow_up, const Buil
   return outputs;
 }
 
-Result<NamedTensors> FollowUps::run_huge(const FollowUp& follow_up, const Target& target) {
+Result<NamedTensors> FollowUps::run_sparse(const FollowUp& follow_up, const Target& target) {
   // Without rounding the question is the same: it is one of places.
   if (outputs_ != Outputs::Computed)
     return error(ErrorCode::Unsupported, "a huge run has no shadows");
@@ -240,8 +239,8 @@ Result<NamedTensors> FollowUps::run_huge(const FollowUp& follow_up, const Target
   GPUEMU_TRY(upload(follow_up, *built));
   const uint64_t before = outcome_.thread_instructions;
   GPUEMU_TRY(execute(target, built->plan));
-  GPUEMU_TRY(machine_.arena.refresh());
-  GPUEMU_TRY(read_windows(*built, machine_.arena, *follow_up.huge));
+  GPUEMU_TRY(slot_.arena.refresh());
+  GPUEMU_TRY(read_windows(*built, slot_.arena, *follow_up.huge));
   follow_up.huge->blocks_apart =
       ran_apart(*built, outcome_.thread_instructions - before, target.prepared->ptx);
   return NamedTensors();
@@ -249,7 +248,7 @@ Result<NamedTensors> FollowUps::run_huge(const FollowUp& follow_up, const Target
 
 Result<NamedTensors> FollowUps::run(const FollowUp& follow_up) {
   const Target target = GPUEMU_TRY(target_of(follow_up.plan));
-  if (follow_up.huge != nullptr) return run_huge(follow_up, target);
+  if (follow_up.huge != nullptr) return run_sparse(follow_up, target);
   const BuiltPlan built = GPUEMU_TRY(build(follow_up, target));
   GPUEMU_TRY(upload(follow_up, built));
   GPUEMU_TRY(execute(target, built.plan));
@@ -279,7 +278,7 @@ Status FollowUps::check_all() {
       outcome_.result.failures.push_back(*verdict->finding);
       if (!request_.wishes.shadow.wanted) continue;
       CaseOutcome unused;
-      FollowUps exactly(request_, machine_, unused, Outputs::Exact);
+      FollowUps exactly(request_, slot_, unused, Outputs::Exact);
       const auto holds = GPUEMU_TRY(exactly.holds_for(spec, outcome_.exact_outputs));
       if (holds) outcome_.properties.push_back({*verdict->finding, *holds, {}});
     }
@@ -388,29 +387,29 @@ ValidationPolicy agreement_policy(const CaseRequest& request) {
   return policy;
 }
 
-Status check_relations(const CaseRequest& request, CaseMachine machine, CaseOutcome& outcome) {
-  return FollowUps(request, machine, outcome, FollowUps::Outputs::Computed).check_all();
+Status check_relations(const CaseRequest& request, Slot& slot, CaseOutcome& outcome) {
+  return FollowUps(request, slot, outcome, FollowUps::Outputs::Computed).check_all();
 }
 
-Result<NamedTensors> run_exactly(const CaseRequest& request, CaseMachine machine,
+Result<NamedTensors> run_exactly(const CaseRequest& request, Slot& slot,
                                  const NamedTensors& inputs) {
   CaseOutcome unused;
-  return FollowUps(request, machine, unused, FollowUps::Outputs::Wide)
+  return FollowUps(request, slot, unused, FollowUps::Outputs::Wide)
       .run({.plan = request.plan, .inputs = inputs, .in_place_input = {}, .in_place_output = {}});
 }
 
-Result<NamedTensors> run_nudged(const CaseRequest& request, CaseMachine machine,
-                                const NamedTensors& inputs, uint64_t draw) {
+Result<NamedTensors> run_nudged(const CaseRequest& request, Slot& slot, const NamedTensors& inputs,
+                                uint64_t draw) {
   CaseOutcome unused;
-  FollowUps runs(request, machine, unused, FollowUps::Outputs::Wide);
+  FollowUps runs(request, slot, unused, FollowUps::Outputs::Wide);
   runs.nudge(draw);
   return runs.run(
       {.plan = request.plan, .inputs = inputs, .in_place_input = {}, .in_place_output = {}});
 }
 
-Result<uint64_t> close_roundings(const CaseRequest& request, CaseMachine machine) {
+Result<uint64_t> close_roundings(const CaseRequest& request, Slot& slot) {
   CaseOutcome counted;
-  (void)GPUEMU_TRY(FollowUps(request, machine, counted, FollowUps::Outputs::Wide)
+  (void)GPUEMU_TRY(FollowUps(request, slot, counted, FollowUps::Outputs::Wide)
                        .run({.plan = request.plan,
                              .inputs = make_inputs(request.op, request.plan),
                              .in_place_input = {},
@@ -418,11 +417,11 @@ Result<uint64_t> close_roundings(const CaseRequest& request, CaseMachine machine
   return counted.shadow.close_roundings;
 }
 
-Result<ExactRun> run_for_underflow(const CaseRequest& request, CaseMachine machine,
+Result<ExactRun> run_for_underflow(const CaseRequest& request, Slot& slot,
                                    const NamedTensors& inputs) {
   CaseOutcome unused;
   ExactRun made;
-  FollowUps runs(request, machine, unused, FollowUps::Outputs::Wide);
+  FollowUps runs(request, slot, unused, FollowUps::Outputs::Wide);
   runs.keep_underflow(made.underflow);
   made.values = GPUEMU_TRY(runs.run(
       {.plan = request.plan, .inputs = inputs, .in_place_input = {}, .in_place_output = {}}));

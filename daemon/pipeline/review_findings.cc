@@ -10,13 +10,13 @@ namespace gpuemu {
 namespace {
 
 struct Worst {
-  const DoubtfulElement* at = nullptr;
+  const ExceedingElement* at = nullptr;
   double relative = 0;  ///< Error over the reference.
   double below = 0;     ///< The largest reference among them.
   size_t count = 0;
 };
 
-double relative_error(const DoubtfulElement& at) {
+double relative_error(const ExceedingElement& at) {
   const double error = std::fabs(at.computed - at.reference);
   return at.reference == 0 ? INFINITY : error / std::fabs(at.reference);
 }
@@ -40,9 +40,9 @@ ValidationFailure warning_of(const std::string& output, const Worst& worst) {
 /// Adds to the findings that a second look was about.
 void add_words(const std::string& words, CaseOutcome& outcome) {
   for (ValidationFailure& failure : outcome.result.failures) {
-    const bool doubtful = std::ranges::find(outcome.doubtful, failure.output,
-                                            &DoubtfulElement::output) != outcome.doubtful.end();
-    if (doubtful) failure.message += "; " + words;
+    const bool exceeding = std::ranges::find(outcome.exceeding, failure.output,
+                                             &ExceedingElement::output) != outcome.exceeding.end();
+    if (exceeding) failure.message += "; " + words;
   }
 }
 
@@ -63,12 +63,12 @@ void explain_strictness(CaseOutcome& outcome) {
   add_words("judged by the bound alone, as `strict` demands", outcome);
 }
 
-void excuse(const std::vector<const DoubtfulElement*>& warned, CaseOutcome& outcome) {
+void excuse(const std::vector<const ExceedingElement*>& warned, CaseOutcome& outcome) {
   outcome.result.failures.clear();
   outcome.result.passed = true;
   outcome.worst_use = std::min(outcome.worst_use, 1.0);
   std::map<std::string, Worst> outputs;
-  for (const DoubtfulElement* at : warned) {
+  for (const ExceedingElement* at : warned) {
     Worst& worst = outputs[at->output];
     ++worst.count;
     worst.below = std::max(worst.below, std::fabs(at->reference));

@@ -9,7 +9,7 @@ namespace gpuemu {
 
 /// The case passes. `warned` are the elements that only a customary test accepts: one warning for
 /// each output among theirs.
-void excuse(const std::vector<const DoubtfulElement*>& warned, CaseOutcome& outcome);
+void excuse(const std::vector<const ExceedingElement*>& warned, CaseOutcome& outcome);
 
 /// Whether nothing beyond the bound passes.
 bool is_strict(const CaseRequest& request);

@@ -59,22 +59,22 @@ double constants_share(const CasePlan& plan) {
   return unit > 0 ? std::min(1.0, format_of(DType::Float32).unit / unit) : 1;
 }
 
-bool is_little(const DoubtfulElement& at, const FloatFormat& format) {
+bool is_little(const ExceedingElement& at, const FloatFormat& format) {
   return std::fabs(at.computed - at.reference) <= kAmplifiedMost * format.min_subnormal;
 }
 
 /// Whether the bound alone judges what is not too small for its type: so the run wants it, or the
 /// op says how large the errors of the output may be.
-bool is_bounded(const CaseRequest& request, const DoubtfulElement& at) {
+bool is_bounded(const CaseRequest& request, const ExceedingElement& at) {
   return request.op.error_scale_of(at.output) != kShadowScale &&
          (at.declared || is_strict(request));
 }
 
 class SecondLook {
  public:
-  SecondLook(const CaseRequest& request, CaseMachine machine, CaseOutcome& outcome)
+  SecondLook(const CaseRequest& request, Slot& slot, CaseOutcome& outcome)
       : request_(request),
-        machine_(machine),
+        slot_(slot),
         outcome_(outcome),
         constants_share_(constants_share(request.plan)) {}
 
@@ -82,7 +82,7 @@ class SecondLook {
 
  private:
   struct Doubt {
-    const DoubtfulElement* at = nullptr;
+    const ExceedingElement* at = nullptr;
     Conditioning conditioning{DType::Float32, 1};
     double exact = 0, lost = 0;
     Standing standing = Standing::Passes;
@@ -97,7 +97,7 @@ class SecondLook {
   void note_narrow_steps() const;
 
   const CaseRequest& request_;
-  const CaseMachine machine_;
+  Slot& slot_;
   CaseOutcome& outcome_;
   const double constants_share_;
   ExactRun exactly_;
@@ -106,7 +106,7 @@ class SecondLook {
 
 /// What can be told from one run without rounding. Written so that NaN excuses nothing.
 void SecondLook::begin(Doubt& doubt) const {
-  const DoubtfulElement& at = *doubt.at;
+  const ExceedingElement& at = *doubt.at;
   const auto value = exactly_.values.find(at.output), bound = exactly_.underflow.find(at.output);
   doubt.conditioning = {dtype_of(request_.plan, at.output), summed_terms(request_, at.output)};
   doubt.exact =
@@ -126,7 +126,7 @@ void SecondLook::begin(Doubt& doubt) const {
 
 /// `moved`: by how much the exact value moves with the last place of the inputs.
 void SecondLook::judge(Doubt& doubt, double moved) const {
-  const DoubtfulElement& at = *doubt.at;
+  const ExceedingElement& at = *doubt.at;
   const Conditioning& conditioning = doubt.conditioning;
   const double unit = std::min(conditioning.format().unit, format_of(DType::Float32).unit);
   // What tensor cores add up in float32 no run without rounding undoes.
@@ -152,8 +152,8 @@ void SecondLook::judge(Doubt& doubt, double moved) const {
 
 Status SecondLook::run_exactly_once() {
   exactly_ =
-      GPUEMU_TRY(run_for_underflow(request_, machine_, make_inputs(request_.op, request_.plan)));
-  for (const DoubtfulElement& at : outcome_.doubtful) {
+      GPUEMU_TRY(run_for_underflow(request_, slot_, make_inputs(request_.op, request_.plan)));
+  for (const ExceedingElement& at : outcome_.exceeding) {
     Doubt doubt{.at = &at};
     begin(doubt);
     doubts_.push_back(doubt);
@@ -205,7 +205,7 @@ void SecondLook::close() {
     if (is_strict(request_)) {
       explain_strictness(outcome_);
     } else if (!has(Standing::Formula) &&
-               std::ranges::none_of(outcome_.doubtful,
+               std::ranges::none_of(outcome_.exceeding,
                                     [&](const auto& at) { return is_bounded(request_, at); })) {
       explain_inaccuracy(request_, Looked::WithoutRounding, outcome_);
     }
@@ -216,7 +216,7 @@ void SecondLook::close() {
     outcome_.relations.emplace_back(kConditioning);
     note_narrow_steps();
   }
-  std::vector<const DoubtfulElement*> warned;
+  std::vector<const ExceedingElement*> warned;
   for (const Doubt& doubt : doubts_)
     if (doubt.standing == Standing::Customary) warned.push_back(doubt.at);
   excuse(warned, outcome_);
@@ -233,7 +233,7 @@ Status SecondLook::look() {
   const bool decided = bounded || std::ranges::any_of(doubts_, is(Standing::Formula)) ||
                        std::ranges::all_of(doubts_, is(Standing::Underflow));
   if (!decided) {
-    Sensitivity sensitivity(request_, machine_, exactly_.values);
+    Sensitivity sensitivity(request_, slot_, exactly_.values);
     GPUEMU_TRY(draw_while_in_doubt(sensitivity));
   }
   close();
@@ -259,9 +259,9 @@ bool is_too_large(const CaseRequest& request, const CaseOutcome& outcome) {
 void judge_by_custom(const CaseRequest& request, CaseOutcome& outcome) {
   if (!outcome.off_by_one.empty()) return;
   if (is_strict(request)) return explain_strictness(outcome);
-  if (outcome.doubtful_refused) return explain_inaccuracy(request, Looked::NotAtAll, outcome);
-  std::vector<const DoubtfulElement*> warned;
-  for (const DoubtfulElement& at : outcome.doubtful) {
+  if (outcome.exceeding_refused) return explain_inaccuracy(request, Looked::NotAtAll, outcome);
+  std::vector<const ExceedingElement*> warned;
+  for (const ExceedingElement& at : outcome.exceeding) {
     if (at.declared || !(std::fabs(at.computed - at.reference) <= at.customary)) {
       explain_inaccuracy(request, Looked::NotAtAll, outcome);
       return;
@@ -273,46 +273,46 @@ void judge_by_custom(const CaseRequest& request, CaseOutcome& outcome) {
 }
 
 /// Whether as many values lie between two whole numbers as came out as the other one.
-Result<bool> are_close_roundings(const CaseRequest& request, CaseMachine machine,
+Result<bool> are_close_roundings(const CaseRequest& request, Slot& slot,
                                  const CaseOutcome& outcome) {
   uint64_t others = 0;
   for (const auto& [output, count] : outcome.off_by_one) others += count;
   if (others == 0) return true;
-  return !is_strict(request) && others <= GPUEMU_TRY(close_roundings(request, machine));
+  return !is_strict(request) && others <= GPUEMU_TRY(close_roundings(request, slot));
 }
 
 /// A further run that fails says nothing about the first.
-Status look_on(const CaseRequest& request, CaseMachine machine, CaseOutcome& outcome) {
-  const auto close = are_close_roundings(request, machine, outcome);
+Status review_on(const CaseRequest& request, Slot& slot, CaseOutcome& outcome) {
+  const auto close = are_close_roundings(request, slot, outcome);
   if (!close && close.error().code != ErrorCode::Cancelled) return close.error();
   if (!close || !*close) return ok_status();
-  if (outcome.doubtful.empty()) {
+  if (outcome.exceeding.empty()) {
     outcome.relations.emplace_back(kConditioning);
     excuse({}, outcome);
     return ok_status();
   }
-  const Status looked = SecondLook(request, machine, outcome).look();
+  const Status looked = SecondLook(request, slot, outcome).look();
   if (looked || looked.error().code != ErrorCode::Cancelled) return looked;
-  if (!machine.worker.was_cancelled()) judge_by_custom(request, outcome);
+  if (!slot.worker.was_cancelled()) judge_by_custom(request, outcome);
   return ok_status();
 }
 
 }  // namespace
 
-bool wants_second_look(const CaseRequest& request, const CaseOutcome& outcome) {
-  if (request.wishes.shadow.wanted || (outcome.doubtful.empty() && outcome.off_by_one.empty()))
+bool needs_rounding_review(const CaseRequest& request, const CaseOutcome& outcome) {
+  if (request.wishes.shadow.wanted || (outcome.exceeding.empty() && outcome.off_by_one.empty()))
     return false;
   return std::ranges::all_of(outcome.result.failures, [&](const auto& failure) {
     // One of sums that have to be exact is in no doubt.
     return failure.kind == FindingKind::ToleranceExceeded &&
            (outcome.off_by_one.contains(failure.output) ||
-            std::ranges::find(outcome.doubtful, failure.output, &DoubtfulElement::output) !=
-                outcome.doubtful.end());
+            std::ranges::find(outcome.exceeding, failure.output, &ExceedingElement::output) !=
+                outcome.exceeding.end());
   });
 }
 
-Status look_again(const CaseRequest& request, CaseMachine machine, CaseOutcome& outcome) {
-  const bool bounded = std::ranges::any_of(outcome.doubtful, [&](const DoubtfulElement& at) {
+Status review_rounding(const CaseRequest& request, Slot& slot, CaseOutcome& outcome) {
+  const bool bounded = std::ranges::any_of(outcome.exceeding, [&](const ExceedingElement& at) {
     return is_bounded(request, at) && !is_little(at, format_of(dtype_of(request.plan, at.output)));
   });
   if (bounded) {
@@ -320,18 +320,17 @@ Status look_again(const CaseRequest& request, CaseMachine machine, CaseOutcome& 
     return ok_status();
   }
   const bool own = has_shadows(outcome);
-  if (is_too_large(request, outcome) || (!own && !request.emulator_lane)) {
+  if (is_too_large(request, outcome) || (!own && !request.emulator_slot)) {
     judge_by_custom(request, outcome);
     return ok_status();
   }
-  if (own) return look_on(request, machine, outcome);
-  auto lease = request.emulator_lane();
+  if (own) return review_on(request, slot, outcome);
+  auto lease = request.emulator_slot();
   if (!lease) {  // A machine that cannot emulate.
     judge_by_custom(request, outcome);
     return ok_status();
   }
-  Lane& lane = **lease;
-  return look_on(request, {lane.arena, lane.worker, lane.reference}, outcome);
+  return review_on(request, **lease, outcome);
 }
 
 }  // namespace gpuemu

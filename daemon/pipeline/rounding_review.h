@@ -19,12 +19,12 @@ namespace gpuemu {
 inline constexpr const char* kShadowScale = "shadow";
 
 /// Whether the case is one to look at again: tolerances alone are exceeded.
-bool wants_second_look(const CaseRequest& request, const CaseOutcome& outcome);
+bool needs_rounding_review(const CaseRequest& request, const CaseOutcome& outcome);
 
-/// Removes the findings where every element of `outcome.doubtful` passes. Runs the kernel without
+/// Removes the findings where every element of `outcome.exceeding` passes. Runs the kernel without
 /// rounding once, and for 2 and 3 a few times more. A case too large for that, or on a device that
 /// cannot and has no emulator beside it, is judged by 4 alone. The arena holds other tensors
 /// afterwards.
-Status look_again(const CaseRequest& request, CaseMachine machine, CaseOutcome& outcome);
+Status review_rounding(const CaseRequest& request, Slot& slot, CaseOutcome& outcome);
 
 }  // namespace gpuemu

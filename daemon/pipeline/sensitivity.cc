@@ -11,7 +11,7 @@ Status Sensitivity::draw() {
   const CasePlan& plan = request_.plan;
   const NamedTensors inputs = neighbours_of(make_inputs(request_.op, plan),
                                             {plan.base_seed, plan.iteration}, changed_.size());
-  changed_.push_back(GPUEMU_TRY(run_nudged(request_, machine_, inputs, changed_.size() + 1)));
+  changed_.push_back(GPUEMU_TRY(run_nudged(request_, slot_, inputs, changed_.size() + 1)));
   for (const auto& [output, values] : changed_.back()) {
     const auto exact = exact_.find(output);
     if (exact == exact_.end()) continue;

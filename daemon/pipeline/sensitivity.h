@@ -12,8 +12,8 @@ namespace gpuemu {
 class Sensitivity {
  public:
   /// `exact` is what the kernel gives on the case's inputs without rounding; all outlive this.
-  Sensitivity(const CaseRequest& request, CaseMachine machine, const NamedTensors& exact)
-      : request_(request), machine_(machine), exact_(exact) {}
+  Sensitivity(const CaseRequest& request, Slot& slot, const NamedTensors& exact)
+      : request_(request), slot_(slot), exact_(exact) {}
 
   /// Runs the kernel without rounding once more, with its inputs, scalar parameters, rounded
   /// constants and values that lanes share (ShadowConfig::nudge) at a neighbour of their type, up
@@ -27,7 +27,7 @@ class Sensitivity {
 
  private:
   const CaseRequest& request_;
-  const CaseMachine machine_;
+  const Slot& slot_;
   const NamedTensors& exact_;
   std::vector<NamedTensors> changed_;
   std::map<std::string, double> largest_;

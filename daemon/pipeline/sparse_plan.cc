@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "daemon/worker/execute_buffer.h"
-#include "daemon/worker/execute_huge.h"
+#include "daemon/worker/execute_sparse.h"
 
 namespace gpuemu {
 namespace {
@@ -26,7 +26,7 @@ HugeWindow window_of(const PlanTensor& tensor, std::span<const std::byte> bytes)
   for (size_t at = 0; at < bytes.size(); at += size) {
     bool poison = true;
     for (size_t i = at; i < at + size; ++i)
-      poison = poison && bytes[i] == poison_byte(kHugePoison, i);
+      poison = poison && bytes[i] == poison_byte(kSparsePoison, i);
     window.written.push_back(!poison);
   }
   return window;
@@ -54,13 +54,13 @@ void repeat_tensors(const FollowUp& follow_up, BuiltPlan& built) {
     const uint64_t bytes =
         static_cast<uint64_t>(element_count(small_shape(tensor))) * byte_size(tensor.dtype);
     (output ? tensor.output_offset : tensor.arena_offset) = next;
-    next += (output ? kHugeWindows * bytes : bytes) + kAlignment;
+    next += (output ? kSparseWindows * bytes : bytes) + kAlignment;
     next -= next % kAlignment;
   }
   built.result_offset = next;
-  plan.huge_ms = follow_up.huge->launch_ms;
+  plan.sparse_launch_ms = follow_up.huge->launch_ms;
   plan.runs = 1;
-  plan.primer = false;
+  plan.warmup = false;
   plan.sanitize = {"memory"};
 }
 

@@ -7,8 +7,8 @@
 
 namespace gpuemu {
 
-/// Turns the plan, which build_plan has made of huge sizes, into one for execute_huge(): the arena
-/// holds one copy of each input and the windows of each output.
+/// Turns the plan, which build_plan has made of huge sizes, into one for execute_sparse(): the
+/// arena holds one copy of each input and the windows of each output.
 void repeat_tensors(const FollowUp& follow_up, BuiltPlan& built);
 
 /// The windows from the arena.

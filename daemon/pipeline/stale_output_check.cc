@@ -27,25 +27,25 @@ Result<std::vector<std::vector<std::byte>>> outputs_in(const BuiltPlan& built, A
 }
 
 /// Whether the kernel, loaded afresh, gives this output as well. The arena is left as it was.
-Result<bool> gives_it_afresh(const BuiltPlan& built, const PreparedKernel& kernel,
-                             CaseMachine machine, const std::string& output) {
-  const auto before = GPUEMU_TRY(outputs_in(built, machine.arena));
+Result<bool> gives_it_afresh(const BuiltPlan& built, const PreparedKernel& kernel, Slot& slot,
+                             const std::string& output) {
+  const auto before = GPUEMU_TRY(outputs_in(built, slot.arena));
   ExecutionPlan plan = built.plan;
   plan.runs = 1;
-  plan.primer = plan.profile = plan.coverage = false;
+  plan.warmup = plan.profile = plan.coverage = false;
   plan.fresh_module = true;
   plan.sanitize.clear();
-  const Status begun = machine.worker.begin(kernel.key, kernel.name, kernel.ptx, plan);
-  const auto report = begun ? machine.worker.finish() : Result<ExecutionReport>(begun.error());
+  const Status begun = slot.worker.begin(kernel.key, kernel.name, kernel.ptx, plan);
+  const auto report = begun ? slot.worker.finish() : Result<ExecutionReport>(begun.error());
   // A further run that fails says nothing about the first.
   if (!report) return false;
-  GPUEMU_TRY(machine.arena.refresh());
-  const auto after = GPUEMU_TRY(outputs_in(built, machine.arena));
+  GPUEMU_TRY(slot.arena.refresh());
+  const auto after = GPUEMU_TRY(outputs_in(built, slot.arena));
   bool same = report->device.empty();
   for (size_t i = 0; i < before.size(); ++i) {
     const PlanTensor& tensor = built.plan.tensors[i];
     if (tensor.name == output) same = same && before[i] == after[i];
-    const auto to = GPUEMU_TRY(machine.arena.range(tensor.output_offset, before[i].size()));
+    const auto to = GPUEMU_TRY(slot.arena.range(tensor.output_offset, before[i].size()));
     std::ranges::copy(before[i], to.begin());
   }
   return same;
@@ -54,13 +54,13 @@ Result<bool> gives_it_afresh(const BuiltPlan& built, const PreparedKernel& kerne
 }  // namespace
 
 Status name_stale_outputs(const ExecutionReport& report, const BuiltPlan& built,
-                          const PreparedKernel& kernel, CaseMachine machine,
+                          const PreparedKernel& kernel, Slot& slot,
                           std::vector<ValidationFailure>& failures) {
   const auto wrong = std::ranges::find_if(failures, is_wrong_value);
   if (wrong == failures.end()) return ok_status();
   const auto stale = stale_output(report, wrong->output);
   if (!stale) return ok_status();
-  if (!GPUEMU_TRY(gives_it_afresh(built, kernel, machine, wrong->output))) {
+  if (!GPUEMU_TRY(gives_it_afresh(built, kernel, slot, wrong->output))) {
     failures.insert(wrong, *stale);
     return ok_status();
   }

@@ -11,7 +11,7 @@ namespace gpuemu {
 /// with the kernel loaded afresh. What it gives then, it gives without any launch before: the
 /// wrong values say so. Else a finding in front of them says that results are kept.
 Status name_stale_outputs(const ExecutionReport& report, const BuiltPlan& built,
-                          const PreparedKernel& kernel, CaseMachine machine,
+                          const PreparedKernel& kernel, Slot& slot,
                           std::vector<ValidationFailure>& failures);
 
 }  // namespace gpuemu

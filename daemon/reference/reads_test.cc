@@ -16,12 +16,12 @@ class ReadsTest : public ReferenceTest {
     ReferenceTest::SetUp();
     char pattern[] = "/tmp/gpuemu-project-XXXXXX";
     project_ = ::mkdtemp(pattern);
-    shared_ =
-        std::exchange(host_, std::make_unique<ReferenceHost>(
-                                 ReferenceOptions{"/usr/bin/python3", project_, files_}, arena_));
+    shared_ = std::exchange(process_,
+                            std::make_unique<ReferenceProcess>(
+                                ReferenceOptions{"/usr/bin/python3", project_, files_}, arena_));
   }
   void TearDown() override {
-    host_ = std::move(shared_);
+    process_ = std::move(shared_);
     ReferenceTest::TearDown();
     std::filesystem::remove_all(project_);
   }
@@ -33,7 +33,7 @@ class ReadsTest : public ReferenceTest {
   bool is_complete() { return files_->of(request_.script).complete; }
   std::string path(const std::string& name) const { return folder_ + "/" + name; }
 
-  std::unique_ptr<ReferenceHost> shared_;
+  std::unique_ptr<ReferenceProcess> shared_;
   std::string project_;
   std::shared_ptr<ReferenceFiles> files_ = std::make_shared<ReferenceFiles>();
 };
@@ -121,13 +121,13 @@ TEST_F(ReadsTest, AModuleFromElsewhereThatChangesTakesAnotherInterpreter) {
   ASSERT_TRUE(ask(script));
   ASSERT_TRUE(ask(script));  // The second one finds it loaded.
   EXPECT_TRUE(has_read(elsewhere + "/outside.py"));
-  const int before = host_->pid();
+  const int before = process_->pid();
   write(4444);
   ::usleep(200'000);  // It looks ten times a second.
   const auto reply = again();
   ASSERT_TRUE(reply) << reply.error().message;
   EXPECT_EQ(values<int64_t>(reply->outputs.at(0)).at(0), 4444);
-  EXPECT_NE(host_->pid(), before);
+  EXPECT_NE(process_->pid(), before);
   std::filesystem::remove_all(elsewhere);
 }
 

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/reference/reference_host.h"
+#include "daemon/reference/reference_process.h"
 
 namespace gpuemu {
 
@@ -18,12 +18,13 @@ class ReferenceTest : public testing::Test {
     char pattern[] = "/tmp/gpuemu-reference-XXXXXX";
     ASSERT_NE(::mkdtemp(pattern), nullptr);
     folder_ = pattern;
-    if (!host_) {
+    if (!process_) {
       auto arena = Arena::create();
       ASSERT_TRUE(arena);
       arena_ = *std::move(arena);
       ASSERT_TRUE(arena_.grow(1 << 20));
-      host_ = std::make_unique<ReferenceHost>(ReferenceOptions{"/usr/bin/python3", "/"}, arena_);
+      process_ =
+          std::make_unique<ReferenceProcess>(ReferenceOptions{"/usr/bin/python3", "/"}, arena_);
     }
     set_inputs({1, 2, 3});
   }
@@ -55,8 +56,8 @@ class ReferenceTest : public testing::Test {
     return again();
   }
   Result<ReferenceReply> again() {
-    GPUEMU_TRY(host_->begin(request_));
-    return host_->finish();
+    GPUEMU_TRY(process_->begin(request_));
+    return process_->finish();
   }
 
   template <typename T>
@@ -69,7 +70,7 @@ class ReferenceTest : public testing::Test {
     return out;
   }
 
-  /// The error of a script that must fail; the host must then still compute.
+  /// The error of a script that must fail; the process must then still compute.
   Error failure_of(const std::string& script_text) {
     auto reply = ask(script_text);
     EXPECT_FALSE(reply);
@@ -87,9 +88,9 @@ class ReferenceTest : public testing::Test {
   }
 
   std::string folder_;
-  // One warm host for all tests, as in the daemon: whatever one test does to it, the next sees.
+  // One warm process for all tests, as in the daemon: whatever one test does to it, the next sees.
   static inline Arena arena_;
-  static inline std::unique_ptr<ReferenceHost> host_;
+  static inline std::unique_ptr<ReferenceProcess> process_;
   ReferenceRequest request_;
   int scripts_ = 0;
 };

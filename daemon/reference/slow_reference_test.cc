@@ -20,9 +20,9 @@ TEST_F(ReferenceTest, AnInterpreterThatHangsIsBlamedAndNotTheScript) {
   const std::string python = write_script("slow_python", "#!/bin/sh\nexec sleep 600\n");
   std::filesystem::permissions(python, std::filesystem::perms::owner_all);
   request_.script = write_script("innocent.py", "def reference(x):\n  return x\n");
-  ReferenceHost host({.python = python, .folder = "/"}, arena_);
-  ASSERT_TRUE(host.begin(request_));
-  const auto reply = host.finish();
+  ReferenceProcess process({.python = python, .folder = "/"}, arena_);
+  ASSERT_TRUE(process.begin(request_));
+  const auto reply = process.finish();
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, ErrorCode::Timeout);
   EXPECT_TRUE(reply.error().message.starts_with("the interpreter " + python + " did not start"))

@@ -11,7 +11,7 @@
 namespace gpuemu {
 namespace {
 
-// Cases between two looks at what they reached: enough to keep all lanes busy, and the same on
+// Cases between two looks at what they reached: enough to keep all slots busy, and the same on
 // every machine.
 constexpr size_t kBatch = 32;
 // Generated cases before the corpus takes every other turn: they go through corners and strategies.
@@ -77,7 +77,7 @@ GuidedSearch::GuidedSearch(Campaign& campaign, const OpConfig& op, SearchOptions
     : campaign_(campaign),
       op_(op),
       options_(std::move(options)),
-      keeper_([keep = std::move(on_cases)](const std::vector<CaseOutcome>& ended) {
+      writer_([keep = std::move(on_cases)](const std::vector<CaseOutcome>& ended) {
         std::vector<const CaseOutcome*> outcomes;
         for (const CaseOutcome& one : ended) outcomes.push_back(&one);
         return keep(outcomes);
@@ -89,7 +89,7 @@ GuidedSearch::GuidedSearch(Campaign& campaign, const OpConfig& op, SearchOptions
 
 bool GuidedSearch::is_over(const std::atomic<bool>& cancel) const {
   return cancel || (options_.fail_fast && outcome_.failed > 0) || unanswered_.is_certain() ||
-         keeper_.broken();
+         writer_.broken();
 }
 
 /// Generated cases as `gpuemu test` has them; from some number on every other one follows an entry
@@ -148,7 +148,7 @@ Status GuidedSearch::take(const CasePlan& plan, Result<CaseOutcome> outcome) {
 void GuidedSearch::count(const CasePlan& plan, CaseOutcome outcome) {
   ++outcome_.total;
   ++(outcome.result.passed ? outcome_.passed : outcome_.failed);
-  proofs_[plan.dtype].add(outcome, plan.value_strategy, plan.dims);
+  evidence_[plan.dtype].add(outcome, plan.value_strategy, plan.dims);
   note_coverage(plan, outcome);
   if (!outcome.result.warnings.empty()) {
     ++outcome_.warned;
@@ -157,7 +157,7 @@ void GuidedSearch::count(const CasePlan& plan, CaseOutcome outcome) {
   if (!outcome.result.passed && outcome_.failures.size() < kFailuresListedMax)
     outcome_.failures.push_back(outcome.result);
   const size_t bytes = snapshot_bytes(outcome.result);
-  keeper_.push(std::move(outcome), bytes);
+  writer_.push(std::move(outcome), bytes);
 }
 
 Status GuidedSearch::run_batch(const std::vector<CasePlan>& plans,
@@ -178,7 +178,7 @@ Result<SearchOutcome> GuidedSearch::run(const std::vector<CasePlan>& corpus,
   for (const CasePlan& plan : corpus) {
     if (case_options_.contains(plan.dtype)) plans.push_back(plan);
   }
-  GPUEMU_TRY(keeper_.start());
+  GPUEMU_TRY(writer_.start());
   GPUEMU_TRY(run_batch(plans, cancel));
   outcome_.report.replayed = outcome_.total;
   outcome_.replays_failed = outcome_.failed;
@@ -190,11 +190,11 @@ Result<SearchOutcome> GuidedSearch::run(const std::vector<CasePlan>& corpus,
     GPUEMU_TRY(run_batch(plans, cancel));
     if (!outcome_.broken.empty() && outcome_.total == 0) break;
   }
-  GPUEMU_TRY(keeper_.finish());
+  GPUEMU_TRY(writer_.finish());
   outcome_.reference_failed = outcome_.broken.empty() && !unanswered_.text().empty();
   if (outcome_.reference_failed) outcome_.broken = unanswered_.text();
   for (const DType dtype : options_.dtypes) {
-    if (auto proof = proofs_[dtype].proof(dtype, op_.dims))
+    if (auto proof = evidence_[dtype].proof(dtype, op_.dims))
       outcome_.proofs.push_back(*std::move(proof));
   }
   outcome_.corpus = smallest_cover(std::move(entries_), kCorpusMax);

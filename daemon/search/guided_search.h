@@ -1,6 +1,6 @@
 // A search that follows coverage: cases that reach something new join the corpus, and cases made
 // from it take turns with generated ones. What runs follows from seed, configuration, kernel code
-// and the corpus it starts with; not from the number of lanes.
+// and the corpus it starts with; not from the number of slots.
 #pragma once
 
 #include <atomic>
@@ -83,7 +83,7 @@ class GuidedSearch {
   const OpConfig& op_;
   const SearchOptions options_;
   std::map<DType, CaseOptions> case_options_;
-  std::map<DType, ProofTally> proofs_;
+  std::map<DType, EvidenceTally> evidence_;
   std::map<DType, std::vector<uint64_t>> known_;  ///< Features; dtypes are kernels of their own.
   CoverageMap map_;
   uint64_t grown_at_ = 0;  ///< Cases that had run when the last one joined the corpus.
@@ -94,7 +94,7 @@ class GuidedSearch {
     CaseOutcome outcome;
   };
   SilentReference<Ended> unanswered_;
-  Keeper<CaseOutcome> keeper_;
+  ResultWriter<CaseOutcome> writer_;
 };
 
 }  // namespace gpuemu

@@ -51,7 +51,7 @@ Reply handle(const DaemonStatusRequest&, Call& call) {
   status.storage_path = context.db_path;
   status.pid = static_cast<uint64_t>(::getpid());
   status.uptime_secs = uptime_seconds(context);
-  status.workers = context.lanes.workers();
+  status.workers = context.slots.workers();
   status.jobs_running = context.jobs.running();
   status.requests_served = context.requests;
   status.devices = context.devices;

@@ -107,7 +107,7 @@ Reply calibrate(const CalibrateRequest& request, Call& call, JobControl& control
 
 Reply handle(const CalibrateRequest& request, Call& call) {
   Call kept = call;
-  return as_plain_or_job(job_wish(request), call, [request, kept](JobControl& control) mutable {
+  return run_or_start_job(job_options(request), call, [request, kept](JobControl& control) mutable {
     return calibrate(request, kept, control);
   });
 }

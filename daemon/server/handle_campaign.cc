@@ -10,9 +10,9 @@
 #include "daemon/search/corpus.h"
 #include "daemon/search/guided_search.h"
 #include "daemon/server/campaign_events.h"
-#include "daemon/server/client_ops.h"
+#include "daemon/server/client_judged_ops.h"
 #include "daemon/server/handlers.h"
-#include "daemon/server/restrict_op.h"
+#include "daemon/server/narrow_op.h"
 
 namespace gpuemu {
 namespace {
@@ -98,10 +98,10 @@ Reply run_tests(const RunTestsRequest& request, Call& call, JobControl& control)
   const Status scripts = test_script_ops(options, config, call, control, *report);
   if (!scripts) return error_reply(scripts.error());
   if (request.fragile) {
-    const Status looked =
-        find_fragile({config, options, std::move(passed), call.context.backend,
-                      [&](const SideWish& wish) { return (*project)->campaign_on(wish); }},
-                     control.cancel, *report);
+    const Status looked = find_compiler_sensitive(
+        {config, options, std::move(passed), call.context.backend,
+         [&](const SlotVariant& wish) { return (*project)->campaign_on(wish); }},
+        control.cancel, *report);
     if (!looked) return error_reply(looked.error());
   }
   if (options.cases > 0 && !control.cancel) blame_ops_without_cases(report->ops);
@@ -295,10 +295,10 @@ Reply fuzz_op(const FuzzOpRequest& request, Call& call, JobControl& control) {
   if (op == nullptr) return op_not_found((*project)->config(), request.op_name);
   if (op->mode == ExecutionMode::Kernel) {
     if (!request.config) return fuzz_kernel_op(*op, request, call, **project, control);
-    auto restricted = restrict_op((*project)->config(), op->name, *request.config);
+    auto restricted = narrow_op((*project)->config(), op->name, *request.config);
     if (!restricted) return error_reply(restricted.error());
     Project narrow(std::make_shared<const Config>(*std::move(restricted)),
-                   {call.context.lanes, call.context.side_lanes}, call.context.cache_folder,
+                   {call.context.slots, call.context.extra_slots}, call.context.cache_folder,
                    call.context.arch);
     narrow.stop_when(control.cancel);
     return fuzz_kernel_op(*narrow.config().find_op(op->name), request, call, narrow, control);
@@ -312,14 +312,14 @@ Reply fuzz_op(const FuzzOpRequest& request, Call& call, JobControl& control) {
 
 Reply handle(const RunTestsRequest& request, Call& call) {
   Call kept = call;
-  return as_plain_or_job(job_wish(request), call, [request, kept](JobControl& control) mutable {
+  return run_or_start_job(job_options(request), call, [request, kept](JobControl& control) mutable {
     return run_tests(request, kept, control);
   });
 }
 
 Reply handle(const FuzzOpRequest& request, Call& call) {
   Call kept = call;
-  return as_plain_or_job(job_wish(request), call, [request, kept](JobControl& control) mutable {
+  return run_or_start_job(job_options(request), call, [request, kept](JobControl& control) mutable {
     Reply reply = fuzz_op(request, kept, control);
     const auto* results = std::get_if<FuzzResultsReply>(&reply);
     // Clients of the other form go by the count of failures alone.

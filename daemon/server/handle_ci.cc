@@ -5,7 +5,7 @@
 #include "common/protocol/json_codec.h"
 #include "daemon/ci/ci_run.h"
 #include "daemon/explain/failure_reasons.h"
-#include "daemon/server/client_ops.h"
+#include "daemon/server/client_judged_ops.h"
 #include "daemon/server/handlers.h"
 #include "runtime/compile/machine_code.h"
 
@@ -194,7 +194,7 @@ Reply run(const RunCiRequest& request, Call& call, JobControl& control) {
 }  // namespace
 
 Reply handle(const RunCiRequest& request, Call& call) {
-  return as_plain_or_job(job_wish(request), call, [request, call](JobControl& control) mutable {
+  return run_or_start_job(job_options(request), call, [request, call](JobControl& control) mutable {
     return run(request, call, control);
   });
 }

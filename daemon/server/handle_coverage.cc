@@ -130,7 +130,7 @@ Reply cover(const KernelCoverageRequest& request, Call& call, JobControl& contro
 
 Reply handle(const KernelCoverageRequest& request, Call& call) {
   Call kept = call;
-  return as_plain_or_job(job_wish(request), call, [request, kept](JobControl& control) mutable {
+  return run_or_start_job(job_options(request), call, [request, kept](JobControl& control) mutable {
     return cover(request, kept, control);
   });
 }

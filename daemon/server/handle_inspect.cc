@@ -151,7 +151,7 @@ Reply handle(const InspectRequest& request, Call& call) {
   const JobTable::Work work = [request, call](JobControl& control) mutable {
     return inspect(request, call, control);
   };
-  return as_plain_or_job(job_wish(request), call, work);
+  return run_or_start_job(job_options(request), call, work);
 }
 
 }  // namespace gpuemu

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "common/base/blake2.h"
-#include "daemon/server/client_ops.h"
+#include "daemon/server/client_judged_ops.h"
 #include "daemon/server/handlers.h"
 #include "daemon/server/stored_failure.h"
 #include "judge/minimize/minimize.h"
@@ -287,7 +287,7 @@ Reply handle(const MinimizeRequest& request, Call& call) {
   const JobTable::Work work = [request, kept](JobControl& control) mutable {
     return minimize(request, kept, control);
   };
-  return as_plain_or_job(job_wish(request), call, work);
+  return run_or_start_job(job_options(request), call, work);
 }
 
 }  // namespace gpuemu

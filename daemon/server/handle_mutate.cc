@@ -43,7 +43,7 @@ Reply mutate(const MutateRequest& request, Call& call, JobControl& control) {
     if (mutant.status == "survived") control.failed(line_of(mutant));
   };
   auto report =
-      run_mutation({config, kernels, call.context.lanes}, *op, options, events, control.cancel);
+      run_mutation({config, kernels, call.context.slots}, *op, options, events, control.cancel);
   if (!report) return error_reply(report.error());
   return *std::move(report);
 }
@@ -52,7 +52,7 @@ Reply mutate(const MutateRequest& request, Call& call, JobControl& control) {
 
 Reply handle(const MutateRequest& request, Call& call) {
   Call kept = call;
-  return as_plain_or_job(job_wish(request), call, [request, kept](JobControl& control) mutable {
+  return run_or_start_job(job_options(request), call, [request, kept](JobControl& control) mutable {
     return mutate(request, kept, control);
   });
 }

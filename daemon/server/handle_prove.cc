@@ -46,7 +46,7 @@ Reply prove(const ProveRequest& request, Call& call, JobControl& control) {
 
 Reply handle(const ProveRequest& request, Call& call) {
   Call kept = call;
-  return as_plain_or_job(job_wish(request), call, [request, kept](JobControl& control) mutable {
+  return run_or_start_job(job_options(request), call, [request, kept](JobControl& control) mutable {
     return prove(request, kept, control);
   });
 }

@@ -1,5 +1,5 @@
 // Reproduce and GetCase: a stored failure made again from its seed.
-#include "daemon/server/client_ops.h"
+#include "daemon/server/client_judged_ops.h"
 #include "daemon/server/handlers.h"
 #include "daemon/server/stored_failure.h"
 
@@ -37,7 +37,7 @@ Reply reproduce(const ReproduceRequest& request, Call& call, JobControl& control
   auto inputs = stored_inputs(*failure);
   if (!inputs) return error_reply(inputs.error());
   if (op != nullptr && op->mode == ExecutionMode::ScriptBased && !op->op_script.empty()) {
-    auto lease = call.context.lanes.acquire(call.key);
+    auto lease = call.context.slots.acquire(call.key);
     if (!lease) return error_reply(lease.error());
     ValidationResult again = judge_script((*project)->config(), *op, *inputs, {}, **lease).result;
     again.seed = failure->seed;
@@ -55,7 +55,7 @@ Reply reproduce(const ReproduceRequest& request, Call& call, JobControl& control
 }  // namespace
 
 Reply handle(const ReproduceRequest& request, Call& call) {
-  return as_plain_or_job(job_wish(request), call, [request, call](JobControl& control) mutable {
+  return run_or_start_job(job_options(request), call, [request, call](JobControl& control) mutable {
     return reproduce(request, call, control);
   });
 }

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "common/tensor/snapshot.h"
-#include "daemon/server/client_ops.h"
+#include "daemon/server/client_judged_ops.h"
 #include "daemon/server/handlers.h"
 
 namespace gpuemu {
@@ -41,7 +41,7 @@ std::variant<ValidationResult, ErrorReply> judge(const Submission& submission, C
   if (op == nullptr) return op_not_found(config, submission.op_name);
   const auto wider = wider_of(submission);
   if (!wider) return ErrorReply{WireErrorCode::InvalidRequest, wider.error().message};
-  auto lease = call.context.lanes.acquire(call.key);
+  auto lease = call.context.slots.acquire(call.key);
   if (!lease) return error_reply(lease.error());
   auto judged = judge_submitted(config, *op, {submission.inputs, submission.kwargs, *wider},
                                 submission.output, **lease);

@@ -37,17 +37,17 @@ ErrorReply config_error(const Error& error);
 /// OpNotFound with the names there are.
 ErrorReply op_not_found(const Config& config, const std::string& name);
 /// How a request wants its work to run.
-struct JobWish {
+struct JobOptions {
   bool as_job = false;
   std::optional<uint64_t> lease_ms;
 };
 template <class R>
   requires(RequestTraits<R>::kPace == Pace::Job)
-JobWish job_wish(const R& request) {
+JobOptions job_options(const R& request) {
   return {request.stream, request.lease_ms};
 }
 /// The reply of `work`, or the number of the job that runs it.
-Reply as_plain_or_job(const JobWish& wish, Call& call, const JobTable::Work& work);
+Reply run_or_start_job(const JobOptions& wish, Call& call, const JobTable::Work& work);
 /// One failure as a line of a job's log.
 std::string log_line(const ValidationResult& failure);
 /// Leaves out input snapshots (clients may miss them) where all of them would make a reply that is

@@ -129,13 +129,13 @@ class Handlers : public testing::Test {
     ConfigResult loaded = load_config(sources);
     ASSERT_TRUE(loaded.config) << loaded.text();
     loaded.config->cases = 0;  // Nothing is run.
-    auto lanes = LanePool::create({});
-    ASSERT_TRUE(lanes);
-    lanes_ = *std::move(lanes);
+    auto slots = SlotPool::create({});
+    ASSERT_TRUE(slots);
+    slots_ = *std::move(slots);
     config_ = std::make_unique<ConfigWatch>(sources, *std::move(loaded.config));
     context_.reset(new ServerContext{.config = *config_,
                                      .store = store_,
-                                     .lanes = *lanes_,
+                                     .slots = *slots_,
                                      .jobs = jobs_,
                                      .cache_folder = folder_ / "cache",
                                      .arch = "sm_80",
@@ -177,7 +177,7 @@ class Handlers : public testing::Test {
   fs::path folder_;
   DamagedStore store_;
   JobTable jobs_;
-  std::unique_ptr<LanePool> lanes_;
+  std::unique_ptr<SlotPool> slots_;
   std::unique_ptr<ConfigWatch> config_;
   std::unique_ptr<ServerContext> context_;
 };

@@ -5,7 +5,7 @@
 #include "common/numeric/element.h"
 #include "common/rng/legacy.h"
 #include "common/tensor/snapshot.h"
-#include "daemon/server/client_ops.h"
+#include "daemon/server/client_judged_ops.h"
 #include "judge/cases/legacy_cases.h"
 
 namespace gpuemu {
@@ -92,7 +92,7 @@ class ScriptMinimizer {
 
  private:
   Result<ValidationResult> judge(const Candidate& candidate) {
-    auto lease = call_.context.lanes.acquire(call_.key);
+    auto lease = call_.context.slots.acquire(call_.key);
     if (!lease) return lease.error();
     ++control_.done;
     ValidationResult result =

@@ -39,21 +39,21 @@ Result<std::shared_ptr<const Config>> ConfigWatch::current() {
   return config_;
 }
 
-Result<Campaign*> Project::campaign_on(const SideWish& wish) {
-  if (lanes_.side == nullptr) {
-    return error(ErrorCode::Unavailable, "this daemon has no lanes but its own");
+Result<Campaign*> Project::campaign_on(const SlotVariant& wish) {
+  if (slots_.side == nullptr) {
+    return error(ErrorCode::Unavailable, "this daemon has no slots but its own");
   }
   std::unique_ptr<Campaign>& kept = on_side_[wish];
   if (kept == nullptr) {
-    LanePool* lanes = GPUEMU_TRY(lanes_.side->get(wish));
-    kept = std::make_unique<Campaign>(*config_, kernels_, *lanes, nullptr, own_backend());
+    SlotPool* slots = GPUEMU_TRY(slots_.side->get(wish));
+    kept = std::make_unique<Campaign>(*config_, kernels_, *slots, nullptr, own_backend());
   }
   return kept.get();
 }
 
 ExplainMachines Project::machines() {
   const std::string own = own_backend();
-  const std::string other = lanes_.side == nullptr ? "" : lanes_.side->other_backend();
+  const std::string other = slots_.side == nullptr ? "" : slots_.side->other_backend();
   ExplainMachines machines{
       .own = campaign_, .own_backend = own, .emulator = {}, .other_backend = other, .other = {}};
   machines.emulator = [this, own]() -> Result<Campaign*> {

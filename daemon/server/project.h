@@ -12,8 +12,8 @@
 #include "daemon/campaign/campaign.h"
 #include "daemon/explain/case_explanation.h"
 #include "daemon/kernels/kernel_store.h"
-#include "daemon/schedule/lane_pool.h"
-#include "daemon/schedule/side_lanes.h"
+#include "daemon/schedule/extra_slots.h"
+#include "daemon/schedule/slot_pool.h"
 
 namespace gpuemu {
 
@@ -39,16 +39,16 @@ class ConfigWatch {
 class Project {
  public:
   /// Where its cases run.
-  struct Lanes {
-    LanePool& own;
-    SideLanes* side = nullptr;  ///< Null: there are no others.
+  struct Slots {
+    SlotPool& own;
+    ExtraSlots* side = nullptr;  ///< Null: there are no others.
   };
-  Project(std::shared_ptr<const Config> config, Lanes lanes, const std::string& cache_folder,
+  Project(std::shared_ptr<const Config> config, Slots slots, const std::string& cache_folder,
           const std::string& arch)
       : config_(std::move(config)),
-        lanes_(lanes),
+        slots_(slots),
         kernels_(*config_, cache_folder, arch),
-        campaign_(*config_, kernels_, lanes.own, lanes.side, own_backend()) {}
+        campaign_(*config_, kernels_, slots.own, slots.side, own_backend()) {}
   Project(const Project&) = delete;
   Project& operator=(const Project&) = delete;
 
@@ -57,21 +57,21 @@ class Project {
   /// Compilers end once `cancel`, which must outlive the project, is true. Before any kernel is
   /// wanted.
   void stop_when(const std::atomic<bool>& cancel) { kernels_.stop_when(cancel); }
-  /// Runs on other lanes than the daemon's own. Unavailable where there are none. For one thread.
-  Result<Campaign*> campaign_on(const SideWish& wish);
+  /// Runs on other slots than the daemon's own. Unavailable where there are none. For one thread.
+  Result<Campaign*> campaign_on(const SlotVariant& wish);
   /// For explanations. Valid as long as the project. For one thread.
   ExplainMachines machines();
 
  private:
   std::string own_backend() const {
-    return lanes_.side == nullptr ? "emulator" : lanes_.side->own_backend();
+    return slots_.side == nullptr ? "emulator" : slots_.side->own_backend();
   }
 
   std::shared_ptr<const Config> config_;
-  const Lanes lanes_;
+  const Slots slots_;
   KernelStore kernels_;
   Campaign campaign_;
-  std::map<SideWish, std::unique_ptr<Campaign>> on_side_;
+  std::map<SlotVariant, std::unique_ptr<Campaign>> on_side_;
 };
 
 }  // namespace gpuemu

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "common/base/service_limits.h"
-#include "daemon/server/client_memory.h"
+#include "daemon/server/client_shared_memory.h"
 #include "daemon/server/handlers.h"
 
 namespace gpuemu {
@@ -86,7 +86,7 @@ Result<std::unique_ptr<Project>> open_project(Call& call, const ProjectWish& wis
     config = std::make_shared<const Config>(std::move(changed));
   }
   return std::make_unique<Project>(std::move(config),
-                                   Project::Lanes{context.lanes, context.side_lanes},
+                                   Project::Slots{context.slots, context.extra_slots},
                                    context.cache_folder, context.arch);
 }
 
@@ -101,7 +101,7 @@ ErrorReply op_not_found(const Config& config, const std::string& name) {
                       known.empty() ? "none" : known)};
 }
 
-Reply as_plain_or_job(const JobWish& wish, Call& call, const JobTable::Work& work) {
+Reply run_or_start_job(const JobOptions& wish, Call& call, const JobTable::Work& work) {
   if (!wish.as_job) return call.context.jobs.run(call.key, work);
   const auto job = call.context.jobs.start(work, wish.lease_ms);
   if (!job) return error_reply(job.error());
@@ -132,7 +132,7 @@ uint64_t fresh_seed() {
 std::string handle_message(std::string_view message, ServerContext& context) {
   ++context.requests;
   try {
-    ClientMemory memory;
+    ClientSharedMemory memory;
     const FetchShared fetch = [&](const SharedData& where) { return memory.fetch(where); };
     const auto request = decode_request(message, fetch);
     if (!request) return encode_reply(error_reply(request.error()));

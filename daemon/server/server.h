@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "common/protocol/json_codec.h"
-#include "daemon/schedule/lane_pool.h"
+#include "daemon/schedule/slot_pool.h"
 #include "daemon/server/job_table.h"
 #include "daemon/server/project.h"
 #include "daemon/storage/store.h"
@@ -20,7 +20,7 @@ namespace gpuemu {
 struct ServerContext {
   ConfigWatch& config;
   Store& store;
-  LanePool& lanes;
+  SlotPool& slots;
   JobTable& jobs;
   std::string cache_folder, arch;  ///< Of compiled kernels.
   std::string socket_path, db_path, config_file;
@@ -29,7 +29,7 @@ struct ServerContext {
   std::string build;                                  ///< GNU build id of this program.
   std::string backend;                                ///< What "auto" became.
   std::function<void()> request_stop;                 ///< Called by Shutdown; must not block.
-  SideLanes* side_lanes = nullptr;                    ///< For second opinions; null: none.
+  ExtraSlots* extra_slots = nullptr;                  ///< For second opinions; null: none.
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
   std::atomic<uint64_t> requests{0};
   std::atomic<size_t> long_requests{0};  ///< Of those under way.

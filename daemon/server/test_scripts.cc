@@ -1,7 +1,7 @@
 // The ops with op scripts of a test run.
 #include <algorithm>
 
-#include "daemon/server/client_ops.h"
+#include "daemon/server/client_judged_ops.h"
 
 namespace gpuemu {
 namespace {

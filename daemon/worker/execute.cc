@@ -29,12 +29,12 @@ using Role = PlanTensor::Role;
 constexpr size_t kTellingBytes = 4;
 /// Larger runs may use the addresses of the one before: two of them need not fit the device.
 constexpr uint64_t kHeldBytesMax = uint64_t{256} << 20;
-/// The primer gets this part of a case's time: one that does not end must leave the case its own.
-constexpr int kPrimerShare = 3;
+/// The warmup gets this part of a case's time: one that does not end must leave the case its own.
+constexpr int kWarmupShare = 3;
 /// The same of the run in issue order: the later runs need what the first one did.
 constexpr int kIssueShare = 4;
-/// A primer of the emulator that takes longer begins again with a look at what it reads.
-constexpr auto kPrimerFirst = std::chrono::milliseconds(250);
+/// A warmup of the emulator that takes longer begins again with a look at what it reads.
+constexpr auto kWarmupFirst = std::chrono::milliseconds(250);
 
 /// Whether its elements are to be written and nothing else: what holds values before, or serves the
 /// kernel as a notebook, may be written as often as it likes.
@@ -66,10 +66,10 @@ class Execution {
   /// Buffers at addresses that no buffer of the run before had, where the memory suffices.
   Result<std::vector<ExecuteBuffer>> fresh_buffers();
   Result<Outputs> run_once(uint32_t run);
-  Status run_primer(std::vector<ExecuteBuffer>& buffers);
+  Status run_warmup(std::vector<ExecuteBuffer>& buffers);
   /// One attempt at it; its report is the last launch's.
-  Result<LaunchReport> prime(std::vector<ExecuteBuffer>& buffers, steady_clock::time_point end,
-                             const std::vector<std::string>& checks);
+  Result<LaunchReport> warm_up(std::vector<ExecuteBuffer>& buffers, steady_clock::time_point end,
+                               const std::vector<std::string>& checks);
   Status run_as_issued();
   Status download_all(std::vector<ExecuteBuffer>& buffers);
   /// False when the rest of the launches makes no sense.
@@ -90,7 +90,7 @@ class Execution {
   Status write_outputs(const Outputs& outputs);
   void compare(const std::vector<Outputs>& runs);
   void compare_tensor(size_t index, const std::vector<Outputs>& runs);
-  void compare_with_primer(const Outputs& outputs);
+  void compare_with_warmup(const Outputs& outputs);
 
   RunMemory& memory_;
   Device& device_;
@@ -101,7 +101,7 @@ class Execution {
   ExecutionReport report_;
   uint64_t bytes_needed_ = 0;            ///< Of one run.
   std::vector<ExecuteBuffer> previous_;  ///< Keeps their addresses from the next run.
-  std::optional<Outputs> primed_;        ///< What the primer wrote.
+  std::optional<Outputs> warmed_up_;     ///< What the warmup wrote.
   bool blocks_met_ = false;              ///< LaunchReport::blocks_met of a launch.
   bool stopped_ = false;             ///< A finding of the device or of a launch: no further runs.
   std::vector<std::string> others_;  ///< Entries of the module that the plan does not launch.
@@ -278,9 +278,9 @@ Result<std::vector<ExecuteBuffer>> Execution::fresh_buffers() {
   return buffers;
 }
 
-Result<LaunchReport> Execution::prime(std::vector<ExecuteBuffer>& buffers,
-                                      steady_clock::time_point end,
-                                      const std::vector<std::string>& checks) {
+Result<LaunchReport> Execution::warm_up(std::vector<ExecuteBuffer>& buffers,
+                                        steady_clock::time_point end,
+                                        const std::vector<std::string>& checks) {
   for (ExecuteBuffer& buffer : buffers) GPUEMU_TRY(buffer.upload(arena_, 1, true));
   LaunchReport last;
   for (const PlanLaunch& launch : plan_.launches) {
@@ -294,23 +294,23 @@ Result<LaunchReport> Execution::prime(std::vector<ExecuteBuffer>& buffers,
 
 /// Of its findings only a fault counts, where it takes the device with it: the runs that count
 /// repeat the others and say more about them.
-Status Execution::run_primer(std::vector<ExecuteBuffer>& buffers) {
+Status Execution::run_warmup(std::vector<ExecuteBuffer>& buffers) {
   const bool emulated = device_.properties().backend == "emulator";
   const auto now = steady_clock::now();
-  const auto end = now + (end_ - now) / kPrimerShare;
-  const auto first_end = emulated ? std::min(end, now + kPrimerFirst) : end;
-  Result<LaunchReport> primer = prime(buffers, first_end, {});
-  const bool is_slow = primer && std::ranges::find(primer->findings, "timeout",
-                                                   &DeviceFinding::kind) != primer->findings.end();
+  const auto end = now + (end_ - now) / kWarmupShare;
+  const auto first_end = emulated ? std::min(end, now + kWarmupFirst) : end;
+  Result<LaunchReport> warmup = warm_up(buffers, first_end, {});
+  const bool is_slow = warmup && std::ranges::find(warmup->findings, "timeout",
+                                                   &DeviceFinding::kind) != warmup->findings.end();
   // A loop whose end was never written runs for as long as it is let: the check ends it.
-  if (emulated && is_slow && first_end < end) primer = prime(buffers, end, {"init"});
-  if (!primer) return ok_status();
-  if (std::ranges::any_of(primer->findings, is_fault)) {
+  if (emulated && is_slow && first_end < end) warmup = warm_up(buffers, end, {"init"});
+  if (!warmup) return ok_status();
+  if (std::ranges::any_of(warmup->findings, is_fault)) {
     // A fault of these inputs is none of the case's. On a GPU nothing can run behind it.
     if (emulated) return ok_status();
-    for (DeviceFinding& finding : primer->findings)
+    for (DeviceFinding& finding : warmup->findings)
       finding.message += "; it was the call before the case's own, which has other values";
-    take(*std::move(primer), buffers, 0);
+    take(*std::move(warmup), buffers, 0);
     stopped_ = true;
     return ok_status();
   }
@@ -323,7 +323,7 @@ Status Execution::run_primer(std::vector<ExecuteBuffer>& buffers) {
   for (size_t i = 0; i < buffers.size(); ++i)
     if (is_output(plan_.tensors[i].role)) outputs[i] = buffers[i].packed();
   memory_.reuse_host();
-  primed_ = std::move(outputs);
+  warmed_up_ = std::move(outputs);
   return ok_status();
 }
 
@@ -335,7 +335,7 @@ Status Execution::download_all(std::vector<ExecuteBuffer>& buffers) {
 Result<Outputs> Execution::run_once(uint32_t run) {
   memory_.reuse_host();
   std::vector<ExecuteBuffer> buffers = GPUEMU_TRY(fresh_buffers());
-  if (run == 0 && plan_.primer) GPUEMU_TRY(run_primer(buffers));
+  if (run == 0 && plan_.warmup) GPUEMU_TRY(run_warmup(buffers));
   if (stopped_) return Outputs();
   for (ExecuteBuffer& buffer : buffers) GPUEMU_TRY(buffer.upload(arena_, run));
   const bool completed = GPUEMU_TRY(launch_all(buffers, run));
@@ -439,21 +439,21 @@ void Execution::compare_tensor(size_t index, const std::vector<Outputs>& runs) {
 }
 
 /// The engine knows whether the values are wrong; only then does it matter.
-void Execution::compare_with_primer(const Outputs& outputs) {
+void Execution::compare_with_warmup(const Outputs& outputs) {
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i].empty() || outputs[i] != (*primed_)[i]) continue;
+    if (outputs[i].empty() || outputs[i] != (*warmed_up_)[i]) continue;
     const size_t size = byte_size(plan_.tensors[i].dtype), elements = outputs[i].size() / size;
     // One value everywhere comes from no launch in particular.
     if (std::equal(outputs[i].begin() + static_cast<std::ptrdiff_t>(size), outputs[i].end(),
                    outputs[i].begin())) {
       continue;
     }
-    add(HarnessFinding{Kind::SameAsPrimer, plan_.tensors[i].name, 0, elements, ""});
+    add(HarnessFinding{Kind::StaleOutput, plan_.tensors[i].name, 0, elements, ""});
   }
 }
 
 void Execution::compare(const std::vector<Outputs>& runs) {
-  if (primed_ && !runs[0].empty()) compare_with_primer(runs[0]);
+  if (warmed_up_ && !runs[0].empty()) compare_with_warmup(runs[0]);
   for (size_t i = 0; i < plan_.tensors.size(); ++i) {
     if (is_output(plan_.tensors[i].role)) compare_tensor(i, runs);
   }

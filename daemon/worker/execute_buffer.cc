@@ -138,7 +138,7 @@ std::span<const std::byte> ExecuteBuffer::body(std::span<const std::byte> image)
   return image.subspan(front_bytes_, body_bytes_);
 }
 
-Status ExecuteBuffer::upload(Arena& arena, uint32_t run, bool primer) {
+Status ExecuteBuffer::upload(Arena& arena, uint32_t run, bool warmup) {
   uploaded_ = memory_->host(total_bytes_);
   const auto within = uploaded_.subspan(front_bytes_, body_bytes_);
   std::ranges::fill(uploaded_.first(front_bytes_), guard_byte(run));
@@ -148,7 +148,7 @@ Status ExecuteBuffer::upload(Arena& arena, uint32_t run, bool primer) {
   if (reads_arena(tensor_->role)) {
     const uint64_t bytes =
         static_cast<uint64_t>(element_count(tensor_->shape)) * byte_size(tensor_->dtype);
-    const uint64_t offset = primer ? tensor_->primer_offset : tensor_->arena_offset;
+    const uint64_t offset = warmup ? tensor_->warmup_offset : tensor_->arena_offset;
     const std::span<const std::byte> packed = GPUEMU_TRY(arena.range(offset, bytes));
     scatter(tensor_->dtype, tensor_->shape, tensor_->layout, packed, within);
   }

@@ -37,8 +37,8 @@ class ExecuteBuffer {
   uint64_t address() const { return allocation_ + front_bytes_; }
   uint64_t front_bytes() const { return front_bytes_; }
 
-  /// Fills everything for `run` and copies the inputs from the arena; those of the primer if asked.
-  Status upload(Arena& arena, uint32_t run, bool primer = false);
+  /// Fills everything for `run` and copies the inputs from the arena; those of the warmup if asked.
+  Status upload(Arena& arena, uint32_t run, bool warmup = false);
   /// Reads all back: after RunMemory::settle() the packed elements and the findings below can be
   /// asked for.
   Status download();

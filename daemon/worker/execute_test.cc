@@ -141,43 +141,43 @@ TEST_F(Execute, NoRunHasTheAddressesOfTheOneBefore) {
 }
 
 /// Other inputs at offsets of their own.
-ExecutionPlan primed_plan(Arena& arena, const std::string& entry) {
+ExecutionPlan warmup_plan(Arena& arena, const std::string& entry) {
   ExecutionPlan plan = add_plan(entry);
-  plan.primer = true;
+  plan.warmup = true;
   for (uint64_t i = 0; i < 2; ++i) {
-    plan.tensors[i].primer_offset = 512 + 64 * i;
+    plan.tensors[i].warmup_offset = 512 + 64 * i;
     const float values[4] = {5, 6, 7, 8};
     std::memcpy(arena.range(512 + 64 * i, sizeof values)->data(), values, sizeof values);
   }
   return plan;
 }
 
-TEST_F(Execute, APrimerOnOtherInputsDoesNotChangeWhatACorrectKernelGives) {
-  EXPECT_TRUE(run(primed_plan(arena_, "add")).harness.empty());
+TEST_F(Execute, AWarmupOnOtherInputsDoesNotChangeWhatACorrectKernelGives) {
+  EXPECT_TRUE(run(warmup_plan(arena_, "add")).harness.empty());
   EXPECT_EQ(floats_at(arena_, 128), (Floats{11, 22, 33, 44}));
   EXPECT_EQ(device_.launch_count(), 3u);
 }
 
-TEST_F(Execute, APrimerShowsAResultThatIsKeptForAnAddress) {
-  ExecutionPlan plan = primed_plan(arena_, "add_cached");
+TEST_F(Execute, AWarmupShowsAResultThatIsKeptForAnAddress) {
+  ExecutionPlan plan = warmup_plan(arena_, "add_cached");
   plan.deterministic = false;
   const HarnessFinding finding = only(plan);
-  EXPECT_EQ(finding.kind, Kind::SameAsPrimer);
+  EXPECT_EQ(finding.kind, Kind::StaleOutput);
   EXPECT_EQ(finding.tensor, "y");
   EXPECT_EQ(finding.count, 4u);
-  EXPECT_EQ(floats_at(arena_, 128)[0], 10) << "5 + 5 of the primer, which the values then show";
+  EXPECT_EQ(floats_at(arena_, 128)[0], 10) << "5 + 5 of the warmup, which the values then show";
 }
 
-TEST_F(Execute, AFaultInThePrimerIsAFindingToo) {
-  const ExecutionReport report = run(primed_plan(arena_, "fault"));
+TEST_F(Execute, AFaultInTheWarmupIsAFindingToo) {
+  const ExecutionReport report = run(warmup_plan(arena_, "fault"));
   EXPECT_EQ(report.device.size(), 1u);
   EXPECT_EQ(device_.launch_count(), 1u);
 }
 
-TEST_F(Execute, APrimerThatDoesNotEndLeavesTheCaseItsTime) {
+TEST_F(Execute, AWarmupThatDoesNotEndLeavesTheCaseItsTime) {
   FakeDevice emulator(false, 0, "emulator");
   RunMemory memory(emulator);
-  ExecutionPlan plan = primed_plan(arena_, "endless_at_five");
+  ExecutionPlan plan = warmup_plan(arena_, "endless_at_five");
   plan.timeout_ms = 900;
   const auto report = execute(memory, 1, arena_, plan);
   ASSERT_TRUE(report) << report.error().message;
@@ -188,7 +188,7 @@ TEST_F(Execute, APrimerThatDoesNotEndLeavesTheCaseItsTime) {
 TEST_F(Execute, ALaunchThatDoesNotEndNamesTheLimitThatSomebodyHasSet) {
   FakeDevice emulator(false, 0, "emulator");
   RunMemory memory(emulator);
-  ExecutionPlan plan = primed_plan(arena_, "endless_at_five");
+  ExecutionPlan plan = warmup_plan(arena_, "endless_at_five");
   plan.timeout_ms = 300;
   const float five = 5;
   std::memcpy(arena_.range(plan.tensors[0].arena_offset, sizeof five)->data(), &five, sizeof five);
@@ -201,7 +201,7 @@ TEST_F(Execute, ALaunchThatDoesNotEndNamesTheLimitThatSomebodyHasSet) {
       std::sscanf(said.c_str(), "the launch did not end within the last %u of the 300 ms", &last),
       1)
       << said;
-  EXPECT_GT(last, 20U) << "the primer had a third of the time";
+  EXPECT_GT(last, 20U) << "the warmup had a third of the time";
   EXPECT_LE(last, 200U);
   EXPECT_NE(said.find("(runtime.case_timeout_ms)"), std::string::npos) << said;
 }

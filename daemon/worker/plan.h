@@ -24,10 +24,10 @@ struct PlanTensor {
   Layout layout;               ///< How the device buffer holds it.
   uint64_t arena_offset = 0;   ///< Packed elements: Input, InOut read from here.
   uint64_t output_offset = 0;  ///< Packed elements: Output, InOut written here after the first run.
-  uint64_t primer_offset = 0;  ///< Packed elements: what Input and InOut hold in the primer.
+  uint64_t warmup_offset = 0;  ///< Packed elements: what Input and InOut hold in the warmup.
   uint32_t base_offset_bytes =
       0;  ///< Added to the (256-aligned) buffer's start; layouts with less alignment.
-  /// Of execute_huge(): the buffer holds the packed elements so often, one copy after the other.
+  /// Of execute_sparse(): the buffer holds the packed elements so often, one copy after the other.
   uint64_t repeats = 1;
 };
 
@@ -72,7 +72,7 @@ struct ExecutionPlan {
   /// Before the first run the kernel runs on other inputs in the same buffers, so that what it
   /// keeps between launches, or remembers of an address or a shape, is wrong for the runs that
   /// count.
-  bool primer = false;
+  bool warmup = false;
   /// The kernel is loaded anew for this plan alone: nothing that it kept in its module is there.
   bool fresh_module = false;
   bool coverage = false;       ///< Tell what they reach of their kernels.
@@ -83,7 +83,8 @@ struct ExecutionPlan {
   uint64_t order_seed = 0;
   /// Of the threads in the first run, where the device can.
   Interleaving first_order = Interleaving::InOrder;
-  uint64_t huge_ms = 0;  ///< Not 0: execute_huge() runs it, and ends each launch after so long.
+  uint64_t sparse_launch_ms =
+      0;  ///< Not 0: execute_sparse() runs it, and ends each launch after so long.
 };
 
 /// What the harness around the kernel saw.
@@ -94,7 +95,7 @@ struct HarnessFinding {
     InputModified,
     NonDeterministic,
     Launch,
-    SameAsPrimer  ///< An output is that of the primer bit for bit; alone no fault.
+    StaleOutput  ///< An output is that of the warmup bit for bit; alone no fault.
   };
   Kind kind = Kind::NotWritten;
   std::string tensor;

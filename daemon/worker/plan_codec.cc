@@ -33,7 +33,7 @@ void fields(Wire& wire, EntryInfo& it) {
 template <typename Wire>
 void fields(Wire& wire, PlanTensor& it) {
   members(wire, it.name, it.role, it.dtype, it.shape, it.layout.strides, it.layout.offset_elements,
-          it.layout.buffer_elements, it.arena_offset, it.output_offset, it.primer_offset,
+          it.layout.buffer_elements, it.arena_offset, it.output_offset, it.warmup_offset,
           it.base_offset_bytes, it.repeats);
 }
 
@@ -73,8 +73,8 @@ template <typename Wire>
 void fields(Wire& wire, ExecutionPlan& it) {
   members(wire, it.arena, it.module_key, it.module_name, it.tensors, it.launches, it.runs,
           it.deterministic, it.timeout_ms, it.memory_limit_bytes, it.sanitize, it.profile,
-          it.primer, it.fresh_module, it.coverage, it.coverage_lines, it.shadow, it.order_seed,
-          it.first_order, it.huge_ms);
+          it.warmup, it.fresh_module, it.coverage, it.coverage_lines, it.shadow, it.order_seed,
+          it.first_order, it.sparse_launch_ms);
 }
 
 template <typename Wire>

@@ -58,10 +58,10 @@ void expect_refused_when_cut(const std::vector<std::byte>& bytes, Decode decode)
 TEST(PlanCodec, PlansSurviveAndCutOnesAreRefused) {
   ExecutionPlan plan = add_plan("add");
   plan.sanitize = {"memory"};
-  plan.profile = plan.primer = plan.coverage = plan.fresh_module = true;
+  plan.profile = plan.warmup = plan.coverage = plan.fresh_module = true;
   plan.shadow.errors = ShadowErrors::UnderflowOrFlush;
   plan.shadow.nudge = 7;
-  plan.tensors[0].primer_offset = 4096;
+  plan.tensors[0].warmup_offset = 4096;
   plan.launches[0].grown_blocks = 1 << 20;
   plan.tensors[1].role = PlanTensor::Role::Scratch;
   plan.tensors[1].dtype = DType::Bool;

@@ -8,7 +8,7 @@
 
 #include "common/base/limits.h"
 #include "daemon/worker/execute.h"
-#include "daemon/worker/execute_huge.h"
+#include "daemon/worker/execute_sparse.h"
 #include "daemon/worker/plan_codec.h"
 
 namespace gpuemu {
@@ -82,8 +82,8 @@ Result<std::vector<std::byte>> WorkerLoop::load(const ModuleText& module) {
 
 Result<ExecutionReport> WorkerLoop::run(ModuleId module, const ExecutionPlan& plan) {
   Arena& arena = arenas_[plan.arena];
-  return plan.huge_ms != 0 ? execute_huge(device_, module, arena, plan)
-                           : execute(memory_, module, arena, plan);
+  return plan.sparse_launch_ms != 0 ? execute_sparse(device_, module, arena, plan)
+                                    : execute(memory_, module, arena, plan);
 }
 
 Result<ExecutionReport> WorkerLoop::run_afresh(const ModuleText& module,

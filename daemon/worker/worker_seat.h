@@ -1,5 +1,5 @@
-// A lane's place at a worker, which lanes share: its plans run one after the other while the other
-// lanes draw, compute references and compare.
+// A slot's place at a worker, which slots share: its plans run one after the other while the other
+// slots draw, compute references and compare.
 #pragma once
 
 #include <atomic>

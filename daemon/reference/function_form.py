@@ -1,0 +1,366 @@
+"""The function form: reference(**inputs) in this interpreter, on NumPy arrays."""
+import ast
+import functools
+import importlib
+import inspect
+import os
+import sys
+import traceback
+import types
+
+import numpy
+
+from reference_arena import Writer, arena
+from reference_common import (OWN_FOLDER, OWN_PID, ITEM_BYTES, RESULT_BYTES_MAX, Failure, Tail, count_of, memory_note,
+                         script_error, with_output)
+from reference_reads import PROJECT, is_installed, keep_loaded, reads_of, stamp_or_none
+
+DTYPES = {name: numpy.dtype(name) for name in ITEM_BYTES if name != "bfloat16"}
+NAMES = {dtype: name for name, dtype in DTYPES.items()}  # Asking a dtype for its name takes microseconds.
+WIDE_BYTES = 8  # float64 and int64, what results become.
+# Compiled modules are matched to their sources by whole seconds, which is too coarse for files that are being edited.
+sys.dont_write_bytecode = True
+CONSTANTS = {"True": True, "False": False, "None": None}
+
+
+def bound_names(body):
+    """Names that module-level statements bind, without running them."""
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield from (alias.asname or alias.name for alias in node.names)
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (target.id for target in targets if isinstance(target, ast.Name))
+        elif isinstance(node, (ast.If, ast.Try, ast.With)):
+            for part in ("body", "orelse", "finalbody"):
+                yield from bound_names(getattr(node, part, []))
+            for handler in getattr(node, "handlers", []):
+                yield from bound_names(handler.body)
+
+
+def is_local(module, folder):
+    """Whether it belongs to the project or lies beside a script. Extension modules do not count: they cannot be loaded
+    a second time in one interpreter."""
+    file = getattr(module, "__file__", None)
+    if file and not file.endswith(".py"):
+        return False
+    places = [file] if file else list(getattr(module, "__path__", []))
+    return any(isinstance(place, str) and place.startswith((folder, PROJECT)) and not is_installed(place)
+               for place in places)
+
+
+MODULE_NAME = "gpuemu_reference_"  # Of a script itself, with its number.
+not_helpers = set(sys.modules)
+
+
+class Script:
+    """A loaded script and the modules of its own that it has imported. They are in sys.modules only while it runs:
+    another folder's `common` is another module, and a changed file is loaded anew with all that import it."""
+
+    def __init__(self, path, number):
+        self.path, self.folder = path, os.path.join(os.path.dirname(path), "")
+        self.name = f"{MODULE_NAME}{number}"
+        self.module, self.helpers, self.stamps = None, {}, {path: stamp_or_none(path)}
+        self.reads = reads_of(path)
+        self.reads.forget()
+
+    def is_current(self):
+        return self.reads.is_current() and all(
+            stamp is not None and stamp_or_none(file) == stamp for file, stamp in self.stamps.items())
+
+    def __enter__(self):
+        sys.modules.update(self.helpers)
+        self.count = len(sys.modules)
+
+    def __exit__(self, *ignored):
+        if len(sys.modules) != self.count:
+            self.find_helpers()
+        for name in self.helpers:
+            sys.modules.pop(name, None)
+
+    def find_helpers(self):
+        for name in sys.modules.keys() - not_helpers:
+            module = sys.modules[name]
+            if name.startswith(MODULE_NAME) or not is_local(module, self.folder):
+                not_helpers.add(name)
+                keep_loaded(module)
+                continue
+            self.helpers[name] = module
+            if getattr(module, "__file__", None):
+                self.stamps[module.__file__] = stamp_or_none(module.__file__)
+
+    def load(self):
+        """Without a `reference` there is no module: the script must run as a process."""
+        with open(self.path, "rb") as file:
+            source = file.read()
+        try:
+            tree = ast.parse(source, self.path)
+        except (SyntaxError, ValueError, RecursionError) as failure:
+            raise script_error(f"reference script {self.path} does not parse: {failure}")
+        if "reference" not in bound_names(tree.body):
+            return
+        module = types.ModuleType(self.name)
+        module.__file__ = self.path
+        sys.modules[self.name] = module
+        importlib.invalidate_caches()  # A helper may have been written a moment ago.
+        try:
+            with self, self.reads:
+                exec(compile(tree, self.path, "exec"), module.__dict__)
+        except BaseException:
+            del sys.modules[self.name]
+            raise
+        if not callable(getattr(module, "reference", None)):
+            raise script_error(f"reference script {self.path}: `reference` is not a function")
+        self.module = module
+
+
+class Scripts:
+    """Loaded scripts by path."""
+
+    def __init__(self):
+        self.loaded, self.loads = {}, 0
+
+    def current(self, path):
+        script = self.loaded.get(path)
+        if script is None or not script.is_current():
+            self.loads += 1
+            try:
+                script = Script(path, self.loads)
+                script.load()
+            except OSError as failure:
+                if failure.filename != path:
+                    raise
+                raise script_error(f"reference script {path}: {failure.strerror}")
+            if path in self.loaded:
+                sys.modules.pop(self.loaded[path].name, None)
+            self.loaded[path] = script
+        return script
+
+
+scripts = Scripts()
+
+
+def array_of(tensor, raw):
+    """A read-only copy: what a script keeps or changes is never the arena."""
+    dtype, count = tensor["dtype"], count_of(tensor["shape"])
+    stored = DTYPES["uint16" if dtype == "bfloat16" else dtype]
+    arena.check(tensor["offset"], count * stored.itemsize)
+    array = numpy.frombuffer(arena.map, stored, count, tensor["offset"]) if count else numpy.empty(0, stored)
+    if dtype == "bfloat16":
+        array = (array.astype(numpy.uint32) << 16).view(numpy.float32)
+        if not raw:
+            array = array.astype(numpy.float64)
+    elif raw or dtype in ("bool", "uint64"):
+        array = array.copy()
+    else:
+        array = array.astype(numpy.float64 if stored.kind == "f" else numpy.int64)
+    array = array.reshape(tensor["shape"])
+    array.flags.writeable = False
+    return array
+
+
+@functools.lru_cache(maxsize=64)
+def parameters_of(function):
+    """Of a function that scripts keep: reading a signature takes longer than most cases."""
+    return tuple(inspect.signature(function).parameters.values())
+
+
+def call_with(function, values, what):
+    """Calls with those of `values` that the signature names."""
+    try:
+        parameters = parameters_of(function)
+    except TypeError:  # Something callable that has no hash.
+        parameters = inspect.signature(function).parameters.values()
+    positional, named = [], {}
+    for parameter in parameters:
+        if parameter.kind == parameter.VAR_KEYWORD:
+            named.update(values)
+        elif parameter.kind == parameter.VAR_POSITIONAL:
+            continue
+        elif parameter.name in values:
+            if parameter.kind == parameter.POSITIONAL_ONLY:
+                positional.append(values[parameter.name])
+            else:
+                named[parameter.name] = values[parameter.name]
+        elif parameter.default is parameter.empty:
+            raise script_error(f"{what} has the parameter `{parameter.name}`, which the case does "
+                               f"not have; it has: {', '.join(sorted(values))}")
+    for parameter in parameters:
+        if parameter.kind == parameter.POSITIONAL_ONLY:
+            named.pop(parameter.name, None)
+    return function(*positional, **named)
+
+
+def by_name(answer, names, what):
+    """The answer as (name, array) pairs in declared order."""
+    if isinstance(answer, dict):
+        wanted = names or list(answer)
+        missing = [name for name in wanted if name not in answer]
+        if missing:
+            raise script_error(f"{what} returned {sorted(answer)}, without {', '.join(missing)}")
+        return [(name, answer[name]) for name in wanted]
+    several = isinstance(answer, tuple) or (isinstance(answer, list) and len(names) > 1)
+    parts = list(answer) if several else [answer]
+    if names and len(parts) != len(names):
+        raise script_error(f"{what} returned {len(parts)} arrays, declared are {len(names)}: "
+                           f"{', '.join(names)}")
+    if not names:
+        names = ["output"] if len(parts) == 1 else [f"output{i}" for i in range(len(parts))]
+    return list(zip(names, parts))
+
+
+def normal(value, what):
+    """As float64, int64 (uint64 where the values need it) or bool."""
+    if value is None:
+        raise script_error(f"{what} returned None")
+    if isinstance(value, numpy.ma.MaskedArray):
+        if numpy.ma.is_masked(value):
+            raise script_error(f"{what} returned a masked array; expected values for all elements: "
+                               f"say what masked ones are with .filled(value)")
+        value = value.data
+    array = numpy.asarray(value)
+    kind = array.dtype.kind
+    if array.size * WIDE_BYTES > RESULT_BYTES_MAX:
+        raise script_error(f"{what} has the shape {array.shape}, which needs more than "
+                           f"{RESULT_BYTES_MAX} bytes")
+    if kind == "f" or array.dtype.name in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
+        array = array.astype(numpy.float64, copy=False)
+    elif kind == "i" or (kind == "u" and (array.size == 0 or int(array.max()) < 2**63)):
+        array = array.astype(numpy.int64, copy=False)
+    elif kind not in "ub":
+        raise script_error(f"{what} returned the dtype {array.dtype}; expected a float, an "
+                           f"integer or a bool array")
+    return array
+
+
+def store(pairs, writer, what):
+    """Straight into the shared memory, packed row-major whatever the array's own strides are."""
+    stored = []
+    for name, value in pairs:
+        array = normal(value, f"{what} for {name}")
+        offset = writer.take(array.nbytes)
+        if array.size:
+            numpy.ndarray(array.shape, array.dtype, arena.map, offset)[...] = array
+        stored.append({"name": name, "dtype": NAMES.get(array.dtype) or str(array.dtype),
+                       "shape": array.shape, "offset": offset})
+    return stored
+
+
+def stored(output):
+    """What store() has put there."""
+    return numpy.ndarray(output["shape"], DTYPES[output["dtype"]], arena.map, output["offset"])
+
+
+def check_scale(name, scale, reference, values):
+    """Infinity, and NaN beside infinities, mean that nothing bounds the element. NaN everywhere would let everything pass."""
+    below = scale < 0
+    if below.any():
+        place = [int(i) for i in numpy.argwhere(below)[0]]
+        raise script_error(f"error_scale() for {name}: element {place} is {scale[tuple(place)]}; expected magnitudes, "
+                           f"numbers from 0 on")
+    judged = numpy.isfinite(reference)
+    if judged.any() and numpy.isnan(scale[judged]).all() and all(numpy.isfinite(value).all() for value in values.values()):
+        raise script_error(f"error_scale() for {name} is NaN in every element though all inputs are finite, so that "
+                           f"no error would count; expected numbers, or infinity where nothing bounds the error")
+
+
+def named_scales(answer, outputs):
+    """The answer as (name, magnitudes) pairs: a dict names those that it has, a tuple has one for every output or for every output of floats."""
+    names = [output["name"] for output in outputs]
+    if isinstance(answer, dict):
+        unknown = [str(name) for name in answer if name not in names]
+        if unknown:
+            raise script_error(f"error_scale() returned {', '.join(unknown)}; the outputs are {', '.join(names)}")
+        pairs = list(answer.items())
+    else:
+        floats = [output["name"] for output in outputs if output["dtype"].startswith("float")]
+        parts = len(answer) if isinstance(answer, (tuple, list)) else 1
+        pairs = by_name(answer, floats if parts == len(floats) else names, "error_scale()")
+    return [(name, value) for name, value in pairs if value is not None]
+
+
+def scales_of(module, values, outputs, writer):
+    by_output = {output["name"]: output for output in outputs}
+    spread = []
+    for name, value in named_scales(call_with(module.error_scale, values, "error_scale()"), outputs):
+        output = by_output[name]
+        try:
+            array = numpy.asarray(value, numpy.float64)
+            if array.shape != output["shape"]:
+                array = numpy.broadcast_to(array, output["shape"])
+            check_scale(name, array, stored(output), values)
+            spread.append((name, array))
+        except (TypeError, ValueError) as failure:
+            raise script_error(f"error_scale() for {name}: {failure}; the output's shape is "
+                               f"{output['shape']}")
+    return store(spread, writer, "error_scale()")
+
+
+def number_or_text(text):
+    """What a client meant by an argument that it had to send as text."""
+    if text in CONSTANTS:
+        return CONSTANTS[text]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
+def run_function(module, request):
+    raw = bool(getattr(module, "RAW", False))
+    values = dict(request["integers"])
+    for name, text in request["numbers"].items():
+        values.setdefault(name, float(text))
+    for name, text in request["kwargs"].items():
+        if name not in values:
+            values[name] = number_or_text(text)
+    values.update((tensor["name"], array_of(tensor, raw)) for tensor in request["inputs"])
+    writer, names = Writer(request["result_offset"]), request["output_names"]
+    pairs = by_name(call_with(module.reference, values, "reference()"), names, "reference()")
+    outputs = store(pairs, writer, "reference()")
+    scales = []
+    if request["want_scale"] and callable(getattr(module, "error_scale", None)):
+        scales = scales_of(module, values, outputs, writer)
+    return {"outputs": outputs, "scales": scales, "function_form": True}
+
+
+def raised(path, failure, printed, note):
+    """What a script raised, in one line with its own line; then what it printed and its frames, without ours."""
+    frames = [frame for frame in traceback.extract_tb(failure.__traceback__) if not frame.filename.startswith(OWN_FOLDER)]
+    told = "".join(traceback.format_exception_only(type(failure), failure)).strip()
+    own = [frame.lineno for frame in frames if frame.filename == path]
+    place = f" (line {own[-1]})" if own else ""
+    trace = "".join(traceback.format_list(frames[-8:])) if len(frames) > 1 else ""
+    return with_output(f"{path} raised {told}{place}{note}", printed, trace)
+
+
+def try_function(request):
+    """The reply, or None when the script must run as a process."""
+    path, printed = request["script"], Tail()
+    before = sys.stdout, sys.stderr, list(sys.path)
+    sys.stdout = sys.stderr = printed
+    sys.path.insert(0, os.path.dirname(path))
+    try:
+        with numpy.errstate(all="ignore"):
+            script = scripts.current(path)
+            if script.module is None:
+                return None
+            with script, script.reads:
+                return run_function(script.module, request)
+    except Failure as failure:
+        raise Failure(failure.code, with_output(f"{path}: {failure}", printed.text()))
+    except SystemExit as end:
+        raise script_error(with_output(f"{path} called sys.exit({end.code!r}) in the function form",
+                                       printed.text()))
+    except BaseException as failure:
+        note = memory_note(request) if isinstance(failure, MemoryError) else ""
+        raise script_error(raised(path, failure, printed.text(), note))
+    finally:
+        sys.stdout, sys.stderr = before[:2]
+        sys.path[:] = before[2]
+        if os.getpid() != OWN_PID:
+            os._exit(0)  # A script forked and came back twice.

@@ -1,0 +1,70 @@
+"""The memory that daemon, worker and reference process share."""
+import mmap
+import os
+
+from reference_common import ITEM_BYTES, Failure, count_of
+
+ARENA = 4  # The descriptor that the daemon leaves us.
+
+
+class Arena:
+    """The memfd. Mapped anew when what is asked for lies behind what is mapped: it only ever grows."""
+
+    def __init__(self):
+        self.map, self.bytes = None, 0
+
+    def reach(self, end):
+        """Maps at least up to `end`, which grows the file where it is shorter."""
+        if end <= self.bytes:
+            return
+        size = os.fstat(ARENA).st_size
+        if end > size:
+            size = (end + 0xFFFFF) & ~0xFFFFF
+            os.ftruncate(ARENA, size)
+        self.map = mmap.mmap(ARENA, size)
+        if hasattr(mmap, "MADV_DONTFORK"):
+            self.map.madvise(mmap.MADV_DONTFORK)  # A script of the process form never sees it.
+        self.bytes = size
+
+    def check(self, offset, length):
+        """That an input lies in the file. No reading makes it larger."""
+        end = offset + length
+        if end > self.bytes and end > os.fstat(ARENA).st_size:
+            raise Failure("InvalidArgument", f"input at {offset}+{length} lies outside the arena")
+        self.reach(end)
+
+    def read(self, offset, length):
+        self.check(offset, length)
+        return self.map[offset:offset + length] if length else b""
+
+    def write(self, offset, content):
+        self.reach(offset + len(content))
+        if len(content):
+            self.map[offset:offset + len(content)] = content
+
+
+arena = Arena()
+
+
+def packed_bytes(tensor):
+    length = count_of(tensor["shape"]) * ITEM_BYTES[tensor["dtype"]]
+    return arena.read(tensor["offset"], length)
+
+
+class Writer:
+    """Appends tensors to the arena, each at a multiple of 64."""
+
+    def __init__(self, offset):
+        self.offset = offset
+
+    def take(self, length):
+        """Room for so many bytes: where it begins."""
+        offset = (self.offset + 63) & ~63
+        arena.reach(offset + length)
+        self.offset = offset + length
+        return offset
+
+    def append(self, name, dtype, shape, content):
+        offset = self.take(len(content))
+        arena.write(offset, content)
+        return {"name": name, "dtype": dtype, "shape": list(shape), "offset": offset}

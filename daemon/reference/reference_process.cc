@@ -1,0 +1,226 @@
+// Starts reference_process.py, sends one line, waits for one line with a deadline, kills what does
+// not answer.
+#include "daemon/reference/reference_process.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/limits.h"
+#include "daemon/process/child_process.h"
+#include "daemon/reference/reference_message.h"
+#include "daemon/reference/reference_program.h"
+
+namespace gpuemu {
+namespace {
+
+/// Python with numpy on a cold disk takes seconds.
+constexpr uint64_t kStartMilliseconds = 60'000;
+/// The process form's limit is enforced by the process itself, which then has this long to say so.
+constexpr uint64_t kGraceMilliseconds = 500;
+/// How long an ended process may take until the kernel says how it ended.
+constexpr uint64_t kEndingMilliseconds = 1'000;
+/// Replies are names, shapes and offsets, or one message.
+constexpr size_t kLineBytesMax = size_t{4} << 20;
+/// One array of a reference: the largest tensor of 32-bit elements, widened to 64.
+constexpr uint64_t kResultBytesMax = 2 * kTensorBytesMax;
+constexpr size_t kReceiveBytes = size_t{64} << 10;
+constexpr int kScriptDescriptor = kChildFirstInherited + 1;
+
+/// A file in memory, so that tracebacks can show the lines of reference_process.py.
+Result<UniqueFd> script_file() {
+  UniqueFd file(::memfd_create("gpuemu-reference-process.py", MFD_CLOEXEC));
+  const std::string_view text = reference_program();
+  if (!file || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    return error(ErrorCode::Io, "memory file for the reference process: {}", std::strerror(errno));
+  }
+  return file;
+}
+
+std::string last_lines(const std::string& text) {
+  constexpr size_t kShown = 2'500;
+  const size_t end = text.find_last_not_of(" \n");
+  if (end == std::string::npos) return "";
+  const std::string trimmed = text.substr(0, end + 1);
+  return "\n" + (trimmed.size() > kShown ? trimmed.substr(trimmed.size() - kShown) : trimmed);
+}
+
+}  // namespace
+
+struct ReferenceProcess::State {
+  ReferenceOptions options;
+  Arena& arena;
+  ChildProcess child;
+  std::vector<std::byte> received;
+  std::optional<ReferenceRequest> in_flight;
+  bool ready = false;
+  Deadline deadline;  ///< Of the request in flight.
+
+  State(ReferenceOptions given, Arena& shared) : options(std::move(given)), arena(shared) {}
+
+  Status start();
+  Status send_request();
+  Result<std::string> next_line(Deadline until);
+  Result<ReferenceReply> wait();
+  Result<ReferenceReply> in_another();
+  Error ended(const Error& cause);
+  void discard();
+};
+
+Status ReferenceProcess::State::start() {
+  if (child.running()) return ok_status();
+  discard();
+  const UniqueFd script = GPUEMU_TRY(script_file());
+  ChildOptions wanted;
+  wanted.command = {options.python.empty() ? "python3" : options.python,
+                    "-u",
+                    fmt::format("/proc/self/fd/{}", kScriptDescriptor),
+                    std::to_string(kScriptOutputBytesMax),
+                    std::to_string(kScriptErrorBytesMax),
+                    std::to_string(kResultBytesMax)};
+  wanted.folder = options.folder;
+  wanted.inherit = {arena.fd(), script.get()};
+  Result<ChildProcess> started = ChildProcess::spawn(wanted);
+  if (!started) {
+    return error(ErrorCode::Unavailable,
+                 "{}; references need Python 3 with numpy: install it or name an interpreter in "
+                 "[runtime].python",
+                 started.error().message);
+  }
+  child = *std::move(started);
+  return ok_status();
+}
+
+void ReferenceProcess::State::discard() {
+  child.kill();
+  received.clear();
+  ready = false;
+}
+
+Status ReferenceProcess::State::send_request() {
+  const std::string line = encode_request(*in_flight);
+  return child.send(std::as_bytes(std::span(line)), deadline_after(kStartMilliseconds));
+}
+
+Result<std::string> ReferenceProcess::State::next_line(Deadline until) {
+  for (size_t searched = 0;;) {
+    const auto end = std::find(received.begin() + static_cast<std::ptrdiff_t>(searched),
+                               received.end(), std::byte{'\n'});
+    if (end != received.end()) {
+      std::string line(reinterpret_cast<const char*>(received.data()),
+                       static_cast<size_t>(end - received.begin()));
+      received.erase(received.begin(), end + 1);
+      return line;
+    }
+    searched = received.size();
+    if (searched > kLineBytesMax) {
+      return error(ErrorCode::Corruption, "reference process: a line of more than {} bytes",
+                   kLineBytesMax);
+    }
+    GPUEMU_TRY(child.receive(received, kReceiveBytes, until));
+  }
+}
+
+/// Says why the process is gone or wrote nonsense, in the words of the script's author.
+Error ReferenceProcess::State::ended(const Error& cause) {
+  const std::string script = in_flight ? in_flight->script : std::string();
+  if (cause.code == ErrorCode::Timeout) {
+    const bool script_ran = ready;
+    discard();
+    if (!script_ran) {
+      return error(ErrorCode::Timeout,
+                   "the interpreter {} did not start within {} ms and was killed; {} did not run; "
+                   "name another interpreter in [runtime].python{}",
+                   options.python.empty() ? "python3" : options.python, kStartMilliseconds, script,
+                   last_lines(child.error_tail()));
+    }
+    return error(ErrorCode::Timeout, "{}: did not answer within {} ms and was killed{}", script,
+                 in_flight->timeout_ms, last_lines(child.error_tail()));
+  }
+  if (cause.code == ErrorCode::Unavailable) child.stop(deadline_after(kEndingMilliseconds));
+  const bool was_ready = ready;
+  discard();
+  const std::string tail = last_lines(child.error_tail());
+  const bool left = cause.code == ErrorCode::Unavailable && !child.ending().empty();
+  const std::string how = left ? child.ending() : cause.message;
+  if (!was_ready) {
+    return error(ErrorCode::Unavailable,
+                 "{} does not start as a Python 3 with numpy: {}; name another interpreter in "
+                 "[runtime].python{}",
+                 options.python, how, tail);
+  }
+  return error(ErrorCode::Compile, "{}: ended the Python interpreter: {}{}", script, how, tail);
+}
+
+Result<ReferenceReply> ReferenceProcess::State::wait() {
+  for (;;) {
+    const Deadline until = ready ? deadline : deadline_after(kStartMilliseconds);
+    Result<std::string> line = next_line(until);
+    if (!line) return ended(line.error());
+    struct stat info{};
+    const bool known = ::fstat(arena.fd(), &info) == 0;
+    auto reply = decode_line(*line, known ? static_cast<uint64_t>(info.st_size) : 0);
+    if (!reply && reply.error().code == ErrorCode::Corruption) return ended(reply.error());
+    if (!reply) {
+      if (reply.error().code == ErrorCode::Unavailable) discard();
+      return reply.error();
+    }
+    if (reply->has_value()) return **std::move(reply);
+    ready = true;
+    deadline = deadline_after(in_flight->timeout_ms + kGraceMilliseconds);
+  }
+}
+
+/// The interpreter has loaded modules that changed since.
+Result<ReferenceReply> ReferenceProcess::State::in_another() {
+  discard();
+  GPUEMU_TRY(start());
+  deadline = deadline_after(in_flight->timeout_ms + kGraceMilliseconds);
+  if (const Status sent = send_request(); !sent) return ended(sent.error());
+  return wait();
+}
+
+ReferenceProcess::ReferenceProcess(ReferenceOptions options, Arena& arena)
+    : state_(std::make_unique<State>(std::move(options), arena)) {}
+
+ReferenceProcess::~ReferenceProcess() = default;
+
+Status ReferenceProcess::begin(const ReferenceRequest& request) {
+  GPUEMU_CHECK(!state_->in_flight);
+  GPUEMU_TRY(state_->start());
+  // What the scripts before it wrote says nothing about this one.
+  if (state_->ready) state_->child.forget_errors();
+  state_->in_flight = request;
+  if (request.memory_bytes == 0) state_->in_flight->memory_bytes = state_->options.memory_bytes;
+  state_->deadline = deadline_after(request.timeout_ms + kGraceMilliseconds);
+  Status sent = state_->send_request();
+  if (!sent && sent.error().code == ErrorCode::Unavailable && state_->ready) {
+    // It has died since its last answer, which is nobody's fault now.
+    state_->discard();
+    sent = state_->start();
+    if (sent) sent = state_->send_request();
+  }
+  if (sent) return sent;
+  const Error why = state_->ended(sent.error());
+  state_->in_flight.reset();
+  return why;
+}
+
+Result<ReferenceReply> ReferenceProcess::finish() {
+  GPUEMU_CHECK(state_->in_flight.has_value());
+  Result<ReferenceReply> reply = state_->wait();
+  if (!reply && reply.error().code == ErrorCode::Cancelled) reply = state_->in_another();
+  if (reply && reply->reads && state_->options.files)
+    state_->options.files->add(state_->in_flight->script, *reply->reads);
+  state_->in_flight.reset();
+  return reply;
+}
+
+int ReferenceProcess::pid() const { return static_cast<int>(state_->child.pid()); }
+
+}  // namespace gpuemu

@@ -1,0 +1,92 @@
+"""The warm Python behind ReferenceProcess: computes expected outputs, one JSON line per request.
+
+Descriptor 3 is the control socket, 4 the arena. What scripts print never reaches the socket. The
+build puts PARTS, the sources of the other files of this folder by module name, in front of this text.
+"""
+import ctypes
+import json
+import linecache
+import os
+import resource
+import sys
+import types
+
+for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")  # One process per slot: the slots are the parallelism.
+
+CONTROL = 3
+PR_SET_CHILD_SUBREAPER = 36
+# mallopt(): the heap keeps what arrays give back, as common/base/heap.h has it.
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+FREED_BYTES_KEPT, HEAP_BLOCK_BYTES_MAX = 64 << 20, 32 << 20
+
+
+def load_parts(parts):
+    """The parts as modules, in order. Scripts can neither see them nor stand in for them."""
+    for name, source in parts.items():
+        module = sys.modules[name] = types.ModuleType(name)
+        file = f"<gpuemu>/{name}.py"
+        linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+        exec(compile(source, file, "exec"), module.__dict__)
+    return types.SimpleNamespace(**{name: sys.modules.pop(name) for name in parts})
+
+
+def encodable(text):
+    """What scripts raise and print may hold halves of characters."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def limit_memory(most):
+    """Limits the private memory of this interpreter and of each process that a script starts; 0 lifts the limit."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    wanted = most or hard
+    if wanted != soft:
+        resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
+
+
+def answer(request):
+    limit_memory(request["memory_bytes"])
+    try:
+        reply = None if request["process_only"] else parts.function_form.try_function(request)
+        reply = {"ok": True, **(reply or parts.process_form.run_process(request))}
+        reads = parts.reference_reads.reads_of(request["script"]).record()
+        return {**reply, "reads": reads} if reads else reply
+    except parts.reference_common.Failure as failure:
+        return {"ok": False, "code": failure.code, "message": encodable(str(failure))}
+    except MemoryError:
+        return {"ok": False, "code": "ResourceExhausted",
+                "message": f"{request['script']}: out of memory{parts.reference_common.memory_note(request)}"}
+    except OSError as failure:
+        return {"ok": False, "code": "Io", "message": encodable(f"{request['script']}: {failure}")}
+
+
+def say(record):
+    content = memoryview(json.dumps(record).encode() + b"\n")
+    while content:
+        content = content[os.write(CONTROL, content):]
+
+
+def main():
+    library = ctypes.CDLL(None)
+    library.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    if hasattr(library, "mallopt"):
+        library.mallopt(M_TRIM_THRESHOLD, FREED_BYTES_KEPT)
+        library.mallopt(M_MMAP_THRESHOLD, HEAP_BLOCK_BYTES_MAX)
+    faulthandler.enable()
+    sys.path[:] = [entry for entry in sys.path if not entry.startswith("/proc/")]
+    say({"ready": True})
+    with open(CONTROL, "rb", buffering=1 << 16, closefd=False) as requests:
+        for line in requests:
+            if parts.reference_reads.is_stale():
+                return say({"stale": True})
+            say(answer(json.loads(line)))
+
+
+try:
+    import faulthandler
+
+    parts = load_parts(PARTS)
+except ImportError as missing:
+    say({"fatal": f"{sys.executable} cannot import {missing.name}: {missing}"})
+    sys.exit(1)
+main()

@@ -1,0 +1,48 @@
+#include "daemon/schedule/extra_slots.h"
+
+#include <algorithm>
+#include <thread>
+
+#include <fmt/ranges.h>
+
+namespace gpuemu {
+
+std::string ExtraSlots::other_backend() const {
+  for (const char* backend : {"cuda", "emulator"}) {
+    const bool there = std::ranges::find(backends_, backend) != backends_.end();
+    if (there && own_backend() != backend) return backend;
+  }
+  return "";
+}
+
+Result<SlotPool*> ExtraSlots::get(const SlotVariant& wish) {
+  if (std::ranges::find(backends_, wish.backend) == backends_.end()) {
+    return error(ErrorCode::Unavailable, "no device of backend '{}' on this machine; there are: {}",
+                 wish.backend, fmt::join(backends_, ", "));
+  }
+  const std::lock_guard lock(mutex_);
+  if (ended_) return error(ErrorCode::Unavailable, "the daemon is shutting down");
+  std::unique_ptr<SlotPool>& pool = pools_[wish];
+  if (pool != nullptr) return pool.get();
+  SlotPoolOptions options = own_;
+  options.worker.backend = wish.backend;
+  if (!wish.contraction.empty()) options.worker.contraction = wish.contraction;
+  options.worker.contraction_seed = wish.contraction_seed;
+  // Cases on a GPU are few and one after the other; the emulator may use every core.
+  options.devices = 1;
+  options.slots_per_worker = 1;
+  options.count =
+      wish.backend == "emulator" ? std::max(1U, std::thread::hardware_concurrency()) : 1;
+  pool = GPUEMU_TRY(SlotPool::create(options));
+  return pool.get();
+}
+
+void ExtraSlots::shutdown() {
+  const std::lock_guard lock(mutex_);
+  ended_ = true;
+  for (const auto& [wish, pool] : pools_) {
+    if (pool != nullptr) pool->shutdown();
+  }
+}
+
+}  // namespace gpuemu

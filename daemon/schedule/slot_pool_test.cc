@@ -1,0 +1,168 @@
+#include "daemon/schedule/slot_pool.h"
+
+#include <algorithm>
+#include <future>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "daemon/schedule/ticket_queue.h"
+
+namespace gpuemu {
+namespace {
+
+std::unique_ptr<SlotPool> pool_of(uint32_t count) {
+  SlotPoolOptions options;
+  options.count = count;
+  auto pool = SlotPool::create(options);
+  EXPECT_TRUE(pool);
+  return *std::move(pool);
+}
+
+/// The letters in the order of their service.
+std::string service(TicketQueue& queue, const std::map<TicketQueue::Ticket, char>& owners) {
+  std::string order;
+  for (auto ticket = queue.next(); ticket; ticket = queue.next()) {
+    order += owners.at(*ticket);
+    queue.serve();
+  }
+  return order;
+}
+
+TEST(TicketQueue, ServesSessionsInTurnHoweverManyTasksEachHas) {
+  TicketQueue queue;
+  std::map<TicketQueue::Ticket, char> owners;
+  for (char session : std::string("aaaaabbc")) owners[queue.enter({session})] = session;
+  EXPECT_EQ(service(queue, owners), "abcabaaa");
+}
+
+TEST(TicketQueue, WhoLeavesIsSkippedAndTheTurnStays) {
+  TicketQueue queue;
+  std::map<TicketQueue::Ticket, char> owners;
+  const auto first = queue.enter("a");
+  for (char session : std::string("bab")) owners[queue.enter({session})] = session;
+  queue.leave("a", first);
+  queue.leave("none", 77);
+  EXPECT_EQ(service(queue, owners), "abb");
+}
+
+TEST(SlotPool, SharesSlotsEquallyBetweenABusyAndABusierSession) {
+  auto pool = pool_of(1);
+  std::optional<SlotLease> held(*pool->acquire("holder"));
+  std::mutex mutex;
+  std::string order;
+  std::vector<std::thread> threads;
+  const auto work = [&](char session) {
+    auto lease = pool->acquire({session});
+    ASSERT_TRUE(lease);
+    const std::lock_guard lock(mutex);
+    order += session;
+  };
+  for (char session : std::string("aaaaaaaaaabbbbb")) threads.emplace_back(work, session);
+  while (pool->waiting() < 15) std::this_thread::yield();
+  held.reset();
+  for (std::thread& thread : threads) thread.join();
+  for (size_t i = 1; i <= 10; ++i) {
+    const auto a = std::count(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(i), 'a');
+    EXPECT_LE(std::abs(2 * a - static_cast<std::ptrdiff_t>(i)), 1) << order << " after " << i;
+  }
+}
+
+TEST(SlotPool, NeverLeasesASlotTwice) {
+  auto pool = pool_of(3);
+  std::vector<std::atomic<int>> users(3);
+  std::atomic<int> clashes = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 200; ++i) {
+        auto lease = pool->acquire(std::to_string(t % 3));
+        if (!lease || users[lease->index()].fetch_add(1) != 0) ++clashes;
+        if (lease) --users[lease->index()];
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(clashes, 0);
+  uint64_t leases = 0;
+  for (const SlotStatistics& slot : pool->statistics()) leases += slot.leases;
+  EXPECT_EQ(leases, 1600u);
+}
+
+TEST(SlotPool, ALeaseThatIsMovedGivesItsSlotBackOnce) {
+  auto pool = pool_of(2);
+  {
+    SlotLease a = *pool->acquire("s");
+    SlotLease b = *pool->acquire("s");
+    EXPECT_NE(&*a, &*b);
+    EXPECT_TRUE(pool->statistics()[0].busy && pool->statistics()[1].busy);
+    a = std::move(b);
+  }
+  EXPECT_FALSE(pool->statistics()[0].busy || pool->statistics()[1].busy);
+}
+
+TEST(SlotPool, ShutdownWakesThoseWhoWait) {
+  auto pool = pool_of(1);
+  SlotLease held = *pool->acquire("a");
+  auto waiting = std::async(std::launch::async, [&] { return pool->acquire("b").error().code; });
+  pool->shutdown();
+  EXPECT_EQ(waiting.get(), ErrorCode::Unavailable);
+  EXPECT_FALSE(pool->acquire("c"));
+}
+
+TEST(SlotPool, ACancelledWaiterLeavesItsPlaceToTheNext) {
+  auto pool = pool_of(1);
+  std::optional<SlotLease> held(*pool->acquire("a"));
+  std::atomic<bool> cancel = false;
+  auto waiting =
+      std::async(std::launch::async, [&] { return pool->acquire("b", &cancel).error().code; });
+  auto next = std::async(std::launch::async, [&] { return pool->acquire("c").ok(); });
+  cancel = true;
+  pool->wake();
+  EXPECT_EQ(waiting.get(), ErrorCode::Cancelled);
+  held.reset();
+  EXPECT_TRUE(next.get());
+}
+
+TEST(SlotPool, ASlotOffersItsMemory) {
+  auto pool = pool_of(1);
+  SlotLease lease = *pool->acquire("a");
+  ASSERT_TRUE(lease->arena.grow(100));
+  EXPECT_TRUE(lease->arena.range(0, 100));
+  EXPECT_EQ(lease->worker.pid(), -1) << "nothing starts before it is used";
+}
+
+TEST(SlotPool, SlotsOfAGpuShareItsWorkerAndAreTakenGpuByGpu) {
+  SlotPoolOptions options;
+  options.count = options.devices = 2;
+  options.slots_per_worker = 3;
+  options.worker.program = GPUEMU_FAKE_WORKER;
+  options.worker.backend = "fake";
+  auto pool = SlotPool::create(options);
+  ASSERT_TRUE(pool);
+  EXPECT_EQ((*pool)->workers(), 2u);
+  ASSERT_EQ((*pool)->size(), 6u);
+  std::vector<SlotLease> leases;
+  std::vector<int> pids;
+  for (int i = 0; i < 6; ++i) {
+    leases.push_back(*(*pool)->acquire("s"));
+    ASSERT_TRUE(leases.back()->worker.properties());
+    pids.push_back(leases.back()->worker.pid());
+  }
+  EXPECT_NE(pids[0], pids[1]);
+  EXPECT_EQ(pids, (std::vector{pids[0], pids[1], pids[0], pids[1], pids[0], pids[1]}));
+}
+
+TEST(SlotPool, NoSlotsAreRefused) {
+  SlotPoolOptions options;
+  options.count = 0;
+  EXPECT_EQ(SlotPool::create(options).error().code, ErrorCode::InvalidArgument);
+  options.count = 1;
+  options.slots_per_worker = 0;
+  EXPECT_EQ(SlotPool::create(options).error().code, ErrorCode::InvalidArgument);
+}
+
+}  // namespace
+}  // namespace gpuemu
