@@ -13,7 +13,7 @@
 #include <vector>
 
 #include <dlfcn.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/numeric/element.h"
 #include "common/rng/fill.h"

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/base/heap.h"
 #include "daemon/worker/worker_loop.h"

@@ -1,6 +1,6 @@
 #include "cli/export/npy.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace gpuemu::cli {
 namespace {

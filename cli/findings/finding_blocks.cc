@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "cli/findings/finding_groups.h"
 #include "cli/findings/one_line.h"

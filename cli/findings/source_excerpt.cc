@@ -7,7 +7,7 @@
 #include <map>
 #include <optional>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "cli/findings/one_line.h"
 #include "common/base/files.h"

@@ -1,7 +1,10 @@
 #include "cli/findings/source_excerpt.h"
 
+#include <unistd.h>
+
 #include <filesystem>
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "common/base/files.h"
@@ -13,7 +16,8 @@ namespace {
 class Source {
  public:
   explicit Source(const std::string& text)
-      : folder_(std::filesystem::path(::testing::TempDir()) / "excerpt") {
+      : folder_(std::filesystem::path(::testing::TempDir()) /
+                fmt::format("gpuemu-excerpt-{}", ::getpid())) {
     std::filesystem::create_directories(folder_);
     EXPECT_TRUE(write_file(folder_ / "k.cu", text));
   }

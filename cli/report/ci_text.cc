@@ -2,6 +2,7 @@
 #include <map>
 #include <sstream>
 
+#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <map>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "common/base/check.h"

@@ -1,6 +1,6 @@
 #include "cli/report/op_coverage.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "cli/report/escape.h"

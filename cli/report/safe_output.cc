@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace gpuemu::cli {
 namespace {

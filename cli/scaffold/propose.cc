@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <re2/re2.h>
 
 namespace gpuemu::cli {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <elf.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace gpuemu {
 namespace {

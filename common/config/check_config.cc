@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "common/config/nearest.h"
 #include "common/config/readers.h"
 

@@ -1,6 +1,8 @@
 // What invariants and relations name: inputs, outputs, dims, axes, other ops.
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "common/config/names.h"
 #include "common/config/nearest.h"
 #include "common/config/readers.h"

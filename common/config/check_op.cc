@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/format.h>
+
 #include "common/base/service_limits.h"
 #include "common/config/expression_node.h"
 #include "common/config/nearest.h"

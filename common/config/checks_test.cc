@@ -1,5 +1,5 @@
 // Limits for compiled code: which of several places wins. And the dtype under test of integer ops.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "common/config/config.h"

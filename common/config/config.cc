@@ -1,7 +1,7 @@
 // Look-ups in a finished configuration and the text of its problems.
 #include "common/config/config.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace gpuemu {
 namespace {

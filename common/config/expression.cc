@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <variant>
 
+#include <fmt/format.h>
+
 #include "common/config/expression_node.h"
 #include "common/config/nearest.h"
 #include "common/numeric/dtype.h"

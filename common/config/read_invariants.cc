@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include "common/config/names.h"
 #include "common/config/nearest.h"
 #include "common/config/readers.h"

@@ -1,6 +1,8 @@
 // [[kernels]]: source, launches and artifact checks.
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "common/base/limits.h"
 #include "common/config/names.h"
 #include "common/config/nearest.h"

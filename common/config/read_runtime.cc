@@ -1,6 +1,8 @@
 // [project], [runtime], [daemon], [policies], [ci].
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "common/base/emulated_devices.h"
 #include "common/base/service_limits.h"
 #include "common/config/names.h"

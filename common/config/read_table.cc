@@ -6,6 +6,8 @@
 #include <cmath>
 #include <filesystem>
 
+#include <fmt/format.h>
+
 #include "common/base/check.h"
 #include "common/config/names.h"
 #include "common/config/nearest.h"

@@ -1,5 +1,5 @@
 // Every effective scalar with the place it came from, for `config show --origin`.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/base/service_limits.h"
 #include "common/config/readers.h"

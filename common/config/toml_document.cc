@@ -7,7 +7,7 @@
 // built without; so the parser is compiled here, once.
 #define TOML_HEADER_ONLY 1
 #define TOML_ENABLE_UNRELEASED_FEATURES 1
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <toml++/toml.h>
 
 namespace gpuemu {

@@ -1,6 +1,8 @@
 // Finds the alternative that `type` names and lets the reader or writer walk its member list.
 #include "common/protocol/json_codec.h"
 
+#include <fmt/format.h>
+
 #include "common/protocol/json_reader.h"
 #include "common/protocol/json_writer.h"
 #include "common/protocol/names.h"

@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include "common/base/limits.h"
 #include "common/protocol/base64.h"
 

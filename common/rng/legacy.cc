@@ -7,7 +7,7 @@
 #include <cstring>
 #include <numbers>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/base/blake2.h"
 #include "common/base/check.h"

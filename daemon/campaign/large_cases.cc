@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/base/service_limits.h"
 #include "judge/cases/case_tensors.h"

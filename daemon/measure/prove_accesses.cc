@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "judge/inbounds/configured.h"
 #include "judge/inbounds/limits.h"
 #include "judge/inbounds/prove.h"

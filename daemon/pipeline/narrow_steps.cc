@@ -6,7 +6,7 @@
 #include <map>
 #include <string_view>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "runtime/ptx/flow/each_register.h"
 

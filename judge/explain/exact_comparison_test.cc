@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 

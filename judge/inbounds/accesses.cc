@@ -1,7 +1,7 @@
 // Whether the addresses of a kernel stay inside of what they point into.
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "judge/inbounds/evaluator.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace gpuemu::prove {
 namespace {

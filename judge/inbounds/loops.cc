@@ -1,7 +1,7 @@
 // Registers that change from one iteration of a loop to the next, and what bounds its iterations.
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "judge/inbounds/evaluator.h"
 

@@ -2,7 +2,7 @@
 #include <cstring>
 #include <random>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "judge/inbounds/prove.h"

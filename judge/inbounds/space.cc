@@ -1,6 +1,6 @@
 #include "judge/inbounds/space.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/base/limits.h"
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <span>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/config/pattern.h"
 #include "judge/metrics/ptx_metrics.h"

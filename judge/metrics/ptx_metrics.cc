@@ -9,7 +9,7 @@
 #include <set>
 
 #include <cxxabi.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "judge/metrics/divergence.h"
 #include "judge/metrics/loops.h"

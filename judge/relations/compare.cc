@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/numeric/element.h"
 #include "judge/verdict/describe.h"

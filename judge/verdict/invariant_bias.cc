@@ -8,7 +8,7 @@
 #include <cmath>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "judge/verdict/invariant_subject.h"
 

@@ -5,7 +5,7 @@
 #include <functional>
 #include <limits>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "judge/verdict/describe.h"
 #include "judge/verdict/invariant_subject.h"

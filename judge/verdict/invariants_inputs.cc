@@ -1,7 +1,7 @@
 // Invariants that compare an output with an input.
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "judge/verdict/describe.h"
 #include "judge/verdict/invariant_subject.h"

@@ -5,7 +5,7 @@
 #include <limits>
 #include <optional>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/numeric/element.h"
 #include "judge/verdict/formats.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "judge/verdict/describe.h"
 #include "judge/verdict/formats.h"

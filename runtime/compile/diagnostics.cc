@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <sstream>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/base/limits.h"
 

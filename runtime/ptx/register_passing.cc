@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "runtime/ptx/function_parser.h"
 #include "runtime/ptx/limits.h"

@@ -3,7 +3,7 @@
 #include <array>
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "runtime/emulator/decode/decoders.h"
 #include "runtime/emulator/machine/warp.h"

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "common/base/limits.h"
 #include "runtime/emulator/steps/externals.h"
