@@ -1,6 +1,5 @@
-// The stages that a case goes through in the daemon, and what each says about it.
+// What each stage of the pipeline in the daemon (common/protocol/stages.def) says about a case.
 #include <algorithm>
-#include <array>
 #include <ostream>
 
 #include <fmt/ranges.h>
@@ -9,37 +8,34 @@
 #include "cli/debug/outputs.h"
 #include "cli/report/text.h"
 #include "common/protocol/findings.h"
+#include "common/protocol/stages.h"
 
 namespace gpuemu::cli {
 namespace {
 
-struct Stage {
-  FindingStage stage;
-  std::string_view name;
-  std::string_view asks;  ///< What it finds out.
+/// The checks of one stage, or one check of it.
+struct Part {
+  const StageInfo* stage = nullptr;
+  const CaseCheckInfo* check = nullptr;  ///< Null: the whole stage.
 };
 
-/// In the order in which a case meets them; findings.def says which kinds belong to each.
-constexpr std::array kStages = {
-    Stage{FindingStage::Inputs, "inputs", "generated from the seed"},
-    Stage{FindingStage::Launch, "kernel", "launched on fresh memory"},
-    Stage{FindingStage::Memory, "memory", "what its accesses, barriers and divisions did"},
-    Stage{FindingStage::Reference, "reference", "the expected values, in Python"},
-    Stage{FindingStage::Shapes, "shape", "outputs have the reference's shape"},
-    Stage{FindingStage::DTypes, "dtype", "and its type"},
-    Stage{FindingStage::Tolerance, "tolerance", "each element within its bound"},
-    Stage{FindingStage::NaNs, "nan", "NaN only where the reference has one"},
-    Stage{FindingStage::Infinities, "inf", "infinity only where the reference has one"},
-    Stage{FindingStage::Invariants, "invariants", "what must hold of any output"},
-    Stage{FindingStage::Guards, "guards", "every element written, nothing else"},
-    Stage{FindingStage::Determinism, "determinism", "the same outputs again"},
-    Stage{FindingStage::Relations, "relations", "what must hold between runs"},
-};
+std::vector<const CaseCheckInfo*> checks_of(StageKind stage) {
+  std::vector<const CaseCheckInfo*> checks;
+  for (const CaseCheckInfo& check : case_check_infos())
+    if (check.stage == stage) checks.push_back(&check);
+  return checks;
+}
 
-std::vector<const ValidationFailure*> found_by(const Stage& stage, const ValidationResult& result) {
+bool has(const Part& part, CaseCheck check) {
+  if (part.check != nullptr) return part.check->check == check;
+  return std::ranges::any_of(checks_of(part.stage->kind),
+                             [&](const CaseCheckInfo* one) { return one->check == check; });
+}
+
+std::vector<const ValidationFailure*> found_by(const Part& part, const ValidationResult& result) {
   std::vector<const ValidationFailure*> found;
   for (const ValidationFailure& failure : result.failures)
-    if (finding_info(failure.kind).stage == stage.stage) found.push_back(&failure);
+    if (has(part, finding_info(failure.kind).check)) found.push_back(&failure);
   return found;
 }
 
@@ -51,11 +47,31 @@ Result<const ReproduceResultReply*> judged(DebugContext& context) {
   return &*context.pipeline;
 }
 
-void print_stage_line(const DebugContext& context, size_t at, const ValidationResult& result) {
-  const Stage& stage = kStages[at];
-  const auto found = found_by(stage, result);
-  const std::string verdict = found.empty() ? "ok" : fmt::format("{} found", found.size());
-  context.out << fmt::format("{:>2} {:<12} {:<9} {}\n", at + 1, stage.name, verdict, stage.asks);
+std::string verdict_text(const Part& part, const ValidationResult& result) {
+  const auto found = found_by(part, result);
+  return found.empty() ? "ok" : fmt::format("{} found", found.size());
+}
+
+void print_stage_line(const DebugContext& context, const StageInfo& stage,
+                      const ValidationResult& result) {
+  context.out << fmt::format("{:>2} {:<12} {:<9} {}\n", static_cast<int>(stage.kind) + 1,
+                             stage.name, verdict_text({&stage}, result), stage.sentence);
+}
+
+void print_check_line(const DebugContext& context, const CaseCheckInfo& check,
+                      const ValidationResult& result) {
+  const Part part{&stage_infos()[static_cast<size_t>(check.stage)], &check};
+  context.out << fmt::format("     {:<10} {:<9} {}\n", check.name, verdict_text(part, result),
+                             check.sentence);
+}
+
+/// The stage, and its checks where it has several.
+void print_stage(const DebugContext& context, const StageInfo& stage,
+                 const ValidationResult& result) {
+  print_stage_line(context, stage, result);
+  const auto checks = checks_of(stage.kind);
+  if (checks.size() < 2) return;
+  for (const CaseCheckInfo* check : checks) print_check_line(context, *check, result);
 }
 
 void print_tensors_of(const DebugContext& context, bool outputs) {
@@ -65,24 +81,28 @@ void print_tensors_of(const DebugContext& context, bool outputs) {
                                  to_string(tensor.shape));
 }
 
-void print_detail(const DebugContext& context, size_t at, const ReproduceResultReply& reply) {
-  const Stage& stage = kStages[at];
-  print_stage_line(context, at, reply.result);
-  for (const ValidationFailure* failure : found_by(stage, reply.result))
+void print_detail(const DebugContext& context, const Part& part,
+                  const ReproduceResultReply& reply) {
+  if (part.check != nullptr) {
+    print_check_line(context, *part.check, reply.result);
+  } else {
+    print_stage(context, *part.stage, reply.result);
+  }
+  for (const ValidationFailure* failure : found_by(part, reply.result))
     context.out << "   " << describe(*failure) << '\n';
-  if (stage.stage == FindingStage::Inputs) {
+  if (has(part, CaseCheck::Inputs)) {
     print_tensors_of(context, false);
     if (const auto& info = reply.result.repro_info)
       for (const auto& [name, value] : info->dims)
         context.out << fmt::format("   {} = {}\n", one_line(name), value);
   }
-  if (stage.stage == FindingStage::Launch) {
+  if (has(part, CaseCheck::Launch)) {
     context.out << fmt::format("   {} of {}\n", one_line(context.loaded->kernel),
                                one_line(context.loaded->source));
     print_printed(reply.printed, context.out);
   }
-  if (stage.stage == FindingStage::Reference) print_tensors_of(context, true);
-  if (stage.stage == FindingStage::Tolerance)
+  if (has(part, CaseCheck::Reference)) print_tensors_of(context, true);
+  if (has(part, CaseCheck::Tolerance))
     context.out << fmt::format("   largest difference {:.6g}, relative {:.6g}\n",
                                reply.result.max_diff, reply.result.max_rel_diff);
 }
@@ -91,21 +111,27 @@ void print_detail(const DebugContext& context, size_t at, const ReproduceResultR
 
 std::vector<std::string> stage_names() {
   std::vector<std::string> names;
-  for (const Stage& stage : kStages) names.emplace_back(stage.name);
+  for (const StageInfo& stage : stage_infos()) {
+    names.emplace_back(stage.name);
+    for (const CaseCheckInfo* check : checks_of(stage.kind)) names.emplace_back(check->name);
+  }
   return names;
 }
 
 namespace {
 
-Result<size_t> stage_named(const std::string& word) {
-  const std::vector<std::string> names = stage_names();
-  const auto found = std::ranges::find(names, word);
-  if (found != names.end()) return static_cast<size_t>(found - names.begin());
+/// What the person means by a stage's name or number, or by a check's name.
+Result<Part> part_named(const std::string& word) {
+  for (const StageInfo& stage : stage_infos())
+    if (stage.name == word) return Part{&stage};
+  for (const CaseCheckInfo& check : case_check_infos())
+    if (check.name == word) return Part{&stage_infos()[static_cast<size_t>(check.stage)], &check};
   const auto number = parse_count(word, "stage");
-  if (number && *number >= 1 && *number <= names.size()) return *number - 1;
+  if (number && *number >= 1 && *number <= stage_infos().size())
+    return Part{&stage_infos()[*number - 1]};
   return error(ErrorCode::InvalidArgument,
                "no stage '{}'; did you mean one of: {}; stages have the numbers 1 to {}", word,
-               fmt::join(nearest_few(word, names, 3), ", "), names.size());
+               fmt::join(nearest_few(word, stage_names(), 3), ", "), stage_infos().size());
 }
 
 }  // namespace
@@ -114,19 +140,21 @@ Status do_stages(DebugContext& context, const Words&) {
   context.pipeline.reset();
   context.next_stage = 0;
   const ReproduceResultReply& reply = *GPUEMU_TRY(judged(context));
-  for (size_t at = 0; at < kStages.size(); ++at) print_stage_line(context, at, reply.result);
+  for (const StageInfo& stage : stage_infos()) print_stage(context, stage, reply.result);
   context.out << (reply.result.passed ? "the case passes\n" : "the case fails\n");
   return ok_status();
 }
 
 Status do_stage(DebugContext& context, const Words& words) {
   const ReproduceResultReply& reply = *GPUEMU_TRY(judged(context));
-  if (!words.empty()) context.next_stage = GPUEMU_TRY(stage_named(words[0]));
-  if (context.next_stage == kStages.size()) {
+  if (words.empty() && context.next_stage == stage_infos().size()) {
     context.out << "that was the last stage; `stages` begins anew\n";
     return ok_status();
   }
-  print_detail(context, context.next_stage++, reply);
+  const Part part =
+      words.empty() ? Part{&stage_infos()[context.next_stage]} : GPUEMU_TRY(part_named(words[0]));
+  print_detail(context, part, reply);
+  context.next_stage = static_cast<size_t>(part.stage->kind) + 1;
   return ok_status();
 }
 

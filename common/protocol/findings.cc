@@ -11,8 +11,8 @@ namespace gpuemu {
 namespace {
 
 constexpr std::array kRows = {
-#define GPUEMU_FINDING(kind, stage, effect, help) \
-  FindingInfo{FindingKind::kind, FindingStage::stage, FindingEffect::effect, help},
+#define GPUEMU_FINDING(kind, check, effect, help) \
+  FindingInfo{FindingKind::kind, CaseCheck::check, FindingEffect::effect, help},
 #include "common/protocol/findings.def"
 #undef GPUEMU_FINDING
 };

@@ -6,25 +6,9 @@
 #include <string_view>
 
 #include "common/protocol/records.h"
+#include "common/protocol/stages.h"
 
 namespace gpuemu {
-
-/// The stages that a case goes through, in order.
-enum class FindingStage : uint8_t {
-  Inputs,
-  Launch,
-  Memory,
-  Reference,
-  Shapes,
-  DTypes,
-  Tolerance,
-  NaNs,
-  Infinities,
-  Invariants,
-  Guards,
-  Determinism,
-  Relations,
-};
 
 enum class FindingEffect : uint8_t {
   None,
@@ -34,7 +18,7 @@ enum class FindingEffect : uint8_t {
 
 struct FindingInfo {
   FindingKind kind;
-  FindingStage stage;
+  CaseCheck check;
   FindingEffect effect;
   std::string_view help;  ///< What fixes it most often: an edit or a command.
 };

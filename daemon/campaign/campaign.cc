@@ -14,6 +14,7 @@
 #include "daemon/campaign/campaign_groups.h"
 #include "daemon/campaign/result_writer.h"
 #include "daemon/campaign/unused_variants.h"
+#include "daemon/pipeline/execution_plan.h"
 #include "daemon/pipeline/relation_runs.h"
 #include "judge/cases/large_sizes.h"
 
@@ -94,7 +95,7 @@ class Campaign::Progress {
     std::vector<Finished> ready;
     for (Finished& one : batch) one.group->admit(std::move(one), ready);
     if (ready.empty()) return ok_status();
-    std::vector<const CaseOutcome*> outcomes;
+    std::vector<const CaseReport*> outcomes;
     for (const Finished& one : ready) outcomes.push_back(&one.outcome);
     if (const Status kept = events_.on_cases(outcomes); !kept) {
       broken(kept.error());
@@ -136,8 +137,8 @@ Result<const KernelConfig*> Campaign::choose_kernel(const OpConfig& op,
   return best;
 }
 
-Result<CaseOutcome> Campaign::run_on_slot(const OpConfig& op, const CasePlan& plan, Slot& slot,
-                                          CaseWishes wishes, const std::string& session) {
+Result<CaseReport> Campaign::run_on_slot(const OpConfig& op, const CasePlan& plan, Slot& slot,
+                                         const CaseSettings& settings, const std::string& session) {
   const KernelConfig* kernel = GPUEMU_TRY(choose_kernel(op, plan));
   if (kernel == nullptr) {
     return error(ErrorCode::Unsupported, "no kernel of '{}' supports this case", op.name);
@@ -154,7 +155,7 @@ Result<CaseOutcome> Campaign::run_on_slot(const OpConfig& op, const CasePlan& pl
     chosen.prepared = GPUEMU_TRY(kernels_.prepare(*chosen.kernel, wanted.dtype));
     return chosen;
   };
-  CaseRequest request{config_, op, *kernel, *prepared, named, wishes, find_kernel};
+  CaseRequest request{config_, op, *kernel, *prepared, named, settings, find_kernel};
   if (side_ != nullptr && side_->own_backend() != "emulator") {
     request.emulator_slot = [this, &session]() -> Result<SlotLease> {
       SlotPool* pool = GPUEMU_TRY(side_->get({.backend = "emulator", .contraction = {}}));
@@ -168,25 +169,25 @@ Result<CaseOutcome> Campaign::run_on_slot(const OpConfig& op, const CasePlan& pl
   return outcome;
 }
 
-Result<CaseOutcome> Campaign::run_one(const OpConfig& op, const CasePlan& plan, CaseWishes wishes,
-                                      const std::string& session) {
-  if (is_large(plan)) return run_large(op, plan, wishes, session);
+Result<CaseReport> Campaign::run_one(const OpConfig& op, const CasePlan& plan,
+                                     const CaseSettings& settings, const std::string& session) {
+  if (is_large(plan)) return run_large(op, plan, settings, session);
   auto lease = slots_.acquire(session);
   if (!lease) return lease.error();
   large_.begin(plan);
-  auto outcome = run_on_slot(op, plan, **lease, wishes, session);
+  auto outcome = run_on_slot(op, plan, **lease, settings, session);
   large_.end(plan, outcome ? std::optional(outcome->result.duration_ms) : std::nullopt);
   return outcome;
 }
 
-std::vector<std::optional<Result<CaseOutcome>>> Campaign::run_batch(
-    const OpConfig& op, const std::vector<CasePlan>& plans, const CaseWishes& wishes,
+std::vector<std::optional<Result<CaseReport>>> Campaign::run_batch(
+    const OpConfig& op, const std::vector<CasePlan>& plans, const CaseSettings& settings,
     const std::string& session, const std::atomic<bool>& cancel) {
-  std::vector<std::optional<Result<CaseOutcome>>> outcomes(plans.size());
+  std::vector<std::optional<Result<CaseReport>>> outcomes(plans.size());
   std::atomic<size_t> next{0};
   const auto work = [&] {
     for (size_t i = next++; i < plans.size() && !cancel; i = next++)
-      outcomes[i] = run_one(op, plans[i], wishes, session);
+      outcomes[i] = run_one(op, plans[i], settings, session);
   };
   run_on_threads(std::min(slots_.size(), plans.size()), work);
   return outcomes;
@@ -282,7 +283,7 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
       group.fail(plan.error());
       continue;
     }
-    auto outcome = run_one(*group.op, *plan, options.wishes, options.session);
+    auto outcome = run_one(*group.op, *plan, options.settings, options.session);
     if (!outcome) {
       const ErrorCode code = outcome.error().code;
       if (code == ErrorCode::Cancelled) return;
@@ -299,7 +300,7 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
     if (!outcome->result.passed && options.fail_fast) progress.stop();
     one.plan = *std::move(plan);
     one.outcome = *std::move(outcome);
-    one.outcome.inputs.clear();  // The snapshot has them.
+    one.outcome.extras.tensors.reset();  // The snapshot has them.
     one.ended = Clock::now();
     progress.finished(std::move(one));
   }

@@ -48,7 +48,7 @@ struct CampaignOptions {
   uint32_t threads_max = 0;        ///< 0: one per slot.
   /// No case begins later. Cases of all ops and dtypes then take turns, so that each gets some.
   std::optional<std::chrono::steady_clock::time_point> deadline;
-  CaseWishes wishes;
+  CaseSettings settings;  ///< Of each case.
 };
 
 /// Why a run ended before all its cases had run.
@@ -68,7 +68,7 @@ inline bool is_in_shard(uint64_t index, uint64_t shard, uint64_t shards) {
 struct CampaignEvents {
   /// Every case, in no particular order, those that ended meanwhile together; returns when their
   /// results are kept. Called by one thread at a time.
-  std::function<Status(const std::vector<const CaseOutcome*>&)> on_cases;
+  std::function<Status(const std::vector<const CaseReport*>&)> on_cases;
   /// Cases to come, before the first one; fewer are run when the campaign is cancelled or late.
   std::function<void(uint64_t total)> on_total;
   /// What the person who wrote the kernels should know, each once, before the first case.
@@ -101,11 +101,11 @@ class Campaign {
 
   /// These cases side by side, as many at a time as there are slots. What was not run when `cancel`
   /// came is empty.
-  std::vector<std::optional<Result<CaseOutcome>>> run_batch(const OpConfig& op,
-                                                            const std::vector<CasePlan>& plans,
-                                                            const CaseWishes& wishes,
-                                                            const std::string& session,
-                                                            const std::atomic<bool>& cancel);
+  std::vector<std::optional<Result<CaseReport>>> run_batch(const OpConfig& op,
+                                                           const std::vector<CasePlan>& plans,
+                                                           const CaseSettings& settings,
+                                                           const std::string& session,
+                                                           const std::atomic<bool>& cancel);
 
   /// What reference scripts read, of all cases so far.
   const ReferenceFiles& reference_files() const { return slots_.reference_files(); }
@@ -125,8 +125,8 @@ class Campaign {
   std::vector<std::string> sizes_left_out(const OpConfig& op, DType dtype) const;
 
   /// One case of one op, with its variant chosen by policy and priority.
-  Result<CaseOutcome> run_one(const OpConfig& op, const CasePlan& plan, CaseWishes wishes,
-                              const std::string& session);
+  Result<CaseReport> run_one(const OpConfig& op, const CasePlan& plan, const CaseSettings& settings,
+                             const std::string& session);
 
  private:
   struct Group;
@@ -140,10 +140,10 @@ class Campaign {
   Result<std::shared_ptr<Group>> make_group(const OpConfig& op, DType dtype,
                                             const CampaignOptions& options);
   Result<const KernelConfig*> choose_kernel(const OpConfig& op, const CasePlan& plan) const;
-  Result<CaseOutcome> run_large(const OpConfig& op, const CasePlan& plan, CaseWishes wishes,
-                                const std::string& session);
-  Result<CaseOutcome> run_on_slot(const OpConfig& op, const CasePlan& plan, Slot& slot,
-                                  CaseWishes wishes, const std::string& session);
+  Result<CaseReport> run_large(const OpConfig& op, const CasePlan& plan,
+                               const CaseSettings& settings, const std::string& session);
+  Result<CaseReport> run_on_slot(const OpConfig& op, const CasePlan& plan, Slot& slot,
+                                 const CaseSettings& settings, const std::string& session);
   void run_items(Progress& progress, const CampaignOptions& options);
   Status run_and_keep(Progress& progress, const CampaignOptions& options);
 

@@ -49,11 +49,12 @@ void Campaign::Group::record(Finished finished) {
   ++(result.passed ? report.passed : report.failed);
   ++report.strategies[finished.plan.value_strategy];
   for (const std::string& relation : finished.outcome.relations) ++report.relations[relation];
+  for (const CaseNote note : finished.outcome.notes) ++report.relations[std::string(name_of(note))];
   proof.add(finished.outcome, finished.plan.value_strategy, finished.plan.dims);
   if (report.kernel.empty()) report.kernel = finished.outcome.kernel;
   report.max_diff = std::max(report.max_diff, result.max_diff);
-  report.worst_error_use = std::max(report.worst_error_use, finished.outcome.worst_use);
-  notes.merge(finished.outcome.notes);
+  report.worst_error_use = std::max(report.worst_error_use, finished.outcome.bound_ratio_max);
+  notes.merge(finished.outcome.remarks);
   if (!result.warnings.empty()) {
     ++report.warned;
     warned.emplace(finished.plan.iteration, result);

@@ -20,7 +20,7 @@ struct Campaign::Finished {
   using Clock = std::chrono::steady_clock;
   Group* group = nullptr;
   CasePlan plan;
-  CaseOutcome outcome;
+  CaseReport outcome;
   Clock::time_point started, ended;
 };
 

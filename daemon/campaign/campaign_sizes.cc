@@ -8,15 +8,15 @@
 namespace gpuemu {
 
 /// Unsupported where it is left out.
-Result<CaseOutcome> Campaign::run_large(const OpConfig& op, const CasePlan& plan, CaseWishes wishes,
-                                        const std::string& session) {
+Result<CaseReport> Campaign::run_large(const OpConfig& op, const CasePlan& plan,
+                                       const CaseSettings& settings, const std::string& session) {
   const auto alone = large_.alone();
   large_.wait_for_usual(plan);
   auto why = large_.too_long(plan);
   if (!why) {
     auto lease = slots_.acquire(session);
     if (!lease) return lease.error();
-    auto outcome = run_on_slot(op, plan, **lease, wishes, session);
+    auto outcome = run_on_slot(op, plan, **lease, settings, session);
     if (outcome) why = large_.no_verdict(plan, *outcome, config_.case_timeout_ms);
     if (!outcome || !why) return outcome;
   }

@@ -17,18 +17,19 @@ double product_of(const std::map<std::string, int64_t>& dims) {
 
 }  // namespace
 
-void EvidenceTally::add(const CaseOutcome& outcome, const std::string& value_strategy,
+void EvidenceTally::add(const CaseReport& outcome, const std::string& value_strategy,
                         const Dims& dims) {
   if (!outcome.result.passed) {
     ++failed_;
     return;
   }
-  if (!outcome.power) return;
+  if (!outcome.extras.evidence) return;
+  const CaseEvidence& evidence = *outcome.extras.evidence;
   for (const auto& [name, size] : dims) reached_[name] = std::max(reached_[name], size);
   if (largest_.empty() || product_of(dims) > product_of(largest_)) largest_ = dims;
-  ++cases_[{value_strategy, outcome.power->passing}];
-  if (outcome.exact) ++exact_;
-  copies_ = copies_ && outcome.power->first_input_is_answer;
+  ++cases_[{value_strategy, evidence.power.passing}];
+  if (evidence.exact) ++exact_;
+  copies_ = copies_ && evidence.power.first_input_is_answer;
 }
 
 void EvidenceTally::limit_sizes(const std::vector<DimSpec>& declared, Proof& proof) const {

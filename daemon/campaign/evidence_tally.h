@@ -16,7 +16,7 @@ class EvidenceTally {
  public:
   using Dims = std::map<std::string, int64_t>;
 
-  void add(const CaseOutcome& outcome, const std::string& value_strategy, const Dims& dims = {});
+  void add(const CaseReport& outcome, const std::string& value_strategy, const Dims& dims = {});
   /// Nothing where no passing case was judged. It holds for sizes up to those of its cases:
   /// `declared` tells whether these are all.
   std::optional<Proof> proof(DType dtype, const std::vector<DimSpec>& declared = {}) const;

@@ -10,11 +10,11 @@
 namespace gpuemu {
 namespace {
 
-CaseOutcome passing(std::initializer_list<Trivial> trivial, bool is_copy = false) {
-  CaseOutcome outcome;
-  outcome.power.emplace();
-  for (const Trivial one : trivial) outcome.power->set(one);
-  outcome.power->first_input_is_answer = is_copy;
+CaseReport passing(std::initializer_list<Trivial> trivial, bool is_copy = false) {
+  CaseReport outcome;
+  Power& power = outcome.extras.evidence.emplace().power;
+  for (const Trivial one : trivial) power.set(one);
+  power.first_input_is_answer = is_copy;
   return outcome;
 }
 
@@ -45,7 +45,7 @@ TEST(EvidenceTally, ACopyIsNoTrivialOutputOfAnOpThatCopies) {
 TEST(EvidenceTally, NothingIsClaimedBesideAFailureOrWithoutCases) {
   EvidenceTally tally;
   EXPECT_FALSE(tally.proof(DType::Float32));
-  CaseOutcome failing;
+  CaseReport failing;
   failing.result.passed = false;
   tally.add(failing, "normal");
   EXPECT_FALSE(tally.proof(DType::Float32));

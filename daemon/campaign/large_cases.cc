@@ -29,7 +29,7 @@ std::string sizes_of(const CasePlan& plan) {
   return text;
 }
 
-const ValidationFailure* failure_of(const CaseOutcome& outcome, FindingKind kind) {
+const ValidationFailure* failure_of(const CaseReport& outcome, FindingKind kind) {
   const auto& failures = outcome.result.failures;
   const auto found = std::ranges::find(failures, kind, &ValidationFailure::kind);
   return found == failures.end() ? nullptr : &*found;
@@ -81,7 +81,7 @@ std::optional<std::string> LargeCases::too_long(const CasePlan& plan) const {
   return fmt::format("the case would take about {:.0f} s, judging by smaller ones", ms / 1000);
 }
 
-std::optional<std::string> LargeCases::no_verdict(const CasePlan& plan, const CaseOutcome& outcome,
+std::optional<std::string> LargeCases::no_verdict(const CasePlan& plan, const CaseReport& outcome,
                                                   uint64_t timeout_ms) const {
   if (const auto* failure = failure_of(outcome, FindingKind::ReferenceError))
     return "its reference could not compute it: " + failure->message;

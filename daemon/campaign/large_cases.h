@@ -33,7 +33,7 @@ class LargeCases {
   /// Why it is not worth to begin the case, from what smaller ones took; nothing where it is.
   std::optional<std::string> too_long(const CasePlan& plan) const;
   /// Why the outcome of a large case says nothing about its kernel; nothing where it does.
-  std::optional<std::string> no_verdict(const CasePlan& plan, const CaseOutcome& outcome,
+  std::optional<std::string> no_verdict(const CasePlan& plan, const CaseReport& outcome,
                                         uint64_t timeout_ms) const;
   void leave_out(const CasePlan& plan, const std::string& why);
   /// The large cases that were left out, for people.

@@ -6,6 +6,7 @@
 #include "common/base/threads.h"
 #include "common/protocol/json_codec.h"
 #include "daemon/ci/ci_tests.h"
+#include "daemon/pipeline/case_record.h"
 
 namespace gpuemu {
 
@@ -116,7 +117,7 @@ Status CiTests::run_planned_case(const PlannedCase& planned) {
   CiUnit& unit = *planned.unit;
   const CasePlan& plan = planned.plan;
   auto outcome =
-      machine_.campaign.run_one(*unit.op, plan, campaign_options().wishes, options_.session);
+      machine_.campaign.run_one(*unit.op, plan, campaign_options().settings, options_.session);
   events_.step();
   if (!outcome) {
     const ErrorCode code = outcome.error().code;
@@ -133,7 +134,7 @@ Status CiTests::run_planned_case(const PlannedCase& planned) {
   unit.report.replayed += planned.is_stored ? 1 : 0;
   ++(outcome->result.passed ? unit.report.passed : unit.report.failed);
   unit.report.max_diff = std::max(unit.report.max_diff, outcome->result.max_diff);
-  unit.report.worst_error_use = std::max(unit.report.worst_error_use, outcome->worst_use);
+  unit.report.worst_error_use = std::max(unit.report.worst_error_use, outcome->bound_ratio_max);
   // What is stored already is not stored as another failure.
   const bool is_new_failure = !planned.is_stored && !outcome->result.passed;
   GPUEMU_TRY(machine_.store.put_result(outcome->result, is_new_failure));

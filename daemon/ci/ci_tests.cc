@@ -6,6 +6,7 @@
 #include "common/base/limits.h"
 #include "common/protocol/json_codec.h"
 #include "daemon/ci/compare_results.h"
+#include "daemon/pipeline/case_record.h"
 
 namespace gpuemu {
 namespace {
@@ -164,9 +165,9 @@ CampaignOptions CiTests::campaign_options() const {
   options.shards = options_.shards;
   options.threads_max = options_.threads_max;
   options.deadline = deadline_;
-  options.wishes.reproduction = true;
-  options.wishes.power = true;
-  options.wishes.profile = options_.coverage || options_.budget.count() > 0;
+  options.settings.extras = {Extra::Reproduction, Extra::Evidence};
+  const bool profiled = options_.coverage || options_.budget.count() > 0;
+  if (profiled) options.settings.extras.add(Extra::LineProfile);
   return options;
 }
 
@@ -175,13 +176,13 @@ CampaignEvents CiTests::campaign_events() {
   events.on_total = events_.more;
   events.on_warning = events_.warn;
   events.on_op_started = events_.op_started;
-  events.on_cases = [this](const std::vector<const CaseOutcome*>& outcomes) {
+  events.on_cases = [this](const std::vector<const CaseReport*>& outcomes) {
     return keep(outcomes);
   };
   return events;
 }
 
-Status CiTests::keep_corpus(const CiUnit& unit, const CaseOutcome& outcome) {
+Status CiTests::keep_corpus(const CiUnit& unit, const CaseReport& outcome) {
   size_t& entries = corpus_[unit.report.op_name];
   if (entries >= kCorpusMax || !outcome.result.passed) return ok_status();
   ++entries;
@@ -189,12 +190,12 @@ Status CiTests::keep_corpus(const CiUnit& unit, const CaseOutcome& outcome) {
   return machine_.store.put_corpus(unit.report.op_name, std::as_bytes(std::span(text)));
 }
 
-Status CiTests::keep(const std::vector<const CaseOutcome*>& outcomes) {
+Status CiTests::keep(const std::vector<const CaseReport*>& outcomes) {
   std::vector<ResultToKeep> results;
-  for (const CaseOutcome* one : outcomes) results.push_back({one->result, !one->result.passed});
+  for (const CaseReport* one : outcomes) results.push_back({one->result, !one->result.passed});
   GPUEMU_TRY(machine_.store.put_results(results));
   const std::lock_guard lock(mutex_);
-  for (const CaseOutcome* one : outcomes) {
+  for (const CaseReport* one : outcomes) {
     events_.step();
     CiUnit* unit = find(one->result.op_name, one->result.repro_info->dtype);
     if (unit != nullptr) ++unit->chosen[one->kernel];
@@ -208,7 +209,7 @@ Status CiTests::keep(const std::vector<const CaseOutcome*>& outcomes) {
 }
 
 /// REQUIRES: mutex_ is held.
-void CiTests::note(const CaseOutcome& outcome) {
+void CiTests::note(const CaseReport& outcome) {
   const ValidationResult& result = outcome.result;
   CiUnit* unit = result.repro_info ? find(result.op_name, result.repro_info->dtype) : nullptr;
   if (unit != nullptr) ++unit->ran[outcome.kernel];
@@ -216,11 +217,11 @@ void CiTests::note(const CaseOutcome& outcome) {
     const ReproductionInfo& info = *result.repro_info;
     unit->proof.add(outcome, info.value_strategy, info.dims);
   }
-  if (unit != nullptr && !outcome.profile.empty()) {
-    found_ += unit->gain.add(outcome.profile);
+  if (unit != nullptr && !outcome.extras.lines.empty()) {
+    found_ += unit->gain.add(outcome.extras.lines);
     const KernelConfig* kernel = machine_.config.find_kernel(outcome.kernel);
     const bool is_text = kernel != nullptr && kernel->source.ends_with(".ptx");
-    if (options_.coverage) coverage_.add(outcome.profile, is_text ? kernel->source : "");
+    if (options_.coverage) coverage_.add(outcome.extras.lines, is_text ? kernel->source : "");
   }
   const ValidationResult* old = same_case(baseline_, result);
   const bool regressed = old != nullptr && compare_result(result, old).is_regression;
@@ -422,9 +423,10 @@ void CiTests::map_worst(CiRunSummary& summary) {
     const auto plan = plan_from(*op, *result.repro_info);
     if (!plan) continue;
     const auto outcome =
-        machine_.campaign.run_one(*op, *plan, {.error_map = true}, options_.session);
-    if (!outcome || !outcome->error_map || outcome->error_map->cells.empty()) continue;
-    summary.worst = outcome->error_map;
+        machine_.campaign.run_one(*op, *plan, {.extras = Extra::ErrorMap}, options_.session);
+    if (!outcome || !outcome->extras.error_map || outcome->extras.error_map->cells.empty())
+      continue;
+    summary.worst = outcome->extras.error_map;
     summary.worst->op_name = op->name;
     summary.worst->seed = result.seed;
     return;

@@ -87,10 +87,10 @@ class CiTests {
   Status grow();
   CampaignOptions campaign_options() const;
   CampaignEvents campaign_events();
-  Status keep(const std::vector<const CaseOutcome*>& outcomes);
-  Status keep_corpus(const CiUnit& unit, const CaseOutcome& outcome);
+  Status keep(const std::vector<const CaseReport*>& outcomes);
+  Status keep_corpus(const CiUnit& unit, const CaseReport& outcome);
   bool take_back(CiUnit& unit, const ValidationResult& result);
-  void note(const CaseOutcome& outcome);
+  void note(const CaseReport& outcome);
   void merge(const TestReportReply& report);
   void keep_verdicts();
   void map_worst(CiRunSummary& summary);

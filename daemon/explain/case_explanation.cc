@@ -28,15 +28,15 @@ class Explainer {
   Result<ExplainResultReply> explain();
 
  private:
-  Result<CaseOutcome> shadowed(const ShadowWish& wish);
-  const ComparedShadow* choose(const CaseOutcome& outcome) const;
+  Result<CaseReport> shadowed(const ShadowWish& wish);
+  const ComparedShadow* choose(const CaseReport& outcome) const;
   /// The property to explain where no value is wrong; null: none.
-  const ExactProperty* property_of(const CaseOutcome& outcome) const;
+  const ExactProperty* property_of(const CaseReport& outcome) const;
   Result<ExplainResultReply> explain_element(const std::vector<ValidationFailure>& failures,
                                              const ComparedShadow& output,
                                              const WrongElement& element);
   Result<ExplainResultReply> explain_property(const ExactProperty& property);
-  Result<ExplainResultReply> without_element(const CaseOutcome& outcome);
+  Result<ExplainResultReply> without_element(const CaseReport& outcome);
   void take_element(const WrongElement& element, const std::string& output);
   void take_history(const ExecutionShadow& history);
   void vote(const ComparedShadow& output, const WrongElement& element);
@@ -52,15 +52,16 @@ class Explainer {
   ExplainResultReply reply_;
 };
 
-Result<CaseOutcome> Explainer::shadowed(const ShadowWish& wish) {
-  return emulator_->run_one(task_.op, task_.plan, {.shadow = wish}, task_.session);
+Result<CaseReport> Explainer::shadowed(const ShadowWish& wish) {
+  return emulator_->run_one(task_.op, task_.plan, {.extras = Extra::Shadows, .shadow = wish},
+                            task_.session);
 }
 
 /// The output to explain: the one that was asked for, else the first with a wrong element among
 /// those that failed. What nan_policy lets pass is none of them.
-const ComparedShadow* Explainer::choose(const CaseOutcome& outcome) const {
+const ComparedShadow* Explainer::choose(const CaseReport& outcome) const {
   const auto& failures = outcome.result.failures;
-  for (const ComparedShadow& one : outcome.shadows) {
+  for (const ComparedShadow& one : outcome.extras.shadows->outputs) {
     const bool failed =
         std::ranges::find(failures, one.counts.name, &ValidationFailure::output) != failures.end();
     if (task_.output.empty() ? failed && one.worst.has_value() : one.counts.name == task_.output)
@@ -69,8 +70,8 @@ const ComparedShadow* Explainer::choose(const CaseOutcome& outcome) const {
   return nullptr;
 }
 
-const ExactProperty* Explainer::property_of(const CaseOutcome& outcome) const {
-  for (const ExactProperty& one : outcome.properties) {
+const ExactProperty* Explainer::property_of(const CaseReport& outcome) const {
+  for (const ExactProperty& one : outcome.extras.shadows->properties) {
     const bool wanted = !task_.property || one.finding.kind == *task_.property;
     if (wanted && (task_.output.empty() || one.finding.output == task_.output)) return &one;
   }
@@ -115,11 +116,12 @@ std::optional<double> Explainer::value_on(Campaign& campaign, const std::string&
                                           const WrongElement& element) const {
   CasePlan plan = task_.plan;
   if (!kernel.empty()) plan.kernel = kernel;
-  const auto outcome = campaign.run_one(task_.op, plan, {.tensors = true}, task_.session);
+  const auto outcome = campaign.run_one(task_.op, plan, {.extras = Extra::Tensors}, task_.session);
   if (!outcome) return std::nullopt;
-  const auto output = outcome->outputs.find(reply_.output);
+  const NamedTensors& outputs = outcome->extras.tensors->outputs;
+  const auto output = outputs.find(reply_.output);
   const auto index = static_cast<size_t>(element.index);
-  if (output == outcome->outputs.end() || index >= static_cast<size_t>(output->second.count()))
+  if (output == outputs.end() || index >= static_cast<size_t>(output->second.count()))
     return std::nullopt;
   return gpuemu::element(view_of(output->second), index);
 }
@@ -170,7 +172,7 @@ void Explainer::vote_of_devices() {
 }
 
 /// Why no element can be explained: what went wrong was no value, or nothing went wrong.
-Result<ExplainResultReply> Explainer::without_element(const CaseOutcome& outcome) {
+Result<ExplainResultReply> Explainer::without_element(const CaseReport& outcome) {
   reply_.verdict = outcome.result.passed ? "passes" : "unknown";
   if (outcome.result.passed) {
     reply_.sentences = {"The case passes now: no output differs from its reference."};
@@ -188,12 +190,13 @@ Result<ExplainResultReply> Explainer::explain_element(
     const WrongElement& element) {
   WrongElement at = element;
   take_element(at, output.counts.name);
-  const auto second = shadowed({true, output.counts.name, at.index, at.block, task_.timeout_ms});
+  const auto second = shadowed({output.counts.name, at.index, at.block, task_.timeout_ms});
   if (!second) return second.error();
-  at.verdict = with_history(at, second->shadow);
+  at.verdict = with_history(at, second->extras.shadows->execution);
   reply_.verdict = name_of(at.verdict);
-  take_history(second->shadow);
-  reply_.sentences = sentences_of(at, reply_.output, dtype_of(reply_.output), second->shadow);
+  take_history(second->extras.shadows->execution);
+  reply_.sentences =
+      sentences_of(at, reply_.output, dtype_of(reply_.output), second->extras.shadows->execution);
   const ValidationFailure* cause = cause_of_values(failures);
   if (cause != nullptr && at.verdict != ShadowVerdict::Right) {
     reply_.verdict = name_of(ShadowVerdict::Unknown);
@@ -201,7 +204,7 @@ Result<ExplainResultReply> Explainer::explain_element(
         fmt::format("{}[{}] is {:.9g}, without any rounding it would be {:.9g}, the reference says "
                     "{:.9g}; {}.",
                     reply_.output, at.index, at.computed, at.exact, at.reference,
-                    words_of_cause(*cause)),
+                    describe_cause(*cause)),
         fmt::format("That is: {}", cause->message)};
     return std::move(reply_);
   }
@@ -221,10 +224,9 @@ Result<ExplainResultReply> Explainer::explain_property(const ExactProperty& prop
   reply_.verdict = name_of(verdict_of(property));
   ExecutionShadow history;
   if (property.at) {
-    const auto second =
-        shadowed({true, property.finding.output, at.index, at.block, task_.timeout_ms});
+    const auto second = shadowed({property.finding.output, at.index, at.block, task_.timeout_ms});
     if (!second) return second.error();
-    history = second->shadow;
+    history = second->extras.shadows->execution;
     take_history(history);
   }
   reply_.sentences = sentences_of(property, history);
@@ -233,14 +235,14 @@ Result<ExplainResultReply> Explainer::explain_property(const ExactProperty& prop
 
 Result<ExplainResultReply> Explainer::explain() {
   emulator_ = GPUEMU_TRY(machines_.emulator());
-  const auto first = shadowed({.wanted = true,
-                               .output = task_.output,
+  const auto first = shadowed({.output = task_.output,
                                .element = task_.index.value_or(-1),
                                .block = 0,
                                .timeout_ms = task_.timeout_ms});
   if (!first) return first.error();
   reply_.kernel = first->kernel;
-  for (const ComparedShadow& one : first->shadows) reply_.outputs.push_back(one.counts);
+  for (const ComparedShadow& one : first->extras.shadows->outputs)
+    reply_.outputs.push_back(one.counts);
   const ComparedShadow* output = choose(*first);
   const ExactProperty* property = property_of(*first);
   if (task_.property && property != nullptr) return explain_property(*property);

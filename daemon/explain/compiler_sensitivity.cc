@@ -4,6 +4,7 @@
 
 #include "common/base/service_limits.h"
 #include "daemon/explain/failure_reasons.h"
+#include "daemon/pipeline/case_record.h"
 
 namespace gpuemu {
 namespace {
@@ -84,18 +85,18 @@ void add(const Setting& setting, const OpTestReport& changed, const SensitivityT
 Status find_compiler_sensitive(const SensitivityTask& task, const std::atomic<bool>& cancel,
                                TestReportReply& report) {
   CampaignOptions options = task.options;
-  options.wishes = {};
+  options.settings = {};
   options.fail_fast = false;
   for (OpTestReport& one : report.ops) one.fragile_checked = one.passed;
   CampaignEvents events;
-  events.on_cases = [](const std::vector<const CaseOutcome*>&) { return ok_status(); };
+  events.on_cases = [](const std::vector<const CaseReport*>&) { return ok_status(); };
   events.on_total = [](uint64_t) {};
   for (const Setting& setting : kSettings) {
     if (cancel || is_usual(setting, task)) continue;
     Campaign* campaign = GPUEMU_TRY(task.campaign_on({.backend = "emulator",
                                                       .contraction = setting.contraction,
                                                       .contraction_seed = setting.seed}));
-    options.wishes.order = setting.order;
+    options.settings.order = setting.order;
     const TestReportReply changed = GPUEMU_TRY(campaign->run(options, events, cancel));
     for (const OpTestReport& one : changed.ops) {
       OpTestReport* to = find(report, one);

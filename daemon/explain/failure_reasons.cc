@@ -8,6 +8,7 @@
 
 #include "common/base/service_limits.h"
 #include "common/base/shell_word.h"
+#include "daemon/pipeline/case_record.h"
 #include "daemon/pipeline/device_findings.h"
 #include "judge/verdict/describe.h"
 
@@ -30,7 +31,7 @@ bool is_property(FindingKind kind) {
 
 Diagnosis follows_from(const ValidationFailure& cause) {
   return {
-      "skipped", fmt::format("{}, then its formula can be judged", words_of_cause(cause)), {}, {}};
+      "skipped", fmt::format("{}, then its formula can be judged", describe_cause(cause)), {}, {}};
 }
 
 /// A shadow is many times as large as its element.

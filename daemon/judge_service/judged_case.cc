@@ -102,11 +102,12 @@ std::vector<double> moves_of(const JudgedCase& judged, std::span<const TensorVie
 
 /// Whether errors beyond the bound are all that is wrong with the case. Elements that are not
 /// listed cannot be looked at.
-bool may_be_conditioning(const CaseOutcome& outcome) {
-  const std::optional<ErrorStats>& stats = outcome.result.error_stats;
-  const bool all_listed = stats && stats->num_exceeding <= outcome.exceeding.size();
-  return all_listed && !outcome.exceeding.empty() &&
-         std::ranges::all_of(outcome.result.failures, [](const ValidationFailure& failure) {
+bool may_be_conditioning(const ComparedValues& values) {
+  const std::vector<ExceedingElement>& listed = values.exceeding.elements;
+  const std::optional<ErrorStats>& stats = values.error_stats;
+  const bool all_listed = stats && stats->num_exceeding <= listed.size();
+  return all_listed && !listed.empty() &&
+         std::ranges::all_of(values.failures, [](const ValidationFailure& failure) {
            return failure.kind == FindingKind::ToleranceExceeded;
          });
 }
@@ -127,7 +128,8 @@ enum class NextStep : uint8_t { Done, Draw };
 /// Lets errors beyond the bound pass that conditioning explains, and with a warning those that a
 /// customary test accepts. Draw: another draw may explain more.
 NextStep review_rounding(const JudgedCase& judged, const CasePlan& plan,
-                         std::span<const TensorView> neighbours, CaseOutcome& outcome) {
+                         std::span<const TensorView> neighbours, const Exceeding& exceeding,
+                         CaseReport& report) {
   const size_t draws = neighbours.size();
   if (draws < kConditioningDrawsLeast) return NextStep::Draw;
   const std::vector<double> moved = moves_of(judged, neighbours);
@@ -136,7 +138,7 @@ NextStep review_rounding(const JudgedCase& judged, const CasePlan& plan,
   double largest = 0;
   for (const double move : moved) largest = std::isfinite(move) ? std::max(largest, move) : largest;
   bool may_explain = false, unexplained = false, still = false;
-  for (const ExceedingElement& at : outcome.exceeding) {
+  for (const ExceedingElement& at : exceeding.elements) {
     const double error = std::fabs(at.computed - at.reference);
     const double allowed = conditioning.allowed(moved[at.index], at.reference);
     if (error <= allowed) continue;
@@ -151,7 +153,7 @@ NextStep review_rounding(const JudgedCase& judged, const CasePlan& plan,
   }
   const size_t most = still ? kConditioningDrawsForStill : kConditioningDrawsMost;
   if (may_explain && draws < most) return NextStep::Draw;
-  if (!unexplained) excuse(warned, outcome);
+  if (!unexplained) excuse(warned, report);
   return NextStep::Done;
 }
 
@@ -193,29 +195,30 @@ Result<Judgement> judge_case(const JudgedCase& judged) {
     request.of_flushed_inputs[kJudgedOutput] = neighbours.front();
     neighbours = neighbours.subspan(1);
   }
-  CaseOutcome outcome;
-  outcome.result.seed = plan.case_seed;
-  outcome.result.op_name = judged.op.name;
-  outcome.result.timestamp = now_seconds();
-  GPUEMU_TRY(judge_outputs(request, built, arena, &reply, outcome));
+  CaseReport report;
+  report.result.seed = plan.case_seed;
+  report.result.op_name = judged.op.name;
+  report.result.timestamp = now_seconds();
+  const ComparedValues values = GPUEMU_TRY(compare_values(request, built, arena, &reply));
+  add_values(values, report);
   Judgement made;
-  if (!outcome.result.failures.empty() && may_note_flushing(request) && judged.changed.empty()) {
+  if (!report.result.failures.empty() && may_note_flushing(request) && judged.changed.empty()) {
     made.wanted = flushed_inputs_of(judged);
     if (!made.wanted.empty()) {
-      made.result = std::move(outcome.result);
+      made.result = std::move(report.result);
       made.result.passed = false;
       return made;
     }
   }
-  if (is_strict(request)) explain_strictness(outcome);
-  if (!judged.inputs.empty() && !is_settled_by_bound(judged) && may_be_conditioning(outcome)) {
-    if (review_rounding(judged, plan, neighbours, outcome) == NextStep::Draw)
+  if (is_strict(request)) explain_strictness(values.exceeding, report);
+  if (!judged.inputs.empty() && !is_settled_by_bound(judged) && may_be_conditioning(values)) {
+    if (review_rounding(judged, plan, neighbours, values.exceeding, report) == NextStep::Draw)
       made.wanted =
           neighbours_of(inputs_of(judged), {plan.base_seed, plan.iteration}, neighbours.size());
   }
-  made.flushed = std::ranges::find(outcome.relations, kFlushed) != outcome.relations.end();
-  outcome.result.passed = outcome.result.failures.empty();
-  made.result = std::move(outcome.result);
+  made.flushed = report.notes.contains(CaseNote::Flushed);
+  report.result.passed = report.result.failures.empty();
+  made.result = std::move(report.result);
   return made;
 }
 

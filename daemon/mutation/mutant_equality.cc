@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/numeric/ulp.h"
+#include "daemon/pipeline/case_record.h"
 #include "daemon/pipeline/relation_runs.h"
 #include "judge/relations/compare.h"
 
@@ -26,14 +27,16 @@ std::vector<bool> neighbours(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-bool same_without_rounding(const CaseRequest& request, const CaseOutcome& own,
-                           const CaseOutcome& mutant) {
-  if (own.exact_outputs.empty()) return false;
+bool same_without_rounding(const CaseRequest& request, const CaseReport& own,
+                           const CaseReport& mutant) {
+  const NamedTensors& exact = own.extras.shadows->exact_outputs;
+  const NamedTensors& mutated = mutant.extras.shadows->exact_outputs;
+  if (exact.empty()) return false;
   const NamedTensors inputs = make_inputs(request.op, request.plan);
-  return std::ranges::all_of(own.exact_outputs, [&](const auto& one) {
+  return std::ranges::all_of(exact, [&](const auto& one) {
     const auto& [name, expected] = one;
-    const auto got = mutant.exact_outputs.find(name);
-    if (got == mutant.exact_outputs.end() || got->second.shape != expected.shape) return false;
+    const auto got = mutated.find(name);
+    if (got == mutated.end() || got->second.shape != expected.shape) return false;
     Agreement agreement{.output = name, .got = got->second, .expected = expected};
     agreement.free = neighbours(got->second, expected);
     agreement.policy = agreement_policy(request);

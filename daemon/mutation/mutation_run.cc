@@ -122,17 +122,17 @@ class MutationRun {
     return ok_status();
   }
 
-  Result<CaseOutcome> run_one(const PreparedKernel& prepared, const CasePlan& plan,
-                              const CaseWishes& wishes) const {
+  Result<CaseReport> run_one(const PreparedKernel& prepared, const CasePlan& plan,
+                             const CaseSettings& settings) const {
     auto lease = machinery_.slots.acquire(options_.session);
     if (!lease) return lease.error();
     Slot& slot = **lease;
-    return run_case({config_, op_, *kernel_, prepared, plan, wishes}, slot);
+    return run_case({config_, op_, *kernel_, prepared, plan, settings}, slot);
   }
 
   /// The kernel itself must pass; what its slowest case takes bounds the mutants.
   Status run_baseline() {
-    std::vector<std::optional<CaseOutcome>> outcomes(plans_.size());
+    std::vector<std::optional<CaseReport>> outcomes(plans_.size());
     const auto run_plan = [&](size_t index) -> Status {
       if (is_over()) return ok_status();
       outcomes[index] = GPUEMU_TRY(run_one(*original_, plans_[index], {}));
@@ -185,7 +185,7 @@ class MutationRun {
     }
     for (const CasePlan& plan : plans_) {
       if (cancel_) return ok_status();
-      const CaseOutcome outcome = GPUEMU_TRY(run_one(changed, plan, {}));
+      const CaseReport outcome = GPUEMU_TRY(run_one(changed, plan, {}));
       ++report.cases;
       if (outcome.result.passed) continue;
       const ValidationFailure& failure = outcome.result.failures.front();
@@ -211,10 +211,10 @@ class MutationRun {
     if (survivors.empty() || is_over()) return ok_status();
     const auto all = GPUEMU_TRY(
         every_kind_of_case({op_, *kernel_, dtype_, options_.seed, original_->constants}));
-    std::vector<std::optional<CaseOutcome>> expected(all.size());
+    std::vector<std::optional<CaseReport>> expected(all.size());
     const auto run_other = [&](size_t index) -> Status {
       if (is_over()) return ok_status();
-      CaseOutcome outcome = GPUEMU_TRY(run_one(*original_, all[index], {.tensors = true}));
+      CaseReport outcome = GPUEMU_TRY(run_one(*original_, all[index], {.extras = Extra::Tensors}));
       if (outcome.result.passed) expected[index] = std::move(outcome);
       return ok_status();
     };
@@ -224,7 +224,7 @@ class MutationRun {
   }
 
   Status examine(size_t index, const std::vector<CasePlan>& all,
-                 const std::vector<std::optional<CaseOutcome>>& expected) {
+                 const std::vector<std::optional<CaseReport>>& expected) {
     MutantReport& report = reports_[index];
     const PreparedKernel changed = prepared_with(mutants_[index]);
     uint64_t compared = 0;
@@ -236,7 +236,7 @@ class MutationRun {
         return ok_status();
       }
       if (!expected[i]) continue;
-      const CaseOutcome outcome = GPUEMU_TRY(run_one(changed, all[i], {.tensors = true}));
+      const CaseReport outcome = GPUEMU_TRY(run_one(changed, all[i], {.extras = Extra::Tensors}));
       if (!outcome.result.passed) {
         report.killing_strategy = all[i].value_strategy;
         report.killing_shape_strategy = all[i].shape_strategy;
@@ -246,9 +246,10 @@ class MutationRun {
         return ok_status();
       }
       ++compared;
-      if (outcome.outputs != expected[i]->outputs) differing.push_back(i);
-      largest_use = std::max(largest_use, outcome.worst_use);
-      own_use = std::max(own_use, expected[i]->worst_use);
+      if (outcome.extras.tensors->outputs != expected[i]->extras.tensors->outputs)
+        differing.push_back(i);
+      largest_use = std::max(largest_use, outcome.bound_ratio_max);
+      own_use = std::max(own_use, expected[i]->bound_ratio_max);
     }
     if (compared == 0) return ok_status();
     if (differing.empty()) {
@@ -275,14 +276,14 @@ class MutationRun {
   /// Whether the kernel and the mutant give the same values where nothing is rounded but outputs.
   Result<bool> rounds_alone(const PreparedKernel& changed, const std::vector<CasePlan>& all,
                             const std::vector<size_t>& differing) const {
-    const CaseWishes exactly{.shadow = {.wanted = true, .output = {}}};
+    const CaseSettings exactly{.extras = Extra::Shadows, .shadow = {.output = {}}};
     for (size_t i = 0; i < std::min(differing.size(), kExactCasesMax); ++i) {
       if (is_over()) return false;
       // Spread over all sizes, of which the first are the smallest.
       const size_t step = std::max<size_t>(1, differing.size() / kExactCasesMax);
       const CasePlan& plan = all[differing[i * step]];
-      const CaseOutcome mutant = GPUEMU_TRY(run_one(changed, plan, exactly));
-      const CaseOutcome own = GPUEMU_TRY(run_one(*original_, plan, exactly));
+      const CaseReport mutant = GPUEMU_TRY(run_one(changed, plan, exactly));
+      const CaseReport own = GPUEMU_TRY(run_one(*original_, plan, exactly));
       const CaseRequest request{config_, op_, *kernel_, *original_, plan};
       if (!same_without_rounding(request, own, mutant)) return false;
     }

@@ -1,4 +1,4 @@
-// The verdict on outputs: bounds, exact comparison, power, shadows.
+// The verdict on outputs: which bound counts, exact comparison, flushed results.
 #include "daemon/pipeline/compare_outputs.h"
 
 #include <algorithm>
@@ -6,13 +6,12 @@
 
 #include "common/base/service_limits.h"
 #include "common/numeric/element.h"
-#include "daemon/pipeline/case_export.h"
+#include "daemon/pipeline/case_work.h"
+#include "daemon/pipeline/compare_flushed.h"
 #include "daemon/pipeline/review_findings.h"
-#include "daemon/pipeline/rounding_review.h"
 #include "judge/relations/infer.h"
 #include "judge/verdict/bound.h"
 #include "judge/verdict/customary.h"
-#include "judge/verdict/error_map.h"
 #include "judge/verdict/exact_sums.h"
 #include "judge/verdict/flushed.h"
 #include "judge/verdict/invariants.h"
@@ -61,24 +60,23 @@ Result<ValidationPolicy> policy_of(const CaseRequest& request, const Scope& scop
   return policy;
 }
 
-/// Compares every output with what the reference said and adds to the outcome.
-class OutputJudge {
+/// Compares every output with what the reference said.
+class OutputComparer {
  public:
-  OutputJudge(const CaseRequest& request, const BuiltPlan& built, Arena& arena)
+  OutputComparer(const CaseRequest& request, const BuiltPlan& built, Arena& arena)
       : request_(request), built_(built), arena_(arena) {}
 
   /// `reply` is null without a reference.
-  Status judge(const ReferenceReply* reply, CaseOutcome& outcome) {
+  Result<ComparedValues> compare(const ReferenceReply* reply) {
     GPUEMU_TRY(collect_inputs());
     const Scope scope = scope_of(request_.op, request_.plan);
     ValidationPolicy policy = GPUEMU_TRY(policy_of(request_, scope, largest_magnitude(inputs_)));
-    for (size_t index = 0; index < request_.plan.outputs.size(); ++index) {
-      const CaseTensor& output = request_.plan.outputs[index];
+    for (const CaseTensor& output : request_.plan.outputs) {
       policy.tolerance = request_.config.tolerance_for(request_.op, output.dtype);
       policy.error_scale = request_.op.error_scale_of(output.name);
-      GPUEMU_TRY(judge_one(output, reply, policy, outcome));
+      GPUEMU_TRY(compare_output(output, reply, policy));
     }
-    return ok_status();
+    return std::move(values_);
   }
 
  private:
@@ -97,9 +95,10 @@ class OutputJudge {
     return *std::ranges::find(built_.plan.tensors, name, &PlanTensor::name);
   }
 
-  Status judge_one(const CaseTensor& output, const ReferenceReply* reply,
-                   const ValidationPolicy& policy, CaseOutcome& outcome) {
-    Comparison comparison;
+  Status compare_output(const CaseTensor& output, const ReferenceReply* reply,
+                        const ValidationPolicy& policy) {
+    ComparedOutput compared;
+    Comparison& comparison = compared.comparison;
     comparison.output_name = output.name;
     comparison.output = GPUEMU_TRY(
         arena_view(arena_, output.dtype, output.shape, planned(output.name).output_offset));
@@ -107,45 +106,44 @@ class OutputJudge {
     if (!request_.plan.inputs.empty()) comparison.first_input = request_.plan.inputs.front().name;
     comparison.policy = policy;
     comparison.has_reference = reply != nullptr;
-    if (reply != nullptr && !GPUEMU_TRY(add_reference(*reply, comparison, outcome))) {
-      return ok_status();
+    if (reply != nullptr) {
+      if (!GPUEMU_TRY(add_reference(*reply, comparison))) return ok_status();
+      UndefinedIntegers undefined =
+          undefined_integers(comparison, GPUEMU_TRY(float_references(*reply)));
+      if (!undefined.mask.empty()) values_.notes.insert(CaseNote::UndefinedIntegers);
+      compared.undefined = std::move(undefined.mask);
+      comparison.undefined = compared.undefined;
+      comparison.undefined_hint = undefined.hint;
     }
-    const UndefinedIntegers undefined =
-        reply != nullptr ? undefined_integers(comparison, GPUEMU_TRY(float_references(*reply)))
-                         : UndefinedIntegers();
-    comparison.undefined = undefined.mask;
-    comparison.undefined_hint = undefined.hint;
-    if (!undefined.mask.empty()) add_note(kUndefinedIntegers, outcome);
-    if (outcome.exported && comparison.has_reference &&
-        comparison.output.shape == comparison.reference.shape) {
-      add_expectation(comparison, *outcome.exported);
-    }
-    const bool exact = comparison.has_reference && ask_exactly(comparison);
+    compared.reference = comparison.reference;
+    compared.tolerance = policy.tolerance;
+    compared.exact = comparison.has_reference && drop_tolerance(comparison);
     Verdict verdict = validate(comparison);
-    std::optional<Tensor> flushed;
-    if (!verdict.failures.empty() && comparison.has_reference && may_note_flushing(request_))
-      flushed = flushed_reference(comparison, flushed_inputs_reference(output.name));
-    if (flushed) {
-      comparison.reference = view_of(*flushed);
-      verdict = validate(comparison);
-      add_note(kFlushed, outcome);
-    }
+    if (!verdict.failures.empty()) accept_flushed(compared, verdict);
     if (comparison.policy.tolerance.automatic) {
-      add_doubtful(comparison, verdict, outcome);
-      note_scale(comparison, outcome);
+      note_exceeding(comparison, verdict);
+      note_scale(comparison);
     }
-    if (exact) explain_exactness(verdict);
-    if (comparison.has_reference) measure(comparison, verdict, outcome);
+    if (compared.exact) explain_exactness(verdict);
     for (const InvariantSpec& spec : policy.invariants) {
-      if (is_rarely_told(spec.name) && tells_about(comparison, spec)) add_note(spec.name, outcome);
+      if (is_rarely_told(spec.name) && tells_about(comparison, spec)) {
+        values_.invariants.push_back(spec.name);
+      }
     }
-    if (request_.wishes.shadow.wanted) GPUEMU_TRY(compare_exact(comparison, outcome));
-    if (request_.wishes.error_map && comparison.has_reference &&
-        (!outcome.error_map || !(verdict.max_diff <= outcome.result.max_diff))) {
-      outcome.error_map = map_errors(comparison);
-    }
-    take(std::move(verdict), output.name, outcome);
+    take(std::move(verdict), compared);
     return ok_status();
+  }
+
+  /// Judges by the reference with flushed results instead, where flushing is no fault.
+  void accept_flushed(ComparedOutput& compared, Verdict& verdict) {
+    Comparison& comparison = compared.comparison;
+    if (!comparison.has_reference || !may_note_flushing(request_)) return;
+    compared.flushed =
+        flushed_reference(comparison, flushed_inputs_reference(comparison.output_name));
+    if (!compared.flushed) return;
+    comparison.reference = view_of(*compared.flushed);
+    verdict = validate(comparison);
+    values_.notes.insert(CaseNote::Flushed);
   }
 
   const TensorView* flushed_inputs_reference(const std::string& name) const {
@@ -167,14 +165,13 @@ class OutputJudge {
     return all;
   }
 
-  static void add_doubtful(const Comparison& comparison, const Verdict& verdict,
-                           CaseOutcome& outcome) {
+  void note_exceeding(const Comparison& comparison, const Verdict& verdict) {
     const TensorView &output = comparison.output, &reference = comparison.reference;
     const bool exceeded = std::ranges::any_of(verdict.failures, [](const auto& failure) {
       return failure.kind == FindingKind::ToleranceExceeded;
     });
     if (!exceeded || output.shape != reference.shape) return;
-    if (!is_float(output.dtype)) return add_off_by_one(comparison, outcome);
+    if (!is_float(output.dtype)) return note_off_by_one(comparison);
     const Bound bound(comparison);
     const Customary customary(comparison);
     const bool declared = comparison.policy.error_scale != "auto" || !comparison.scale.empty();
@@ -185,16 +182,16 @@ class OutputJudge {
       const double allowed = bound.at(i, expected), error = std::fabs(computed - expected);
       if (error <= allowed) continue;
       const double usual = customary.at(i, expected);
-      if (outcome.exceeding.size() < static_cast<size_t>(kDiagnosedElementsMax)) {
-        outcome.exceeding.push_back({comparison.output_name, i, computed, expected, allowed, usual,
-                                     customary.magnitude(i), declared});
+      if (values_.exceeding.elements.size() < static_cast<size_t>(kDiagnosedElementsMax)) {
+        values_.exceeding.elements.push_back({comparison.output_name, i, computed, expected,
+                                              allowed, usual, customary.magnitude(i), declared});
       } else if (declared || !(error <= usual)) {
-        outcome.exceeding_refused = true;
+        values_.exceeding.refused = true;
       }
     }
   }
 
-  static void add_off_by_one(const Comparison& comparison, CaseOutcome& outcome) {
+  void note_off_by_one(const Comparison& comparison) {
     if (comparison.output.dtype == DType::Bool) return;
     uint64_t others = 0;
     const auto count = static_cast<size_t>(element_count(comparison.output.shape));
@@ -205,17 +202,17 @@ class OutputJudge {
       if (!(apart <= 1)) return;
       others += apart == 1 ? 1 : 0;
     }
-    if (others > 0) outcome.off_by_one[comparison.output_name] = others;
+    if (others > 0) values_.exceeding.off_by_one[comparison.output_name] = others;
   }
 
-  /// A scale that somebody has named and that does nothing.
-  static void note_scale(const Comparison& comparison, CaseOutcome& outcome) {
+  /// Says that a scale which gpuemu.toml names does nothing.
+  void note_scale(const Comparison& comparison) {
     const std::string& name = comparison.policy.error_scale;
     if (!comparison.has_reference || !is_float(comparison.output.dtype) ||
         element_count(comparison.output.shape) == 0 || !comparison.scale.empty() ||
         scale_applies(comparison))
       return;
-    outcome.notes.insert(fmt::format(
+    values_.remarks.insert(fmt::format(
         "error_scale '{}' does not apply to output '{}', whose bound is that of 'auto': "
         "{}; `error_scale = {{ {} = ... }}` names one for this output",
         name, comparison.output_name, needed_for(name), comparison.output_name));
@@ -227,18 +224,12 @@ class OutputJudge {
     return "no input has its shape";
   }
 
-  static void add_note(const std::string& name, CaseOutcome& outcome) {
-    if (std::ranges::find(outcome.relations, name) == outcome.relations.end())
-      outcome.relations.push_back(name);
-  }
-
   /// False when the reference does not have this output.
-  Result<bool> add_reference(const ReferenceReply& reply, Comparison& comparison,
-                             CaseOutcome& outcome) {
+  Result<bool> add_reference(const ReferenceReply& reply, Comparison& comparison) {
     const std::string& name = comparison.output_name;
     const auto expected = std::ranges::find(reply.outputs, name, &ReferenceTensor::name);
     if (expected == reply.outputs.end()) {
-      outcome.result.failures.push_back(
+      values_.failures.push_back(
           {.kind = FindingKind::ReferenceError,
            .message = fmt::format("{} returned no output '{}'", request_.op.reference, name),
            .output = name});
@@ -259,15 +250,11 @@ class OutputJudge {
   }
 
   /// Takes the tolerance away where no rounding can be the kernel's excuse.
-  bool ask_exactly(Comparison& comparison) {
+  bool drop_tolerance(Comparison& comparison) const {
     const int64_t terms = comparison.policy.accumulate_length.value_or(1);
     const bool exact = compares_exactly({request_.op, request_.plan, terms, inputs_},
                                         comparison.reference, comparison.output.dtype);
     if (exact) comparison.policy.tolerance = Tolerance();
-    const Tolerance& tolerance = comparison.policy.tolerance;
-    const bool whole = !is_float(comparison.output.dtype) &&
-                       (tolerance.automatic || (tolerance.atol < 1 && tolerance.rtol == 0));
-    all_exact_ = all_exact_ && (exact || whole);
     return exact;
   }
 
@@ -278,64 +265,37 @@ class OutputJudge {
     }
   }
 
-  /// What passing proves, and how large the errors are; as asked for.
-  void measure(const Comparison& comparison, const Verdict& verdict, CaseOutcome& outcome) const {
-    outcome.exact = all_exact_;
-    if (comparison.output.shape != comparison.reference.shape) return;
-    if (request_.wishes.envelope && is_float(comparison.output.dtype))
-      add_errors(comparison, outcome.envelope);
-    if (!request_.wishes.power || !verdict.failures.empty()) return;
-    const Power power = power_of(comparison);
-    if (outcome.power) {
-      outcome.power->join(power);
-    } else {
-      outcome.power = power;
-    }
-  }
-
-  Status compare_exact(const Comparison& comparison, CaseOutcome& outcome) {
-    const TensorView &output = comparison.output, &reference = comparison.reference;
-    Tensor& exact = outcome.exact_outputs[comparison.output_name];
-    exact = {output.dtype, output.shape, {output.data.begin(), output.data.end()}};
-    if (!is_float(output.dtype)) return ok_status();
-    const auto index =
-        static_cast<size_t>(&planned(comparison.output_name) - built_.plan.tensors.data());
-    const auto count = static_cast<uint64_t>(element_count(output.shape));
-    const auto bytes =
-        GPUEMU_TRY(arena_.range(built_.plan.shadow.offsets[index], count * sizeof(ElementShadow)));
-    const std::span shadows(reinterpret_cast<const ElementShadow*>(bytes.data()), count);
-    if (comparison.has_reference && output.shape == reference.shape)
-      outcome.shadows.push_back(compare_shadow(comparison, shadows, request_.wishes.shadow));
-    for (ExactProperty& property : judge_exactly(comparison, shadows))
-      outcome.properties.push_back(std::move(property));
-    narrow_from_double(output.dtype, exact_values(output, shadows), exact.data);
-    return ok_status();
-  }
-
-  void take(Verdict verdict, const std::string& name, CaseOutcome& outcome) {
-    ValidationResult& result = outcome.result;
+  void take(Verdict verdict, ComparedOutput& compared) {
+    const std::string& name = compared.comparison.output_name;
     const bool fails = !verdict.failures.empty();
     for (ValidationFailure& failure : verdict.failures) {
       failure.output = name;
       if (request_.plan.outputs.size() > 1) failure.message = name + ": " + failure.message;
-      result.failures.push_back(std::move(failure));
+      values_.failures.push_back(std::move(failure));
     }
-    if (!(verdict.max_diff <= result.max_diff)) result.max_diff = verdict.max_diff;
-    if (!(verdict.max_rel_diff <= result.max_rel_diff)) result.max_rel_diff = verdict.max_rel_diff;
+    // Written so that NaN counts as the largest difference.
+    if (!(verdict.max_diff <= values_.max_diff)) values_.max_diff = verdict.max_diff;
+    if (!(verdict.max_rel_diff <= values_.max_rel_diff)) {
+      values_.max_rel_diff = verdict.max_rel_diff;
+    }
+    compared.passed = !fails;
+    compared.max_diff = verdict.max_diff;
     // The statistics of a case are those of its worst output, and one that fails is worse.
     const bool worse =
-        fails == statistics_fail_ ? !(verdict.worst_use <= outcome.worst_use) : fails;
-    outcome.worst_use = std::max(outcome.worst_use, verdict.worst_use);
-    if ((!worse && result.error_stats) || !verdict.stats) return;
-    result.error_stats = verdict.stats;
-    statistics_fail_ = fails;
+        fails == statistics_fail_ ? !(verdict.worst_use <= values_.bound_ratio_max) : fails;
+    values_.bound_ratio_max = std::max(values_.bound_ratio_max, verdict.worst_use);
+    if ((worse || !values_.error_stats) && verdict.stats) {
+      values_.error_stats = verdict.stats;
+      statistics_fail_ = fails;
+    }
+    values_.outputs.push_back(std::move(compared));
   }
 
   const CaseRequest& request_;
   const BuiltPlan& built_;
   Arena& arena_;
   std::map<std::string, TensorView> inputs_;
-  bool all_exact_ = true;
+  ComparedValues values_;
   bool statistics_fail_ = false;  ///< error_stats are those of an output that fails.
 };
 
@@ -347,9 +307,33 @@ Result<TensorView> arena_view(Arena& arena, DType dtype, const Shape& shape, uin
   return TensorView{dtype, shape, range};
 }
 
-Status judge_outputs(const CaseRequest& request, const BuiltPlan& built, Arena& arena,
-                     const ReferenceReply* reply, CaseOutcome& outcome) {
-  return OutputJudge(request, built, arena).judge(reply, outcome);
+Result<ComparedValues> compare_values(const CaseRequest& request, const BuiltPlan& built,
+                                      Arena& arena, const ReferenceReply* reply) {
+  return OutputComparer(request, built, arena).compare(reply);
+}
+
+void add_values(const ComparedValues& values, CaseReport& report) {
+  ValidationResult& result = report.result;
+  result.failures.insert(result.failures.end(), values.failures.begin(), values.failures.end());
+  result.max_diff = values.max_diff;
+  result.max_rel_diff = values.max_rel_diff;
+  result.error_stats = values.error_stats;
+  report.bound_ratio_max = values.bound_ratio_max;
+  report.notes.insert(values.notes.begin(), values.notes.end());
+  report.remarks.insert(values.remarks.begin(), values.remarks.end());
+  for (const std::string& name : values.invariants)
+    if (std::ranges::find(report.relations, name) == report.relations.end())
+      report.relations.push_back(name);
+}
+
+Result<Next> compare_outputs(CaseWork& work) {
+  const ReferenceReply* reply = work.execution.reply();
+  work.values = GPUEMU_TRY(compare_values(work.request, work.built, work.slot.arena, reply));
+  if (reply != nullptr && !work.values.failures.empty() && may_have_flushed(work.request)) {
+    GPUEMU_TRY(compare_with_flushed(work));
+  }
+  add_values(work.values, work.report);
+  return Next::Continue;
 }
 
 }  // namespace gpuemu

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "common/protocol/findings.h"
+#include "daemon/pipeline/case_work.h"
 #include "runtime/device/fault.h"
 
 namespace gpuemu {
@@ -55,7 +56,7 @@ std::string elements_text(uint64_t count) {
   return fmt::format("{} {}", count, count == 1 ? "element" : "elements");
 }
 
-std::string words_of(const HarnessFinding& finding) {
+std::string describe(const HarnessFinding& finding) {
   switch (finding.kind) {
     case HarnessFinding::Kind::NotWritten:
       return fmt::format("{} of output '{}' {} never written, the first is element {}",
@@ -102,10 +103,20 @@ FindingKind kind_of(HarnessFinding::Kind kind) {
 }
 
 ValidationFailure from_harness(const HarnessFinding& finding) {
-  ValidationFailure failure{.kind = kind_of(finding.kind), .message = words_of(finding)};
+  ValidationFailure failure{.kind = kind_of(finding.kind), .message = describe(finding)};
   if (finding.kind != HarnessFinding::Kind::Launch) failure.index = finding.first_index;
   failure.output = finding.tensor;
   return failure;
+}
+
+/// Whether a fault kept a later launch from its turn: then no launch has written the outputs.
+bool ended_early(const ExecutionReport& report, const std::vector<PlanLaunch>& launches) {
+  if (launches.empty()) return false;
+  const auto before_last = std::span(launches).first(launches.size() - 1);
+  return std::ranges::any_of(report.device, [&](const DeviceFinding& finding) {
+    return is_fault(finding) &&
+           std::ranges::find(before_last, finding.entry, &PlanLaunch::entry) != before_last.end();
+  });
 }
 
 }  // namespace
@@ -169,7 +180,7 @@ const ValidationFailure* cause_of_values(const std::vector<ValidationFailure>& f
   return found == findings.end() ? nullptr : &*found;
 }
 
-std::string words_of_cause(const ValidationFailure& cause) {
+std::string describe_cause(const ValidationFailure& cause) {
   const std::string place = cause.source_file.empty()
                                 ? ""
                                 : fmt::format(" at {}:{}", cause.source_file, cause.source_line);
@@ -186,6 +197,37 @@ ValidationFailure finding_of(const Error& failure) {
     default:
       return {.kind = FindingKind::LaunchError, .message = failure.message};
   }
+}
+
+Result<Next> collect_faults(CaseWork& work) {
+  CaseReport& report = work.report;
+  std::vector<ValidationFailure>& failures = report.result.failures;
+  const Result<ExecutionReport>& kernel = work.execution.kernel;
+  if (kernel) {
+    failures = findings_before_values(*kernel);
+    work.instructions = kernel->thread_instructions;
+    report.printed = kernel->printed;
+    // Hardware counts no instructions and sees no writes.
+    const std::vector<std::string>& checks = work.built.plan.sanitize;
+    if (work.instructions > 0 && std::ranges::find(checks, "writes") != checks.end()) {
+      report.notes.insert(CaseNote::WrittenOnce);
+    }
+    if (std::ranges::any_of(kernel->device, is_redundancy)) {
+      report.notes.insert(CaseNote::RedundantThreads);
+    }
+  } else {
+    failures.push_back(finding_of(kernel.error()));
+  }
+  const auto& reference = work.execution.reference;
+  if (reference && !*reference) {
+    failures.push_back(
+        {.kind = FindingKind::ReferenceError, .message = reference->error().message});
+    return Next::SkipValues;
+  }
+  const bool is_void =
+      outputs_are_void(failures) || (kernel && ended_early(*kernel, work.built.plan.launches));
+  // An export names what is expected even where the outputs mean nothing.
+  return is_void && !work.wants(Extra::Export) ? Next::SkipValues : Next::Continue;
 }
 
 }  // namespace gpuemu

@@ -1,4 +1,4 @@
-// What devices and the harness report, as findings of a result.
+// The stage DeviceFaults: what devices and the harness report, as findings of a result.
 #pragma once
 
 #include <optional>
@@ -6,9 +6,14 @@
 #include <vector>
 
 #include "common/protocol/records.h"
+#include "daemon/pipeline/stages.h"
 #include "daemon/worker/plan.h"
 
 namespace gpuemu {
+
+/// Adds what the device, the guards and the harness saw, and why there is no reference. SkipValues
+/// where the outputs mean nothing.
+Result<Next> collect_faults(CaseWork& work);
 
 /// Findings that come before the values are compared: launch, device, guards, unwritten outputs.
 std::vector<ValidationFailure> findings_before_values(const ExecutionReport& report);
@@ -23,8 +28,8 @@ void explain_values(std::vector<ValidationFailure>& failures, const ExecutionRep
 bool outputs_are_void(const std::vector<ValidationFailure>& findings);
 /// The first finding from which wrong values follow whatever the formula is; null: none.
 const ValidationFailure* cause_of_values(const std::vector<ValidationFailure>& findings);
-/// "wrong values follow from the DataRace of this case at rows.cu:12: mend that first"
-std::string words_of_cause(const ValidationFailure& cause);
+/// "the DataRace above at rows.cu:12 can cause these wrong values; fix it first"
+std::string describe_cause(const ValidationFailure& cause);
 /// What the worker process's own end says.
 ValidationFailure finding_of(const Error& failure);
 

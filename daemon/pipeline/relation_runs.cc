@@ -5,11 +5,14 @@
 #include <cmath>
 #include <cstring>
 #include <set>
+#include <utility>
 
 #include <fmt/ranges.h>
 
 #include "common/numeric/element.h"
 #include "common/rng/rng.h"
+#include "daemon/pipeline/case_record.h"
+#include "daemon/pipeline/case_work.h"
 #include "daemon/pipeline/device_findings.h"
 #include "daemon/pipeline/review_findings.h"
 #include "daemon/pipeline/sparse_plan.h"
@@ -19,23 +22,29 @@
 namespace gpuemu {
 namespace {
 
-/// One worker that runs whatever the relations of a case need.
-class FollowUps {
+/// Runs the kernel on whatever the relations of a case need, on one slot.
+class DerivedRuns {
  public:
   /// Which outputs of the runs count: the computed ones, those without any rounding but their own,
   /// or those as float64.
   enum class Outputs : uint8_t { Computed, Exact, Wide };
-  FollowUps(const CaseRequest& request, Slot& slot, CaseOutcome& outcome, Outputs outputs)
-      : request_(request), slot_(slot), outcome_(outcome), outputs_(outputs) {}
+  DerivedRuns(const CaseRequest& request, Slot& slot, Outputs outputs)
+      : request_(request), slot_(slot), outputs_(outputs) {}
 
   Result<NamedTensors> run(const FollowUp& follow_up);
   /// The bounds of the runs' shadows go there, and are those of underflow alone.
   void keep_underflow(NamedTensors& bounds) { underflow_ = &bounds; }
   void nudge(uint64_t draw) { nudge_ = draw; }
 
-  Status check_all();
-  /// Whether it holds where these are the outputs of the case; nothing where that cannot be told.
-  Result<std::optional<bool>> holds_for(const InvariantSpec& spec, const NamedTensors& outputs);
+  /// Checks relations on the case with these outputs; they and this object outlive the checker. It
+  /// says Cancelled where a run failed: see take_failures().
+  RelationChecker checker_for(const NamedTensors& outputs);
+  /// Names the relation for messages of the runs that follow.
+  void begin(const InvariantSpec& spec) { relation_ = describe_relation(spec); }
+  /// What the runs themselves got wrong since it was asked last, faults for example.
+  std::vector<ValidationFailure> take_failures() { return std::exchange(failures_, {}); }
+  /// Floats of all runs that rounding to a whole number decided by their last digits.
+  uint64_t close_roundings() const { return close_roundings_; }
 
  private:
   /// What runs: the case's own kernel, or one of another op.
@@ -54,19 +63,19 @@ class FollowUps {
   Error failed(ValidationFailure finding);
   Result<NamedTensors> outputs_of(const FollowUp& follow_up, const BuiltPlan& built);
   Result<NamedTensors> run_sparse(const FollowUp& follow_up, const Target& target);
-  template <typename Use>
-  auto with_checker(const NamedTensors& outputs, const Use& use);
 
   const CaseRequest& request_;
   Slot& slot_;
-  CaseOutcome& outcome_;
   const Outputs outputs_;
+  NamedTensors inputs_;   ///< For checker_for().
   std::string relation_;  ///< For messages.
   NamedTensors* underflow_ = nullptr;
   uint64_t nudge_ = 0;
+  std::vector<ValidationFailure> failures_;
+  uint64_t instructions_ = 0, close_roundings_ = 0;
 };
 
-Result<FollowUps::Target> FollowUps::target_of(const CasePlan& plan) const {
+Result<DerivedRuns::Target> DerivedRuns::target_of(const CasePlan& plan) const {
   Target target{&request_.op, &request_.kernel, &request_.prepared, nullptr};
   if (plan.op != request_.op.name) {
     target.op = request_.config.find_op(plan.op);
@@ -131,14 +140,14 @@ void nudge_scalars(uint64_t draw, ExecutionPlan& plan) {
   }
 }
 
-ShadowErrors FollowUps::shadow_errors() const {
+ShadowErrors DerivedRuns::shadow_errors() const {
   if (underflow_ == nullptr) return ShadowErrors::All;
   const bool flushes =
       request_.op.subnormal == SubnormalPolicy::FtzOk || may_note_flushing(request_);
   return flushes ? ShadowErrors::UnderflowOrFlush : ShadowErrors::Underflow;
 }
 
-Result<BuiltPlan> FollowUps::build(const FollowUp& follow_up, const Target& target) const {
+Result<BuiltPlan> DerivedRuns::build(const FollowUp& follow_up, const Target& target) const {
   auto built =
       build_plan(request_.config, *target.kernel, *target.prepared, *target.op, follow_up.plan);
   if (!built) return built;
@@ -156,12 +165,12 @@ Result<BuiltPlan> FollowUps::build(const FollowUp& follow_up, const Target& targ
   plan.first_order = follow_up.order;
   if (follow_up.order != Interleaving::InOrder) plan.order_seed = follow_up.order_seed;
   if (outputs_ != Outputs::Computed)
-    plan_shadow({.wanted = true, .output = {}, .errors = shadow_errors(), .nudge = nudge_}, *built);
+    plan_shadow({.output = {}, .errors = shadow_errors(), .nudge = nudge_}, *built);
   if (nudge_ != 0) nudge_scalars(nudge_, plan);
   return built;
 }
 
-Status FollowUps::upload(const FollowUp& follow_up, const BuiltPlan& built) {
+Status DerivedRuns::upload(const FollowUp& follow_up, const BuiltPlan& built) {
   GPUEMU_TRY(slot_.arena.grow(built.result_offset + 1));
   for (const PlanTensor& tensor : built.plan.tensors) {
     const auto input = follow_up.inputs.find(tensor.name);
@@ -172,13 +181,13 @@ Status FollowUps::upload(const FollowUp& follow_up, const BuiltPlan& built) {
   return ok_status();
 }
 
-Error FollowUps::failed(ValidationFailure finding) {
+Error DerivedRuns::failed(ValidationFailure finding) {
   finding.message = fmt::format("in a run for the relation {}: {}", relation_, finding.message);
-  outcome_.result.failures.push_back(std::move(finding));
+  failures_.push_back(std::move(finding));
   return error(ErrorCode::Cancelled, "a run for the relation {} failed", relation_);
 }
 
-Status FollowUps::execute(const Target& target, const ExecutionPlan& plan) {
+Status DerivedRuns::execute(const Target& target, const ExecutionPlan& plan) {
   WorkerSeat& worker = slot_.worker;
   const Status launched =
       worker.begin(target.prepared->key, target.prepared->name, target.prepared->ptx, plan);
@@ -187,8 +196,8 @@ Status FollowUps::execute(const Target& target, const ExecutionPlan& plan) {
     return report.error();
   if (!report) return failed(finding_of(report.error()));
   std::vector<ValidationFailure> findings = findings_before_values(*report);
-  outcome_.thread_instructions += report->thread_instructions;
-  outcome_.shadow.close_roundings += report->shadow.close_roundings;
+  instructions_ += report->thread_instructions;
+  close_roundings_ += report->shadow.close_roundings;
   if (!findings.empty()) return failed(std::move(findings.front()));
   return ok_status();
 }
@@ -202,7 +211,7 @@ Tensor bounds_of(const Shape& shape, std::span<const ElementShadow> shadows) {
   return made;
 }
 
-Result<NamedTensors> FollowUps::outputs_of(const FollowUp& follow_up, const BuiltPlan& built) {
+Result<NamedTensors> DerivedRuns::outputs_of(const FollowUp& follow_up, const BuiltPlan& built) {
   GPUEMU_TRY(slot_.arena.refresh());
   NamedTensors outputs;
   for (const CaseTensor& output : follow_up.plan.outputs) {
@@ -227,7 +236,7 @@ Result<NamedTensors> FollowUps::outputs_of(const FollowUp& follow_up, const Buil
   return outputs;
 }
 
-Result<NamedTensors> FollowUps::run_sparse(const FollowUp& follow_up, const Target& target) {
+Result<NamedTensors> DerivedRuns::run_sparse(const FollowUp& follow_up, const Target& target) {
   // Without rounding the question is the same: it is one of places.
   if (outputs_ != Outputs::Computed)
     return error(ErrorCode::Unsupported, "a huge run has no shadows");
@@ -237,16 +246,15 @@ Result<NamedTensors> FollowUps::run_sparse(const FollowUp& follow_up, const Targ
   if (!built) return error(ErrorCode::Unsupported, "{}", built.error().message);
   repeat_tensors(follow_up, *built);
   GPUEMU_TRY(upload(follow_up, *built));
-  const uint64_t before = outcome_.thread_instructions;
+  const uint64_t before = instructions_;
   GPUEMU_TRY(execute(target, built->plan));
   GPUEMU_TRY(slot_.arena.refresh());
   GPUEMU_TRY(read_windows(*built, slot_.arena, *follow_up.huge));
-  follow_up.huge->blocks_apart =
-      ran_apart(*built, outcome_.thread_instructions - before, target.prepared->ptx);
+  follow_up.huge->blocks_apart = ran_apart(*built, instructions_ - before, target.prepared->ptx);
   return NamedTensors();
 }
 
-Result<NamedTensors> FollowUps::run(const FollowUp& follow_up) {
+Result<NamedTensors> DerivedRuns::run(const FollowUp& follow_up) {
   const Target target = GPUEMU_TRY(target_of(follow_up.plan));
   if (follow_up.huge != nullptr) return run_sparse(follow_up, target);
   const BuiltPlan built = GPUEMU_TRY(build(follow_up, target));
@@ -255,46 +263,22 @@ Result<NamedTensors> FollowUps::run(const FollowUp& follow_up) {
   return outputs_of(follow_up, built);
 }
 
-template <typename Use>
-auto FollowUps::with_checker(const NamedTensors& outputs, const Use& use) {
-  const NamedTensors inputs = make_inputs(request_.op, request_.plan);
+RelationChecker DerivedRuns::checker_for(const NamedTensors& outputs) {
+  inputs_ = make_inputs(request_.op, request_.plan);
   const FollowUpRunner runner = [this](const FollowUp& follow_up) { return run(follow_up); };
-  RelationChecker checker(
-      {request_.op, request_.plan, inputs, outputs, agreement_policy(request_),
+  return RelationChecker(
+      {request_.op, request_.plan, inputs_, outputs, agreement_policy(request_),
        [this](DType dtype) { return request_.config.tolerance_for(request_.op, dtype); }, runner,
        [this](const std::string& name) { return request_.config.find_op(name); }});
-  return use(checker);
 }
 
-Status FollowUps::check_all() {
-  const auto check_each = [&](RelationChecker& checker) -> Status {
-    for (const InvariantSpec& spec : relations_of(request_.op, request_.kernel)) {
-      relation_ = describe_relation(spec);
-      auto verdict = checker.check(spec);
-      if (!verdict && verdict.error().code != ErrorCode::Cancelled) return verdict.error();
-      if (verdict && !verdict->checked) continue;
-      outcome_.relations.push_back(spec.name);
-      if (!verdict || !verdict->finding) continue;
-      outcome_.result.failures.push_back(*verdict->finding);
-      if (!request_.wishes.shadow.wanted) continue;
-      CaseOutcome unused;
-      FollowUps exactly(request_, slot_, unused, Outputs::Exact);
-      const auto holds = GPUEMU_TRY(exactly.holds_for(spec, outcome_.exact_outputs));
-      if (holds) outcome_.properties.push_back({*verdict->finding, *holds, {}});
-    }
-    return ok_status();
-  };
-  GPUEMU_TRY(with_checker(outcome_.outputs, check_each));
-  outcome_.result.passed = outcome_.result.failures.empty();
-  return ok_status();
-}
-
-Result<std::optional<bool>> FollowUps::holds_for(const InvariantSpec& spec,
-                                                 const NamedTensors& outputs) {
+/// Whether the relation holds where nothing is rounded; nothing where that cannot be decided.
+Result<std::optional<bool>> holds_exactly(const InvariantSpec& spec, CaseWork& work) {
+  const NamedTensors& outputs = work.report.extras.shadows->exact_outputs;
   if (outputs.empty()) return std::optional<bool>();
-  const auto ask = [&](RelationChecker& checker) { return checker.check(spec); };
-  const auto verdict = with_checker(outputs, ask);
-  // A finding of a further run is the relation's own trouble, not the formula's.
+  DerivedRuns exactly(work.request, work.slot, DerivedRuns::Outputs::Exact);
+  const auto verdict = exactly.checker_for(outputs).check(spec);
+  // A finding of a further run says nothing about the formula.
   if (!verdict && verdict.error().code == ErrorCode::Cancelled) return std::optional<bool>();
   if (!verdict) return verdict.error();
   if (!verdict->checked) return std::optional<bool>();
@@ -306,41 +290,38 @@ std::string cases_text(uint64_t count) {
   return fmt::format("{} case{}", count, count == 1 ? "" : "s");
 }
 
-void note_excuses(OpTestReport& report) {
-  const auto count = [&](const char* name) {
-    const auto found = report.relations.find(name);
-    return found == report.relations.end() ? 0 : found->second;
-  };
-  if (const uint64_t cases = count(kUndefinedIntegers))
-    report.notes.push_back(
-        fmt::format("in {} some integers were not compared: they come from a NaN or an infinity, "
-                    "which no integer is",
-                    cases_text(cases)));
-  if (const uint64_t cases = count(kRedundantThreads))
-    report.notes.push_back(fmt::format(
-        "in {} threads that Triton has do the same work raced: what they read reaches no result, "
-        "and what they store differs by rounding only",
-        cases_text(cases)));
-  if (const uint64_t cases = count(kUnderflow))
-    report.notes.push_back(fmt::format(
-        "in {} larger errors than the bound pass: without rounding the kernel gives the "
-        "reference, and results too small for their type explain them",
-        cases_text(cases)));
-  if (const uint64_t cases = count(kFlushed))
-    report.notes.push_back(
-        fmt::format("in {} subnormal results came out as zero: the kernel flushes them "
-                    "(-ftz=true, --use_fast_math); `subnormal = \"keep\"` makes that a failure",
-                    cases_text(cases)));
-  if (const uint64_t cases = count(kConditioning))
-    report.notes.push_back(
-        fmt::format("in {} larger errors than the bound pass: without rounding the kernel gives "
-                    "the reference, and the last place of its inputs moves that as much",
-                    cases_text(cases)));
-  if (const uint64_t cases = count(kNotLookedAt))
-    report.notes.push_back(
-        fmt::format("{} could not be run without rounding (too large, or no emulator): judged by "
-                    "the defaults of torch.testing.assert_close alone where the bound is exceeded",
-                    cases_text(cases)));
+struct NoteSentence {
+  CaseNote note;
+  const char* sentence;  ///< {}: "3 cases".
+};
+/// In the order in which reports show them. Other notes say nothing to the reader of a report.
+constexpr NoteSentence kNoteSentences[] = {
+    {CaseNote::UndefinedIntegers,
+     "in {} some integers were not compared: they come from a NaN or an infinity, which no integer "
+     "is"},
+    {CaseNote::RedundantThreads,
+     "in {} threads that Triton has do the same work raced: what they read reaches no result, and "
+     "what they store differs by rounding only"},
+    {CaseNote::Underflow,
+     "in {} larger errors than the bound pass: without rounding the kernel gives the reference, "
+     "and results too small for their type explain them"},
+    {CaseNote::Flushed,
+     "in {} subnormal results came out as zero: the kernel flushes them (-ftz=true, "
+     "--use_fast_math); `subnormal = \"keep\"` makes that a failure"},
+    {CaseNote::ErrorScale,
+     "in {} larger errors than the bound pass: without rounding the kernel gives the reference, "
+     "and the last place of its inputs moves that as much"},
+    {CaseNote::NotLookedAt,
+     "{} could not be run without rounding (too large, or no emulator): judged by the defaults of "
+     "torch.testing.assert_close alone where the bound is exceeded"},
+};
+
+void add_note_sentences(OpTestReport& report) {
+  for (const NoteSentence& row : kNoteSentences) {
+    const auto found = report.relations.find(std::string(name_of(row.note)));
+    if (found == report.relations.end()) continue;
+    report.notes.push_back(fmt::format(fmt::runtime(row.sentence), cases_text(found->second)));
+  }
 }
 
 }  // namespace
@@ -365,7 +346,7 @@ void describe_verdict(const Config& config, const OpConfig& op, OpTestReport& re
         fmt::format("no reference was compared; judged by {}{}what the harness and the device see",
                     fmt::join(judges, ", "), judges.empty() ? "" : " and "));
   }
-  note_excuses(report);
+  add_note_sentences(report);
   if (idle.empty()) return;
   report.notes.push_back(
       fmt::format("no case could tell anything about {}: the sizes or ranges of "
@@ -387,41 +368,57 @@ ValidationPolicy agreement_policy(const CaseRequest& request) {
   return policy;
 }
 
-Status check_relations(const CaseRequest& request, Slot& slot, CaseOutcome& outcome) {
-  return FollowUps(request, slot, outcome, FollowUps::Outputs::Computed).check_all();
+Result<Next> check_relations(CaseWork& work) {
+  const CaseRequest& request = work.request;
+  std::vector<ValidationFailure>& failures = work.report.result.failures;
+  if (!failures.empty()) return Next::Continue;
+  DerivedRuns runs(request, work.slot, DerivedRuns::Outputs::Computed);
+  RelationChecker checker = runs.checker_for(work.outputs);
+  for (const InvariantSpec& spec : relations_of(request.op, request.kernel)) {
+    runs.begin(spec);
+    auto verdict = checker.check(spec);
+    for (ValidationFailure& failure : runs.take_failures()) failures.push_back(std::move(failure));
+    if (!verdict && verdict.error().code != ErrorCode::Cancelled) return verdict.error();
+    if (verdict && !verdict->checked) continue;
+    work.report.relations.push_back(spec.name);
+    if (!verdict || !verdict->finding) continue;
+    failures.push_back(*verdict->finding);
+    if (!work.wants(Extra::Shadows)) continue;
+    const auto holds = GPUEMU_TRY(holds_exactly(spec, work));
+    if (holds) {
+      work.report.extras.shadows->properties.push_back({*verdict->finding, *holds, {}});
+    }
+  }
+  return Next::Continue;
 }
 
 Result<NamedTensors> run_exactly(const CaseRequest& request, Slot& slot,
                                  const NamedTensors& inputs) {
-  CaseOutcome unused;
-  return FollowUps(request, slot, unused, FollowUps::Outputs::Wide)
+  return DerivedRuns(request, slot, DerivedRuns::Outputs::Wide)
       .run({.plan = request.plan, .inputs = inputs, .in_place_input = {}, .in_place_output = {}});
 }
 
 Result<NamedTensors> run_nudged(const CaseRequest& request, Slot& slot, const NamedTensors& inputs,
                                 uint64_t draw) {
-  CaseOutcome unused;
-  FollowUps runs(request, slot, unused, FollowUps::Outputs::Wide);
+  DerivedRuns runs(request, slot, DerivedRuns::Outputs::Wide);
   runs.nudge(draw);
   return runs.run(
       {.plan = request.plan, .inputs = inputs, .in_place_input = {}, .in_place_output = {}});
 }
 
 Result<uint64_t> close_roundings(const CaseRequest& request, Slot& slot) {
-  CaseOutcome counted;
-  (void)GPUEMU_TRY(FollowUps(request, slot, counted, FollowUps::Outputs::Wide)
-                       .run({.plan = request.plan,
+  DerivedRuns runs(request, slot, DerivedRuns::Outputs::Wide);
+  (void)GPUEMU_TRY(runs.run({.plan = request.plan,
                              .inputs = make_inputs(request.op, request.plan),
                              .in_place_input = {},
                              .in_place_output = {}}));
-  return counted.shadow.close_roundings;
+  return runs.close_roundings();
 }
 
 Result<ExactRun> run_for_underflow(const CaseRequest& request, Slot& slot,
                                    const NamedTensors& inputs) {
-  CaseOutcome unused;
   ExactRun made;
-  FollowUps runs(request, slot, unused, FollowUps::Outputs::Wide);
+  DerivedRuns runs(request, slot, DerivedRuns::Outputs::Wide);
   runs.keep_underflow(made.underflow);
   made.values = GPUEMU_TRY(runs.run(
       {.plan = request.plan, .inputs = inputs, .in_place_input = {}, .in_place_output = {}}));

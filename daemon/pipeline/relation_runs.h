@@ -1,14 +1,15 @@
-// The further runs of a case's kernel, and the verdict on its relations.
+// The stage Relations, and the further runs of a case's kernel that other stages ask for.
 #pragma once
 
 #include "common/protocol/replies.h"
 #include "daemon/pipeline/case_run.h"
+#include "daemon/pipeline/stages.h"
 
 namespace gpuemu {
 
-/// Checks every relation of the op on a case whose outputs stand in `outcome`, and adds what was
-/// checked and what does not hold. The arena holds other tensors afterwards.
-Status check_relations(const CaseRequest& request, Slot& slot, CaseOutcome& outcome);
+/// Checks every relation of the op on a case that passes so far, and adds which were checked and
+/// which do not hold. The arena holds other tensors afterwards.
+Result<Next> check_relations(CaseWork& work);
 
 /// The outputs of the case's kernel on these inputs as they would be without any rounding, float64
 /// where they are floats. Cancelled when the run fails. The arena holds other tensors afterwards.

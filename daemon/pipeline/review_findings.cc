@@ -37,12 +37,10 @@ ValidationFailure warning_of(const std::string& output, const Worst& worst) {
   return warning;
 }
 
-/// Adds to the findings that a second look was about.
-void add_words(const std::string& words, CaseOutcome& outcome) {
-  for (ValidationFailure& failure : outcome.result.failures) {
-    const bool exceeding = std::ranges::find(outcome.exceeding, failure.output,
-                                             &ExceedingElement::output) != outcome.exceeding.end();
-    if (exceeding) failure.message += "; " + words;
+/// Adds to the findings of outputs with exceeding elements.
+void add_words(const std::string& words, const Exceeding& exceeding, CaseReport& report) {
+  for (ValidationFailure& failure : report.result.failures) {
+    if (exceeding.has_element_of(failure.output)) failure.message += "; " + words;
   }
 }
 
@@ -59,14 +57,14 @@ bool may_note_flushing(const CaseRequest& request) {
           ptx.find(".add.f32") != std::string::npos);
 }
 
-void explain_strictness(CaseOutcome& outcome) {
-  add_words("judged by the bound alone, as `strict` demands", outcome);
+void explain_strictness(const Exceeding& exceeding, CaseReport& report) {
+  add_words("judged by the bound alone, as `strict` demands", exceeding, report);
 }
 
-void excuse(const std::vector<const ExceedingElement*>& warned, CaseOutcome& outcome) {
-  outcome.result.failures.clear();
-  outcome.result.passed = true;
-  outcome.worst_use = std::min(outcome.worst_use, 1.0);
+void excuse(const std::vector<const ExceedingElement*>& warned, CaseReport& report) {
+  report.result.failures.clear();
+  report.result.passed = true;
+  report.bound_ratio_max = std::min(report.bound_ratio_max, 1.0);
   std::map<std::string, Worst> outputs;
   for (const ExceedingElement* at : warned) {
     Worst& worst = outputs[at->output];
@@ -78,11 +76,12 @@ void excuse(const std::vector<const ExceedingElement*>& warned, CaseOutcome& out
     worst.relative = relative;
   }
   for (const auto& [output, worst] : outputs)
-    outcome.result.warnings.push_back(warning_of(output, worst));
-  if (!outputs.empty()) outcome.relations.emplace_back(kCustomary);
+    report.result.warnings.push_back(warning_of(output, worst));
+  if (!outputs.empty()) report.notes.insert(CaseNote::Customary);
 }
 
-void explain_inaccuracy(const CaseRequest& request, Looked looked, CaseOutcome& outcome) {
+void explain_inaccuracy(const CaseRequest& request, Looked looked, const Exceeding& exceeding,
+                        CaseReport& report) {
   const char* judged = looked == Looked::NotAtAll
                            ? "a customary test refuses it too; the case was not run without "
                              "rounding (too large, or no emulator)"
@@ -92,7 +91,7 @@ void explain_inaccuracy(const CaseRequest& request, Looked looked, CaseOutcome& 
                              : "`accumulate` (how many terms are summed) with an `error_scale`";
   add_words(
       fmt::format("{}; {}, or a number under `tolerances`, would accept it", judged, settings),
-      outcome);
+      exceeding, report);
 }
 
 }  // namespace gpuemu

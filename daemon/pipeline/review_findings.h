@@ -4,12 +4,13 @@
 #include <vector>
 
 #include "daemon/pipeline/case_run.h"
+#include "daemon/pipeline/compared_values.h"
 
 namespace gpuemu {
 
-/// The case passes. `warned` are the elements that only a customary test accepts: one warning for
-/// each output among theirs.
-void excuse(const std::vector<const ExceedingElement*>& warned, CaseOutcome& outcome);
+/// Lets the case pass. `warned` are the elements that only a customary test accepts: one warning
+/// for each output among theirs.
+void excuse(const std::vector<const ExceedingElement*>& warned, CaseReport& report);
 
 /// Whether nothing beyond the bound passes.
 bool is_strict(const CaseRequest& request);
@@ -17,12 +18,13 @@ bool is_strict(const CaseRequest& request);
 /// an instruction that flushes: one with .ftz, or a float atomic (".add.f32" behind "atom" or
 /// "red").
 bool may_note_flushing(const CaseRequest& request);
-/// The findings stay, and say so.
-void explain_strictness(CaseOutcome& outcome);
+/// Says in the findings that `strict` keeps them.
+void explain_strictness(const Exceeding& exceeding, CaseReport& report);
 
 /// Whether the case ran without rounding.
 enum class Looked : uint8_t { WithoutRounding, NotAtAll };
-/// The findings stay, and say which settings would accept them.
-void explain_inaccuracy(const CaseRequest& request, Looked looked, CaseOutcome& outcome);
+/// Says in the findings which settings would accept them.
+void explain_inaccuracy(const CaseRequest& request, Looked looked, const Exceeding& exceeding,
+                        CaseReport& report);
 
 }  // namespace gpuemu

@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "common/base/service_limits.h"
+#include "daemon/pipeline/case_record.h"
+#include "daemon/pipeline/case_work.h"
 #include "daemon/pipeline/narrow_steps.h"
 #include "daemon/pipeline/relation_runs.h"
 #include "daemon/pipeline/review_findings.h"
@@ -70,15 +72,18 @@ bool is_bounded(const CaseRequest& request, const ExceedingElement& at) {
          (at.declared || is_strict(request));
 }
 
-class SecondLook {
+/// Decides about every exceeding element by runs without rounding.
+class RoundingReview {
  public:
-  SecondLook(const CaseRequest& request, Slot& slot, CaseOutcome& outcome)
-      : request_(request),
+  /// `slot` has shadows; it may be another one than the case's.
+  RoundingReview(CaseWork& work, Slot& slot)
+      : request_(work.request),
         slot_(slot),
-        outcome_(outcome),
-        constants_share_(constants_share(request.plan)) {}
+        exceeding_(work.values.exceeding),
+        report_(work.report),
+        constants_share_(constants_share(work.request.plan)) {}
 
-  Status look();
+  Status review();
 
  private:
   struct Doubt {
@@ -98,14 +103,15 @@ class SecondLook {
 
   const CaseRequest& request_;
   Slot& slot_;
-  CaseOutcome& outcome_;
+  const Exceeding& exceeding_;
+  CaseReport& report_;
   const double constants_share_;
   ExactRun exactly_;
   std::vector<Doubt> doubts_;
 };
 
 /// What can be told from one run without rounding. Written so that NaN excuses nothing.
-void SecondLook::begin(Doubt& doubt) const {
+void RoundingReview::begin(Doubt& doubt) const {
   const ExceedingElement& at = *doubt.at;
   const auto value = exactly_.values.find(at.output), bound = exactly_.underflow.find(at.output);
   doubt.conditioning = {dtype_of(request_.plan, at.output), summed_terms(request_, at.output)};
@@ -125,7 +131,7 @@ void SecondLook::begin(Doubt& doubt) const {
 }
 
 /// `moved`: by how much the exact value moves with the last place of the inputs.
-void SecondLook::judge(Doubt& doubt, double moved) const {
+void RoundingReview::judge(Doubt& doubt, double moved) const {
   const ExceedingElement& at = *doubt.at;
   const Conditioning& conditioning = doubt.conditioning;
   const double unit = std::min(conditioning.format().unit, format_of(DType::Float32).unit);
@@ -150,10 +156,10 @@ void SecondLook::judge(Doubt& doubt, double moved) const {
   }
 }
 
-Status SecondLook::run_exactly_once() {
+Status RoundingReview::run_exactly_once() {
   exactly_ =
       GPUEMU_TRY(run_for_underflow(request_, slot_, make_inputs(request_.op, request_.plan)));
-  for (const ExceedingElement& at : outcome_.exceeding) {
+  for (const ExceedingElement& at : exceeding_.elements) {
     Doubt doubt{.at = &at};
     begin(doubt);
     doubts_.push_back(doubt);
@@ -161,7 +167,7 @@ Status SecondLook::run_exactly_once() {
   return ok_status();
 }
 
-Status SecondLook::draw_while_in_doubt(Sensitivity& sensitivity) {
+Status RoundingReview::draw_while_in_doubt(Sensitivity& sensitivity) {
   for (size_t draws = 1; draws <= kConditioningDrawsForStill; ++draws) {
     GPUEMU_TRY(sensitivity.draw());
     bool in_doubt = false, fails = false, still = false;
@@ -183,7 +189,7 @@ Status SecondLook::draw_while_in_doubt(Sensitivity& sensitivity) {
 }
 
 /// Says where the kernel keeps less than it could, if more than the output's own rounding is off.
-void SecondLook::note_narrow_steps() const {
+void RoundingReview::note_narrow_steps() const {
   const auto found = std::ranges::find_if(doubts_, [](const Doubt& doubt) {
     const FloatFormat& format = doubt.conditioning.format();
     return doubt.conditioning.is_narrow() && doubt.standing == Standing::Conditioning &&
@@ -194,35 +200,35 @@ void SecondLook::note_narrow_steps() const {
   const std::string step =
       module ? narrow_step(*module, dtype_of(request_.plan, found->at->output)) : "";
   if (!step.empty())
-    outcome_.notes.insert(fmt::format("{}, which explains larger errors than its bound", step));
+    report_.remarks.insert(fmt::format("{}, which explains larger errors than its bound", step));
 }
 
-void SecondLook::close() {
+void RoundingReview::close() {
   const auto has = [&](Standing standing) {
     return std::ranges::find(doubts_, standing, &Doubt::standing) != doubts_.end();
   };
   if (has(Standing::Formula) || has(Standing::Inaccurate)) {
     if (is_strict(request_)) {
-      explain_strictness(outcome_);
+      explain_strictness(exceeding_, report_);
     } else if (!has(Standing::Formula) &&
-               std::ranges::none_of(outcome_.exceeding,
+               std::ranges::none_of(exceeding_.elements,
                                     [&](const auto& at) { return is_bounded(request_, at); })) {
-      explain_inaccuracy(request_, Looked::WithoutRounding, outcome_);
+      explain_inaccuracy(request_, Looked::WithoutRounding, exceeding_, report_);
     }
     return;
   }
-  if (has(Standing::Underflow)) outcome_.relations.emplace_back(kUnderflow);
+  if (has(Standing::Underflow)) report_.notes.insert(CaseNote::Underflow);
   if (has(Standing::Conditioning)) {
-    outcome_.relations.emplace_back(kConditioning);
+    report_.notes.insert(CaseNote::ErrorScale);
     note_narrow_steps();
   }
   std::vector<const ExceedingElement*> warned;
   for (const Doubt& doubt : doubts_)
     if (doubt.standing == Standing::Customary) warned.push_back(doubt.at);
-  excuse(warned, outcome_);
+  excuse(warned, report_);
 }
 
-Status SecondLook::look() {
+Status RoundingReview::review() {
   GPUEMU_TRY(run_exactly_once());
   const auto is = [](Standing standing) {
     return [standing](const Doubt& doubt) { return doubt.standing == standing; };
@@ -240,9 +246,6 @@ Status SecondLook::look() {
   return ok_status();
 }
 
-/// Whether the device is the emulator: hardware counts no instructions.
-bool has_shadows(const CaseOutcome& outcome) { return outcome.thread_instructions > 0; }
-
 int64_t elements_of(const CasePlan& plan) {
   int64_t elements = 0;
   for (const auto* tensors : {&plan.inputs, &plan.outputs})
@@ -250,87 +253,95 @@ int64_t elements_of(const CasePlan& plan) {
   return elements;
 }
 
-bool is_too_large(const CaseRequest& request, const CaseOutcome& outcome) {
-  return elements_of(request.plan) > kDiagnosedElementsMax ||
-         outcome.thread_instructions > kInstructionsMax;
+bool is_too_large(const CaseWork& work) {
+  return elements_of(work.request.plan) > kDiagnosedElementsMax ||
+         work.instructions > kInstructionsMax;
 }
 
-/// What no run without rounding speaks of.
-void judge_by_custom(const CaseRequest& request, CaseOutcome& outcome) {
-  if (!outcome.off_by_one.empty()) return;
-  if (is_strict(request)) return explain_strictness(outcome);
-  if (outcome.exceeding_refused) return explain_inaccuracy(request, Looked::NotAtAll, outcome);
+/// Decides what no run without rounding can decide.
+void judge_by_custom(CaseWork& work) {
+  const Exceeding& exceeding = work.values.exceeding;
+  const CaseRequest& request = work.request;
+  if (!exceeding.off_by_one.empty()) return;
+  if (is_strict(request)) return explain_strictness(exceeding, work.report);
   std::vector<const ExceedingElement*> warned;
-  for (const ExceedingElement& at : outcome.exceeding) {
-    if (at.declared || !(std::fabs(at.computed - at.reference) <= at.customary)) {
-      explain_inaccuracy(request, Looked::NotAtAll, outcome);
-      return;
+  for (const ExceedingElement& at : exceeding.elements) {
+    if (!at.declared && std::fabs(at.computed - at.reference) <= at.customary) {
+      warned.push_back(&at);
     }
-    warned.push_back(&at);
   }
-  outcome.relations.emplace_back(kNotLookedAt);
-  excuse(warned, outcome);
+  if (exceeding.refused || warned.size() < exceeding.elements.size()) {
+    return explain_inaccuracy(request, Looked::NotAtAll, exceeding, work.report);
+  }
+  work.report.notes.insert(CaseNote::NotLookedAt);
+  excuse(warned, work.report);
 }
 
 /// Whether as many values lie between two whole numbers as came out as the other one.
-Result<bool> are_close_roundings(const CaseRequest& request, Slot& slot,
-                                 const CaseOutcome& outcome) {
+Result<bool> are_close_roundings(const CaseWork& work, Slot& slot) {
   uint64_t others = 0;
-  for (const auto& [output, count] : outcome.off_by_one) others += count;
+  for (const auto& [output, count] : work.values.exceeding.off_by_one) others += count;
   if (others == 0) return true;
-  return !is_strict(request) && others <= GPUEMU_TRY(close_roundings(request, slot));
+  return !is_strict(work.request) && others <= GPUEMU_TRY(close_roundings(work.request, slot));
 }
 
 /// A further run that fails says nothing about the first.
-Status review_on(const CaseRequest& request, Slot& slot, CaseOutcome& outcome) {
-  const auto close = are_close_roundings(request, slot, outcome);
+Status review_on(CaseWork& work, Slot& slot) {
+  const auto close = are_close_roundings(work, slot);
   if (!close && close.error().code != ErrorCode::Cancelled) return close.error();
   if (!close || !*close) return ok_status();
-  if (outcome.exceeding.empty()) {
-    outcome.relations.emplace_back(kConditioning);
-    excuse({}, outcome);
+  if (work.values.exceeding.elements.empty()) {
+    work.report.notes.insert(CaseNote::ErrorScale);
+    excuse({}, work.report);
     return ok_status();
   }
-  const Status looked = SecondLook(request, slot, outcome).look();
-  if (looked || looked.error().code != ErrorCode::Cancelled) return looked;
-  if (!slot.worker.was_cancelled()) judge_by_custom(request, outcome);
+  const Status reviewed = RoundingReview(work, slot).review();
+  if (reviewed || reviewed.error().code != ErrorCode::Cancelled) return reviewed;
+  if (!slot.worker.was_cancelled()) judge_by_custom(work);
   return ok_status();
+}
+
+/// Whether errors beyond the bound are all that is wrong, in outputs where they may be excused. One
+/// of sums that have to be exact is in no doubt.
+bool needs_rounding_review(const CaseWork& work) {
+  const Exceeding& exceeding = work.values.exceeding;
+  if (work.wants(Extra::Shadows) || exceeding.empty()) return false;
+  return std::ranges::all_of(work.report.result.failures, [&](const auto& failure) {
+    return failure.kind == FindingKind::ToleranceExceeded &&
+           (exceeding.off_by_one.contains(failure.output) ||
+            exceeding.has_element_of(failure.output));
+  });
 }
 
 }  // namespace
 
-bool needs_rounding_review(const CaseRequest& request, const CaseOutcome& outcome) {
-  if (request.wishes.shadow.wanted || (outcome.exceeding.empty() && outcome.off_by_one.empty()))
-    return false;
-  return std::ranges::all_of(outcome.result.failures, [&](const auto& failure) {
-    // One of sums that have to be exact is in no doubt.
-    return failure.kind == FindingKind::ToleranceExceeded &&
-           (outcome.off_by_one.contains(failure.output) ||
-            std::ranges::find(outcome.exceeding, failure.output, &ExceedingElement::output) !=
-                outcome.exceeding.end());
-  });
-}
-
-Status review_rounding(const CaseRequest& request, Slot& slot, CaseOutcome& outcome) {
-  const bool bounded = std::ranges::any_of(outcome.exceeding, [&](const ExceedingElement& at) {
+Result<Next> review_rounding(CaseWork& work) {
+  if (!needs_rounding_review(work)) return Next::Continue;
+  const CaseRequest& request = work.request;
+  const Exceeding& exceeding = work.values.exceeding;
+  const bool bounded = std::ranges::any_of(exceeding.elements, [&](const ExceedingElement& at) {
     return is_bounded(request, at) && !is_little(at, format_of(dtype_of(request.plan, at.output)));
   });
   if (bounded) {
-    if (is_strict(request)) explain_strictness(outcome);
-    return ok_status();
+    if (is_strict(request)) explain_strictness(exceeding, work.report);
+    return Next::Continue;
   }
-  const bool own = has_shadows(outcome);
-  if (is_too_large(request, outcome) || (!own && !request.emulator_slot)) {
-    judge_by_custom(request, outcome);
-    return ok_status();
+  const bool has_shadows = work.instructions > 0;  // The emulator counts them, hardware does not.
+  if (is_too_large(work) || (!has_shadows && !request.emulator_slot)) {
+    judge_by_custom(work);
+    return Next::Continue;
   }
-  if (own) return review_on(request, slot, outcome);
+  if (has_shadows) {
+    GPUEMU_TRY(review_on(work, work.slot));
+    return Next::Continue;
+  }
   auto lease = request.emulator_slot();
   if (!lease) {  // A machine that cannot emulate.
-    judge_by_custom(request, outcome);
-    return ok_status();
+    judge_by_custom(work);
+    return Next::Continue;
   }
-  return review_on(request, **lease, outcome);
+  GPUEMU_TRY(review_on(work, **lease));
+  return Next::Continue;
 }
 
 }  // namespace gpuemu

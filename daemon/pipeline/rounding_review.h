@@ -1,5 +1,5 @@
-// What becomes of errors beyond the bound of the tolerance "auto", element by element, with y the
-// output, r the reference and e what the kernel gives without rounding:
+// The stage Rounding: what becomes of errors beyond the bound of the tolerance "auto", element by
+// element, with y the output, r the reference and e what the kernel gives without rounding:
 //
 // 1. e is r, and results too small for their type explain y: passes.
 // 2. e is not r, by more than what constants of the kernel and the last place of its inputs may do:
@@ -11,20 +11,17 @@
 // An op that declares a scale of its errors, or `strict`, has 1 and no more.
 #pragma once
 
-#include "daemon/pipeline/case_run.h"
+#include "daemon/pipeline/stages.h"
 
 namespace gpuemu {
 
 /// The error scale that asks for 1 to 3.
 inline constexpr const char* kShadowScale = "shadow";
 
-/// Whether the case is one to look at again: tolerances alone are exceeded.
-bool needs_rounding_review(const CaseRequest& request, const CaseOutcome& outcome);
-
-/// Removes the findings where every element of `outcome.exceeding` passes. Runs the kernel without
-/// rounding once, and for 2 and 3 a few times more. A case too large for that, or on a device that
-/// cannot and has no emulator beside it, is judged by 4 alone. The arena holds other tensors
-/// afterwards.
-Status review_rounding(const CaseRequest& request, Slot& slot, CaseOutcome& outcome);
+/// Where tolerances alone are exceeded: removes the findings if every exceeding element passes.
+/// Runs the kernel without rounding once, and for 2 and 3 a few times more. A case too large for
+/// that, or on a device that cannot and has no emulator beside it, is judged by 4 alone. The arena
+/// holds other tensors afterwards.
+Result<Next> review_rounding(CaseWork& work);
 
 }  // namespace gpuemu

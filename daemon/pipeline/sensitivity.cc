@@ -4,9 +4,11 @@
 #include <cmath>
 
 #include "common/numeric/element.h"
+#include "daemon/pipeline/case_record.h"
 #include "judge/verdict/conditioning.h"
 
 namespace gpuemu {
+
 Status Sensitivity::draw() {
   const CasePlan& plan = request_.plan;
   const NamedTensors inputs = neighbours_of(make_inputs(request_.op, plan),

@@ -27,7 +27,7 @@ class Sensitivity {
 
  private:
   const CaseRequest& request_;
-  const Slot& slot_;
+  Slot& slot_;
   const NamedTensors& exact_;
   std::vector<NamedTensors> changed_;
   std::map<std::string, double> largest_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "daemon/pipeline/case_work.h"
 #include "daemon/pipeline/device_findings.h"
 
 namespace gpuemu {
@@ -27,8 +28,10 @@ Result<std::vector<std::vector<std::byte>>> outputs_in(const BuiltPlan& built, A
 }
 
 /// Whether the kernel, loaded afresh, gives this output as well. The arena is left as it was.
-Result<bool> gives_it_afresh(const BuiltPlan& built, const PreparedKernel& kernel, Slot& slot,
-                             const std::string& output) {
+Result<bool> gives_it_afresh(CaseWork& work, const std::string& output) {
+  const BuiltPlan& built = work.built;
+  const PreparedKernel& kernel = work.request.prepared;
+  Slot& slot = work.slot;
   const auto before = GPUEMU_TRY(outputs_in(built, slot.arena));
   ExecutionPlan plan = built.plan;
   plan.runs = 1;
@@ -51,16 +54,16 @@ Result<bool> gives_it_afresh(const BuiltPlan& built, const PreparedKernel& kerne
   return same;
 }
 
-}  // namespace
-
-Status name_stale_outputs(const ExecutionReport& report, const BuiltPlan& built,
-                          const PreparedKernel& kernel, Slot& slot,
-                          std::vector<ValidationFailure>& failures) {
+/// Where values of an output are wrong and it is that of the launch before, the case runs once more
+/// with the kernel loaded afresh. What it gives then, it gives without any launch before: the
+/// wrong values say so. Else a finding in front of them says that results are kept.
+Status name_stale_outputs(const ExecutionReport& report, CaseWork& work) {
+  std::vector<ValidationFailure>& failures = work.report.result.failures;
   const auto wrong = std::ranges::find_if(failures, is_wrong_value);
   if (wrong == failures.end()) return ok_status();
   const auto stale = stale_output(report, wrong->output);
   if (!stale) return ok_status();
-  if (!GPUEMU_TRY(gives_it_afresh(built, kernel, slot, wrong->output))) {
+  if (!GPUEMU_TRY(gives_it_afresh(work, wrong->output))) {
     failures.insert(wrong, *stale);
     return ok_status();
   }
@@ -68,6 +71,20 @@ Status name_stale_outputs(const ExecutionReport& report, const BuiltPlan& built,
       "; '{}' is the same for other inputs: what the kernel writes there does not depend on them",
       wrong->output);
   return ok_status();
+}
+
+}  // namespace
+
+Result<Next> check_repeatability(CaseWork& work) {
+  if (!work.execution.kernel) return Next::Continue;
+  const ExecutionReport& report = *work.execution.kernel;
+  std::vector<ValidationFailure>& failures = work.report.result.failures;
+  GPUEMU_TRY(name_stale_outputs(report, work));
+  explain_values(failures, report);
+  for (ValidationFailure& failure : findings_after_values(report)) {
+    failures.push_back(std::move(failure));
+  }
+  return Next::Continue;
 }
 
 }  // namespace gpuemu

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "common/protocol/json_codec.h"
+#include "daemon/pipeline/case_record.h"
 #include "daemon/pipeline/case_run.h"
 
 namespace gpuemu {

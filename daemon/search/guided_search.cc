@@ -77,9 +77,9 @@ GuidedSearch::GuidedSearch(Campaign& campaign, const OpConfig& op, SearchOptions
     : campaign_(campaign),
       op_(op),
       options_(std::move(options)),
-      writer_([keep = std::move(on_cases)](const std::vector<CaseOutcome>& ended) {
-        std::vector<const CaseOutcome*> outcomes;
-        for (const CaseOutcome& one : ended) outcomes.push_back(&one);
+      writer_([keep = std::move(on_cases)](const std::vector<CaseReport>& ended) {
+        std::vector<const CaseReport*> outcomes;
+        for (const CaseReport& one : ended) outcomes.push_back(&one);
         return keep(outcomes);
       }) {
   for (const DType dtype : options_.dtypes) {
@@ -114,11 +114,11 @@ Result<CasePlan> GuidedSearch::plan_of(uint64_t number) {
   return plan_case(op_, options_.seed, iteration, case_options_[dtype]);
 }
 
-void GuidedSearch::note_coverage(const CasePlan& plan, const CaseOutcome& outcome) {
-  if (outcome.reached.blocks.empty()) return;
+void GuidedSearch::note_coverage(const CasePlan& plan, const CaseReport& outcome) {
+  if (outcome.extras.coverage.blocks.empty()) return;
   outcome_.counted = true;
-  map_.add(outcome.reached, "");
-  std::vector<uint64_t> features = features_of(outcome.reached);
+  map_.add(outcome.extras.coverage, "");
+  std::vector<uint64_t> features = features_of(outcome.extras.coverage);
   const size_t fresh = learn(known_[plan.dtype], features);
   // A case that fails is stored as a failure; what follows it would fail as well.
   if (fresh == 0 || !outcome.result.passed) return;
@@ -127,7 +127,7 @@ void GuidedSearch::note_coverage(const CasePlan& plan, const CaseOutcome& outcom
   entries_.push_back({plan, outcome.result, std::move(features)});
 }
 
-Status GuidedSearch::take(const CasePlan& plan, Result<CaseOutcome> outcome) {
+Status GuidedSearch::take(const CasePlan& plan, Result<CaseReport> outcome) {
   if (!outcome) {
     const ErrorCode code = outcome.error().code;
     if (code == ErrorCode::Unsupported || code == ErrorCode::Cancelled) return ok_status();
@@ -145,7 +145,7 @@ Status GuidedSearch::take(const CasePlan& plan, Result<CaseOutcome> outcome) {
   return ok_status();
 }
 
-void GuidedSearch::count(const CasePlan& plan, CaseOutcome outcome) {
+void GuidedSearch::count(const CasePlan& plan, CaseReport outcome) {
   ++outcome_.total;
   ++(outcome.result.passed ? outcome_.passed : outcome_.failed);
   evidence_[plan.dtype].add(outcome, plan.value_strategy, plan.dims);
@@ -162,10 +162,8 @@ void GuidedSearch::count(const CasePlan& plan, CaseOutcome outcome) {
 
 Status GuidedSearch::run_batch(const std::vector<CasePlan>& plans,
                                const std::atomic<bool>& cancel) {
-  CaseWishes wishes;
-  wishes.power = wishes.coverage = wishes.reproduction = true;
-  wishes.coverage_lines = false;
-  auto outcomes = campaign_.run_batch(op_, plans, wishes, options_.session, cancel);
+  const CaseSettings settings{.extras = {Extra::Evidence, Extra::Coverage, Extra::Reproduction}};
+  auto outcomes = campaign_.run_batch(op_, plans, settings, options_.session, cancel);
   for (size_t i = 0; i < plans.size() && !is_over(cancel); ++i) {
     if (outcomes[i]) GPUEMU_TRY(take(plans[i], *std::move(outcomes[i])));
   }

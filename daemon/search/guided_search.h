@@ -62,7 +62,7 @@ struct SearchOutcome {
 
 class GuidedSearch {
  public:
-  using OnCases = std::function<Status(const std::vector<const CaseOutcome*>&)>;
+  using OnCases = std::function<Status(const std::vector<const CaseReport*>&)>;
 
   /// All must outlive the search. `on_cases` gets every case in order, some at a time, on a thread
   /// of its own; nothing that run() tells was not kept by it.
@@ -74,9 +74,9 @@ class GuidedSearch {
  private:
   Result<CasePlan> plan_of(uint64_t number);
   Status run_batch(const std::vector<CasePlan>& plans, const std::atomic<bool>& cancel);
-  Status take(const CasePlan& plan, Result<CaseOutcome> outcome);
-  void count(const CasePlan& plan, CaseOutcome outcome);
-  void note_coverage(const CasePlan& plan, const CaseOutcome& outcome);
+  Status take(const CasePlan& plan, Result<CaseReport> outcome);
+  void count(const CasePlan& plan, CaseReport outcome);
+  void note_coverage(const CasePlan& plan, const CaseReport& outcome);
   bool is_over(const std::atomic<bool>& cancel) const;
 
   Campaign& campaign_;
@@ -91,10 +91,10 @@ class GuidedSearch {
   SearchOutcome outcome_;
   struct Ended {
     CasePlan plan;
-    CaseOutcome outcome;
+    CaseReport outcome;
   };
   SilentReference<Ended> unanswered_;
-  ResultWriter<CaseOutcome> writer_;
+  ResultWriter<CaseReport> writer_;
 };
 
 }  // namespace gpuemu

@@ -11,9 +11,9 @@ CampaignEvents keeping_events(ServerContext& context, JobControl& control) {
     control.op_started(op.name, dtype);
   };
   events.on_op_finished = [&control](const OpTestReport& report) { control.op_finished(report); };
-  events.on_cases = [&context, &control](const std::vector<const CaseOutcome*>& ended) -> Status {
+  events.on_cases = [&context, &control](const std::vector<const CaseReport*>& ended) -> Status {
     std::vector<ResultToKeep> results;
-    for (const CaseOutcome* one : ended) results.push_back({one->result, !one->result.passed});
+    for (const CaseReport* one : ended) results.push_back({one->result, !one->result.passed});
     GPUEMU_TRY(context.store.put_results(results));
     for (const ResultToKeep& kept : results) {
       ++control.done;

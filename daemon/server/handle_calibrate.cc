@@ -21,7 +21,7 @@ struct Measured {
 };
 using MeasuredByDType = std::map<DType, Measured>;
 
-void measure(const CaseOutcome& outcome, MeasuredByDType& measured) {
+void measure(const CaseReport& outcome, MeasuredByDType& measured) {
   const auto& info = outcome.result.repro_info;
   if (!info) return;
   Measured& of = measured[info->dtype];
@@ -30,11 +30,11 @@ void measure(const CaseOutcome& outcome, MeasuredByDType& measured) {
     return;
   }
   ++of.cases;
-  of.envelope.merge(outcome.envelope);
+  of.envelope.merge(outcome.extras.error_range);
   CalibrationRow& row = of.rows[info->value_strategy];
   row.value_strategy = info->value_strategy;
   ++row.cases;
-  row.bound_use = std::max(row.bound_use, outcome.worst_use);
+  row.bound_use = std::max(row.bound_use, outcome.bound_ratio_max);
   if (!outcome.result.error_stats) return;
   const ErrorStats& stats = *outcome.result.error_stats;
   // Equal infinities count as an infinite error in the statistics; they are none.
@@ -81,12 +81,12 @@ Reply calibrate(const CalibrateRequest& request, Call& call, JobControl& control
   options.cases = request.cases > 0 ? request.cases : kCases;
   options.seed = request.seed ? *request.seed : config.seed.value_or(fresh_seed());
   options.session = call.key;
-  options.wishes.envelope = options.wishes.reproduction = true;
+  options.settings.extras = {Extra::ErrorRange, Extra::Reproduction};
   MeasuredByDType measured;
   CampaignEvents events = keeping_events(call.context, control);
   const auto keep = events.on_cases;
-  events.on_cases = [&](const std::vector<const CaseOutcome*>& ended) {
-    for (const CaseOutcome* one : ended) measure(*one, measured);
+  events.on_cases = [&](const std::vector<const CaseReport*>& ended) {
+    for (const CaseReport* one : ended) measure(*one, measured);
     return keep(ended);
   };
   const auto report = (*project)->campaign().run(options, events, control.cancel);

@@ -83,12 +83,12 @@ Reply run_tests(const RunTestsRequest& request, Call& call, JobControl& control)
   options.strategies = request.strategies;
   options.fail_fast = request.fail_fast;
   options.session = call.key;
-  options.wishes.power = true;
+  options.settings.extras.add(Extra::Evidence);
   CampaignEvents events = keeping_events(call.context, control);
   std::set<std::pair<std::string, uint64_t>> passed;
   events.on_cases =
-      [&, keep = events.on_cases](const std::vector<const CaseOutcome*>& ended) -> Status {
-    for (const CaseOutcome* one : ended)
+      [&, keep = events.on_cases](const std::vector<const CaseReport*>& ended) -> Status {
+    for (const CaseReport* one : ended)
       if (request.fragile && one->result.passed)
         passed.emplace(one->result.op_name, one->result.seed);
     return keep(ended);
@@ -125,7 +125,7 @@ CampaignOptions fuzz_options(const FuzzOpRequest& request, const Config& config)
   options.ops = {request.op_name};
   options.cases = request.iterations;
   options.fail_fast = request.fail_fast;
-  options.wishes.power = true;
+  options.settings.extras.add(Extra::Evidence);
   options.seed = config.seed.value_or(fresh_seed());
   if (request.config) {
     options.dtypes = request.config->dtypes;

@@ -44,21 +44,22 @@ class KernelCover {
   }
 
  private:
-  void count(const CaseOutcome& outcome) {
+  void count(const CaseReport& outcome) {
     if (outcome.kernel != kernel_.name) {
       ++others_;
       return;
     }
     ++reply_.cases;
     if (!outcome.result.passed) ++reply_.failed;
-    map_.add(outcome.reached, kernel_.source.ends_with(".ptx") ? kernel_.source : "");
+    map_.add(outcome.extras.coverage, kernel_.source.ends_with(".ptx") ? kernel_.source : "");
   }
 
   Status run_corpus(const OpConfig& op) {
     const auto entries = GPUEMU_TRY(call_.context.store.list_corpus(op.name));
     for (const CasePlan& plan : corpus_plans(op, entries)) {
       if (control_.cancel) return ok_status();
-      const auto outcome = project_.campaign().run_one(op, plan, {.coverage = true}, call_.key);
+      const auto outcome =
+          project_.campaign().run_one(op, plan, {.extras = Extra::CoverageLines}, call_.key);
       // The generated cases tell of a kernel that cannot run.
       if (!outcome) continue;
       const uint64_t before = reply_.cases;
@@ -74,13 +75,13 @@ class KernelCover {
     options.cases = cases;
     options.seed = reply_.seed;
     options.session = call_.key;
-    options.wishes.coverage = true;
+    options.settings.extras = Extra::CoverageLines;
     CampaignEvents events = keeping_events(call_.context, control_);
     const uint64_t total = control_.total;
     events.on_total = [this, total](uint64_t more) { control_.total = total + more; };
     const auto keep = events.on_cases;
-    events.on_cases = [&](const std::vector<const CaseOutcome*>& ended) {
-      for (const CaseOutcome* one : ended) count(*one);
+    events.on_cases = [&](const std::vector<const CaseReport*>& ended) {
+      for (const CaseReport* one : ended) count(*one);
       return keep(ended);
     };
     return project_.campaign().run(options, events, control_.cancel);

@@ -1,4 +1,5 @@
 // ExportCase: a stored failure with everything that a program without a daemon needs to run it.
+#include "daemon/pipeline/case_record.h"
 #include "daemon/server/handlers.h"
 #include "daemon/server/stored_failure.h"
 
@@ -20,10 +21,10 @@ Reply handle(const ExportCaseRequest& request, Call& call) {
   }
   const auto plan = plan_from(*op, *failure->repro_info);
   if (!plan) return error_reply(plan.error());
-  auto outcome =
-      (*project)->campaign().run_one(*op, *plan, {.tensors = true, .exported = true}, call.key);
+  auto outcome = (*project)->campaign().run_one(
+      *op, *plan, {.extras = {Extra::Tensors, Extra::Export}}, call.key);
   if (!outcome) return error_reply(outcome.error());
-  ExportedCaseReply reply = *std::move(outcome->exported);
+  ExportedCaseReply reply = *std::move(outcome->extras.exported);
   if (reply.expected.empty()) {
     const auto& failures = outcome->result.failures;
     return ErrorReply{WireErrorCode::ReferenceScriptFailed,
@@ -33,7 +34,7 @@ Reply handle(const ExportCaseRequest& request, Call& call) {
   reply.result = *std::move(failure);
   reply.version = GPUEMU_VERSION;
   reply.arch = call.context.arch;
-  reply.inputs = std::move(outcome->inputs);
+  reply.inputs = std::move(outcome->extras.tensors->inputs);
   return reply;
 }
 

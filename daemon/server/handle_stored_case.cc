@@ -1,4 +1,5 @@
 // Reproduce and GetCase: a stored failure made again from its seed.
+#include "daemon/pipeline/case_record.h"
 #include "daemon/server/client_judged_ops.h"
 #include "daemon/server/handlers.h"
 #include "daemon/server/stored_failure.h"
@@ -11,15 +12,17 @@ Reply rerun_kernel_case(const ValidationResult& failure, const OpConfig& op, Pro
                         bool profile, Call& call) {
   const auto plan = plan_from(op, *failure.repro_info);
   if (!plan) return error_reply(plan.error());
-  auto outcome =
-      project.campaign().run_one(op, *plan, {.tensors = true, .profile = profile}, call.key);
+  CaseSettings settings{.extras = Extra::Tensors};
+  if (profile) settings.extras.add(Extra::LineProfile);
+  auto outcome = project.campaign().run_one(op, *plan, settings, call.key);
   if (!outcome) return error_reply(outcome.error());
   outcome->result.seed = failure.seed;
   // So that lists of failures tell whether it passes now.
   if (const Status kept = call.context.store.put_result(outcome->result, false); !kept)
     return error_reply(kept.error());
-  return ReproduceResultReply{std::move(outcome->result), std::move(outcome->inputs),
-                              std::move(outcome->profile), std::move(outcome->printed), true};
+  return ReproduceResultReply{std::move(outcome->result),
+                              std::move(outcome->extras.tensors->inputs),
+                              std::move(outcome->extras.lines), std::move(outcome->printed), true};
 }
 
 Reply reproduce(const ReproduceRequest& request, Call& call, JobControl& control) {

@@ -16,7 +16,6 @@ namespace gpuemu {
 
 /// Shadow execution of a case, and the element whose history is wanted.
 struct ShadowWish {
-  bool wanted = false;
   std::string output;  ///< "": no history.
   int64_t element = 0;
   uint64_t block = 0;

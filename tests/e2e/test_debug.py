@@ -7,6 +7,7 @@ import select
 import subprocess
 import termios
 import time
+from pathlib import Path
 
 import pytest
 
@@ -177,10 +178,24 @@ def test_a_backend_that_is_not_there_cannot_run_anything(failing):
 
 
 def test_the_stages_of_the_pipeline_are_gone_through_one_by_one(failing):
-    said = debug(failing, "stages; stage; stage; stage tolerance; stage; stage 13; stage")
-    assert re.search(r" 7 tolerance +1 found", said) and re.search(r" 6 dtype +ok", said)
+    said = debug(failing, "stages; stage; stage; stage tolerance; stage; stage 9; stage")
+    assert re.search(r" 4 compare +1 found", said) and re.search(r"tolerance +1 found", said) and re.search(r"dtype +ok", said)
+    assert re.search(r" 5 extras +ok", said) and "largest difference" in said
     assert "the case fails" in said and "n = 70" in said and "that was the last stage" in said
-    assert "memory       1 found" in debug(failing, "stages", op="past") and "OutOfBounds" in debug(failing, "stage memory", op="past")
+    assert "memory     1 found" in debug(failing, "stages", op="past") and "OutOfBounds" in debug(failing, "stage memory", op="past")
+    assert "stages have the numbers 1 to 9" in debug(failing, "stage 10", status=3)
+
+
+def test_code_debugger_and_page_list_the_same_stages(failing):
+    root = Path(__file__).resolve().parents[2]
+    table = re.findall(r'^GPUEMU_STAGE\((\w+), "([^"]+)", "([^"]+)"\)', (root / "common/protocol/stages.def").read_text(), re.M)
+    checks = re.findall(r'^GPUEMU_CASE_CHECK\(\w+, (\w+), "([^"]+)"', (root / "common/protocol/stages.def").read_text(), re.M)
+    assert len(table) == 9 and len(checks) == 13
+    said, page = debug(failing, "stages"), (root / "docs/internals/validation.md").read_text()
+    printed = [line for line in said.splitlines() if re.match(r" ?\d+ ", line)]
+    for number, ((kind, name, sentence), line) in enumerate(zip(table, printed, strict=True), 1):
+        assert line.startswith(f"{number:>2} {name} ") and line.endswith(sentence)
+        assert f"| {name} | {sentence} | {', '.join(check for stage, check in checks if stage == kind)} |" in page
 
 
 @pytest.mark.parametrize("script, words", [

@@ -1,9 +1,11 @@
-#include "daemon/pipeline/judge_flushed.h"
+#include "daemon/pipeline/compare_flushed.h"
 
 #include <algorithm>
 #include <array>
 
+#include "daemon/pipeline/case_work.h"
 #include "daemon/pipeline/compare_outputs.h"
+#include "daemon/pipeline/execute_case.h"
 #include "daemon/pipeline/review_findings.h"
 #include "judge/verdict/flushed.h"
 
@@ -18,20 +20,20 @@ struct KeptInput {
   Tensor values;
 };
 
-/// Writes zero for the subnormal numbers of every input; what was there before.
-Result<std::vector<KeptInput>> flush_inputs(const JudgedRun& run) {
+/// Writes zero for the subnormal numbers of every input; returns what was there before.
+Result<std::vector<KeptInput>> flush_inputs(const BuiltPlan& built, Arena& arena) {
   std::vector<KeptInput> kept;
-  for (const PlanTensor& tensor : run.built.plan.tensors) {
+  for (const PlanTensor& tensor : built.plan.tensors) {
     const bool read =
         tensor.role == PlanTensor::Role::Input || tensor.role == PlanTensor::Role::InOut;
     if (!read || !is_float(tensor.dtype)) continue;
     const TensorView view =
-        GPUEMU_TRY(arena_view(run.arena, tensor.dtype, tensor.shape, tensor.arena_offset));
+        GPUEMU_TRY(arena_view(arena, tensor.dtype, tensor.shape, tensor.arena_offset));
     const auto made = flushed(view);
     if (!made) continue;
     kept.push_back(
         {tensor.arena_offset, {view.dtype, view.shape, {view.data.begin(), view.data.end()}}});
-    const auto to = GPUEMU_TRY(run.arena.range(tensor.arena_offset, made->data.size()));
+    const auto to = GPUEMU_TRY(arena.range(tensor.arena_offset, made->data.size()));
     std::ranges::copy(made->data, to.begin());
   }
   return kept;
@@ -43,12 +45,6 @@ Status restore(const std::vector<KeptInput>& kept, Arena& arena) {
     std::ranges::copy(input.values.data, to.begin());
   }
   return ok_status();
-}
-
-Result<ReferenceReply> ask(const JudgedRun& run) {
-  auto reply = run.ask();
-  if (reply) GPUEMU_TRY(run.arena.refresh());
-  return reply;
 }
 
 Result<NamedTensors> outputs_of(const ReferenceReply& reply, Arena& arena) {
@@ -68,23 +64,32 @@ bool may_have_flushed(const CaseRequest& request) {
          std::ranges::find(kStrategies, request.plan.value_strategy) != kStrategies.end();
 }
 
-Status judge_flushed(const CaseRequest& request, const JudgedRun& run, CaseOutcome before,
-                     CaseOutcome& outcome) {
-  const std::vector<KeptInput> kept = GPUEMU_TRY(flush_inputs(run));
+Status compare_with_flushed(CaseWork& work) {
+  const BuiltPlan& built = work.built;
+  Arena& arena = work.slot.arena;
+  const std::vector<KeptInput> kept = GPUEMU_TRY(flush_inputs(built, arena));
   if (kept.empty()) return ok_status();
-  const auto of_flushed = ask(run);
+  const auto of_flushed = ask_reference(work);
   NamedTensors outputs;
-  if (of_flushed) outputs = GPUEMU_TRY(outputs_of(*of_flushed, run.arena));
-  GPUEMU_TRY(restore(kept, run.arena));
-  // The first answer was overwritten. A reference that fails now says nothing about the kernel.
-  const auto reply = ask(run);
-  if (!of_flushed || !reply) return ok_status();
-  CaseRequest with_both = request;
+  if (of_flushed) outputs = GPUEMU_TRY(outputs_of(*of_flushed, arena));
+  GPUEMU_TRY(restore(kept, arena));
+  // The first answer was overwritten, and its memory may lie elsewhere now.
+  const auto reply = ask_reference(work);
+  if (!of_flushed || !reply) {
+    // A reference that fails now says nothing about the kernel.
+    work.values.outputs.clear();
+    return ok_status();
+  }
+  CaseRequest with_both = work.request;
   for (const auto& [name, tensor] : outputs) with_both.of_flushed_inputs[name] = view_of(tensor);
-  GPUEMU_TRY(judge_outputs(with_both, run.built, run.arena, &*reply, before));
-  if (before.result.failures.size() < outcome.result.failures.size() ||
-      before.exceeding.size() < outcome.exceeding.size())
-    outcome = std::move(before);
+  ComparedValues values = GPUEMU_TRY(compare_values(with_both, built, arena, &*reply));
+  if (values.failures.size() < work.values.failures.size() ||
+      values.exceeding.elements.size() < work.values.exceeding.elements.size()) {
+    work.values = std::move(values);
+    return ok_status();
+  }
+  values = GPUEMU_TRY(compare_values(work.request, built, arena, &*reply));
+  work.values.outputs = std::move(values.outputs);
   return ok_status();
 }
 

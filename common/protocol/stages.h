@@ -1,0 +1,39 @@
+// The stages that a case goes through and the checks within them, from stages.def.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace gpuemu {
+
+/// In the order in which a case goes through them.
+enum class StageKind : uint8_t {
+#define GPUEMU_STAGE(kind, name, sentence) kind,
+#include "common/protocol/stages.def"
+};
+
+/// What findings belong to, in the order of the stages.
+enum class CaseCheck : uint8_t {
+#define GPUEMU_CASE_CHECK(check, stage, name, sentence) check,
+#include "common/protocol/stages.def"
+};
+
+struct StageInfo {
+  StageKind kind;
+  std::string_view name;
+  std::string_view sentence;  ///< What it does.
+};
+/// In the order of StageKind.
+std::span<const StageInfo> stage_infos();
+
+struct CaseCheckInfo {
+  CaseCheck check;
+  StageKind stage;
+  std::string_view name;
+  std::string_view sentence;  ///< What has to hold.
+};
+/// In the order of CaseCheck.
+std::span<const CaseCheckInfo> case_check_infos();
+
+}  // namespace gpuemu

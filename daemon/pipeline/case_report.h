@@ -1,0 +1,108 @@
+// What one case gives: its verdict, and the extras that were asked for beside it.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/protocol/ci.h"
+#include "common/protocol/records.h"
+#include "common/protocol/replies.h"
+#include "judge/explain/exact_comparison.h"
+#include "judge/verdict/envelope.h"
+#include "judge/verdict/power.h"
+#include "runtime/device/reached.h"
+#include "runtime/device/shadow.h"
+
+namespace gpuemu {
+
+/// What a case can give beside its verdict.
+enum class Extra : uint8_t {
+  Tensors,        ///< Its inputs and outputs.
+  LineProfile,    ///< What each source line did, on a device that counts.
+  ErrorMap,       ///< Where the errors of the output with the largest one lie.
+  Evidence,       ///< Which trivial outputs would have passed as well.
+  ErrorRange,     ///< How large the errors of all float outputs are.
+  Coverage,       ///< What was reached of the kernel, on a device that counts.
+  CoverageLines,  ///< Coverage with source lines, for which the kernel runs slower.
+  Shadows,        ///< Every float as it would be without rounding, on the emulator.
+  Export,         ///< What running the case without gpuemu takes.
+  Reproduction,   ///< repro_info of a passing case too, without its inputs.
+};
+
+class ExtraSet {
+ public:
+  ExtraSet() = default;
+  ExtraSet(Extra extra) { add(extra); }  // NOLINT(google-explicit-constructor): a set of one.
+  ExtraSet(std::initializer_list<Extra> extras) {
+    for (const Extra extra : extras) add(extra);
+  }
+  void add(Extra extra) { bits_ |= 1U << static_cast<uint32_t>(extra); }
+  bool has(Extra extra) const { return (bits_ >> static_cast<uint32_t>(extra) & 1) != 0; }
+
+ private:
+  uint32_t bits_ = 0;
+};
+
+/// Why errors beyond the bound passed, or what was not compared.
+enum class CaseNote : uint8_t {
+  Underflow,          ///< Results too small for their type explain the errors.
+  Flushed,            ///< Subnormal results came out as zero.
+  ErrorScale,         ///< The last place of the inputs moves the result as much.
+  Customary,          ///< A customary test accepts the errors; the case has a warning.
+  NotLookedAt,        ///< Judged by the customary test alone: no run without rounding was possible.
+  RedundantThreads,   ///< Threads that Triton has do the same work raced without a consequence.
+  UndefinedIntegers,  ///< Integers made of a NaN or an infinity were not compared.
+  WrittenOnce,        ///< No element was written twice.
+};
+/// The name under which reports count the note, "underflow" for example.
+std::string_view name_of(CaseNote note);
+
+struct CaseTensors {
+  NamedTensors inputs;
+  NamedTensors outputs;  ///< Empty unless asked for.
+};
+
+struct CaseEvidence {
+  Power power;
+  bool exact = false;  ///< All outputs were compared without a tolerance.
+};
+
+struct CaseShadows {
+  ExecutionShadow execution;
+  std::vector<ComparedShadow> outputs;    ///< One for each float output with a reference.
+  std::vector<ExactProperty> properties;  ///< The invariants and relations that do not hold.
+  NamedTensors exact_outputs;             ///< Without rounding but that of the outputs.
+};
+
+/// One member for each Extra; absent unless it was asked for and the case came to it.
+struct CaseExtras {
+  std::optional<CaseTensors> tensors;  ///< Of failing cases always, with their inputs.
+  std::vector<LineProfile> lines;
+  std::optional<ErrorMap> error_map;
+  std::optional<CaseEvidence> evidence;  ///< Only of a case whose values were compared and passed.
+  ErrorEnvelope error_range;
+  Reached coverage;
+  std::optional<CaseShadows> shadows;
+  std::optional<ExportedCaseReply> exported;  ///< Without inputs and result.
+};
+
+struct CaseReport {
+  ValidationResult result;
+  double bound_ratio_max = 0;          ///< Largest |output - reference| / bound.
+  std::string kernel;                  ///< The variant that ran.
+  std::vector<std::string> relations;  ///< The names of those that were checked on it.
+  std::set<CaseNote> notes;
+  std::set<std::string> remarks;  ///< Sentences for the report of the run, each once.
+  std::vector<std::string> printed;
+  CaseExtras extras;
+};
+
+/// The bytes of the inputs that are stored with the result; 0 when it passed.
+size_t snapshot_bytes(const ValidationResult& result);
+
+}  // namespace gpuemu

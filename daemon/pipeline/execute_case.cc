@@ -1,0 +1,94 @@
+#include "daemon/pipeline/execute_case.h"
+
+#include <algorithm>
+
+#include "daemon/pipeline/case_work.h"
+
+namespace gpuemu {
+namespace {
+
+std::string shortest_number(double value) { return fmt::format("{}", value); }
+
+/// What the kernel gets of an attr: 0.1 is another number in float32.
+double as_passed(const CaseRequest& request, const std::string& name, double value) {
+  const bool narrow = std::ranges::any_of(request.kernel.launches, [&](const LaunchSpec& launch) {
+    return std::ranges::find(launch.args, "f32:" + name, &LaunchSpec::Arg::text) !=
+           launch.args.end();
+  });
+  return narrow ? static_cast<double>(static_cast<float>(value)) : value;
+}
+
+ReferenceRequest reference_request(const CaseRequest& request, const BuiltPlan& built) {
+  ReferenceRequest out;
+  out.script = request.op.reference;
+  out.process_only = request.op.reference_mode == "process";
+  for (const PlanTensor& tensor : built.plan.tensors) {
+    if (tensor.role == PlanTensor::Role::Input || tensor.role == PlanTensor::Role::InOut) {
+      out.inputs.push_back({tensor.name, tensor.dtype, tensor.shape, tensor.arena_offset});
+    }
+  }
+  for (const auto& [name, value] : request.plan.dims) {
+    out.kwargs[name] = std::to_string(value);
+    out.integers[name] = value;
+  }
+  for (const auto& [name, given] : request.plan.attrs) {
+    const double value = as_passed(request, name, given);
+    out.kwargs[name] = shortest_number(value);
+    const auto spec = std::ranges::find(request.op.attrs, name, &AttrSpec::name);
+    if (spec != request.op.attrs.end() && !is_float(spec->dtype)) {
+      out.integers[name] = static_cast<int64_t>(value);
+    } else {
+      out.numbers[name] = value;
+    }
+  }
+  for (const CaseTensor& output : request.plan.outputs) out.output_names.push_back(output.name);
+  out.want_scale = request.op.error_scale == "auto";
+  out.result_offset = built.result_offset;
+  out.timeout_ms = static_cast<uint64_t>(request.config.reference_timeout_s * 1000);
+  out.memory_bytes = request.config.reference_memory_limit_mb << 20;
+  return out;
+}
+
+/// Waits for the answer. Asks a second time where Python was ended from outside while it started,
+/// or could not be started: that time the error says which.
+Result<ReferenceReply> finish_reference(CaseWork& work, const Status& asked) {
+  ReferenceProcess& reference = work.slot.reference;
+  auto reply = asked ? reference.finish() : Result<ReferenceReply>(asked.error());
+  if (reply || reply.error().code != ErrorCode::Unavailable) return reply;
+  const Status again = reference.begin(reference_request(work.request, work.built));
+  return again ? reference.finish() : Result<ReferenceReply>(again.error());
+}
+
+}  // namespace
+
+Result<Next> execute(CaseWork& work) {
+  const CaseRequest& request = work.request;
+  Execution& execution = work.execution;
+  const bool refers = !request.op.reference.empty();
+  // First the one that does not wait: a fresh Python starts while the worker starts and loads.
+  const Status asked =
+      refers ? work.slot.reference.begin(reference_request(request, work.built)) : ok_status();
+  WorkerSeat& worker = work.slot.worker;
+  const Status launched = worker.begin(request.prepared.key, request.prepared.name,
+                                       request.prepared.ptx, work.built.plan);
+  execution.kernel = launched ? worker.finish() : Result<ExecutionReport>(launched.error());
+  if (refers) execution.reference = finish_reference(work, asked);
+  const auto& reference = execution.reference;
+  if (reference && !*reference && reference->error().code == ErrorCode::Unavailable) {
+    return reference->error();
+  }
+  GPUEMU_TRY(work.slot.arena.refresh());
+  if (!execution.kernel && execution.kernel.error().code == ErrorCode::Internal) {
+    return execution.kernel.error();  // The machine's fault: it says nothing about the kernel.
+  }
+  return Next::Continue;
+}
+
+Result<ReferenceReply> ask_reference(CaseWork& work) {
+  GPUEMU_TRY(work.slot.reference.begin(reference_request(work.request, work.built)));
+  auto reply = work.slot.reference.finish();
+  if (reply) GPUEMU_TRY(work.slot.arena.refresh());
+  return reply;
+}
+
+}  // namespace gpuemu

@@ -1,0 +1,17 @@
+// The stage Execute: kernel and reference side by side.
+#pragma once
+
+#include "daemon/pipeline/stages.h"
+#include "daemon/reference/reference_process.h"
+
+namespace gpuemu {
+
+/// Runs the plan on the slot's worker while the slot's Python computes what is expected. An error
+/// where the machine failed, and not the kernel or its reference.
+Result<Next> execute(CaseWork& work);
+
+/// Asks the reference about the inputs that lie in the slot's memory now. The answer lies there
+/// too; spans taken before are invalid.
+Result<ReferenceReply> ask_reference(CaseWork& work);
+
+}  // namespace gpuemu

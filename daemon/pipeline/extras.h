@@ -1,0 +1,12 @@
+// The stage Extras: what was asked for beside the verdict, while outputs and reference lie in
+// memory.
+#pragma once
+
+#include "daemon/pipeline/stages.h"
+
+namespace gpuemu {
+
+/// Collects every extra of the request. A new one is an enumerator of Extra and a row in extras.cc.
+Result<Next> collect_extras(CaseWork& work);
+
+}  // namespace gpuemu

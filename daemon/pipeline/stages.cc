@@ -1,0 +1,40 @@
+#include "daemon/pipeline/stages.h"
+
+#include <algorithm>
+
+#include "daemon/pipeline/case_record.h"
+#include "daemon/pipeline/compare_outputs.h"
+#include "daemon/pipeline/device_findings.h"
+#include "daemon/pipeline/execute_case.h"
+#include "daemon/pipeline/extras.h"
+#include "daemon/pipeline/plan_case.h"
+#include "daemon/pipeline/relation_runs.h"
+#include "daemon/pipeline/rounding_review.h"
+#include "daemon/pipeline/stale_output_check.h"
+
+namespace gpuemu {
+namespace {
+
+constexpr Stage kStages[] = {
+    {StageKind::Plan, Needs::Nothing, make_plan},
+    {StageKind::Execute, Needs::Nothing, execute},
+    {StageKind::DeviceFaults, Needs::Nothing, collect_faults},
+    {StageKind::Compare, Needs::Values, compare_outputs},
+    {StageKind::Extras, Needs::Nothing, collect_extras},
+    {StageKind::Repeat, Needs::Nothing, check_repeatability},
+    {StageKind::Rounding, Needs::Values, review_rounding},
+    {StageKind::Relations, Needs::Values, check_relations},
+    {StageKind::Record, Needs::Nothing, record_case},
+};
+
+constexpr StageKind kKinds[] = {
+#define GPUEMU_STAGE(kind, name, sentence) StageKind::kind,
+#include "common/protocol/stages.def"
+};
+static_assert(std::ranges::equal(kStages, kKinds, {}, &Stage::kind));
+
+}  // namespace
+
+std::span<const Stage> stages() { return kStages; }
+
+}  // namespace gpuemu
