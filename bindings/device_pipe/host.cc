@@ -35,7 +35,7 @@ Json json_of(const DeviceProperties& device) {
 }
 
 Json json_of(const DeviceFinding& finding) {
-  return {{"kind", finding.kind},
+  return {{"kind", name_of(finding.kind)},
           {"message", finding.message},
           {"entry", finding.entry},
           {"file", finding.file},
@@ -48,7 +48,8 @@ Json json_of(const DeviceFinding& finding) {
           {"thread", json_of(finding.thread)},
           {"tensor", finding.tensor},
           {"byte_offset", finding.byte_offset},
-          {"count", finding.count}};
+          {"count", finding.count},
+          {"is_note", is_note(finding)}};
 }
 
 Result<Dim3> dim_of(const Json& request, const char* name) {

@@ -45,7 +45,8 @@ void print_launch(DebugContext& context, size_t index, const LaunchReport& repor
                              one_line(launch.entry), work);
   for (const DeviceFinding& finding : report.findings) {
     const std::string times = finding.count > 1 ? fmt::format(" (x{})", finding.count) : "";
-    context.out << one_line(fmt::format("  {}{}: {}", finding.kind, times, finding.message))
+    context.out << one_line(
+                       fmt::format("  {}{}: {}", name_of(finding.kind), times, finding.message))
                 << '\n';
   }
   for (const std::string& line : report.printed)

@@ -70,7 +70,7 @@ std::vector<std::string> Stepping::reasons(const DebugView& view) {
 void Stepping::add_findings(const DebugView& view, std::vector<std::string>& why) {
   for (; findings_ < view.findings(); ++findings_) {
     const DeviceFinding finding = view.finding(findings_);
-    why.push_back(one_line(fmt::format("{}: {}", finding.kind, finding.message)));
+    why.push_back(one_line(fmt::format("{}: {}", name_of(finding.kind), finding.message)));
   }
 }
 

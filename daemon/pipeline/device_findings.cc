@@ -1,50 +1,34 @@
-// Tables from the device's and the harness's words to finding kinds.
+// Findings of devices and of the harness in the words of a result.
 #include "daemon/pipeline/device_findings.h"
 
 #include <algorithm>
 
 #include "common/protocol/findings.h"
 #include "daemon/pipeline/case_work.h"
-#include "runtime/device/fault.h"
 
 namespace gpuemu {
 namespace {
 
-struct DeviceKindRow {
-  std::string_view device_kind;
-  FindingKind kind;
-};
-constexpr DeviceKindRow kDeviceKinds[] = {
-    {"out_of_bounds", FindingKind::OutOfBounds},
-    {"misaligned", FindingKind::Misaligned},
-    {"uninitialized", FindingKind::UninitializedRead},
-    {"division_by_zero", FindingKind::DivisionByZero},
-    {"race_shared", FindingKind::DataRace},
-    {"race_warp", FindingKind::DataRace},
-    {"race_global", FindingKind::DataRace},
-    {"race_async", FindingKind::DataRace},
-    {"barrier_divergence", FindingKind::BarrierDivergence},
-    {"illegal_mask", FindingKind::IllegalSync},
-    {"mbarrier", FindingKind::IllegalSync},
-    {"deadlock", FindingKind::Deadlock},
-    {"timeout", FindingKind::Timeout},
-    {"stack_overflow", FindingKind::StackOverflow},
-    {"illegal_address", FindingKind::DeviceFault},
-    {"invalid_free", FindingKind::DeviceFault},
-    {"invalid_texture", FindingKind::DeviceFault},
-    {"trap", FindingKind::Trap},
-    {"assert", FindingKind::Trap},
-    {"unsupported_instruction", FindingKind::UnsupportedInstruction},
-    {"written_twice", FindingKind::InvariantViolation},
-};
-
-ValidationFailure from_device(const DeviceFinding& finding) {
-  ValidationFailure failure{.kind = FindingKind::DeviceFault, .message = finding.message};
-  for (const DeviceKindRow& row : kDeviceKinds) {
-    if (finding.kind == row.device_kind) failure.kind = row.kind;
+/// What the result of a case calls a finding; nothing for a note.
+std::optional<FindingKind> finding_kind(DeviceFindingKind kind) {
+  switch (kind) {
+#define GPUEMU_DEVICE_FINDING(kind, name, effect, finding) \
+  case DeviceFindingKind::kind:                            \
+    return FindingKind::finding;
+#define GPUEMU_DEVICE_NOTE(kind, name) \
+  case DeviceFindingKind::kind:        \
+    return std::nullopt;
+#include "runtime/device/device_findings.def"
+#undef GPUEMU_DEVICE_FINDING
+#undef GPUEMU_DEVICE_NOTE
   }
+  GPUEMU_UNREACHABLE();
+}
+
+ValidationFailure from_device(const DeviceFinding& finding, FindingKind kind) {
+  ValidationFailure failure{.kind = kind, .message = finding.message};
   // Looked for where this invariant is declared, and nowhere else.
-  if (finding.kind == "written_twice")
+  if (finding.kind == DeviceFindingKind::WrittenTwice)
     failure.message = "invariant written_once: " + failure.message;
   failure.output = finding.tensor;
   failure.source_file = finding.file;
@@ -127,7 +111,7 @@ std::vector<ValidationFailure> findings_before_values(const ExecutionReport& rep
     if (finding.kind == HarnessFinding::Kind::Launch) all.push_back(from_harness(finding));
   }
   for (const DeviceFinding& finding : report.device) {
-    if (!is_note(finding)) all.push_back(from_device(finding));
+    if (const auto kind = finding_kind(finding.kind)) all.push_back(from_device(finding, *kind));
   }
   for (const HarnessFinding& finding : report.harness) {
     if (finding.kind != HarnessFinding::Kind::Launch &&
@@ -160,9 +144,10 @@ std::vector<ValidationFailure> findings_after_values(const ExecutionReport& repo
 void explain_values(std::vector<ValidationFailure>& failures, const ExecutionReport& report) {
   for (ValidationFailure& failure : failures)
     for (const DeviceFinding& finding : report.device) {
-      const bool explains =
-          (finding.kind == "nonfinite_nan" && failure.kind == FindingKind::NaNDetected) ||
-          (finding.kind == "nonfinite_inf" && failure.kind == FindingKind::InfDetected);
+      const bool explains = (finding.kind == DeviceFindingKind::NonfiniteNan &&
+                             failure.kind == FindingKind::NaNDetected) ||
+                            (finding.kind == DeviceFindingKind::NonfiniteInf &&
+                             failure.kind == FindingKind::InfDetected);
       if (explains) failure.message += "; " + finding.message;
     }
 }

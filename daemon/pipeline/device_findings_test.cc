@@ -5,14 +5,14 @@
 namespace gpuemu {
 namespace {
 
-ExecutionReport report_of(const std::string& kind) {
+ExecutionReport report_of(DeviceFindingKind kind) {
   ExecutionReport report;
   report.device.push_back({.kind = kind, .message = "words", .file = "k.cu", .line = 7});
   return report;
 }
 
 struct Row {
-  const char* device;
+  DeviceFindingKind device;
   FindingKind kind;
   bool ends_the_kernel;
 };
@@ -28,7 +28,7 @@ TEST_P(DeviceKinds, HaveAFindingOfTheirOwnName) {
 }
 
 TEST(Findings, ASecondWriteViolatesTheInvariantThatAskedForIt) {
-  const auto findings = findings_before_values(report_of("written_twice"));
+  const auto findings = findings_before_values(report_of(DeviceFindingKind::WrittenTwice));
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].kind, FindingKind::InvariantViolation);
   EXPECT_EQ(findings[0].message, "invariant written_once: words");
@@ -36,29 +36,31 @@ TEST(Findings, ASecondWriteViolatesTheInvariantThatAskedForIt) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, DeviceKinds,
-    ::testing::Values(Row{"out_of_bounds", FindingKind::OutOfBounds, false},
-                      Row{"misaligned", FindingKind::Misaligned, false},
-                      Row{"uninitialized", FindingKind::UninitializedRead, false},
-                      Row{"division_by_zero", FindingKind::DivisionByZero, false},
-                      Row{"race_shared", FindingKind::DataRace, false},
-                      Row{"race_warp", FindingKind::DataRace, false},
-                      Row{"race_global", FindingKind::DataRace, false},
-                      Row{"race_async", FindingKind::DataRace, false},
-                      Row{"barrier_divergence", FindingKind::BarrierDivergence, false},
-                      Row{"illegal_mask", FindingKind::IllegalSync, false},
-                      Row{"mbarrier", FindingKind::IllegalSync, false},
-                      Row{"deadlock", FindingKind::Deadlock, true},
-                      Row{"timeout", FindingKind::Timeout, true},
-                      Row{"stack_overflow", FindingKind::StackOverflow, true},
-                      Row{"illegal_address", FindingKind::DeviceFault, true},
-                      Row{"invalid_free", FindingKind::DeviceFault, true},
-                      Row{"invalid_texture", FindingKind::DeviceFault, true},
-                      Row{"trap", FindingKind::Trap, true}, Row{"assert", FindingKind::Trap, true},
-                      Row{"unsupported_instruction", FindingKind::UnsupportedInstruction, true}),
-    [](const auto& row) { return std::string(row.param.device); });
+    ::testing::Values(
+        Row{DeviceFindingKind::OutOfBounds, FindingKind::OutOfBounds, false},
+        Row{DeviceFindingKind::Misaligned, FindingKind::Misaligned, false},
+        Row{DeviceFindingKind::Uninitialized, FindingKind::UninitializedRead, false},
+        Row{DeviceFindingKind::DivisionByZero, FindingKind::DivisionByZero, false},
+        Row{DeviceFindingKind::RaceShared, FindingKind::DataRace, false},
+        Row{DeviceFindingKind::RaceWarp, FindingKind::DataRace, false},
+        Row{DeviceFindingKind::RaceGlobal, FindingKind::DataRace, false},
+        Row{DeviceFindingKind::RaceAsync, FindingKind::DataRace, false},
+        Row{DeviceFindingKind::BarrierDivergence, FindingKind::BarrierDivergence, false},
+        Row{DeviceFindingKind::IllegalMask, FindingKind::IllegalSync, false},
+        Row{DeviceFindingKind::Mbarrier, FindingKind::IllegalSync, false},
+        Row{DeviceFindingKind::Deadlock, FindingKind::Deadlock, true},
+        Row{DeviceFindingKind::Timeout, FindingKind::Timeout, true},
+        Row{DeviceFindingKind::StackOverflow, FindingKind::StackOverflow, true},
+        Row{DeviceFindingKind::IllegalAddress, FindingKind::DeviceFault, true},
+        Row{DeviceFindingKind::InvalidFree, FindingKind::DeviceFault, true},
+        Row{DeviceFindingKind::InvalidTexture, FindingKind::DeviceFault, true},
+        Row{DeviceFindingKind::Trap, FindingKind::Trap, true},
+        Row{DeviceFindingKind::Assert, FindingKind::Trap, true},
+        Row{DeviceFindingKind::UnsupportedInstruction, FindingKind::UnsupportedInstruction, true}),
+    [](const auto& row) { return std::string(name_of(row.param.device)); });
 
 TEST(Findings, ThePlaceOfAnInfinityExplainsOneAndIsNoneByItself) {
-  const ExecutionReport report = report_of("nonfinite_inf");
+  const ExecutionReport report = report_of(DeviceFindingKind::NonfiniteInf);
   EXPECT_TRUE(findings_before_values(report).empty());
   std::vector<ValidationFailure> failures(2);
   failures[0] = {.kind = FindingKind::InfDetected, .message = "inf"};

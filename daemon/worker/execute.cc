@@ -250,7 +250,8 @@ Result<bool> Execution::launch_all(const std::vector<ExecuteBuffer>& buffers, ui
       return false;
     }
     std::erase_if(launched->findings, [&](const DeviceFinding& finding) {
-      return finding.kind == "written_twice" && !is_plain_output(plan_, finding.tensor);
+      return finding.kind == DeviceFindingKind::WrittenTwice &&
+             !is_plain_output(plan_, finding.tensor);
     });
     tell_time_left(config, *launched);
     blocks_met_ = blocks_met_ || launched->blocks_met;
@@ -300,7 +301,7 @@ Status Execution::run_warmup(std::vector<ExecuteBuffer>& buffers) {
   const auto end = now + (end_ - now) / kWarmupShare;
   const auto first_end = emulated ? std::min(end, now + kWarmupFirst) : end;
   Result<LaunchReport> warmup = warm_up(buffers, first_end, {});
-  const bool is_slow = warmup && std::ranges::find(warmup->findings, "timeout",
+  const bool is_slow = warmup && std::ranges::find(warmup->findings, DeviceFindingKind::Timeout,
                                                    &DeviceFinding::kind) != warmup->findings.end();
   // A loop whose end was never written runs for as long as it is let: the check ends it.
   if (emulated && is_slow && first_end < end) warmup = warm_up(buffers, end, {"init"});
@@ -369,7 +370,7 @@ Status Execution::run_as_issued() {
     if (!launched) break;
     const bool goes_on = std::ranges::none_of(launched->findings, is_fault);
     for (DeviceFinding& finding : launched->findings) {
-      if (finding.kind != "deadlock") continue;
+      if (finding.kind != DeviceFindingKind::Deadlock) continue;
       report_.device.push_back(std::move(finding));
       stopped_ = true;
     }

@@ -97,7 +97,9 @@ Result<SparseExecution::Ended> SparseExecution::launch_all(const std::vector<Spa
       return error(ErrorCode::Unsupported, "{}", launched.error().message);
     if (!launched) return launched.error();
     report_.thread_instructions += launched->thread_instructions;
-    const auto over = [](const DeviceFinding& finding) { return finding.kind == "timeout"; };
+    const auto over = [](const DeviceFinding& finding) {
+      return finding.kind == DeviceFindingKind::Timeout;
+    };
     const bool early = std::erase_if(launched->findings, over) > 0;
     std::ranges::move(launched->findings, std::back_inserter(report_.device));
     if (!std::ranges::all_of(report_.device, is_note)) return Ended::WithFinding;

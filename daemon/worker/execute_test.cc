@@ -214,7 +214,7 @@ TEST_F(Execute, BlocksThatMetRunOnceMoreInIssueOrder) {
   plan.sanitize = {"schedule"};
   const ExecutionReport report = run(plan);
   ASSERT_EQ(report.device.size(), 1u) << "what else that run shows, the others show";
-  EXPECT_EQ(report.device[0].kind, "deadlock");
+  EXPECT_EQ(report.device[0].kind, DeviceFindingKind::Deadlock);
   EXPECT_EQ(report.device[0].message, "of a launch that may become one of 4096");
   EXPECT_EQ(device_.launch_count(), 4u) << "the second run is left out";
 }

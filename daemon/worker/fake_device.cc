@@ -172,7 +172,8 @@ Result<LaunchReport> FakeDevice::launch(ModuleId, const LaunchConfig& config) {
   report.thread_instructions = call.count;
   if (config.entry.starts_with("fault") || config.entry == "race") {
     DeviceFinding finding;
-    finding.kind = std::string(config.entry == "race" ? "race_shared" : "illegal_address");
+    finding.kind =
+        config.entry == "race" ? DeviceFindingKind::RaceShared : DeviceFindingKind::IllegalAddress;
     finding.tensor.assign(1, 'y');
     finding.byte_offset = static_cast<int64_t>(kGuardBytes);
     report.findings.push_back(finding);
@@ -180,15 +181,15 @@ Result<LaunchReport> FakeDevice::launch(ModuleId, const LaunchConfig& config) {
   if (config.entry == "endless_at_five" && call.a[0] == 5) {
     std::this_thread::sleep_for(std::chrono::milliseconds(config.timeout_ms));
     DeviceFinding finding;
-    finding.kind = std::string("timeout");
+    finding.kind = DeviceFindingKind::Timeout;
     finding.message = fmt::format("the launch did not end within {} ms", config.timeout_ms);
     report.findings.push_back(finding);
   }
   report.blocks_met = config.entry == "waits_for_later_blocks";
   if (report.blocks_met && config.in_issue_order) {
-    for (const char* kind : {"deadlock", "timeout"}) {
+    for (const DeviceFindingKind kind : {DeviceFindingKind::Deadlock, DeviceFindingKind::Timeout}) {
       DeviceFinding finding;
-      finding.kind = std::string(kind);
+      finding.kind = kind;
       finding.message = fmt::format("of a launch that may become one of {}", config.grown_blocks);
       report.findings.push_back(finding);
     }
@@ -196,7 +197,7 @@ Result<LaunchReport> FakeDevice::launch(ModuleId, const LaunchConfig& config) {
   for (const char* tensor : {"b", "y"}) {
     if (config.entry != "add_twice") break;
     DeviceFinding finding;
-    finding.kind = std::string("written_twice");
+    finding.kind = DeviceFindingKind::WrittenTwice;
     finding.tensor = std::string(tensor);
     report.findings.push_back(finding);
   }

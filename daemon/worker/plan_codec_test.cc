@@ -9,7 +9,7 @@ ExecutionReport full_report() {
   ExecutionReport report;
   report.harness = {{HarnessFinding::Kind::GuardDamaged, "y", -4, 8, "text"}};
   DeviceFinding finding;
-  finding.kind = "race_shared";
+  finding.kind = DeviceFindingKind::RaceShared;
   finding.file = "k.cu";
   finding.thread = {1, 2, 3};
   finding.byte_offset = -9;

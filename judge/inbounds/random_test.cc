@@ -239,7 +239,7 @@ std::set<uint32_t> lines_outside(Device& device, ModuleId module, int64_t n) {
   std::set<uint32_t> lines;
   if (report) {
     for (const DeviceFinding& finding : report->findings) {
-      if (finding.kind == "out_of_bounds") lines.insert(finding.ptx_line);
+      if (name_of(finding.kind) == "out_of_bounds") lines.insert(finding.ptx_line);
     }
   }
   EXPECT_TRUE(device.free(*x));

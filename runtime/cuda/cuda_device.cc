@@ -25,19 +25,19 @@ constexpr uint32_t kSharedWithoutOptin = 49152;
 
 struct Fault {
   int code;
-  const char* kind;
+  DeviceFindingKind kind;
 };
 /// After these the context is of no more use.
 constexpr Fault kFaults[] = {
-    {kIllegalAddress, "illegal_address"},
-    {kLaunchTimeout, "timeout"},
-    {kAssert, "trap"},
-    {kHardwareStackError, "stack_overflow"},
-    {kIllegalInstruction, "trap"},
-    {kMisalignedAddress, "misaligned"},
-    {kInvalidAddressSpace, "illegal_address"},
-    {kInvalidPc, "trap"},
-    {kLaunchFailed, "trap"},
+    {kIllegalAddress, DeviceFindingKind::IllegalAddress},
+    {kLaunchTimeout, DeviceFindingKind::Timeout},
+    {kAssert, DeviceFindingKind::Trap},
+    {kHardwareStackError, DeviceFindingKind::StackOverflow},
+    {kIllegalInstruction, DeviceFindingKind::Trap},
+    {kMisalignedAddress, DeviceFindingKind::Misaligned},
+    {kInvalidAddressSpace, DeviceFindingKind::IllegalAddress},
+    {kInvalidPc, DeviceFindingKind::Trap},
+    {kLaunchFailed, DeviceFindingKind::Trap},
 };
 
 const Fault* fault_of(int code) {
@@ -375,13 +375,13 @@ DeviceFinding CudaDevice::finding_of(int code, const LaunchConfig& config) const
   DeviceFinding out;
   out.entry = config.entry;
   if (code == kNotReady) {
-    out.kind = "timeout";
+    out.kind = DeviceFindingKind::Timeout;
     out.message = fmt::format("entry '{}' ({}) did not end within {} ms", config.entry,
                               geometry_of(config), config.timeout_ms);
     return out;
   }
   const Fault* fault = fault_of(code);
-  out.kind = fault == nullptr ? "trap" : fault->kind;
+  out.kind = fault == nullptr ? DeviceFindingKind::Trap : fault->kind;
   out.message = fmt::format(
       "entry '{}' ({}) ended with {}; the emulator names the thread and the source line",
       config.entry, geometry_of(config), driver_.text_of(code));

@@ -21,6 +21,7 @@
 
 #include "common/base/limits.h"
 #include "common/base/result.h"
+#include "runtime/device/device_finding.h"
 #include "runtime/device/interleaving.h"
 #include "runtime/device/launch_shape.h"
 #include "runtime/device/texture.h"
@@ -75,29 +76,6 @@ struct EntryInfo {
   bool cooperative = false;  ///< Asks where the barrier of the grid is: all blocks run together.
   /// What the compiled code uses, where the driver tells; -1 where nothing does.
   int registers = -1, local_bytes = -1;
-};
-
-/// What a device saw go wrong inside a kernel; the emulator gives all members, hardware few.
-struct DeviceFinding {
-  std::string kind;  ///< "out_of_bounds", "misaligned", "uninitialized", "division_by_zero",
-                     ///< "race_shared", "race_warp", "race_global", "race_async",
-                     ///< "barrier_divergence", "illegal_mask", "mbarrier", "deadlock",
-                     ///< "unsupported_instruction", "trap", "assert", "timeout",
-                     ///< "stack_overflow", "illegal_address", "written_twice"; "nonfinite_nan" and
-                     ///< "nonfinite_inf" explain and are no fault.
-  std::string message;  ///< One sentence with address, tensor, thread and source line.
-  std::string entry;
-  std::string file;  ///< From .loc, "" without -lineinfo: the innermost line that is no toolkit's.
-  uint32_t line = 0;
-  std::string other_file;  ///< Of the second instruction, where a finding concerns a pair.
-  uint32_t other_line = 0;
-  uint32_t other_ptx_line = 0;
-  uint32_t ptx_line = 0;
-  std::string instruction;
-  Dim3 block{0, 0, 0}, thread{0, 0, 0};
-  std::string tensor;       ///< Name of the allocation concerned, "" when none.
-  int64_t byte_offset = 0;  ///< Within that allocation; negative or past its end possible.
-  uint64_t count = 1;       ///< Occurrences folded into this one (same pair of instructions).
 };
 
 struct Profile;       // profile.h

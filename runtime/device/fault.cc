@@ -7,18 +7,6 @@ std::string text_of(const Dim3& dim) { return fmt::format("{}x{}x{}", dim.x, dim
 
 }  // namespace
 
-bool is_redundancy(const DeviceFinding& finding) { return finding.kind.starts_with("redundant"); }
-
-bool is_note(const DeviceFinding& finding) {
-  return finding.kind.starts_with("nonfinite") || is_redundancy(finding);
-}
-
-bool is_fault(const DeviceFinding& finding) {
-  return !is_note(finding) && !finding.kind.starts_with("race") &&
-         finding.kind != "uninitialized" && finding.kind != "division_by_zero" &&
-         finding.kind != "written_twice";
-}
-
 std::string geometry_of(const LaunchShape& shape) {
   std::string out = fmt::format("grid {}, block {}", text_of(shape.grid), text_of(shape.block));
   if (shape.cluster.x != 0) out += fmt::format(", cluster {}", text_of(shape.cluster));
@@ -29,7 +17,7 @@ std::string geometry_of(const LaunchShape& shape) {
 
 Error launch_error(const LaunchShape& shape, const DeviceFinding& finding) {
   return error(ErrorCode::Launch, "kernel '{}' ({}): {}: {}", finding.entry, geometry_of(shape),
-               finding.kind, finding.message);
+               name_of(finding.kind), finding.message);
 }
 
 }  // namespace gpuemu

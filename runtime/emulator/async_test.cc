@@ -40,7 +40,7 @@ Outcome run(const std::string& body, uint32_t threads = 32) {
 Outcome clean(const std::string& body, uint32_t threads = 32) {
   Outcome outcome = run(body, threads);
   for (const DeviceFinding& finding : outcome.findings)
-    ADD_FAILURE() << finding.kind << ": " << finding.message;
+    ADD_FAILURE() << name_of(finding.kind) << ": " << finding.message;
   return outcome;
 }
 DeviceFinding only(const std::string& body, uint32_t threads = 32) {
@@ -75,7 +75,7 @@ TEST(AsyncCopy, ReadBeforeTheWaitNamesBothPlaces) {
       "mov.u32 %r7, 5; st.shared.u32 [%r3], %r7; .loc 1 20 1\n cp.async.ca.shared.global [%r3], "
       "[%rd1], 4; cp.async.commit_group;\n.loc 1 30 1\n" +
       kStore);
-  EXPECT_EQ(finding.kind, "race_async");
+  EXPECT_EQ(name_of(finding.kind), "race_async");
   EXPECT_EQ(finding.line, 30u);
   EXPECT_EQ(finding.count, 32u);
   EXPECT_NE(finding.message.find("('tile'[0])"), std::string::npos) << finding.message;
@@ -130,8 +130,9 @@ TEST(AsyncCopy, SourceSizeAndIgnoredSourceFillWithZeros) {
   EXPECT_EQ(none.out[5], 0u);
 }
 TEST(AsyncCopy, SourceOutsideIsReportedAtTheCopy) {
-  EXPECT_EQ(only("cp.async.ca.shared.global [%r3], [%rd1+1024], 4; cp.async.wait_all;").kind,
-            "out_of_bounds");
+  EXPECT_EQ(
+      name_of(only("cp.async.ca.shared.global [%r3], [%rd1+1024], 4; cp.async.wait_all;").kind),
+      "out_of_bounds");
 }
 TEST(AsyncCopy, OtherWarpNeedsABarrierBehindTheWait) {
   const std::string copy = "cp.async.ca.shared.global [%r3], [%rd1], 4; cp.async.wait_all;";
@@ -140,7 +141,7 @@ TEST(AsyncCopy, OtherWarpNeedsABarrierBehindTheWait) {
       "ld.shared.u32 %r6, [%r5]; st.global.u32 [%rd6], %r6;";
   EXPECT_EQ(clean(copy + "bar.sync 0;" + other, 64).out[0], 1032u);
   for (const DeviceFinding& finding : run(copy + other, 64).findings)
-    EXPECT_TRUE(finding.kind == "race_shared" || finding.kind == "uninitialized")
+    EXPECT_TRUE(name_of(finding.kind) == "race_shared" || name_of(finding.kind) == "uninitialized")
         << finding.message;
   EXPECT_FALSE(run(copy + other, 64).findings.empty());
 }
@@ -151,7 +152,7 @@ TEST(AsyncCopy, ItsSourceMayNotBeWrittenByAnotherWarp) {
       "cp.async.ca.shared.global [%r3], [%rd1], 4;\n";
   const std::string other = "\nOTHER:\n.loc 1 30 1\n st.global.u32 [%rd1+-128], %r1;";
   const auto expect_race = [](const DeviceFinding& finding) {
-    EXPECT_EQ(finding.kind, "race_global") << finding.message;
+    EXPECT_EQ(name_of(finding.kind), "race_global") << finding.message;
     EXPECT_EQ(finding.tensor, "data");
     EXPECT_EQ(finding.line + finding.other_line, 50u) << finding.message;
   };
@@ -173,7 +174,7 @@ TEST(AsyncCopy, AStoreToItsDestinationBeforeItArrivesIsARace) {
       "OTHER: barrier.sync 1, 64;\n.loc 1 30 1\n st.shared.u32 [%r3+-128], %r1;",
       64);
   ASSERT_EQ(got.findings.size(), 1u);
-  EXPECT_EQ(got.findings[0].kind, "race_shared") << got.findings[0].message;
+  EXPECT_EQ(name_of(got.findings[0].kind), "race_shared") << got.findings[0].message;
   EXPECT_EQ(got.findings[0].line + got.findings[0].other_line, 50u);
 }
 
@@ -204,7 +205,7 @@ TEST(Mbarrier, ArrivalsThatDropAreNotExpectedAgain) {
 TEST(Mbarrier, MisuseIsReported) {
   const auto misuse = [](const std::string& body) {
     const DeviceFinding finding = only(body);
-    EXPECT_EQ(finding.kind, "mbarrier") << finding.message;
+    EXPECT_EQ(name_of(finding.kind), "mbarrier") << finding.message;
     return finding.message;
   };
   EXPECT_NE(misuse("setp.eq.u32 %p4, %r1, 0; @%p4 mbarrier.arrive.shared.b64 %rd9, [bar];")
@@ -265,22 +266,22 @@ TEST(BulkCopy, ReadBeforeTheMbarrierIsFound) {
 TEST(BulkCopy, NeedsMultiplesOfSixteen) {
   for (const char* wrong :
        {"[tile], [%rd5], 24, [bar]", "[tile+4], [%rd5], 16, [bar]", "[tile], [%rd5+8], 16, [bar]"})
-    EXPECT_EQ(only(barrier_for("1") +
-                   "@%p4 cp.async.bulk.shared::cluster.global.mbarrier::"
-                   "complete_tx::bytes " +
-                   std::string(wrong) + ";")
-                  .kind,
+    EXPECT_EQ(name_of(only(barrier_for("1") +
+                           "@%p4 cp.async.bulk.shared::cluster.global.mbarrier::"
+                           "complete_tx::bytes " +
+                           std::string(wrong) + ";")
+                          .kind),
               "misaligned")
         << wrong;
-  EXPECT_EQ(
-      only(barrier_for("1") + "@%p4 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx"
-                              "::bytes [tile], [%rd5+1008], 32, [bar];")
-          .kind,
-      "out_of_bounds");
+  EXPECT_EQ(name_of(only(barrier_for("1") +
+                         "@%p4 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx"
+                         "::bytes [tile], [%rd5+1008], 32, [bar];")
+                        .kind),
+            "out_of_bounds");
 }
 TEST(BulkCopy, ThatNobodyWaitsForIsFound) {
   const DeviceFinding finding = only(barrier_for("1") + ".loc 1 20 1\n" + kBulk);
-  EXPECT_EQ(finding.kind, "race_async");
+  EXPECT_EQ(name_of(finding.kind), "race_async");
   EXPECT_EQ(finding.line, 20u);
 }
 const std::string kFill =
@@ -305,7 +306,7 @@ TEST(BulkCopy, SourceChangedBeforeTheWaitIsFound) {
       ".loc 1 20 1\n@%p4 cp.async.bulk.global.shared::cta.bulk_group [%rd7], [tile], 128; @%p4 "
       "cp.async.bulk.commit_group; @%p4 st.shared.u32 [tile], %r4; @%p4 "
       "st.shared.u32 [tile+4], %r1; @%p4 cp.async.bulk.wait_group 0;");
-  EXPECT_EQ(finding.kind, "race_async");
+  EXPECT_EQ(name_of(finding.kind), "race_async");
   EXPECT_NE(finding.message.find("copy.cu:20"), std::string::npos) << finding.message;
 }
 TEST(BulkCopy, OfWhatWasStoredWithoutAFenceOfProxiesIsFound) {
@@ -316,12 +317,12 @@ TEST(BulkCopy, OfWhatWasStoredWithoutAFenceOfProxiesIsFound) {
       ".loc 1 20 1\n@%p4 cp.async.bulk.global.shared::cta.bulk_group [%rd7], [tile], 128; @%p4 "
       "cp.async.bulk.commit_group; @%p4 cp.async.bulk.wait_group 0;\n";
   const DeviceFinding finding = only(store + barrier + copy);
-  EXPECT_EQ(finding.kind, "race_shared");
+  EXPECT_EQ(name_of(finding.kind), "race_shared");
   EXPECT_EQ(finding.line, 20u);
   EXPECT_EQ(finding.other_line, 10u);
   EXPECT_NE(finding.message.find("fence.proxy.async"), std::string::npos) << finding.message;
-  EXPECT_EQ(only(store + "fence.acq_rel.gpu;\n" + barrier + copy).kind, "race_shared");
-  EXPECT_EQ(only(fence + store + barrier + copy).kind, "race_shared");
+  EXPECT_EQ(name_of(only(store + "fence.acq_rel.gpu;\n" + barrier + copy).kind), "race_shared");
+  EXPECT_EQ(name_of(only(fence + store + barrier + copy).kind), "race_shared");
   clean(store + fence + barrier + copy);
   clean(store + barrier + fence + copy);
   // What an asynchronous copy has brought needs none.
@@ -341,11 +342,11 @@ TEST(BulkCopy, ItsEndsTakePartInRaces) {
   };
   const Outcome global = with("st.global.u32 [%rd6+-64], %r1;");
   ASSERT_EQ(global.findings.size(), 1u);
-  EXPECT_EQ(global.findings[0].kind, "race_global") << global.findings[0].message;
+  EXPECT_EQ(name_of(global.findings[0].kind), "race_global") << global.findings[0].message;
   EXPECT_EQ(global.findings[0].tensor, "out");
   const Outcome shared = with("st.shared.u32 [%r3+-64], %r1;");
   ASSERT_GE(shared.findings.size(), 1u);
-  EXPECT_EQ(shared.findings[0].kind, "race_shared") << shared.findings[0].message;
+  EXPECT_EQ(name_of(shared.findings[0].kind), "race_shared") << shared.findings[0].message;
   EXPECT_TRUE(with("st.global.u32 [%rd6], %r1;").findings.empty());
 }
 

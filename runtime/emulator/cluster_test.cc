@@ -34,7 +34,7 @@ Outcome run(const std::string& text, uint32_t blocks = 4) {
 std::vector<uint32_t> clean(const std::string& text, uint32_t blocks = 4) {
   const Outcome outcome = run(text, blocks);
   for (const DeviceFinding& finding : outcome.findings)
-    ADD_FAILURE() << finding.kind << ": " << finding.message;
+    ADD_FAILURE() << name_of(finding.kind) << ": " << finding.message;
   return outcome.out;
 }
 const std::string kSync = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n";
@@ -71,7 +71,7 @@ TEST(Clusters, AnAlignedBarrierIsForAllLanesOfTheWarp) {
                            kSync + "NEXT: st.global.u32 [%rd1], %r1;";
   const Outcome found = run(entry(half));
   ASSERT_FALSE(found.findings.empty());
-  EXPECT_EQ(found.findings[0].kind, "barrier_divergence") << found.findings[0].message;
+  EXPECT_EQ(name_of(found.findings[0].kind), "barrier_divergence") << found.findings[0].message;
   // Lanes that have exited before do not count.
   clean(entry("and.b32 %r7, %r1, 16; setp.eq.u32 %p1, %r7, 0; @%p1 bra NEXT;\n" + kSync +
               "st.global.u32 [%rd1], %r1;\nNEXT:"));
@@ -103,14 +103,14 @@ TEST(Clusters, AddressesBeyondABlockAreFound) {
                                     "ld.shared::cluster.u32 %r7, [%r8+256];" +
                                     kEnd));
   ASSERT_EQ(outside.findings.size(), 1u);
-  EXPECT_EQ(outside.findings[0].kind, "out_of_bounds");
+  EXPECT_EQ(name_of(outside.findings[0].kind), "out_of_bounds");
   EXPECT_EQ(outside.findings[0].count, 256u);
   const Outcome beyond = run(entry(kFill +
                                    "mov.u32 %r6, 2; mapa.shared::cluster.u32 %r8, %r3, %r6; "
                                    "ld.shared::cluster.u32 %r7, [%r8];" +
                                    kEnd));
   ASSERT_EQ(beyond.findings.size(), 1u);
-  EXPECT_EQ(beyond.findings[0].kind, "out_of_bounds");
+  EXPECT_EQ(name_of(beyond.findings[0].kind), "out_of_bounds");
 }
 TEST(Clusters, ABlockThatHasEndedHasNoSharedMemory) {
   const Outcome got =
@@ -127,7 +127,7 @@ TEST(Clusters, ReadingWhatNobodyWroteIsFound) {
                 "[%r8];" +
                 kSync));
   ASSERT_EQ(got.findings.size(), 1u);
-  EXPECT_EQ(got.findings[0].kind, "uninitialized");
+  EXPECT_EQ(name_of(got.findings[0].kind), "uninitialized");
 }
 TEST(Clusters, EndedThreadsCountAsArrived) {
   clean(entry("setp.eq.u32 %p1, %r2, 1; @%p1 ret;" + kSync));
@@ -135,7 +135,7 @@ TEST(Clusters, EndedThreadsCountAsArrived) {
 TEST(Clusters, BlocksThatWaitForEverAreADeadlock) {
   const Outcome got = run(entry("setp.eq.u32 %p1, %r2, 1; @%p1 bar.sync 1, 128;" + kSync));
   ASSERT_GE(got.findings.size(), 1u);
-  EXPECT_EQ(got.findings[0].kind, "deadlock");
+  EXPECT_EQ(name_of(got.findings[0].kind), "deadlock");
 }
 TEST(Clusters, SignalMbarriersOfTheOtherBlock) {
   const auto got = clean(entry(R"(
@@ -188,11 +188,11 @@ TEST(AsyncStores, MistakesAreFound) {
   const auto early =
       run(with_mbarrier(kStoreAsync + kSync + "ld.shared.u32 %r7, [%r3];" + kWait + kEnd));
   ASSERT_FALSE(early.findings.empty());
-  EXPECT_EQ(early.findings[0].kind, "race_async");
+  EXPECT_EQ(name_of(early.findings[0].kind), "race_async");
   const auto elsewhere = run(with_mbarrier(
       "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%r8], %r5, [%r9];" + kSync));
   ASSERT_FALSE(elsewhere.findings.empty());
-  EXPECT_EQ(elsewhere.findings[0].kind, "mbarrier");
+  EXPECT_EQ(name_of(elsewhere.findings[0].kind), "mbarrier");
 }
 
 TEST(Clusters, MulticastBringsBytesToEveryBlock) {

@@ -17,7 +17,8 @@ std::string kinds_of(const std::string& body) {
   kernel.config().block = {32, 1, 1};
   kernel.arg(kernel.buffer(std::vector<uint32_t>(128), "data"));
   std::string kinds;
-  for (const DeviceFinding& finding : kernel.run(false).findings) kinds += finding.kind + " ";
+  for (const DeviceFinding& finding : kernel.run(false).findings)
+    kinds += fmt::format("{} ", name_of(finding.kind));
   return kinds;
 }
 

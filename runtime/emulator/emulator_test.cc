@@ -63,7 +63,7 @@ TEST(Emulator, NamesTensorOffsetAndThreadOfAStoreBeyondTheEnd) {
   const LaunchReport report = kernel.run(false);
   ASSERT_EQ(report.findings.size(), 1u);
   const DeviceFinding& finding = report.findings[0];
-  EXPECT_EQ(finding.kind, "out_of_bounds");
+  EXPECT_EQ(name_of(finding.kind), "out_of_bounds");
   EXPECT_EQ(finding.tensor, "result");
   EXPECT_EQ(finding.byte_offset, 240);
   EXPECT_EQ(finding.count, 4u);
@@ -83,7 +83,7 @@ TEST(Emulator, ReportsReadsOfBytesThatNobodyWrote) {
   kernel.arg(a).arg(b).arg(c).arg(uint32_t{32});
   const LaunchReport report = kernel.run(false);
   ASSERT_EQ(report.findings.size(), 1u);
-  EXPECT_EQ(report.findings[0].kind, "uninitialized");
+  EXPECT_EQ(name_of(report.findings[0].kind), "uninitialized");
   EXPECT_EQ(report.findings[0].tensor, "b");
 }
 

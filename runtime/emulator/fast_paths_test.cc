@@ -172,7 +172,7 @@ TEST(FastPaths, ARowThatLeavesItsTensorIsReportedForTheLanesOutside) {
                    y = kernel.buffer(std::vector<uint32_t>(32));
     const LaunchReport report = kernel.arg(x).arg(y).run(false);
     ASSERT_EQ(report.findings.size(), 1u);
-    EXPECT_EQ(report.findings[0].kind, "out_of_bounds");
+    EXPECT_EQ(name_of(report.findings[0].kind), "out_of_bounds");
     EXPECT_EQ(report.findings[0].count, 6u);
     EXPECT_EQ(report.findings[0].thread.x, 26u);
     EXPECT_EQ(report.findings[0].byte_offset, 1024);
@@ -216,7 +216,7 @@ TEST(FastPaths, RowsOfTwoBlocksThatOverlapAreARaceOfTheLanesThatMeet) {
         kernel.config().sanitize = {"memory", "race"};
         const LaunchReport report = kernel.arg(y).run(false);
         ASSERT_EQ(report.findings.size(), 1u) << type << order << reads;
-        EXPECT_EQ(report.findings[0].kind, "race_global");
+        EXPECT_EQ(name_of(report.findings[0].kind), "race_global");
         EXPECT_EQ(report.findings[0].count, 16u) << type << order << reads;
       }
 }
@@ -269,7 +269,7 @@ TEST(FastPaths, ARowOfWhichALaneWasNeverWrittenIsReported) {
   const uint64_t y = kernel.buffer(std::vector<uint32_t>(32));
   const LaunchReport report = kernel.arg(y).run(false);
   ASSERT_EQ(report.findings.size(), 1u);
-  EXPECT_EQ(report.findings[0].kind, "uninitialized");
+  EXPECT_EQ(name_of(report.findings[0].kind), "uninitialized");
   EXPECT_EQ(report.findings[0].thread.x, 9u);
   EXPECT_EQ(report.findings[0].count, 1u);
 }

@@ -51,7 +51,7 @@ TEST(Findings, WhatTheHostForgetsCountsAsUnwrittenAgain) {
   ASSERT_TRUE(kernel.device().forget(data, 256));
   const LaunchReport report = kernel.run(false);
   ASSERT_EQ(report.findings.size(), 1u);
-  EXPECT_EQ(report.findings[0].kind, "uninitialized");
+  EXPECT_EQ(name_of(report.findings[0].kind), "uninitialized");
   ASSERT_TRUE(kernel.device().upload(data, std::as_bytes(std::span("wxyz", 4))));
   EXPECT_TRUE(kernel.run(false).findings.empty());
   EXPECT_EQ(kernel.device().forget(data + 1, 256).error().code, ErrorCode::InvalidArgument);
@@ -71,7 +71,7 @@ TEST(Findings, WritesOfAnElementThatWasWrittenAreFoundWhereAsked) {
   EXPECT_TRUE(found(once, 256).empty());
   const auto twice = found(once + " .loc 1 43 1\n st.global.u32 [%rd1], %r2;", 256);
   ASSERT_EQ(twice.size(), 1u);
-  EXPECT_EQ(twice[0].kind, "written_twice");
+  EXPECT_EQ(name_of(twice[0].kind), "written_twice");
   EXPECT_EQ(twice[0].line, 43u);
   EXPECT_EQ(twice[0].count, 32u);
   EXPECT_EQ(found("st.global.u32 [%rd1], %r2;", 256).size(), 1u) << "all lanes write one element";
@@ -91,7 +91,7 @@ TEST(Findings, RaceBetweenWarpsWithoutABarrier) {
   const LaunchReport report = kernel.arg(uint64_t{0}).run(false);
   ASSERT_EQ(report.findings.size(), 2u);  // The store of one warp, the load of the other.
   for (const DeviceFinding& finding : report.findings) {
-    EXPECT_EQ(finding.kind, "race_shared");
+    EXPECT_EQ(name_of(finding.kind), "race_shared");
     EXPECT_EQ(finding.count, 32u);
     EXPECT_EQ(finding.line, 42u);
   }
@@ -99,7 +99,7 @@ TEST(Findings, RaceBetweenWarpsWithoutABarrier) {
 TEST(Findings, InstructionsThatACompilerMadeOfOneLineAreOneFinding) {
   const DeviceFinding finding =
       first_of("ld.global.u32 %r6, [%rd1+256];\n ld.global.u32 %r7, [%rd1+260];", 32);
-  EXPECT_EQ(finding.kind, "out_of_bounds");
+  EXPECT_EQ(name_of(finding.kind), "out_of_bounds");
   EXPECT_EQ(finding.byte_offset, 256);
   EXPECT_EQ(finding.count, 64u);
 }
@@ -112,7 +112,7 @@ TEST(Findings, AtomicsOfAnotherWarpRaceWithAPlainReadOfOneThatUpdatesToo) {
   const std::string update =
       "mov.u32 %r5, tile; setp.eq.u32 %p1, %r1, 0; mov.u32 %r6, 0; @%p1 st.shared.u32 [%r5], %r6; "
       "bar.sync 0; atom.shared.add.u32 %r7, [%r5], 1; ";
-  EXPECT_EQ(first_of(update + "bar.warp.sync 0xffffffff; ld.shared.u32 %r8, [%r5];").kind,
+  EXPECT_EQ(name_of(first_of(update + "bar.warp.sync 0xffffffff; ld.shared.u32 %r8, [%r5];").kind),
             "race_shared");
   TestKernel ordered(entry(update + "bar.sync 0; ld.shared.u32 %r8, [%r5];"));
   ordered.config().block = {64, 1, 1};
@@ -122,7 +122,7 @@ TEST(Findings, RaceOfTwoWritersWithDifferentValuesOnly) {
   const std::string store =
       "shr.u32 %r6, %r1, 5; mov.u32 %r5, tile; .loc 1 43 1\n st.shared.u32 [%r5], %r6;";
   const DeviceFinding finding = first_of(store);
-  EXPECT_EQ(finding.kind, "race_shared");
+  EXPECT_EQ(name_of(finding.kind), "race_shared");
   EXPECT_EQ(finding.other_line, 43u);
   EXPECT_NE(finding.message.find("('tile'[0])"), std::string::npos) << finding.message;
   TestKernel benign(entry("mov.u32 %r5, tile; mov.u32 %r6, 7; st.shared.u32 [%r5], %r6;"));
@@ -131,7 +131,7 @@ TEST(Findings, RaceOfTwoWritersWithDifferentValuesOnly) {
 }
 TEST(Findings, LanesOfOneStoreThatWriteDifferentValuesToOnePlace) {
   const DeviceFinding finding = first_of("mov.u32 %r5, tile; st.shared.u32 [%r5+8], %r1;", 32);
-  EXPECT_EQ(finding.kind, "race_warp");
+  EXPECT_EQ(name_of(finding.kind), "race_warp");
   EXPECT_NE(finding.message.find("writes 0x1 to shared memory offset 8 ('tile'[2])"),
             std::string::npos)
       << finding.message;
@@ -142,7 +142,7 @@ TEST(Findings, LanesThatReadAnothersStoreNeedAWarpBarrier) {
       ".loc 1 51 1\n xor.b32 %r4, %r2, 4; mov.u32 %r5, tile; add.u32 %r5, %r5, %r4; "
       "ld.shared.u32 %r6, [%r5];";
   const DeviceFinding finding = first_of(write + read, 32);
-  EXPECT_EQ(finding.kind, "race_warp");
+  EXPECT_EQ(name_of(finding.kind), "race_warp");
   EXPECT_EQ(finding.line, 51u);
   EXPECT_EQ(finding.other_line, 50u);
   EXPECT_EQ(finding.count, 32u);
@@ -156,7 +156,7 @@ TEST(Findings, BroadcastOfOneLanesStoreNeedsAWarpBarrier) {
       "mov.u32 %r5, tile; setp.eq.u32 %p1, %r1, 0; @%p1 st.shared.u32 [%r5], %r1;\n";
   const std::string read = "ld.shared.u32 %r6, [%r5];";
   const DeviceFinding finding = first_of(write + read, 32);
-  EXPECT_EQ(finding.kind, "race_warp");
+  EXPECT_EQ(name_of(finding.kind), "race_warp");
   EXPECT_EQ(finding.count, 31u);
   TestKernel ordered(entry(write + "bar.warp.sync 0xffffffff;" + read));
   ordered.arg(uint64_t{0}).run();
@@ -167,8 +167,9 @@ TEST(Findings, RacesInPartsOfAWord) {
   TestKernel apart(entry(store));  // Each warp has a byte of its own.
   apart.config().block = {64, 1, 1};
   apart.arg(uint64_t{0}).run();
-  EXPECT_EQ(first_of("shr.u32 %r6, %r1, 5; mov.u32 %r5, tile; st.shared.u8 [%r5], %r6;").kind,
-            "race_shared");
+  EXPECT_EQ(
+      name_of(first_of("shr.u32 %r6, %r1, 5; mov.u32 %r5, tile; st.shared.u8 [%r5], %r6;").kind),
+      "race_shared");
 }
 TEST(Findings, NoneForReadersOfWhatTheirOwnWarpWroteAlike) {
   // Every warp writes the same word, as replicated layouts do, and reads it behind a warp barrier.
@@ -211,26 +212,28 @@ TEST(Findings, UninitialisedSharedMemory) {
   const DeviceFinding finding = first_of(
       "ld.shared.u32 %r6, [%r3]; cvta.to.global.u64 %rd2, %rd1; cvt.u64.u32 %rd3, %r2; "
       "add.s64 %rd2, %rd2, %rd3; .loc 1 43 1\n st.global.u32 [%rd2], %r6;");
-  EXPECT_EQ(finding.kind, "uninitialized");
+  EXPECT_EQ(name_of(finding.kind), "uninitialized");
   EXPECT_EQ(finding.other_line, 43u);
   EXPECT_EQ(finding.count, 64u);
   EXPECT_EQ(finding.line, 42u);
   EXPECT_EQ(finding.file, "bad.cu");
 }
 TEST(Findings, SharedMemoryEnds) {
-  EXPECT_EQ(first_of("st.shared.u32 [%r3+1000], %r1;").kind, "out_of_bounds");
+  EXPECT_EQ(name_of(first_of("st.shared.u32 [%r3+1000], %r1;").kind), "out_of_bounds");
 }
 TEST(Findings, MisalignedStore) {
   const DeviceFinding finding = first_of("st.global.u32 [%rd1+2], %r1;", 1);
-  EXPECT_EQ(finding.kind, "misaligned");
+  EXPECT_EQ(name_of(finding.kind), "misaligned");
   EXPECT_EQ(finding.byte_offset, 2);
 }
 TEST(Findings, AddressOfNothing) {
-  EXPECT_EQ(first_of("mov.u64 %rd2, 16; st.global.u32 [%rd2], %r1;", 1).kind, "out_of_bounds");
+  EXPECT_EQ(name_of(first_of("mov.u64 %rd2, 16; st.global.u32 [%rd2], %r1;", 1).kind),
+            "out_of_bounds");
 }
 TEST(Findings, BarrierThatHalfAWarpReaches) {
   EXPECT_EQ(
-      first_of("setp.lt.u32 %p1, %r1, 16; @%p1 bra A; bar.sync 1; ret; A: bar.sync 0;", 32).kind,
+      name_of(first_of("setp.lt.u32 %p1, %r1, 16; @%p1 bra A; bar.sync 1; ret; A: bar.sync 0;", 32)
+                  .kind),
       "barrier_divergence");
 }
 TEST(Findings, BarrierDoesNotWaitForThreadsThatHaveExited) {
@@ -243,7 +246,7 @@ TEST(Findings, BarrierDoesNotWaitForThreadsThatHaveExited) {
 TEST(Findings, BarrierForMoreThreadsThanCome) {
   const DeviceFinding finding =
       first_of("setp.lt.u32 %p1, %r1, 32; @%p1 bra A; ret; A: bar.sync 1, 64;");
-  EXPECT_EQ(finding.kind, "deadlock");
+  EXPECT_EQ(name_of(finding.kind), "deadlock");
   EXPECT_NE(finding.message.find("warp 0 (lanes 0xffffffff) is at bar.sync 1, 64 at bad.cu:42"),
             std::string::npos)
       << finding.message;
@@ -251,18 +254,19 @@ TEST(Findings, BarrierForMoreThreadsThanCome) {
 TEST(Findings, WarpsThatSpinForEverAreNamedWithTheirLines) {
   const DeviceFinding finding =
       first_of("A: ld.volatile.global.u32 %r6, [%rd1]; setp.ne.u32 %p1, %r6, 1; @%p1 bra A;");
-  EXPECT_EQ(finding.kind, "deadlock");
+  EXPECT_EQ(name_of(finding.kind), "deadlock");
   EXPECT_NE(finding.message.find("; warps 0 to 1 (lanes 0xffffffff) are at "), std::string::npos)
       << finding.message;
 }
-TEST(Findings, EndlessLoopStops) { EXPECT_EQ(first_of("A: bra A;", 64).kind, "deadlock"); }
-TEST(Findings, Trap) { EXPECT_EQ(first_of("trap;").kind, "trap"); }
+TEST(Findings, EndlessLoopStops) { EXPECT_EQ(name_of(first_of("A: bra A;", 64).kind), "deadlock"); }
+TEST(Findings, Trap) { EXPECT_EQ(name_of(first_of("trap;").kind), "trap"); }
 TEST(Findings, ShuffleWithoutLanesThatItsMaskNames) {
-  EXPECT_EQ(first_of("setp.lt.u32 %p1, %r1, 16; @!%p1 bra A; shfl.sync.bfly.b32 %r5, %r1, 1, 31, "
-                     "0xffffffff; A: bar.warp.sync 0xffffffff;",
-                     32)
-                .kind,
-            "illegal_mask");
+  EXPECT_EQ(
+      name_of(first_of("setp.lt.u32 %p1, %r1, 16; @!%p1 bra A; shfl.sync.bfly.b32 %r5, %r1, 1, 31, "
+                       "0xffffffff; A: bar.warp.sync 0xffffffff;",
+                       32)
+                  .kind),
+      "illegal_mask");
 }
 TEST(Findings, NoneForLanesWithMasksOfTheirOwn) {
   TestKernel kernel(
@@ -288,9 +292,9 @@ TEST(Findings, NoneForPaddingAndForFlagsBehindFences) {
 }
 TEST(Findings, UnknownInstructionsOnlyWhenExecuted) {
   const DeviceFinding finding = first_of("wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16;");
-  EXPECT_EQ(finding.kind, "unsupported_instruction");
+  EXPECT_EQ(name_of(finding.kind), "unsupported_instruction");
   EXPECT_NE(finding.message.find("wgmma.mma_async.sp"), std::string::npos);
-  EXPECT_EQ(first_of("st.async.shared::cluster.u32 [%r3], %r1, [%r3];").kind,
+  EXPECT_EQ(name_of(first_of("st.async.shared::cluster.u32 [%r3], %r1, [%r3];").kind),
             "unsupported_instruction");
   TestKernel unreached(entry("bra A; wgmma.fence.sync.aligned; A:"));
   unreached.arg(uint64_t{0}).run();

@@ -25,7 +25,7 @@ TEST(Forms, ThoseThatDoNotExistAreRefusedAndNotGuessed) {
         "mov.b32 {%r5, %r6, %r7}, %r1;"}) {
     const LaunchReport report = run(body);
     ASSERT_EQ(report.findings.size(), 1u) << body;
-    EXPECT_EQ(report.findings[0].kind, "unsupported_instruction") << body;
+    EXPECT_EQ(name_of(report.findings[0].kind), "unsupported_instruction") << body;
     EXPECT_EQ(report.findings[0].ptx_line, 9u) << body;
   }
 }
@@ -39,7 +39,7 @@ TEST(Forms, ModifiersStandInAnyOrder) {
         "atom.relaxed.add.u32.shared.gpu %r5, [%r3], 1;", "min.s16x2.relu %r5, %r1, %r1;",
         "mul.u32.lo %r5, %r1, %r1;", "barrier.aligned.sync 0;"}) {
     if (const LaunchReport report = run(body); !report.findings.empty()) {
-      EXPECT_EQ(report.findings[0].kind, "uninitialized") << report.findings[0].message;
+      EXPECT_EQ(name_of(report.findings[0].kind), "uninitialized") << report.findings[0].message;
     }
   }
 }

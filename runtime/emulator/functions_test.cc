@@ -96,7 +96,7 @@ std::vector<DeviceFinding> findings_of(const std::string& body) {
 }
 std::string kind_of(const std::string& body) {
   const auto all = findings_of(body);
-  return all.empty() ? "" : all[0].kind;
+  return all.empty() ? "" : std::string(name_of(all[0].kind));
 }
 const std::string kTake16 = "st.param.b64 [n], 16; call (g), malloc, (n); ld.param.b64 %p1, [g];\n";
 const std::string kFree1 = "st.param.b64 [n], %p1; call free, (n);\n";
@@ -145,14 +145,14 @@ TEST(Malloc, AccessesOutsideOfItsMemoryAreFound) {
   EXPECT_EQ(kind_of(kTake16 + "ld.u32 %r0, [%p1]; st.global.u32 [%p0], %r0;"), "uninitialized");
   const auto late = findings_of(kTake16 + kFree1 + "st.u32 [%p1], 1;");
   ASSERT_EQ(late.size(), 1u);
-  EXPECT_EQ(late[0].kind, "out_of_bounds");
+  EXPECT_EQ(name_of(late[0].kind), "out_of_bounds");
   EXPECT_EQ(late[0].tensor, "freed memory");
 }
 
 TEST(Malloc, FreeOfWhatItDidNotGiveIsFound) {
   const auto twice = findings_of(kTake16 + kFree1 + kFree1);
   ASSERT_EQ(twice.size(), 1u);
-  EXPECT_EQ(twice[0].kind, "invalid_free");
+  EXPECT_EQ(name_of(twice[0].kind), "invalid_free");
   EXPECT_NE(twice[0].message.find("a second time"), std::string::npos) << twice[0].message;
   EXPECT_EQ(kind_of(kTake16 + "add.u64 %p1, %p1, 4;" + kFree1), "invalid_free");
   const auto foreign = findings_of("mov.b64 %p1, %p0;" + kFree1);
@@ -164,7 +164,7 @@ TEST(Malloc, FreeOfWhatItDidNotGiveIsFound) {
 TEST(Calls, OfFunctionsThatAreNotThereSayWhich) {
   const auto launch = findings_of("st.param.b64 [n], 0; call (c), cudaLaunchDeviceV2, (n, n);");
   ASSERT_EQ(launch.size(), 1u);
-  EXPECT_EQ(launch[0].kind, "unsupported_instruction");
+  EXPECT_EQ(name_of(launch[0].kind), "unsupported_instruction");
   EXPECT_TRUE(launch[0].message.starts_with("this kernel launches a kernel")) << launch[0].message;
   const auto other = findings_of("call elsewhere;");
   ASSERT_EQ(other.size(), 1u);

@@ -53,7 +53,7 @@ std::string said(const std::string& body, const Grid& grid = {}) {
   EXPECT_TRUE(first.findings.empty()) << first.findings.front().message;
   if (second.findings.empty()) return "";
   EXPECT_TRUE(first.blocks_met) << "nobody would have launched it again";
-  EXPECT_EQ(second.findings.front().kind, "deadlock");
+  EXPECT_EQ(name_of(second.findings.front().kind), "deadlock");
   return second.findings.front().message;
 }
 void expect_words(const std::string& text, std::initializer_list<const char*> words) {

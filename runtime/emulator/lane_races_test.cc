@@ -65,7 +65,8 @@ void compare(const Place& place, const std::string& first, uint32_t first_bytes,
       const LaunchReport report = kernel.arg(data).arg(a).arg(b).run(false);
       const bool meet = a < b + second_bytes && b < a + first_bytes && place.second_thread != 0;
       std::vector<std::string> kinds;
-      for (const DeviceFinding& finding : report.findings) kinds.push_back(finding.kind);
+      for (const DeviceFinding& finding : report.findings)
+        kinds.push_back(std::string(name_of(finding.kind)));
       EXPECT_EQ(kinds, meet ? std::vector<std::string>{place.kind} : std::vector<std::string>{})
           << place.space << ", thread " << place.second_thread << ": " << first << " of "
           << first_bytes << " bytes at " << a << ", " << second << " of " << second_bytes
@@ -110,7 +111,8 @@ std::string exchange(const std::string& body) {
 std::vector<std::string> kinds_of(const std::string& body) {
   TestKernel kernel(exchange(body));
   std::vector<std::string> kinds;
-  for (const DeviceFinding& finding : kernel.run(false).findings) kinds.push_back(finding.kind);
+  for (const DeviceFinding& finding : kernel.run(false).findings)
+    kinds.push_back(std::string(name_of(finding.kind)));
   return kinds;
 }
 const std::vector<std::string> kNone, kOne{"race_warp"};

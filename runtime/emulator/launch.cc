@@ -307,8 +307,9 @@ Status Emulator::look_again(Program& program, const EntryInfo& entry, const Laun
     const bool known = std::ranges::any_of(report.findings, [&](const DeviceFinding& first) {
       return first.kind == finding.kind && first.ptx_line == finding.ptx_line;
     });
-    if (finding.kind == kUsedRead) look.reads_used = true;
-    whole = whole && (known || finding.kind == kUsedRead);
+    const bool used = finding.kind == DeviceFindingKind::UncertainReadUsed;
+    look.reads_used = look.reads_used || used;
+    whole = whole && (known || used);
   }
   if (whole) explain(report.findings, suspicion, look);
   return ok_status();

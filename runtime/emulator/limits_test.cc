@@ -47,7 +47,7 @@ std::string kind_of(const std::string& ptx, uint64_t instructions = 1'000'000) {
   TestKernel kernel(ptx);
   kernel.config().warp_instructions_max = instructions;
   const LaunchReport report = kernel.run(false);
-  return report.findings.empty() ? "" : report.findings[0].kind;
+  return report.findings.empty() ? "" : std::string(name_of(report.findings[0].kind));
 }
 
 TEST(Limits, ParametersOfAnEntryEndWherePtxasEndsThem) {
@@ -171,7 +171,7 @@ TEST(Limits, RecursionThatFillsTheHostIsReported) {
   config.entry = "k";
   const auto report = device->launch(*module, config);
   ASSERT_TRUE(report && report->findings.size() == 1);
-  EXPECT_EQ(report->findings[0].kind, "stack_overflow");
+  EXPECT_EQ(name_of(report->findings[0].kind), "stack_overflow");
   EXPECT_NE(report->findings[0].message.find("bytes of registers"), std::string::npos);
 }
 
@@ -182,7 +182,7 @@ TEST(Limits, ManyTinyBlocksEndAtTheTimeout) {
   kernel.config().timeout_ms = 20;
   const LaunchReport report = kernel.run(false);
   ASSERT_EQ(report.findings.size(), 1u);
-  EXPECT_EQ(report.findings[0].kind, "timeout");
+  EXPECT_EQ(name_of(report.findings[0].kind), "timeout");
 }
 
 TEST(Limits, AnEndlessLoopEndsAtItsInstructions) {
@@ -190,7 +190,7 @@ TEST(Limits, AnEndlessLoopEndsAtItsInstructions) {
   kernel.config().warp_instructions_max = 100'000;
   const LaunchReport report = kernel.run(false);
   ASSERT_EQ(report.findings.size(), 1u);
-  EXPECT_EQ(report.findings[0].kind, "timeout");
+  EXPECT_EQ(name_of(report.findings[0].kind), "timeout");
   EXPECT_NE(report.findings[0].message.find("more than 100000 warp"), std::string::npos);
 }
 
@@ -236,7 +236,7 @@ TEST(Limits, ParametersEndAtTheirLastByte) {
         entry(std::string(".reg .b32 %r; ld.param.u32 %r, [p+") + offset + "];", ".param .u32 p"));
     const LaunchReport report = kernel.arg(uint32_t{1}).run(false);
     ASSERT_EQ(report.findings.size(), 1u) << offset;
-    EXPECT_EQ(report.findings[0].kind, "out_of_bounds");
+    EXPECT_EQ(name_of(report.findings[0].kind), "out_of_bounds");
   }
   EXPECT_EQ(kind_of(entry(".param .b32 a; .reg .b32 %r; st.param.b32 [a+-8], %r;")),
             "out_of_bounds");
@@ -271,7 +271,8 @@ TEST(Limits, SparseMemoryHoldsWhatTheMachineCannot) {
     }
     const auto report = device->launch(*module, config);
     EXPECT_TRUE(report);
-    return report && !report->findings.empty() ? report->findings[0].kind : "";
+    return report && !report->findings.empty() ? std::string(name_of(report->findings[0].kind))
+                                               : "";
   };
   const uint64_t last = bytes - 4;
   EXPECT_EQ(move(last, last), "");
@@ -353,8 +354,8 @@ TEST(Limits, ALoopWhoseEndWasNeverWrittenIsNotWaitedFor) {
   const auto report = device->launch(*device->load_module(text, "k"), config);
   ASSERT_TRUE(report) << report.error().message;
   ASSERT_EQ(report->findings.size(), 2u);
-  EXPECT_EQ(report->findings[0].kind, "uninitialized");
-  EXPECT_EQ(report->findings[1].kind, "timeout");
+  EXPECT_EQ(name_of(report->findings[0].kind), "uninitialized");
+  EXPECT_EQ(name_of(report->findings[1].kind), "timeout");
   EXPECT_TRUE(report->findings[1].message.starts_with("the launch was stopped early"))
       << report->findings[1].message;
 }

@@ -62,11 +62,11 @@ Outcome run(const std::string& ptx, MachineCode code, const std::vector<std::str
                   report.thread_instructions};
   for (const DeviceFinding& finding : report.findings) {
     // Without addresses, which are those of the host, as is what lies beside a tensor.
-    const std::string where = finding.kind == "out_of_bounds" && finding.tensor != "place"
+    const std::string where = name_of(finding.kind) == "out_of_bounds" && finding.tensor != "place"
                                   ? "elsewhere"
                                   : fmt::format("{}+{}", finding.tensor, finding.byte_offset);
-    outcome.findings.push_back(
-        fmt::format("{} x{} {} line {}", finding.kind, finding.count, where, finding.ptx_line));
+    outcome.findings.push_back(fmt::format("{} x{} {} line {}", name_of(finding.kind),
+                                           finding.count, where, finding.ptx_line));
   }
   return outcome;
 }
@@ -166,7 +166,7 @@ DONE: ret;
     kernel.config().sanitize = {"memory", "init"};
     std::vector<std::string> all;
     for (const DeviceFinding& each : kernel.arg(out).arg(in).arg(in).run(false).findings)
-      all.push_back(each.kind + ": " + each.message);
+      all.push_back(fmt::format("{}: {}", name_of(each.kind), each.message));
     return all;
   };
   const auto by_handlers = findings(MachineCode::Never);

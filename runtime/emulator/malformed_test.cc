@@ -19,7 +19,8 @@ TEST_P(Malformed, IsReportedAsUnsupported) {
                                 GetParam() + "\nret;\n}\n"));
   const LaunchReport report = kernel.run(false);
   ASSERT_EQ(report.findings.size(), 1u);
-  EXPECT_EQ(report.findings[0].kind, "unsupported_instruction") << report.findings[0].message;
+  EXPECT_EQ(name_of(report.findings[0].kind), "unsupported_instruction")
+      << report.findings[0].message;
   EXPECT_EQ(report.findings[0].ptx_line, 5u);
 }
 
@@ -38,7 +39,7 @@ TEST(MalformedMask, AStmatrixWithoutItsLanesTouchesNothing) {
                   "@%p stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r2], {%r3}; ret; }\n"));
   const LaunchReport report = kernel.run(false);
   ASSERT_EQ(report.findings.size(), 1u);
-  EXPECT_EQ(report.findings[0].kind, "illegal_mask");
+  EXPECT_EQ(name_of(report.findings[0].kind), "illegal_mask");
 }
 
 }  // namespace

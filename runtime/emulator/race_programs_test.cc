@@ -95,8 +95,9 @@ std::vector<std::string> findings(uint32_t seed, bool generic, MachineCode code,
   kernel.config().sanitize = {"memory", "race_shared"};
   std::vector<std::string> all;
   for (const DeviceFinding& each : kernel.arg(out).run(false).findings)
-    all.push_back(fmt::format("{} x{} lines {} and {}, thread {} offset {}", each.kind, each.count,
-                              each.ptx_line, each.other_ptx_line, each.thread.x, each.byte_offset));
+    all.push_back(fmt::format("{} x{} lines {} and {}, thread {} offset {}", name_of(each.kind),
+                              each.count, each.ptx_line, each.other_ptx_line, each.thread.x,
+                              each.byte_offset));
   return all;
 }
 

@@ -21,7 +21,7 @@ void make_note(DeviceFinding& race, Proofs proofs) {
       "{}: Triton has several threads do the same work: {}", place,
       stores ? "what they store to one place differs by rounding only"
              : "some read what others have overwritten, and what they read reaches no result");
-  race.kind = stores ? "redundant_stores" : "redundant_reads";
+  race.kind = stores ? DeviceFindingKind::RedundantStores : DeviceFindingKind::RedundantReads;
 }
 
 uint64_t address_of(const Warp& warp, const Ins& ins, uint32_t lane) {
@@ -122,7 +122,8 @@ void SecondLookFollower::before(Warp& warp, const Ins& ins) {
   }
   for (uint32_t i = 0; i < ins.count; ++i)
     if (const uint32_t lanes = doubtful_lanes(warp, ins, uint64_t{i} * element, element))
-      warp.definedness.note_element(warp, ins, i, lanes, {kUsedRead, "", "", 0});
+      warp.definedness.note_element(warp, ins, i, lanes,
+                                    {DeviceFindingKind::UncertainReadUsed, "", "", 0});
 }
 
 }  // namespace gpuemu::emulator

@@ -57,7 +57,4 @@ class SecondLookFollower final : public Follower {
   Shadow* shadow_;
 };
 
-/// The kind of findings that say that a doubtful read is used.
-inline constexpr const char* kUsedRead = "doubtful_read";
-
 }  // namespace gpuemu::emulator

@@ -49,7 +49,8 @@ Seen launch(const std::string& ptx, Interleaving order = Interleaving::InOrder) 
 
 std::vector<std::string> kinds(const Seen& seen) {
   std::vector<std::string> all;
-  for (const DeviceFinding& finding : seen.findings) all.push_back(finding.kind);
+  for (const DeviceFinding& finding : seen.findings)
+    all.push_back(std::string(name_of(finding.kind)));
   return all;
 }
 using Kinds = std::vector<std::string>;
@@ -168,14 +169,14 @@ TEST(SecondLook, WithShadowsAndAProfileTheVerdictIsTheSame) {
   kernel.config().profile = true;
   const LaunchReport counted = kernel.run(false);
   ASSERT_EQ(counted.findings.size(), 1u);
-  EXPECT_EQ(counted.findings[0].kind, "redundant_reads");
+  EXPECT_EQ(name_of(counted.findings[0].kind), "redundant_reads");
   EXPECT_NE(counted.profile, nullptr);
   kernel.config().profile = false;
   kernel.config().shadow = std::make_shared<ShadowConfig>(
       ShadowConfig{.regions = {{.address = x, .count = 32, .element_bytes = 4}}, .target = {}});
   const LaunchReport shadowed = kernel.run(false);
   ASSERT_EQ(shadowed.findings.size(), 1u);
-  EXPECT_EQ(shadowed.findings[0].kind, "redundant_reads");
+  EXPECT_EQ(name_of(shadowed.findings[0].kind), "redundant_reads");
   ASSERT_NE(shadowed.shadow, nullptr);
   EXPECT_TRUE(shadowed.shadow->regions[0][0].known);
   EXPECT_EQ(kernel.read<float>(x, 64)[0], 3.0f);  // Each launch added once.

@@ -38,13 +38,13 @@ DeviceFinding deadlock(const std::string& body, Dim3 grid = {1, 1, 1}, uint32_t 
   EXPECT_EQ(outcome.report.findings.size(), 1u);
   if (outcome.report.findings.empty()) return {};
   const DeviceFinding& finding = outcome.report.findings[0];
-  EXPECT_EQ(finding.kind, "deadlock") << finding.message;
+  EXPECT_EQ(name_of(finding.kind), "deadlock") << finding.message;
   EXPECT_LT(outcome.report.elapsed_ns, 10'000'000'000u);
   return finding;
 }
 void expect_clean(const Outcome& outcome) {
   for (const DeviceFinding& finding : outcome.report.findings)
-    ADD_FAILURE() << finding.kind << ": " << finding.message;
+    ADD_FAILURE() << name_of(finding.kind) << ": " << finding.message;
 }
 void expect_words(const DeviceFinding& finding, std::initializer_list<const char*> words) {
   for (const char* word : words)
@@ -136,7 +136,7 @@ TEST(Spin, BlocksThatWaitForOneThatFindsNoRoomAreADeadlock) {
   const auto report = device->launch(*device->load_module(text, "k"), config);
   ASSERT_TRUE(report) << report.error().message;
   ASSERT_EQ(report->findings.size(), 1u);
-  EXPECT_EQ(report->findings[0].kind, "deadlock");
+  EXPECT_EQ(name_of(report->findings[0].kind), "deadlock");
   expect_words(report->findings[0], {"of the 1000 blocks of the grid could not begin"});
 }
 
@@ -229,7 +229,7 @@ TEST(Spin, ATimeOutIsReportedThoughTheWarpEndsWhileItIsLookedAt) {
   kernel.arg(uint64_t{0});
   const LaunchReport report = kernel.run(false);
   ASSERT_EQ(report.findings.size(), 1u);
-  EXPECT_EQ(report.findings[0].kind, "timeout") << report.findings[0].message;
+  EXPECT_EQ(name_of(report.findings[0].kind), "timeout") << report.findings[0].message;
 }
 TEST(Spin, OneEndlessWarpBesideThoseThatWaitIsADeadlock) {
   expect_words(deadlock("setp.lt.u32 %p1, %r1, 32; @%p1 bra W;\n.loc 1 20 1\n" + wait_for("0") +
@@ -292,7 +292,7 @@ TEST(Spin, ATimeOutSaysWhatTheThreadsRead) {
     W: add.u32 %r8, %r8, 1; ld.volatile.global.u32 %r9, [%rd1+20]; setp.eq.u32 %p1, %r9, 0; @%p1 bra W;)",
                               {1, 1, 1}, 32, 300);
   ASSERT_EQ(outcome.report.findings.size(), 1u);
-  EXPECT_EQ(outcome.report.findings[0].kind, "timeout");
+  EXPECT_EQ(name_of(outcome.report.findings[0].kind), "timeout");
   expect_words(outcome.report.findings[0], {"spin.cu:20", "reads 'flag' element 5, which is 0"});
 }
 

@@ -84,7 +84,7 @@ TEST(TensorInstructions, RefuseWhatTheyDoNotKnow) {
       "{%a,%a,%a,%a}, {%a,%a,%a,%a}, {%a,%a,%a,%a}, {%a,%a,%a,%a}, %a, 0; ret; }"));
   const LaunchReport report = kernel.run(false);
   ASSERT_EQ(report.findings.size(), 1u);
-  EXPECT_EQ(report.findings[0].kind, "unsupported_instruction");
+  EXPECT_EQ(name_of(report.findings[0].kind), "unsupported_instruction");
 }
 
 /// What `warps` warps find when each does `body` with the matrix at %P in global or %S in shared
@@ -117,7 +117,7 @@ TEST(Fragments, ThatBlocksWriteToOnePlaceAreARace) {
                                     kStoreHalves + "global.f16 [%P], {%h0,%h1,%h2,%h3}, 16;",
                                 1, 16);
   ASSERT_EQ(differ.size(), 1u);
-  EXPECT_EQ(differ[0].kind, "race_global") << differ[0].message;
+  EXPECT_EQ(name_of(differ[0].kind), "race_global") << differ[0].message;
   EXPECT_EQ(differ[0].tensor, "m");
 }
 TEST(Fragments, ThatAnotherWarpWritesNeedABarrier) {
@@ -125,7 +125,7 @@ TEST(Fragments, ThatAnotherWarpWritesNeedABarrier) {
       "@!%p bra NEXT; " + kStoreHalves + "global.f16 [%P], {%h0,%h1,%h2,%h3}, 16;\nNEXT: ";
   const auto found = fragments(store + "@%p bra END; " + kLoadHalves + "\nEND:", 2, 1);
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].kind, "race_global") << found[0].message;
+  EXPECT_EQ(name_of(found[0].kind), "race_global") << found[0].message;
   EXPECT_TRUE(
       fragments(store + "bar.sync 0; @%p bra END; " + kLoadHalves + "\nEND:", 2, 1).empty());
 }
@@ -138,7 +138,7 @@ TEST(Fragments, InSharedMemoryNeedABarrierToo) {
   };
   EXPECT_TRUE(with("bar.sync 0;").empty());
   ASSERT_EQ(with("").size(), 1u);
-  EXPECT_EQ(with("")[0].kind, "race_shared");
+  EXPECT_EQ(name_of(with("")[0].kind), "race_shared");
 }
 
 }  // namespace

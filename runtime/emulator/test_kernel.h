@@ -67,7 +67,7 @@ class TestKernel {
     }
     if (clean)
       for (const DeviceFinding& finding : report->findings)
-        ADD_FAILURE() << finding.kind << ": " << finding.message;
+        ADD_FAILURE() << name_of(finding.kind) << ": " << finding.message;
     return *report;
   }
 

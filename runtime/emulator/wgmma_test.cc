@@ -121,7 +121,7 @@ TEST(Wgmma, RefusesAShapeThatDoesNotExist) {
       90);
   const LaunchReport report = kernel.run(false);
   ASSERT_EQ(report.findings.size(), 1u);
-  EXPECT_EQ(report.findings[0].kind, "unsupported_instruction");
+  EXPECT_EQ(name_of(report.findings[0].kind), "unsupported_instruction");
 }
 TEST(Wgmma, ReportsADescriptorOutsideSharedMemory) {
   TestKernel kernel(
@@ -134,7 +134,7 @@ TEST(Wgmma, ReportsADescriptorOutsideSharedMemory) {
   kernel.config().block = {128, 1, 1};
   const LaunchReport report = kernel.run(false);
   ASSERT_FALSE(report.findings.empty());
-  EXPECT_EQ(report.findings[0].kind, "out_of_bounds");
+  EXPECT_EQ(name_of(report.findings[0].kind), "out_of_bounds");
 }
 
 }  // namespace

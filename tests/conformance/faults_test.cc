@@ -27,7 +27,8 @@ class Faults : public Conformance {
   }
   static std::vector<std::string> kinds(const LaunchReport& report) {
     std::vector<std::string> out;
-    for (const DeviceFinding& finding : report.findings) out.push_back(finding.kind);
+    for (const DeviceFinding& finding : report.findings)
+      out.push_back(std::string(name_of(finding.kind)));
     return out;
   }
   /// After a fault a GPU is lost until its process is replaced; the emulator goes on.
@@ -49,7 +50,7 @@ TEST_P(Faults, ReportsAReadBehindATensorWithItsName) {
   const LaunchReport report = run("ld.global.u32 %r2, [%rd2+64];\nst.global.u32 [%rd2], %r2;",
                                   upload<int>(std::vector<int>(16), "weights"));
   ASSERT_FALSE(report.findings.empty());
-  EXPECT_EQ(report.findings[0].kind, "out_of_bounds");
+  EXPECT_EQ(name_of(report.findings[0].kind), "out_of_bounds");
   EXPECT_EQ(report.findings[0].tensor, "weights");
   EXPECT_EQ(report.findings[0].byte_offset, 64);
   EXPECT_NE(report.findings[0].message.find("weights"), std::string::npos);
@@ -60,7 +61,7 @@ TEST_P(Faults, ReportsAWriteBeforeATensor) {
   if (!device_->properties().checks_bounds) GTEST_SKIP() << "hardware knows pages, not tensors";
   const LaunchReport report = run("st.global.u32 [%rd2+-4], %r1;", upload<int>({1, 2, 3}, "y"));
   ASSERT_FALSE(report.findings.empty());
-  EXPECT_EQ(report.findings[0].kind, "out_of_bounds");
+  EXPECT_EQ(name_of(report.findings[0].kind), "out_of_bounds");
   EXPECT_EQ(report.findings[0].byte_offset, -4);
 }
 

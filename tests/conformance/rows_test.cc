@@ -83,7 +83,7 @@ class PtxRows : public testing::TestWithParam<std::tuple<const char*, std::strin
     bool clean = report.ok();
     if (report) {
       for (const DeviceFinding& finding : (*report).findings) {
-        ADD_FAILURE() << row.name << ": " << finding.kind << ": " << finding.message;
+        ADD_FAILURE() << row.name << ": " << name_of(finding.kind) << ": " << finding.message;
         clean = false;
       }
     }

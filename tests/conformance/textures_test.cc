@@ -254,7 +254,7 @@ TEST_P(Textures, ThatAreNoneAreFoundByTheEmulator) {
   const auto report = device_->launch(load(kPlane), launch);
   ASSERT_TRUE(report) << report.error().message;
   ASSERT_EQ(report->findings.size(), 1u);
-  EXPECT_EQ(report->findings[0].kind, "invalid_texture");
+  EXPECT_EQ(name_of(report->findings[0].kind), "invalid_texture");
 }
 
 INSTANTIATE_TEST_SUITE_P(Emulator, Textures, testing::Values("emulator"));

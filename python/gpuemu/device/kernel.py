@@ -30,7 +30,6 @@ _FLOATS: dict[str, Any] = {"f16": np.float16, "f32": np.float32, "f64": np.float
 _INTEGERS = ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64")
 _NO_FILE = "<source>"  # Where findings are in a text that no file has as it is.
 _IN_FOLDER = re.compile(f'"[^"\\n]*/{_NO_FILE}"')  # Compilers take it for a file of the folder that they run in.
-_NOTES = ("nonfinite_nan", "nonfinite_inf", "redundant_reads", "redundant_stores")  # They explain, and are no fault.
 
 
 def dims(size: Any, what: str) -> tuple[int, ...]:
@@ -145,7 +144,7 @@ class Kernel:
                 finding.message += "".join(one.explain(finding.tensor) for one in buffers)
             for line in self.report.printed:
                 print(line)
-            faults = [one for one in self.report.findings if one.kind not in _NOTES]
+            faults = [one for one in self.report.findings if not one.is_note]
             if faults:
                 raise KernelError(faults)
             write_back(buffers)

@@ -9,7 +9,10 @@ from dataclasses import dataclass
 
 @dataclass
 class Place:
-    """What went wrong inside a kernel, and where. `file` and `line` are the source's, "" and 0 without line information."""
+    """What went wrong inside a kernel, and where. `file` and `line` are the source's, "" and 0 without line information.
+
+    A note explains another finding or a value and is no fault by itself.
+    """
 
     kind: str = ""
     message: str = ""
@@ -25,6 +28,7 @@ class Place:
     tensor: str = ""
     byte_offset: int = 0
     count: int = 1
+    is_note: bool = False
 
 
 def explain(places: Sequence[Place]) -> str:

@@ -22,7 +22,7 @@ uint32_t aligned_lanes(Warp& warp, const Ins& ins, const uint64_t* address, uint
     if ((warp.mask >> lane & 1) != 0 && (address[lane] & (bytes - 1)) != 0) bad.note(lane);
   if (bad.lanes == 0) return warp.mask;
   Allocation* near = warp.launch->memory->nearest(address[bad.first]);
-  Incident incident{.kind = "misaligned",
+  Incident incident{.kind = DeviceFindingKind::Misaligned,
                     .message = fmt::format("{} {} bytes at {:#x}, which is not a multiple of {}",
                                            verb(access), bytes, address[bad.first], bytes),
                     .lane = bad.first,
@@ -42,7 +42,8 @@ uint32_t aligned_lanes(Warp& warp, const Ins& ins, const uint64_t* address, uint
 void report_outside(Warp& warp, const Ins& ins, const Tally& bad, uint64_t address, uint32_t bytes,
                     Access access) {
   Allocation* near = warp.launch->memory->nearest(address);
-  Incident incident{.kind = "out_of_bounds", .lane = bad.first, .count = bad.count()};
+  Incident incident{
+      .kind = DeviceFindingKind::OutOfBounds, .lane = bad.first, .count = bad.count()};
   if (near == nullptr) {
     incident.message = fmt::format("{} {} bytes at {:#x}, which belongs to no tensor", verb(access),
                                    bytes, address);
@@ -88,7 +89,7 @@ void note_undefined(Warp& warp, const Ins& ins, uint32_t bytes, const UndefinedR
   if (opcode == ptx::Opcode::Cp) return;  // What arrives is as undefined as this is.
   if (opcode != ptx::Opcode::Ld)
     return report(warp, ins,
-                  {.kind = "uninitialized",
+                  {.kind = DeviceFindingKind::Uninitialized,
                    .message = what,
                    .lane = read.lanes.first,
                    .tensor = read.tensor,
@@ -102,8 +103,9 @@ void note_undefined(Warp& warp, const Ins& ins, uint32_t bytes, const UndefinedR
       if (unwritten(read.shadows[lane] + element * size, size)) lanes |= uint32_t{1} << lane;
     }
     if (lanes != 0)
-      warp.definedness.note_element(warp, ins, element, lanes,
-                                    {"uninitialized", what, read.tensor, read.offset});
+      warp.definedness.note_element(
+          warp, ins, element, lanes,
+          {DeviceFindingKind::Uninitialized, what, read.tensor, read.offset});
   }
 }
 
@@ -124,7 +126,7 @@ void report_in_flight(Warp& warp, const Ins& ins, const uint64_t* address, uint3
   if (bad.lanes == 0) return;
   const ptx::Instruction* copy = copy_in_flight(*warp.block, static_cast<uint32_t>(where));
   report(warp, ins,
-         {.kind = "race_async",
+         {.kind = DeviceFindingKind::RaceAsync,
           .message = fmt::format(
               "reads shared memory {} before {} has been waited for",
               shared_place(warp, where, element_bytes(instruction_of(warp, ins))),
@@ -156,7 +158,7 @@ uint32_t window_lanes(Warp& warp, const Ins& ins, const uint64_t* address, uint6
   if (bad.lanes == 0) return lanes;
   const auto offset = static_cast<int64_t>(address[bad.first]);
   report(warp, ins,
-         {.kind = "out_of_bounds",
+         {.kind = DeviceFindingKind::OutOfBounds,
           .message = fmt::format("{} {} bytes at offset {} of {} memory, which has {} bytes{}",
                                  verb(what.second), bytes, offset, what.first, size,
                                  what.first == kShared ? about_dynamic(warp) : ""),
@@ -184,7 +186,7 @@ void define_once(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t b
   if (again.lanes == 0) return;
   const uint64_t offset = address[again.first] - of->base;
   report(warp, ins,
-         {.kind = "written_twice",
+         {.kind = DeviceFindingKind::WrittenTwice,
           .message = fmt::format("writes {} bytes at byte offset {} of '{}'{}, which were written "
                                  "before",
                                  bytes, offset, of->name,
@@ -289,7 +291,7 @@ void note_param_gaps(Warp& warp, const Ins& ins, const uint64_t* address, uint32
 void refuse_param(Warp& warp, const Ins& ins, const uint64_t* address) {
   const auto lane = static_cast<uint32_t>(std::countr_zero(warp.mask));
   report(warp, ins,
-         {.kind = "out_of_bounds",
+         {.kind = DeviceFindingKind::OutOfBounds,
           .message = fmt::format("writes to byte {} of the kernel's parameters, which are constant",
                                  address[lane]),
           .lane = lane,

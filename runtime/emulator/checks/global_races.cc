@@ -256,8 +256,8 @@ void GlobalRaces::note(Warp& warp, const Ins& ins, const uint64_t* address, uint
       warp, ins, access, bad, seen, address[bad.first]);
   if (suspicion == nullptr) return;
   const Program& program = *warp.launch->program;
-  suspicion->note(seen.others != 0 ? "race_warp" : "race_global", instruction_of(warp, ins),
-                  instruction_at(program, seen.site),
+  suspicion->note(seen.others != 0 ? DeviceFindingKind::RaceWarp : DeviceFindingKind::RaceGlobal,
+                  instruction_of(warp, ins), instruction_at(program, seen.site),
                   warp.launch->memory->nearest(address[bad.first])->name, needed);
 }
 
@@ -405,7 +405,7 @@ void GlobalRaces::report_in_warp(Warp& warp, const Ins& ins, Access access, cons
   const ptx::Instruction* instruction = instruction_at(program, seen.site);
   const auto offset = static_cast<int64_t>(address - in->base);
   report(warp, ins,
-         {.kind = "race_warp",
+         {.kind = DeviceFindingKind::RaceWarp,
           .message = fmt::format(
               "{} byte offset {} of '{}'{} that lane {} of the same warp {} ({}) without {} in "
               "between",
@@ -434,7 +434,7 @@ void GlobalRaces::report_race(Warp& warp, const Ins& ins, Access access, const T
                           : same_block ? "another warp of the block"
                                        : fmt::format("block {} (in order)", other.block);
   report(warp, ins,
-         {.kind = "race_global",
+         {.kind = DeviceFindingKind::RaceGlobal,
           .message = fmt::format(
               "{} byte offset {} of '{}'{}, which {} {}{} ({}); {}", verb(access), offset, in->name,
               element_text(static_cast<uint64_t>(offset), element_bytes(instruction_of(warp, ins))),

@@ -30,8 +30,8 @@ bool DoubtfulReads::covers(const ByteAccess& load) const {
   });
 }
 
-void Suspicion::note(const char* kind, const ptx::Instruction& at, const ptx::Instruction* other,
-                     const std::string& tensor, Proofs needed) {
+void Suspicion::note(DeviceFindingKind kind, const ptx::Instruction& at,
+                     const ptx::Instruction* other, const std::string& tensor, Proofs needed) {
   const std::lock_guard lock(mutex_);
   needed_[{kind, at.where.line, other != nullptr ? other->where.line : 0, tensor}] |= needed;
 }

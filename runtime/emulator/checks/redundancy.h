@@ -77,7 +77,7 @@ class Suspicion {
   DoubtfulReads reads;
 
   /// One occurrence of a race that `at` reports, and what it needs.
-  void note(const char* kind, const ptx::Instruction& at, const ptx::Instruction* other,
+  void note(DeviceFindingKind kind, const ptx::Instruction& at, const ptx::Instruction* other,
             const std::string& tensor, Proofs needed);
   /// What all occurrences of a finding need; kNoProof where it is no race.
   Proofs needed_by(const DeviceFinding& finding) const;
@@ -88,7 +88,7 @@ class Suspicion {
 
  private:
   /// Kind, PTX line, that of the other instruction, tensor: findings with the same are one.
-  using Race = std::tuple<std::string, uint32_t, uint32_t, std::string>;
+  using Race = std::tuple<DeviceFindingKind, uint32_t, uint32_t, std::string>;
 
   std::mutex mutex_;
   std::map<Race, Proofs> needed_;

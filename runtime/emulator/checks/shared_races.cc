@@ -85,7 +85,7 @@ class SharedRace {
   void read(uint32_t lane, RaceWord& seen, uint32_t bytes);
   void write(uint32_t lane, RaceWord& seen, uint32_t bytes, bool same_value);
   void report_within(const uint64_t* address);
-  void say(const char* kind, const Tally& bad, uint32_t site, const uint64_t* address,
+  void say(DeviceFindingKind kind, const Tally& bad, uint32_t site, const uint64_t* address,
            const std::string& words, Proofs proofs = kNoProof);
   std::string name_of(uint32_t site) const;
   ptx::Language language() const { return ptx::language_of(warp_.launch->program->module); }
@@ -217,8 +217,8 @@ std::string SharedRace::name_of(uint32_t site) const {
   return other != nullptr ? describe(program.module, *other) : "an access";
 }
 
-void SharedRace::say(const char* kind, const Tally& bad, uint32_t site, const uint64_t* address,
-                     const std::string& words, Proofs proofs) {
+void SharedRace::say(DeviceFindingKind kind, const Tally& bad, uint32_t site,
+                     const uint64_t* address, const std::string& words, Proofs proofs) {
   const uint32_t element = element_bytes(instruction_of(warp_, ins_));
   const uint64_t at = address[bad.first];
   report(warp_, ins_,
@@ -235,7 +235,7 @@ void SharedRace::say(const char* kind, const Tally& bad, uint32_t site, const ui
 }
 
 void SharedRace::report_within(const uint64_t* address) {
-  say("race_warp", found_.within_warp, found_.within_site, address,
+  say(DeviceFindingKind::RaceWarp, found_.within_warp, found_.within_site, address,
       fmt::format("that lane {} of the same warp {} ({}) without {} in between{}",
                   std::countr_zero(found_.others), found_.read_in_warp ? "read" : "wrote",
                   name_of(found_.within_site), warp_barrier(language()),
@@ -244,7 +244,7 @@ void SharedRace::report_within(const uint64_t* address) {
 
 void SharedRace::report_all(const uint64_t* address) {
   if (found_.between_warps.lanes != 0)
-    say("race_shared", found_.between_warps, found_.site, address,
+    say(DeviceFindingKind::RaceShared, found_.between_warps, found_.site, address,
         fmt::format("without a barrier after another warp's {}; put {} between",
                     name_of(found_.site), block_barrier(language())),
         found_.proofs);
@@ -308,7 +308,7 @@ void check_clashes(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t
       in != nullptr ? fmt::format("byte offset {} of '{}'", offset, in->name)
                     : "shared memory " + shared_place(warp, at, element_bytes(instruction));
   report(warp, ins,
-         {.kind = "race_warp",
+         {.kind = DeviceFindingKind::RaceWarp,
           .message = fmt::format("writes {:#x} to {}, where lane {} of the same warp writes {:#x} "
                                  "with the same instruction; which of them stays is undefined",
                                  clash->value, place, clash->other, clash->others),
@@ -316,7 +316,8 @@ void check_clashes(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t
           .tensor = in != nullptr ? in->name : "",
           .byte_offset = offset});
   if (Suspicion* suspicion = suspicion_of(*warp.launch))
-    suspicion->note("race_warp", instruction, nullptr, in != nullptr ? in->name : "", kEqualStores);
+    suspicion->note(DeviceFindingKind::RaceWarp, instruction, nullptr,
+                    in != nullptr ? in->name : "", kEqualStores);
 }
 
 namespace {

@@ -32,7 +32,7 @@ void arrive(Warp* reporter, BulkCopy& copy) {
       std::memcmp(copy.seen.data(), from, copy.bytes) != 0)
     report(
         *reporter, *reporter->ins,
-        {.kind = "race_async",
+        {.kind = DeviceFindingKind::RaceAsync,
          .message = fmt::format("shared memory was changed while {} could still read it: wait with "
                                 "cp.async.bulk.wait_group.read before it is written again",
                                 describe(launch.program->module, *copy.source)),

@@ -86,7 +86,7 @@ bool Block::run_warp(Warp& warp, uint64_t slice) {
   if (!warp.spins) warp.run(slice);
   if (launch->program->may_spin) take_turns(warp);
   if (never_ends(warp)) {
-    report_stuck("deadlock", "a loop that reads and changes nothing never ends");
+    report_stuck(DeviceFindingKind::Deadlock, "a loop that reads and changes nothing never ends");
     return false;
   }
   warp_instructions += (warp.executed - before) / kLanes + 1;
@@ -180,7 +180,7 @@ bool Block::can_run() const {
 }
 
 void Block::give_up(const std::string& why) {
-  report_stuck("deadlock", why);
+  report_stuck(DeviceFindingKind::Deadlock, why);
   finish();
 }
 
@@ -191,7 +191,7 @@ void Block::finish() {
   const bool stuck =
       std::ranges::any_of(warps, [](const Warp& w) { return w.state == WarpState::AtBarrier; });
   if (stuck && !launch->stop.load())
-    report_stuck("deadlock", "no thread of the block can continue");
+    report_stuck(DeviceFindingKind::Deadlock, "no thread of the block can continue");
   report_unfinished_copy();
   for (const Warp& warp : warps) executed += warp.executed;
   if (counters == nullptr) return;
@@ -207,7 +207,7 @@ void Block::report_unfinished_copy() {
   Warp& warp = warps.front();
   if (launch->checks.race)
     report(warp, Ins{},
-           {.kind = "race_async",
+           {.kind = DeviceFindingKind::RaceAsync,
             .message = "the block ends before this copy has been waited for",
             .lane = copy->lane,
             .at = copy->source});
@@ -285,7 +285,7 @@ void Block::next_epoch() {
 bool Block::over_budget() {
   if (std::chrono::steady_clock::now() > launch->deadline.load()) {
     report_stuck(
-        "timeout",
+        DeviceFindingKind::Timeout,
         launch->cut_short
             ? "the launch was stopped early: memory that nothing was written to had "
               "decided a branch, and it ran on and on"
@@ -294,7 +294,8 @@ bool Block::over_budget() {
   }
   const uint64_t most = launch->config->warp_instructions_max;
   if (warp_instructions < most) return false;
-  report_stuck("timeout", fmt::format("the block executed more than {} warp instructions", most));
+  report_stuck(DeviceFindingKind::Timeout,
+               fmt::format("the block executed more than {} warp instructions", most));
   return true;
 }
 
@@ -350,7 +351,7 @@ std::string standing_threads(Block& block) {
 }
 }  // namespace
 
-void Block::report_stuck(const char* kind, const std::string& message) {
+void Block::report_stuck(DeviceFindingKind kind, const std::string& message) {
   for (Warp& warp : warps) {
     if (warp.state == WarpState::Done) continue;
     const bool begun = warp.depth != 0;
@@ -360,9 +361,8 @@ void Block::report_stuck(const char* kind, const std::string& message) {
     // A look at what the warps do runs them on: afterwards this one may be elsewhere, or at its
     // end.
     const std::string standing = standing_threads(*this);
-    return report(
-        warp, at,
-        {.kind = kind, .message = message + standing, .lane = lane, .fatal = true, .code = &code});
+    return report(warp, at,
+                  {.kind = kind, .message = message + standing, .lane = lane, .code = &code});
   }
 }
 

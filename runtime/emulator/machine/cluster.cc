@@ -104,7 +104,7 @@ std::optional<SharedPlace> locate_shared(Warp& warp, const Ins& ins, uint64_t ad
   const uint64_t window = address & kWindowMask, offset = address & kSharedOffsetMask;
   Block* block = window == 0 || window == kSharedWindow ? block_of(warp, address) : nullptr;
   const uint64_t size = warp.launch->shared_bytes, align = std::min<uint64_t>(bytes, 16);
-  const auto refuse = [&](const char* kind, const std::string& message) {
+  const auto refuse = [&](DeviceFindingKind kind, const std::string& message) {
     report(warp, ins,
            {.kind = kind,
             .message = message,
@@ -113,21 +113,21 @@ std::optional<SharedPlace> locate_shared(Warp& warp, const Ins& ins, uint64_t ad
     return std::nullopt;
   };
   if (block == nullptr)
-    return refuse("out_of_bounds",
+    return refuse(DeviceFindingKind::OutOfBounds,
                   fmt::format("needs an address of shared memory, not {:#x}", address));
   if (block->ended)
     return refuse(
-        "out_of_bounds",
+        DeviceFindingKind::OutOfBounds,
         fmt::format("needs the shared memory of block {} of the cluster, which has ended; "
                     "all blocks have to meet before the first one ends",
                     block->rank));
   if (offset > size || bytes > size - offset)
-    return refuse("out_of_bounds",
+    return refuse(DeviceFindingKind::OutOfBounds,
                   fmt::format("accesses {} bytes at offset {} of shared memory, which has {} bytes",
                               bytes, offset, size));
   if (offset % align != 0)
     return refuse(
-        "misaligned",
+        DeviceFindingKind::Misaligned,
         fmt::format("accesses {} bytes at shared memory {}, which is not a multiple of {}", bytes,
                     shared_place(warp, offset, 8), align));
   return SharedPlace{block, static_cast<uint32_t>(offset)};
@@ -168,7 +168,7 @@ void access_ranked(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t
         at && warp.launch->checks.init ? at->block->shared_defined.data() + at->offset : nullptr;
     if (load && defined != nullptr && std::find(defined, defined + ins.aux, 0) != defined + ins.aux)
       report(warp, ins,
-             {.kind = "uninitialized",
+             {.kind = DeviceFindingKind::Uninitialized,
               .message =
                   fmt::format("reads shared memory {} of block {} of the cluster before "
                               "anything was written there",

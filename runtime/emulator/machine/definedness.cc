@@ -411,7 +411,7 @@ void Definedness::use(Warp& warp, const Ins& ins, Value value, const std::string
   if (origin.ins == nullptr)
     return report(
         warp, ins,
-        {.kind = "uninitialized",
+        {.kind = DeviceFindingKind::Uninitialized,
          .message = "a register that nothing wrote " + how + "; give the variable a value",
          .lane = lane,
          .count = count});

@@ -34,7 +34,7 @@ struct UndefinedRegisters {
 
 /// Why a value means nothing, for the finding that follows when it is used.
 struct Cause {
-  const char* kind = "uninitialized";
+  DeviceFindingKind kind = DeviceFindingKind::Uninitialized;
   std::string what;
   std::string tensor = {};
   int64_t byte_offset = 0;

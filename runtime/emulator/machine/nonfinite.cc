@@ -101,7 +101,8 @@ void Nonfinite::finish(Warp& warp) {
     const uint32_t bit = made == Class::NaN ? 1 : 2;
     if ((warp.launch->nonfinite.fetch_or(bit) & bit) != 0) continue;
     report(warp, ins,
-           {.kind = made == Class::NaN ? "nonfinite_nan" : "nonfinite_inf",
+           {.kind = made == Class::NaN ? DeviceFindingKind::NonfiniteNan
+                                       : DeviceFindingKind::NonfiniteInf,
             .message = fmt::format("the first {} of this launch comes from finite operands",
                                    made == Class::NaN ? "NaN" : "infinity"),
             .lane = lane});

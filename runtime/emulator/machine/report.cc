@@ -196,7 +196,8 @@ void report(Warp& warp, const Ins& ins, Incident incident) {
     complete(finding, warp, code, ins, incident);
     launch.findings.push_back(std::move(finding));
   }
-  if (incident.fatal || (fresh && launch.findings.size() >= kFindingsMax)) {
+  const bool stops = effect_of(incident.kind) == DeviceFindingEffect::StopsLaunch;
+  if (stops || (fresh && launch.findings.size() >= kFindingsMax)) {
     launch.stop = true;
     warp.stop_slice();
   }

@@ -81,10 +81,9 @@ bool Warp::may_enter(const Code& code, uint32_t local_base) {
                        launch->calls_limit);
   if (what.empty()) return true;
   report(*this, *ins,
-         {.kind = "stack_overflow",
+         {.kind = DeviceFindingKind::StackOverflow,
           .message = what + "; look for a recursion without an end",
-          .lane = static_cast<uint32_t>(std::countr_zero(mask | 0x80000000u)),
-          .fatal = true});
+          .lane = static_cast<uint32_t>(std::countr_zero(mask | 0x80000000u))});
   return false;
 }
 
@@ -360,10 +359,9 @@ void Warp::run(uint64_t slice) {
   definedness.catch_up(*this);
   if (stack.size() > kWaitingMax)
     report(*this, *ins,
-           {.kind = "stack_overflow",
+           {.kind = DeviceFindingKind::StackOverflow,
             .message = fmt::format("more than {} groups of threads wait for others to meet them",
-                                   kWaitingMax),
-            .fatal = true});
+                                   kWaitingMax)});
 }
 
 Dim3 thread_of(const Warp& warp, uint32_t lane) {

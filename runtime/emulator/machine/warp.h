@@ -363,7 +363,7 @@ struct Block {
   /// After a slice of the warp: what its end means for the others.
   void settle(Warp& warp);
   void report_unfinished_copy();
-  void report_stuck(const char* kind, const std::string& message);
+  void report_stuck(DeviceFindingKind kind, const std::string& message);
 
   uint32_t unchecked_ = 0;    ///< Slices since the last look at the clock.
   uint32_t idle_rounds_ = 0;  ///< Rounds on end in which every warp only waited.
@@ -373,15 +373,14 @@ struct Block {
 Dim3 thread_of(const Warp& warp, uint32_t lane);
 
 /// One finding, folded with earlier ones of the same kind and pair of instructions. Stops the
-/// launch when `fatal` or when the list is full.
+/// launch when its kind does or when the list is full.
 struct Incident {
-  const char* kind = "";
+  DeviceFindingKind kind;
   std::string message = {};
   uint32_t lane = 0;
   std::string tensor = {};
   int64_t byte_offset = 0;
   uint64_t count = 1;
-  bool fatal = false;
   const ptx::Instruction* other = nullptr;  ///< The second instruction of a pair.
   const ptx::Instruction* at = nullptr;     ///< Whose line it is, if not the one that reports.
   const Code* code = nullptr;  ///< Of the instruction, where it is not the current function.

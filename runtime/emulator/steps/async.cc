@@ -62,7 +62,7 @@ void copy_async(Warp& warp, const Ins& ins) {
     if (copy.size[lane] > copy.bytes) {
       report(
           warp, ins,
-          {.kind = "out_of_bounds",
+          {.kind = DeviceFindingKind::OutOfBounds,
            .message = fmt::format("reads {} bytes for a copy of {}", copy.size[lane], copy.bytes),
            .lane = of});
       copy.size[lane] = copy.bytes;

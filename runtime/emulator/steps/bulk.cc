@@ -30,11 +30,11 @@ bool global_end(Warp& warp, const Ins& ins, uint32_t lane, uint64_t address, uin
       .tensor = near != nullptr ? near->name : "",
       .byte_offset = near != nullptr ? static_cast<int64_t>(address - near->base) : 0};
   if (address % kBulkAlign != 0) {
-    incident.kind = "misaligned";
+    incident.kind = DeviceFindingKind::Misaligned;
     incident.message =
         fmt::format("copies from or to {:#x}, which is not a multiple of {}", address, kBulkAlign);
   } else if (memory.find(address, bytes) == nullptr) {
-    incident.kind = "out_of_bounds";
+    incident.kind = DeviceFindingKind::OutOfBounds;
     incident.message =
         near == nullptr
             ? fmt::format("copies {} bytes at {:#x}, which belongs to no tensor", bytes, address)
@@ -61,7 +61,7 @@ std::optional<BulkEnd> end_of(Warp& warp, const Ins& ins, const Operands& with, 
 bool size_is_right(Warp& warp, const Ins& ins, const Operands& with) {
   if (with.bytes % kBulkAlign == 0) return true;
   report(warp, ins,
-         {.kind = "misaligned",
+         {.kind = DeviceFindingKind::Misaligned,
           .message = fmt::format("copies {} bytes; the size has to be a multiple of {}", with.bytes,
                                  kBulkAlign),
           .lane = with.lane});
@@ -85,7 +85,7 @@ void check_proxy_fence(Warp& warp, const Ins& ins, const BulkCopy& copy) {
     const ptx::Instruction* store = instruction_at(*warp.launch->program, word.write_site);
     if (is_asynchronous(store)) continue;
     report(warp, ins,
-           {.kind = "race_shared",
+           {.kind = DeviceFindingKind::RaceShared,
             .message = fmt::format(
                 "copies shared memory {} that was stored ({}) without fence.proxy.async after it: "
                 "the copy may see what was there before; put fence.proxy.async.shared::cta behind "
@@ -144,7 +144,7 @@ void multicast(Warp& warp, const Ins& ins, const BulkCopy& copy) {
     Block* block = block_of(warp, uint64_t{first_lane(left) + 1} << kRankShift);
     if (block == nullptr) {
       report(warp, ins,
-             {.kind = "out_of_bounds",
+             {.kind = DeviceFindingKind::OutOfBounds,
               .message = fmt::format("copies to block {} of the cluster, which has fewer",
                                      first_lane(left)),
               .lane = copy.lane});

@@ -13,7 +13,7 @@ void arrive_at_cluster(Warp& warp, const Ins& ins) {
   check_aligned(warp, ins);
   if (warp.cluster_arrived && warp.launch->checks.sync)
     report(warp, ins,
-           {.kind = "barrier_divergence",
+           {.kind = DeviceFindingKind::BarrierDivergence,
             .message = "arrives at the cluster's barrier again without having waited there",
             .lane = static_cast<uint32_t>(std::countr_zero(warp.mask))});
   warp.block->cluster->arrive(warp);
@@ -25,7 +25,7 @@ void wait_for_cluster(Warp& warp, const Ins& ins) {
   check_aligned(warp, ins);
   if (!warp.cluster_arrived && warp.launch->checks.sync)
     report(warp, ins,
-           {.kind = "barrier_divergence",
+           {.kind = DeviceFindingKind::BarrierDivergence,
             .message = "waits at the cluster's barrier without having arrived there",
             .lane = static_cast<uint32_t>(std::countr_zero(warp.mask))});
   if (warp.cluster_arrived && warp.cluster_phase == warp.block->cluster->phase()) {

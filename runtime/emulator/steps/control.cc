@@ -17,13 +17,12 @@ uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_ze
 
 void unsupported(Warp& warp, const Ins& ins) {
   report(warp, ins,
-         {.kind = "unsupported_instruction",
+         {.kind = DeviceFindingKind::UnsupportedInstruction,
           .message = ins.aux != 0
                          ? warp.code().refusals[ins.aux - 1]
                          : "the emulator does not support this instruction yet; use backend = "
                            "\"cuda\", or compile for arch = \"sm_80\"",
-          .lane = first_lane(warp.mask),
-          .fatal = true});
+          .lane = first_lane(warp.mask)});
 }
 void nothing(Warp&, const Ins&) {}
 /// Orders nothing by itself: other threads learn of it by the next atomic or volatile access
@@ -44,7 +43,7 @@ namespace {
 void report_skipped_barrier(Warp& warp, const Ins& ins) {
   const uint32_t stay = warp.active & ~warp.mask;
   report(warp, ins,
-         {.kind = "barrier_divergence",
+         {.kind = DeviceFindingKind::BarrierDivergence,
           .message = fmt::format("only {} of the warp's {} running threads reach the barrier; the "
                                  "others skip it",
                                  std::popcount(stay), std::popcount(warp.alive)),
@@ -67,10 +66,9 @@ void branch_indexed(Warp& warp, const Ins& ins) {
     same |= static_cast<uint32_t>((warp.mask >> lane & 1) != 0 && index[lane] == lead) << lane;
   if (lead >= ins.aux)
     return report(warp, ins,
-                  {.kind = "trap",
+                  {.kind = DeviceFindingKind::Trap,
                    .message = "branch index beyond its targets",
-                   .lane = first_lane(warp.mask),
-                   .fatal = true});
+                   .lane = first_lane(warp.mask)});
   const uint32_t target = warp.lists[ins.list + lead];
   // The other lanes execute this instruction again and choose their own target.
   if (same != warp.active) warp.pc -= 1;
@@ -111,10 +109,9 @@ void call_indirect(Warp& warp, const Ins& ins) {
   const auto& callable = warp.launch->program->callable;
   if (target == 0 || target > callable.size())
     return report(warp, ins,
-                  {.kind = "trap",
+                  {.kind = DeviceFindingKind::Trap,
                    .message = fmt::format("call of {:#x}, which is not a function", target),
-                   .lane = first_lane(warp.mask),
-                   .fatal = true});
+                   .lane = first_lane(warp.mask)});
   const CallSite& site = warp.code().calls[ins.aux];
   if (same != warp.mask)
     warp.split_for_calls(same, warp.mask & ~same);
@@ -127,10 +124,9 @@ void ret(Warp& warp, const Ins&) { warp.leave(warp.mask); }
 void exit(Warp& warp, const Ins&) { warp.exit_lanes(warp.mask); }
 void trap(Warp& warp, const Ins& ins) {
   report(warp, ins,
-         {.kind = "trap",
+         {.kind = DeviceFindingKind::Trap,
           .message = "the kernel executed trap",
-          .lane = first_lane(warp.mask),
-          .fatal = true});
+          .lane = first_lane(warp.mask)});
 }
 
 void local_address(Warp& warp, const Ins& ins) {
@@ -167,7 +163,7 @@ void load_param(Warp& warp, const Ins& ins) {
       if (list[element] == kNone) continue;
       if (at > params.size() || ins.aux > params.size() - at)
         return report(warp, ins,
-                      {.kind = "out_of_bounds",
+                      {.kind = DeviceFindingKind::OutOfBounds,
                        .message = fmt::format("reads parameter byte {} of {}", at, params.size()),
                        .lane = lane});
       store_word(warp, ins, list[element], lane, params.data() + at);
@@ -183,7 +179,7 @@ uint32_t frame_param_offset(Warp& warp, const Ins& ins) {
   const auto at = static_cast<uint64_t>(ins.imm);
   if (bytes <= area && at <= area - bytes) return static_cast<uint32_t>(at);
   report(warp, ins,
-         {.kind = "out_of_bounds",
+         {.kind = DeviceFindingKind::OutOfBounds,
           .message = fmt::format("accesses parameter byte {} of {}", ins.imm, area),
           .lane = first_lane(warp.mask),
           .count = static_cast<uint64_t>(std::popcount(warp.mask))});
@@ -402,7 +398,10 @@ void check_barrier(Warp& warp, const Ins& ins) {
   const uint32_t *ids = warp.u32(ins.src[0]), *counts = warp.u32(ins.src[1]);
   const uint32_t id = ids[lead], count = counts[lead];
   const auto wrong = [&](uint32_t lane, std::string message) {
-    report(warp, ins, {.kind = "barrier_divergence", .message = std::move(message), .lane = lane});
+    report(warp, ins,
+           {.kind = DeviceFindingKind::BarrierDivergence,
+            .message = std::move(message),
+            .lane = lane});
   };
   for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
     const uint32_t lane = first_lane(left);
@@ -433,7 +432,7 @@ void check_aligned(Warp& warp, const Ins& ins) {
   const uint32_t gone = warp.gone_past(kNone), running = warp.alive | gone;
   if (warp.mask == running) return;
   report(warp, ins,
-         {.kind = "barrier_divergence",
+         {.kind = DeviceFindingKind::BarrierDivergence,
           .message = fmt::format("only {} of the warp's {} running threads reach the barrier{}",
                                  std::popcount(warp.mask), std::popcount(running),
                                  gone == 0 ? " together" : "; the others go past it and exit"),

@@ -16,7 +16,7 @@ void check_divisor(Warp& warp, const Ins& ins) {
   }
   if (zero != 0)
     warp.definedness.note(warp, ins, static_cast<uint32_t>(ins.imm), zero,
-                          {"division_by_zero", "divides an integer by zero"});
+                          {DeviceFindingKind::DivisionByZero, "divides an integer by zero"});
 }
 
 }  // namespace gpuemu::emulator::steps

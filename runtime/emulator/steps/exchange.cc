@@ -51,7 +51,7 @@ void for_groups(Warp& warp, const Ins& ins, uint32_t source, Exchange one,
                    strangers = group & ~named[lead];
     if (warp.launch->checks.sync && (absent != 0 || strangers != 0))
       report(warp, ins,
-             {.kind = "illegal_mask",
+             {.kind = DeviceFindingKind::IllegalMask,
               .message = fmt::format(
                   "member mask {:#010x} does not match the lanes that execute it, {:#010x}",
                   named[lead], group),
@@ -111,7 +111,8 @@ void follow_shuffle(Warp& warp, const Ins& ins, uint32_t present, const uint32_t
   if (warp.watched) warp.definedness.shuffled(warp, ins, source);
   if (nobody != 0)
     warp.definedness.note_element(
-        warp, ins, 0, nobody, {"uninitialized", "takes the value of a lane that takes no part"});
+        warp, ins, 0, nobody,
+        {DeviceFindingKind::Uninitialized, "takes the value of a lane that takes no part"});
 }
 
 /// A whole warp in one segment, as reductions and broadcasts have it: no lane can name another one

@@ -9,7 +9,9 @@ namespace {
 constexpr std::string_view kRemedy = "; free takes what malloc in a kernel gave, once";
 
 void report_free(Warp& warp, const Ins& ins, uint32_t lane, std::string message) {
-  report(warp, ins, {.kind = "invalid_free", .message = message.append(kRemedy), .lane = lane});
+  report(
+      warp, ins,
+      {.kind = DeviceFindingKind::InvalidFree, .message = message.append(kRemedy), .lane = lane});
 }
 }  // namespace
 

@@ -89,7 +89,7 @@ LaneAddress address_of(Warp& warp, const Ins& ins, uint32_t lane) {
 void report_mbarrier(Warp& warp, const Ins& ins, LaneAddress named, const std::string& what) {
   const uint64_t address = named.address & kSharedOffsetMask;
   report(warp, ins,
-         {.kind = "mbarrier",
+         {.kind = DeviceFindingKind::Mbarrier,
           .message = fmt::format("the mbarrier at shared memory {} {}",
                                  shared_place(warp, address, kMbarrierBytes), what),
           .lane = named.lane,

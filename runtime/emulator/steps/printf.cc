@@ -237,11 +237,10 @@ void assert_failed(Warp& warp, const Ins& ins, const CallSite& site) {
   const auto line = static_cast<uint32_t>(argument(warp, site, 2, lane));
   const std::string function = string_at(warp, argument(warp, site, 3, lane), lane);
   report(warp, ins,
-         {.kind = "assert",
+         {.kind = DeviceFindingKind::Assert,
           .message = fmt::format("{}:{}: {}: assertion `{}' failed", file, line, function, what),
           .lane = lane,
-          .count = static_cast<uint64_t>(std::popcount(warp.mask)),
-          .fatal = true});
+          .count = static_cast<uint64_t>(std::popcount(warp.mask))});
 }
 
 }  // namespace gpuemu::emulator::steps

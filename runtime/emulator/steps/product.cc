@@ -221,7 +221,7 @@ bool whole_warp(Warp& warp, const Ins& ins) {
   if (warp.await_lanes(ins, kNone)) return false;
   if (warp.mask != kNone && warp.launch->checks.sync)
     report(warp, ins,
-           {.kind = "illegal_mask",
+           {.kind = DeviceFindingKind::IllegalMask,
             .message = "a matrix instruction needs all lanes of the warp",
             .lane = static_cast<uint32_t>(std::countr_zero(warp.mask))});
   return true;

@@ -39,12 +39,11 @@ void take_stack(Warp& warp, const Ins& ins) {
     const uint64_t begin = (ends[lane] + align - 1) / align * align, bytes = get(warp, ins, lane);
     if (begin > kLocalBytesMax || bytes > kLocalBytesMax - begin)
       return report(warp, ins,
-                    {.kind = "stack_overflow",
+                    {.kind = DeviceFindingKind::StackOverflow,
                      .message = fmt::format("takes {} bytes of the stack, of which a thread has {} "
                                             "and uses {}",
                                             bytes, kLocalBytesMax, ends[lane]),
-                     .lane = lane,
-                     .fatal = true});
+                     .lane = lane});
     ends[lane] = static_cast<uint32_t>(begin + bytes);
     warp.ensure_local(ends[lane]);
     // What an earlier alloca left there is none of its business.
@@ -73,12 +72,11 @@ void restore_stack(Warp& warp, const Ins& ins) {
     }
     return report(
         warp, ins,
-        {.kind = "stack_overflow",
+        {.kind = DeviceFindingKind::StackOverflow,
          .message = fmt::format("sets the stack to {:#x}, which stacksave did not give in "
                                 "this function",
                                 to),
-         .lane = lane,
-         .fatal = true});
+         .lane = lane});
   }
 }
 

@@ -63,14 +63,14 @@ std::array<uint32_t, 4> fetch(Warp& warp, const TextureConfig& texture, const Te
 void report_faults(Warp& warp, const Ins& ins, const Faults& faults) {
   if (faults.gone != 0)
     report(warp, ins,
-           {.kind = "out_of_bounds",
+           {.kind = DeviceFindingKind::OutOfBounds,
             .message = "reads a texture whose memory is freed; free the tensor after the "
                        "texture",
             .lane = first_lane(faults.gone),
             .count = static_cast<uint64_t>(std::popcount(faults.gone))});
   if (faults.undefined != 0)
     report(warp, ins,
-           {.kind = "uninitialized",
+           {.kind = DeviceFindingKind::Uninitialized,
             .message = fmt::format("reads texels of '{}' that nothing wrote", faults.tensor),
             .lane = first_lane(faults.undefined),
             .tensor = faults.tensor,
@@ -104,7 +104,8 @@ void read_texture(Warp& warp, const Ins& ins) {
     const uint64_t handle = warp.u64(ins.src[0])[lane];
     const TextureConfig* texture = warp.launch->textures->find(handle);
     if (const std::string wrong = mismatch(ins, handle, texture); !wrong.empty()) {
-      report(warp, ins, {.kind = "invalid_texture", .message = wrong, .lane = lane});
+      report(warp, ins,
+             {.kind = DeviceFindingKind::InvalidTexture, .message = wrong, .lane = lane});
       continue;
     }
     const auto values =
