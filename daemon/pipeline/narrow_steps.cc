@@ -35,7 +35,7 @@ bool rounds_to(const Instruction& in, const std::string& type) {
 
 /// Whether a value that the instruction reads is one that the kernel goes on with.
 bool goes_on_with(const Instruction& in) {
-  if (in.opcode == Opcode::St) return in.has("shared");
+  if (in.opcode == Opcode::St) return in.has(ptx::Modifier::Shared);
   return !in.has(Trait::UseIsVisible);
 }
 

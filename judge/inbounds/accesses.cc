@@ -60,14 +60,16 @@ std::vector<Use> uses_of(const Instruction& instruction) {
   if (reads && !writes) return {{"load", 1, space, bytes}};
   if (opcode == Opcode::St) return {{"store", 0, space, bytes}};
   if (opcode == Opcode::Atom) return {{"atomic", 1, space, bytes}};
-  if (opcode == Opcode::Red && !instruction.has("async")) return {{"atomic", 0, space, bytes}};
-  const bool copies = opcode == Opcode::Cp && instruction.has("async") && !instruction.has("bulk");
+  if (opcode == Opcode::Red && !instruction.has(ptx::Modifier::Async))
+    return {{"atomic", 0, space, bytes}};
+  const bool copies = opcode == Opcode::Cp && instruction.has(ptx::Modifier::Async) &&
+                      !instruction.has(ptx::Modifier::Bulk);
   if (copies && instruction.operands.size() >= 3) {
     const Operand& size = instruction.operands[2];
     const uint64_t count = size.kind == Operand::Kind::Integer ? size.bits : 0;
     return {{"copy to", 0, Space::Shared, count}, {"copy from", 1, Space::Global, count}};
   }
-  if (instruction.has("m8n8") && instruction.has("b16")) {
+  if (instruction.has(ptx::Modifier::M8n8) && instruction.has(ptx::Modifier::B16)) {
     if (opcode == Opcode::Ldmatrix) return {{"load", 1, Space::Shared, kMatrixRowBytes}};
     if (opcode == Opcode::Stmatrix) return {{"store", 0, Space::Shared, kMatrixRowBytes}};
   }

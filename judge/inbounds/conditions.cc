@@ -106,7 +106,7 @@ void Evaluator::compare(uint32_t at) {
 void Evaluator::combine_predicates(uint32_t at) {
   const ptx::Instruction& instruction = function_.body[at];
   const Operand& to = instruction.operands[0];
-  if (to.kind != Operand::Kind::Register || !instruction.has("pred")) return;
+  if (to.kind != Operand::Kind::Register || !instruction.has(ptx::Modifier::Pred)) return;
   const auto sides_of = [&](size_t index) {
     Sides sides;
     if (index >= instruction.operands.size()) return sides;

@@ -158,11 +158,11 @@ std::optional<Poly> Evaluator::converted(uint32_t at) {
             ? address_of(instruction.operands[1].name) + Poly(instruction.operands[1].offset)
             : operand(at, 1, {64, false});
     ptx::Space space = ptx::Space::Generic;
-    if (instruction.has("global")) space = ptx::Space::Global;
-    if (instruction.has("shared")) space = ptx::Space::Shared;
-    if (instruction.has("local")) space = ptx::Space::Local;
+    if (instruction.has(ptx::Modifier::Global)) space = ptx::Space::Global;
+    if (instruction.has(ptx::Modifier::Shared)) space = ptx::Space::Shared;
+    if (instruction.has(ptx::Modifier::Local)) space = ptx::Space::Local;
     if (space == ptx::Space::Generic) return std::nullopt;
-    return instruction.has("to") ? from - window_of(space) : from + window_of(space);
+    return instruction.has(ptx::Modifier::To) ? from - window_of(space) : from + window_of(space);
   }
   const Type to = type_of(instruction, 1);
   const Type from = type_of(instruction);
@@ -209,9 +209,10 @@ std::optional<Poly> Evaluator::product(uint32_t at, Integer type) {
   const Instruction& instruction = function_.body[at];
   Poly a = operand(at, 1, type);
   Poly b = operand(at, 2, type);
-  const bool wide = instruction.has("wide");
-  if (!wide && !instruction.has("lo") && !instruction.has("hi")) return std::nullopt;
-  if (!instruction.has("lo")) {
+  const bool wide = instruction.has(ptx::Modifier::Wide);
+  if (!wide && !instruction.has(ptx::Modifier::Lo) && !instruction.has(ptx::Modifier::Hi))
+    return std::nullopt;
+  if (!instruction.has(ptx::Modifier::Lo)) {
     const auto left = exact(at, a, type, 1);
     const auto right = exact(at, b, type, 2);
     if (!left || !right) return std::nullopt;
@@ -219,7 +220,7 @@ std::optional<Poly> Evaluator::product(uint32_t at, Integer type) {
     b = *right;
   }
   Poly result = a * b;
-  if (instruction.has("hi")) {
+  if (instruction.has(ptx::Modifier::Hi)) {
     if (type.bits > 32) return std::nullopt;
     result = space_.atoms.floor_of(result, int64_t{1} << type.bits);
   }
@@ -344,7 +345,7 @@ std::optional<Poly> Evaluator::selected(uint32_t at, Integer type) {
 std::optional<Poly> Evaluator::compute(uint32_t at) {
   const Instruction& instruction = function_.body[at];
   const Opcode opcode = instruction.opcode;
-  if (opcode == Opcode::Ld && instruction.has("param")) return loaded_param(at);
+  if (opcode == Opcode::Ld && instruction.has(ptx::Modifier::Param)) return loaded_param(at);
   if (opcode == Opcode::Cvt || opcode == Opcode::Cvta) return converted(at);
   const Type type = type_of(instruction);
   if (!is_whole(type) || instruction.operands.size() < 2) return std::nullopt;

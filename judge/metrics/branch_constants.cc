@@ -76,8 +76,8 @@ class Followers {
 
   bool note(const Instruction& instruction) {
     if (instruction.operands.empty()) return false;
-    const bool is_source =
-        instruction.opcode == Opcode::Ld && instruction.has("param") == (what_ != What::Data);
+    const bool is_source = instruction.opcode == Opcode::Ld &&
+                           instruction.has(ptx::Modifier::Param) == (what_ != What::Data);
     if (!is_source && !(passes_on(instruction) && any_of(instruction, 1))) return false;
     return mark(instruction.operands[0]);
   }
@@ -116,7 +116,8 @@ void add_number(const Instruction& instruction, int64_t number, std::set<int64_t
 }
 
 bool asks_whether_equal(const Instruction& instruction) {
-  return instruction.opcode == Opcode::Setp && (instruction.has("eq") || instruction.has("ne"));
+  return instruction.opcode == Opcode::Setp &&
+         (instruction.has(ptx::Modifier::Eq) || instruction.has(ptx::Modifier::Ne));
 }
 
 struct Found {

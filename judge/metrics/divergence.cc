@@ -115,9 +115,9 @@ class Analysis {
   /// Whatever the address: each thread has its own local memory and its own results of calls, and
   /// threads that parted may read at different times.
   bool load_varies(const Instruction& load) const {
-    if (load.has("local")) return true;
-    if (load.has("const")) return false;
-    if (!load.has("param")) return parted_;
+    if (load.has(ptx::Modifier::Local)) return true;
+    if (load.has(ptx::Modifier::Const)) return false;
+    if (!load.has(ptx::Modifier::Param)) return parted_;
     if (load.operands.size() < 2 || load.operands[1].elements.empty()) return true;
     const std::string& base = load.operands[1].elements[0].name;
     return std::ranges::find(function_.params, base, &ptx::Variable::name) ==

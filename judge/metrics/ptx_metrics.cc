@@ -98,7 +98,7 @@ void count_operand(const Operand& operand, PtxMetrics& metrics,
 bool is_tensor_op(const Instruction& one) {
   if (!one.has(Trait::MatrixProduct)) return false;
   if (one.opcode == Opcode::Mma) return true;
-  return one.has("mma") || one.has("mma_async");
+  return one.has(ptx::Modifier::Mma) || one.has(ptx::Modifier::MmaAsync);
 }
 
 void count_instruction(const Instruction& one, PtxMetrics& metrics) {
@@ -110,15 +110,16 @@ void count_instruction(const Instruction& one, PtxMetrics& metrics) {
   }
   if (one.opcode == Opcode::St)
     ++metrics.stores[fmt::format("{}.{}", space_of(one), width_of(one))];
-  const bool divides = one.opcode == Opcode::Div && (one.has("approx") || one.has("full"));
+  const bool divides =
+      one.opcode == Opcode::Div && (one.has(ptx::Modifier::Approx) || one.has(ptx::Modifier::Full));
   if (one.has(Trait::SpecialFunction) || divides) {
     ++metrics.special_functions[one.spelling()];
   }
   if (one.has(Trait::Synchronizes)) ++metrics.barriers;
   if (what == OpcodeClass::Atomic) ++metrics.atomics;
   if (is_tensor_op(one)) ++metrics.tensor_ops;
-  if (one.has("ftz")) ++metrics.ftz;
-  if (one.has("approx") || one.has("full")) ++metrics.approx;
+  if (one.has(ptx::Modifier::Ftz)) ++metrics.ftz;
+  if (one.has(ptx::Modifier::Approx) || one.has(ptx::Modifier::Full)) ++metrics.approx;
 }
 
 void count_variable(const ptx::Variable& variable, PtxMetrics& metrics) {

@@ -37,8 +37,8 @@ bool is_condition(std::string_view modifier) {
 bool synchronizes(const Instruction& one) {
   const ptx::OpcodeClass what = ptx::info(one.opcode).what;
   return what == ptx::OpcodeClass::Warp || what == ptx::OpcodeClass::Barrier ||
-         one.has(Trait::Waits) || one.has("wait_group") || one.has("wait_all") ||
-         one.has("commit_group");
+         one.has(Trait::Waits) || one.has(ptx::Modifier::WaitGroup) ||
+         one.has(ptx::Modifier::WaitAll) || one.has(ptx::Modifier::CommitGroup);
 }
 
 const char* kind_of(const Instruction& one) {

@@ -77,17 +77,17 @@ using Computed = std::optional<int64_t>;
 Computed compared(const Given& given) {
   if (given.values.size() != 2) return std::nullopt;
   const bool less = given.less(), equal = given.values[0] == given.values[1];
-  for (const auto& [name, holds] : {std::pair{"eq", equal},
-                                    {"ne", !equal},
-                                    {"lt", less},
-                                    {"lo", less},
-                                    {"le", less || equal},
-                                    {"ls", less || equal},
-                                    {"gt", !less && !equal},
-                                    {"hi", !less && !equal},
-                                    {"ge", !less},
-                                    {"hs", !less}}) {
-    if (given.instruction.has(name)) return holds ? 1 : 0;
+  for (const auto& [condition, holds] : {std::pair{ptx::Modifier::Eq, equal},
+                                         {ptx::Modifier::Ne, !equal},
+                                         {ptx::Modifier::Lt, less},
+                                         {ptx::Modifier::Lo, less},
+                                         {ptx::Modifier::Le, less || equal},
+                                         {ptx::Modifier::Ls, less || equal},
+                                         {ptx::Modifier::Gt, !less && !equal},
+                                         {ptx::Modifier::Hi, !less && !equal},
+                                         {ptx::Modifier::Ge, !less},
+                                         {ptx::Modifier::Hs, !less}}) {
+    if (given.instruction.has(condition)) return holds ? 1 : 0;
   }
   return std::nullopt;
 }
@@ -104,7 +104,7 @@ Computed divided(const Given& given) {
 Computed multiplied(const Given& given) {
   const IntegerType type = given.from;
   const uint64_t low = bits(given.values[0]) * bits(given.values[1]);
-  if (!given.instruction.has("hi")) return number(low);
+  if (!given.instruction.has(ptx::Modifier::Hi)) return number(low);
   if (type.bits > 32) return std::nullopt;
   return type.is_signed ? number(low) >> type.bits : number(low >> type.bits);
 }
@@ -179,7 +179,7 @@ constexpr ptx::PerOpcode<Operation> kOperations({
 bool is_of_another_type(const Instruction& instruction, size_t index) {
   if (instruction.opcode == Opcode::Selp) return index == 2;
   if (instruction.opcode == Opcode::Shl || instruction.opcode == Opcode::Shr) return index == 1;
-  return instruction.opcode == Opcode::Mad && index == 2 && instruction.has("wide");
+  return instruction.opcode == Opcode::Mad && index == 2 && instruction.has(ptx::Modifier::Wide);
 }
 
 Computed of_predicates(const Instruction& instruction, const std::vector<int64_t>& given) {
@@ -275,7 +275,8 @@ class Evaluator {
   }
 
   static std::optional<std::string> parameter_of(const Instruction& instruction) {
-    if (instruction.opcode != Opcode::Ld || !instruction.has("param")) return std::nullopt;
+    if (instruction.opcode != Opcode::Ld || !instruction.has(ptx::Modifier::Param))
+      return std::nullopt;
     if (types_of(instruction).empty() || instruction.operands.size() < 2) return std::nullopt;
     const Operand& from = instruction.operands[1];
     if (from.elements.empty() || from.elements[0].kind != Operand::Kind::Variable)
@@ -288,12 +289,13 @@ class Evaluator {
     const Operation* const operation = kOperations.find(instruction.opcode);
     if (given.empty() || operation == nullptr) return std::nullopt;
     if (types.empty())
-      return instruction.has("pred") ? of_predicates(instruction, given) : std::nullopt;
+      return instruction.has(ptx::Modifier::Pred) ? of_predicates(instruction, given)
+                                                  : std::nullopt;
     // Of cvt the first type is the result's and the second the operand's.
     const bool converts = instruction.opcode == Opcode::Cvt && types.size() > 1;
     const IntegerType from = converts ? types[1] : types[0];
     IntegerType to = types[0];
-    if (instruction.has("wide")) to.bits = 2 * to.bits;
+    if (instruction.has(ptx::Modifier::Wide)) to.bits = 2 * to.bits;
     for (size_t i = 0; i < given.size(); ++i)
       if (!is_of_another_type(instruction, i))
         given[i] = as_type(static_cast<uint64_t>(given[i]), from);
@@ -360,7 +362,7 @@ class Search {
  private:
   bool is_apart(const Instruction& instruction) const {
     if (instruction.operands.size() != 3 || types_of(instruction).empty()) return true;
-    const bool equal = instruction.has("eq") || instruction.has("ne");
+    const bool equal = instruction.has(ptx::Modifier::Eq) || instruction.has(ptx::Modifier::Ne);
     const bool plain = of_.is_parameter(instruction.operands[1]) &&
                        instruction.operands[2].kind == Operand::Kind::Integer;
     if (equal && plain) return true;  // Sizes that are singled out.

@@ -12,6 +12,7 @@ namespace gpuemu {
 namespace {
 
 using ptx::Instruction;
+using ptx::Modifier;
 using ptx::Opcode;
 using ptx::Operand;
 using ptx::Trait;
@@ -97,8 +98,9 @@ Texts swap_constant(const MutationSite& site) {
 
 Texts drop_barrier(const MutationSite& site) {
   const Instruction& one = site.instruction;
-  const bool waits = one.has("sync") || one.has("wait_group") || one.has("wait_all");
-  const bool barrier = one.has(Trait::Synchronizes) && one.has("sync");
+  const bool waits =
+      one.has(Modifier::Sync) || one.has(Modifier::WaitGroup) || one.has(Modifier::WaitAll);
+  const bool barrier = one.has(Trait::Synchronizes) && one.has(Modifier::Sync);
   const bool fence = one.has(Trait::Fences);
   const bool copies = one.opcode == Opcode::Cp && waits;
   return barrier || fence || copies ? Texts{""} : Texts{};
@@ -106,7 +108,7 @@ Texts drop_barrier(const MutationSite& site) {
 
 Texts shuffle_mask(const MutationSite& site) {
   const Instruction& one = site.instruction;
-  const bool takes_mask = one.has(Trait::TakesMembers) && one.has("sync");
+  const bool takes_mask = one.has(Trait::TakesMembers) && one.has(Modifier::Sync);
   if (!takes_mask || one.operands.empty()) return {};
   const Operand& mask = one.operands.back();
   constexpr uint32_t kLowerHalf = 0xffff;
@@ -137,12 +139,17 @@ Texts negate_predicate(const MutationSite& site) {
 
 Texts loosen_predicate(const MutationSite& site) {
   if (!site.instruction.has(Trait::Compares)) return {};
-  constexpr std::pair<std::string_view, std::string_view> kPairs[] = {
-      {"lt", "le"},   {"le", "lt"},   {"gt", "ge"},   {"ge", "gt"},  {"lo", "ls"},
-      {"ls", "lo"},   {"hi", "hs"},   {"hs", "hi"},   {"eq", "ne"},  {"ne", "eq"},
-      {"ltu", "leu"}, {"leu", "ltu"}, {"gtu", "geu"}, {"geu", "gtu"}};
+  constexpr std::pair<Modifier, Modifier> kPairs[] = {
+      {Modifier::Lt, Modifier::Le},   {Modifier::Le, Modifier::Lt},
+      {Modifier::Gt, Modifier::Ge},   {Modifier::Ge, Modifier::Gt},
+      {Modifier::Lo, Modifier::Ls},   {Modifier::Ls, Modifier::Lo},
+      {Modifier::Hi, Modifier::Hs},   {Modifier::Hs, Modifier::Hi},
+      {Modifier::Eq, Modifier::Ne},   {Modifier::Ne, Modifier::Eq},
+      {Modifier::Ltu, Modifier::Leu}, {Modifier::Leu, Modifier::Ltu},
+      {Modifier::Gtu, Modifier::Geu}, {Modifier::Geu, Modifier::Gtu}};
   for (const auto& [from, to] : kPairs) {
-    if (site.instruction.has(from)) return {with_modifier(site.statement, from, to)};
+    if (site.instruction.has(from))
+      return {with_modifier(site.statement, name_of(from), name_of(to))};
   }
   return {};
 }
@@ -225,7 +232,7 @@ Texts through_half(const MutationSite& site) {
 // --- Memory --------------------------------------------------------------------------------------
 
 bool touches_tensors(const Instruction& one) {
-  return (one.has("global") || one.has("shared") || one.has("shared::cta")) &&
+  return (one.has(Modifier::Global) || one.has(Modifier::Shared) || one.has(Modifier::SharedCta)) &&
          (one.opcode == Opcode::Ld || one.opcode == Opcode::St);
 }
 
@@ -259,24 +266,28 @@ Texts atomic_to_plain(const MutationSite& site) {
   const Instruction& one = site.instruction;
   const bool returns = one.opcode == Opcode::Atom;
   if ((!returns && one.opcode != Opcode::Red) || !site.statement.guard.empty()) return {};
-  constexpr std::string_view kOperations[] = {"add", "min", "max", "and", "or", "xor"};
+  constexpr Modifier kOperations[] = {Modifier::Add, Modifier::Min, Modifier::Max,
+                                      Modifier::And, Modifier::Or,  Modifier::Xor};
   const auto* operation =
-      std::ranges::find_if(kOperations, [&](std::string_view name) { return one.has(name); });
+      std::ranges::find_if(kOperations, [&](Modifier one_of) { return one.has(one_of); });
   const size_t address = returns ? 1 : 0;
   if (operation == std::end(kOperations) || one.operands.size() != address + 2) return {};
   const ptx::Type type = type_of(one);
-  const std::string space = one.has("shared") ? "shared" : one.has("global") ? "global" : "";
+  const std::string space = one.has(Modifier::Shared)   ? "shared"
+                            : one.has(Modifier::Global) ? "global"
+                                                        : "";
   const std::string bits = fmt::format("b{}", 8 * ptx::byte_size(type));
-  const bool logical = *operation == "and" || *operation == "or" || *operation == "xor";
+  const bool logical =
+      *operation == Modifier::And || *operation == Modifier::Or || *operation == Modifier::Xor;
   if (space.empty() || type == ptx::Type::None || type == ptx::Type::F16x2) return {};
   const std::string kind = logical ? bits : std::string(ptx::name_of(type));
-  const std::string rounding = is_float(type) && *operation == "add" ? ".rn" : "";
+  const std::string rounding = is_float(type) && *operation == Modifier::Add ? ".rn" : "";
   const std::string& from = site.statement.operands[address];
   const std::string& value = site.statement.operands[address + 1];
   std::string text = fmt::format(
       "{{ .reg .{0} %gpuemu_old, %gpuemu_new; ld.{1}.{0} %gpuemu_old, {2}; "
       "{3}{4}.{0} %gpuemu_new, %gpuemu_old, {5}; st.{1}.{0} {2}, %gpuemu_new; ",
-      kind, space, from, *operation, rounding, value);
+      kind, space, from, name_of(*operation), rounding, value);
   if (returns) text += fmt::format("mov.{} {}, %gpuemu_old; ", kind, site.statement.operands[0]);
   return {text + "}"};
 }

@@ -19,7 +19,7 @@ Status split_opcode(const Cursor& in, const Token& token, Instruction& made) {
   while (dot != std::string_view::npos) {
     rest.remove_prefix(dot + 1);
     dot = rest.find('.');
-    made.modifiers.emplace_back(rest.substr(0, dot));
+    made.modifiers.add(rest.substr(0, dot));
   }
   const char first = token.text[0];
   if (first >= 'a' && first <= 'z') return {};
@@ -40,7 +40,7 @@ Status FunctionParser::instruction() {
   made.source = line_;
   GPUEMU_TRY(split_opcode(in_, opcode, made));
   while (in_.peek().kind == TokenKind::Directive) {
-    made.modifiers.emplace_back(in_.take().text.substr(1));
+    made.modifiers.add(in_.take().text.substr(1));
   }
   if (state_.instruction_budget-- == 0) {
     return in_.error_at(opcode.where, "more than {} instructions in a module, the limit",

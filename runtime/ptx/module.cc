@@ -117,10 +117,6 @@ void Instruction::set_name(std::string_view text) {
   unknown = opcode == Opcode::Unknown ? text : std::string_view();
 }
 
-bool Instruction::has(std::string_view modifier) const {
-  return std::ranges::find(modifiers, modifier) != modifiers.end();
-}
-
 std::string Instruction::spelling() const {
   std::string out(name());
   for (const std::string& modifier : modifiers) out.append(1, '.').append(modifier);

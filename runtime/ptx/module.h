@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/ptx/isa/modifier.h"
 #include "runtime/ptx/isa/opcode.h"
 
 namespace gpuemu::ptx {
@@ -97,10 +98,10 @@ std::string text(const Operand& operand);
 
 struct Instruction {
   Opcode opcode = Opcode::Unknown;
-  std::string unknown;                 ///< The name of an Opcode::Unknown, else empty.
-  std::vector<std::string> modifiers;  ///< Without dots, as written: {"global", "nc", "v4", "f32"}.
-  std::optional<Operand> guard;        ///< Register operand, `negated` for @!%p.
-  std::vector<Operand> operands;       ///< Destination first; for call: see below.
+  std::string unknown;  ///< The name of an Opcode::Unknown, else empty.
+  Modifiers modifiers;
+  std::optional<Operand> guard;   ///< Register operand, `negated` for @!%p.
+  std::vector<Operand> operands;  ///< Destination first; for call: see below.
   // call (ret), callee, (args): operands[0] the callee (Variable or Register); results, arguments
   // and the prototype or target table name here.
   std::vector<Operand> call_results, call_arguments;
@@ -111,10 +112,10 @@ struct Instruction {
   /// From the text before the first dot.
   void set_name(std::string_view text);
   std::string_view name() const { return unknown.empty() ? info(opcode).text : unknown; }
-  bool has(std::string_view modifier) const;
+  bool has(Modifier modifier) const { return modifiers.has(modifier); }
   bool has(Trait trait) const { return info(opcode).traits.has(trait); }
   /// Whether its first operand, if there is one, is what it computes.
-  bool has_result() const { return !has(Trait::NoResult) || has("red"); }
+  bool has_result() const { return !has(Trait::NoResult) || has(Modifier::Red); }
   std::string spelling() const;  ///< "ld.global.nc.v4.f32"
   std::string text() const;      ///< With guard and operands, for messages.
 };

@@ -44,7 +44,7 @@ Type doubled(Type type) {
 
 /// mul.wide and mad.wide: the result and what is added are twice as wide.
 Type same(const Instruction& instruction, Type type, size_t index) {
-  const bool wide = instruction.has("wide") && (index == 0 || index == 3);
+  const bool wide = instruction.has(Modifier::Wide) && (index == 0 || index == 3);
   return wide ? doubled(type) : type;
 }
 

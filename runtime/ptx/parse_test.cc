@@ -76,8 +76,8 @@ TEST(PtxParse, KeepsModifiersInOrder) {
       body_of(".reg .b64 %d; .reg.f32 %f<4>; ld.global.nc.v4.f32 {%f0,%f1,%f2,%f3}, [%d+-4];");
   ASSERT_EQ(f.body.size(), 1u);
   EXPECT_EQ(f.body[0].opcode, Opcode::Ld);
-  EXPECT_TRUE(f.body[0].has("nc"));
-  EXPECT_FALSE(f.body[0].has("volatile"));
+  EXPECT_TRUE(f.body[0].has(Modifier::Nc));
+  EXPECT_FALSE(f.body[0].has(Modifier::Volatile));
   EXPECT_EQ(f.body[0].spelling(), "ld.global.nc.v4.f32");
   EXPECT_EQ(f.body[0].text(), "ld.global.nc.v4.f32 {%f0, %f1, %f2, %f3}, [%d-4]");
   EXPECT_EQ(f.body[0].operands[1].offset, -4);

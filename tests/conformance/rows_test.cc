@@ -165,7 +165,7 @@ void add_opcodes(std::string_view text, std::set<std::string>& keys) {
     made.set_name(opcode.substr(0, opcode.find('.')));
     while (opcode.find('.') != std::string_view::npos) {
       opcode.remove_prefix(opcode.find('.') + 1);
-      made.modifiers.emplace_back(opcode.substr(0, opcode.find('.')));
+      made.modifiers.add(opcode.substr(0, opcode.find('.')));
     }
     keys.merge(keys_of(made));
   }

@@ -190,9 +190,9 @@ void GlobalRaces::note(Warp& warp, const Ins& ins, const uint64_t* address, uint
     if (instruction_of(warp, ins).opcode == ptx::Opcode::St) begin_store(own);
     check_clashes(warp, ins, address, lanes, false);
   }
-  const Reach reach = access != Access::Atomic               ? Reach::Plain
-                      : instruction_of(warp, ins).has("cta") ? Reach::Block
-                                                             : Reach::All;
+  const Reach reach = access != Access::Atomic                            ? Reach::Plain
+                      : instruction_of(warp, ins).has(ptx::Modifier::Cta) ? Reach::Block
+                                                                          : Reach::All;
   const uint32_t event = warp.order.now() - warp.segment_event;
   // A volatile load waits for nobody: what another block has stored without a fence behind it, it
   // may not see.

@@ -58,7 +58,9 @@ std::optional<uint64_t> WrapSearch::bits(const Operand& operand) const {
   return std::nullopt;
 }
 
-bool is_32_bit(const Instruction& in) { return in.has("s32") || in.has("u32") || in.has("b32"); }
+bool is_32_bit(const Instruction& in) {
+  return in.has(ptx::Modifier::S32) || in.has(ptx::Modifier::U32) || in.has(ptx::Modifier::B32);
+}
 
 std::string WrapSearch::sources(const Instruction& of, Extension extension, uint32_t depth) {
   for (size_t i = 1; i < of.operands.size(); ++i)
@@ -114,14 +116,17 @@ std::string WrapSearch::visit(const Operand& operand, Extension extension, uint3
   if (operand.kind != Operand::Kind::Register || depth > kDepthMax) return "";
   const Instruction* in = definition(operand.reg);
   if (in == nullptr) return "";
-  const auto of_type = [&] { return in->has("s32") ? Extension::Signed : Extension::Unsigned; };
-  const bool wide = in->has("wide");
-  if (in->opcode == Opcode::Cvt && is_32_bit(*in) && (in->has("s64") || in->has("u64")))
+  const auto of_type = [&] {
+    return in->has(ptx::Modifier::S32) ? Extension::Signed : Extension::Unsigned;
+  };
+  const bool wide = in->has(ptx::Modifier::Wide);
+  if (in->opcode == Opcode::Cvt && is_32_bit(*in) &&
+      (in->has(ptx::Modifier::S64) || in->has(ptx::Modifier::U64)))
     return sources(*in, of_type(), depth);
   if (wide) return sources(*in, of_type(), depth);
-  const bool computes = in->opcode == Opcode::Add || in->opcode == Opcode::Sub ||
-                        in->opcode == Opcode::Shl ||
-                        (in->has("lo") && (in->opcode == Opcode::Mul || in->opcode == Opcode::Mad));
+  const bool computes =
+      in->opcode == Opcode::Add || in->opcode == Opcode::Sub || in->opcode == Opcode::Shl ||
+      (in->has(ptx::Modifier::Lo) && (in->opcode == Opcode::Mul || in->opcode == Opcode::Mad));
   if (computes && is_32_bit(*in)) return arithmetic(*in, extension, depth);
   if (computes || in->has(ptx::Trait::PassesIndex)) return sources(*in, extension, depth);
   return "";

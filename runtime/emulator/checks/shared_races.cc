@@ -91,7 +91,7 @@ class SharedRace {
   ptx::Language language() const { return ptx::language_of(warp_.launch->program->module); }
   bool compares(uint32_t site) const {
     const ptx::Instruction* other = instruction_at(*warp_.launch->program, site);
-    return other != nullptr && other->has("cas");
+    return other != nullptr && other->has(ptx::Modifier::Cas);
   }
 
   Warp& warp_;
@@ -329,7 +329,8 @@ bool is_ordered(const Ins& ins, Access access) {
 /// follow: what a release, or a fence with an atomic or volatile access behind it, finds done
 /// counts as ordered for the whole block.
 void order_before(Warp& warp, const ptx::Instruction& instruction) {
-  const bool releases = instruction.has("release") || instruction.has("acq_rel");
+  const bool releases =
+      instruction.has(ptx::Modifier::Release) || instruction.has(ptx::Modifier::AcqRel);
   if (!releases && !warp.fenced) return;
   warp.fenced = false;
   warp.block->next_epoch();
@@ -341,7 +342,7 @@ void note_shared(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t b
   Block& block = *warp.block;
   if (is_ordered(ins, access)) order_before(warp, instruction_of(warp, ins));
   const bool plain = access == Access::Atomic || (ins.flags & kOrdered) == 0;
-  if (!plain && !instruction_of(warp, ins).has("volatile")) return;
+  if (!plain && !instruction_of(warp, ins).has(ptx::Modifier::Volatile)) return;
   if (!plain && block.volatile_race.empty())
     block.volatile_race.resize(block.race.words(), block.shared.data());
   if (plain && access == Access::Store) check_clashes(warp, ins, address, lanes, true);
@@ -364,8 +365,10 @@ void before_global(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t
   GlobalRaces& races = *warp.launch->races;
   if (!is_ordered(ins, access)) return races.note(warp, ins, address, bytes, access, lanes);
   const ptx::Instruction& instruction = instruction_of(warp, ins);
-  const bool of_block = instruction.has("cta");
-  if (!of_block && (instruction.has("release") || instruction.has("acq_rel"))) races.fence(warp);
+  const bool of_block = instruction.has(ptx::Modifier::Cta);
+  if (!of_block &&
+      (instruction.has(ptx::Modifier::Release) || instruction.has(ptx::Modifier::AcqRel)))
+    races.fence(warp);
   order_before(warp, instruction);
   warp.pass_global();
   if (access == Access::Atomic) races.note(warp, ins, address, bytes, access, lanes);
@@ -380,7 +383,7 @@ void after_global(Warp& warp, const Ins& ins, const uint64_t* address, uint32_t 
   GlobalRaces& races = *warp.launch->races;
   if (is_ordered(ins, access)) {
     warp.pass_global();
-    if (instruction_of(warp, ins).has("cta")) {
+    if (instruction_of(warp, ins).has(ptx::Modifier::Cta)) {
       ++warp.block->sync_ops;
       return;
     }

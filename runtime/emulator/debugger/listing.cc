@@ -54,7 +54,7 @@ class Namer {
     // A store has no result; the types of a matrix product belong to different operands.
     const bool stores = instruction.has(ptx::Trait::Writes) && !instruction.has(ptx::Trait::Reads);
     if (results && !stores) {
-      const bool wide = instruction.has("wide");
+      const bool wide = instruction.has(ptx::Modifier::Wide);
       note(instruction.operands[0], wide ? doubled(types.front()) : types.front());
     }
     if (results || instruction.has(ptx::Trait::RegisterMatrix)) return;
@@ -101,7 +101,8 @@ std::string shared_type(const ptx::Function& function) {
   std::string all;
   for (const ptx::Instruction& instruction : function.body) {
     const bool load = instruction.opcode == Opcode::Ld, store = instruction.opcode == Opcode::St;
-    if ((!load && !store) || !instruction.has("shared") || instruction.operands.size() < 2)
+    if ((!load && !store) || !instruction.has(ptx::Modifier::Shared) ||
+        instruction.operands.size() < 2)
       continue;
     const Operand& operand = instruction.operands[load ? 0 : 1];
     const Operand& value = operand.elements.empty() ? operand : operand.elements[0];

@@ -194,8 +194,8 @@ class Contractor {
   }
 
   /// Another instruction in the place of `origin`, under its guard.
-  static Instruction like(const Instruction& origin, Opcode opcode,
-                          std::vector<std::string> modifiers, std::vector<Operand> operands) {
+  static Instruction like(const Instruction& origin, Opcode opcode, ptx::Modifiers modifiers,
+                          std::vector<Operand> operands) {
     Instruction made;
     made.opcode = opcode;
     made.modifiers = std::move(modifiers);
@@ -210,10 +210,10 @@ class Contractor {
   /// the reciprocal of the divisor would not be a normal number, and that reciprocal is taken.
   std::pair<Operand, Operand> factors_of(const Instruction& quotient,
                                          std::vector<Instruction>& out) {
-    const bool ftz = quotient.has("ftz");
-    const auto add = [&](Opcode opcode, std::vector<std::string> modifiers, ptx::Type type,
+    const bool ftz = quotient.has(ptx::Modifier::Ftz);
+    const auto add = [&](Opcode opcode, ptx::Modifiers modifiers, ptx::Type type,
                          std::vector<Operand> operands) {
-      if (ftz) modifiers.insert(modifiers.end() - 1, "ftz");
+      if (ftz) modifiers.insert(modifiers.size() - 1, "ftz");
       operands.insert(operands.begin(), new_register(type));
       out.push_back(like(quotient, opcode, std::move(modifiers), operands));
       return operands.front();
@@ -229,7 +229,7 @@ class Contractor {
       dividend = add(Opcode::Mul, {"rn", "f32"}, ptx::Type::B32, {dividend, scale});
       divisor = add(Opcode::Mul, {"rn", "f32"}, ptx::Type::B32, {divisor, scale});
     };
-    if (quotient.has("full")) scale_where("gt", kTwoTo126, kQuarter);
+    if (quotient.has(ptx::Modifier::Full)) scale_where("gt", kTwoTo126, kQuarter);
     if (!ftz) scale_where("lt", kLeastNormal, kTwoTo24);
     const Operand reciprocal = new_register(ptx::Type::B32);
     out.push_back(like(quotient, Opcode::Rcp, {"approx", "ftz", "f32"}, {reciprocal, divisor}));
@@ -257,7 +257,7 @@ class Contractor {
     }
     Instruction fma = sum;
     fma.opcode = Opcode::Fma;
-    fma.modifiers.insert(fma.modifiers.begin(), "rn");
+    fma.modifiers.insert(0, "rn");
     fma.operands = {sum.operands[0], factor, factors.second, addend};
     out.push_back(std::move(fma));
   }

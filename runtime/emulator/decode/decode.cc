@@ -41,7 +41,7 @@ Form::Form(const ptx::Instruction& from) {
     else if (const auto type = ptx::type_from_name(modifier))
       types.push_back(*type == ptx::Type::B128 ? ptx::Type::B64 : *type);
     else
-      rest.push_back(modifier);
+      rest.add(modifier);
     if (modifier == "global") space = ptx::Space::Global;
     if (modifier == "const") space = ptx::Space::Const;
     if (modifier == "local") space = ptx::Space::Local;
@@ -51,7 +51,7 @@ Form::Form(const ptx::Instruction& from) {
     if (modifier == "v4") vector = 4;
     if (modifier == "v8") vector = 8;
   }
-  pairs = from.has("b128");
+  pairs = from.has(ptx::Modifier::B128);
   if (pairs) vector *= 2;
   key = from.name();
   for (const std::string& modifier : rest) key.append(".").append(modifier);
@@ -59,10 +59,6 @@ Form::Form(const ptx::Instruction& from) {
   if (sat) key += ".sat";
   for (const ptx::Type type : types) key.append(".").append(ptx::name_of(type));
   key = canonical_key(key);
-}
-
-bool Form::has(std::string_view modifier) const {
-  return std::ranges::find(rest, modifier) != rest.end();
 }
 
 Decoder::Decoder(Program& program, Code& code) : program_(program), code_(code) {

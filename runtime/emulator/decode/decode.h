@@ -29,7 +29,7 @@ void decode(Program& program);
 
 /// The modifiers of an instruction, sorted by what they are.
 struct Form {
-  std::vector<std::string> rest;  ///< Not a type, rounding, .ftz, .sat.
+  ptx::Modifiers rest;  ///< All but types, roundings, .ftz and .sat.
   std::vector<ptx::Type> types;
   std::optional<Rounding> rounding;
   bool ftz = false, sat = false;
@@ -39,7 +39,7 @@ struct Form {
   std::string key;  ///< name.rest.ftz.sat.types
 
   explicit Form(const ptx::Instruction& from);
-  bool has(std::string_view modifier) const;
+  bool has(ptx::Modifier modifier) const { return rest.has(modifier); }
   ptx::Type type() const { return types.empty() ? ptx::Type::None : types.front(); }
 };
 

@@ -39,11 +39,11 @@ bool cache_modifier(const std::string& name) {
 /// [to], [from], bytes {, bytes to read or predicate to read none} {, cache policy}
 bool decode_copy(Decoder& d, const Instruction& in, const Form& form) {
   if (!std::ranges::all_of(form.rest, cache_modifier)) return false;
-  const size_t hints = form.has("L2::cache_hint") ? 1 : 0;
+  const size_t hints = form.has(ptx::Modifier::L2CacheHint) ? 1 : 0;
   if (in.operands.size() < 3 + hints || in.operands.size() > 4 + hints) return false;
   if (in.operands[2].kind != Operand::Kind::Integer) return false;
   const uint64_t bytes = in.operands[2].bits;
-  if (bytes != 16 && (form.has("cg") || (bytes != 4 && bytes != 8))) return false;
+  if (bytes != 16 && (form.has(ptx::Modifier::Cg) || (bytes != 4 && bytes != 8))) return false;
   uint32_t to = 0;
   int64_t offset = 0;
   uint8_t wide = 1;
@@ -78,7 +78,7 @@ bool decode_copy(Decoder& d, const Instruction& in, const Form& form) {
 
 /// wait_group N, wait_group.read N, wait_all
 bool decode_wait(Decoder& d, const Instruction& in, const Form& form) {
-  const bool all = form.has("wait_all"), bulk = form.has("bulk");
+  const bool all = form.has(ptx::Modifier::WaitAll), bulk = form.has(ptx::Modifier::Bulk);
   if (!all && (in.operands.size() != 1 || in.operands[0].kind != Operand::Kind::Integer))
     return false;
   Ins& ins = d.emit(bulk ? steps::wait_bulk : steps::wait_copies);
@@ -87,7 +87,7 @@ bool decode_wait(Decoder& d, const Instruction& in, const Form& form) {
 }
 
 bool decode_arrival_of_copies(Decoder& d, const Instruction& in, const Form& form) {
-  if (!form.has("arrive") || in.operands.size() != 1) return false;
+  if (!form.has(ptx::Modifier::Arrive) || in.operands.size() != 1) return false;
   uint32_t base = 0;
   int64_t offset = 0;
   uint8_t wide = 1;
@@ -96,7 +96,7 @@ bool decode_arrival_of_copies(Decoder& d, const Instruction& in, const Form& for
   ins.src[0] = base;
   ins.imm = offset;
   ins.wide = wide;
-  ins.flags = form.has("noinc") ? 1 : 0;
+  ins.flags = form.has(ptx::Modifier::Noinc) ? 1 : 0;
   return true;
 }
 
@@ -120,9 +120,11 @@ std::vector<std::string> spaces_of(const Form& form) {
 }
 
 bool decode_bulk(Decoder& d, const Instruction& in, const Form& form) {
-  if (form.has("tensor") || form.has("cp_mask") || form.has("ignore_oob")) return false;
-  const size_t hints = form.has("L2::cache_hint") ? 1 : 0;
-  if (form.has("prefetch")) {
+  if (form.has(ptx::Modifier::Tensor) || form.has(ptx::Modifier::CpMask) ||
+      form.has(ptx::Modifier::IgnoreOob))
+    return false;
+  const size_t hints = form.has(ptx::Modifier::L2CacheHint) ? 1 : 0;
+  if (form.has(ptx::Modifier::Prefetch)) {
     if (in.operands.size() != 2 + hints) return false;
     const uint32_t from = whole_address(d, in.operands[0]);
     const uint32_t bytes = d.source(in.operands[1], Slot::Narrow, Type::U32);
@@ -130,9 +132,10 @@ bool decode_bulk(Decoder& d, const Instruction& in, const Form& form) {
     return true;
   }
   const std::vector<std::string> spaces = spaces_of(form);
-  const bool signals = form.has("mbarrier::complete_tx::bytes");
-  const bool multicast = form.has("multicast::cluster"), reduces = form.has("reduce");
-  if (spaces.size() != 2 || (signals == form.has("bulk_group"))) return false;
+  const bool signals = form.has(ptx::Modifier::MbarrierCompleteTxBytes);
+  const bool multicast = form.has(ptx::Modifier::MulticastCluster),
+             reduces = form.has(ptx::Modifier::Reduce);
+  if (spaces.size() != 2 || (signals == form.has(ptx::Modifier::BulkGroup))) return false;
   const bool to_shared = spaces[0] != "global", from_shared = spaces[1] != "global";
   if (to_shared != signals || (!to_shared && !from_shared)) return false;
   if (in.operands.size() != 3 + hints + (signals ? 1 : 0) + (multicast ? 1 : 0)) return false;
@@ -213,7 +216,7 @@ bool decode_arrive(Decoder& d, const Instruction& in, const Form& form) {
   // The state may be left away where the mbarrier can be another block's.
   const bool state = in.operands[0].kind != Operand::Kind::Address;
   const size_t at = state ? 1 : 0;
-  const bool expects = form.has("expect_tx");
+  const bool expects = form.has(ptx::Modifier::ExpectTx);
   if (in.operands.size() < at + 1 + (expects ? 1 : 0) || in.operands.size() > at + 2) return false;
   const uint32_t count = in.operands.size() > at + 1
                              ? d.source(in.operands[at + 1], Slot::Narrow, Type::U32)
@@ -223,14 +226,14 @@ bool decode_arrive(Decoder& d, const Instruction& in, const Form& form) {
   emit_mbarrier(d, in.operands[at], steps::mbarrier, {count, out});
   Ins& ins = d.code().ins.back();
   ins.flags = static_cast<uint8_t>(steps::MbarrierKind::Arrive);
-  ins.aux = (form.has("arrive_drop") ? steps::kDrop : 0) |
-            (form.has("noComplete") ? steps::kNoComplete : 0) |
+  ins.aux = (form.has(ptx::Modifier::ArriveDrop) ? steps::kDrop : 0) |
+            (form.has(ptx::Modifier::NoComplete) ? steps::kNoComplete : 0) |
             (expects ? steps::kArriveExpect : 0);
   return true;
 }
 
 bool decode_wait_mbarrier(Decoder& d, const Instruction& in, const Form& form) {
-  const bool may_block = form.has("try_wait"), parity = form.has("parity");
+  const bool may_block = form.has(ptx::Modifier::TryWait), parity = form.has(ptx::Modifier::Parity);
   if (in.operands.size() != 3 && !(may_block && in.operands.size() == 4)) return false;
   const uint32_t phase = parity ? d.source(in.operands[2], Slot::Narrow, Type::U32)
                                 : d.source(in.operands[2], Slot::Wide, Type::B64);
@@ -250,9 +253,11 @@ bool decode_mbarrier(Decoder& d, const Instruction& in, const Form& form) {
     return order_modifier(name) || std::ranges::find(kOps, name) != kOps.end();
   };
   if (in.operands.empty() || !std::ranges::all_of(form.rest, known)) return false;
-  if (form.has("arrive") || form.has("arrive_drop")) return decode_arrive(d, in, form);
-  if (form.has("test_wait") || form.has("try_wait")) return decode_wait_mbarrier(d, in, form);
-  if (form.has("pending_count")) {
+  if (form.has(ptx::Modifier::Arrive) || form.has(ptx::Modifier::ArriveDrop))
+    return decode_arrive(d, in, form);
+  if (form.has(ptx::Modifier::TestWait) || form.has(ptx::Modifier::TryWait))
+    return decode_wait_mbarrier(d, in, form);
+  if (form.has(ptx::Modifier::PendingCount)) {
     if (in.operands.size() != 2) return false;
     const uint32_t state = d.source(in.operands[1], Slot::Wide, Type::B64);
     const uint32_t out = d.destination(in.operands[0], Slot::Narrow);
@@ -261,26 +266,27 @@ bool decode_mbarrier(Decoder& d, const Instruction& in, const Form& form) {
     ins.dst = out;
     return true;
   }
-  const bool inval = form.has("inval");
+  const bool inval = form.has(ptx::Modifier::Inval);
   if (in.operands.size() != (inval ? 1u : 2u)) return false;
   const uint32_t count = inval ? kTrueOffset : d.source(in.operands[1], Slot::Narrow, Type::U32);
   emit_mbarrier(d, in.operands[0], steps::mbarrier, {count, kTrueOffset});
   d.code().ins.back().flags =
-      static_cast<uint8_t>(inval                   ? MbarrierKind::Inval
-                           : form.has("init")      ? MbarrierKind::Init
-                           : form.has("expect_tx") ? MbarrierKind::ExpectTx
-                                                   : MbarrierKind::CompleteTx);
+      static_cast<uint8_t>(inval                               ? MbarrierKind::Inval
+                           : form.has(ptx::Modifier::Init)     ? MbarrierKind::Init
+                           : form.has(ptx::Modifier::ExpectTx) ? MbarrierKind::ExpectTx
+                                                               : MbarrierKind::CompleteTx);
   return true;
 }
 
 /// cp.async, cp.async.bulk and what waits for them.
 bool decode_copies(Decoder& d, const Instruction& in, const Form& form) {
-  if (!form.has("async")) return false;
-  if (form.has("commit_group"))
-    return d.emit(form.has("bulk") ? steps::commit_bulk : steps::commit_copies), true;
-  if (form.has("wait_group") || form.has("wait_all")) return decode_wait(d, in, form);
-  if (form.has("bulk")) return decode_bulk(d, in, form);
-  if (form.has("mbarrier")) return decode_arrival_of_copies(d, in, form);
+  if (!form.has(ptx::Modifier::Async)) return false;
+  if (form.has(ptx::Modifier::CommitGroup))
+    return d.emit(form.has(ptx::Modifier::Bulk) ? steps::commit_bulk : steps::commit_copies), true;
+  if (form.has(ptx::Modifier::WaitGroup) || form.has(ptx::Modifier::WaitAll))
+    return decode_wait(d, in, form);
+  if (form.has(ptx::Modifier::Bulk)) return decode_bulk(d, in, form);
+  if (form.has(ptx::Modifier::Mbarrier)) return decode_arrival_of_copies(d, in, form);
   return decode_copy(d, in, form);
 }
 

@@ -76,23 +76,24 @@ bool decode_barrier(Decoder& d, const Instruction& in, const Form& form) {
   using steps::BarrierKind;
   BarrierKind kind = BarrierKind::Sync;
   size_t first = 0;
-  if (form.has("warp")) {
+  if (form.has(ptx::Modifier::Warp)) {
     if (in.operands.empty()) return false;
     const uint32_t members = d.source(in.operands.at(0), Slot::Narrow, Type::B32);
     d.emit(steps::warp_barrier).src[0] = members;
     return true;
   }
-  if (form.has("cluster")) {
-    if (!form.has("arrive") && !form.has("wait")) return false;
-    Ins& ins = d.emit(form.has("arrive") ? steps::arrive_at_cluster : steps::wait_for_cluster);
-    ins.flags = form.has("aligned") ? steps::kAligned : 0;
+  if (form.has(ptx::Modifier::Cluster)) {
+    if (!form.has(ptx::Modifier::Arrive) && !form.has(ptx::Modifier::Wait)) return false;
+    Ins& ins = d.emit(form.has(ptx::Modifier::Arrive) ? steps::arrive_at_cluster
+                                                      : steps::wait_for_cluster);
+    ins.flags = form.has(ptx::Modifier::Aligned) ? steps::kAligned : 0;
     return true;
   }
-  if (form.has("arrive")) kind = BarrierKind::Arrive;
-  if (form.has("red")) {
-    kind = form.has("popc")  ? BarrierKind::RedPopc
-           : form.has("and") ? BarrierKind::RedAnd
-                             : BarrierKind::RedOr;
+  if (form.has(ptx::Modifier::Arrive)) kind = BarrierKind::Arrive;
+  if (form.has(ptx::Modifier::Red)) {
+    kind = form.has(ptx::Modifier::Popc)  ? BarrierKind::RedPopc
+           : form.has(ptx::Modifier::And) ? BarrierKind::RedAnd
+                                          : BarrierKind::RedOr;
     first = 1;
   }
   const size_t count = in.operands.size();
@@ -109,7 +110,7 @@ bool decode_barrier(Decoder& d, const Instruction& in, const Form& form) {
   Ins& ins = d.emit(steps::barrier);
   ins.src = {id, threads, predicate, 0};
   ins.dst = out;
-  const bool aligned = in.opcode == Opcode::Bar || form.has("aligned");
+  const bool aligned = in.opcode == Opcode::Bar || form.has(ptx::Modifier::Aligned);
   ins.flags = static_cast<uint8_t>(static_cast<uint8_t>(kind) | (aligned ? steps::kAligned : 0));
   return true;
 }
@@ -117,8 +118,9 @@ bool decode_barrier(Decoder& d, const Instruction& in, const Form& form) {
 namespace {
 /// Whether all threads of a warp must execute it together.
 bool is_aligned_barrier(const Instruction& in) {
-  if (in.guard || in.has("warp")) return false;
-  return in.opcode == Opcode::Bar || (in.opcode == Opcode::Barrier && in.has("aligned"));
+  if (in.guard || in.has(ptx::Modifier::Warp)) return false;
+  return in.opcode == Opcode::Bar ||
+         (in.opcode == Opcode::Barrier && in.has(ptx::Modifier::Aligned));
 }
 
 /// Whether the jump at `from` leads over aligned barriers and nothing else.
@@ -158,9 +160,11 @@ bool decode_branch(Decoder& d, const Instruction& in, const Form& /*form*/) {
 
 bool decode_fence(Decoder& d, const Instruction& /*in*/, const Form& form) {
   // Without a space it is of all spaces.
-  const bool proxies = form.has("proxy") && form.has("async") && !form.has("global");
-  d.emit(steps::fence).flags = static_cast<uint8_t>((form.has("cta") ? steps::kFenceOfBlock : 0) |
-                                                    (proxies ? steps::kFenceOfProxies : 0));
+  const bool proxies = form.has(ptx::Modifier::Proxy) && form.has(ptx::Modifier::Async) &&
+                       !form.has(ptx::Modifier::Global);
+  d.emit(steps::fence).flags =
+      static_cast<uint8_t>((form.has(ptx::Modifier::Cta) ? steps::kFenceOfBlock : 0) |
+                           (proxies ? steps::kFenceOfProxies : 0));
   return true;
 }
 

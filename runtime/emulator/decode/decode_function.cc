@@ -303,7 +303,7 @@ bool Decoder::move_pair(const Operand& to, const Operand& from) {
 
 /// min and max of three floats.
 bool Decoder::extreme_of_three(const Instruction& instruction, const Form& form) {
-  const bool nan = form.has("NaN"), absolute = form.has("abs");
+  const bool nan = form.has(ptx::Modifier::NaN), absolute = form.has(ptx::Modifier::Abs);
   std::string key(instruction.name());
   if (nan) key += ".NaN";
   if (form.ftz) key += ".ftz";
@@ -338,8 +338,8 @@ bool Decoder::move(const Instruction& instruction, const Form& form) {
   const bool unpack = to.kind == Operand::Kind::Vector && to.elements.size() > 1;
   const bool pack = from.kind == Operand::Kind::Vector && from.elements.size() > 1;
   // The old form that reads all of %tid: mov.v4.u32 {x, y, z, w}, %tid.
-  if (from.kind == Operand::Kind::Special && unpack &&
-      form.rest == std::vector<std::string>{"v4"}) {
+  if (from.kind == Operand::Kind::Special && unpack && form.rest.size() == 1 &&
+      form.has(ptx::Modifier::V4)) {
     static constexpr std::array kParts = {".x", ".y", ".z", ".w"};
     bool all = to.elements.size() == kParts.size();
     for (size_t i = 0; all && i < kParts.size(); ++i)

@@ -125,7 +125,7 @@ bool decode_access(Decoder& d, const Instruction& in, const Form& form, bool loa
   if (form.space == Space::Param) return decode_param(d, in, form, load);
   std::string type = type_key(form.type());
   if (!load && type[0] == 's') type[0] = 'u';
-  const bool cluster = form.has("shared::cluster");
+  const bool cluster = form.has(ptx::Modifier::SharedCluster);
   const Space space = cluster ? Space::Generic : form.space;
   const auto found = handlers().find((load ? "ld." : "st.") + space_key(space) + type);
   if (found == handlers().end()) return false;
@@ -151,12 +151,14 @@ bool decode_access(Decoder& d, const Instruction& in, const Form& form, bool loa
   ins.count = static_cast<uint8_t>(registers.size());
   ins.aux = ptx::byte_size(form.type()) * ins.count;
   ins.space = static_cast<uint8_t>(space);
-  const bool ordered = form.has("volatile") || form.has("relaxed") || form.has("acquire") ||
-                       form.has("release") || form.has("mmio") || form.has("cv") || form.has("cg");
+  const bool ordered = form.has(ptx::Modifier::Volatile) || form.has(ptx::Modifier::Relaxed) ||
+                       form.has(ptx::Modifier::Acquire) || form.has(ptx::Modifier::Release) ||
+                       form.has(ptx::Modifier::Mmio) || form.has(ptx::Modifier::Cv) ||
+                       form.has(ptx::Modifier::Cg);
   const bool bits = form.type() != Type::F32 && form.type() != Type::F64;
   ins.flags = static_cast<uint8_t>((ordered ? kOrdered : 0) |
                                    (load && form.vector > 1 && bits ? kWholeAccess : 0) |
-                                   (load && form.has("nc") ? kReadOnly : 0));
+                                   (load && form.has(ptx::Modifier::Nc) ? kReadOnly : 0));
   ins.cache = d.program().cached++;
   if (form.space != Space::Local) d.uses_memory(form.space, ins.aux);
   if (load && (form.type() == Type::S8 || form.type() == Type::S16))
@@ -200,11 +202,15 @@ bool decode_rank(Decoder& d, const Instruction& in, const Form& form) {
 }
 
 bool decode_matrix_load(Decoder& d, const Instruction& in, const Form& form) {
-  if (in.operands.size() != 2 || !form.has("m8n8") || form.type() != Type::B16) return false;
+  if (in.operands.size() != 2 || !form.has(ptx::Modifier::M8n8) || form.type() != Type::B16)
+    return false;
   std::vector<uint32_t> registers;
   for (const Operand& element : elements_of(in.operands[0]))
     registers.push_back(d.destination(element, Slot::Narrow));
-  if (registers.size() != (form.has("x4") ? 4u : form.has("x2") ? 2u : 1u)) return false;
+  if (registers.size() != (form.has(ptx::Modifier::X4)   ? 4u
+                           : form.has(ptx::Modifier::X2) ? 2u
+                                                         : 1u))
+    return false;
   uint32_t base = 0;
   int64_t offset = 0;
   uint8_t wide = 1;
@@ -216,7 +222,7 @@ bool decode_matrix_load(Decoder& d, const Instruction& in, const Form& form) {
   ins.wide = wide;
   ins.list = list;
   ins.count = static_cast<uint8_t>(registers.size());
-  ins.flags = form.has("trans") ? 1 : 0;
+  ins.flags = form.has(ptx::Modifier::Trans) ? 1 : 0;
   ins.cache = d.program().cached++;
   d.uses_memory(Space::Shared, 16);
   return true;
@@ -251,14 +257,14 @@ bool decode_load(Decoder& d, const Instruction& in, const Form& form) {
 }
 
 bool decode_store(Decoder& d, const Instruction& in, const Form& form) {
-  if (form.has("async")) return decode_async_store(d, in, form);
+  if (form.has(ptx::Modifier::Async)) return decode_async_store(d, in, form);
   return decode_access(d, in, form, false);
 }
 
 /// cvta, isspacep
 bool decode_address_space(Decoder& d, const Instruction& in, const Form& form) {
   if (in.operands.size() < 2) return false;
-  const bool to_generic = in.opcode == Opcode::Cvta && !in.has("to");
+  const bool to_generic = in.opcode == Opcode::Cvta && !in.has(ptx::Modifier::To);
   const bool test = in.opcode == Opcode::Isspacep;
   const uint32_t value = d.source(in.operands[1], Slot::Wide, Type::U64);
   const uint32_t out = d.destination(in.operands[0], test ? Slot::Pred : Slot::Wide);
@@ -268,7 +274,7 @@ bool decode_address_space(Decoder& d, const Instruction& in, const Form& form) {
     ins.src[0] = value;
     ins.dst = out;
     ins.imm = static_cast<int64_t>(window);
-    ins.flags = form.space == Space::Shared && !form.has("shared::cluster") ? 1 : 0;
+    ins.flags = form.space == Space::Shared && !form.has(ptx::Modifier::SharedCluster) ? 1 : 0;
     ins.aux = window != 0                  ? steps::kByWindow
               : form.space == Space::Const ? steps::kIsConstant
                                            : steps::kIsNoConstant;

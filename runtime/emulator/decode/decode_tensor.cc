@@ -118,18 +118,19 @@ bool decode_quads(Decoder& d, const Instruction& in, const Form& form) {
 
 bool decode_mma(Decoder& d, const Instruction& in, const Form& form) {
   const auto shape = shape_of(form);
-  if (!shape || in.operands.size() != 4 || form.types.size() != 4 || form.has("sp")) return false;
+  if (!shape || in.operands.size() != 4 || form.types.size() != 4 || form.has(ptx::Modifier::Sp))
+    return false;
   const bool one_bit = form.types[1] == Type::B1;
-  const bool counts = form.has("popc");
-  const bool combines = form.has("xor") || form.has("and");
+  const bool counts = form.has(ptx::Modifier::Popc);
+  const bool combines = form.has(ptx::Modifier::Xor) || form.has(ptx::Modifier::And);
   if (one_bit != counts || one_bit != combines) return false;
   const bool quads = shape->m == 8 && shape->k == 4 && form.types[1] == Type::F16;
   const bool layout = in.text().find(".row.col") != std::string::npos;
   if (quads) return decode_quads(d, in, form);
   if (!layout || shape->n != 8 || (shape->m != 8 && shape->m != 16)) return false;
   TensorStep step = product_of(*shape, false);
-  step.saturate = form.has("satfinite");
-  step.bits_and = form.has("and");
+  step.saturate = form.has(ptx::Modifier::Satfinite);
+  step.bits_and = form.has(ptx::Modifier::And);
   return emit_product(d, in, form.types, step);
 }
 
@@ -141,7 +142,7 @@ bool decode_wmma_product(Decoder& d, const Instruction& in, const Form& form, co
   if (types.size() == 2) types = {types[0], Type::F16, Type::F16, types[1]};
   if (types.size() != 4) return false;
   TensorStep step = product_of(shape, true);
-  step.saturate = form.has("satfinite");
+  step.saturate = form.has(ptx::Modifier::Satfinite);
   return emit_product(d, in, types, step);
 }
 }  // namespace
@@ -149,15 +150,16 @@ bool decode_wmma_product(Decoder& d, const Instruction& in, const Form& form, co
 bool decode_wmma(Decoder& d, const Instruction& in, const Form& form) {
   const auto shape = shape_of(form);
   if (!shape) return false;
-  if (form.has("mma")) return decode_wmma_product(d, in, form, *shape);
+  if (form.has(ptx::Modifier::Mma)) return decode_wmma_product(d, in, form, *shape);
   TensorStep step;
-  step.store = form.has("store");
-  if ((!step.store && !form.has("load")) || form.types.size() != 1 || in.operands.size() < 2)
+  step.store = form.has(ptx::Modifier::Store);
+  if ((!step.store && !form.has(ptx::Modifier::Load)) || form.types.size() != 1 ||
+      in.operands.size() < 2)
     return false;
   const TensorStep all = product_of(*shape, true);
-  step.d = form.has("a") ? all.a : form.has("b") ? all.b : all.c;
+  step.d = form.has(ptx::Modifier::A) ? all.a : form.has(ptx::Modifier::B) ? all.b : all.c;
   step.d.type = form.type();
-  step.by_column = form.has("col");
+  step.by_column = form.has(ptx::Modifier::Col);
   const Operand& where = in.operands[step.store ? 0 : 1];
   uint32_t base = 0;
   int64_t offset = 0;
@@ -179,7 +181,8 @@ bool decode_wmma(Decoder& d, const Instruction& in, const Form& form) {
 }
 
 bool decode_store_matrix(Decoder& d, const Instruction& in, const Form& form) {
-  if (in.operands.size() != 2 || !form.has("m8n8") || form.type() != Type::B16) return false;
+  if (in.operands.size() != 2 || !form.has(ptx::Modifier::M8n8) || form.type() != Type::B16)
+    return false;
   uint32_t base = 0;
   int64_t offset = 0;
   uint8_t wide = 1;
@@ -188,7 +191,10 @@ bool decode_store_matrix(Decoder& d, const Instruction& in, const Form& form) {
   std::vector<Operand> single;
   for (const Operand& element : elements_of(in.operands[1], single))
     registers.push_back(d.source(element, Slot::Narrow, Type::B32));
-  if (registers.size() != (form.has("x4") ? 4u : form.has("x2") ? 2u : 1u)) return false;
+  if (registers.size() != (form.has(ptx::Modifier::X4)   ? 4u
+                           : form.has(ptx::Modifier::X2) ? 2u
+                                                         : 1u))
+    return false;
   const uint32_t list = d.list(registers);
   Ins& ins = d.emit(steps::store_matrix);
   ins.src[0] = base;
@@ -196,7 +202,7 @@ bool decode_store_matrix(Decoder& d, const Instruction& in, const Form& form) {
   ins.wide = wide;
   ins.list = list;
   ins.count = static_cast<uint8_t>(registers.size());
-  ins.flags = form.has("trans") ? 1 : 0;
+  ins.flags = form.has(ptx::Modifier::Trans) ? 1 : 0;
   ins.space = static_cast<uint8_t>(ptx::Space::Shared);
   ins.cache = d.program().cached++;
   d.uses_memory(ptx::Space::Shared, 16);
@@ -205,7 +211,7 @@ bool decode_store_matrix(Decoder& d, const Instruction& in, const Form& form) {
 
 /// movmatrix
 bool decode_transpose(Decoder& d, const Instruction& in, const Form& form) {
-  if (in.operands.size() != 2 || !form.has("m8n8")) return false;
+  if (in.operands.size() != 2 || !form.has(ptx::Modifier::M8n8)) return false;
   const uint32_t from = d.source(in.operands[1], Slot::Narrow, Type::B32);
   const uint32_t to = d.destination(in.operands[0], Slot::Narrow);
   Ins& ins = d.emit(steps::transpose_matrix);

@@ -9,7 +9,7 @@ using ptx::Type;
 
 /// tex.2d.v4.f32.f32 {r, g, b, a}, [object, {x, y}]; a level behind it is the only one there is.
 bool decode_texture(Decoder& d, const Instruction& in, const Form& form) {
-  const bool rows = form.has("2d"), level = form.has("level");
+  const bool rows = form.has(ptx::Modifier::Dim2), level = form.has(ptx::Modifier::Level);
   if (in.operands.size() != (level ? 3u : 2u) || form.types.size() != 2) return false;
   const Operand &to = in.operands[0], &where = in.operands[1];
   if (to.kind != Operand::Kind::Vector || to.elements.size() != 4) return false;

@@ -26,17 +26,17 @@ bool decode_shuffle(Decoder& d, const Instruction& in, const Form& form) {
   ins.dst = out;
   ins.aux = predicate;
   using steps::ShuffleKind;
-  ins.flags = static_cast<uint8_t>(form.has("up")     ? ShuffleKind::Up
-                                   : form.has("down") ? ShuffleKind::Down
-                                   : form.has("bfly") ? ShuffleKind::Bfly
-                                                      : ShuffleKind::Idx);
+  ins.flags = static_cast<uint8_t>(form.has(ptx::Modifier::Up)     ? ShuffleKind::Up
+                                   : form.has(ptx::Modifier::Down) ? ShuffleKind::Down
+                                   : form.has(ptx::Modifier::Bfly) ? ShuffleKind::Bfly
+                                                                   : ShuffleKind::Idx);
   return true;
 }
 
 bool decode_vote(Decoder& d, const Instruction& in, const Form& form) {
   if (in.operands.size() < 2) return false;
   using steps::VoteKind;
-  const bool ballot = form.has("ballot");
+  const bool ballot = form.has(ptx::Modifier::Ballot);
   const uint32_t value = d.source(in.operands[1], Slot::Pred, Type::Pred);
   const uint32_t members = in.operands.size() > 2
                                ? d.source(in.operands[2], Slot::Narrow, Type::B32)
@@ -45,10 +45,10 @@ bool decode_vote(Decoder& d, const Instruction& in, const Form& form) {
   Ins& ins = d.emit(steps::vote);
   ins.src = {value, members, 0, 0};
   ins.dst = out;
-  ins.flags = static_cast<uint8_t>(ballot            ? VoteKind::Ballot
-                                   : form.has("all") ? VoteKind::All
-                                   : form.has("any") ? VoteKind::Any
-                                                     : VoteKind::Uni);
+  ins.flags = static_cast<uint8_t>(ballot                         ? VoteKind::Ballot
+                                   : form.has(ptx::Modifier::All) ? VoteKind::All
+                                   : form.has(ptx::Modifier::Any) ? VoteKind::Any
+                                                                  : VoteKind::Uni);
   return true;
 }
 
@@ -66,7 +66,7 @@ bool decode_match(Decoder& d, const Instruction& in, const Form& form) {
   ins.dst = out;
   ins.aux = predicate;
   ins.wide = slot == Slot::Wide ? 1 : 0;
-  ins.flags = form.has("all") ? 1 : 0;
+  ins.flags = form.has(ptx::Modifier::All) ? 1 : 0;
   return true;
 }
 
@@ -74,12 +74,13 @@ bool decode_reduce(Decoder& d, const Instruction& in, const Form& form) {
   using steps::ReduceKind;
   if (in.operands.size() < 3 || slot_of(form.type()) != Slot::Narrow) return false;
   const bool sign = is_signed(form.type());
-  const ReduceKind kind = form.has("add")   ? ReduceKind::Add
-                          : form.has("min") ? (sign ? ReduceKind::MinS : ReduceKind::MinU)
-                          : form.has("max") ? (sign ? ReduceKind::MaxS : ReduceKind::MaxU)
-                          : form.has("and") ? ReduceKind::And
-                          : form.has("or")  ? ReduceKind::Or
-                                            : ReduceKind::Xor;
+  const ReduceKind kind =
+      form.has(ptx::Modifier::Add)   ? ReduceKind::Add
+      : form.has(ptx::Modifier::Min) ? (sign ? ReduceKind::MinS : ReduceKind::MinU)
+      : form.has(ptx::Modifier::Max) ? (sign ? ReduceKind::MaxS : ReduceKind::MaxU)
+      : form.has(ptx::Modifier::And) ? ReduceKind::And
+      : form.has(ptx::Modifier::Or)  ? ReduceKind::Or
+                                     : ReduceKind::Xor;
   const uint32_t value = d.source(in.operands[1], Slot::Narrow, Type::B32);
   const uint32_t members = d.source(in.operands[2], Slot::Narrow, Type::B32);
   const uint32_t out = d.destination(in.operands[0], Slot::Narrow);
@@ -96,14 +97,15 @@ bool decode_carry(Decoder& d, const Instruction& in, const Form& form) {
   const bool subtracts = in.opcode == Opcode::Sub || in.opcode == Opcode::Subc;
   const bool carry_in =
       in.opcode == Opcode::Addc || in.opcode == Opcode::Subc || in.opcode == Opcode::Madc;
-  if (!carry_in && !form.has("cc")) return false;
+  if (!carry_in && !form.has(ptx::Modifier::Cc)) return false;
   if (in.operands.size() != (multiply ? 4u : 3u)) return false;
   const Slot slot = slot_of(form.type());
   uint32_t a = d.source(in.operands[1], slot, form.type());
   uint32_t b = d.source(in.operands[2], slot, form.type());
   if (multiply) {
-    const auto found = handlers().find(std::string(form.has("hi") ? "mul.hi." : "mul.lo.") +
-                                       std::string(ptx::name_of(form.type())));
+    const auto found =
+        handlers().find(std::string(form.has(ptx::Modifier::Hi) ? "mul.hi." : "mul.lo.") +
+                        std::string(ptx::name_of(form.type())));
     if (found == handlers().end()) return false;
     const uint32_t c = d.source(in.operands[3], slot, form.type()), product = d.temp(slot);
     Ins& ins = d.emit(found->second.run);
@@ -119,7 +121,7 @@ bool decode_carry(Decoder& d, const Instruction& in, const Form& form) {
   ins.wide = slot == Slot::Wide ? 1 : 0;
   ins.flags =
       static_cast<uint8_t>((subtracts ? steps::kSub : 0) | (carry_in ? steps::kCarryIn : 0) |
-                           (form.has("cc") ? steps::kCarryOut : 0));
+                           (form.has(ptx::Modifier::Cc) ? steps::kCarryOut : 0));
   return true;
 }
 
@@ -186,7 +188,7 @@ bool decode_atomic(Decoder& d, const Instruction& in, const Form& form) {
       {"and", AtomicKind::And},   {"or", AtomicKind::Or},   {"xor", AtomicKind::Xor},
       {"exch", AtomicKind::Exch}, {"cas", AtomicKind::Cas}, {"inc", AtomicKind::Inc},
       {"dec", AtomicKind::Dec}};
-  if (form.has("async")) return decode_async_store(d, in, form);
+  if (form.has(ptx::Modifier::Async)) return decode_async_store(d, in, form);
   const bool returns = in.opcode == Opcode::Atom;
   const AtomicKind* kind = nullptr;
   for (const std::string& modifier : form.rest)

@@ -50,7 +50,7 @@ bool take_immediates(const Instruction& in, TensorStep& step) {
 bool decode_product(Decoder& d, const Instruction& in, const Form& form) {
   const auto shape = shape_of(form);
   if (!shape || shape->m != kGroupRows || shape->n % 8 != 0 || shape->n == 0 ||
-      in.operands.size() < 4 || form.types.size() != 3 || form.has("sp"))
+      in.operands.size() < 4 || form.types.size() != 3 || form.has(ptx::Modifier::Sp))
     return false;
   const Type result = form.types[0];
   if (!known_types(result, form.types[1], form.types[2], shape->k)) return false;
@@ -59,7 +59,7 @@ bool decode_product(Decoder& d, const Instruction& in, const Form& form) {
   step.a = {TensorRole::A, form.types[1], kWarpRows, shape->k, false, false, {}};
   step.b = {TensorRole::B, form.types[2], shape->k, shape->n, false, false, {}};
   step.d = {TensorRole::C, result, kWarpRows, shape->n, false, false, {}};
-  step.saturate = form.has("satfinite");
+  step.saturate = form.has(ptx::Modifier::Satfinite);
   uint32_t a = kTrueOffset;
   if (in.operands[1].kind == Operand::Kind::Vector) {
     if (!take_registers(d, step.a, in.operands[1], false)) return false;
@@ -81,9 +81,11 @@ bool decode_product(Decoder& d, const Instruction& in, const Form& form) {
 }  // namespace
 
 bool decode_wgmma(Decoder& d, const Instruction& in, const Form& form) {
-  if (form.has("mma_async")) return decode_product(d, in, form);
+  if (form.has(ptx::Modifier::MmaAsync)) return decode_product(d, in, form);
   // The product is there when mma_async has run: nothing is left to wait for.
-  if (!form.has("fence") && !form.has("commit_group") && !form.has("wait_group")) return false;
+  if (!form.has(ptx::Modifier::Fence) && !form.has(ptx::Modifier::CommitGroup) &&
+      !form.has(ptx::Modifier::WaitGroup))
+    return false;
   d.emit(steps::nothing);
   return true;
 }

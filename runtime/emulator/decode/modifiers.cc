@@ -23,7 +23,7 @@ FormVariant variant_of(const ptx::Instruction& in) {
   using ptx::Opcode;
   const bool may_carry =
       in.opcode == Opcode::Add || in.opcode == Opcode::Sub || in.opcode == Opcode::Mad;
-  if (may_carry && in.has("cc")) return FormVariant::Carry;
+  if (may_carry && in.has(ptx::Modifier::Cc)) return FormVariant::Carry;
   return is_of_three(in) ? FormVariant::OfThree : FormVariant::Plain;
 }
 

@@ -25,7 +25,7 @@ bool waits_for_threads(const ptx::Instruction& instruction) {
   if (instruction.opcode == ptx::Opcode::Atom || instruction.opcode == ptx::Opcode::Nanosleep)
     return true;
   if (instruction.opcode == ptx::Opcode::Mbarrier &&
-      (instruction.has("test_wait") || instruction.has("try_wait")))
+      (instruction.has(ptx::Modifier::TestWait) || instruction.has(ptx::Modifier::TryWait)))
     return true;
   return instruction.opcode == ptx::Opcode::Ld &&
          std::ranges::any_of(instruction.modifiers, [](const std::string& modifier) {

@@ -28,13 +28,14 @@ bool may_ignore_operands(const Instruction& in) {
 /// The result has the bits of its only operand, and zeros.
 bool keeps_bits(const Instruction& in) {
   if (in.operands.size() != 2 || in.operands[1].kind != Operand::Kind::Register) return false;
-  return in.has(Trait::KeepsBits) || (in.opcode == Opcode::Cvt && in.has("u64") && in.has("u32"));
+  return in.has(Trait::KeepsBits) ||
+         (in.opcode == Opcode::Cvt && in.has(ptx::Modifier::U64) && in.has(ptx::Modifier::U32));
 }
 /// By a number, filled with zeros.
 bool is_shift(const Instruction& in) {
   return in.operands.size() == 3 && in.operands[2].kind == Operand::Kind::Integer &&
-         (in.opcode == Opcode::Shl ||
-          (in.opcode == Opcode::Shr && !in.has("s16") && !in.has("s32") && !in.has("s64")));
+         (in.opcode == Opcode::Shl || (in.opcode == Opcode::Shr && !in.has(ptx::Modifier::S16) &&
+                                       !in.has(ptx::Modifier::S32) && !in.has(ptx::Modifier::S64)));
 }
 /// The bits that the result's register has.
 uint64_t word_of(Warp& warp, const Instruction& in) {
@@ -146,10 +147,10 @@ Definedness::Value Definedness::combined(Warp& warp, const UndefinedRegisters& s
 Definedness::Value Definedness::of_lanes(Warp& warp, const UndefinedRegisters& set,
                                          const Instruction& in) const {
   if (in.operands.size() != 3) return {};
-  const Gather kind = in.has("ballot")                             ? Gather::Ballot
-                      : in.opcode == Opcode::Vote && in.has("any") ? Gather::Any
-                      : in.opcode == Opcode::Vote && in.has("all") ? Gather::All
-                                                                   : Gather::Reduce;
+  const Gather kind = in.has(ptx::Modifier::Ballot)                             ? Gather::Ballot
+                      : in.opcode == Opcode::Vote && in.has(ptx::Modifier::Any) ? Gather::Any
+                      : in.opcode == Opcode::Vote && in.has(ptx::Modifier::All) ? Gather::All
+                                                                                : Gather::Reduce;
   return gathered(kind, operand_of(warp, set, in.operands[1]),
                   operand_of(warp, set, in.operands[2]), warp.mask);
 }
@@ -268,7 +269,7 @@ void Definedness::check_guard(Warp& warp, const Ins& ins, UndefinedRegisters& se
 
 void Definedness::check_address(Warp& warp, const Ins& ins, UndefinedRegisters& set) {
   const Instruction& in = instruction_of(warp, ins);
-  if (!accesses_memory(in) || in.has("param")) return;
+  if (!accesses_memory(in) || in.has(ptx::Modifier::Param)) return;
   for (const Operand& operand : in.operands) {
     if (operand.kind != Operand::Kind::Address || operand.elements.empty()) continue;
     Value base = value_of(set, operand.elements[0]);

@@ -134,9 +134,11 @@ bool only_computes(const Instruction& in) {
     case Class::Memory:
       return in.opcode != Opcode::St;
     case Class::Barrier:
-      return in.opcode == Opcode::Membar || in.opcode == Opcode::Fence || in.has("warp");
+      return in.opcode == Opcode::Membar || in.opcode == Opcode::Fence ||
+             in.has(ptx::Modifier::Warp);
     case Class::Async:
-      return in.opcode == Opcode::Mbarrier && (in.has("try_wait") || in.has("test_wait"));
+      return in.opcode == Opcode::Mbarrier &&
+             (in.has(ptx::Modifier::TryWait) || in.has(ptx::Modifier::TestWait));
     case Class::Atomic:
     case Class::Matrix:
     case Class::Texture:

@@ -62,7 +62,7 @@ Carriers find_carriers(const ptx::Function& function) {
     changed = false;
     for (const Instruction& in : function.body) {
       const bool source = names_float(in) || is_matrix(in) || in.has(Trait::Reads);
-      bool from = source && !in.has("param");
+      bool from = source && !in.has(ptx::Modifier::Param);
       if (!from && is_copy(in))
         each_value(in, [&](const Operand& operand) { from = from || made[operand.reg]; });
       if (from) each_result(in, [&](const Operand& to) { mark(made, to.reg, changed); });

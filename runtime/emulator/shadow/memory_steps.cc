@@ -351,7 +351,9 @@ void Shadow::begin_atomic(Warp& warp, ShadowedWarp& at) {
   const Operation& does = *at.pending;
   sums_.clear();
   const ptx::Instruction& in = at.plan->code->source->body[does.index];
-  if (does.to == Format::None || !in.has("add") || does.pairs != 1 || does.operands.empty()) return;
+  if (does.to == Format::None || !in.has(ptx::Modifier::Add) || does.pairs != 1 ||
+      does.operands.empty())
+    return;
   fetch(warp, at, does.operands[0], 0, does.to, at.operands[0][0]);
   const Lanes& by = at.operands[0][0];
   for (uint32_t left = at.mask; left != 0; left &= left - 1) {

@@ -147,10 +147,10 @@ void Shadow::shuffle(Warp& warp, ShadowedWarp& at) {
   const Source& from = does.operands[0];
   if (to.plane == kNone) return;
   const ptx::Instruction& in = at.plan->code->source->body[does.index];
-  const Way way = in.has("up")     ? Way::Up
-                  : in.has("down") ? Way::Down
-                  : in.has("bfly") ? Way::Across
-                                   : Way::Index;
+  const Way way = in.has(ptx::Modifier::Up)     ? Way::Up
+                  : in.has(ptx::Modifier::Down) ? Way::Down
+                  : in.has(ptx::Modifier::Bfly) ? Way::Across
+                                                : Way::Index;
   for (uint32_t part = 0; part < at.plan->planes_each; ++part) {
     Plane& plane = at.registers->planes[to.plane + part];
     const Plane source = from.plane == kNone ? kEmpty : at.registers->planes[from.plane + part];

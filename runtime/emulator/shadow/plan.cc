@@ -214,11 +214,11 @@ class Planner {
     const Type type = types.back();
     const Format format = format_of(type);
     if (format == Format::None || in.operands[0].kind != Operand::Kind::Register) return false;
-    if (in.operands.size() > 4 || in.has("xorsign")) return false;
+    if (in.operands.size() > 4 || in.has(ptx::Modifier::Xorsign)) return false;
     made.meaning = *meaning;
     made.from = made.to = format;
     made.pairs = is_pair(type) ? 2 : 1;
-    made.saturates = in.has("sat");
+    made.saturates = in.has(ptx::Modifier::Sat);
     set_errors(in, made);
     take_results(in.operands[0], made);
     take_operands(in, made);
@@ -238,9 +238,10 @@ class Planner {
   }
 
   static void set_errors(const Instruction& in, Operation& made) {
-    static constexpr std::array kDirected = {"rz", "rm", "rp"};
+    static constexpr std::array kDirected = {ptx::Modifier::Rz, ptx::Modifier::Rm,
+                                             ptx::Modifier::Rp};
     made.unit = unit_of(made.to);
-    for (const char* mode : kDirected)
+    for (const ptx::Modifier mode : kDirected)
       if (in.has(mode)) made.unit *= 2;
     const bool exact = made.meaning == Meaning::Min || made.meaning == Meaning::Max ||
                        made.meaning == Meaning::Neg || made.meaning == Meaning::Abs ||
@@ -248,10 +249,11 @@ class Planner {
     if (exact) made.unit = 0;
     // Results below the smallest normal value keep fewer digits, or none.
     if (!exact && made.to != Format::F64) {
-      const bool flushes = made.to == Format::F32 && in.has("ftz");
+      const bool flushes = made.to == Format::F32 && in.has(ptx::Modifier::Ftz);
       made.absolute = flushes ? smallest_normal(made.to) : half_smallest(made.to);
     }
-    const bool approximate = in.has("approx") || in.has("full") || in.opcode == Opcode::Tanh;
+    const bool approximate =
+        in.has(ptx::Modifier::Approx) || in.has(ptx::Modifier::Full) || in.opcode == Opcode::Tanh;
     for (const Approximation& row : kApproximations)
       if (approximate && row.opcode == in.opcode && row.format == made.to) {
         made.unit = row.unit;
@@ -265,7 +267,7 @@ class Planner {
                                               Meaning::Rcp, Meaning::Ex2, Meaning::Convert};
     const bool rounds = std::ranges::find(kUnderflow, made.meaning) != kUnderflow.end();
     const bool narrows = made.meaning != Meaning::Convert || made.unit != 0;
-    const bool flushes = errors_ == ShadowErrors::UnderflowOrFlush && in.has("ftz");
+    const bool flushes = errors_ == ShadowErrors::UnderflowOrFlush && in.has(ptx::Modifier::Ftz);
     made.unit = 0;
     made.absolute = 0;
     if (rounds && narrows)
@@ -305,16 +307,17 @@ class Planner {
       made.unit = unit_of(made.to);
       return true;
     }
-    static constexpr std::array kWhole = {"rni", "rzi", "rmi", "rpi"};
-    const bool whole = std::ranges::any_of(kWhole, [&](const char* m) { return in.has(m); });
+    static constexpr std::array kWhole = {ptx::Modifier::Rni, ptx::Modifier::Rzi,
+                                          ptx::Modifier::Rmi, ptx::Modifier::Rpi};
+    const bool whole = std::ranges::any_of(kWhole, [&](ptx::Modifier m) { return in.has(m); });
     made.meaning = whole ? Meaning::Discretise : Meaning::Convert;
     if (whole) made.decision = decision_of(in);
     made.pairs = is_pair(types[0]) ? 2 : 1;
     made.picks_last = made.pairs == 2;
-    made.saturates = in.has("sat");
+    made.saturates = in.has(ptx::Modifier::Sat);
     const bool narrows = unit_of(made.to) > unit_of(made.from) || types[0] == Type::TF32;
     made.unit = types[0] == Type::TF32 ? 0x1p-11 : narrows ? unit_of(made.to) : 0;
-    if (narrows && in.has("rz")) made.unit *= 2;
+    if (narrows && in.has(ptx::Modifier::Rz)) made.unit *= 2;
     if (narrows && made.to == Format::F16) made.absolute = 0x1p-25;
     if (narrows && made.to == Format::F32) made.absolute = 0x1p-150;
     return true;
@@ -365,7 +368,7 @@ class Planner {
   void plan_memory(const Instruction& in, Operation& made) const {
     const std::vector<Type> types = types_of(in);
     if (in.has(ptx::Trait::RegisterMatrix)) return plan_matrix(in, made);
-    if (types.empty() || in.has("param") || types.back() == Type::B128) return;
+    if (types.empty() || in.has(ptx::Modifier::Param) || types.back() == Type::B128) return;
     const bool reads = in.has(ptx::Trait::Reads), writes = in.has(ptx::Trait::Writes);
     if (!reads && !writes) return;
     const bool load = reads && !writes;
@@ -396,7 +399,7 @@ class Planner {
       return &body_[std::min<size_t>(ins.origin, body_.size() - 1)] == &in &&
              ins.list < code_.tensors.size();
     });
-    if (!in.has("mma") && in.opcode != Opcode::Mma) return;
+    if (!in.has(ptx::Modifier::Mma) && in.opcode != Opcode::Mma) return;
     if (step == code_.ins.end() || code_.tensors.empty()) return;
     const TensorStep& tensor = code_.tensors[step->list];
     made.from = format_of(tensor.a.type == Type::TF32 ? Type::F32 : tensor.a.type);

@@ -70,7 +70,7 @@ bool size_is_right(Warp& warp, const Ins& ins, const Operands& with) {
 
 bool is_asynchronous(const ptx::Instruction* instruction) {
   return instruction != nullptr &&
-         (instruction->opcode == ptx::Opcode::Cp || instruction->has("async"));
+         (instruction->opcode == ptx::Opcode::Cp || instruction->has(ptx::Modifier::Async));
 }
 
 /// Copies go another way to shared memory than stores do, and overtake them unless a fence of both

@@ -1,6 +1,7 @@
-// The table of instructions: lookup by text, and what its rows must not contradict.
+// The tables of instructions and modifiers: lookup by text, and what rows must not contradict.
 #include <gtest/gtest.h>
 
+#include "runtime/ptx/isa/modifier.h"
 #include "runtime/ptx/isa/opcode.h"
 
 namespace gpuemu::ptx {
@@ -41,6 +42,26 @@ TEST(InstructionTable, HasTraitsThatAgree) {
     EXPECT_TRUE(follows(Trait::Writes, Trait::UseIsVisible)) << row.text;
     EXPECT_TRUE(follows(Trait::RegisterMatrix, Trait::MatrixProduct)) << row.text;
   }
+}
+
+TEST(ModifierTable, FindsEveryModifierByItsText) {
+  for (size_t i = 0; i < kModifierCount; ++i) {
+    const auto modifier = static_cast<Modifier>(i);
+    EXPECT_EQ(modifier_of(name_of(modifier)), modifier) << name_of(modifier);
+  }
+  for (const std::string_view text : {"", "acq", "shared::", "zzz", ".cta"}) {
+    EXPECT_EQ(modifier_of(text), std::nullopt) << text;
+  }
+}
+
+TEST(Modifiers, KeepTheirOrderAndAnswerForThoseOfTheTable) {
+  Modifiers modifiers{"global", "made_up", "f32"};
+  modifiers.insert(2, "nc");
+  modifiers.insert(0, "volatile");
+  const std::vector<std::string> expected{"volatile", "global", "made_up", "nc", "f32"};
+  EXPECT_EQ(std::vector<std::string>(modifiers.begin(), modifiers.end()), expected);
+  EXPECT_TRUE(modifiers.has(Modifier::Volatile) && modifiers.has(Modifier::Nc));
+  EXPECT_FALSE(modifiers.has(Modifier::Shared));
 }
 
 TEST(PerOpcode, HasARowForTheOpcodesThatWereGiven) {
