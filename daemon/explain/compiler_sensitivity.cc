@@ -14,15 +14,15 @@ struct Setting {
   const char* name;
   const char* contraction;  ///< "": as the daemon's own slots have it.
   uint64_t seed = 0;
-  Interleaving order = Interleaving::InOrder;
+  ThreadOrder order = ThreadOrder::InOrder;
 };
 constexpr Setting kSettings[] = {
     {"contraction never", "never"},
     {"contraction always", "always"},
     {"contraction random 1", "random", 1},
     {"contraction random 2", "random", 2},
-    {"order reverse", "", 0, Interleaving::Reverse},
-    {"order random", "", 0, Interleaving::Random},
+    {"order reverse", "", 0, ThreadOrder::Reverse},
+    {"order random", "", 0, ThreadOrder::Random},
 };
 
 /// What the emulator does by itself.

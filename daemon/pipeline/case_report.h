@@ -15,7 +15,7 @@
 #include "judge/explain/exact_comparison.h"
 #include "judge/verdict/envelope.h"
 #include "judge/verdict/power.h"
-#include "runtime/device/reached.h"
+#include "runtime/device/coverage.h"
 #include "runtime/device/shadow.h"
 
 namespace gpuemu {
@@ -86,7 +86,7 @@ struct CaseExtras {
   std::optional<ErrorMap> error_map;
   std::optional<CaseEvidence> evidence;  ///< Only of a case whose values were compared and passed.
   ErrorEnvelope error_range;
-  Reached coverage;
+  LaunchCoverage coverage;
   std::optional<CaseShadows> shadows;
   std::optional<ExportedCaseReply> exported;  ///< Without inputs and result.
 };

@@ -19,8 +19,8 @@ namespace gpuemu {
 /// How a case runs, and what it gives beside its verdict.
 struct CaseSettings {
   ExtraSet extras = {};
-  ShadowWish shadow = {};                      ///< The element whose history Extra::Shadows has.
-  Interleaving order = Interleaving::InOrder;  ///< The order of the threads in the first run.
+  ShadowWish shadow = {};                    ///< The element whose history Extra::Shadows has.
+  ThreadOrder order = ThreadOrder::InOrder;  ///< The order of the threads in the first run.
 };
 
 /// A kernel of another op, for a relation between two ops.

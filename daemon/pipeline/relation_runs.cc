@@ -163,7 +163,7 @@ Result<BuiltPlan> DerivedRuns::build(const FollowUp& follow_up, const Target& ta
   }
   share_memory(follow_up, plan);
   plan.first_order = follow_up.order;
-  if (follow_up.order != Interleaving::InOrder) plan.order_seed = follow_up.order_seed;
+  if (follow_up.order != ThreadOrder::InOrder) plan.order_seed = follow_up.order_seed;
   if (outputs_ != Outputs::Computed)
     plan_shadow({.output = {}, .errors = shadow_errors(), .nudge = nudge_}, *built);
   if (nudge_ != 0) nudge_scalars(nudge_, plan);

@@ -22,19 +22,19 @@ uint64_t trip_class(uint64_t times, uint64_t warps) {
       static_cast<uint64_t>(std::bit_width(times / std::max<uint64_t>(1, warps))), kTripClassMax);
 }
 
-uint64_t lane_class(const ReachedEdge& edge) {
+uint64_t lane_class(const CoveredEdge& edge) {
   if (edge.threads == edge.warps) return 0;
   return edge.threads == edge.warps * kWarpLanes ? 2 : 1;
 }
 
 }  // namespace
 
-std::vector<uint64_t> features_of(const Reached& reached) {
+std::vector<uint64_t> features_of(const LaunchCoverage& reached) {
   std::vector<uint64_t> features;
-  for (const ReachedBlock& block : reached.blocks) {
+  for (const CoveredBlock& block : reached.blocks) {
     if (block.threads > 0) features.push_back(mixed(block.id));
   }
-  for (const ReachedEdge& edge : reached.edges) {
+  for (const CoveredEdge& edge : reached.edges) {
     if (edge.threads == 0) continue;
     const uint64_t base = mixed(edge.id + 1);
     features.push_back(base);
@@ -47,13 +47,13 @@ std::vector<uint64_t> features_of(const Reached& reached) {
   return features;
 }
 
-void CoverageMap::add(const Reached& reached, const std::string& source) {
-  for (const ReachedBlock& block : reached.blocks) blocks_[block.id] += block.threads;
+void CoverageMap::add(const LaunchCoverage& reached, const std::string& source) {
+  for (const CoveredBlock& block : reached.blocks) blocks_[block.id] += block.threads;
   for (const LineCount& line : reached.lines) {
     const std::string& file = line.file.empty() ? source : line.file;
     if (line.line > 0) lines_[{file, line.line}] += line.count.threads;
   }
-  for (const ReachedEdge& edge : reached.edges) {
+  for (const CoveredEdge& edge : reached.edges) {
     edges_[edge.id] += edge.threads;
     if (!edge.is_branch) continue;
     const std::string& file = edge.file.empty() ? source : edge.file;

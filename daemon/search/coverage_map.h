@@ -8,19 +8,19 @@
 #include <vector>
 
 #include "common/protocol/proof.gen.h"
-#include "runtime/device/reached.h"
+#include "runtime/device/coverage.h"
 
 namespace gpuemu {
 
 /// What tells one execution from another, as numbers: each block and edge that ran, each edge with
 /// how often a warp took it (0, 1, 2-3, 4-7, ... times) and whether its warps were full, partial or
 /// single threads. Sorted, each once; the same in every process for the same PTX.
-std::vector<uint64_t> features_of(const Reached& reached);
+std::vector<uint64_t> features_of(const LaunchCoverage& reached);
 
 class CoverageMap {
  public:
   /// `source` is the file of lines that have none of their own (PTX without line information).
-  void add(const Reached& reached, const std::string& source);
+  void add(const LaunchCoverage& reached, const std::string& source);
 
   bool empty() const { return blocks_.empty(); }
   uint64_t blocks() const { return reached_of(blocks_); }

@@ -9,8 +9,8 @@ namespace gpuemu {
 namespace {
 
 /// A loop of one warp: block 1, back edge 5 (line 3), way out 6.
-Reached loop(uint64_t trips, uint64_t lanes = 32) {
-  Reached reached;
+LaunchCoverage loop(uint64_t trips, uint64_t lanes = 32) {
+  LaunchCoverage reached;
   reached.warps = 1;
   reached.blocks = {{1, lanes}, {2, 0}};
   reached.edges = {{.id = 5,
@@ -33,7 +33,9 @@ Reached loop(uint64_t trips, uint64_t lanes = 32) {
   return reached;
 }
 
-bool same(const Reached& a, const Reached& b) { return features_of(a) == features_of(b); }
+bool same(const LaunchCoverage& a, const LaunchCoverage& b) {
+  return features_of(a) == features_of(b);
+}
 
 TEST(Features, TellTripCountsApartByMagnitude) {
   EXPECT_TRUE(same(loop(5), loop(7)));
@@ -49,9 +51,9 @@ TEST(Features, TellFullWarpsFromPartialOnesAndSingleThreads) {
 }
 
 TEST(Features, DoNotGrowWithTheNumberOfWarps) {
-  Reached many = loop(4);
+  LaunchCoverage many = loop(4);
   many.warps = 10;
-  for (ReachedEdge& edge : many.edges) {
+  for (CoveredEdge& edge : many.edges) {
     edge.warps *= 10;
     edge.threads *= 10;
   }
@@ -78,8 +80,8 @@ TEST(CoverageMap, AddsUpAndShowsWhatNothingReached) {
 }
 
 TEST(CoverageMap, LinesOfPtxWithoutAFileBelongToItsSource) {
-  Reached reached = loop(1);
-  for (ReachedEdge& edge : reached.edges) edge.file.clear();
+  LaunchCoverage reached = loop(1);
+  for (CoveredEdge& edge : reached.edges) edge.file.clear();
   reached.lines[0].file.clear();
   CoverageMap map;
   map.add(reached, "k.ptx");

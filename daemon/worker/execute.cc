@@ -82,7 +82,7 @@ class Execution {
   Status find_others();
   void add(std::optional<HarnessFinding> finding);
   /// As the plan says in the first run; in order where nobody asks for another one.
-  Interleaving order_of(uint32_t run) const;
+  ThreadOrder order_of(uint32_t run) const;
   /// "; the threads proceeded in another order ('reverse') ..."; "" where they did not.
   std::string order_text(uint32_t run) const;
   /// Why the output is another one in `run`, where the element is still poisoned or not.
@@ -147,18 +147,18 @@ void Execution::add(std::optional<HarnessFinding> finding) {
   if (!known) report_.harness.push_back(*std::move(finding));
 }
 
-Interleaving Execution::order_of(uint32_t run) const {
+ThreadOrder Execution::order_of(uint32_t run) const {
   const bool wanted = std::ranges::find(plan_.sanitize, "schedule") != plan_.sanitize.end();
-  if (device_.properties().backend != "emulator") return Interleaving::InOrder;
+  if (device_.properties().backend != "emulator") return ThreadOrder::InOrder;
   if (run == 0) return plan_.first_order;
-  if (!wanted) return Interleaving::InOrder;
+  if (!wanted) return ThreadOrder::InOrder;
   Stream draws(plan_.order_seed, run, "interleaving");
-  return static_cast<Interleaving>(1 + draws.below(kInterleavings - 1));
+  return static_cast<ThreadOrder>(1 + draws.below(kThreadOrders - 1));
 }
 
 std::string Execution::order_text(uint32_t run) const {
-  const Interleaving order = order_of(run);
-  if (order == Interleaving::InOrder) return "";
+  const ThreadOrder order = order_of(run);
+  if (order == ThreadOrder::InOrder) return "";
   return fmt::format(
       "; the threads of run {} proceeded in another order ('{}'), as CUDA allows: what depends on "
       "it needs a barrier, an atomic or a launch of its own",
@@ -238,8 +238,8 @@ Result<bool> Execution::launch_all(const std::vector<ExecuteBuffer>& buffers, ui
   for (const PlanLaunch& launch : plan_.launches) {
     LaunchConfig config = GPUEMU_TRY(configure(launch, buffers, end_));
     config.profile = (plan_.profile || plan_.coverage) && run == 0;
-    config.interleaving = order_of(run);
-    config.interleaving_seed = plan_.order_seed;
+    config.thread_order = order_of(run);
+    config.thread_order_seed = plan_.order_seed;
     if (plan_.shadow.wanted) config.shadow = shadow_config(plan_, buffers);
     Result<LaunchReport> launched = device_.launch(module_, config);
     if (!launched) {
@@ -258,8 +258,8 @@ Result<bool> Execution::launch_all(const std::vector<ExecuteBuffer>& buffers, ui
     stopped_ = stopped_ || !std::ranges::all_of(launched->findings, is_note);
     const bool goes_on = std::ranges::none_of(launched->findings, is_fault);
     if (launched->profile != nullptr && plan_.coverage)
-      add_reached(report_.reached,
-                  reached_by(*launched->profile, launch.entry, others_, plan_.coverage_lines));
+      merge_coverage(report_.reached,
+                     coverage_of(*launched->profile, launch.entry, others_, plan_.coverage_lines));
     if (plan_.shadow.wanted)
       GPUEMU_TRY(keep_shadow(launched->shadow.get(), device_.properties(), plan_, arena_, report_));
     take(*std::move(launched), buffers, run);

@@ -17,7 +17,7 @@ using Role = PlanTensor::Role;
 /// of it, and what they have written need not be what they would end with.
 constexpr uint64_t kGridMin = 16'384;
 
-constexpr Interleaving kOrders[] = {Interleaving::InOrder, Interleaving::Reverse};
+constexpr ThreadOrder kOrders[] = {ThreadOrder::InOrder, ThreadOrder::Reverse};
 
 uint64_t packed_bytes(const PlanTensor& tensor) {
   uint64_t bytes = byte_size(tensor.dtype);
@@ -54,7 +54,7 @@ class SparseExecution {
  private:
   enum class Ended : uint8_t { InTheLast, Early, WithFinding };
   Result<SparseBuffer> create(SparseMemory& memory, const PlanTensor& tensor);
-  Result<Ended> launch_all(const std::vector<SparseBuffer>& buffers, Interleaving order);
+  Result<Ended> launch_all(const std::vector<SparseBuffer>& buffers, ThreadOrder order);
   Status keep_windows(const std::vector<SparseBuffer>& buffers, size_t run, bool told);
 
   Device& device_;
@@ -85,13 +85,13 @@ Result<SparseBuffer> SparseExecution::create(SparseMemory& memory, const PlanTen
 }
 
 Result<SparseExecution::Ended> SparseExecution::launch_all(const std::vector<SparseBuffer>& buffers,
-                                                           Interleaving order) {
+                                                           ThreadOrder order) {
   std::vector<uint64_t> addresses;
   for (const SparseBuffer& buffer : buffers) addresses.push_back(buffer.address());
   for (const PlanLaunch& launch : plan_.launches) {
     LaunchConfig config = GPUEMU_TRY(launch_config(plan_, launch, addresses));
     config.timeout_ms = plan_.sparse_launch_ms;
-    config.interleaving = order;
+    config.thread_order = order;
     Result<LaunchReport> launched = device_.launch(module_, config);
     if (!launched && launched.error().code == ErrorCode::InvalidArgument)
       return error(ErrorCode::Unsupported, "{}", launched.error().message);

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "common/tensor/tensor.h"
+#include "runtime/device/coverage.h"
 #include "runtime/device/device.h"
 #include "runtime/device/element_shadow.h"
 #include "runtime/device/profile.h"
-#include "runtime/device/reached.h"
 #include "runtime/device/shadow.h"
 
 namespace gpuemu {
@@ -82,7 +82,7 @@ struct ExecutionPlan {
   /// "schedule" on a device that can.
   uint64_t order_seed = 0;
   /// Of the threads in the first run, where the device can.
-  Interleaving first_order = Interleaving::InOrder;
+  ThreadOrder first_order = ThreadOrder::InOrder;
   uint64_t sparse_launch_ms =
       0;  ///< Not 0: execute_sparse() runs it, and ends each launch after so long.
 };
@@ -112,7 +112,7 @@ struct ExecutionReport {
   uint64_t elapsed_ns = 0;  ///< All launches of the first run.
   std::vector<std::string> printed;
   std::vector<LineCount> lines;  ///< When the plan asked for them and the device counts.
-  Reached reached;               ///< Likewise; empty when nobody asked or the device cannot.
+  LaunchCoverage reached;        ///< Likewise; empty when nobody asked or the device cannot.
   ExecutionShadow shadow;        ///< When the plan asked for it.
 };
 

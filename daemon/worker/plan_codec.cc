@@ -98,18 +98,18 @@ void fields(Wire& wire, LineCount& it) {
 }
 
 template <typename Wire>
-void fields(Wire& wire, ReachedBlock& it) {
+void fields(Wire& wire, CoveredBlock& it) {
   members(wire, it.id, it.threads);
 }
 
 template <typename Wire>
-void fields(Wire& wire, ReachedEdge& it) {
+void fields(Wire& wire, CoveredEdge& it) {
   members(wire, it.id, it.file, it.line, it.is_branch, it.branch, it.way, it.to_line, it.warps,
           it.threads);
 }
 
 template <typename Wire>
-void fields(Wire& wire, Reached& it) {
+void fields(Wire& wire, LaunchCoverage& it) {
   members(wire, it.warps, it.lines, it.blocks, it.edges);
 }
 

@@ -9,7 +9,7 @@
 #include "common/config/config.h"
 #include "common/tensor/tensor.h"
 #include "judge/cases/case.h"
-#include "runtime/device/interleaving.h"
+#include "runtime/device/thread_order.h"
 
 namespace gpuemu {
 
@@ -40,7 +40,7 @@ struct FollowUp {
   /// Its `grid`, `block` and `shared` instead of the kernel's; null: the kernel's.
   const InvariantSpec* launch = nullptr;
   /// Of the threads, and what it draws from, where the device can choose.
-  Interleaving order = Interleaving::InOrder;
+  ThreadOrder order = ThreadOrder::InOrder;
   uint64_t order_seed = 0;
   /// Not null: its windows are made instead of outputs. The sizes of `plan` are the huge ones,
   /// those of `inputs` the small ones.

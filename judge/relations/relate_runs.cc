@@ -93,11 +93,11 @@ RelationResult relate_launch(const Relating& relating) {
 
 RelationResult relate_deterministic(const Relating& relating) {
   const double tolerance = relating.number("tolerance", 0);
-  std::vector<Interleaving> orders;
+  std::vector<ThreadOrder> orders;
   for (const std::string& name : words_of(relating.text("schedules")))
-    orders.push_back(*interleaving_from_name(name));  // The configuration has checked the name.
+    orders.push_back(*thread_order_from_name(name));  // The configuration has checked the name.
   if (orders.empty())
-    for (int i = 1; i < kInterleavings; ++i) orders.push_back(static_cast<Interleaving>(i));
+    for (int i = 1; i < kThreadOrders; ++i) orders.push_back(static_cast<ThreadOrder>(i));
   // Without a number each order has its turn.
   const auto runs =
       static_cast<size_t>(relating.number("runs", static_cast<double>(orders.size() + 1)));

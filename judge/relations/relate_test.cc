@@ -367,10 +367,10 @@ TEST_F(Relate, PartsOneAfterTheOtherAreTheWhole) {
 TEST_F(Relate, EachOrderOfTheThreadsGivesTheSame) {
   rows_op(R"(["rows", "cols"])");
   expect_holds(spec_of("deterministic"), elementwise([](float x) { return 2 * x; }));
-  EXPECT_EQ(runs_, kInterleavings);
+  EXPECT_EQ(runs_, kThreadOrders);
   const Kernel ordered = [](const FollowUp& follow_up, std::map<std::string, Floats>& t) {
     t["y"] = t["x"];
-    if (follow_up.order == Interleaving::Priorities) t["y"][3] += 0.5F;
+    if (follow_up.order == ThreadOrder::Priorities) t["y"][3] += 0.5F;
   };
   const std::string message = found(spec_of("deterministic"), ordered);
   EXPECT_NE(message.find("threads in the order 'priorities'"), std::string::npos) << message;
@@ -382,9 +382,9 @@ TEST_F(Relate, EachOrderOfTheThreadsGivesTheSame) {
 }
 
 TEST(Schedules, OfTheConfigurationAreThoseOfDevices) {
-  ASSERT_EQ(schedule_names().size(), static_cast<size_t>(kInterleavings));
-  for (int i = 0; i < kInterleavings; ++i)
-    EXPECT_EQ(schedule_names()[static_cast<size_t>(i)], name_of(static_cast<Interleaving>(i)));
+  ASSERT_EQ(schedule_names().size(), static_cast<size_t>(kThreadOrders));
+  for (int i = 0; i < kThreadOrders; ++i)
+    EXPECT_EQ(schedule_names()[static_cast<size_t>(i)], name_of(static_cast<ThreadOrder>(i)));
 }
 
 TEST_F(Relate, NothingIsAskedOfEmptyTensors) {

@@ -7,7 +7,7 @@
 #include <fmt/core.h>
 
 #include "common/base/check.h"
-#include "runtime/device/holders.h"
+#include "runtime/device/allocation_owners.h"
 
 namespace gpuemu {
 namespace {
@@ -350,18 +350,18 @@ std::vector<std::pair<std::string, uint64_t>> Pool::largest_locked(size_t count)
 }
 
 Error Pool::out_of_memory(uint64_t bytes, std::string_view name, const Error& why) const {
-  std::vector<Holder> all;
+  std::vector<AllocationOwner> all;
   live_.for_each([&](uint64_t address, const Block& block) {
     all.push_back({block.name, block.requested, address});
   });
-  const std::string holders = largest_holders(std::move(all));
+  const std::string owners = largest_owners(std::move(all));
   const auto info = source_->info();
   return error(ErrorCode::ResourceExhausted,
                "out of memory: '{}' requested {} bytes; {} bytes are free on the device, {} cached "
                "in pieces that are too small, {} in use by {} allocations{}{} ({})",
                name, bytes, info ? info->free_bytes : 0, statistics_.cached_bytes(),
                statistics_.allocated_bytes, statistics_.live,
-               holders.empty() ? "" : "; the largest: ", holders, why.message);
+               owners.empty() ? "" : "; the largest: ", owners, why.message);
 }
 
 Status Pool::prepare(const Block& block) {

@@ -72,7 +72,7 @@ class Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  /// Aligned to 256 bytes; a unique address also for 0 bytes. `name` appears among the holders when
+  /// Aligned to 256 bytes; a unique address also for 0 bytes. `name` appears among the owners when
   /// memory is out: ResourceExhausted says what was asked for, what is free and cached, and who
   /// holds most, after everything cached was given back in vain.
   Result<uint64_t> allocate(uint64_t bytes, std::string_view name,

@@ -120,7 +120,7 @@ Result<uint64_t> CudaDevice::allocate(uint64_t bytes, const std::string& name) {
     const std::lock_guard lock(mutex_);
     const uint64_t limit = options_.memory_limit_bytes;
     if (real > limit || allocated_bytes_ > limit - real)
-      return out_of_memory(name, bytes, {where(), allocated_bytes_, limit}, holders());
+      return out_of_memory(name, bytes, {where(), allocated_bytes_, limit}, owners());
     allocated_bytes_ += real;
   }
   uint64_t address = 0;
@@ -138,15 +138,15 @@ Result<uint64_t> CudaDevice::allocate(uint64_t bytes, const std::string& name) {
   size_t free_bytes = 0, total = 0;
   GPUEMU_TRY(check(driver_.cuMemGetInfo_v2(&free_bytes, &total), "asking for memory"));
   const std::shared_lock lock(mutex_);
-  return out_of_memory(name, bytes, {where(), total - free_bytes, total}, holders());
+  return out_of_memory(name, bytes, {where(), total - free_bytes, total}, owners());
 }
 
 std::string CudaDevice::where() const {
   return fmt::format("the memory of GPU {}, {}", properties_.index, properties_.name);
 }
 
-std::vector<Holder> CudaDevice::holders() const {
-  std::vector<Holder> out;
+std::vector<AllocationOwner> CudaDevice::owners() const {
+  std::vector<AllocationOwner> out;
   for (const auto& [address, allocation] : allocations_)
     out.push_back({allocation.name, allocation.bytes, address});
   return out;

@@ -12,7 +12,7 @@
 
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/cuda/driver_api.h"
-#include "runtime/device/holders.h"
+#include "runtime/device/allocation_owners.h"
 
 namespace gpuemu::cuda {
 
@@ -79,7 +79,7 @@ class CudaDevice final : public Device {
 
   // For the message that memory is out; the mutex is held.
   std::string where() const;
-  std::vector<Holder> holders() const;
+  std::vector<AllocationOwner> owners() const;
   Result<Loaded*> find_module(ModuleId module);
   /// More dynamic shared memory than every kernel may have is the function's to allow.
   Status ask_for_shared(const FoundEntry& entry, const LaunchShape& shape);

@@ -22,9 +22,9 @@
 #include "common/base/limits.h"
 #include "common/base/result.h"
 #include "runtime/device/device_finding.h"
-#include "runtime/device/interleaving.h"
 #include "runtime/device/launch_shape.h"
 #include "runtime/device/texture.h"
+#include "runtime/device/thread_order.h"
 
 namespace gpuemu {
 
@@ -91,8 +91,8 @@ struct LaunchConfig : LaunchShape {
   bool profile = false;  ///< Count what it does (LaunchReport::profile); slower.
   /// Follow the values without rounding (LaunchReport::shadow), on one thread; not with a profile.
   std::shared_ptr<const ShadowConfig> shadow;
-  Interleaving interleaving = Interleaving::InOrder;  ///< Of the emulator.
-  uint64_t interleaving_seed = 0;                     ///< For what an interleaving draws.
+  ThreadOrder thread_order = ThreadOrder::InOrder;  ///< Of the emulator.
+  uint64_t thread_order_seed = 0;                   ///< For what an thread_order draws.
   /// Blocks begin in the order of their numbers, and another one only when those in progress have
   /// ended or wait for it; more than a real part holds are never in progress. Of the emulator.
   bool in_issue_order = false;

@@ -36,7 +36,7 @@ Schedule::Schedule(Launch& launch, uint32_t threads, size_t resident_max, const 
       issue_(issue),
       counts_(launch.program->may_spin || issue.in_order),
       taken_at_once_(
-          counts_ || launch.config->interleaving != Interleaving::InOrder
+          counts_ || launch.config->thread_order != ThreadOrder::InOrder
               ? 1
               : std::clamp<uint64_t>(clusters_ / (uint64_t{threads} * kTakings), 1, kTakenMost)),
       stalls_(threads) {}
@@ -57,7 +57,7 @@ void Schedule::join(Clusters& resident, Clusters& spare, Taken& taken, size_t wa
     if (counts_) count_another();
     const LaunchConfig& config = *launch_.config;
     resident.back()->start(
-        block_in_turn(config.interleaving, config.interleaving_seed, next, clusters_));
+        block_in_turn(config.thread_order, config.thread_order_seed, next, clusters_));
   }
 }
 
@@ -69,7 +69,7 @@ void Schedule::count_another() {
 
 bool Schedule::pass(Clusters& resident, Clusters& spare) {
   bool ended = false;
-  const bool mixed = launch_.config->interleaving == Interleaving::Random;
+  const bool mixed = launch_.config->thread_order == ThreadOrder::Random;
   const uint32_t rounds = mixed ? 1 : resident.size() == 1 ? kRoundsAlone : kRoundsTogether;
   for (size_t i = 0; i < resident.size();) {
     if (!resident[i]->advance(rounds)) {
@@ -184,7 +184,7 @@ size_t Schedule::look(uint32_t thread, const Clusters& resident) {
 }
 
 size_t Schedule::joining(size_t resident, bool ended, size_t passes) const {
-  const bool mixes = launch_.config->interleaving == Interleaving::Random;
+  const bool mixes = launch_.config->thread_order == ThreadOrder::Random;
   if (mixes && resident < kMixed) return kMixed - resident;
   // Blocks that wait for each other have to meet, however the others are mixed.
   if (mixes && !launch_.program->may_spin) return 0;

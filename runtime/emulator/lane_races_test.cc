@@ -93,9 +93,9 @@ AGAIN: add.u32 %r6, %r2, %r5; st.shared.u8 [%r4], %r6; ld.shared.u8 %r7, [%r4]; 
  add.u32 %r5, %r5, 1; setp.lt.u32 %p2, %r5, 50; @%p2 bra AGAIN;
 DONE: ret; })"));
   kernel.config().block = {128, 1, 1};
-  kernel.config().interleaving = Interleaving::Random;
+  kernel.config().thread_order = ThreadOrder::Random;
   for (uint64_t seed = 0; seed < 10; ++seed) {
-    kernel.config().interleaving_seed = seed;
+    kernel.config().thread_order_seed = seed;
     kernel.run();
   }
 }

@@ -233,7 +233,7 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
   // thread.
   const bool ordered = config.shadow != nullptr || purpose.look != nullptr ||
                        options_.debugger != nullptr ||
-                       config.interleaving != Interleaving::InOrder || config.in_issue_order;
+                       config.thread_order != ThreadOrder::InOrder || config.in_issue_order;
   const uint64_t wanted = ordered ? 1 : cluster_count(run);
   const auto threads = static_cast<uint32_t>(std::min<uint64_t>(most.threads, wanted));
   const size_t resident = std::max<size_t>(1, most.blocks / blocks_of_cluster(run));

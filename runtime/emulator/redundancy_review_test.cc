@@ -34,10 +34,10 @@ struct Seen {
   std::vector<float> x, y;
 };
 
-Seen launch(const std::string& ptx, Interleaving order = Interleaving::InOrder) {
+Seen launch(const std::string& ptx, ThreadOrder order = ThreadOrder::InOrder) {
   TestKernel kernel(ptx);
   kernel.config().block = {64, 1, 1};
-  kernel.config().interleaving = order;
+  kernel.config().thread_order = order;
   std::vector<float> values(64);
   for (size_t i = 0; i < values.size(); ++i)
     values[i] = 0.1f + 0.37f * static_cast<float>(i * i % 11);
@@ -63,10 +63,10 @@ const std::string kUsed = kInPlace + " st.global.b32 [%rd4], %r5;";
 
 TEST(SecondLook, AReadThatReachesNoResultIsANoteInEveryOrder) {
   // In reverse the reads come first, and a word knows its last one: nothing is found.
-  for (const Interleaving order : {Interleaving::InOrder, Interleaving::Reverse}) {
+  for (const ThreadOrder order : {ThreadOrder::InOrder, ThreadOrder::Reverse}) {
     const Seen seen = launch(kernel_of(kTriton, kInPlace), order);
     for (const std::string& kind : kinds(seen)) EXPECT_EQ(kind, "redundant_reads");
-    EXPECT_EQ(seen.findings.empty(), order == Interleaving::Reverse);
+    EXPECT_EQ(seen.findings.empty(), order == ThreadOrder::Reverse);
     for (size_t i = 0; i < 32; ++i)
       EXPECT_EQ(seen.x[i], 0.1f + 0.37f * static_cast<float>(i * i % 11) + 1.0f);
   }

@@ -197,8 +197,8 @@ TEST(Spin, ALoopWithUndefinedValuesNowAndThenIsNone) {
       "add.u32 %r8, %r8, 1; setp.lt.u32 %p2, %r8, 2000; @%p2 bra L;\nEND:";
   for (uint64_t seed = 0; seed < 8; ++seed) {
     TestKernel kernel(entry(body), 90);
-    kernel.config().interleaving = Interleaving::Random;
-    kernel.config().interleaving_seed = seed;
+    kernel.config().thread_order = ThreadOrder::Random;
+    kernel.config().thread_order_seed = seed;
     kernel.arg(uint64_t{0}).run();
   }
 }

@@ -93,8 +93,8 @@ void print(const gpuemu::DeviceFinding& f, const LaunchConfig& config) {
               name_of(f.kind).data(), f.file.c_str(), f.line, f.other_line, f.block.x, f.block.y,
               f.block.z, f.thread.x, f.thread.y, f.thread.z, f.tensor.c_str(),
               static_cast<long long>(f.byte_offset), static_cast<unsigned long long>(f.count),
-              f.message.c_str(), std::string(gpuemu::name_of(config.interleaving)).c_str(),
-              static_cast<unsigned long long>(config.interleaving_seed));
+              f.message.c_str(), std::string(gpuemu::name_of(config.thread_order)).c_str(),
+              static_cast<unsigned long long>(config.thread_order_seed));
 }
 
 int fail(const std::string& message) {
@@ -145,10 +145,10 @@ int main(int argc, char** argv) {
   if (!launch(*device, *module, config, wanted)) return 2;
   const char* orders = std::getenv("FAULT_ORDERS");
   const uint64_t seeds = orders == nullptr ? 0 : number(orders);
-  for (int order = 1; order < gpuemu::kInterleavings; ++order)
+  for (int order = 1; order < gpuemu::kThreadOrders; ++order)
     for (uint64_t seed = 0; seed < seeds; ++seed) {
-      config.interleaving = static_cast<gpuemu::Interleaving>(order);
-      config.interleaving_seed = seed;
+      config.thread_order = static_cast<gpuemu::ThreadOrder>(order);
+      config.thread_order_seed = seed;
       if (!launch(*device, *module, config, wanted)) return 2;
     }
   return 0;

@@ -36,8 +36,8 @@ Block::Block(Launch& of) : launch(&of) {
   shared.resize(of.shared_bytes + 64);
   if (of.checks.init) shared_defined.resize(of.shared_bytes + 64);
   if (of.checks.race) race.resize(of.shared_bytes / 4 + 1, shared.data());
-  if (of.config->interleaving != Interleaving::InOrder)
-    turns = std::make_shared<Turns>(of.config->interleaving, of.config->interleaving_seed);
+  if (of.config->thread_order != ThreadOrder::InOrder)
+    turns = std::make_shared<Turns>(of.config->thread_order, of.config->thread_order_seed);
   if (of.counters != nullptr) {
     counters = std::make_shared<Counters>(*of.counters);
     counters->counts.clear();

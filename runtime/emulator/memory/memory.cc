@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/base/limits.h"
-#include "runtime/device/holders.h"
+#include "runtime/device/allocation_owners.h"
 #include "runtime/device/texture.h"
 #include "runtime/emulator/memory/race_cell.h"
 #include "runtime/emulator/memory/sparse.h"
@@ -45,10 +45,10 @@ Result<uint64_t> Memory::allocate(uint64_t bytes, const std::string& name, Kind 
   const bool tracked = kind == Kind::Buffer;
   const uint64_t counted = kind == Kind::Host ? 0 : bytes;
   const auto out = [&](std::string_view what) {
-    std::vector<Holder> holders;
+    std::vector<AllocationOwner> owners;
     for (const auto& [base, one] : by_base_)
-      if (one->counted != 0) holders.push_back({one->name, one->counted, base});
-    return out_of_memory(name, bytes, {what, used_, limit_}, std::move(holders));
+      if (one->counted != 0) owners.push_back({one->name, one->counted, base});
+    return out_of_memory(name, bytes, {what, used_, limit_}, std::move(owners));
   };
   if (counted > limit_ || used_ > limit_ - counted) return out("the emulator's memory");
   // Every byte of a buffer is written, and has another that says whether it was.

@@ -1,5 +1,5 @@
 // What launches reached, from counts written by hand.
-#include "runtime/device/reached.h"
+#include "runtime/device/coverage.h"
 
 #include <gtest/gtest.h>
 
@@ -29,12 +29,12 @@ Profile profile_of(uint64_t left, uint64_t right) {
   return profile;
 }
 
-TEST(Reached, ShowsTheWaysOfEachBranchWithTheirLines) {
+TEST(LaunchCoverage, ShowsTheWaysOfEachBranchWithTheirLines) {
   const std::string others[] = {"other"};
-  const Reached reached = reached_by(profile_of(40, 0), "k", others);
+  const LaunchCoverage reached = coverage_of(profile_of(40, 0), "k", others);
   EXPECT_EQ(reached.warps, 2u);
   ASSERT_EQ(reached.edges.size(), 3u);
-  const ReachedEdge &taken = reached.edges[0], &never = reached.edges[1];
+  const CoveredEdge &taken = reached.edges[0], &never = reached.edges[1];
   EXPECT_TRUE(taken.is_branch && never.is_branch);
   EXPECT_FALSE(reached.edges[2].is_branch);
   EXPECT_EQ(taken.line, 2u);
@@ -46,26 +46,26 @@ TEST(Reached, ShowsTheWaysOfEachBranchWithTheirLines) {
   EXPECT_EQ(never.threads, 0u);
 }
 
-TEST(Reached, LeavesOutOtherKernelsOfTheModule) {
+TEST(LaunchCoverage, LeavesOutOtherKernelsOfTheModule) {
   const std::string others[] = {"other"};
-  const Reached reached = reached_by(profile_of(1, 1), "k", others);
+  const LaunchCoverage reached = coverage_of(profile_of(1, 1), "k", others);
   EXPECT_EQ(reached.lines.size(), 4u);
   EXPECT_EQ(reached.blocks.size(), 3u);
-  EXPECT_EQ(reached_by(profile_of(1, 1), "k", {}).lines.size(), 5u);
+  EXPECT_EQ(coverage_of(profile_of(1, 1), "k", {}).lines.size(), 5u);
 }
 
-TEST(Reached, HasNoLinesWhereNobodyCountedThem) {
-  const Reached all = reached_by(profile_of(40, 0), "k", {});
-  const Reached reached = reached_by(profile_of(40, 0), "k", {}, false);
+TEST(LaunchCoverage, HasNoLinesWhereNobodyCountedThem) {
+  const LaunchCoverage all = coverage_of(profile_of(40, 0), "k", {});
+  const LaunchCoverage reached = coverage_of(profile_of(40, 0), "k", {}, false);
   EXPECT_TRUE(reached.lines.empty());
   EXPECT_EQ(reached.warps, all.warps);
   EXPECT_EQ(reached.blocks.size(), all.blocks.size());
   EXPECT_EQ(reached.edges.size(), all.edges.size());
 }
 
-TEST(Reached, AddsLaunches) {
-  Reached sum = reached_by(profile_of(40, 0), "k", {});
-  add_reached(sum, reached_by(profile_of(2, 3), "k", {}));
+TEST(LaunchCoverage, AddsLaunches) {
+  LaunchCoverage sum = coverage_of(profile_of(40, 0), "k", {});
+  merge_coverage(sum, coverage_of(profile_of(2, 3), "k", {}));
   EXPECT_EQ(sum.edges[0].threads, 42u);
   EXPECT_EQ(sum.edges[1].threads, 3u);
   EXPECT_EQ(sum.blocks[0].threads, 45u);

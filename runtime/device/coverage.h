@@ -11,13 +11,13 @@
 
 namespace gpuemu {
 
-struct ReachedBlock {
+struct CoveredBlock {
   uint64_t id = 0;  ///< As BlockPlace has it.
   uint64_t threads = 0;
 };
 
 /// An edge between two blocks. Where the first has several of them it is one way of a branch.
-struct ReachedEdge {
+struct CoveredEdge {
   uint64_t id = 0;
   std::string file;  ///< Of the branch, as in LineCount.
   uint32_t line = 0;
@@ -28,18 +28,18 @@ struct ReachedEdge {
   uint64_t warps = 0, threads = 0;
 };
 
-struct Reached {
+struct LaunchCoverage {
   uint64_t warps = 0;  ///< That were launched.
   std::vector<LineCount> lines;
-  std::vector<ReachedBlock> blocks;
-  std::vector<ReachedEdge> edges;
+  std::vector<CoveredBlock> blocks;
+  std::vector<CoveredEdge> edges;
 };
 
 /// Of one launch of `entry`, without the functions of `others`: entries of the same module that
 /// have nothing to do with it. Lines only where they were counted.
-Reached reached_by(const Profile& profile, const std::string& entry,
-                   std::span<const std::string> others, bool with_lines = true);
+LaunchCoverage coverage_of(const Profile& profile, const std::string& entry,
+                           std::span<const std::string> others, bool with_lines = true);
 /// Adds those of another launch.
-void add_reached(Reached& to, const Reached& from);
+void merge_coverage(LaunchCoverage& to, const LaunchCoverage& from);
 
 }  // namespace gpuemu

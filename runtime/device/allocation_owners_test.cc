@@ -1,4 +1,4 @@
-#include "runtime/device/holders.h"
+#include "runtime/device/allocation_owners.h"
 
 #include <gtest/gtest.h>
 
@@ -6,18 +6,17 @@ namespace gpuemu {
 namespace {
 
 TEST(Holders, AreNamedTheLargestFirst) {
-  EXPECT_EQ(largest_holders({{"bias", 64, 16}, {"weights", 4096, 32}}),
-            "'weights' 4096, 'bias' 64");
-  EXPECT_EQ(largest_holders({}), "");
+  EXPECT_EQ(largest_owners({{"bias", 64, 16}, {"weights", 4096, 32}}), "'weights' 4096, 'bias' 64");
+  EXPECT_EQ(largest_owners({}), "");
 }
 
 TEST(Holders, OfOneNameAreToldApart) {
-  EXPECT_EQ(largest_holders({{"x", 8, 256}, {"y", 4, 512}, {"x", 8, 128}}),
+  EXPECT_EQ(largest_owners({{"x", 8, 256}, {"y", 4, 512}, {"x", 8, 128}}),
             "'x' 8 at 0x80, 'x' 8 at 0x100, 'y' 4");
 }
 
 TEST(Holders, AreAsManyAsFitALine) {
-  EXPECT_EQ(largest_holders({{"a", 1}, {"b", 2}, {"c", 3}, {"d", 4}, {"e", 5}, {"f", 6}}),
+  EXPECT_EQ(largest_owners({{"a", 1}, {"b", 2}, {"c", 3}, {"d", 4}, {"e", 5}, {"f", 6}}),
             "'f' 6, 'e' 5, 'd' 4, 'c' 3, 'b' 2");
 }
 

@@ -1,4 +1,4 @@
-#include "runtime/device/reached.h"
+#include "runtime/device/coverage.h"
 
 #include <algorithm>
 #include <map>
@@ -41,8 +41,8 @@ class Reader {
     return by_line(own);
   }
 
-  std::vector<ReachedBlock> blocks() const {
-    std::vector<ReachedBlock> all;
+  std::vector<CoveredBlock> blocks() const {
+    std::vector<CoveredBlock> all;
     for (size_t i = 0; i < profile_.places->blocks.size(); ++i) {
       const BlockPlace& place = profile_.places->blocks[i];
       if (wants(place.function)) all.push_back({place.id, profile_.counts.blocks[i].threads});
@@ -50,18 +50,18 @@ class Reader {
     return all;
   }
 
-  std::vector<ReachedEdge> edges() const {
+  std::vector<CoveredEdge> edges() const {
     const ProfilePlaces& places = *profile_.places;
     std::map<uint32_t, uint32_t> ways;  // Per block, of all its edges.
     for (const EdgePlace& edge : places.edges) ++ways[edge.from];
     std::map<std::pair<std::string, uint32_t>, std::vector<uint32_t>> branches;  // Blocks.
     std::map<uint32_t, uint32_t> seen;
-    std::vector<ReachedEdge> all;
+    std::vector<CoveredEdge> all;
     for (size_t i = 0; i < places.edges.size(); ++i) {
       const EdgePlace& edge = places.edges[i];
       const BlockPlace &from = places.blocks[edge.from], &to = places.blocks[edge.to];
       if (!wants(from.function)) continue;
-      ReachedEdge made{.id = edge.id};
+      CoveredEdge made{.id = edge.id};
       const Place at = place_of(places.instructions[from.last]);
       const Place target = place_of(places.instructions[to.first]);
       made.file = at.file;
@@ -120,20 +120,20 @@ void join(std::vector<T>& to, const std::vector<T>& from, const Add& add) {
 
 }  // namespace
 
-Reached reached_by(const Profile& profile, const std::string& entry,
-                   std::span<const std::string> others, bool with_lines) {
+LaunchCoverage coverage_of(const Profile& profile, const std::string& entry,
+                           std::span<const std::string> others, bool with_lines) {
   const Reader reader(profile, others);
-  Reached reached{reader.warps(entry), {}, reader.blocks(), reader.edges()};
+  LaunchCoverage reached{reader.warps(entry), {}, reader.blocks(), reader.edges()};
   if (with_lines) reached.lines = reader.lines();
   return reached;
 }
 
-void add_reached(Reached& to, const Reached& from) {
+void merge_coverage(LaunchCoverage& to, const LaunchCoverage& from) {
   to.warps += from.warps;
   add_lines(to.lines, from.lines);
   join(to.blocks, from.blocks,
-       [](ReachedBlock& block, const ReachedBlock& other) { block.threads += other.threads; });
-  join(to.edges, from.edges, [](ReachedEdge& edge, const ReachedEdge& other) {
+       [](CoveredBlock& block, const CoveredBlock& other) { block.threads += other.threads; });
+  join(to.edges, from.edges, [](CoveredEdge& edge, const CoveredEdge& other) {
     edge.warps += other.warps;
     edge.threads += other.threads;
   });

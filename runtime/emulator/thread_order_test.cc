@@ -9,10 +9,9 @@
 namespace gpuemu::emulator {
 namespace {
 
-constexpr Interleaving kAll[] = {Interleaving::InOrder,   Interleaving::Reverse,
-                                 Interleaving::Random,    Interleaving::Priorities,
-                                 Interleaving::FarAhead,  Interleaving::OneBlock,
-                                 Interleaving::SplitWarps};
+constexpr ThreadOrder kAll[] = {
+    ThreadOrder::InOrder,  ThreadOrder::Reverse,  ThreadOrder::Random,    ThreadOrder::Priorities,
+    ThreadOrder::FarAhead, ThreadOrder::OneBlock, ThreadOrder::SplitWarps};
 
 /// Each thread gives the number of those that came before it: the order of execution.
 const char* const kTickets =
@@ -22,28 +21,28 @@ const char* const kTickets =
     " atom.global.add.u32 %r5, [%rd2], 1; mad.wide.u32 %rd3, %r4, 4, %rd1;\n"
     " st.global.u32 [%rd3], %r5; ret;\n}\n";
 
-std::vector<uint32_t> tickets(Interleaving how, uint64_t seed) {
+std::vector<uint32_t> tickets(ThreadOrder how, uint64_t seed) {
   TestKernel kernel(with_header(kTickets));
   const uint64_t out = *kernel.device().allocate(8 * 128 * 4, "y"),
                  counter = kernel.buffer(std::vector<uint32_t>{0}, "counter");
   kernel.arg(out).arg(counter);
   kernel.config().grid = {8, 1, 1};
   kernel.config().block = {128, 1, 1};
-  kernel.config().interleaving = how;
-  kernel.config().interleaving_seed = seed;
+  kernel.config().thread_order = how;
+  kernel.config().thread_order_seed = seed;
   kernel.run();
   return kernel.read<uint32_t>(out, 8 * 128);
 }
 
-TEST(Interleaving, FollowsFromTheSeedAlone) {
-  for (const Interleaving how : kAll) {
-    if (how == Interleaving::InOrder) continue;  // On several threads of the host.
+TEST(ThreadOrder, FollowsFromTheSeedAlone) {
+  for (const ThreadOrder how : kAll) {
+    if (how == ThreadOrder::InOrder) continue;  // On several threads of the host.
     EXPECT_EQ(tickets(how, 7), tickets(how, 7)) << name_of(how);
   }
 }
 
-TEST(Interleaving, LetsEveryThreadRunOnceInAnyOrder) {
-  for (const Interleaving how : kAll) {
+TEST(ThreadOrder, LetsEveryThreadRunOnceInAnyOrder) {
+  for (const ThreadOrder how : kAll) {
     const std::vector<uint32_t> order = tickets(how, 3);
     const std::set<uint32_t> all(order.begin(), order.end());
     EXPECT_EQ(all.size(), order.size()) << name_of(how);
@@ -51,14 +50,14 @@ TEST(Interleaving, LetsEveryThreadRunOnceInAnyOrder) {
   }
 }
 
-TEST(Interleaving, BeginsWithTheLastBlockAndWarpWhereItIsReversed) {
-  const std::vector<uint32_t> order = tickets(Interleaving::Reverse, 0);
+TEST(ThreadOrder, BeginsWithTheLastBlockAndWarpWhereItIsReversed) {
+  const std::vector<uint32_t> order = tickets(ThreadOrder::Reverse, 0);
   EXPECT_EQ(order[7 * 128 + 96], 0u);
   EXPECT_GT(order[0], order[7 * 128]);
 }
 
-TEST(Interleaving, MixesBlocksAtRandom) {
-  const std::vector<uint32_t> order = tickets(Interleaving::Random, 5);
+TEST(ThreadOrder, MixesBlocksAtRandom) {
+  const std::vector<uint32_t> order = tickets(ThreadOrder::Random, 5);
   size_t changes = 0;
   std::map<uint32_t, uint32_t> block_at;
   for (uint32_t i = 0; i < order.size(); ++i) block_at[order[i]] = i / 128;
@@ -66,8 +65,8 @@ TEST(Interleaving, MixesBlocksAtRandom) {
   EXPECT_GT(changes, 8u);  // More than from each block to the next.
 }
 
-TEST(Interleaving, ComesToEveryBlockOnce) {
-  for (const Interleaving how : kAll)
+TEST(ThreadOrder, ComesToEveryBlockOnce) {
+  for (const ThreadOrder how : kAll)
     for (const uint64_t count : {1u, 2u, 6u, 7u, 64u, 97u}) {
       std::set<uint64_t> seen;
       for (uint64_t at = 0; at < count; ++at) seen.insert(block_in_turn(how, count + 1, at, count));
@@ -91,31 +90,30 @@ std::string neighbours(bool barrier) {
       "ret;\n}\n");
 }
 
-std::vector<uint32_t> run_neighbours(bool barrier, Interleaving how) {
+std::vector<uint32_t> run_neighbours(bool barrier, ThreadOrder how) {
   TestKernel kernel(neighbours(barrier));
   const uint64_t out = *kernel.device().allocate(512, "y");
   kernel.arg(out);
   kernel.config().block = {128, 1, 1};
   kernel.config().sanitize = {"memory"};
-  kernel.config().interleaving = how;
-  kernel.config().interleaving_seed = 11;
+  kernel.config().thread_order = how;
+  kernel.config().thread_order_seed = 11;
   kernel.run();
   return kernel.read<uint32_t>(out, 128);
 }
 
-TEST(Interleaving, ChangesNothingWhereBarriersAreRight) {
-  const std::vector<uint32_t> expected = run_neighbours(true, Interleaving::InOrder);
-  for (const Interleaving how : kAll)
-    EXPECT_EQ(run_neighbours(true, how), expected) << name_of(how);
+TEST(ThreadOrder, ChangesNothingWhereBarriersAreRight) {
+  const std::vector<uint32_t> expected = run_neighbours(true, ThreadOrder::InOrder);
+  for (const ThreadOrder how : kAll) EXPECT_EQ(run_neighbours(true, how), expected) << name_of(how);
 }
 
-TEST(Interleaving, ShowsAMissingBarrier) {
-  EXPECT_NE(run_neighbours(false, Interleaving::Reverse),
-            run_neighbours(false, Interleaving::InOrder));
+TEST(ThreadOrder, ShowsAMissingBarrier) {
+  EXPECT_NE(run_neighbours(false, ThreadOrder::Reverse),
+            run_neighbours(false, ThreadOrder::InOrder));
 }
 
 /// Lanes that part write one after the other to the same word: the last one stays.
-TEST(Interleaving, SplitWarpsRunTheOtherLanesFirst) {
+TEST(ThreadOrder, SplitWarpsRunTheOtherLanesFirst) {
   const std::string body = with_header(
       ".visible .entry k(.param .u64 py) {\n .reg .pred %p; .reg .b32 %r<4>; .reg .b64 %rd<2>;\n"
       " ld.param.u64 %rd1, [py]; mov.u32 %r1, %tid.x; setp.lt.u32 %p, %r1, 16; @%p bra LOW;\n"
@@ -127,17 +125,17 @@ TEST(Interleaving, SplitWarpsRunTheOtherLanesFirst) {
     const uint64_t out = kernel.buffer(std::vector<uint32_t>{0}, "y");
     kernel.arg(out);
     kernel.config().sanitize = {"memory"};
-    kernel.config().interleaving = Interleaving::SplitWarps;
-    kernel.config().interleaving_seed = seed;
+    kernel.config().thread_order = ThreadOrder::SplitWarps;
+    kernel.config().thread_order_seed = seed;
     kernel.run();
     seen.insert(kernel.read<uint32_t>(out, 1)[0]);
   }
   EXPECT_EQ(seen, (std::set<uint32_t>{1, 2}));
 }
 
-TEST(Interleaving, LetsBlocksThatWaitForEachOtherMeet) {
+TEST(ThreadOrder, LetsBlocksThatWaitForEachOtherMeet) {
   // Every block counts itself and waits for all.
-  for (const Interleaving how : kAll) {
+  for (const ThreadOrder how : kAll) {
     TestKernel kernel(with_header(
         ".visible .entry k(.param .u64 pc) {\n .reg .pred %p; .reg .b32 %r<4>; .reg .b64 %rd<2>;\n"
         " ld.param.u64 %rd1, [pc]; atom.global.add.u32 %r1, [%rd1], 1;\nWAIT:\n"
@@ -145,16 +143,16 @@ TEST(Interleaving, LetsBlocksThatWaitForEachOtherMeet) {
     const uint64_t counter = kernel.buffer(std::vector<uint32_t>{0}, "counter");
     kernel.arg(counter);
     kernel.config().grid = {6, 1, 1};
-    kernel.config().interleaving = how;
+    kernel.config().thread_order = how;
     kernel.config().timeout_ms = 60'000;
     kernel.run();
     EXPECT_EQ(kernel.read<uint32_t>(counter, 1)[0], 192u) << name_of(how);
   }
 }
 
-TEST(Interleaving, HasANameThatReadsBack) {
-  for (const Interleaving how : kAll) EXPECT_EQ(interleaving_from_name(name_of(how)), how);
-  EXPECT_FALSE(interleaving_from_name("sideways"));
+TEST(ThreadOrder, HasANameThatReadsBack) {
+  for (const ThreadOrder how : kAll) EXPECT_EQ(thread_order_from_name(name_of(how)), how);
+  EXPECT_FALSE(thread_order_from_name("sideways"));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 namespace gpuemu {
 
-struct Holder {
+struct AllocationOwner {
   std::string_view name;
   uint64_t bytes = 0;
   uint64_t address = 0;
@@ -18,7 +18,7 @@ struct Holder {
 
 /// "'weights' 4096, 'bias' 64": the largest first, as many as fit a line; "" of none. Those of one
 /// name are told apart by their addresses.
-std::string largest_holders(std::vector<Holder> holders);
+std::string largest_owners(std::vector<AllocationOwner> owners);
 
 /// What an allocation may take from, and how much of it is taken.
 struct MemoryUse {
@@ -27,6 +27,6 @@ struct MemoryUse {
 };
 /// ResourceExhausted: what was asked for, what there is, and who holds most of it.
 Error out_of_memory(std::string_view name, uint64_t bytes, const MemoryUse& use,
-                    std::vector<Holder> holders);
+                    std::vector<AllocationOwner> owners);
 
 }  // namespace gpuemu

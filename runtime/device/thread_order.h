@@ -9,7 +9,7 @@
 
 namespace gpuemu {
 
-enum class Interleaving : uint8_t {
+enum class ThreadOrder : uint8_t {
   InOrder,     ///< Blocks and warps in order, each as far as it can.
   Reverse,     ///< The last block and the last warp first.
   Random,      ///< Who goes next is drawn, for a drawn number of instructions.
@@ -18,10 +18,10 @@ enum class Interleaving : uint8_t {
   OneBlock,    ///< Blocks in a drawn order, one at a time, each to its end.
   SplitWarps,  ///< Lanes that part run in the other order, and meet only where they have to.
 };
-inline constexpr int kInterleavings = 7;
+inline constexpr int kThreadOrders = 7;
 
 /// "in_order", "reverse", "random", "priorities", "far_ahead", "one_block", "split_warps".
-std::string_view name_of(Interleaving interleaving);
-std::optional<Interleaving> interleaving_from_name(std::string_view name);
+std::string_view name_of(ThreadOrder thread_order);
+std::optional<ThreadOrder> thread_order_from_name(std::string_view name);
 
 }  // namespace gpuemu
