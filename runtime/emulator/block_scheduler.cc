@@ -39,7 +39,7 @@ Schedule::Schedule(Launch& launch, uint32_t threads, size_t resident_max, const 
           counts_ || launch.config->thread_order != ThreadOrder::InOrder
               ? 1
               : std::clamp<uint64_t>(clusters_ / (uint64_t{threads} * kTakings), 1, kTakenMost)),
-      stalls_(threads) {}
+      deadlock_(threads) {}
 
 void Schedule::join(Clusters& resident, Clusters& spare, Taken& taken, size_t wanted) {
   const size_t joining = std::min(wanted, resident_max_ - resident.size());
@@ -156,14 +156,14 @@ size_t Schedule::look(uint32_t thread, const Clusters& resident) {
     return launch_.stop.load() || std::chrono::steady_clock::now() > launch_.deadline.load();
   };
   while (!over()) {
-    const uint64_t time = stalls_.begin(thread);
+    const uint64_t time = deadlock_.begin(thread);
     if (!std::ranges::all_of(resident, [](const auto& cluster) { return cluster->spins(); })) {
       leaps_ = 0;
       break;
     }
-    if (stalls_.all_stuck(thread, time)) {
+    if (deadlock_.all_stuck(thread, time)) {
       if (const size_t more = issued_beside(resident.size()); more > 0) {
-        stalls_.goes_on(thread);
+        deadlock_.goes_on(thread);
         return more;
       }
       if (!pass_time()) {
@@ -173,13 +173,13 @@ size_t Schedule::look(uint32_t thread, const Clusters& resident) {
           resident.front()->give_up(why_stuck());
         return 0;
       }
-      stalls_.goes_on(thread);
+      deadlock_.goes_on(thread);
       continue;
     }
     do std::this_thread::sleep_for(kBetweenLooks);
-    while (!over() && !stalls_.may_have_changed(thread));
+    while (!over() && !deadlock_.may_have_changed(thread));
   }
-  stalls_.goes_on(thread);
+  deadlock_.goes_on(thread);
   return 0;
 }
 
@@ -214,7 +214,7 @@ void Schedule::work() {
     wanted = look(thread, resident);
     if (wanted > 0) before_look = kTurnsBeforeLook, passes = 0;
   }
-  stalls_.leaves(thread);
+  deadlock_.leaves(thread);
 }
 
 }  // namespace gpuemu::emulator

@@ -70,7 +70,7 @@ class Schedule {
   const Issue issue_;
   const bool counts_;  ///< Whether anybody asks how many are in progress.
   const uint64_t taken_at_once_;
-  Stalls stalls_;
+  GridDeadlock deadlock_;
   std::atomic<uint32_t> next_thread_ = 0;
   std::atomic<uint64_t> in_progress_ = 0, in_progress_most_ = 0;  ///< Clusters of all threads.
   std::atomic<uint32_t> leaps_ = 0;  ///< Of the clock since a thread went on.

@@ -72,16 +72,16 @@ class Emulator final : public Device, public SparseMemory {
   Result<EntryInfo> entry(ModuleId module, const std::string& name);
   /// What a run is for, beside its results.
   struct Purpose {
-    Suspicion* suspicion = nullptr;  ///< Gathers what a second look needs.
-    SecondLook* look = nullptr;      ///< It is that look.
+    Suspicion* suspicion = nullptr;    ///< Gathers what a second look needs.
+    RedundancyReview* look = nullptr;  ///< It is that look.
   };
   Result<LaunchReport> run(const Program& found, const EntryInfo& entry, const LaunchConfig& config,
                            const Purpose& purpose);
   /// Whether the races of a launch may be looked at again: those of modules that Triton made.
   bool may_look_again(ModuleId module, const LaunchConfig& config) const;
   /// Executes the launch again on what memory held `before` it, to explain races of `report`.
-  Status look_again(Program& program, const EntryInfo& entry, const LaunchConfig& config,
-                    const MemoryCopy& before, Suspicion& suspicion, LaunchReport& report);
+  Status review_redundancy(Program& program, const EntryInfo& entry, const LaunchConfig& config,
+                           const MemoryCopy& before, Suspicion& suspicion, LaunchReport& report);
 
   EmulatorOptions options_;
   DeviceProperties properties_;
@@ -90,7 +90,7 @@ class Emulator final : public Device, public SparseMemory {
   Memory memory_;
   Textures textures_;
   ShadowMemory shadows_;  ///< What launches with shadows stored, for those that follow.
-  Helpers helpers_;
+  ThreadPool thread_pool_;
   Registers registers_;
   std::map<ModuleId, std::unique_ptr<Program>> modules_;
   ModuleId next_module_ = 1;

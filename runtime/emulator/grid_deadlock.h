@@ -10,9 +10,9 @@ namespace gpuemu::emulator {
 /// Blocks that wait for blocks of another thread are stuck only when those are too. Each thread
 /// looks at its own while the others go on, and runs nothing after a look that found nothing; the
 /// look holds until somebody else has run blocks without looking.
-class Stalls {
+class GridDeadlock {
  public:
-  explicit Stalls(uint32_t threads) : threads_(threads, kBusy) {}
+  explicit GridDeadlock(uint32_t threads) : threads_(threads, kBusy) {}
 
   /// `thread` begins to look at its blocks. The time, for all_stuck.
   uint64_t begin(uint32_t thread);

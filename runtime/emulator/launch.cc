@@ -146,7 +146,7 @@ Result<LaunchReport> Emulator::launch_now(ModuleId module, const LaunchConfig& c
   const bool suspects = may_look_again(module, config) && before.take(memory_, addresses_);
   LaunchReport report =
       GPUEMU_TRY(run(form, entry, config, {.suspicion = suspects ? &suspicion : nullptr}));
-  if (suspects) GPUEMU_TRY(look_again(*loaded, entry, config, before, suspicion, report));
+  if (suspects) GPUEMU_TRY(review_redundancy(*loaded, entry, config, before, suspicion, report));
   report.findings = fold_by_line(std::move(report.findings));
   lose(config, report);
   return report;
@@ -168,10 +168,10 @@ void put_params(const EntryInfo& entry, const LaunchConfig& config, Launch& run)
 
 /// Executes all blocks on `threads` threads. ResourceExhausted when the host has no memory for
 /// them.
-Status work_on(Schedule& schedule, uint32_t threads, Helpers& helpers, const std::string& entry,
-               Launch& run) {
+Status work_on(Schedule& schedule, uint32_t threads, ThreadPool& thread_pool,
+               const std::string& entry, Launch& run) {
   std::atomic<bool> short_of_memory = false;
-  helpers.run(threads - 1, [&] {
+  thread_pool.run(threads - 1, [&] {
     try {
       schedule.work();
     } catch (const std::bad_alloc&) {
@@ -239,7 +239,7 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
   const size_t resident = std::max<size_t>(1, most.blocks / blocks_of_cluster(run));
   std::optional<Shadow> shadow;
   if (config.shadow != nullptr) run.follower = &shadow.emplace(run, *config.shadow, shadows_);
-  std::optional<SecondLookFollower> looking;
+  std::optional<RedundancyObserver> looking;
   ShadowMemory own_shadows;
   static const ShadowConfig kNoRegions{};
   std::optional<Shadow> comparing;
@@ -256,7 +256,7 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
                      .held = blocks_held(part, run),
                      .sm = part.sm,
                      .multiprocessors = part.multiprocessors});
-  const Status worked = work_on(schedule, threads, helpers_, entry.name, run);
+  const Status worked = work_on(schedule, threads, thread_pool_, entry.name, run);
   if (run.workspace != 0) {
     const std::lock_guard layout(layout_);
     GPUEMU_TRY(memory_.free(run.workspace));
@@ -278,16 +278,17 @@ bool Emulator::may_look_again(ModuleId module, const LaunchConfig& config) const
          options_.debugger == nullptr;
 }
 
-Status Emulator::look_again(Program& program, const EntryInfo& entry, const LaunchConfig& config,
-                            const MemoryCopy& before, Suspicion& suspicion, LaunchReport& report) {
+Status Emulator::review_redundancy(Program& program, const EntryInfo& entry,
+                                   const LaunchConfig& config, const MemoryCopy& before,
+                                   Suspicion& suspicion, LaunchReport& report) {
   const bool compares = suspicion.may_explain(report.findings, kEqualStores);
   if (!compares && !suspicion.may_explain(report.findings, kUnusedReads)) return ok_status();
   MemoryCopy after;
   if (!after.take(memory_, addresses_)) return ok_status();
-  SecondLook look{.reads = suspicion.reads,
-                  .stores = EqualStores(suspicion.stores(report.findings)),
-                  .collects = true,
-                  .compares = compares};
+  RedundancyReview look{.reads = suspicion.reads,
+                        .stores = EqualStores(suspicion.stores(report.findings)),
+                        .collects = true,
+                        .compares = compares};
   LaunchConfig again = config;
   again.profile = false;
   again.shadow = nullptr;

@@ -34,7 +34,7 @@ uint64_t address_of(const Warp& warp, const Ins& ins, uint32_t lane) {
 }  // namespace
 
 void explain(std::vector<DeviceFinding>& findings, const Suspicion& suspicion,
-             const SecondLook& look) {
+             const RedundancyReview& look) {
   const bool unused = suspicion.reads.complete() && !look.reads_used;
   for (DeviceFinding& finding : findings) {
     const Proofs needed = suspicion.needed_by(finding);
@@ -66,7 +66,7 @@ void MemoryCopy::put_back() const {
   }
 }
 
-void SecondLookFollower::collect(Warp& warp, const Ins& ins, uint32_t bytes) {
+void RedundancyObserver::collect(Warp& warp, const Ins& ins, uint32_t bytes) {
   for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     const uint64_t from = address_of(warp, ins, lane);
@@ -83,7 +83,7 @@ void SecondLookFollower::collect(Warp& warp, const Ins& ins, uint32_t bytes) {
 }
 
 /// Lanes of which some of these bytes may be the old ones or the new ones.
-uint32_t SecondLookFollower::doubtful_lanes(Warp& warp, const Ins& ins, uint64_t offset,
+uint32_t RedundancyObserver::doubtful_lanes(Warp& warp, const Ins& ins, uint64_t offset,
                                             uint32_t bytes) const {
   uint32_t found = 0;
   for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
@@ -102,7 +102,7 @@ uint32_t SecondLookFollower::doubtful_lanes(Warp& warp, const Ins& ins, uint64_t
   return found;
 }
 
-void SecondLookFollower::before(Warp& warp, const Ins& ins) {
+void RedundancyObserver::before(Warp& warp, const Ins& ins) {
   if (shadow_ != nullptr) shadow_->before(warp, ins);
   const auto space = static_cast<ptx::Space>(ins.space);
   const bool global = space == ptx::Space::Global || space == ptx::Space::Generic;

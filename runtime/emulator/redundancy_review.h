@@ -15,7 +15,7 @@
 namespace gpuemu::emulator {
 
 /// What an execution looks at, and what it saw.
-struct SecondLook {
+struct RedundancyReview {
   DoubtfulReads& reads;
   EqualStores stores;
   bool collects = false;  ///< Who stores; it follows nothing.
@@ -25,7 +25,7 @@ struct SecondLook {
 
 /// Makes notes of those races that it explains.
 void explain(std::vector<DeviceFinding>& findings, const Suspicion& suspicion,
-             const SecondLook& look);
+             const RedundancyReview& look);
 
 /// What allocations held at one time, and which of their bytes were written.
 class MemoryCopy {
@@ -43,17 +43,17 @@ class MemoryCopy {
   std::vector<Piece> pieces_;
 };
 
-class SecondLookFollower final : public Follower {
+class RedundancyObserver final : public Follower {
  public:
   /// `shadow` may be absent.
-  SecondLookFollower(SecondLook& look, Shadow* shadow) : look_(look), shadow_(shadow) {}
+  RedundancyObserver(RedundancyReview& look, Shadow* shadow) : look_(look), shadow_(shadow) {}
   void before(Warp& warp, const Ins& ins) override;
 
  private:
   void collect(Warp& warp, const Ins& ins, uint32_t bytes);
   uint32_t doubtful_lanes(Warp& warp, const Ins& ins, uint64_t offset, uint32_t bytes) const;
 
-  SecondLook& look_;
+  RedundancyReview& look_;
   Shadow* shadow_;
 };
 

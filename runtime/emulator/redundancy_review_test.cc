@@ -61,7 +61,7 @@ const std::string kInPlace =
 /// The same, but the second warp keeps it.
 const std::string kUsed = kInPlace + " st.global.b32 [%rd4], %r5;";
 
-TEST(SecondLook, AReadThatReachesNoResultIsANoteInEveryOrder) {
+TEST(RedundancyReview, AReadThatReachesNoResultIsANoteInEveryOrder) {
   // In reverse the reads come first, and a word knows its last one: nothing is found.
   for (const ThreadOrder order : {ThreadOrder::InOrder, ThreadOrder::Reverse}) {
     const Seen seen = launch(kernel_of(kTriton, kInPlace), order);
@@ -72,20 +72,20 @@ TEST(SecondLook, AReadThatReachesNoResultIsANoteInEveryOrder) {
   }
 }
 
-TEST(SecondLook, TheSameOfAnotherCompilerStaysAFinding) {
+TEST(RedundancyReview, TheSameOfAnotherCompilerStaysAFinding) {
   const Seen seen = launch(kernel_of(kNvcc, kInPlace));
   ASSERT_EQ(kinds(seen), Kinds{"race_global"});
   EXPECT_NE(seen.findings[0].message.find("__syncthreads()"), std::string::npos);
 }
 
-TEST(SecondLook, AReadThatIsStoredStaysAFinding) {
+TEST(RedundancyReview, AReadThatIsStoredStaysAFinding) {
   const Seen seen = launch(kernel_of(kTriton, kUsed));
   ASSERT_EQ(kinds(seen), Kinds{"race_global"});
   EXPECT_NE(seen.findings[0].message.find("tl.debug_barrier()"), std::string::npos);
   EXPECT_EQ(seen.findings[0].message.find("__sync"), std::string::npos);
 }
 
-TEST(SecondLook, AReadThatDecidesSomethingStaysAFinding) {
+TEST(RedundancyReview, AReadThatDecidesSomethingStaysAFinding) {
   for (const char* use :
        {// a branch,
         " setp.gt.f32 %p2, %r4, 0f00000000; @%p2 bra ON; st.global.b32 [%rd4], %r1; ON:",
@@ -109,7 +109,7 @@ TEST(SecondLook, AReadThatDecidesSomethingStaysAFinding) {
   }
 }
 
-TEST(SecondLook, ABranchOverAssignmentsIsFollowed) {
+TEST(RedundancyReview, ABranchOverAssignmentsIsFollowed) {
   const std::string choice =
       " setp.gt.f32 %p2, %r4, 0f3F800000; mov.b32 %r6, 0; @%p2 bra ON; mov.b32 %r6, 1;\nON:\n";
   EXPECT_EQ(kinds(launch(kernel_of(kTriton, kInPlace + choice))), Kinds{"redundant_reads"});
@@ -118,7 +118,7 @@ TEST(SecondLook, ABranchOverAssignmentsIsFollowed) {
     EXPECT_EQ(kinds(launch(kernel_of(kTriton, kInPlace + choice + use))), Kinds{"race_global"});
 }
 
-TEST(SecondLook, LanesOfOneWarpThatReadWhatAnotherWroteAreANote) {
+TEST(RedundancyReview, LanesOfOneWarpThatReadWhatAnotherWroteAreANote) {
   // 16 elements for 32 lanes: the upper half of each warp repeats the lower one.
   const std::string body =
       " and.b32 %r3, %r1, 15; mad.wide.u32 %rd3, %r3, 4, %rd1; setp.lt.u32 %p1, %r1, 16;\n"
@@ -141,14 +141,14 @@ const std::string kMeansShared =
     " st.shared.b32 [%r9], %r7; bar.sync 0; ld.shared.b32 %r10, [%r9];\n"
     " @%p1 st.global.b32 [%rd4], %r10;";
 
-TEST(SecondLook, StoresThatDifferByRoundingAreANote) {
+TEST(RedundancyReview, StoresThatDifferByRoundingAreANote) {
   for (const std::string& kind : kinds(launch(kernel_of(kTriton, kMeansShared))))
     EXPECT_EQ(kind, "redundant_stores");
   EXPECT_FALSE(kinds(launch(kernel_of(kTriton, kMeansShared))).empty());
   EXPECT_EQ(kinds(launch(kernel_of(kNvcc, kMeansShared))), (Kinds{"race_warp", "race_shared"}));
 }
 
-TEST(SecondLook, StoresOfDifferentValuesStayAFinding) {
+TEST(RedundancyReview, StoresOfDifferentValuesStayAFinding) {
   // A scatter in which two lanes have one index; the values are those of two elements.
   for (const char* apart : {"0f3F800000", "0f00000001"}) {
     const std::string scatter =
@@ -161,7 +161,7 @@ TEST(SecondLook, StoresOfDifferentValuesStayAFinding) {
   }
 }
 
-TEST(SecondLook, WithShadowsAndAProfileTheVerdictIsTheSame) {
+TEST(RedundancyReview, WithShadowsAndAProfileTheVerdictIsTheSame) {
   TestKernel kernel(kernel_of(kTriton, kInPlace));
   kernel.config().block = {64, 1, 1};
   const uint64_t x = kernel.buffer(std::vector<float>(64, 1.0f), "x");

@@ -6,7 +6,7 @@
 
 namespace gpuemu::emulator {
 
-void Helpers::start(uint32_t count) {
+void ThreadPool::start(uint32_t count) {
   const size_t before = threads_.size();
   while (threads_.size() < count)
     threads_.emplace_back([this](const std::stop_token& stop) { serve(stop); });
@@ -16,7 +16,7 @@ void Helpers::start(uint32_t count) {
   beside_ = here;
 }
 
-void Helpers::run(uint32_t count, const std::function<void()>& work) {
+void ThreadPool::run(uint32_t count, const std::function<void()>& work) {
   if (count == 0) return work();
   start(count);
   {
@@ -32,7 +32,7 @@ void Helpers::run(uint32_t count, const std::function<void()>& work) {
   work_ = nullptr;
 }
 
-void Helpers::serve(const std::stop_token& stop) {
+void ThreadPool::serve(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (wake_.wait(lock, stop, [this] { return wanted_ != 0; })) {
     --wanted_;

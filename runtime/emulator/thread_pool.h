@@ -10,14 +10,14 @@
 
 namespace gpuemu::emulator {
 
-class Helpers {
+class ThreadPool {
  public:
-  Helpers() = default;
-  Helpers(const Helpers&) = delete;
-  Helpers& operator=(const Helpers&) = delete;
+  ThreadPool() = default;
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
 
-  /// Runs `work` here and on up to `count` helpers, which begin when they wake up: those that find
-  /// it done leave it alone. Returns when nobody runs it any more. One thread at a time.
+  /// Runs `work` here and on up to `count` thread_pool, which begin when they wake up: those that
+  /// find it done leave it alone. Returns when nobody runs it any more. One thread at a time.
   void run(uint32_t count, const std::function<void()>& work);
 
  private:
@@ -28,9 +28,9 @@ class Helpers {
   std::condition_variable_any wake_;
   std::condition_variable idle_;
   const std::function<void()>* work_ = nullptr;
-  uint32_t wanted_ = 0;  ///< Helpers that may still begin.
+  uint32_t wanted_ = 0;  ///< ThreadPool that may still begin.
   uint32_t busy_ = 0;
-  int beside_ = -1;                    ///< The processor that the helpers were kept off.
+  int beside_ = -1;                    ///< The processor that the thread_pool were kept off.
   std::vector<std::jthread> threads_;  ///< Last: they end before what they use.
 };
 

@@ -7,11 +7,11 @@
 namespace gpuemu::emulator {
 namespace {
 
-TEST(Helpers, NobodyIsAtWorkOnceItReturns) {
-  Helpers helpers;
+TEST(ThreadPool, NobodyIsAtWorkOnceItReturns) {
+  ThreadPool thread_pool;
   for (int launch = 0; launch < 500; ++launch) {
     std::atomic<int> left = 40, inside = 0, done = 0;
-    helpers.run(3, [&] {
+    thread_pool.run(3, [&] {
       ++inside;
       while (left.fetch_sub(1) > 0) ++done;
       --inside;
@@ -21,20 +21,20 @@ TEST(Helpers, NobodyIsAtWorkOnceItReturns) {
   }
 }
 
-TEST(Helpers, TheyShareWorkThatOneThreadWouldNotEnd) {
-  Helpers helpers;
+TEST(ThreadPool, TheyShareWorkThatOneThreadWouldNotEnd) {
+  ThreadPool thread_pool;
   std::atomic<int> present = 0;
-  helpers.run(2, [&] {
+  thread_pool.run(2, [&] {
     ++present;
     while (present.load() < 3) std::this_thread::yield();
   });
   EXPECT_EQ(present.load(), 3);
 }
 
-TEST(Helpers, WithoutAnyTheCallerDoesItAlone) {
-  Helpers helpers;
+TEST(ThreadPool, WithoutAnyTheCallerDoesItAlone) {
+  ThreadPool thread_pool;
   std::thread::id worker;
-  helpers.run(0, [&] { worker = std::this_thread::get_id(); });
+  thread_pool.run(0, [&] { worker = std::this_thread::get_id(); });
   EXPECT_EQ(worker, std::this_thread::get_id());
 }
 
