@@ -6,7 +6,7 @@
 
 #include "runtime/device/shadow.h"
 #include "runtime/emulator/shadow/arithmetic.h"
-#include "runtime/emulator/shadow/pairs.h"
+#include "runtime/emulator/shadow/simd_double_double.h"
 #include "runtime/emulator/test_kernel.h"
 
 namespace gpuemu::emulator {

@@ -23,8 +23,9 @@ namespace {
     expression_of_lane;                            \
   }
 
-inline Exact at(const Lanes& of, uint32_t lane) { return {of.high[lane], of.low[lane]}; }
-inline void put(Lanes& to, uint32_t lane, Exact value, double propagated, const Operation& by) {
+inline DoubleDouble at(const Lanes& of, uint32_t lane) { return {of.high[lane], of.low[lane]}; }
+inline void put(Lanes& to, uint32_t lane, DoubleDouble value, double propagated,
+                const Operation& by) {
   to.high[lane] = value.high;
   to.low[lane] = value.low;
   to.bound[lane] = propagated + by.unit * std::fabs(value.high) + by.absolute;
@@ -49,7 +50,7 @@ GPUEMU_CLONES void multiply_lanes(const Operation& by, const Three& in, Lanes& o
     GPUEMU_LANES(put(out, lane, add(multiply(at(in[0], lane), at(in[1], lane)), at(in[2], lane)),
                      product_bound(in[0], in[1], lane) + in[2].bound[lane], by))} GPUEMU_CLONES
     void divide_lanes(const Operation& by, const Three& in, Lanes& out) {
-  GPUEMU_LANES(const Exact value = divide(at(in[0], lane), at(in[1], lane));
+  GPUEMU_LANES(const DoubleDouble value = divide(at(in[0], lane), at(in[1], lane));
                put(out, lane, value,
                    (in[0].bound[lane] + std::fabs(value.high) * in[1].bound[lane]) /
                        std::fabs(in[1].high[lane]),
@@ -65,7 +66,7 @@ void each_lane(const Operation& by, Lanes& out, const Function& function) {
 }
 
 struct Valued {
-  Exact value;
+  DoubleDouble value;
   double bound = 0;
 };
 
@@ -76,7 +77,7 @@ double grown(double x) {
 }
 
 /// A function of one operand of which the double nearest to the result is exact enough.
-Valued elementary(Meaning meaning, Exact x, double bound) {
+Valued elementary(Meaning meaning, DoubleDouble x, double bound) {
   const double at = x.high;
   switch (meaning) {
     case Meaning::Ex2: {
@@ -100,21 +101,21 @@ Valued elementary(Meaning meaning, Exact x, double bound) {
   }
 }
 
-Valued rooted(Meaning meaning, Exact x, double bound) {
-  constexpr Exact kOne{1, 0};
+Valued rooted(Meaning meaning, DoubleDouble x, double bound) {
+  constexpr DoubleDouble kOne{1, 0};
   if (meaning == Meaning::Rcp) {
-    const Exact y = divide(kOne, x);
+    const DoubleDouble y = divide(kOne, x);
     return {y, bound == 0 ? 0 : y.high * y.high * bound};
   }
-  const Exact root = square_root(x);
+  const DoubleDouble root = square_root(x);
   if (meaning == Meaning::Sqrt) return {root, bound == 0 ? 0 : bound / (2 * root.high)};
-  const Exact y = divide(kOne, root);
+  const DoubleDouble y = divide(kOne, root);
   return {y, bound == 0 ? 0 : std::fabs(y.high) * bound / (2 * std::fabs(x.high))};
 }
 
 /// The larger one, and a number rather than none, as min and max have it.
 Valued extreme(const Operation& by, const Three& in, uint32_t lane) {
-  const Exact a = at(in[0], lane), b = at(in[1], lane);
+  const DoubleDouble a = at(in[0], lane), b = at(in[1], lane);
   const bool takes_b =
       std::isnan(a.high) ||
       (!std::isnan(b.high) && (by.meaning == Meaning::Max ? less(a, b) : less(b, a)));
@@ -166,13 +167,13 @@ void compute(const Operation& by, const std::array<Lanes, 3>& in, Lanes& out) {
       break;
     case Meaning::Abs:
       each_lane(by, out, [&](uint32_t lane) {
-        const Exact x = at(in[0], lane);
+        const DoubleDouble x = at(in[0], lane);
         return Valued{x.high < 0 ? negated(x) : x, in[0].bound[lane]};
       });
       break;
     case Meaning::CopySign:  // The first operand has the sign.
       each_lane(by, out, [&](uint32_t lane) {
-        const Exact x = at(in[1], lane);
+        const DoubleDouble x = at(in[1], lane);
         const bool turn = std::signbit(in[0].high[lane]) != std::signbit(x.high);
         return Valued{turn ? negated(x) : x, in[1].bound[lane]};
       });

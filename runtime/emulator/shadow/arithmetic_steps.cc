@@ -22,7 +22,7 @@ uint64_t part_bits(uint64_t bits, Format format, uint32_t part) {
   return format == Format::F16 || format == Format::BF16 ? bits >> (16 * part) & 0xffff : bits;
 }
 
-bool decided(Decision decision, Exact a, Exact b) {
+bool decided(Decision decision, DoubleDouble a, DoubleDouble b) {
   switch (decision) {
     case Decision::Equal:
       return equal(a, b);
@@ -133,7 +133,7 @@ void Shadow::begin_from_integer(Warp& warp, ShadowedWarp& at) {
   const uint32_t unused = 64 - 8 * does.element;
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     const uint64_t bits = bits_of(warp, does.operands[0], lane) << unused;
-    Exact value;
+    DoubleDouble value;
     if (does.is_unsigned) {
       const uint64_t whole = bits >> unused;
       value = two_sum(static_cast<double>(whole >> 32) * 0x1p32,
@@ -268,7 +268,7 @@ void Shadow::decide(Warp& warp, ShadowedWarp& at) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     const Lanes &a = operands[0], &b = operands[1];
     if (a.bound[lane] == 0 && (!compares || b.bound[lane] == 0)) continue;
-    const Exact exact{a.high[lane], a.low[lane]};
+    const DoubleDouble exact{a.high[lane], a.low[lane]};
     if (!std::isfinite(a.computed[lane]) || !std::isfinite(exact.high)) continue;
     bool differs = false;
     if (compares) {

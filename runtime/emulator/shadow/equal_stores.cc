@@ -21,7 +21,7 @@ bool differ_by_rounding(const Cell& a, const Cell& b) {
   if (a.held == Held::Nothing || a.held != b.held) return false;
   // The order of additions decides which of infinity and NaN comes of an infinite operand.
   if (!std::isfinite(a.high) && !std::isfinite(b.high)) return true;
-  const Exact apart = add({a.high, a.low}, {-b.high, -b.low});
+  const DoubleDouble apart = add({a.high, a.low}, {-b.high, -b.low});
   return std::fabs(apart.high) <= kRest * std::max(least_error(a), least_error(b));
 }
 

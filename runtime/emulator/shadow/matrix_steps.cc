@@ -8,7 +8,7 @@
 namespace gpuemu::emulator {
 namespace {
 struct Element {
-  Exact value;
+  DoubleDouble value;
   double bound = 0;
   uint32_t node = 0;
 };
@@ -61,12 +61,12 @@ void Shadow::begin_matrix(Warp& warp, ShadowedWarp& at) {
           at.plan->plane_of_offset[each.reg / 64], each.reg, each.lane, each.shift, {}, 0, {}};
       if (made.plane == kNone) continue;
       const Element& first = c.at(row, column);
-      Exact sum = first.value;
+      DoubleDouble sum = first.value;
       double size = std::fabs(sum.high), bound = first.bound;
       if (trace && first.node != 0) made.edges.push_back({first.node, 1});
       for (uint32_t k = 0; k < step.a.columns; ++k) {
         const Element &x = a.at(row, k), &y = b.at(k, column);
-        const Exact product = multiply(step.negate ? negated(x.value) : x.value, y.value);
+        const DoubleDouble product = multiply(step.negate ? negated(x.value) : x.value, y.value);
         sum = add(sum, product);
         size += std::fabs(product.high);
         bound += std::fabs(x.value.high) * y.bound + std::fabs(y.value.high) * x.bound;

@@ -96,7 +96,7 @@ void Shadow::take_addresses(Warp& warp, const Ins& ins, ShadowedWarp& at) {
     at.address[lane] = static_cast<uint32_t>(from[lane] + offset);
 }
 
-Shadow::Places Shadow::place_of(Warp& warp, ShadowedWarp& at, uint32_t lane, uint32_t offset) {
+Shadow::ShadowPlace Shadow::place_of(Warp& warp, ShadowedWarp& at, uint32_t lane, uint32_t offset) {
   const uint64_t address = at.address[lane] + offset, window = address & kWindowMask;
   const auto space = static_cast<ptx::Space>(at.pending->access->space);
   const bool generic = space == ptx::Space::Generic;
@@ -121,7 +121,7 @@ ShadowMemory& Shadow::shared_of(Warp& warp, ShadowedWarp& at) {
 
 /// What memory holds there now; 0 where nothing may be read.
 uint64_t Shadow::read_bits(Warp& warp, ShadowedWarp& at, uint32_t lane, uint32_t bytes) {
-  const Places place = place_of(warp, at, lane, 0);
+  const ShadowPlace place = place_of(warp, at, lane, 0);
   uint64_t bits = 0;
   if (place.memory == &global_) {
     if (launch_.memory->find(place.key, bytes) != nullptr)
@@ -149,7 +149,7 @@ void Shadow::compare_stores(Warp& warp, ShadowedWarp& at) {
             is_live(plane, lane, part, bits))
           value.parts[part] = cell_of(plane, lane, plane.bits[lane], warp.block->linear);
       }
-      const Places place = place_of(warp, at, lane, static_cast<uint32_t>(i) * element);
+      const ShadowPlace place = place_of(warp, at, lane, static_cast<uint32_t>(i) * element);
       equal_stores_->add(*warp.block, instruction, place.key, value);
     }
 }
@@ -172,7 +172,7 @@ void Shadow::store_float(Warp& warp, ShadowedWarp& at, uint32_t lane, const Sour
   const uint32_t element = at.pending->element;
   const Plane* planes = from.plane == kNone ? nullptr : &at.registers->planes[from.plane];
   const uint64_t bits = bits_of(warp, from, lane) & ones(element);
-  const Places place = place_of(warp, at, lane, offset);
+  const ShadowPlace place = place_of(warp, at, lane, offset);
   bool whole = false;
   for (uint32_t part = 0; planes != nullptr && part < at.plan->planes_each; ++part) {
     const Held held = planes[part].held[lane];
@@ -198,7 +198,7 @@ bool Shadow::moves_words(const Warp& warp, const ShadowedWarp& at, const Source&
 bool Shadow::store_row(Warp& warp, ShadowedWarp& at, const Source& from, uint32_t offset) {
   if (!moves_words(warp, at, from)) return false;
   const auto first = static_cast<uint32_t>(std::countr_zero(at.mask));
-  const Places place = place_of(warp, at, first, offset);
+  const ShadowPlace place = place_of(warp, at, first, offset);
   const auto* bits = reinterpret_cast<const uint32_t*>(warp.regs + from.offset);
   const Plane* plane = from.plane == kNone ? nullptr : &at.registers->planes[from.plane];
   if (plane != nullptr && (pairs_.others(*plane) & at.mask) != 0) return false;
@@ -276,7 +276,7 @@ std::optional<uint32_t> Shadow::gather_apart(ShadowMemory& memory, const Shadowe
 bool Shadow::load_row(Warp& warp, ShadowedWarp& at, const Source& to, uint32_t offset) {
   if (!moves_words(warp, at, to)) return false;
   const auto first = static_cast<uint32_t>(std::countr_zero(at.mask));
-  const Places place = place_of(warp, at, first, offset);
+  const ShadowPlace place = place_of(warp, at, first, offset);
   Plane& plane = at.registers->planes[to.plane];
   const bool near = static_cast<ptx::Space>(at.pending->access->space) != ptx::Space::Generic;
   if (near && place.memory->empty()) return pairs_.clear(at.mask, plane), true;
@@ -302,7 +302,7 @@ void Shadow::load_float(Warp& warp, ShadowedWarp& at, uint32_t lane, const Sourc
   const Operation& does = *at.pending;
   Plane* planes = &at.registers->planes[to.plane];
   const uint64_t bits = bits_of(warp, to, lane) & ones(does.element);
-  const Places place = place_of(warp, at, lane, offset);
+  const ShadowPlace place = place_of(warp, at, lane, offset);
   Cell cell = place.memory->get(place.key);
   for (uint32_t i = 0; i < at.plan->planes_each; ++i) planes[i].held[lane] = Held::Nothing;
   if (cell.held == held_of(does.element) && cell.bits == bits) {
@@ -358,14 +358,14 @@ void Shadow::begin_atomic(Warp& warp, ShadowedWarp& at) {
   const Lanes& by = at.operands[0][0];
   for (uint32_t left = at.mask; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    const Places place = place_of(warp, at, lane, 0);
+    const ShadowPlace place = place_of(warp, at, lane, 0);
     const auto [sum, fresh] = sums_.try_emplace(place.key);
     auto& [exact, bound] = sum->second;
     if (fresh) {
       const uint64_t bits = read_bits(warp, at, lane, does.element);
       const Cell cell = place.memory->get(place.key);
       const bool live = cell.held == held_of(does.element) && cell.bits == bits;
-      exact = live ? Exact{cell.high, cell.low} : Exact{value_of(bits, does.to), 0};
+      exact = live ? DoubleDouble{cell.high, cell.low} : DoubleDouble{value_of(bits, does.to), 0};
       bound = live ? cell.bound : 0;
     }
     exact = add(exact, {by.high[lane], by.low[lane]});
@@ -378,7 +378,7 @@ void Shadow::finish_atomic(Warp& warp, ShadowedWarp& at) {
   const bool exchanges = sums_.empty() && !does.operands.empty();
   for (uint32_t left = at.has_address ? at.mask : 0; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    const Places place = place_of(warp, at, lane, 0);
+    const ShadowPlace place = place_of(warp, at, lane, 0);
     const uint64_t bits = read_bits(warp, at, lane, does.element);
     const auto sum = sums_.find(place.key);
     if (sum != sums_.end()) {

@@ -74,7 +74,7 @@ bool nudge_shared(const std::array<Lanes, 3>& operands, Format format, uint32_t 
     const bool down = goes_down(shared.computed[first], draw) != (which == 1);
     for (uint32_t left = mask; left != 0; left &= left - 1) {
       const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-      const Exact moved = add({out.high[lane], out.low[lane]}, {down ? -step : step, 0});
+      const DoubleDouble moved = add({out.high[lane], out.low[lane]}, {down ? -step : step, 0});
       out.high[lane] = moved.high;
       out.low[lane] = moved.low;
     }

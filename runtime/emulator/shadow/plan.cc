@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "runtime/emulator/numerics/narrow.h"
-#include "runtime/emulator/shadow/carriers.h"
+#include "runtime/emulator/shadow/float_registers.h"
 
 namespace gpuemu::emulator {
 namespace {
@@ -124,7 +124,7 @@ class Planner {
       : code_(code), body_(code.source->body), errors_(errors) {}
 
   Plan make() {
-    const Carriers carriers = find_carriers(*code_.source);
+    const FloatRegisters carriers = find_float_registers(*code_.source);
     plan_.code = &code_;
     plan_.planes_each = carriers.pairs ? 2 : 1;
     planes_.assign(code_.registers.size(), kNone);

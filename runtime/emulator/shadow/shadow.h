@@ -13,14 +13,14 @@
 #include "runtime/emulator/shadow/arithmetic.h"
 #include "runtime/emulator/shadow/equal_stores.h"
 #include "runtime/emulator/shadow/history.h"
-#include "runtime/emulator/shadow/pairs.h"
+#include "runtime/emulator/shadow/simd_double_double.h"
 
 namespace gpuemu::emulator {
 
 /// One element of a product of matrices.
 struct MatrixResult {
   uint32_t plane = kNone, offset = 0, lane = 0, shift = 0;
-  Exact value;
+  DoubleDouble value;
   double bound = 0;
   std::vector<Edge> edges;
 };
@@ -68,7 +68,7 @@ class Shadow final : public Follower {
   ShadowReport report();
 
  private:
-  struct Places {
+  struct ShadowPlace {
     ShadowMemory* memory;
     uint64_t key;
   };
@@ -107,7 +107,7 @@ class Shadow final : public Follower {
 
   // memory_steps.cc
   void take_addresses(Warp& warp, const Ins& ins, ShadowedWarp& at);
-  Places place_of(Warp& warp, ShadowedWarp& at, uint32_t lane, uint32_t offset);
+  ShadowPlace place_of(Warp& warp, ShadowedWarp& at, uint32_t lane, uint32_t offset);
   ShadowMemory& shared_of(Warp& warp, ShadowedWarp& at);
   uint64_t read_bits(Warp& warp, ShadowedWarp& at, uint32_t lane, uint32_t bytes);
   bool moves_words(const Warp& warp, const ShadowedWarp& at, const Source& reg) const;
@@ -147,7 +147,7 @@ class Shadow final : public Follower {
   std::map<const Code*, Plan> plans_;
   std::unordered_map<const Warp*, std::unique_ptr<ShadowedWarp>> warps_;
   std::unordered_map<const Block*, std::unique_ptr<ShadowedBlock>> blocks_;
-  std::unordered_map<uint64_t, std::pair<Exact, double>> sums_;  ///< Of the pending atomic.
+  std::unordered_map<uint64_t, std::pair<DoubleDouble, double>> sums_;  ///< Of the pending atomic.
   std::unordered_set<const Operation*> shares_;  ///< Subtractions of a value that lanes share.
   History history_;
   ShadowReport report_;

@@ -10,7 +10,7 @@
 
 #include "runtime/emulator/code/step.h"
 #include "runtime/emulator/machine/step_observer.h"
-#include "runtime/emulator/shadow/exact.h"
+#include "runtime/emulator/shadow/double_double.h"
 
 namespace gpuemu::emulator {
 

@@ -8,7 +8,7 @@
 
 namespace gpuemu::emulator {
 
-/// Where the values of an operand lie. Exact: `low` and `bound` are zero and not looked at.
+/// Where the values of an operand lie. DoubleDouble: `low` and `bound` are zero and not looked at.
 struct PairView {
   const double *high = nullptr, *low = nullptr, *bound = nullptr;
   bool exact = true;

@@ -1,4 +1,4 @@
-#include "runtime/emulator/shadow/carriers.h"
+#include "runtime/emulator/shadow/float_registers.h"
 
 #include <algorithm>
 
@@ -52,7 +52,7 @@ bool uses_pairs(const ptx::Function& function) {
 
 bool is_bitwise(const Instruction& in) { return in.has(Trait::MovesBits) && !names_float(in); }
 
-Carriers find_carriers(const ptx::Function& function) {
+FloatRegisters find_float_registers(const ptx::Function& function) {
   const size_t count = function.registers.size();
   std::vector<bool> made(count), used(count);
   const auto mark = [](std::vector<bool>& set, uint32_t reg, bool& changed) {
@@ -77,7 +77,7 @@ Carriers find_carriers(const ptx::Function& function) {
       if (to) each_value(*in, [&](const Operand& operand) { mark(used, operand.reg, changed); });
     }
   }
-  Carriers found;
+  FloatRegisters found;
   found.holds.resize(count);
   for (size_t reg = 0; reg < count; ++reg)
     found.holds[reg] = made[reg] && used[reg] && function.registers[reg].type != Type::Pred;

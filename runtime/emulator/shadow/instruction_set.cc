@@ -2,7 +2,7 @@
 #include <string_view>
 
 #include "runtime/emulator/handlers/handlers.h"
-#include "runtime/emulator/shadow/pairs.h"
+#include "runtime/emulator/shadow/simd_double_double.h"
 
 namespace gpuemu::emulator {
 

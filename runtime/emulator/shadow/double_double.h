@@ -6,56 +6,56 @@
 
 namespace gpuemu::emulator {
 
-struct Exact {
+struct DoubleDouble {
   double high = 0, low = 0;
 };
 
 /// Without it an infinite sum would have a low part that is not a number.
 inline double kept(double of, double low) { return of - of == 0 ? low : 0; }
 
-inline Exact two_sum(double a, double b) {
+inline DoubleDouble two_sum(double a, double b) {
   const double sum = a + b, part = sum - a;
   return {sum, kept(sum, (a - (sum - part)) + (b - part))};
 }
 /// REQUIRES: |a| >= |b|, or either is 0.
-inline Exact quick_sum(double a, double b) {
+inline DoubleDouble quick_sum(double a, double b) {
   const double sum = a + b;
   return {sum, kept(sum, b - (sum - a))};
 }
-inline Exact two_product(double a, double b) {
+inline DoubleDouble two_product(double a, double b) {
   const double product = a * b;
   return {product, kept(product, __builtin_fma(a, b, -product))};
 }
 
-inline Exact negated(Exact a) { return {-a.high, -a.low}; }
-inline Exact add(Exact a, Exact b) {
-  Exact sum = two_sum(a.high, b.high);
-  const Exact rest = two_sum(a.low, b.low);
+inline DoubleDouble negated(DoubleDouble a) { return {-a.high, -a.low}; }
+inline DoubleDouble add(DoubleDouble a, DoubleDouble b) {
+  DoubleDouble sum = two_sum(a.high, b.high);
+  const DoubleDouble rest = two_sum(a.low, b.low);
   sum = quick_sum(sum.high, sum.low + rest.high);
   return quick_sum(sum.high, sum.low + rest.low);
 }
-inline Exact multiply(Exact a, Exact b) {
-  const Exact product = two_product(a.high, b.high);
+inline DoubleDouble multiply(DoubleDouble a, DoubleDouble b) {
+  const DoubleDouble product = two_product(a.high, b.high);
   return quick_sum(product.high,
                    kept(product.high, product.low + (a.high * b.low + a.low * b.high)));
 }
-inline Exact divide(Exact a, Exact b) {
+inline DoubleDouble divide(DoubleDouble a, DoubleDouble b) {
   const double first = a.high / b.high;
-  const Exact rest = add(a, negated(multiply(b, {first, 0})));
+  const DoubleDouble rest = add(a, negated(multiply(b, {first, 0})));
   return quick_sum(first, kept(first, kept(b.high, rest.high / b.high)));
 }
-inline Exact square_root(Exact a) {
+inline DoubleDouble square_root(DoubleDouble a) {
   const double first = std::sqrt(a.high);
-  const Exact rest = add(a, negated(two_product(first, first)));
+  const DoubleDouble rest = add(a, negated(two_product(first, first)));
   return quick_sum(first, first > 0 ? kept(first, rest.high / (2 * first)) : 0);
 }
 
 /// a - b, rounded: how far a computed value is from the exact one.
-inline double distance(double a, Exact b) { return std::fabs((a - b.high) - b.low); }
+inline double distance(double a, DoubleDouble b) { return std::fabs((a - b.high) - b.low); }
 /// Compares without rounding.
-inline bool less(Exact a, Exact b) {
+inline bool less(DoubleDouble a, DoubleDouble b) {
   return a.high < b.high || (a.high == b.high && a.low < b.low);
 }
-inline bool equal(Exact a, Exact b) { return a.high == b.high && a.low == b.low; }
+inline bool equal(DoubleDouble a, DoubleDouble b) { return a.high == b.high && a.low == b.low; }
 
 }  // namespace gpuemu::emulator

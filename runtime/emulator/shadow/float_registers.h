@@ -7,12 +7,12 @@
 
 namespace gpuemu::emulator {
 
-struct Carriers {
+struct FloatRegisters {
   std::vector<bool> holds;  ///< Per register: made by something that may give floats, and used by
                             ///< something that may take them.
   bool pairs = false;       ///< Registers may hold two of them.
 };
-Carriers find_carriers(const ptx::Function& function);
+FloatRegisters find_float_registers(const ptx::Function& function);
 
 /// Integer instructions whose result may be an operand with another sign or exponent.
 bool is_bitwise(const ptx::Instruction& in);
