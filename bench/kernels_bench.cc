@@ -20,7 +20,7 @@
 #include "kernels/catalog.h"
 #include "kernels/op.h"
 #include "ops/dispatch/check_case.h"
-#include "ops/dispatch/types.h"
+#include "ops/dispatch/type_binding.h"
 #include "ops/vendor/cublas.h"
 #include "runtime/backends/backends.h"
 

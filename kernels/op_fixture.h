@@ -16,7 +16,7 @@
 #include "kernels/op.h"
 #include "ops/dispatch/check_case.h"
 #include "ops/dispatch/registry.h"
-#include "ops/dispatch/types.h"
+#include "ops/dispatch/type_binding.h"
 #include "runtime/backends/backends.h"
 
 namespace gpuemu {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "kernels/op.h"
-#include "ops/dispatch/types.h"
+#include "ops/dispatch/type_binding.h"
 
 namespace gpuemu {
 

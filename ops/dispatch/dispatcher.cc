@@ -6,8 +6,8 @@
 
 #include "kernels/catalog.h"
 #include "ops/dispatch/accesses.h"
-#include "ops/dispatch/scratch_case.h"
 #include "ops/dispatch/stopwatch.h"
+#include "ops/dispatch/tuning_copy.h"
 
 namespace gpuemu {
 namespace {
@@ -148,7 +148,7 @@ Result<Dispatcher::Choice> Dispatcher::fastest(const OpCase& c, const TypeBindin
                                                StreamId stream) {
   const std::string question = timing_question(c, types);
   VariantTimes times = timings_->find(question);
-  std::unique_ptr<ScratchCase> scratch;
+  std::unique_ptr<TuningCopy> scratch;
   const KernelVariant* best = nullptr;
   bool changed = false;
   for (const KernelVariant* variant : able) {
@@ -156,7 +156,7 @@ Result<Dispatcher::Choice> Dispatcher::fastest(const OpCase& c, const TypeBindin
     VariantTime& time = times[variant->name];
     if (time.module_hash != hash) {
       if (!scratch) {
-        auto made = ScratchCase::create(device_, streams_, c, stream);
+        auto made = TuningCopy::create(device_, streams_, c, stream);
         if (!made && made.error().code != ErrorCode::ResourceExhausted) {
           return made.error().with_context(c.op.name + ", timing its variants");
         }
@@ -179,7 +179,7 @@ Result<Dispatcher::Choice> Dispatcher::fastest(const OpCase& c, const TypeBindin
       best, fmt::format("fastest of {}: {:.1f} us", able.size(), times[best->name].microseconds)};
 }
 
-Result<double> Dispatcher::time_variant(const ScratchCase& scratch, const KernelVariant& variant,
+Result<double> Dispatcher::time_variant(const TuningCopy& scratch, const KernelVariant& variant,
                                         const TypeBinding& types) {
   constexpr int kRuns = 3;
   const OpCase c = scratch.view();

@@ -47,7 +47,7 @@ struct DispatchOptions {
   std::function<void(const DispatchRecord& record)> log = {};
 };
 
-class ScratchCase;
+class TuningCopy;
 
 /// Any thread.
 class Dispatcher {
@@ -93,7 +93,7 @@ class Dispatcher {
   Result<Choice> choose(const OpCase& c, const TypeBinding& types, StreamId stream);
   Result<Choice> fastest(const OpCase& c, const TypeBinding& types,
                          const std::vector<const KernelVariant*>& able, StreamId stream);
-  Result<double> time_variant(const ScratchCase& scratch, const KernelVariant& variant,
+  Result<double> time_variant(const TuningCopy& scratch, const KernelVariant& variant,
                               const TypeBinding& types);
   Status launch(const OpCase& c, const KernelVariant& variant, const TypeBinding& types,
                 StreamId stream);

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "ops/dispatch/types.h"
+#include "ops/dispatch/type_binding.h"
 
 namespace gpuemu {
 namespace {

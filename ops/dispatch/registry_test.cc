@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/catalog.h"
-#include "ops/dispatch/types.h"
+#include "ops/dispatch/type_binding.h"
 
 namespace gpuemu {
 namespace {

@@ -23,9 +23,9 @@
 #include <utility>
 #include <vector>
 
-#include "ops/memory/blocks.h"
-#include "ops/memory/quick_lock.h"
-#include "ops/memory/source.h"
+#include "ops/memory/backing_memory.h"
+#include "ops/memory/free_list.h"
+#include "ops/memory/spin_lock.h"
 
 namespace gpuemu {
 
@@ -141,7 +141,7 @@ class Pool {
   const PoolOptions options_;
   const uint64_t guard_;
   const memory::SizeClasses classes_;
-  mutable memory::QuickLock lock_;  ///< Guards what follows.
+  mutable memory::SpinLock lock_;  ///< Guards what follows.
   memory::BlockStore store_;
   std::vector<std::unique_ptr<Segment>> segments_;
   memory::AddressMap live_;  ///< By the user's address.

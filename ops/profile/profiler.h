@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "ops/profile/memory_traffic.h"
 #include "ops/profile/nvtx.h"
-#include "ops/profile/spaces.h"
 #include "ops/vendor/cupti.h"
 #include "runtime/device/profile.h"
 #include "runtime/device/stream.h"

@@ -1,5 +1,5 @@
 // Copies with the same strides, so that a variant sees the case that it is timed for.
-#include "ops/dispatch/scratch_case.h"
+#include "ops/dispatch/tuning_copy.h"
 
 namespace gpuemu {
 namespace {
@@ -17,7 +17,7 @@ uint64_t extent_bytes(const TensorView& tensor) {
 }  // namespace
 
 /// A stream of its own, which no capture of another thread minds.
-Status ScratchCase::follow(StreamId stream) {
+Status TuningCopy::follow(StreamId stream) {
   own_ = GPUEMU_TRY(streams_.make_stream({.non_blocking = true}));
   const EventId now = GPUEMU_TRY(streams_.make_event());
   Status ordered = streams_.record(now, stream);
@@ -26,7 +26,7 @@ Status ScratchCase::follow(StreamId stream) {
   return ordered ? freed : ordered;
 }
 
-Result<TensorView> ScratchCase::copy_of(const TensorView& tensor, bool content) {
+Result<TensorView> TuningCopy::copy_of(const TensorView& tensor, bool content) {
   TensorView copy = tensor;
   const uint64_t bytes = extent_bytes(tensor);
   copy.address = GPUEMU_TRY(device_.allocate(bytes, "timing"));
@@ -37,9 +37,9 @@ Result<TensorView> ScratchCase::copy_of(const TensorView& tensor, bool content) 
   return copy;
 }
 
-Result<std::unique_ptr<ScratchCase>> ScratchCase::create(Device& device, Streams& streams,
-                                                         const OpCase& original, StreamId stream) {
-  std::unique_ptr<ScratchCase> made(new ScratchCase(device, streams, original));
+Result<std::unique_ptr<TuningCopy>> TuningCopy::create(Device& device, Streams& streams,
+                                                       const OpCase& original, StreamId stream) {
+  std::unique_ptr<TuningCopy> made(new TuningCopy(device, streams, original));
   GPUEMU_TRY(made->follow(stream));
   for (const TensorView& tensor : original.inputs) {
     made->inputs_.push_back(GPUEMU_TRY(made->copy_of(tensor, true)));
@@ -50,7 +50,7 @@ Result<std::unique_ptr<ScratchCase>> ScratchCase::create(Device& device, Streams
   return made;
 }
 
-ScratchCase::~ScratchCase() {
+TuningCopy::~TuningCopy() {
   // A lost device frees nothing, and its process ends soon.
   for (const uint64_t address : owned_) (void)device_.free(address).ok();
   if (own_ != kDefaultStream) (void)streams_.free_stream(own_).ok();

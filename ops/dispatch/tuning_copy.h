@@ -10,16 +10,16 @@
 
 namespace gpuemu {
 
-class ScratchCase {
+class TuningCopy {
  public:
   /// Inputs are copied, so that data-dependent kernels do what they will do: with the contents that
   /// they have after what `stream` was given so far. Other streams are neither waited for nor
   /// asked. ResourceExhausted when the device has no memory for the copies.
-  static Result<std::unique_ptr<ScratchCase>> create(Device& device, Streams& streams,
-                                                     const OpCase& original, StreamId stream);
-  ~ScratchCase();
-  ScratchCase(const ScratchCase&) = delete;
-  ScratchCase& operator=(const ScratchCase&) = delete;
+  static Result<std::unique_ptr<TuningCopy>> create(Device& device, Streams& streams,
+                                                    const OpCase& original, StreamId stream);
+  ~TuningCopy();
+  TuningCopy(const TuningCopy&) = delete;
+  TuningCopy& operator=(const TuningCopy&) = delete;
 
   /// Where the copies can be used; what it does is ordered after nothing but `stream` at the time.
   StreamId stream() const { return own_; }
@@ -31,7 +31,7 @@ class ScratchCase {
   }
 
  private:
-  ScratchCase(Device& device, Streams& streams, const OpCase& original)
+  TuningCopy(Device& device, Streams& streams, const OpCase& original)
       : device_(device), streams_(streams), original_(original) {}
   Status follow(StreamId stream);
   Result<TensorView> copy_of(const TensorView& tensor, bool content);

@@ -1,5 +1,5 @@
 // How many bytes a thread moves stands in the instruction; where a generic one went, in its counts.
-#include "ops/profile/spaces.h"
+#include "ops/profile/memory_traffic.h"
 
 #include <algorithm>
 #include <charconv>

@@ -7,7 +7,7 @@
 
 namespace gpuemu::memory {
 
-class QuickLock {
+class SpinLock {
  public:
   void lock() {
     int tries = 0;

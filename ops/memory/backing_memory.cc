@@ -1,4 +1,4 @@
-#include "ops/memory/source.h"
+#include "ops/memory/backing_memory.h"
 
 #include <cstring>
 

@@ -1,4 +1,4 @@
-#include "ops/memory/blocks.h"
+#include "ops/memory/free_list.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Bytes by space, against numbers worked out by hand.
-#include "ops/profile/spaces.h"
+#include "ops/profile/memory_traffic.h"
 
 #include <gtest/gtest.h>
 

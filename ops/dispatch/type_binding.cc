@@ -1,5 +1,5 @@
 // Letters to dtypes, and into names.
-#include "ops/dispatch/types.h"
+#include "ops/dispatch/type_binding.h"
 
 #include "common/base/check.h"
 
