@@ -1,5 +1,5 @@
 // adam_step: one step of Adam with decoupled weight decay, any shape.
-#include "kernels/rules.h"
+#include "kernels/op_checks.h"
 
 namespace gpuemu::kernels {
 namespace {

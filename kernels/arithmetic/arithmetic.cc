@@ -1,7 +1,7 @@
 // add, sub, mul and div: of tensors that broadcast to the shape of the result.
 #include <algorithm>
 
-#include "kernels/rules.h"
+#include "kernels/op_checks.h"
 
 namespace gpuemu::kernels {
 namespace {

@@ -1,7 +1,7 @@
 // bias_add: one vector to every row.
 #include <algorithm>
 
-#include "kernels/rules.h"
+#include "kernels/op_checks.h"
 
 namespace gpuemu::kernels {
 namespace {

@@ -1,5 +1,5 @@
 // cast: from any dtype to any.
-#include "kernels/rules.h"
+#include "kernels/op_checks.h"
 
 namespace gpuemu::kernels {
 namespace {

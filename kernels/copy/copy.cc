@@ -1,6 +1,6 @@
 // copy: of any strides to any strides. copy_saved: what a training step keeps for its backward
 // pass.
-#include "kernels/rules.h"
+#include "kernels/op_checks.h"
 
 namespace gpuemu::kernels {
 namespace {

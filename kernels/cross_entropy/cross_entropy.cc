@@ -1,5 +1,5 @@
 // cross_entropy and its gradient: of rows of logits and one wanted column each.
-#include "kernels/rules.h"
+#include "kernels/op_checks.h"
 
 namespace gpuemu::kernels {
 namespace {

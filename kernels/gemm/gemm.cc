@@ -1,5 +1,5 @@
 // gemm: the product of two matrices, each as it lies or transposed.
-#include "kernels/rules.h"
+#include "kernels/op_checks.h"
 
 namespace gpuemu::kernels {
 namespace {

@@ -1,7 +1,7 @@
 // layernorm and its gradients: over the last axis.
 #include <algorithm>
 
-#include "kernels/rules.h"
+#include "kernels/op_checks.h"
 
 namespace gpuemu::kernels {
 

@@ -1,7 +1,7 @@
 // linear_bwd: the gradients of a linear layer.
 #include <algorithm>
 
-#include "kernels/rules.h"
+#include "kernels/op_checks.h"
 
 namespace gpuemu::kernels {
 namespace {

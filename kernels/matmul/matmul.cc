@@ -1,5 +1,5 @@
 // matmul: of two matrices.
-#include "kernels/rules.h"
+#include "kernels/op_checks.h"
 
 namespace gpuemu::kernels {
 namespace {

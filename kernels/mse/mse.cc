@@ -1,7 +1,7 @@
 // mse and its gradient: over all elements, any shape.
 #include <algorithm>
 
-#include "kernels/rules.h"
+#include "kernels/op_checks.h"
 
 namespace gpuemu::kernels {
 namespace {

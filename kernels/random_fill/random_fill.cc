@@ -3,7 +3,7 @@
 #include <bit>
 #include <cmath>
 
-#include "kernels/rules.h"
+#include "kernels/op_checks.h"
 
 namespace gpuemu::kernels {
 namespace {

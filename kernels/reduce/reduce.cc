@@ -1,7 +1,7 @@
 // reduce_sum, reduce_mean and reduce_max: along one axis of a tensor of any rank.
 #include <algorithm>
 
-#include "kernels/rules.h"
+#include "kernels/op_checks.h"
 
 namespace gpuemu::kernels {
 namespace {

@@ -1,5 +1,5 @@
 // relu and its gradient: elementwise, any shape.
-#include "kernels/rules.h"
+#include "kernels/op_checks.h"
 
 namespace gpuemu::kernels {
 namespace {

@@ -1,5 +1,5 @@
 // sgd_step: one step of gradient descent with momentum, any shape.
-#include "kernels/rules.h"
+#include "kernels/op_checks.h"
 
 namespace gpuemu::kernels {
 namespace {

@@ -1,5 +1,5 @@
 // softmax: over the last axis.
-#include "kernels/rules.h"
+#include "kernels/op_checks.h"
 
 namespace gpuemu::kernels {
 

@@ -1,5 +1,5 @@
 // transpose: of a matrix.
-#include "kernels/rules.h"
+#include "kernels/op_checks.h"
 
 namespace gpuemu::kernels {
 namespace {

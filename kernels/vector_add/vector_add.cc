@@ -1,5 +1,5 @@
 // vector_add: elementwise, both inputs of one shape.
-#include "kernels/rules.h"
+#include "kernels/op_checks.h"
 
 namespace gpuemu::kernels {
 namespace {

@@ -1,5 +1,5 @@
 // The checks that ops share.
-#include "kernels/rules.h"
+#include "kernels/op_checks.h"
 
 #include <algorithm>
 
