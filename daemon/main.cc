@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "common/base/build_id.h"
-#include "common/base/emulated_devices.h"
+#include "common/base/device_list.h"
 #include "common/base/environment.h"
 #include "common/base/heap.h"
 #include "common/base/machine_memory.h"

@@ -4,7 +4,7 @@
 
 #include "cli/debug/tensor_text.h"
 #include "cli/report/text.h"
-#include "common/base/emulated_devices.h"
+#include "common/base/device_list.h"
 #include "common/numeric/element.h"
 
 namespace gpuemu::cli {

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "common/base/emulated_devices.h"
+#include "common/base/device_list.h"
 #include "common/base/service_limits.h"
 #include "common/config/names.h"
 #include "common/config/nearest.h"

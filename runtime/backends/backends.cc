@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "common/base/machine_memory.h"
-#include "runtime/backends/emulated_devices.h"
+#include "runtime/backends/emulated_backends.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/emulator/emulator.h"
 #include "runtime/null/null_device.h"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/backends/emulated_devices.h"
+#include "runtime/backends/emulated_backends.h"
 
 namespace gpuemu {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/backends/emulated_devices.h"
+#include "runtime/backends/emulated_backends.h"
 
 #include <cstdlib>
 #include <string_view>

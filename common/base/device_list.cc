@@ -1,4 +1,4 @@
-#include "common/base/emulated_devices.h"
+#include "common/base/device_list.h"
 
 #include <algorithm>
 #include <charconv>

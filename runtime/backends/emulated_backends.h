@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "common/base/emulated_devices.h"
+#include "common/base/device_list.h"
 
 namespace gpuemu {
 
