@@ -246,17 +246,17 @@ Result<Job> job_of(const CompileRequest& request, std::string source) {
 }
 
 /// Where a set of templates is kept.
-struct Places {
+struct CacheFiles {
   fs::path alone;
   fs::path together;  ///< Compiled with other sets.
 };
 
-Places places_of(const CompileRequest& request, const Job& job, const Compiler& compiler) {
+CacheFiles cache_files(const CompileRequest& request, const Job& job, const Compiler& compiler) {
   const fs::path file = fs::path(request.cache_folder) / cache_key(job, compiler);
   return {file.string() + ".ptx", file.string() + ".together.ptx"};
 }
 
-Result<Output> read_either(const Places& places) {
+Result<Output> read_either(const CacheFiles& places) {
   auto alone = read_cached(places.alone);
   return alone ? std::move(alone) : read_cached(places.together);
 }
@@ -264,7 +264,7 @@ Result<Output> read_either(const Places& places) {
 /// One set of templates that is wanted and not in the cache.
 struct Absent {
   std::vector<std::string> templates;
-  Places places;
+  CacheFiles places;
 };
 
 /// Compiles sets together: all of them, or halves of them where one stands in the others' way.
@@ -328,16 +328,16 @@ std::vector<Absent> absent_of(const CompileRequest& request, Job job, const Comp
   for (const auto& set : sets) {
     job.templates = templates_of(set);
     if (!seen.insert(job.templates).second) continue;
-    Places places = places_of(request, job, compiler);
+    CacheFiles places = cache_files(request, job, compiler);
     if (!read_either(places)) absent.push_back({job.templates, std::move(places)});
   }
   return absent;
 }
 
 /// The turns of all files, in one order for everybody, so that no two wait for each other.
-class Turns {
+class FileLocks {
  public:
-  explicit Turns(const std::vector<Absent>& sets) {
+  explicit FileLocks(const std::vector<Absent>& sets) {
     std::set<std::string> files;
     for (const Absent& set : sets) files.insert(set.places.alone.string());
     for (const std::string& file : files) {
@@ -363,12 +363,12 @@ Status compile_ahead(const CompileRequest& request,
   const Compiler compiler = GPUEMU_TRY(choose(toolkit, request.compiler));
   if (!request.name_expressions.empty()) {
     job.templates = templates_of(request.name_expressions);
-    if (read_either(places_of(request, job, compiler)).ok()) return ok_status();
+    if (read_either(cache_files(request, job, compiler)).ok()) return ok_status();
     job.templates.clear();
   }
   const std::vector<Absent> wanted = absent_of(request, job, compiler, sets);
   if (wanted.size() < 2) return ok_status();
-  const Turns turns(wanted);
+  const FileLocks turns(wanted);
   // Somebody may have compiled some of them while this waited.
   std::vector<Absent> absent = wanted;
   std::erase_if(absent, [](const Absent& set) { return read_either(set.places).ok(); });
@@ -392,7 +392,7 @@ Result<CompiledModule> compile_source(const CompileRequest& request) {
   std::shared_ptr<std::mutex> turn;
   std::unique_lock<std::mutex> mine;
   if (!request.cache_folder.empty()) {
-    const Places places = places_of(request, job, compiler);
+    const CacheFiles places = cache_files(request, job, compiler);
     cached = places.alone;
     turn = turn_of(cached.string());
     mine = std::unique_lock(*turn);

@@ -47,7 +47,7 @@ std::string word_of(std::string_view word) {
   return std::string(word);
 }
 
-std::vector<std::string> words_of(std::string_view text) {
+std::vector<std::string> split_words(std::string_view text) {
   std::vector<std::string> out;
   for (size_t i = 0; i < text.size();) {
     size_t end = i + 1;
@@ -118,7 +118,7 @@ std::vector<std::string> kernels_of(std::string_view source) {
   constexpr std::string_view kMark = "__global__";
   for (size_t at = source.find(kMark); at != std::string_view::npos;
        at = source.find(kMark, at + 1)) {
-    const auto words = words_of(source.substr(at + kMark.size(), 400));
+    const auto words = split_words(source.substr(at + kMark.size(), 400));
     for (size_t i = 0; i + 1 < words.size(); ++i) {
       if (words[i + 1] != "(" || !is_word(words[i].front())) continue;
       if (words[i] == "__launch_bounds__") continue;
@@ -148,7 +148,7 @@ std::vector<std::string> ptx_entries(std::string_view ptx) {
 }
 
 std::string normalised(std::string_view expression) {
-  std::vector<std::string> words = words_of(expression);
+  std::vector<std::string> words = split_words(expression);
   std::string out;
   for (size_t i = 0; i < words.size(); ++i) {
     std::string word = words[i];

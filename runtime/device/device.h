@@ -91,8 +91,8 @@ struct LaunchConfig : LaunchShape {
   bool profile = false;  ///< Count what it does (LaunchReport::profile); slower.
   /// Follow the values without rounding (LaunchReport::shadow), on one thread; not with a profile.
   std::shared_ptr<const ShadowConfig> shadow;
-  ThreadOrder thread_order = ThreadOrder::InOrder;  ///< Of the emulator.
-  uint64_t thread_order_seed = 0;                   ///< For what an thread_order draws.
+  ThreadOrder thread_order = ThreadOrder::InOrder;  ///< Followed by the emulator alone.
+  uint64_t thread_order_seed = 0;                   ///< What the order draws follows from it.
   /// Blocks begin in the order of their numbers, and another one only when those in progress have
   /// ended or wait for it; more than a real part holds are never in progress. Of the emulator.
   bool in_issue_order = false;

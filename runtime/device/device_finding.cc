@@ -6,13 +6,14 @@
 namespace gpuemu {
 namespace {
 
-struct Row {
+struct FindingRow {
   std::string_view name;
   DeviceFindingEffect effect;
 };
-constexpr std::array kRows = {
-#define GPUEMU_DEVICE_FINDING(kind, name, effect, finding) Row{name, DeviceFindingEffect::effect},
-#define GPUEMU_DEVICE_NOTE(kind, name) Row{name, DeviceFindingEffect::Explains},
+constexpr std::array kFindingRows = {
+#define GPUEMU_DEVICE_FINDING(kind, name, effect, finding) \
+  FindingRow{name, DeviceFindingEffect::effect},
+#define GPUEMU_DEVICE_NOTE(kind, name) FindingRow{name, DeviceFindingEffect::Explains},
 #include "runtime/device/device_findings.def"
 #undef GPUEMU_DEVICE_FINDING
 #undef GPUEMU_DEVICE_NOTE
@@ -21,11 +22,11 @@ constexpr std::array kRows = {
 }  // namespace
 
 std::string_view name_of(DeviceFindingKind kind) {
-  return kRows.at(static_cast<size_t>(kind)).name;
+  return kFindingRows.at(static_cast<size_t>(kind)).name;
 }
 
 DeviceFindingEffect effect_of(DeviceFindingKind kind) {
-  return kRows.at(static_cast<size_t>(kind)).effect;
+  return kFindingRows.at(static_cast<size_t>(kind)).effect;
 }
 
 bool is_redundancy(const DeviceFinding& finding) {

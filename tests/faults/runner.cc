@@ -90,8 +90,8 @@ gpuemu::Dim3 extent(const std::string& text) {
 
 void print(const gpuemu::DeviceFinding& f, const LaunchConfig& config) {
   std::printf("%s\t%s\t%u\t%u\t%u,%u,%u\t%u,%u,%u\t%s\t%lld\t%llu\t%s\t%s\t%llu\n",
-              name_of(f.kind).data(), f.file.c_str(), f.line, f.other_line, f.block.x, f.block.y,
-              f.block.z, f.thread.x, f.thread.y, f.thread.z, f.tensor.c_str(),
+              std::string(gpuemu::name_of(f.kind)).c_str(), f.file.c_str(), f.line, f.other_line,
+              f.block.x, f.block.y, f.block.z, f.thread.x, f.thread.y, f.thread.z, f.tensor.c_str(),
               static_cast<long long>(f.byte_offset), static_cast<unsigned long long>(f.count),
               f.message.c_str(), std::string(gpuemu::name_of(config.thread_order)).c_str(),
               static_cast<unsigned long long>(config.thread_order_seed));

@@ -98,7 +98,7 @@ void Shadow::fetch(const Warp& warp, const ShadowedWarp& at, const Source& from,
 
 void Shadow::begin_arithmetic(Warp& warp, ShadowedWarp& at) {
   const Operation& does = *at.pending;
-  at.together = begin_together(warp, at);
+  at.together = begin_row(warp, at);
   if (at.together) return;
   for (uint32_t part = 0; part < does.pairs; ++part) {
     std::array<Lanes, 3>& operands = at.operands[part];
@@ -180,7 +180,7 @@ void Shadow::keep(Warp& warp, ShadowedWarp& at, uint32_t part) {
 
 void Shadow::finish_arithmetic(Warp& warp, ShadowedWarp& at) {
   const Operation& does = *at.pending;
-  if (std::exchange(at.together, false)) return finish_together(warp, at);
+  if (std::exchange(at.together, false)) return finish_row(warp, at);
   if (does.results.empty()) return;
   const bool trace = traces(warp);
   for (uint32_t part = 0; part < does.pairs; ++part) {

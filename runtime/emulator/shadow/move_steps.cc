@@ -70,7 +70,7 @@ void set_bits(Plane& plane, uint32_t lane, uint64_t bits) {
 }  // namespace
 
 /// copy() of f32s in all lanes at once; false: it has to be done lane by lane.
-bool Shadow::copy_together(Warp& warp, ShadowedWarp& at) {
+bool Shadow::copy_row(Warp& warp, ShadowedWarp& at) {
   const Operation& does = *at.pending;
   const Source& to = does.results[0];
   const bool picks = does.operands.size() == 3;
@@ -106,7 +106,7 @@ bool Shadow::copy_together(Warp& warp, ShadowedWarp& at) {
 void Shadow::copy(Warp& warp, ShadowedWarp& at) {
   const Operation& does = *at.pending;
   const Source& to = does.results[0];
-  if (to.plane == kNone || copy_together(warp, at)) return;
+  if (to.plane == kNone || copy_row(warp, at)) return;
   const bool picks = does.operands.size() == 3;
   for (uint32_t part = 0; part < at.plan->planes_each; ++part) {
     Plane& plane = at.registers->planes[to.plane + part];

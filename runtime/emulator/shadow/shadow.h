@@ -90,14 +90,14 @@ class Shadow final : public Follower {
   void keep(Warp& warp, ShadowedWarp& at, uint32_t part);
   void look(Warp& warp, ShadowedWarp& at, uint32_t part, uint32_t lanes);
 
-  // together_steps.cc
-  bool begin_together(Warp& warp, ShadowedWarp& at);
-  void finish_together(Warp& warp, ShadowedWarp& at);
+  // simd_arithmetic_steps.cc
+  bool begin_row(Warp& warp, ShadowedWarp& at);
+  void finish_row(Warp& warp, ShadowedWarp& at);
   PairView view(const Warp& warp, ShadowedWarp& at, size_t operand);
   bool keeps_order(Warp& warp, ShadowedWarp& at);
 
   // move_steps.cc
-  bool copy_together(Warp& warp, ShadowedWarp& at);
+  bool copy_row(Warp& warp, ShadowedWarp& at);
   void copy(Warp& warp, ShadowedWarp& at);
   void shuffle(Warp& warp, ShadowedWarp& at);
   void pack(Warp& warp, ShadowedWarp& at);

@@ -43,7 +43,7 @@ PairView Shadow::view(const Warp& warp, ShadowedWarp& at, size_t operand) {
 }
 
 /// False: it has to be done lane by lane.
-bool Shadow::begin_together(Warp& warp, ShadowedWarp& at) {
+bool Shadow::begin_row(Warp& warp, ShadowedWarp& at) {
   const Operation& does = *at.pending;
   const PairFunction function = pair_function(pairs_, does.meaning);
   const size_t count = does.operands.size();
@@ -65,7 +65,7 @@ bool Shadow::begin_together(Warp& warp, ShadowedWarp& at) {
   return true;
 }
 
-void Shadow::finish_together(Warp& warp, ShadowedWarp& at) {
+void Shadow::finish_row(Warp& warp, ShadowedWarp& at) {
   const Operation& does = *at.pending;
   const Source& to = does.results[0];
   Lanes& out = at.results[0];

@@ -1,6 +1,6 @@
 // Compiled once per instruction set of the host: GPUEMU_ISA names it (CMakeLists.txt). What the
-// steps of the arithmetic are, says exact.h; here none looks whether its results are finite, and
-// what an exact operand would add nothing to is left out.
+// steps of the arithmetic are, says double_double.h; here none looks whether its results are
+// finite, and what an exact operand would add nothing to is left out.
 #include "runtime/emulator/shadow/simd_double_double.h"
 
 #ifdef __AVX2__

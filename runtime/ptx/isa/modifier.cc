@@ -6,22 +6,22 @@
 namespace gpuemu::ptx {
 namespace {
 
-constexpr auto kTexts = std::to_array<std::string_view>({
+constexpr auto kModifierTexts = std::to_array<std::string_view>({
 #define MODIFIER(modifier, text) text,
 #include "runtime/ptx/isa/modifiers.def"
 #undef MODIFIER
 });
-static_assert(std::ranges::is_sorted(kTexts));
+static_assert(std::ranges::is_sorted(kModifierTexts));
 
 }  // namespace
 
 std::optional<Modifier> modifier_of(std::string_view text) {
-  const auto found = std::ranges::lower_bound(kTexts, text);
-  if (found == kTexts.end() || *found != text) return std::nullopt;
-  return static_cast<Modifier>(found - kTexts.begin());
+  const auto found = std::ranges::lower_bound(kModifierTexts, text);
+  if (found == kModifierTexts.end() || *found != text) return std::nullopt;
+  return static_cast<Modifier>(found - kModifierTexts.begin());
 }
 
-std::string_view name_of(Modifier modifier) { return kTexts[static_cast<size_t>(modifier)]; }
+std::string_view name_of(Modifier modifier) { return kModifierTexts[static_cast<size_t>(modifier)]; }
 
 void Modifiers::insert(size_t index, std::string_view text) {
   texts_.emplace(texts_.begin() + static_cast<std::ptrdiff_t>(index), text);
