@@ -21,7 +21,7 @@ struct AttentionCase {
   }
 };
 
-/// Of one query: the sum of v over the keys that it sees, each with its share.
+/// Computes one query's output: the sum of v over the keys that it sees, each with its share.
 void attend(const AttentionCase& c, const double* q, const double* k, const double* v,
             size_t visible, double* y) {
   const auto dim = static_cast<size_t>(c.dim), v_dim = static_cast<size_t>(c.v_dim);

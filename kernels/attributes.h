@@ -38,7 +38,7 @@ struct AttributeSchema {
   uint32_t version() const { return fields.empty() ? 0 : fields.back().since; }
   /// What callers name: number * 256 + version. 0: none.
   uint32_t id() const { return number * 256 + version(); }
-  /// Of all fields up to `version`.
+  /// Size of all fields up to `version`.
   size_t byte_size_of(uint32_t version) const;
   size_t offset_of(size_t field) const;
 };

@@ -14,7 +14,7 @@ struct BuiltinKernel {
   std::string_view name;    ///< "softmax"
   std::string_view file;    ///< Source, relative to the project: "kernels/softmax/softmax.cu".
   std::string_view packed;  ///< Its PTX as tools/embed_ptx.py packs it.
-  size_t ptx_bytes;         ///< Of the PTX.
+  size_t ptx_bytes;         ///< Size of the unpacked PTX.
 
   /// The PTX; unpacking the longest, 0.9 MB, takes 5 ms.
   std::string ptx() const;

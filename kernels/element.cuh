@@ -94,8 +94,8 @@ struct Max {
   }
 };
 
-/// The same value in every thread. `partial` holds a block's worth of warps; every thread must
-/// call.
+/// Reduces to one value that every thread gets. `partial` holds a block's worth of warps; every
+/// thread must call.
 template <typename Op, typename C>
 __device__ C reduce_block(C value, C* partial) {
   const unsigned lane = threadIdx.x % 32u;

@@ -15,7 +15,7 @@ struct GemmShape {
 };
 
 constexpr int kGemmThreads = 256;
-constexpr int kGemmDepth = 8;  ///< Of a slice along k.
+constexpr int kGemmDepth = 8;  ///< Length of a slice along k.
 
 template <typename T>
 struct alignas(sizeof(T) * 4 < 16 ? sizeof(T) * 4 : 16) Quad {
@@ -88,7 +88,7 @@ class SliceLoader {
 template <typename T, int kSide>
 __device__ void gemm_tile(const T* a, const T* b, T* c, const GemmShape& shape) {
   using C = Compute<T>;
-  // Of a thread's sums, groups of four rows and columns lie 64 apart: their loads from shared
+  // A thread's sums lie in groups of four rows and columns, 64 apart: their loads from shared
   // memory then touch every bank once.
   constexpr int kGroups = kSide / 64;
   constexpr int kPitch = kSide + 4;

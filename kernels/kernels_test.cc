@@ -74,7 +74,7 @@ TEST_P(Kernels, SoftmaxIsThatOfEachRow) {
       for (size_t i = 0; i < cols; ++i) row[i] = std::exp(row[i]) / sum;
     });
     op.output(GetParam(), size.shape());
-    // Of a long row every element is small: relative to 1 nothing would be wrong.
+    // Every element of a long row is small: relative to 1 nothing would be wrong.
     const Numbers actual = op.run();
     ASSERT_EQ(actual.size(), expected.size());
     for (size_t i = 0; i < actual.size(); ++i) {

@@ -56,7 +56,7 @@ struct MatrixProduct {
 
 struct KernelVariant {
   std::string name;         ///< "tiled": unique within its op.
-  std::string module = {};  ///< Of builtin_kernels(); of a `source` its name in messages.
+  std::string module = {};  ///< A name of builtin_kernels(); for a `source` its name in messages.
   /// CUDA C++ that is compiled for each instance of its templates when that is first called, where
   /// a module for every combination of dtypes would be too large. Needs a CUDA compiler then.
   std::string_view source = {};

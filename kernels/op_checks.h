@@ -19,7 +19,7 @@ Status check_same_shapes(const OpCase& c);
 /// where they come from.
 Status check_shape(const TensorView& tensor, const std::string& name,
                    std::initializer_list<int64_t> expected, const std::string& why);
-/// Of normalisations: x has a row to work on, outputs its shape, and each input behind x is a
+/// Checks a normalisation: x has a row to work on, outputs its shape, and each input behind x is a
 /// vector as long as a row.
 Status check_row_op(const OpCase& c);
 
@@ -44,7 +44,7 @@ void add_number(LaunchStep& step, const OpCase& c, const std::string& name);
 
 /// One block per row of the first input; the arguments are inputs, outputs, rows and columns.
 void plan_row_op(const OpCase& c, Plan& plan);
-/// The same with the attribute eps behind.
+/// Plans a launch with a row per block, and the attribute eps as its last argument.
 void plan_row_op_with_eps(const OpCase& c, Plan& plan);
 
 /// What a block of map_elements() covers at once: a packet of 16 bytes per thread.

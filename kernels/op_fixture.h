@@ -127,7 +127,7 @@ class OpRun {
     size_t stored = 0;  ///< Elements from the first to the last one's place.
   };
 
-  /// Of the version that has as many bytes as were given.
+  /// Id of the version that has as many bytes as were given.
   uint32_t schema_id() const {
     if (attributes_.empty()) return 0;
     uint32_t version = 1;

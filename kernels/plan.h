@@ -26,13 +26,13 @@ class LaunchStep {
  public:
   LaunchStep() {}  // NOLINT: argument bytes are written before they are read.
 
-  uint32_t entry = 0;  ///< Of KernelVariant::entries.
+  uint32_t entry = 0;  ///< Index into KernelVariant::entries.
   Dim3 grid, block;
   uint32_t shared_bytes = 0;                                 ///< Dynamic.
-  uint32_t inputs = kEveryOperand, outputs = kEveryOperand;  ///< That it touches, by bits.
+  uint32_t inputs = kEveryOperand, outputs = kEveryOperand;  ///< Operands that it touches, as bits.
 
-  /// Of a plan whose launches share little: this one touches these inputs and outputs alone, and
-  /// waits in a graph for no other of the plan. Beside the workspace, which all are taken to touch.
+  /// Says that this launch touches these inputs and outputs alone, and the workspace, which all are
+  /// taken to touch: in a graph it waits for no other launch of the plan that touches none of them.
   LaunchStep& touches(std::initializer_list<uint32_t> in, std::initializer_list<uint32_t> out) {
     inputs = outputs = 0;
     for (const uint32_t operand : in) inputs |= 1U << operand;

@@ -33,7 +33,7 @@ struct ReduceShape {
 
   __device__ __forceinline__ long long pieces() const { return outer * parts; }
   __device__ __forceinline__ long long chunk() const { return (length + parts - 1) / parts; }
-  /// Of piece number `piece`, where it begins along the axis and how long it is.
+  /// Where piece number `piece` begins along the axis, and how long it is.
   __device__ __forceinline__ long long begin(long long piece) const {
     return min(piece % parts * chunk(), length);
   }
@@ -89,7 +89,7 @@ __device__ void reduce_short_rows(const T* x, const ReduceShape& shape, Store st
   }
 }
 
-/// The same, a block for each piece.
+/// Reduces a piece of the axis with one block.
 template <typename Op, typename T, typename Store>
 __device__ void reduce_long_rows(const T* x, const ReduceShape& shape, Store store) {
   __shared__ Compute<T> warps[32];

@@ -13,7 +13,7 @@ constexpr DType kF32 = DType::Float32;
 
 struct Reduction {
   const char* op;
-  double empty;  ///< Of no elements.
+  double empty;  ///< The result of no elements.
   std::function<double(double, double)> fold;
 };
 const Reduction kSum{"reduce_sum", 0, [](double a, double b) { return a + b; }};

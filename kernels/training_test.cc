@@ -55,8 +55,8 @@ TEST_P(Gemm, MultipliesInEveryOrientationAtSizesThatNoTileDivides) {
   }
 }
 
-/// Of dy with m rows of n columns that all hold `value`, by the entry alone: the products of so
-/// many rows would take the emulator minutes.
+/// Sums the rows of a dy of m rows and n columns that all hold `value`, by the entry alone: the
+/// products of so many rows would take the emulator minutes.
 Numbers bias_gradient(int32_t m, int32_t n, float value) {
   const auto device = *open_device({.backend = "emulator", .threads = 1});
   const std::vector<float> dy(static_cast<size_t>(m) * static_cast<size_t>(n), value);

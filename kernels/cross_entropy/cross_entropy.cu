@@ -5,7 +5,7 @@
 
 namespace gpuemu_kernels {
 
-/// Of a row: its maximum, and the sum of exp(x - maximum).
+/// A row's maximum, and the sum of exp(x - maximum) over the row.
 template <typename C>
 struct RowSum {
   C most, total;

@@ -10,7 +10,7 @@ constexpr int kWarps = kThreads / 32;
 constexpr int kLooks = 4;    ///< Places of the index that a thread looks at between two barriers.
 constexpr int kColumns = 4;  ///< Columns of a thread.
 
-/// Which of the next kLooks * kThreads places name `row`, a bit for each.
+/// Finds the next kLooks * kThreads places that name `row`: a bit for each.
 template <typename I>
 struct Votes {
   unsigned of[kLooks][kWarps];

@@ -13,7 +13,7 @@ struct Normalize {
   }
 };
 
-/// Of a row that `visit` walks. `partial` holds a block's worth of warps.
+/// Mean and variance of a row that `visit` walks. `partial` holds a block's worth of warps.
 template <typename C, typename Visit>
 __device__ Normalize<C> statistics(const Visit& visit, int cols, C eps, C* partial) {
   C total = 0;

@@ -8,7 +8,7 @@
 
 namespace gpuemu_kernels {
 
-constexpr int kPackets = 4;  ///< Of a row, in a thread's registers.
+constexpr int kPackets = 4;  ///< Packets of a row that a thread holds in registers.
 
 /// Mean and scale of a row, and the two means that dx subtracts.
 template <typename C>

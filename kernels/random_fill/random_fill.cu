@@ -35,7 +35,7 @@ constexpr Pair product(Pair a, Pair b) {
   return sum;
 }
 
-constexpr int kDigits = 9;  ///< Of an element's number, base 16: tensors up to 2^36 elements.
+constexpr int kDigits = 9;  ///< Base-16 digits of an element's number: tensors up to 2^36.
 
 /// x^(2 d 16^k): what takes the generator past d 16^k elements.
 struct Jumps {

@@ -10,7 +10,7 @@ constexpr uint32_t kThreads = 256;
 /// Blocks that fill a large GPU; fewer are worth a second launch when the axis is long. The device
 /// is not asked: results are the same on every one.
 constexpr int64_t kBlocksWanted = 1024;
-/// Of the axis, what is worth a block of its own.
+/// Elements of the axis that are worth a block of their own.
 constexpr int64_t kRowPieceMin = 8192, kColumnPieceMin = 256;
 /// Rows that short get a warp instead of a block.
 constexpr int64_t kWarpRow = 1024;

@@ -206,7 +206,7 @@ void gpuemu_context_destroy(gpuemu_context* context) {
 gpuemu_code gpuemu_context_device(gpuemu_context* context, gpuemu_device_info* info) {
   if (!is_usable(context)) return refuse(context);
   if (info == nullptr) return missing("info");
-  // Of a newer header's members, which lie behind these, nothing is written.
+  // Members of a newer header lie behind these and stay as they are.
   if (info->struct_bytes < kDeviceInfoFirst) {
     return answer(gpuemu::error(gpuemu::ErrorCode::InvalidArgument,
                                 "info.struct_bytes is {}, expected {}: its sizeof",

@@ -22,12 +22,12 @@ struct gpuemu_context {
   std::atomic<bool> is_live = true;
   std::unique_ptr<gpuemu::Device> device;
   gpuemu::Streams* streams = nullptr;
-  /// Of a device that knows no bounds; a device that checks them would see those of the segments.
+  /// Null on a device that checks bounds: it would check those of the segments.
   std::unique_ptr<gpuemu::Pool> pool = nullptr;
   gpuemu::OpRegistry registry;
   std::unique_ptr<gpuemu::Dispatcher> dispatcher;
   std::atomic<bool> is_profiling = false;                ///< Spares ranges the lock.
-  std::shared_mutex mutex;                               ///< Of what follows.
+  std::shared_mutex mutex;                               ///< Guards what follows.
   std::shared_ptr<gpuemu::Profiler> profiler = nullptr;  ///< A range may outlive its being here.
   struct Allocation {
     uint64_t bytes = 0;

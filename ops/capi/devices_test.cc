@@ -138,7 +138,7 @@ TEST(EmulatedContexts, RefuseTheMemoryOfOneAnother) {
   EXPECT_EQ(gpuemu_memory_free(first.get(), foreign), GPUEMU_OK);
 }
 
-/// Of the context that has them all.
+/// One object of each kind, of one context.
 struct Objects {
   explicit Objects(const Context& of) : memory(of.memory()), stream(of.stream()) {
     EXPECT_EQ(gpuemu_event_create(of.get(), &event), GPUEMU_OK);

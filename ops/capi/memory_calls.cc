@@ -65,7 +65,7 @@ struct Argument {
   const void* pointer;
 };
 
-/// Of what a stream did or refused; whose memory a refused address is, is said better here.
+/// Answers for a stream. An address that it refuses is explained here: whose memory it is.
 gpuemu_code answer_for(gpuemu_context& context, const gpuemu::Status& done,
                        std::initializer_list<Argument> arguments, size_t bytes) {
   if (done || done.error().code != gpuemu::ErrorCode::InvalidArgument) return answer(done);

@@ -1,5 +1,5 @@
-// Which kernel a program gets, as its policy and its folder say, through the C interface: what is
-// preferred, what is passed over and why, what was timed and is remembered.
+// Chooses kernels by a program's policy and folder, through the C interface: what is preferred,
+// what is passed over and why, what was timed and is remembered.
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -76,7 +76,7 @@ class PolicyFiles : public testing::Test {
     std::ofstream(folder_ + "/" + name) << text;
     return folder_ + "/" + name;
   }
-  /// Of the only timings that the folder has.
+  /// Path of the only timings that the folder has.
   std::string timings_file() const {
     for (const auto& entry : fs::recursive_directory_iterator(folder_))
       if (entry.path().extension() == ".timings") return entry.path().string();

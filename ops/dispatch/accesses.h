@@ -11,7 +11,7 @@ namespace gpuemu {
 
 class Accesses {
  public:
-  /// Of `step`, with so many bytes of workspace. REQUIRES: check_case accepted the case.
+  /// Finds what `step` touches, with so many bytes of workspace. REQUIRES: check_case accepted it.
   Accesses(const OpCase& c, uint64_t workspace_bytes, const LaunchStep& step);
   /// Nothing when there are too many to tell: then the launch may touch everything.
   std::span<const MemoryAccess> list() const { return std::span(list_).first(count_); }

@@ -10,8 +10,8 @@
 namespace gpuemu {
 namespace {
 
-/// Of variants that count with 32 bits: their loops step by up to a block of 1024 threads, or a
-/// tile of fewer elements, past the end before they look.
+/// Largest case of variants that count with 32 bits: their loops step by up to a block of 1024
+/// threads, or a tile of fewer elements, past the end before they look.
 constexpr int64_t kNarrowElementsMax = std::numeric_limits<int32_t>::max() - 1024;
 
 /// The bytes from the first to the last element, exclusive. Nothing for a tensor without elements.

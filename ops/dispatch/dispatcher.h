@@ -83,7 +83,7 @@ class Dispatcher {
 
   Dispatcher(Device& device, Streams& streams, const OpRegistry& registry);
   OpState& state_of(const OpKind& op);
-  /// Of the call or of this machine; "" when the variant computes it.
+  /// Why the variant does not compute the call, or not on this machine; "" when it does.
   std::string refusal_of(const OpCase& c, const KernelVariant& variant, const TypeBinding& types);
   /// What changes with the code of the variant.
   Result<std::string> hash_of(const OpCase& c, const KernelVariant& variant,
@@ -114,7 +114,7 @@ class Dispatcher {
   std::atomic<Profiler*> profiler_ = nullptr;
   Workspaces workspaces_;
   Libraries libraries_;
-  std::mutex mutex_;  ///< Of everything below.
+  std::mutex mutex_;  ///< Guards everything below.
   std::shared_ptr<const Log> log_;
   DispatchPolicy policy_;
   std::unordered_map<const OpKind*, OpState> states_;

@@ -11,7 +11,7 @@
 
 namespace gpuemu {
 
-/// Of one device; any thread.
+/// Vendor libraries of one device, each loaded when it is first asked for. Any thread.
 class Libraries {
  public:
   /// Why the library of the variant is not used on this machine; "" when it is, or when the variant
@@ -23,7 +23,7 @@ class Libraries {
   Status issue(const OpCase& c, const KernelVariant& variant, StreamId stream);
 
  private:
-  std::mutex mutex_;  ///< Of what follows, until it is loaded.
+  std::mutex mutex_;  ///< Guards what follows, until it is loaded.
   bool tried_ = false;
   std::string missing_;
   std::unique_ptr<Cublas> cublas_;

@@ -1,4 +1,4 @@
-// Which variant of an op is wanted, from a file.
+// Reads from a file which variant of an op is preferred.
 //
 //   strategy = "best_performance"     # or "first_supported", the default
 //   [prefer]

@@ -1,4 +1,5 @@
-// Which dtype each letter of an op's operands stands for in one call, and the entry that follows.
+// Binds the letters in an op's operand types to dtypes in one call, and names the entry that
+// follows.
 #pragma once
 
 #include <array>

@@ -35,15 +35,15 @@ class Workspaces {
 
  private:
   struct Space {
-    std::mutex mutex;  ///< Of what follows.
+    std::mutex mutex;  ///< Guards what follows.
     uint64_t address = 0, bytes = 0;
   };
-  /// Of kPerThreadStream, which is another stream in each thread, with something of the thread.
+  /// The stream; for kPerThreadStream, another one in each thread, with something of the thread.
   using Key = std::pair<StreamId, std::shared_ptr<const char>>;
   Space& space_of(StreamId stream);
 
   Device& device_;
-  std::mutex mutex_;  ///< Of what follows.
+  std::mutex mutex_;  ///< Guards what follows.
   std::map<Key, std::unique_ptr<Space>> spaces_;
   std::vector<uint64_t> kept_;
 };

@@ -35,7 +35,7 @@ TEST_F(WorkspacesTest, LetsASecondCallOfAStreamWaitUntilTheFirstIsIssued) {
     const auto turn = workspaces_.take(64, 16);
     ASSERT_TRUE(turn);
     const uint64_t address = turn->address;
-    once(64, 17);  // Of another stream: nobody waits.
+    once(64, 17);  // Another stream: nothing is waited for.
     other = std::thread([&, address] {
       const auto second = workspaces_.take(64, 16);
       EXPECT_EQ(second->address, address);

@@ -37,14 +37,14 @@ struct Segment {
 
 struct Block {
   uint64_t address = 0, bytes = 0;
-  SizeClass place;  ///< Of `bytes`.
+  SizeClass place;  ///< The class of `bytes`.
   uint64_t requested = 0;
   Segment* segment = nullptr;
   Block *before = nullptr, *after = nullptr;             ///< In the segment.
   Block *previous_free = nullptr, *next_free = nullptr;  ///< In the bin.
   bool is_free = false;
   bool is_listed = false;            ///< Among those whose neighbours were not looked at.
-  StreamId stream = kDefaultStream;  ///< Whose later work may use it, or uses it.
+  StreamId stream = kDefaultStream;  ///< Its later work may use the block, or uses it.
   EventId ready = 0;                 ///< Free memory that others may use after this event; 0: none.
   std::string name;
   std::vector<StreamId> also_used;
@@ -84,7 +84,7 @@ class Bins {
 
  private:
   static constexpr size_t kLevels = 64;
-  uint64_t levels_ = 0;  ///< Which have blocks.
+  uint64_t levels_ = 0;  ///< Bits of the levels that have blocks.
   std::array<uint32_t, kLevels> steps_ = {};
   std::array<std::array<Block*, kStepsMax>, kLevels> heads_ = {};
   uint64_t bytes_ = 0;

@@ -30,15 +30,15 @@
 namespace gpuemu {
 
 struct PoolOptions {
-  uint64_t limit_bytes = ~uint64_t{0};  ///< Of all segments together.
+  uint64_t limit_bytes = ~uint64_t{0};  ///< For all segments together.
   uint64_t guard_bytes = 0;             ///< On each side of a block; rounded up to 256. 0: none.
   bool poison = false;                  ///< Fills new memory with kPoison.
   uint32_t classes_per_doubling = memory::kStepsUsual;  ///< A power of two up to 16.
 };
 
 struct PoolStatistics {
-  uint64_t requested_bytes = 0;  ///< Of the allocations that live.
-  uint64_t allocated_bytes = 0;  ///< The same with what rounding and guards add.
+  uint64_t requested_bytes = 0;  ///< By the live allocations, as asked for.
+  uint64_t allocated_bytes = 0;  ///< By the live allocations, with rounding and guards.
   uint64_t reserved_bytes = 0;   ///< Taken from the device.
   uint64_t held_bytes = 0;       ///< Segments with a live block: what trim() cannot give back.
   uint64_t peak_requested_bytes = 0, peak_reserved_bytes = 0;
@@ -57,7 +57,7 @@ struct PoolStatistics {
 /// What a kernel wrote beside its memory.
 struct GuardDamage {
   std::string name;
-  int64_t byte_offset = 0;  ///< Of the first byte; negative before the memory, else behind its end.
+  int64_t byte_offset = 0;  ///< The first byte; negative before the memory, else behind its end.
   uint64_t bytes = 0;       ///< Damaged ones.
 };
 
@@ -146,7 +146,7 @@ class Pool {
   std::vector<std::unique_ptr<Segment>> segments_;
   memory::AddressMap live_;  ///< By the user's address.
   std::map<StreamId, memory::Bins> bins_;
-  StreamId last_stream_ = 0;  ///< Whose bins were asked for last.
+  StreamId last_stream_ = 0;  ///< Its bins were asked for last.
   memory::Bins* last_bins_ = nullptr;
   std::vector<Block*> unjoined_;  ///< Freed since neighbours were looked at; some in use again.
   std::vector<Block*> pending_;   ///< Freed memory of the host, each with its event.

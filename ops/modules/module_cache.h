@@ -20,11 +20,11 @@ namespace gpuemu {
 struct LoadedEntry {
   FunctionId function = 0;
   EntryInfo info;
-  std::string module_hash;  ///< Of the module's PTX.
+  std::string module_hash;  ///< Hash of the module's PTX.
 };
 
 struct ModuleSource {
-  std::string name;  ///< Of the file, for messages.
+  std::string name;  ///< File name, for messages.
   std::string text;  ///< CUDA C++.
   std::vector<std::string> include_dirs = {};
   std::vector<std::string> flags = {};

@@ -12,9 +12,9 @@ struct SpaceBytes {
   uint64_t global = 0, shared = 0, local = 0;
 };
 
-/// Of one thread of an instruction ("ld.shared.v4.f32": 16); 0 for those that move no memory of
-/// their own space: parameters, matrices that a warp loads together, copies whose size is an
-/// operand.
+/// Bytes that one thread of an instruction moves ("ld.shared.v4.f32": 16); 0 for those that move no
+/// memory of their own space: parameters, matrices that a warp loads together, copies whose size is
+/// an operand.
 uint64_t bytes_of_thread(std::string_view spelling);
 
 /// Generic accesses are of the space that they went to; what was neither global nor shared is

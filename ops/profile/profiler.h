@@ -26,8 +26,8 @@ struct ProfilerOptions {
   bool nvtx = true;       ///< Ranges and ops are NVTX ranges too, where that library can be loaded.
   bool kernels = true;    ///< GPU: a record of each kernel, of graphs too.
   std::string cupti = {};  ///< This file and not NVIDIA's, whatever the device; for tests.
-  size_t records_max =
-      1'000'000;  ///< Of ranges, ops and kernels; later ones are counted and dropped.
+  /// Ranges, ops and kernels kept; later ones are counted and dropped.
+  size_t records_max = 1'000'000;
 };
 
 /// All calls of one name.
@@ -45,9 +45,9 @@ struct KernelCounts {
   std::map<std::string, uint64_t> instructions;  ///< Threads' instructions by group.
   uint64_t divergent_branches = 0;
   MemoryCount memory;
-  SpaceBytes bytes;  ///< Of ld, st, atom, red, ldmatrix, stmatrix; of global memory of all.
-  std::optional<uint32_t> registers;    ///< Of a thread, where a GPU told.
-  std::optional<uint32_t> local_bytes;  ///< Likewise.
+  SpaceBytes bytes;  ///< Moved by ld, st, atom, red, ldmatrix, stmatrix; in global memory by all.
+  std::optional<uint32_t> registers;    ///< Per thread, where a GPU says it.
+  std::optional<uint32_t> local_bytes;  ///< Per thread, where a GPU says it.
 };
 
 /// Something with a beginning and an end, in microseconds since the profiler began.
@@ -124,7 +124,7 @@ class Profiler {
   Clock::time_point started_;
   EventId base_ = 0;
   bool stopped_ = false;
-  std::mutex mutex_;  ///< Of everything below.
+  std::mutex mutex_;  ///< Guards everything below.
   std::map<std::thread::id, uint64_t> tracks_;
   std::map<uint64_t, std::vector<OpenRange>> open_;
   std::map<std::pair<std::thread::id, StreamId>, PendingOp> running_;

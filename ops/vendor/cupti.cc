@@ -16,7 +16,7 @@ constexpr size_t kBufferBytes = size_t{2} << 20;
 
 /// What the callbacks write to: they get no pointer of ours.
 struct Sink {
-  std::mutex mutex;  ///< Of what follows.
+  std::mutex mutex;  ///< Guards what follows.
   bool is_open = false;
   cupti::Api api;
   size_t records_max = 0;

@@ -14,12 +14,12 @@ namespace gpuemu {
 
 struct KernelRecord {
   std::string name;                   ///< As C++ writes it.
-  uint64_t begin_ns = 0, end_ns = 0;  ///< Of KernelRecorder::now_ns().
+  uint64_t begin_ns = 0, end_ns = 0;  ///< By the clock of KernelRecorder::now_ns().
   uint32_t stream = 0;                ///< CUPTI's number.
   std::array<int32_t, 3> grid = {}, block = {};
-  uint32_t registers = 0;     ///< Of a thread.
-  uint32_t local_bytes = 0;   ///< Of a thread.
-  uint64_t shared_bytes = 0;  ///< Of a block, static and dynamic.
+  uint32_t registers = 0;     ///< Per thread.
+  uint32_t local_bytes = 0;   ///< Per thread.
+  uint64_t shared_bytes = 0;  ///< Per block, static and dynamic.
 };
 
 /// One at a time in a process, as CUPTI's callbacks carry nothing that would tell two apart.

@@ -20,7 +20,7 @@ inline constexpr uint64_t kNoMemoryLimit = UINT64_MAX;
 struct DeviceRequest {
   std::string backend =
       "auto";     ///< "auto", "cuda", "emulator" or "null". auto: cuda where a device answers.
-  int index = 0;  ///< Which GPU, or which of the emulated devices.
+  int index = 0;  ///< Index of the GPU, or of the emulated device.
   int sm = 0;     ///< Emulator: the architecture to be; 0: that of the emulated device.
   uint32_t threads = 0;  ///< Emulator: blocks run at once; 0: one per core.
   uint64_t memory_limit_bytes = uint64_t{8} << 30;

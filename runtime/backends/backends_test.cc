@@ -1,4 +1,4 @@
-// Which device a request gets.
+// Opens devices by request.
 #include "runtime/backends/backends.h"
 
 #include <gtest/gtest.h>

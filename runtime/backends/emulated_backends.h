@@ -1,4 +1,4 @@
-// Which devices the emulator presents: one of sm_80, or what GPUEMU_EMULATED_DEVICES lists.
+// The devices that the emulator presents: one of sm_80, or what GPUEMU_EMULATED_DEVICES lists.
 #pragma once
 
 #include <vector>

@@ -16,7 +16,7 @@ std::vector<std::string> ptx_entries(std::string_view ptx);
 /// "_Z5scaleIfEvPT_" -> "scale<float>": demangled, without result and arguments, without needless
 /// spaces, types spelled plainly ("int32_t" -> "int"). A name that is not mangled stays as it is.
 std::string plain_name(const std::string& entry);
-/// The same spelling for what a user writes.
+/// Spells what a user writes as plain_name() does.
 std::string normalised(std::string_view expression);
 
 /// The entry for each expression. `known` is what the compiler itself said, which goes before.

@@ -1,4 +1,4 @@
-// Which of the user's own files a source is made of, for the key of the module cache.
+// Finds the user's own files that a source is made of, for the key of the module cache.
 #pragma once
 
 #include <string>

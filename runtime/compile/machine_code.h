@@ -11,14 +11,14 @@ namespace gpuemu {
 
 struct AssembleRequest {
   std::string ptx;
-  std::string name;            ///< Of the text, for messages.
+  std::string name;            ///< Name of the text, for messages.
   std::string arch = "sm_80";  ///< Code is made for it.
   bool disassemble = true;     ///< Where cuobjdump is there.
 };
 
 struct Assembled {
-  std::string log;      ///< Of `ptxas -v`.
-  std::string listing;  ///< Of `cuobjdump -sass`; "" when it was not disassembled.
+  std::string log;      ///< What `ptxas -v` printed.
+  std::string listing;  ///< Output of `cuobjdump -sass`; "" when it was not disassembled.
 };
 
 /// Unavailable without ptxas, with the remedy. Unsupported when ptxas does not know the
@@ -26,11 +26,11 @@ struct Assembled {
 Result<Assembled> assemble(const AssembleRequest& request);
 
 struct Disassembled {
-  std::string listing;    ///< Of `cuobjdump -sass`.
-  std::string resources;  ///< Of `cuobjdump --dump-resource-usage`.
+  std::string listing;    ///< Output of `cuobjdump -sass`.
+  std::string resources;  ///< Output of `cuobjdump --dump-resource-usage`.
 };
 
-/// Of a cubin, a fatbin, an object file, a library or a program. Unavailable without cuobjdump,
+/// Disassembles a cubin, fatbin, object file, library or program. Unavailable without cuobjdump,
 /// with the remedy. Compile when there is no device code in the file, which is also what cuobjdump
 /// says of one that is cut off.
 Result<Disassembled> disassemble(const std::string& path);

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kFirstEntryLine = 3;  ///< Of the wrapper.
+constexpr size_t kFirstEntryLine = 3;  ///< Line of the wrapper on which entries begin.
 
 std::string wrapper_of(const Job& job, const std::string& included) {
   std::string text = fmt::format("#include \"{}\"\nnamespace {{\n", included);

@@ -1,6 +1,6 @@
-// Which of the nodes of a capture a launch has to wait for, when it is known what memory each
-// touches: those before it that write what it touches, or touch what it writes. What a stream does
-// one after the other becomes a graph whose branches run side by side.
+// Finds the nodes of a capture that a launch has to wait for, when it is known what memory each
+// touches: those before it that write what it touches, or touch what it writes. A stream's work,
+// one launch after the other, becomes a graph whose branches run side by side.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,8 @@
 
 namespace gpuemu::cuda {
 
-/// Of one stream that is captured. Nodes are the driver's handles. Not for several threads at once.
+/// The order of one captured stream. Nodes are the driver's handles. Not for several threads at
+/// once.
 class CaptureOrder {
  public:
   using Node = void*;

@@ -12,7 +12,7 @@ namespace gpuemu {
 
 struct CudaOptions {
   uint32_t index = 0;
-  uint64_t memory_limit_bytes = uint64_t{8} << 30;  ///< Of all allocations together.
+  uint64_t memory_limit_bytes = uint64_t{8} << 30;  ///< For all allocations together.
   /// Never: un-suffixed add, sub and mul become .rn before the driver sees them.
   Contraction contraction = Contraction::Auto;
 };
@@ -20,7 +20,7 @@ struct CudaOptions {
 /// Unavailable when there is no driver or no such device; the message says what to choose instead.
 Result<std::unique_ptr<Device>> make_cuda_device(const CudaOptions& options);
 
-/// Of the devices that answer, 16 at most; empty without a driver. Makes no context.
+/// Lists the devices that answer, 16 at most; none without a driver. Makes no context.
 std::vector<DeviceProperties> cuda_devices();
 uint32_t cuda_device_count();
 

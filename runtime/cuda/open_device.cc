@@ -41,7 +41,7 @@ std::string version_text(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
-/// Of the newest CUDA runtime that the loader finds. Nothing here needs it; programs beside it do.
+/// Version of the newest CUDA runtime that the loader finds. Programs beside this one need it.
 std::string runtime_version() {
   for (const char* name : {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0"}) {
     void* library = ::dlopen(name, RTLD_LAZY | RTLD_LOCAL);

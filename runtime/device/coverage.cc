@@ -77,7 +77,7 @@ class Reader {
     return all;
   }
 
-  /// Of the entry's first block.
+  /// Warps that entered the entry's first block.
   uint64_t warps(const std::string& entry) const {
     const ProfilePlaces& places = *profile_.places;
     for (size_t i = 0; i < places.blocks.size(); ++i) {

@@ -19,7 +19,7 @@ struct CoveredBlock {
 /// An edge between two blocks. Where the first has several of them it is one way of a branch.
 struct CoveredEdge {
   uint64_t id = 0;
-  std::string file;  ///< Of the branch, as in LineCount.
+  std::string file;  ///< File of the branch, as in LineCount.
   uint32_t line = 0;
   bool is_branch = false;
   uint32_t branch = 0;   ///< Among the branches of its line, from 0, in the order of the code.
@@ -29,17 +29,17 @@ struct CoveredEdge {
 };
 
 struct LaunchCoverage {
-  uint64_t warps = 0;  ///< That were launched.
+  uint64_t warps = 0;  ///< Warps that were launched.
   std::vector<LineCount> lines;
   std::vector<CoveredBlock> blocks;
   std::vector<CoveredEdge> edges;
 };
 
-/// Of one launch of `entry`, without the functions of `others`: entries of the same module that
-/// have nothing to do with it. Lines only where they were counted.
+/// Coverage of one launch of `entry`, without the functions of `others`: entries of the same module
+/// that have nothing to do with it. Lines only where they were counted.
 LaunchCoverage coverage_of(const Profile& profile, const std::string& entry,
                            std::span<const std::string> others, bool with_lines = true);
-/// Adds those of another launch.
+/// Adds the counts of another launch.
 void merge_coverage(LaunchCoverage& to, const LaunchCoverage& from);
 
 }  // namespace gpuemu

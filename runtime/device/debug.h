@@ -15,7 +15,7 @@
 
 namespace gpuemu {
 
-inline constexpr uint32_t kDebugLanes = 32;  ///< Of a warp.
+inline constexpr uint32_t kDebugLanes = 32;  ///< Lanes of a warp.
 
 struct DebugInstruction {
   std::string text;  ///< PTX
@@ -42,7 +42,7 @@ struct DebugPlace {
 struct DebugRegister {
   std::string name;    ///< "%r17"
   std::string type;    ///< What instructions take it for: "f32", "s32", "pred"; "b32" if unknown.
-  uint32_t bytes = 4;  ///< Of a lane; 0: a predicate.
+  uint32_t bytes = 4;  ///< Per lane; 0: a predicate.
   std::array<uint64_t, kDebugLanes> lanes{};
   uint32_t undefined = 0;  ///< Lanes that hold nothing that was written.
 };
@@ -50,7 +50,7 @@ struct DebugRegister {
 /// A named piece of shared or parameter memory.
 struct DebugVariable {
   std::string name;
-  std::string type;  ///< Of its elements: "f32"; "" unknown.
+  std::string type;  ///< Element type: "f32"; "" unknown.
   uint64_t offset = 0, bytes = 0;
 };
 
@@ -75,7 +75,7 @@ struct DebugWatch {
 struct DebugStore {
   uint32_t number = 0;
   std::vector<std::byte> before, after;
-  DebugPlace place;  ///< Of the instruction that stored.
+  DebugPlace place;  ///< The instruction that stored.
   Dim3 block{0, 0, 0};
   std::optional<Dim3> thread;  ///< Nothing when no lane's address told.
 };
@@ -89,7 +89,7 @@ class DebugView {
   virtual DebugPlace place() const = 0;
   virtual uint64_t block() const = 0;  ///< Linear index in the grid.
   virtual uint32_t warp() const = 0;   ///< In the block.
-  virtual uint32_t lanes() const = 0;  ///< That are going to execute the instruction.
+  virtual uint32_t lanes() const = 0;  ///< Bits of the lanes that are going to execute it.
   virtual uint32_t depth() const = 0;  ///< Calls in progress, the entry's own included.
   /// Whether the thread has exited, with its block or before.
   virtual bool has_ended(uint64_t block, uint32_t warp, uint32_t lane) const = 0;
@@ -99,12 +99,12 @@ class DebugView {
   virtual size_t findings() const = 0;
   virtual DeviceFinding finding(size_t index) const = 0;
 
-  // Of the warps of the block that is executing.
+  // The block that is executing, and its warps.
   virtual Dim3 block_index() const = 0;
   virtual Dim3 block_size() const = 0;
   virtual Dim3 thread_index(uint32_t warp, uint32_t lane) const = 0;
   virtual std::vector<DebugWarp> warps() const = 0;
-  /// Of the function that the warp is in; none when it has ended or not begun.
+  /// Registers of the function that the warp is in; none when it has ended or not begun.
   virtual std::vector<DebugRegister> registers(uint32_t warp) const = 0;
   virtual std::span<const std::byte> shared() const = 0;
   virtual std::vector<DebugVariable> shared_variables() const = 0;

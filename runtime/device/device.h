@@ -42,9 +42,9 @@ struct DeviceProperties {
   uint32_t registers_per_multiprocessor = 65536;
   uint32_t threads_per_multiprocessor = 0;
   uint32_t blocks_per_multiprocessor = 0;
-  std::string driver_version;       ///< Empty when there is no driver.
-  std::string runtime_version;      ///< Of the CUDA runtime library found; empty without one.
-  std::vector<std::string> dtypes;  ///< That its instructions compute or convert; dtypes_of().
+  std::string driver_version;   ///< Empty when there is no driver.
+  std::string runtime_version;  ///< Version of the CUDA runtime library found; empty without one.
+  std::vector<std::string> dtypes;  ///< What its instructions compute or convert; dtypes_of().
   bool checks_bounds = false;       ///< Every access is checked against its allocation.
 };
 
@@ -96,7 +96,7 @@ struct LaunchConfig : LaunchShape {
   /// Blocks begin in the order of their numbers, and another one only when those in progress have
   /// ended or wait for it; more than a real part holds are never in progress. Of the emulator.
   bool in_issue_order = false;
-  uint64_t grown_blocks = 0;  ///< That the same launch has for much larger sizes, where known.
+  uint64_t grown_blocks = 0;  ///< Blocks of the same launch for much larger sizes, where known.
   std::vector<std::string> sanitize = {"memory", "init", "race", "sync"};  ///< Emulator checks.
 };
 
@@ -108,9 +108,9 @@ struct LaunchReport {
   /// So many blocks were in progress together that some may wait for later ones: a launch
   /// in_issue_order tells. Of the emulator.
   bool blocks_met = false;
-  /// Of a launch that asked for it, on a device that counts; else nullptr.
+  /// Counts, if the launch asked for them and the device counts; else nullptr.
   std::shared_ptr<const Profile> profile;
-  /// Of a launch that asked for it, on the emulator; else nullptr.
+  /// Exact values beside rounded ones, if the launch asked and the emulator ran it; else nullptr.
   std::shared_ptr<const ShadowReport> shadow;
 };
 

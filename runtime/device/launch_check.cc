@@ -11,7 +11,7 @@ namespace {
 
 /// Entries listed in a NotFound message: more do not fit a screen line.
 constexpr size_t kEntriesListedMax = 16;
-/// Of every architecture since Kepler.
+/// Equal for every architecture since Kepler.
 constexpr uint32_t kWarpLanes = 32, kRegisterUnit = 8, kRegistersPerThreadMax = 255;
 
 std::string text_of(const Dim3& dim) { return fmt::format("{}x{}x{}", dim.x, dim.y, dim.z); }

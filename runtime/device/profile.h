@@ -14,7 +14,7 @@ namespace gpuemu {
 /// Requests of warps to memory. A request is one instruction of one warp.
 struct MemoryCount {
   uint64_t global_requests = 0;
-  uint64_t global_bytes = 0;  ///< That threads asked for.
+  uint64_t global_bytes = 0;  ///< Bytes that threads asked for.
   uint64_t sectors = 0;       ///< Distinct 32-byte sectors of each request, summed.
   uint64_t lines = 0;         ///< Distinct 128-byte lines likewise.
   uint64_t shared_requests = 0;
@@ -37,12 +37,12 @@ struct ProfileCounts {
   std::vector<InstructionCount> instructions;
   std::vector<FlowCount> blocks, edges;
 
-  void add(const ProfileCounts& other);  ///< Of the same module.
+  void add(const ProfileCounts& other);  ///< REQUIRES: counts of the same module.
   void clear();                          ///< All zero; the sizes stay.
 };
 
 struct InstructionPlace {
-  uint32_t function = 0;  ///< Of ProfilePlaces::functions.
+  uint32_t function = 0;  ///< Index into ProfilePlaces::functions.
   uint32_t ptx_line = 0;
   std::string file = {};  ///< From .loc, "" without -lineinfo.
   uint32_t line = 0;
@@ -51,14 +51,14 @@ struct InstructionPlace {
 };
 
 struct BlockPlace {
-  uint64_t id = 0;  ///< The same in every run and process for the same PTX.
+  uint64_t id = 0;  ///< Follows from the PTX: equal in every run and process.
   uint32_t function = 0;
   uint32_t first = 0, last = 0;  ///< Its instructions, of ProfilePlaces::instructions.
 };
 
 struct EdgePlace {
   uint64_t id = 0;
-  uint32_t from = 0, to = 0;  ///< Of ProfilePlaces::blocks.
+  uint32_t from = 0, to = 0;  ///< Indices into ProfilePlaces::blocks.
 };
 
 struct ProfilePlaces {

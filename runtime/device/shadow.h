@@ -31,7 +31,7 @@ enum class ShadowErrors : uint8_t {
   /// What rounding to a multiple of the smallest subnormal number adds, where results are small:
   /// relative errors count as none.
   Underflow,
-  UnderflowOrFlush,  ///< The same, and what .ftz makes of it.
+  UnderflowOrFlush,  ///< Underflow, and what .ftz makes of it.
 };
 
 struct ShadowConfig {
@@ -61,7 +61,7 @@ struct ShadowValue {
 struct ShadowStep {
   enum class Kind : uint8_t {
     Compute,
-    Load,  ///< Of memory that the kernel did not write itself.
+    Load,  ///< Reads memory that the kernel did not write itself.
     Store,
     Cancels,    ///< Subtracts nearly equal values: their errors remain.
     Absorbs,    ///< Adds to a value so large that most of the addend is rounded away.
@@ -85,9 +85,9 @@ struct ShadowReport {
   std::vector<std::vector<ShadowElement>> regions;  ///< As ShadowConfig::regions.
   /// The first result, in the order of execution, that is much less exact than its operands.
   std::optional<ShadowStep> divergence;
-  /// Of the target: the first result of its history that has a good part of its error.
+  /// The first result of the target's history that has a good part of its error.
   std::optional<ShadowStep> origin;
-  /// Of the target: the instructions that its value comes from, the store first, loads last.
+  /// The instructions that the target's value comes from, the store first, loads last.
   std::vector<ShadowStep> slice;
   /// Comparisons and conversions to integers that the exact values decide differently.
   uint64_t other_decisions = 0;

@@ -85,7 +85,7 @@ class Streams {
   /// Waits for what was issued before. Launch when a kernel of the stream has faulted since the
   /// last call, Unavailable when the device is lost.
   virtual Status synchronize(StreamId stream) = 0;
-  /// The same for all streams; faults of several streams are told by as many calls.
+  /// Waits for all streams. Faults of several streams are told by as many calls.
   virtual Status synchronize_all() = 0;
   /// Whether everything issued is done.
   virtual Result<bool> query(StreamId stream) = 0;

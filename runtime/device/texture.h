@@ -16,12 +16,12 @@ struct TextureConfig {
   enum class Address : uint8_t { Wrap, Clamp, Mirror, Border };  ///< Beyond the edges.
   enum class Filter : uint8_t { Point, Linear };
 
-  uint64_t address = 0;      ///< Of the first texel.
+  uint64_t address = 0;      ///< Address of the first texel.
   uint32_t width = 0;        ///< Texels of a row.
   uint32_t height = 0;       ///< Rows; 0: one row that kernels read by integer index (tex1Dfetch).
   uint64_t pitch_bytes = 0;  ///< From row to row; of no meaning without rows.
   Texel texel = Texel::Float;
-  uint32_t bits = 32;  ///< Of a channel: 8, 16, 32; of floats 16, 32.
+  uint32_t bits = 32;  ///< Bits of a channel: 8, 16, 32; for floats 16, 32.
   uint32_t channels = 1;
   Address address_x = Address::Clamp, address_y = Address::Clamp;
   Filter filter = Filter::Point;

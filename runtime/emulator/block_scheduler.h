@@ -54,8 +54,8 @@ class Schedule {
   size_t issued_beside(size_t resident) const;
   /// In issue order: whether it is the host that cannot hold what a real part would.
   bool is_short_of_memory(size_t resident) const;
-  /// Of so many that wait for later ones: the grid has as many as the launch for larger sizes lets
-  /// wait where they keep the others from beginning.
+  /// Whether `waiting` blocks that wait for later ones are as many as a launch for larger sizes
+  /// lets wait: there they would keep the others from beginning.
   bool grows_too_large(size_t waiting) const;
   /// Puts the clock forward for those that wait no longer than a time; false where it is far ahead
   /// already, or nobody looks at it.
@@ -73,7 +73,7 @@ class Schedule {
   GridDeadlock deadlock_;
   std::atomic<uint32_t> next_thread_ = 0;
   std::atomic<uint64_t> in_progress_ = 0, in_progress_most_ = 0;  ///< Clusters of all threads.
-  std::atomic<uint32_t> leaps_ = 0;  ///< Of the clock since a thread went on.
+  std::atomic<uint32_t> leaps_ = 0;  ///< Leaps of the clock since a thread made progress.
 };
 
 }  // namespace gpuemu::emulator

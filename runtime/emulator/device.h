@@ -95,7 +95,7 @@ class Emulator final : public Device, public SparseMemory {
   std::map<ModuleId, std::unique_ptr<Program>> modules_;
   ModuleId next_module_ = 1;
   std::set<ModuleId> by_triton_;  ///< Modules that Triton made.
-  std::set<uint64_t> addresses_;  ///< Of all allocations; of freed ones too, until a launch looks.
+  std::set<uint64_t> addresses_;  ///< All allocations, freed ones too, until the next launch.
   std::string lost_;              ///< Why; written once, before is_lost_.
   std::atomic<bool> is_lost_ = false;
   std::unique_ptr<EmulatorStreams> streams_;

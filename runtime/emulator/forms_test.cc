@@ -1,4 +1,4 @@
-// Which forms of an instruction run: modifiers in any order, and none that PTX does not have.
+// Runs forms of instructions: modifiers in any order, and none that PTX does not have.
 #include "runtime/emulator/test_kernel.h"
 
 namespace gpuemu::emulator {

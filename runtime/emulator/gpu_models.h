@@ -9,7 +9,7 @@ namespace gpuemu::emulator {
 
 struct Part {
   int sm;
-  uint32_t multiprocessors;  ///< Of the largest that many have.
+  uint32_t multiprocessors;  ///< Multiprocessors of the largest common model.
   uint32_t shared_per_block, shared_per_multiprocessor, threads, blocks;
 };
 

@@ -10,7 +10,7 @@ namespace {
 struct Place {
   const char* space;
   uint32_t second_thread;  ///< The first access is of thread 0.
-  const char* kind;        ///< Of the finding.
+  const char* kind;        ///< Expected of the finding.
 };
 constexpr std::array kPlaces{Place{"shared", 1, "race_warp"}, Place{"shared", 32, "race_shared"},
                              Place{"global", 1, "race_warp"}, Place{"global", 32, "race_global"},

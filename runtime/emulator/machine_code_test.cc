@@ -31,7 +31,7 @@ std::vector<uint64_t> inputs(uint32_t seed, size_t count) {
   return values;
 }
 
-/// Where nothing is compiled both sides would be the handlers and agree.
+/// Skips where nothing is compiled: both sides would be the handlers and agree.
 class MachineCodeTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -101,7 +101,7 @@ TEST_F(MachineCodeTest, RandomProgramsThatAreWatchedGiveTheSameFindings) {
   }
 }
 
-/// The same access three times, a step further each time: at first it is inside and aligned, so
+/// Makes one access three times, a step further each time: at first it is inside and aligned, so
 /// that machine code does it, then it leaves its tensor or is not aligned. Before and behind it is
 /// work that only registers hold.
 std::string faulting(const std::string& access, const std::string& step) {
@@ -129,7 +129,7 @@ TEST_F(MachineCodeTest, FaultsInTheMiddleOfAStretchAreThoseOfTheHandlers) {
         "st.shared.b64 [%sx], %d3;", "ld.shared.v4.f32 {%f1, %f2, %f3, %f4}, [%sx];",
         "ld.shared.s8 %r3, [%sx+1];", "ld.global.u32 %r3, [%ax]; ld.global.u32 %r5, [%ax+64];"})
     for (const std::string step : {"1", "2", "1900", "1904", "-1100", "1073741824"}) {
-      // That far away global memory may hold anything.
+      // Global memory that far away may hold anything.
       if (step.size() > 6 && access.find("shared") == std::string::npos) continue;
       SCOPED_TRACE(access + " a step of " + step);
       const std::string ptx = faulting(access, step);

@@ -41,7 +41,7 @@ Profile profile(const std::string& body, uint32_t threads = 32) {
   return {std::make_shared<ProfilePlaces>(), {}};
 }
 
-/// Of the first instruction that is spelled so.
+/// Counts of the first instruction that is spelled so.
 InstructionCount count_of(const Profile& of, const std::string& spelling) {
   for (size_t i = 0; i < of.counts.instructions.size(); ++i)
     if (of.places->instructions[i].text == spelling) return of.counts.instructions[i];

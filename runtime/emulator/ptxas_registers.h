@@ -32,8 +32,8 @@ class Registers {
 
   const RegisterCounter counter_;
   const int sm_;
-  std::mutex
-      mutex_;  ///< Of what follows; a second launch waits for the answer that the first wants.
+  /// Guards what follows; a second launch waits for the answer that the first asked for.
+  std::mutex mutex_;
   std::map<ModuleId, Module> modules_;
 };
 

@@ -58,7 +58,7 @@ using Kinds = std::vector<std::string>;
 /// In place: the second warp loads what the first one overwrites, and drops it.
 const std::string kInPlace =
     " ld.global.b32 %r4, [%rd3]; add.f32 %r5, %r4, 0f3F800000; @%p1 st.global.b32 [%rd3], %r5;";
-/// The same, but the second warp keeps it.
+/// As kInPlace, but the second warp keeps what it read.
 const std::string kUsed = kInPlace + " st.global.b32 [%rd4], %r5;";
 
 TEST(RedundancyReview, AReadThatReachesNoResultIsANoteInEveryOrder) {

@@ -19,7 +19,7 @@ struct Operand {
     return start >> 4 | uint64_t{leading >> 4} << 16 | uint64_t{stride >> 4} << 32 |
            uint64_t{swizzle} << 62;
   }
-  /// Of element k of row or column `mn`, as PTX defines the canonical layouts.
+  /// Address of element k of row or column `mn`, as PTX defines the canonical layouts.
   uint32_t address(uint32_t mn, uint32_t k) const {
     const uint32_t width = swizzle == 0 ? 16 : 256u >> swizzle;
     const uint32_t line = transposed ? k : mn, byte = 2 * (transposed ? mn : k);

@@ -27,7 +27,8 @@ struct SourceLine {
   uint32_t file = 0;  ///< Key of Module::files; 0 = unknown.
   uint32_t line = 0;
   uint32_t column = 0;
-  uint32_t site = 0;  ///< Of inlined code: 1 + the index in Module::sites of where it was inlined.
+  /// 1 + the index in Module::sites of where the code was inlined; 0: it was not.
+  uint32_t site = 0;
   bool operator==(const SourceLine&) const = default;
 };
 
@@ -141,7 +142,7 @@ struct Variable {
     bool generic = false;
     uint64_t mask =
         ~uint64_t{0};    ///< mask(symbol): these bits of the address, moved to the low end.
-    uint32_t bytes = 8;  ///< Of the element.
+    uint32_t bytes = 8;  ///< Bytes of the element.
   };
   std::vector<Relocation> relocations;
   bool ptr = false;  ///< .param with .ptr
@@ -159,7 +160,7 @@ struct Function {
   bool is_extern = false;  ///< Declared, no body.
   bool noreturn = false;
   std::vector<Variable> params;   ///< In order; offsets by natural alignment.
-  std::vector<Variable> results;  ///< Of a .func.
+  std::vector<Variable> results;  ///< Results of a .func.
   std::vector<Register> registers;
   std::vector<Variable> variables;  ///< .local, .shared, .param, .const, .global declared inside
                                     ///< (renamed unique if shadowed).

@@ -1,4 +1,4 @@
-// Which type each operand of an instruction has, where the instruction alone says it.
+// Types of an instruction's operands, where the instruction alone says them.
 #pragma once
 
 #include "runtime/ptx/module.h"
@@ -10,7 +10,7 @@ struct OperandType {
   bool may_be_wider = false;  ///< ld, st and cvt take registers that are wider than the type.
 };
 
-/// Of operand `index`; of the second register of p|q when `second`.
+/// Type of operand `index`; of the second register of p|q when `second`.
 OperandType operand_type(const Instruction& instruction, size_t index, bool second);
 
 }  // namespace gpuemu::ptx

@@ -365,7 +365,7 @@ TEST(PtxControlFlow, LanesThatStayMeetBehindAnEarlyReturn) {
       "out: ret;");
   const ControlFlow flow = analyse(f);
   EXPECT_EQ(flow.reconvergence(0), 3u);
-  EXPECT_EQ(flow.reconvergence(1), f.body.size());  // Those of the branch before meet at 3.
+  EXPECT_EQ(flow.reconvergence(1), f.body.size());  // Lanes of the branch before meet at 3.
 }
 
 TEST(PtxControlFlow, LanesThatStayMeetBehindALoopWithAnAssertion) {

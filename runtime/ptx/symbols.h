@@ -42,7 +42,7 @@ class SymbolTable {
 
   /// A suffix that tells this declaration of `name` from earlier ones in the function: "" or "@2".
   std::string suffix_for(std::string_view name);
-  /// The same bytes, living as long as the table.
+  /// A copy of the text that lives as long as the table.
   std::string_view keep(std::string text) { return kept_.emplace_back(std::move(text)); }
 
  private:

@@ -7,7 +7,7 @@
 namespace gpuemu {
 namespace {
 
-/// Of a toolkit, of the wheels, and where a toolkit has CUPTI alone.
+/// Folders of a toolkit, of the wheels, and where a toolkit has CUPTI alone.
 constexpr const char* kLibraryFolders[] = {"lib64", "lib", "extras/CUPTI/lib64"};
 
 void* open_file(const std::string& path) { return ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); }

@@ -14,7 +14,7 @@ bool is_untyped(Type type) {
          type == Type::B64 || type == Type::B128;
 }
 
-/// Of "mul.wide.u32": twice as wide.
+/// The type of twice the width, as mul.wide.u32 has it.
 Type doubled(Type type) {
   switch (type) {
     case Type::U16:

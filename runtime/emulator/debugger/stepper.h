@@ -12,7 +12,7 @@
 
 namespace gpuemu::emulator {
 
-/// Of one launch, on one thread.
+/// Stops before instructions of one launch. Runs on one thread.
 class Stepper final : public Follower, private DebugView {
  public:
   Stepper(Launch& launch, Debugger& debugger);
@@ -80,8 +80,8 @@ class Stepper final : public Follower, private DebugView {
   Launch& launch_;
   Debugger& debugger_;
   std::map<const Code*, Function> functions_;
-  std::unordered_map<uint64_t, Block*> blocks_;  ///< That have begun, by linear index.
-  Warp* warp_ = nullptr;                         ///< Whose instruction is next.
+  std::unordered_map<uint64_t, Block*> blocks_;  ///< Blocks that have begun, by linear index.
+  Warp* warp_ = nullptr;                         ///< The warp that executes next.
   DebugPlace place_, last_place_;
   Dim3 last_block_{0, 0, 0};
   std::vector<Watched> watched_;

@@ -156,7 +156,7 @@ TEST_F(Stepped, TellsEveryStoreToAWatchedPlaceAndItsThread) {
     return true;
   };
   launch(3, 32);
-  ASSERT_EQ(stores.size(), 3U);  // Of each block, also where the value stays the same.
+  ASSERT_EQ(stores.size(), 3U);  // One per block, also where the value stays the same.
   for (uint32_t block = 0; block < 3; ++block) {
     EXPECT_EQ(stores[block].number, 7U);
     EXPECT_EQ(stores[block].block, (Dim3{block, 0, 0}));

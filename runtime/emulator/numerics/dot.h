@@ -15,7 +15,7 @@ struct DotModel {
   int extra_bits = 2;
   int kept_bits = 24;
 };
-/// Which instruction feeds the unit.
+/// The instruction that feeds the unit.
 enum class DotUnit : uint8_t { Mma, Wmma, Wgmma };
 DotModel dot_model(int sm, ptx::Type type, DotUnit unit);
 
@@ -33,7 +33,7 @@ Factor factor_of(uint32_t bits, ptx::Type type);
 /// largest one's last place before the sum, and the sum is cut to f32. Returns the bits of an f32.
 uint32_t dot_float(std::span<const Factor> a, std::span<const Factor> b, uint32_t c,
                    const DotModel& model);
-/// The same with an accumulator of f16, to which every block's sum is rounded.
+/// A dot product with an accumulator of f16, to which every block's sum is rounded.
 uint32_t dot_half(std::span<const Factor> a, std::span<const Factor> b, uint32_t c,
                   const DotModel& model);
 

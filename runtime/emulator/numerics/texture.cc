@@ -40,7 +40,7 @@ double in_texels(const TextureConfig& texture, double at, uint32_t size) {
 
 struct Line {
   int64_t first = 0, second = 0;
-  uint32_t share = 0;  ///< Of the second.
+  uint32_t share = 0;  ///< Weight of the second.
 };
 
 Line linear(Address mode, double at, int64_t size) {

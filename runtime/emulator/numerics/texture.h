@@ -15,15 +15,15 @@ struct TexelShare {
   int64_t x = 0, y = 0;
   uint32_t share = 0;
 };
-/// Those of one fetch: one, two in a row, or four. Those beyond the edge of a border read as zero
-/// and have a negative x.
+/// The texels of one fetch: one, two in a row, or four. Texels beyond the edge of a border read as
+/// zero and have a negative x.
 struct TexelShares {
   std::array<TexelShare, 4> of;
   uint32_t count = 0;
 };
 /// `x` and `y` as the kernel gives them; y counts only where there are rows.
 TexelShares texels_at(const TextureConfig& texture, double x, double y);
-/// The same for integer coordinates, which no filter, no mode and no normalization concerns.
+/// Texels at integer coordinates, which no filter, no mode and no normalization concerns.
 TexelShares texels_at(const TextureConfig& texture, int64_t x, int64_t y);
 
 /// Channel `channel` of a texel as a register holds it: the float's bits, or the integer extended.

@@ -12,7 +12,7 @@ Error unknown(const char* what, uint64_t id) {
                what, id);
 }
 
-/// Of anything, once in a process: what one device gave is nothing to another one.
+/// An id that no other object of the process has: one device's mean nothing to another.
 uint64_t take_id() {
   constexpr uint64_t kFirst = 16;  // Smaller ones are the streams that always exist.
   static std::atomic<uint64_t> next = kFirst;

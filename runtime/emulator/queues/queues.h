@@ -69,7 +69,7 @@ class Queues {
     std::chrono::steady_clock::time_point time;
   };
   struct Event {
-    std::shared_ptr<Mark> mark;  ///< Of the latest record; nullptr when there was none.
+    std::shared_ptr<Mark> mark;  ///< Set by the latest record; nullptr when there was none.
     uint64_t capture = 0;        ///< Recorded in this one instead, after `tips`.
     Tips tips;
   };
@@ -83,8 +83,8 @@ class Queues {
     Work work;
     std::shared_ptr<Mark> waits_for, reaches;
     std::shared_ptr<Exec> exec;
-    uint64_t turn = 0;       ///< Of the launches of exec.
-    std::vector<bool> done;  ///< Of the nodes of the graph.
+    uint64_t turn = 0;       ///< Number among the launches of exec.
+    std::vector<bool> done;  ///< Per node of the graph.
     size_t left = 0;
   };
   struct Stream {
@@ -135,7 +135,7 @@ class Queues {
   std::map<GraphId, std::shared_ptr<const Graph>> graphs_;
   std::map<GraphExecId, std::shared_ptr<Exec>> execs_;
   uint64_t next_number_ = 1;
-  std::vector<const Condition*> waiting_;  ///< Of the threads in wait().
+  std::vector<const Condition*> waiting_;  ///< Conditions of the threads in wait().
   uint32_t granted_ = 0;                   ///< Steps that a query allowed.
   bool ending_ = false;
   std::atomic<std::thread::id> executor_id_;

@@ -72,7 +72,7 @@ struct Valued {
 
 /// e^x - 1 of what is hardly ever more than a few roundings.
 double grown(double x) {
-  constexpr double kCubeIsLost = 0x1p-27;  // Beside the first two terms of the series.
+  constexpr double kCubeIsLost = 0x1p-27;  // Below it x^3 is lost beside the first two terms.
   return x < kCubeIsLost ? x + x * x / 2 : std::expm1(x);
 }
 
@@ -274,7 +274,7 @@ GPUEMU_CLONES uint32_t far_off(const Lanes& result, double least, uint32_t mask)
   uint32_t far = 0;
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
     const double gap = std::fabs((result.computed[lane] - result.high[lane]) - result.low[lane]);
-    // Also where either is not finite, and where both are infinite.
+    // Written so that a lane counts where either is not finite or both are infinite.
     far |= static_cast<uint32_t>(!(gap <= least * std::fabs(result.high[lane]))) << lane;
   }
   return far & mask;

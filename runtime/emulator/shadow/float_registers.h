@@ -1,4 +1,4 @@
-// Which registers of a function may hold floats whose way from one instruction to the next matters.
+// Finds the registers of a function that may hold floats on their way between instructions.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Which instruction set's arithmetic runs: that of the handlers.
+// Chooses the instruction set whose arithmetic runs: that of the handlers.
 #include <string_view>
 
 #include "runtime/emulator/handlers/handlers.h"

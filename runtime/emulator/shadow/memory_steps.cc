@@ -194,7 +194,7 @@ bool Shadow::moves_words(const Warp& warp, const ShadowedWarp& at, const Source&
          at.plan->planes_each == 1 && !traces(warp);
 }
 
-/// The same as store_float() in every lane; false: that has to be done.
+/// Does what store_float() does, in all lanes at once; false where it has to be called instead.
 bool Shadow::store_row(Warp& warp, ShadowedWarp& at, const Source& from, uint32_t offset) {
   if (!moves_words(warp, at, from)) return false;
   const auto first = static_cast<uint32_t>(std::countr_zero(at.mask));
@@ -244,7 +244,7 @@ std::optional<uint32_t> Shadow::gather_row(ShadowMemory& memory, uint64_t begin)
   return there;
 }
 
-/// The same where all lanes have one address,
+/// As gather_row(), where all lanes have one address.
 std::optional<uint32_t> Shadow::gather_same(ShadowMemory& memory, uint64_t address) {
   const ShadowPage* page = memory.page_at(address);
   if (page == nullptr) return 0;
@@ -272,7 +272,7 @@ std::optional<uint32_t> Shadow::gather_apart(ShadowMemory& memory, const Shadowe
   return there;
 }
 
-/// The same as load_float() in every lane; false: that has to be done.
+/// Does what load_float() does, in all lanes at once; false where it has to be called instead.
 bool Shadow::load_row(Warp& warp, ShadowedWarp& at, const Source& to, uint32_t offset) {
   if (!moves_words(warp, at, to)) return false;
   const auto first = static_cast<uint32_t>(std::countr_zero(at.mask));

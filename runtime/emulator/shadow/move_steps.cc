@@ -13,7 +13,7 @@ constexpr Plane kEmpty{};
 struct BitForm {
   uint64_t sign;
   int mantissa;
-  uint64_t exponents;  ///< Of infinity.
+  uint64_t exponents;  ///< Exponent bits, all set, as infinity has them.
 };
 BitForm form_of(Held held) {
   switch (held) {

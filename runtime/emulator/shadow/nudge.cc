@@ -10,8 +10,8 @@ namespace {
 constexpr int kExactBits = 10;
 /// A double has 53; what the last of them lacks is no matter of formats.
 constexpr int kDoubleBits = 53;
-/// Of its last place. Less than all of it: inputs move by their whole last place, and the
-/// difference of two that moved alike would stay where it was.
+/// The part of its last place by which a value moves. Less than all of it: inputs move by their
+/// whole last place, and the difference of two that moved alike would stay where it was.
 constexpr double kSharedShare = 0.75;
 
 int significant_bits(double value) {

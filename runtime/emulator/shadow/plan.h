@@ -75,11 +75,11 @@ enum class Decision : uint8_t {
 struct Source {
   uint32_t reg = kNone;    ///< Index into Code::registers; kNone: a constant.
   uint32_t offset = 0;     ///< In the frame.
-  uint32_t bytes = 4;      ///< Of a lane: 4 or 8; 0: a predicate.
+  uint32_t bytes = 4;      ///< Per lane: 4 or 8; 0: a predicate.
   uint32_t plane = kNone;  ///< The first of Plan::planes_each; kNone: never holds a float.
-  uint64_t bits = 0;       ///< Of a constant.
+  uint64_t bits = 0;       ///< Value of a constant.
   bool fixed = false;      ///< A constant, or a register that only ever has one.
-  bool negated = false;    ///< Of a predicate.
+  bool negated = false;    ///< For a predicate.
 };
 
 struct Operation {
@@ -96,18 +96,18 @@ struct Operation {
   double absolute = 0;          ///< and in any case.
   const Ins* access = nullptr;  ///< The step with the address.
   const TensorStep* tensor = nullptr;
-  uint32_t index = 0;  ///< Of the instruction in the function.
+  uint32_t index = 0;  ///< Index of the instruction in the function.
   std::vector<Source> results, operands;
 };
 
-/// Of one function.
+/// The shadow operations of one function.
 struct Plan {
   const Code* code = nullptr;
   std::vector<Operation> operations;  ///< One per PTX instruction.
   /// Per step: whether it is the first of its instruction (1) or has its address (2).
   std::vector<uint8_t> roles;
-  uint32_t planes = 0;                    ///< Of one frame.
-  uint32_t planes_each = 1;               ///< Of one register: 2 where registers hold two floats.
+  uint32_t planes = 0;       ///< Planes of one frame.
+  uint32_t planes_each = 1;  ///< Planes of one register: 2 where registers hold two floats.
   std::vector<uint32_t> plane_of_offset;  ///< By offset / 128: registers of floats in the frame.
 };
 

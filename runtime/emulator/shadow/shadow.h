@@ -38,19 +38,19 @@ struct ShadowedWarp {
   const Operation* pending = nullptr;
   const Plan* plan = nullptr;
   ShadowRegisters* registers = nullptr;
-  const std::byte* frame = nullptr;  ///< Of the pending operation.
+  const std::byte* frame = nullptr;  ///< Frame of the pending operation.
   uint32_t mask = 0;
   uint64_t block = ~uint64_t{0};
   std::array<std::array<Lanes, 3>, 2> operands;  ///< Per float of a register.
   std::array<Lanes, 2> results;
   std::array<uint64_t, kLanes> address{};
   bool has_address = false;
-  std::vector<Plane> saved;  ///< Of operands that the instruction may overwrite.
+  std::vector<Plane> saved;  ///< Operands that the instruction may overwrite.
   std::vector<MatrixResult> matrix;
   std::unordered_map<const Plan*, std::vector<uint32_t>> visits;
   uint32_t* counts = nullptr;  ///< visits of `plan`.
   ShadowMemory local;
-  ShadowedBlock* home = nullptr;  ///< Of the block `home_of`.
+  ShadowedBlock* home = nullptr;  ///< Shadow of the block `home_of`.
   const Block* home_of = nullptr;
   bool together = false;  ///< The pending arithmetic was done on all lanes at once.
   std::array<OperandBits, 3> operand_bits;
@@ -141,13 +141,14 @@ class Shadow final : public Follower {
   ShadowMemory& global_;
   EqualStores* equal_stores_ = nullptr;
   const PairFunctions& pairs_ = pair_functions();
-  Plane row_{};  ///< Of memory, on its way to or from registers.
+  Plane row_{};  ///< A row of memory on its way to or from registers.
   const Warp* last_warp_ = nullptr;
-  ShadowedWarp* last_state_ = nullptr;  ///< Of that warp.
+  ShadowedWarp* last_state_ = nullptr;  ///< State of last_warp_.
   std::map<const Code*, Plan> plans_;
   std::unordered_map<const Warp*, std::unique_ptr<ShadowedWarp>> warps_;
   std::unordered_map<const Block*, std::unique_ptr<ShadowedBlock>> blocks_;
-  std::unordered_map<uint64_t, std::pair<DoubleDouble, double>> sums_;  ///< Of the pending atomic.
+  /// Sums of the pending atomic.
+  std::unordered_map<uint64_t, std::pair<DoubleDouble, double>> sums_;
   std::unordered_set<const Operation*> shares_;  ///< Subtractions of a value that lanes share.
   History history_;
   ShadowReport report_;

@@ -1,4 +1,4 @@
-// The same as arithmetic_steps.cc for f32s in all lanes at once, where no history is wanted.
+// Does what arithmetic_steps.cc does, for f32s in all lanes at once, where no history is wanted.
 #include <algorithm>
 #include <bit>
 #include <cstring>

@@ -88,7 +88,7 @@ GPUEMU_INLINE Pair two_product(Doubles a, Doubles b) {
 }
 GPUEMU_INLINE Pair negated(Pair a) { return {-a.high, -a.low}; }
 
-/// Of operands whose low part may be other than zero, or is not.
+/// Adds operands whose low part may be other than zero (LowA, LowB), or is zero.
 template <bool LowA, bool LowB>
 GPUEMU_INLINE Pair add(Pair a, Pair b) {
   Pair sum = two_sum(a.high, b.high);
@@ -224,7 +224,7 @@ GPUEMU_INLINE bool all_lanes(const PairViews& in, const Operation& by, Lanes& ou
   return lanes_of(wrong != 0) == 0;
 }
 
-/// By which operands are exact: 2, 1 or 3 of them.
+/// Selects by the operands that are exact: 2, 1 or 3 of them.
 #define GPUEMU_PAIRS(name, of, selected)                                            \
   bool name(const PairViews& in, const Operation& by, Lanes& out) {                 \
     if (in[0].exact)                                                                \

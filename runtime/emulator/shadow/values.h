@@ -29,7 +29,7 @@ struct Plane {
   alignas(64) std::array<double, kLanes> high, low, bound;
   std::array<uint32_t, kLanes> bits, bits_high;
   std::array<Held, kLanes> held;
-  std::array<uint32_t, kLanes> node;  ///< Of the history; 0: none.
+  std::array<uint32_t, kLanes> node;  ///< Node of the history; 0: none.
 };
 
 struct ShadowRegisters final : FollowedRegisters {
@@ -93,7 +93,7 @@ class ShadowMemory {
   ShadowPage* page_at(uint64_t address);
   ShadowPage* make_page(uint64_t address);
   void clear();
-  /// The same, but the memory is kept for what comes.
+  /// Clears the values, but keeps the memory for what comes.
   void wipe();
   void forget(uint64_t address, uint64_t bytes);
   bool full() const { return full_; }

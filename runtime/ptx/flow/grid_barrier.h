@@ -1,4 +1,4 @@
-// Which kernels wait for all blocks of their grid, and so have to be launched cooperatively.
+// Finds kernels that wait for all blocks of their grid and have to be launched cooperatively.
 #pragma once
 
 #include "runtime/ptx/module.h"

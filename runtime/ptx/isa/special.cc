@@ -6,7 +6,7 @@
 namespace gpuemu::ptx {
 namespace {
 
-// Those with .x .y .z .w (and usable without, as a vector).
+// Registers with .x .y .z .w, usable without them as a vector.
 constexpr auto kVectors = std::to_array<std::string_view>({
     "%cluster_ctaid",
     "%cluster_nctaid",
