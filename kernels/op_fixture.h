@@ -144,8 +144,9 @@ class OpRun {
   }
   static std::vector<TensorView> views(const std::vector<Owned>& tensors) {
     std::vector<TensorView> all;
-    for (const Owned& one : tensors)
+    for (const Owned& one : tensors) {
       all.push_back({one.address, one.dtype, one.shape, one.strides});
+    }
     return all;
   }
   Owned make(DType dtype, Sizes shape) {
@@ -157,8 +158,9 @@ class OpRun {
   Owned place(DType dtype, Sizes shape, Sizes strides) {
     Owned tensor{.dtype = dtype, .shape = std::move(shape), .strides = std::move(strides)};
     int64_t last = 0;
-    for (size_t i = 0; i < tensor.shape.size(); ++i)
+    for (size_t i = 0; i < tensor.shape.size(); ++i) {
       last += (tensor.shape[i] - 1) * tensor.strides[i];
+    }
     tensor.stored = count_of(tensor.shape) == 0 ? 0 : static_cast<size_t>(last + 1);
     tensor.address =
         *device_->allocate(tensor.stored * byte_size(dtype), fmt::format("tensor {}", tensors_++));
@@ -172,8 +174,9 @@ class OpRun {
     for (size_t i = 0; i < values.size(); ++i) {
       auto left = static_cast<int64_t>(i);
       int64_t offset = 0;
-      for (size_t axis = tensor.shape.size(); axis-- > 0; left /= tensor.shape[axis])
+      for (size_t axis = tensor.shape.size(); axis-- > 0; left /= tensor.shape[axis]) {
         offset += left % tensor.shape[axis] * tensor.strides[axis];
+      }
       values[i] = stored[static_cast<size_t>(offset)];
     }
     return values;

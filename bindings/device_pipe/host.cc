@@ -218,8 +218,9 @@ Result<Json> Host::launch(const Message& request) {
   const LaunchReport report = GPUEMU_TRY(device_->launch(module, config));
   Json findings = Json::array(), lines = Json::array();
   for (const DeviceFinding& finding : report.findings) findings.push_back(json_of(finding));
-  if (report.profile != nullptr)
+  if (report.profile != nullptr) {
     for (const LineCount& line : by_line(*report.profile)) lines.push_back(json_of(line));
+  }
   // A fault leaves a GPU of no use to this process: who asked needs another one.
   const Result<MemoryInfo> after = device_->memory();
   const bool lost = !after && after.error().code == ErrorCode::Unavailable;

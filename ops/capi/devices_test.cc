@@ -334,8 +334,9 @@ TEST(Fault, LosesADeviceWhoseFaultsAreSticky) {
       gpuemu_stream_create(lost.get(), 0, 1, &another),
       lost.add(memory, memory, memory, stream),
   };
-  for (const gpuemu_code code : codes)
+  for (const gpuemu_code code : codes) {
     EXPECT_EQ(code, GPUEMU_UNAVAILABLE) << &code - codes << ": " << gpuemu_last_error();
+  }
   EXPECT_EQ(gpuemu_stream_synchronize(lost.get(), stream), GPUEMU_UNAVAILABLE);
   EXPECT_NE(std::string(gpuemu_last_error())
                 .find("emulated device 0 is lost after a fault (out_of_bounds) of kernel "

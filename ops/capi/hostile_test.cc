@@ -135,8 +135,9 @@ TEST_F(Hostile, ADestroyedContextIsRefusedEverywhere) {
       gpuemu_graph_launch(gone, 1, stream_),
       gpuemu_graph_destroy(gone, 1),
   };
-  for (const gpuemu_code code : codes)
+  for (const gpuemu_code code : codes) {
     EXPECT_EQ(code, GPUEMU_INVALID_ARGUMENT) << "call " << &code - codes;
+  }
   EXPECT_STREQ(gpuemu_last_error(), "the context was destroyed");
   EXPECT_EQ(gpuemu_op_count(gone), 0U);
   EXPECT_EQ(gpuemu_op_name(gone, 1), nullptr);
@@ -291,8 +292,9 @@ TEST_F(Hostile, ObjectsMayBeDestroyedWhileTheirWorkIsUnderWay) {
     ASSERT_EQ(gpuemu_capture_begin(context_, call.stream), GPUEMU_OK);
     ASSERT_EQ(gpuemu_op_call(context_, &call), GPUEMU_OK) << gpuemu_last_error();
     ASSERT_EQ(gpuemu_capture_end(context_, call.stream, &graph), GPUEMU_OK) << gpuemu_last_error();
-    for (int i = 0; i < 3; ++i)
+    for (int i = 0; i < 3; ++i) {
       ASSERT_EQ(gpuemu_graph_launch(context_, graph, call.stream), GPUEMU_OK);
+    }
     ASSERT_EQ(gpuemu_event_record(context_, event, call.stream), GPUEMU_OK);
     ASSERT_EQ(gpuemu_event_wait(context_, event, stream_), GPUEMU_OK);
     EXPECT_EQ(gpuemu_event_destroy(context_, event), GPUEMU_OK);

@@ -44,8 +44,9 @@ class Program {
   std::string call(const char* op, uint32_t inputs) {
     const std::array<int64_t, 2> shape = {kSize, kSize};
     std::array<gpuemu_tensor, 3> tensors{};
-    for (size_t i = 0; i < tensors.size(); ++i)
+    for (size_t i = 0; i < tensors.size(); ++i) {
       tensors[i] = {memory_[i], GPUEMU_FLOAT32, 2, shape.data(), nullptr};
+    }
     gpuemu_call call{};
     call.struct_bytes = sizeof call;
     EXPECT_EQ(gpuemu_op_find(context_, op, &call.op), GPUEMU_OK);
@@ -78,8 +79,9 @@ class PolicyFiles : public testing::Test {
   }
   /// Path of the only timings that the folder has.
   std::string timings_file() const {
-    for (const auto& entry : fs::recursive_directory_iterator(folder_))
+    for (const auto& entry : fs::recursive_directory_iterator(folder_)) {
       if (entry.path().extension() == ".timings") return entry.path().string();
+    }
     ADD_FAILURE() << "no timings in " << folder_;
     return "";
   }

@@ -62,8 +62,9 @@ class Mine {
   }
   ~Mine() {
     EXPECT_EQ(gpuemu_stream_synchronize(context_, stream_), GPUEMU_OK) << gpuemu_last_error();
-    for (const gpuemu_tensor& tensor : tensors_)
+    for (const gpuemu_tensor& tensor : tensors_) {
       EXPECT_EQ(gpuemu_memory_free(context_, tensor.data), GPUEMU_OK);
+    }
     EXPECT_EQ(gpuemu_stream_destroy(context_, stream_), GPUEMU_OK);
   }
   Mine(const Mine&) = delete;
@@ -73,9 +74,10 @@ class Mine {
   gpuemu_code call() { return gpuemu_op_call(context_, &call_); }
   void fill() {
     const std::vector<float> x(kCount, value_);
-    for (int i = 0; i < 2; ++i)
+    for (int i = 0; i < 2; ++i) {
       ASSERT_EQ(gpuemu_memory_upload(context_, tensors_[i].data, x.data(), kBytes, stream_),
                 GPUEMU_OK);
+    }
     ASSERT_EQ(gpuemu_stream_synchronize(context_, stream_), GPUEMU_OK);
   }
   void expect_sum() {

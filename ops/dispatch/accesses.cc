@@ -18,10 +18,12 @@ bool has(uint32_t set, size_t index) { return index >= 32 || (set >> index & 1U)
 }  // namespace
 
 Accesses::Accesses(const OpCase& c, uint64_t workspace_bytes, const LaunchStep& step) {
-  for (size_t i = 0; i < c.inputs.size(); ++i)
+  for (size_t i = 0; i < c.inputs.size(); ++i) {
     if (has(step.inputs, i)) add(access_of(c.in(i), false));
-  for (size_t i = 0; i < c.outputs.size(); ++i)
+  }
+  for (size_t i = 0; i < c.outputs.size(); ++i) {
     if (has(step.outputs, i)) add(access_of(c.out(i), true));
+  }
   if (workspace_bytes > 0) add({c.workspace, c.workspace + workspace_bytes, true});
   if (is_over_) count_ = 0;
 }

@@ -4,8 +4,9 @@ namespace gpuemu {
 
 Stopwatch::~Stopwatch() {
   // A lost device frees nothing, and its process ends soon.
-  for (const EventId event : {begin_, end_})
+  for (const EventId event : {begin_, end_}) {
     if (event != 0) (void)streams_.free_event(event).ok();
+  }
 }
 
 Status Stopwatch::record(EventId& event, StreamId stream) {

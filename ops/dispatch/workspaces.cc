@@ -15,8 +15,9 @@ std::shared_ptr<const char> this_thread() {
 
 Workspaces::~Workspaces() {
   // A lost device frees nothing, and its process ends soon.
-  for (const auto& [key, space] : spaces_)
+  for (const auto& [key, space] : spaces_) {
     if (space->bytes > 0) (void)device_.free(space->address).ok();
+  }
   for (const uint64_t address : kept_) (void)device_.free(address).ok();
 }
 

@@ -60,9 +60,11 @@ Block* Bins::find(SizeClass place) const {
 
 std::vector<Block*> Bins::all() const {
   std::vector<Block*> out;
-  for (const auto& level : heads_)
-    for (Block* block : level)
+  for (const auto& level : heads_) {
+    for (Block* block : level) {
       for (; block != nullptr; block = block->next_free) out.push_back(block);
+    }
+  }
   return out;
 }
 
@@ -91,8 +93,9 @@ void AddressMap::grow() {
   std::vector<Slot> old(std::max<size_t>(2 * slots_.size(), kSlotsMin));
   old.swap(slots_);
   shift_ = 64 - static_cast<uint32_t>(std::countr_zero(slots_.size()));
-  for (const Slot& slot : old)
+  for (const Slot& slot : old) {
     if (slot.block != nullptr) slots_[place_of(slot.address)] = slot;
+  }
 }
 
 Block& BlockStore::make() {

@@ -102,8 +102,9 @@ class AddressMap {
   void erase(uint64_t address);
   template <typename F>
   void for_each(F f) const {
-    for (const Slot& slot : slots_)
+    for (const Slot& slot : slots_) {
       if (slot.block != nullptr) f(slot.address, *slot.block);
+    }
   }
 
  private:

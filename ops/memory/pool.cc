@@ -172,9 +172,10 @@ Result<Pool::Block*> Pool::take_segment(uint64_t bytes, StreamId stream) {
   give_back_idle(bytes, stream);
   const uint64_t reserved = statistics_.reserved_bytes;
   const uint64_t room = options_.limit_bytes - std::min(options_.limit_bytes, reserved);
-  if (bytes > room)
+  if (bytes > room) {
     return error(ErrorCode::ResourceExhausted, "the pool's limit of {} bytes is reached",
                  options_.limit_bytes);
+  }
   uint64_t growth = std::clamp(reserved / kGrowth, kSegmentMin, kSegmentMax);
   growth = growth / bytes * bytes;  // Nothing is left over when more of the same size follow.
   uint64_t size = std::min(std::max(bytes, growth), room / memory::kGranule * memory::kGranule);
@@ -235,8 +236,9 @@ void Pool::hand_out(Block& block, std::string_view name) {
 
 Result<uint64_t> Pool::allocate(uint64_t bytes, std::string_view name, StreamId stream) {
   const std::lock_guard lock(lock_);
-  if (bytes > kBytesMax)
+  if (bytes > kBytesMax) {
     return out_of_memory(bytes, name, error(ErrorCode::ResourceExhausted, "no device has as much"));
+  }
   const uint64_t wanted = classes_.round_up(bytes + 2 * guard_);
   if (!pending_.empty()) collect(false);
   const uint64_t taken_before = statistics_.segments_taken;
@@ -262,22 +264,25 @@ Result<uint64_t> Pool::allocate(uint64_t bytes, std::string_view name, StreamId 
 Status Pool::free(uint64_t address) {
   const std::lock_guard lock(lock_);
   Block* const found = live_.find(address);
-  if (found == nullptr)
+  if (found == nullptr) {
     return error(ErrorCode::InvalidArgument,
                  "address {:#x} is not allocated from this pool, or already free", address);
+  }
   Block& block = *found;
-  if (is_captured(block.stream))
+  if (is_captured(block.stream)) {
     return error(ErrorCode::InvalidArgument,
                  "'{}' belongs to a stream that is captured; free it after the graph is destroyed",
                  block.name);
+  }
   Status verdict = ok_status();
   if (guard_ != 0) {
     const auto damages = damage_of(block);
-    if (!damages)
+    if (!damages) {
       verdict = damages.error();
-    else if (!damages->empty())
+    } else if (!damages->empty()) {
       verdict = error(ErrorCode::Corruption, "{} bytes beside '{}' were written, the first at {}",
                       damages->front().bytes, block.name, damages->front().byte_offset);
+    }
   }
   live_.erase(address);
   ++statistics_.frees;
@@ -291,26 +296,31 @@ Status Pool::free(uint64_t address) {
     return verdict;
   }
   const auto event = streams->make_event();
-  if (event && streams->record(*event, block.stream))
+  if (event && streams->record(*event, block.stream)) {
     block.ready = *event;
-  else
+  } else {
     wait_for(block.stream);
-  if (source_->is_hosts() && block.ready != 0)
+  }
+  if (source_->is_hosts() && block.ready != 0) {
     pending_.push_back(&block);
-  else
+  } else {
     release(block);
+  }
   return verdict;
 }
 
 Status Pool::used_by(uint64_t address, StreamId stream) {
   const std::lock_guard lock(lock_);
   Block* const found = live_.find(address);
-  if (found == nullptr)
+  if (found == nullptr) {
     return error(ErrorCode::InvalidArgument, "address {:#x} is not allocated from this pool",
                  address);
+  }
   Block& block = *found;
-  if (stream != block.stream && std::ranges::find(block.also_used, stream) == block.also_used.end())
+  if (stream != block.stream &&
+      std::ranges::find(block.also_used, stream) == block.also_used.end()) {
     block.also_used.push_back(stream);
+  }
   return ok_status();
 }
 
@@ -370,8 +380,9 @@ Status Pool::prepare(const Block& block) {
     GPUEMU_TRY(source_->fill(block.stream, block.address, kGuard, guard_));
     GPUEMU_TRY(source_->fill(block.stream, end, kGuard, block.address + block.bytes - end));
   }
-  if (options_.poison && block.requested != 0)
+  if (options_.poison && block.requested != 0) {
     GPUEMU_TRY(source_->fill(block.stream, begin, kPoison, block.requested));
+  }
   return ok_status();
 }
 

@@ -268,8 +268,9 @@ TEST(Pool, SaysWhoHoldsTheMemoryThatIsOut) {
   EXPECT_EQ(refused.error().code, ErrorCode::ResourceExhausted);
   const std::string& text = refused.error().message;
   for (const char* part : {"'gradients' requested 1048576 bytes", "are free on the device",
-                           "cached", "'weights' 716800, 'activations' 102400"})
+                           "cached", "'weights' 716800, 'activations' 102400"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in: " << text;
+  }
   EXPECT_FALSE(world.pool.allocate(~uint64_t{0}, "huge"));
   world.get(64 << 10, "after");
 }
@@ -386,8 +387,9 @@ TEST(Pool, HoldsItsLimitForManyThreads) {
         }
         ++refused;
         EXPECT_EQ(made.error().code, ErrorCode::ResourceExhausted);
-        for (const char* part : {"the pool's limit of 1048576 bytes is reached", "'held' 716800"})
+        for (const char* part : {"the pool's limit of 1048576 bytes is reached", "'held' 716800"}) {
           EXPECT_NE(made.error().message.find(part), std::string::npos) << made.error().message;
+        }
       }
       EXPECT_LE(world.pool.statistics().reserved_bytes, kMiB);
       for (const uint64_t piece : pieces) {

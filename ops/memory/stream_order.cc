@@ -21,8 +21,9 @@ void Pool::wait_for(StreamId stream) {
   const auto event = streams->make_event();
   if (!event) return;
   // The work of a stream that is freed already is in front of the default stream's, if it blocked.
-  if (streams->record(*event, stream) || streams->record(*event, kDefaultStream))
+  if (streams->record(*event, stream) || streams->record(*event, kDefaultStream)) {
     (void)streams->synchronize_event(*event);
+  }
   (void)streams->free_event(*event);
 }
 
@@ -87,8 +88,9 @@ void Pool::collect(bool wait) {
 void Pool::join_everything() {
   Streams* streams = source_->streams();
   if (streams == nullptr) return;
-  for (const auto& [owner, bins] : bins_)
+  for (const auto& [owner, bins] : bins_) {
     if (is_captured(owner)) return;
+  }
   for (auto& [owner, bins] : bins_) {
     const std::vector<Block*> all = bins.all();
     if (!all.empty() && owner != kPerThreadStream) wait_for(owner);
@@ -103,12 +105,13 @@ void Pool::join_everything() {
       block->stream = kDefaultStream;
     }
   }
-  for (const auto& segment : segments_)
+  for (const auto& segment : segments_) {
     for (Block* block = segment->first; block != nullptr; block = block->after) {
       if (!block->is_free) continue;
       while (block->after != nullptr && block->after->is_free) swallow_next(*block);
       insert_free(*block);
     }
+  }
 }
 
 Status Pool::forget_stream(StreamId stream) {

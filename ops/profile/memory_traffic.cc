@@ -51,8 +51,9 @@ bool has(const std::vector<std::string_view>& parts, std::string_view name) {
 }
 
 uint64_t first_number(const std::vector<std::string_view>& parts, std::string_view letter) {
-  for (const std::string_view part : parts)
+  for (const std::string_view part : parts) {
     if (const uint64_t number = number_behind(part, letter); number != 0) return number;
+  }
   return 1;
 }
 
@@ -62,8 +63,9 @@ uint64_t bytes_of_thread(std::string_view spelling) {
   const auto parts = parts_of(spelling);
   if (parts.empty() || has(parts, "param")) return 0;
   const ptx::Opcode opcode = ptx::opcode_of(parts[0]);
-  if (opcode == ptx::Opcode::Ldmatrix || opcode == ptx::Opcode::Stmatrix)
+  if (opcode == ptx::Opcode::Ldmatrix || opcode == ptx::Opcode::Stmatrix) {
     return kMatrixBytes * first_number(parts, "x");
+  }
   const ptx::Traits traits = ptx::info(opcode).traits;
   if (!traits.has(ptx::Trait::Reads) && !traits.has(ptx::Trait::Writes)) return 0;
   return bytes_of_type(parts.back()) * first_number(parts, "v");

@@ -27,15 +27,17 @@ uint64_t host_memory_bytes() {
 
 Result<std::unique_ptr<Device>> open_emulator(const DeviceRequest& request) {
   const std::vector<EmulatedDevice> devices = GPUEMU_TRY(emulated_devices());
-  if (request.index < 0 || static_cast<size_t>(request.index) >= devices.size())
+  if (request.index < 0 || static_cast<size_t>(request.index) >= devices.size()) {
     return error(ErrorCode::Unavailable,
                  "no emulated device {}: there are {}; GPUEMU_EMULATED_DEVICES lists them",
                  request.index, devices.size());
+  }
   const EmulatedDevice& device = devices[static_cast<size_t>(request.index)];
   if (request.sm != 0) GPUEMU_TRY(check_emulated_architecture(request.sm));
-  if (request.threads > kEmulatorThreadsMax)
+  if (request.threads > kEmulatorThreadsMax) {
     return error(ErrorCode::InvalidArgument, "{} threads for the emulator, expected at most {}",
                  request.threads, kEmulatorThreadsMax);
+  }
   EmulatorOptions options;
   options.index = request.index;
   options.sm = request.sm != 0 ? request.sm : device.sm;
@@ -75,8 +77,9 @@ Result<std::unique_ptr<Device>> open_device(const DeviceRequest& request) {
   const auto found = std::ranges::find(kBackends, request.backend, &Backend::name);
   if (found != std::end(kBackends)) return found->open(request);
   std::string names;
-  for (const Backend& backend : kBackends)
+  for (const Backend& backend : kBackends) {
     names += (names.empty() ? "" : ", ") + std::string(backend.name);
+  }
   return error(ErrorCode::InvalidArgument, "no backend '{}'; choose one of: {}", request.backend,
                names);
 }

@@ -60,8 +60,9 @@ TEST(OpenDevice, RefusesWhatTheEmulatorCannotBe) {
 }
 
 TEST(EmulatedDevices, AreTheNearestThatCodeRunsOn) {
-  for (const auto& [wanted, is] : {std::pair(70, 75), {75, 75}, {87, 86}, {90, 90}, {120, 90}})
+  for (const auto& [wanted, is] : {std::pair(70, 75), {75, 75}, {87, 86}, {90, 90}, {120, 90}}) {
     EXPECT_EQ(nearest_emulated_architecture(wanted), is) << wanted;
+  }
 }
 
 TEST(OpenDevice, SaysWhatToDoWithoutThatGpu) {

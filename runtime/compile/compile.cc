@@ -232,11 +232,12 @@ Result<Job> job_of(const CompileRequest& request, std::string source) {
   std::error_code failed;
   job.path =
       fs::absolute(request.path.empty() ? "source.cu" : request.path, failed).lexically_normal();
-  if (job.path.find_first_of("\"\n") != std::string::npos)
+  if (job.path.find_first_of("\"\n") != std::string::npos) {
     return error(ErrorCode::InvalidArgument,
                  "{}: a path with a quote or a line end can be given to no compiler; rename the "
                  "file or its folder",
                  job.path);
+  }
   job.source = std::move(source);
   job.arch = GPUEMU_TRY(virtual_arch(request.arch));
   job.include_dirs = request.include_dirs;

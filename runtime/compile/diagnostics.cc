@@ -16,8 +16,9 @@ std::string error_lines(std::string_view log) {
   std::string out;
   int kept = 0;
   for (std::string line; kept < kLinesMax && std::getline(in, line);) {
-    if (line.find("error:") == std::string::npos && line.find("error :") == std::string::npos)
+    if (line.find("error:") == std::string::npos && line.find("error :") == std::string::npos) {
       continue;
+    }
     if (kept++ > 0) out += '\n';
     out += line;
   }
@@ -39,8 +40,9 @@ std::string without_ours(const std::string& lines, const std::string& path, size
   size_t number = 0;  // The 3 of "(3): error: ...".
   std::sscanf(ours.c_str(), "(%zu)", &number);
   const size_t message = ours.find("error");
-  if (number < first_line || number - first_line >= names.size() || message == std::string::npos)
+  if (number < first_line || number - first_line >= names.size() || message == std::string::npos) {
     return "entry" + ours;
+  }
   return fmt::format("entry '{}': {}", names[number - first_line], ours.substr(message));
 }
 

@@ -218,8 +218,9 @@ Result<std::map<std::string, std::string>> resolve_entries(
     for (const std::string& entry : entries) {
       const bool taken =
           std::ranges::any_of(out, [&](const auto& pair) { return pair.second == entry; });
-      if (!taken && template_of(plain_name(entry)) == template_of(normalised(expression)))
+      if (!taken && template_of(plain_name(entry)) == template_of(normalised(expression))) {
         left.push_back(entry);
+      }
     }
     const bool is_template = expression.find('<') != std::string::npos && !source.empty();
     if (!is_template || left.size() != 1) {

@@ -104,16 +104,18 @@ std::string forced_includes(const std::vector<std::string>& flags) {
 std::string included_content(const std::string& path, const std::string& source,
                              const std::vector<std::string>& include_dirs) {
   std::string out;
-  for (const Pending& file : all_included({path, source}, include_dirs))
+  for (const Pending& file : all_included({path, source}, include_dirs)) {
     out += file.path.string() + '\0' + file.source + '\0';
+  }
   return out;
 }
 
 std::vector<std::string> included_files(const std::string& path, const std::string& source,
                                         const std::vector<std::string>& include_dirs) {
   std::vector<std::string> paths;
-  for (const Pending& file : all_included({path, source}, include_dirs))
+  for (const Pending& file : all_included({path, source}, include_dirs)) {
     paths.push_back(file.path.string());
+  }
   return paths;
 }
 

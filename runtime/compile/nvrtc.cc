@@ -49,8 +49,9 @@ void open_builtins(const std::string& nvrtc) {
        std::filesystem::directory_iterator(std::filesystem::path(nvrtc).parent_path(), failed)) {
     const std::string name = file.path().filename();
     // Two releases of one major version may lie side by side; the one not wanted is harmless.
-    if (name.starts_with("libnvrtc-builtins.so.13."))
+    if (name.starts_with("libnvrtc-builtins.so.13.")) {
       ::dlopen(file.path().c_str(), RTLD_NOW | RTLD_LOCAL);
+    }
   }
 }
 
@@ -136,8 +137,9 @@ Result<Output> run_nvrtc(const Toolkit& toolkit, const Job& job) {
   // Spelled plainly: NVRTC has no int32_t unless the source includes it.
   for (const std::string& name : job.templates) {
     code = library.add_name(program, normalised(name).c_str());
-    if (code != kSuccess)
+    if (code != kSuccess) {
       return error(ErrorCode::InvalidArgument, "entry '{}': {}", name, library.message(code));
+    }
   }
   const std::vector<std::string> options = options_of(toolkit, job);
   std::vector<const char*> words;
@@ -151,13 +153,15 @@ Result<Output> run_nvrtc(const Toolkit& toolkit, const Job& job) {
                  kSourceBytesMax);
   }
   out.ptx.resize(bytes);
-  if (library.ptx(program, out.ptx.data()) != kSuccess)
+  if (library.ptx(program, out.ptx.data()) != kSuccess) {
     return error(ErrorCode::Internal, "NVRTC gave no PTX");
+  }
   out.ptx.resize(bytes - 1);  // Its terminator.
   for (const std::string& name : job.templates) {
     const char* lowered = nullptr;
-    if (library.lowered_name(program, normalised(name).c_str(), &lowered) == kSuccess)
+    if (library.lowered_name(program, normalised(name).c_str(), &lowered) == kSuccess) {
       out.lowered[name] = lowered;
+    }
   }
   return out;
 }

@@ -93,8 +93,9 @@ Status CudaDevice::check(int code, const char* what) {
   const std::string text = driver_.text_of(code);
   if (code == kOutOfMemory) return error(ErrorCode::ResourceExhausted, "{}: {}", what, text);
   const bool forbidden = code >= kCaptureUnsupported && code <= kCaptureWrongThread;
-  if (forbidden || code == kInvalidHandle || code == kIllegalState)
+  if (forbidden || code == kInvalidHandle || code == kIllegalState) {
     return error(ErrorCode::InvalidArgument, "{}: {}", what, text);
+  }
   if (!lose(code, "")) return error(ErrorCode::Internal, "{}: {}", what, text);
   return error(ErrorCode::Unavailable, "{}: {}; the device is lost, start a new worker process",
                what, text);
@@ -119,8 +120,9 @@ Result<uint64_t> CudaDevice::allocate(uint64_t bytes, const std::string& name) {
   {
     const std::lock_guard lock(mutex_);
     const uint64_t limit = options_.memory_limit_bytes;
-    if (real > limit || allocated_bytes_ > limit - real)
+    if (real > limit || allocated_bytes_ > limit - real) {
       return out_of_memory(name, bytes, {where(), allocated_bytes_, limit}, owners());
+    }
     allocated_bytes_ += real;
   }
   uint64_t address = 0;
@@ -147,8 +149,9 @@ std::string CudaDevice::where() const {
 
 std::vector<AllocationOwner> CudaDevice::owners() const {
   std::vector<AllocationOwner> out;
-  for (const auto& [address, allocation] : allocations_)
+  for (const auto& [address, allocation] : allocations_) {
     out.push_back({allocation.name, allocation.bytes, address});
+  }
   return out;
 }
 
@@ -308,17 +311,20 @@ Result<int> CudaDevice::launch_on(Stream stream, const FoundEntry& entry, const 
   unsigned count = 0;
   if (entry.info.cooperative) attributes[count++] = {kAttributeCooperative, 0, {1}};
   // A cluster that the kernel declares must not be given again.
-  if (entry.info.cluster[0] == 0 && cluster != Dim3{1, 1, 1})
+  if (entry.info.cluster[0] == 0 && cluster != Dim3{1, 1, 1}) {
     attributes[count++] = {kAttributeCluster, 0, {cluster.x, cluster.y, cluster.z}};
-  if (count == 0)
+  }
+  if (count == 0) {
     return driver_.cuLaunchKernel(entry.handle, shape.grid.x, shape.grid.y, shape.grid.z,
                                   shape.block.x, shape.block.y, shape.block.z,
                                   shape.dynamic_shared_bytes, stream, arguments, nullptr);
-  if (driver_.cuLaunchKernelEx == nullptr)
+  }
+  if (driver_.cuLaunchKernelEx == nullptr) {
     return error(ErrorCode::Unavailable,
                  "entry '{}' needs a cluster or a cooperative launch, which this driver does not "
                  "have; update it to one for CUDA 11.8 or later",
                  entry.info.name);
+  }
   const LaunchParameters parameters{{shape.grid.x, shape.grid.y, shape.grid.z},
                                     {shape.block.x, shape.block.y, shape.block.z},
                                     shape.dynamic_shared_bytes,
@@ -331,21 +337,24 @@ Result<int> CudaDevice::launch_on(Stream stream, const FoundEntry& entry, const 
 Status CudaDevice::refusal(int code, const std::string& entry, const LaunchShape& shape) {
   const uint32_t threads = shape.block.x * shape.block.y * shape.block.z;
   const uint64_t blocks = uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z;
-  if (code == kLaunchOutOfResources)
+  if (code == kLaunchOutOfResources) {
     return error(ErrorCode::InvalidArgument,
                  "entry '{}' with a block of {} threads needs more registers than a multiprocessor "
                  "has; use a smaller block or __launch_bounds__",
                  entry, threads);
-  if (code == kCooperativeTooLarge)
+  }
+  if (code == kCooperativeTooLarge) {
     return error(ErrorCode::InvalidArgument,
                  "entry '{}' waits for all blocks of its grid, and the device cannot run {} blocks "
                  "of {} threads at once; use a smaller grid",
                  entry, blocks, threads);
-  if (code == kInvalidClusterSize)
+  }
+  if (code == kInvalidClusterSize) {
     return error(ErrorCode::InvalidArgument,
                  "the device cannot run a cluster of entry '{}' with {} threads and {} bytes of "
                  "dynamic shared memory per block; use a smaller cluster",
                  entry, threads, shape.dynamic_shared_bytes);
+  }
   return {};
 }
 

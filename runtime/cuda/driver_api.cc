@@ -8,8 +8,9 @@ namespace gpuemu::cuda {
 std::string Driver::text_of(int code) const {
   const char* name = nullptr;
   const char* text = nullptr;
-  if (cuGetErrorName(code, &name) != kSuccess || name == nullptr)
+  if (cuGetErrorName(code, &name) != kSuccess || name == nullptr) {
     return fmt::format("error {}", code);
+  }
   if (cuGetErrorString(code, &text) != kSuccess || text == nullptr) return name;
   return fmt::format("{} ({})", name, text);
 }

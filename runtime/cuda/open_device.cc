@@ -60,8 +60,9 @@ DeviceProperties describe(const Driver& driver, int device) {
   out.backend = "cuda";
   out.index = device;
   char name[256] = {};
-  if (driver.cuDeviceGetName(name, static_cast<int>(sizeof(name)) - 1, device) == kSuccess)
+  if (driver.cuDeviceGetName(name, static_cast<int>(sizeof(name)) - 1, device) == kSuccess) {
     out.name = name;
+  }
   out.sm =
       10 * attribute(driver, cuda::kMajor, device, 0) + attribute(driver, cuda::kMinor, device, 0);
   size_t bytes = 0;
@@ -92,8 +93,9 @@ std::vector<DeviceProperties> cuda_devices() {
   const auto found = find_devices();
   for (int i = 0; found && i < found->count; ++i) {
     int device = 0;
-    if (found->driver.cuDeviceGet(&device, i) == kSuccess)
+    if (found->driver.cuDeviceGet(&device, i) == kSuccess) {
       out.push_back(describe(found->driver, device));
+    }
   }
   return out;
 }

@@ -11,8 +11,9 @@ namespace {
 
 /// True for "add.ftz.f32" and the like: no rounding, a floating-point type at the end.
 bool may_be_fused(std::string_view word) {
-  if (!word.starts_with("add.") && !word.starts_with("sub.") && !word.starts_with("mul."))
+  if (!word.starts_with("add.") && !word.starts_with("sub.") && !word.starts_with("mul.")) {
     return false;
+  }
   static constexpr std::array<std::string_view, 7> kTypes = {"f32",  "f64",    "f16",  "f16x2",
                                                              "bf16", "bf16x2", "f32x2"};
   bool is_float = false;

@@ -31,11 +31,12 @@ void call(void* work) { (*static_cast<std::function<void()>*>(work))(); }
 Status CudaStreams::use_handle(const Handles& handles, uint64_t handle, const char* what) {
   {
     const std::shared_lock lock(mutex_);
-    if (!handles.contains(handle))
+    if (!handles.contains(handle)) {
       return error(ErrorCode::InvalidArgument,
                    "no {} {:#x} of this device: it was never made, is freed, or belongs to another "
                    "device or context",
                    what, handle);
+    }
   }
   return device_.ready();
 }
@@ -48,10 +49,11 @@ Status CudaStreams::forget_handle(Handles& handles, uint64_t handle, const char*
 }
 
 Result<Stream> CudaStreams::use(StreamId stream) {
-  if (stream == kDefaultStream || stream == kPerThreadStream)
+  if (stream == kDefaultStream || stream == kPerThreadStream) {
     GPUEMU_TRY(device_.ready());
-  else
+  } else {
     GPUEMU_TRY(use_handle(streams_, stream, "stream"));
+  }
   return reinterpret_cast<Stream>(stream);
 }
 
@@ -78,11 +80,13 @@ Result<StreamId> CudaStreams::make_stream(const StreamOptions& options) {
 }
 
 Status CudaStreams::free_stream(StreamId stream) {
-  if (stream == kDefaultStream || stream == kPerThreadStream)
+  if (stream == kDefaultStream || stream == kPerThreadStream) {
     return error(ErrorCode::InvalidArgument, "stream {} always exists and is not freed", stream);
-  if (GPUEMU_TRY(is_capturing(stream)))
+  }
+  if (GPUEMU_TRY(is_capturing(stream))) {
     return error(ErrorCode::InvalidArgument, "stream {:#x} is captured; end the capture first",
                  stream);
+  }
   GPUEMU_TRY(forget_handle(streams_, stream, "stream"));
   {
     const std::lock_guard lock(last_mutex_);
@@ -104,8 +108,9 @@ Status CudaStreams::waited(int code, StreamId stream) {
   const auto finding = device_.lose(code, entry);
   if (!finding) return device_.check(code, "waiting");
   if (findings_.size() < kFindingsMax) findings_.push_back(*finding);
-  if (last == last_.end())
+  if (last == last_.end()) {
     return error(ErrorCode::Launch, "a kernel of another stream ended with {}", finding->message);
+  }
   return launch_error(last->second.shape, *finding);
 }
 
@@ -178,11 +183,12 @@ Result<float> CudaStreams::elapsed_ms(EventId from, EventId to) {
   const Event end = GPUEMU_TRY(use_event(to));
   float milliseconds = 0;
   const int code = driver_.cuEventElapsedTime(&milliseconds, begin, end);
-  if (code == kNotReady || code == kInvalidHandle)
+  if (code == kNotReady || code == kInvalidHandle) {
     return error(ErrorCode::InvalidArgument,
                  "event {:#x} or {:#x} is not {} yet; record them and synchronize before asking "
                  "for the time",
                  from, to, code == kNotReady ? "reached" : "recorded");
+  }
   GPUEMU_TRY(device_.check(code, "reading the clock"));
   return milliseconds;
 }
@@ -239,8 +245,9 @@ Result<FunctionId> CudaStreams::function(ModuleId module, const std::string& ent
   GPUEMU_TRY(device_.ready());
   Known made{module, GPUEMU_TRY(device_.find_entry_of(module, entry))};
   const std::lock_guard lock(mutex_);
-  for (const auto& [id, known] : functions_)
+  for (const auto& [id, known] : functions_) {
     if (known->module == module && known->entry.info.name == entry) return id;
+  }
   functions_[next_function_] = std::make_shared<const Known>(std::move(made));
   return next_function_++;
 }
@@ -256,9 +263,10 @@ Status CudaStreams::launch(StreamId stream, const StreamLaunch& launch) {
   {
     const std::shared_lock lock(mutex_);
     const auto found = functions_.find(launch.function);
-    if (found == functions_.end())
+    if (found == functions_.end()) {
       return error(ErrorCode::NotFound, "no function {}: its module is unloaded, or it never was",
                    launch.function);
+    }
     known = found->second;
   }
   const EntryInfo& entry = known->entry.info;
@@ -272,10 +280,12 @@ Status CudaStreams::launch(StreamId stream, const StreamLaunch& launch) {
     arguments[i] = const_cast<void*>(launch.args[i].data);  // The driver only reads it.
   }
   int code = kNotReady;
-  if (is_capturing_ && !launch.accesses.empty())
+  if (is_capturing_ && !launch.accesses.empty()) {
     code = GPUEMU_TRY(add_to_capture(handle, *known, launch, arguments));
-  if (code == kNotReady)
+  }
+  if (code == kNotReady) {
     code = GPUEMU_TRY(device_.launch_on(handle, known->entry, launch, arguments));
+  }
   GPUEMU_TRY(CudaDevice::refusal(code, entry.name, launch));
   GPUEMU_TRY(device_.check(code, "launching"));
   const std::lock_guard lock(last_mutex_);
@@ -286,8 +296,9 @@ Status CudaStreams::launch(StreamId stream, const StreamLaunch& launch) {
 Result<int> CudaStreams::add_to_capture(Stream stream, const Known& known,
                                         const StreamLaunch& launch, void** arguments) {
   if (driver_.cuStreamGetCaptureInfo_v2 == nullptr ||
-      driver_.cuStreamUpdateCaptureDependencies == nullptr || stream == nullptr)
+      driver_.cuStreamUpdateCaptureDependencies == nullptr || stream == nullptr) {
     return kNotReady;
+  }
   KernelNode described;
   if (!GPUEMU_TRY(device_.is_plain(known.entry, launch, described))) return kNotReady;
   described.arguments = arguments;
@@ -320,9 +331,10 @@ std::vector<DeviceFinding> CudaStreams::take_findings() {
 }
 
 Status CudaStreams::begin_capture(StreamId stream) {
-  if (stream == kDefaultStream)
+  if (stream == kDefaultStream) {
     return error(ErrorCode::InvalidArgument,
                  "the default stream cannot be captured; make a stream for it");
+  }
   const Stream handle = GPUEMU_TRY(use(stream));
   GPUEMU_TRY(device_.check(driver_.cuStreamBeginCapture_v2(handle, kCaptureRelaxed),
                            "beginning a capture"));
@@ -334,8 +346,9 @@ Status CudaStreams::begin_capture(StreamId stream) {
 
 Result<GraphId> CudaStreams::end_capture(StreamId stream) {
   const Stream handle = GPUEMU_TRY(use(stream));
-  if (!GPUEMU_TRY(is_capturing(stream)))
+  if (!GPUEMU_TRY(is_capturing(stream))) {
     return error(ErrorCode::InvalidArgument, "stream {:#x} is not captured", stream);
+  }
   Graph graph = nullptr;
   const int ended = driver_.cuStreamEndCapture(handle, &graph);
   {
@@ -367,9 +380,10 @@ Result<size_t> CudaStreams::graph_nodes(GraphId graph) {
 
 Result<GraphExecId> CudaStreams::instantiate(GraphId graph) {
   GPUEMU_TRY(use_handle(graphs_, graph, "graph"));
-  if (driver_.cuGraphInstantiateWithFlags == nullptr)
+  if (driver_.cuGraphInstantiateWithFlags == nullptr) {
     return error(ErrorCode::Unsupported,
                  "this driver cannot instantiate graphs; update it to one for CUDA 11.4 or later");
+  }
   GraphExec made = nullptr;
   GPUEMU_TRY(
       device_.check(driver_.cuGraphInstantiateWithFlags(&made, reinterpret_cast<Graph>(graph), 0),
@@ -402,8 +416,9 @@ Result<void*> CudaStreams::allocate_host(uint64_t bytes) {
   void* memory = nullptr;
   const int code =
       driver_.cuMemHostAlloc(&memory, std::max<uint64_t>(bytes, 1), kHostPortable | kHostMapped);
-  if (code == kOutOfMemory)
+  if (code == kOutOfMemory) {
     return error(ErrorCode::ResourceExhausted, "the host has no {} bytes of pinned memory", bytes);
+  }
   GPUEMU_TRY(device_.check(code, "allocating pinned memory"));
   const std::lock_guard lock(mutex_);
   pinned_.insert(id_of(memory));
@@ -421,8 +436,9 @@ void CudaStreams::free_all() {
   for (const uint64_t graph : graphs_) driver_.cuGraphDestroy(reinterpret_cast<Graph>(graph));
   for (const uint64_t event : events_) driver_.cuEventDestroy_v2(reinterpret_cast<Event>(event));
   driver_.cuCtxSynchronize();
-  for (const uint64_t stream : streams_)
+  for (const uint64_t stream : streams_) {
     driver_.cuStreamDestroy_v2(reinterpret_cast<Stream>(stream));
+  }
   for (const uint64_t memory : pinned_) driver_.cuMemFreeHost(reinterpret_cast<void*>(memory));
 }
 

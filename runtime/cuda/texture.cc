@@ -116,9 +116,10 @@ Status CudaDevice::free_texture(uint64_t texture) {
   GPUEMU_TRY(ready());
   {
     const std::lock_guard lock(mutex_);
-    if (textures_.erase(texture) == 0)
+    if (textures_.erase(texture) == 0) {
       return error(ErrorCode::InvalidArgument, "free of {:#x}, which is not a live texture",
                    texture);
+    }
   }
   return check(driver_.cuTexObjectDestroy(texture), "freeing a texture");
 }

@@ -21,8 +21,9 @@ std::string largest_owners(std::vector<AllocationOwner> owners) {
   std::string out;
   for (const AllocationOwner& holder : owners) {
     out += fmt::format("{}'{}' {}", out.empty() ? "" : ", ", holder.name, holder.bytes);
-    if (std::ranges::count(owners, holder.name, &AllocationOwner::name) > 1)
+    if (std::ranges::count(owners, holder.name, &AllocationOwner::name) > 1) {
       out += fmt::format(" at {:#x}", holder.address);
+    }
   }
   return out;
 }

@@ -19,8 +19,9 @@ std::string_view name_of(Contraction contraction) {
 }
 
 std::optional<Contraction> contraction_from_name(std::string_view name) {
-  for (const Row& row : kRows)
+  for (const Row& row : kRows) {
     if (row.name == name) return row.contraction;
+  }
   return std::nullopt;
 }
 

@@ -22,8 +22,9 @@ class Reader {
  public:
   Reader(const Profile& profile, std::span<const std::string> others) : profile_(profile) {
     const ProfilePlaces& places = *profile.places;
-    for (const std::string& name : places.functions)
+    for (const std::string& name : places.functions) {
       wanted_.push_back(std::ranges::find(others, name) == others.end());
+    }
   }
 
   bool wants(uint32_t function) const { return wanted_[function]; }
@@ -81,8 +82,9 @@ class Reader {
   uint64_t warps(const std::string& entry) const {
     const ProfilePlaces& places = *profile_.places;
     for (size_t i = 0; i < places.blocks.size(); ++i) {
-      if (places.functions[places.blocks[i].function] == entry)
+      if (places.functions[places.blocks[i].function] == entry) {
         return profile_.counts.blocks[i].warps;
+      }
     }
     return 0;
   }

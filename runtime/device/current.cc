@@ -25,8 +25,9 @@ Device* current_device() { return mine().device; }
 void set_current_device(Device* device) { mine().device = device; }
 
 StreamId current_stream(const Device& device) {
-  for (const auto& [serial, stream] : mine().streams)
+  for (const auto& [serial, stream] : mine().streams) {
     if (serial == device.serial()) return stream;
+  }
   return kDefaultStream;
 }
 

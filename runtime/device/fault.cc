@@ -10,8 +10,9 @@ std::string text_of(const Dim3& dim) { return fmt::format("{}x{}x{}", dim.x, dim
 std::string geometry_of(const LaunchShape& shape) {
   std::string out = fmt::format("grid {}, block {}", text_of(shape.grid), text_of(shape.block));
   if (shape.cluster.x != 0) out += fmt::format(", cluster {}", text_of(shape.cluster));
-  if (shape.dynamic_shared_bytes != 0)
+  if (shape.dynamic_shared_bytes != 0) {
     out += fmt::format(", {} bytes of dynamic shared memory", shape.dynamic_shared_bytes);
+  }
   return out;
 }
 

@@ -98,37 +98,42 @@ Result<Dim3> cluster_of(const EntryInfo& entry, const LaunchShape& config) {
   Dim3 size = config.cluster;
   if (declared[0] != 0) {
     size = {declared[0], std::max(declared[1], 1U), std::max(declared[2], 1U)};
-    if (config.cluster.x != 0 && config.cluster != size)
+    if (config.cluster.x != 0 && config.cluster != size) {
       return error(ErrorCode::InvalidArgument,
                    "cluster {} of entry '{}': __cluster_dims__ (.reqnctapercluster) demands {}",
                    text_of(config.cluster), entry.name, text_of(size));
+    }
   } else if (size == Dim3{0, 0, 0}) {
-    if (entry.needs_cluster)
+    if (entry.needs_cluster) {
       return error(ErrorCode::InvalidArgument,
                    "entry '{}' wants its cluster from the launch (.explicitcluster); give the "
                    "launch a cluster, or write __cluster_dims__(x, y, z) before the kernel",
                    entry.name);
+    }
     return Dim3{1, 1, 1};
   }
   const uint64_t blocks = uint64_t{size.x} * size.y * size.z;
-  if (blocks == 0 || blocks > kClusterBlocksMax)
+  if (blocks == 0 || blocks > kClusterBlocksMax) {
     return error(ErrorCode::InvalidArgument,
                  "cluster {} of entry '{}' is not allowed: each of x, y, z must be at least 1 and "
                  "the product at most {}, which every device with clusters can run",
                  text_of(size), entry.name, kClusterBlocksMax);
+  }
   const Dim3& grid = config.grid;
-  if (grid.x % size.x != 0 || grid.y % size.y != 0 || grid.z % size.z != 0)
+  if (grid.x % size.x != 0 || grid.y % size.y != 0 || grid.z % size.z != 0) {
     return error(ErrorCode::InvalidArgument,
                  "grid {} of entry '{}' is not a multiple of its cluster of {} blocks",
                  text_of(grid), entry.name, text_of(size));
+  }
   return size;
 }
 
 Status check_launch(const EntryInfo& entry, const LaunchConfig& config,
                     const DeviceProperties& properties) {
   GPUEMU_TRY(check_argument_count(entry, config.args.size()));
-  for (size_t i = 0; i < config.args.size(); ++i)
+  for (size_t i = 0; i < config.args.size(); ++i) {
     GPUEMU_TRY(check_argument(entry, i, config.args[i].size()));
+  }
   return check_shape(entry, config, properties);
 }
 

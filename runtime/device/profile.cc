@@ -42,8 +42,9 @@ constexpr double kSectorBytes = 32;
 }  // namespace
 
 void ProfileCounts::add(const ProfileCounts& other) {
-  for (size_t i = 0; i < instructions.size(); ++i)
+  for (size_t i = 0; i < instructions.size(); ++i) {
     add_count(instructions[i], other.instructions[i]);
+  }
   add_flow(blocks, other.blocks);
   add_flow(edges, other.edges);
 }

@@ -11,19 +11,22 @@ Status check_format(const TextureConfig& config) {
   const bool floats = config.texel == TextureConfig::Texel::Float;
   const bool bits = config.bits == 16 || config.bits == 32 || (config.bits == 8 && !floats);
   const bool channels = config.channels == 1 || config.channels == 2 || config.channels == 4;
-  if (!bits || !channels)
+  if (!bits || !channels) {
     return error(ErrorCode::InvalidArgument,
                  "texture of {} channels of {} bits; expected 1, 2 or 4 channels of 8, 16 or 32 "
                  "bits (floats 16 or 32)",
                  config.channels, config.bits);
-  if (config.normalized_values && (floats || config.bits == 32))
+  }
+  if (config.normalized_values && (floats || config.bits == 32)) {
     return error(ErrorCode::InvalidArgument,
                  "texture with normalized values of {} bits; only integers of 8 and 16 bits are "
                  "normalized",
                  config.bits);
-  if (config.filter == TextureConfig::Filter::Linear && !floats && !config.normalized_values)
+  }
+  if (config.filter == TextureConfig::Filter::Linear && !floats && !config.normalized_values) {
     return error(ErrorCode::InvalidArgument,
                  "texture of integers with linear filter; expected floats or normalized values");
+  }
   return {};
 }
 
@@ -40,19 +43,21 @@ Status check_rows(const TextureConfig& config) {
   }
   if (config.width > kPlaneWidthMax || config.height > kPlaneHeightMax ||
       config.pitch_bytes > kPitchMax || config.pitch_bytes % kTexturePitchAlignment != 0 ||
-      config.pitch_bytes < uint64_t{config.width} * config.texel_bytes())
+      config.pitch_bytes < uint64_t{config.width} * config.texel_bytes()) {
     return error(ErrorCode::InvalidArgument,
                  "texture of {} x {} texels of {} bytes with {} bytes from row to row; expected at "
                  "most {} x {}, and a multiple of {} that a row fits into, up to {}",
                  config.width, config.height, config.texel_bytes(), config.pitch_bytes,
                  kPlaneWidthMax, kPlaneHeightMax, kTexturePitchAlignment, kPitchMax);
+  }
   const auto repeats = [](Address mode) {
     return mode == Address::Wrap || mode == Address::Mirror;
   };
-  if (!config.normalized_coordinates && (repeats(config.address_x) || repeats(config.address_y)))
+  if (!config.normalized_coordinates && (repeats(config.address_x) || repeats(config.address_y))) {
     return error(ErrorCode::InvalidArgument,
                  "texture that wraps or mirrors without normalized coordinates; expected clamp or "
                  "border, or normalized coordinates");
+  }
   return {};
 }
 }  // namespace
@@ -64,12 +69,14 @@ uint64_t TextureConfig::extent_bytes() const {
 
 Status check_texture(const TextureConfig& config) {
   GPUEMU_TRY(check_format(config));
-  if (config.width == 0)
+  if (config.width == 0) {
     return error(ErrorCode::InvalidArgument, "texture without a width; expected at least 1 texel");
+  }
   GPUEMU_TRY(check_rows(config));
-  if (config.address % kTextureAlignment != 0)
+  if (config.address % kTextureAlignment != 0) {
     return error(ErrorCode::InvalidArgument, "texture at {:#x}; expected a multiple of {}",
                  config.address, kTextureAlignment);
+  }
   return {};
 }
 

@@ -17,8 +17,9 @@ std::string_view name_of(ThreadOrder thread_order) {
 }
 
 std::optional<ThreadOrder> thread_order_from_name(std::string_view name) {
-  for (size_t i = 0; i < kNames.size(); ++i)
+  for (size_t i = 0; i < kNames.size(); ++i) {
     if (kNames[i] == name) return static_cast<ThreadOrder>(i);
+  }
   return std::nullopt;
 }
 

@@ -27,19 +27,21 @@ std::vector<T> edges() {
 }
 template <typename T>
 void pairs(std::vector<T>& a, std::vector<T>& b, const std::vector<T>& from) {
-  for (const T x : from)
+  for (const T x : from) {
     for (const T y : from) {
       a.push_back(x);
       b.push_back(y);
     }
+  }
 }
 template <typename D, typename S, typename Expect>
 void check_pairs(const std::string& body, const std::vector<S>& from, const Expect& expect) {
   std::vector<S> a, b;
   pairs(a, b, from);
   const std::vector<D> got = evaluate<D, S>(body, a, b);
-  for (size_t i = 0; i < a.size(); ++i)
+  for (size_t i = 0; i < a.size(); ++i) {
     ASSERT_EQ(got[i], expect(a[i], b[i])) << body << " of " << +a[i] << ", " << +b[i];
+  }
 }
 
 template <typename T>
@@ -57,15 +59,17 @@ void check_integers(const std::string& type) {
   check_pairs<T, T>(text("mul.hi"), from, [](T a, T b) {
     __extension__ using Wide = __int128;
     __extension__ using Unsigned = unsigned __int128;
-    if constexpr (std::is_signed_v<T>)
+    if constexpr (std::is_signed_v<T>) {
       return static_cast<T>((Wide{a} * b) >> (sizeof(T) * 8));
-    else
+    } else {
       return static_cast<T>((Unsigned{a} * b) >> (sizeof(T) * 8));
+    }
   });
   check_pairs<T, T>(text("div"), from, [](T a, T b) {
     if (b == 0) return static_cast<T>(-1);
-    if (std::is_signed_v<T> && b == static_cast<T>(-1))
+    if (std::is_signed_v<T> && b == static_cast<T>(-1)) {
       return static_cast<T>(U{0} - static_cast<U>(a));
+    }
     return static_cast<T>(a / b);
   });
   check_pairs<T, T>(text("rem"), from, [](T a, T b) {
@@ -177,8 +181,9 @@ TEST(Floats, MaximumPrefersNumbersAndPlusZero) {
 TEST(Halves, AddMultiplyAndFuseLikeOneRounding) {
   std::mt19937 random(7);
   std::vector<uint16_t> a(20000), b(a.size()), c(a.size());
-  for (auto* values : {&a, &b, &c})
+  for (auto* values : {&a, &b, &c}) {
     for (uint16_t& value : *values) value = static_cast<uint16_t>(random());
+  }
   const auto wide = [](uint16_t bits) {
     return static_cast<double>(std::bit_cast<_Float16>(bits));
   };

@@ -39,8 +39,9 @@ Outcome run(const std::string& body, uint32_t threads = 32) {
 }
 Outcome clean(const std::string& body, uint32_t threads = 32) {
   Outcome outcome = run(body, threads);
-  for (const DeviceFinding& finding : outcome.findings)
+  for (const DeviceFinding& finding : outcome.findings) {
     ADD_FAILURE() << name_of(finding.kind) << ": " << finding.message;
+  }
   return outcome;
 }
 DeviceFinding only(const std::string& body, uint32_t threads = 32) {
@@ -140,9 +141,10 @@ TEST(AsyncCopy, OtherWarpNeedsABarrierBehindTheWait) {
       "xor.b32 %r4, %r2, 128; mov.u32 %r5, tile; add.u32 %r5, %r5, %r4; "
       "ld.shared.u32 %r6, [%r5]; st.global.u32 [%rd6], %r6;";
   EXPECT_EQ(clean(copy + "bar.sync 0;" + other, 64).out[0], 1032u);
-  for (const DeviceFinding& finding : run(copy + other, 64).findings)
+  for (const DeviceFinding& finding : run(copy + other, 64).findings) {
     EXPECT_TRUE(name_of(finding.kind) == "race_shared" || name_of(finding.kind) == "uninitialized")
         << finding.message;
+  }
   EXPECT_FALSE(run(copy + other, 64).findings.empty());
 }
 
@@ -264,8 +266,8 @@ TEST(BulkCopy, ReadBeforeTheMbarrierIsFound) {
   EXPECT_EQ(finding->other_line, 20u);
 }
 TEST(BulkCopy, NeedsMultiplesOfSixteen) {
-  for (const char* wrong :
-       {"[tile], [%rd5], 24, [bar]", "[tile+4], [%rd5], 16, [bar]", "[tile], [%rd5+8], 16, [bar]"})
+  for (const char* wrong : {"[tile], [%rd5], 24, [bar]", "[tile+4], [%rd5], 16, [bar]",
+                            "[tile], [%rd5+8], 16, [bar]"}) {
     EXPECT_EQ(name_of(only(barrier_for("1") +
                            "@%p4 cp.async.bulk.shared::cluster.global.mbarrier::"
                            "complete_tx::bytes " +
@@ -273,6 +275,7 @@ TEST(BulkCopy, NeedsMultiplesOfSixteen) {
                           .kind),
               "misaligned")
         << wrong;
+  }
   EXPECT_EQ(name_of(only(barrier_for("1") +
                          "@%p4 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx"
                          "::bytes [tile], [%rd5+1008], 32, [bar];")

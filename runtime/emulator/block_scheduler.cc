@@ -137,10 +137,11 @@ std::string Schedule::why_stuck() const {
   const uint64_t begun = launch_.next_block.load(std::memory_order_relaxed);
   if (issue_.in_order && begun < clusters_) return why_not_begun(begun);
   std::string why = "every thread waits in a loop for a value that no running thread writes";
-  if (begun < clusters_)
+  if (begun < clusters_) {
     why += fmt::format("; {} of the {} blocks of the grid could not begin beside those that wait",
                        (clusters_ - begun) * blocks_of_cluster(launch_),
                        clusters_ * blocks_of_cluster(launch_));
+  }
   if (leaps_ > 0) why += "; hours later on the device's clock they all still wait";
   return why;
 }
@@ -167,10 +168,11 @@ size_t Schedule::look(uint32_t thread, const Clusters& resident) {
         return more;
       }
       if (!pass_time()) {
-        if (is_short_of_memory(resident.size()))
+        if (is_short_of_memory(resident.size())) {
           launch_.stop = true;
-        else
+        } else {
           resident.front()->give_up(why_stuck());
+        }
         return 0;
       }
       deadlock_.goes_on(thread);

@@ -33,8 +33,9 @@ Outcome run(const std::string& text, uint32_t blocks = 4) {
 }
 std::vector<uint32_t> clean(const std::string& text, uint32_t blocks = 4) {
   const Outcome outcome = run(text, blocks);
-  for (const DeviceFinding& finding : outcome.findings)
+  for (const DeviceFinding& finding : outcome.findings) {
     ADD_FAILURE() << name_of(finding.kind) << ": " << finding.message;
+  }
   return outcome.out;
 }
 const std::string kSync = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n";

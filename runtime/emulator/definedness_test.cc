@@ -17,8 +17,9 @@ std::string kinds_of(const std::string& body) {
   kernel.config().block = {32, 1, 1};
   kernel.arg(kernel.buffer(std::vector<uint32_t>(128), "data"));
   std::string kinds;
-  for (const DeviceFinding& finding : kernel.run(false).findings)
+  for (const DeviceFinding& finding : kernel.run(false).findings) {
     kinds += fmt::format("{} ", name_of(finding.kind));
+  }
   return kinds;
 }
 
@@ -35,8 +36,9 @@ TEST(Definedness, AMaskMadeOfUndefinedConditionsIsAnUndefinedOutput) {
            "selp.b64 %rd3, 1, 0, %p1; shl.b64 %rd4, %rd3, 40; or.b64 %rd2, %rd4, %rd2;",
            "setp.gt.u32 %p2, %r1, 99; or.pred %p3, %p1, %p2; selp.u32 %r2, 1, 0, %p3;",
            "setp.lt.u32 %p2, %r1, 99; and.pred %p3, %p1, %p2; selp.u32 %r2, 1, 0, %p3;",
-       })
+       }) {
     EXPECT_EQ(kinds_of(body), "uninitialized ") << body;
+  }
 }
 
 TEST(Definedness, WhatTheOtherOperandDecidesIsDefined) {
@@ -48,8 +50,9 @@ TEST(Definedness, WhatTheOtherOperandDecidesIsDefined) {
            "or.b32 %r3, %r1, 0; selp.b32 %r2, %r3, %r1, %p1;",
            "setp.lt.u32 %p2, %r1, 99; or.pred %p3, %p1, %p2; selp.u32 %r2, 1, 0, %p3;",
            "setp.gt.u32 %p2, %r1, 99; and.pred %p3, %p1, %p2; selp.u32 %r2, 1, 0, %p3;",
-       })
+       }) {
     EXPECT_EQ(kinds_of(body), "") << body;
+  }
 }
 
 TEST(Definedness, VotesAndReductionsHaveWhatTheirLanesHave) {

@@ -47,8 +47,9 @@ Emulator::Emulator(const EmulatorOptions& options)
       memory_(options.memory_limit_bytes),
       registers_(options.registers, options.sm),
       queues_(options.schedule_seed) {
-  if (const auto wanted = machine_code_wanted(options_.machine_code); wanted)
+  if (const auto wanted = machine_code_wanted(options_.machine_code); wanted) {
     options_.machine_code = *wanted;
+  }
   if (options_.threads == 0) options_.threads = std::max(1u, std::thread::hardware_concurrency());
   properties_.backend = "emulator";
   properties_.name = fmt::format("{} ({})", options.name, handlers_name());
@@ -117,8 +118,9 @@ Result<uint64_t> Emulator::allocate_sparse(uint64_t bytes, const std::string& na
     GPUEMU_TRY(memory_.free(address));
     return filled.error().with_context("tensor '" + name + "'");
   }
-  for (uint64_t done = 0; done < bytes; done += pattern.size())
+  for (uint64_t done = 0; done < bytes; done += pattern.size()) {
     std::ranges::copy(pattern.first(std::min<uint64_t>(pattern.size(), bytes - done)), at + done);
+  }
   return address;
 }
 
@@ -202,8 +204,9 @@ Status Emulator::check_range(uint64_t address, uint64_t bytes, const char* what)
 
 Result<Program*> Emulator::program(ModuleId module) {
   const auto found = modules_.find(module);
-  if (found == modules_.end())
+  if (found == modules_.end()) {
     return error(ErrorCode::InvalidArgument, "module {} is not loaded", module);
+  }
   return found->second.get();
 }
 
@@ -211,10 +214,11 @@ Result<uint64_t> Emulator::make_texture(const TextureConfig& config) {
   GPUEMU_TRY(check_texture(config));
   const std::lock_guard running(running_);
   const std::lock_guard layout(layout_);
-  if (memory_.find(config.address, config.extent_bytes()) == nullptr)
+  if (memory_.find(config.address, config.extent_bytes()) == nullptr) {
     return error(ErrorCode::InvalidArgument,
                  "texture of {} bytes at {:#x} is not inside one allocation", config.extent_bytes(),
                  config.address);
+  }
   return textures_.add(config);
 }
 
@@ -234,8 +238,9 @@ Result<ModuleId> Emulator::load_module(const std::string& ptx, const std::string
   made->module = GPUEMU_TRY(ptx::parse(ptx, name));
   GPUEMU_TRY(check_sizes(made->module, name));
   if (options_.contraction == Contraction::Always) contract(made->module);
-  if (options_.contraction == Contraction::Random)
+  if (options_.contraction == Contraction::Random) {
     contract(made->module, options_.contraction_seed);
+  }
   list_functions(*made);
   const std::lock_guard running(running_);
   const std::lock_guard layout(layout_);
@@ -283,16 +288,18 @@ Result<EntryInfo> Emulator::entry_of_module(ModuleId module, const std::string& 
 Result<std::vector<EntryInfo>> Emulator::entries_of(ModuleId module) {
   const Program* found = GPUEMU_TRY(program(module));
   std::vector<EntryInfo> all;
-  for (const Code& code : found->functions)
+  for (const Code& code : found->functions) {
     if (code.source->is_entry) all.push_back(entry_of(*found, code));
+  }
   return all;
 }
 
 Result<EntryInfo> Emulator::entry(ModuleId module, const std::string& name) {
   const Program* found = GPUEMU_TRY(program(module));
   const auto code = found->by_name.find(name);
-  if (code != found->by_name.end() && code->second->source->is_entry)
+  if (code != found->by_name.end() && code->second->source->is_entry) {
     return entry_of(*found, *code->second);
+  }
   const std::vector<EntryInfo> all = GPUEMU_TRY(entries_of(module));  // For the message.
   return find_entry(all, name);
 }

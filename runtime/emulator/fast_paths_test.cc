@@ -131,8 +131,8 @@ TEST(FastPaths, LanesSideBySideTogetherAndApartReadTheirOwn) {
   std::vector<uint8_t> x(1024);
   std::iota(x.begin(), x.end(), uint8_t{3});
   for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<uint8_t>(x[i] * 7 + i / 256);
-  for (const bool shared : {false, true})
-    for (const std::string type : {"u8", "u16", "u32", "u64"})
+  for (const bool shared : {false, true}) {
+    for (const std::string type : {"u8", "u16", "u32", "u64"}) {
       for (const std::string vector : {"", ".v2", ".v4"}) {
         const auto width = static_cast<uint32_t>(std::stoul(type.substr(1))) / 8;
         const uint32_t bytes =
@@ -156,12 +156,15 @@ TEST(FastPaths, LanesSideBySideTogetherAndApartReadTheirOwn) {
           const uint64_t from = kernel.buffer(x), to = kernel.buffer(std::vector<uint8_t>(512));
           kernel.arg(from).arg(to).run();
           const auto got = kernel.read<uint8_t>(to, 512);
-          for (uint32_t i = 0; i < 32 * bytes; ++i)
+          for (uint32_t i = 0; i < 32 * bytes; ++i) {
             ASSERT_EQ(got[i], x[pattern.index(i / bytes) * bytes + i % bytes])
                 << pattern.text << " " << vector << type << (shared ? " shared" : " global")
                 << " byte " << i;
+          }
         }
       }
+    }
+  }
 }
 
 TEST(FastPaths, ARowThatLeavesItsTensorIsReportedForTheLanesOutside) {
@@ -185,8 +188,8 @@ TEST(FastPaths, ARowThatLeavesItsTensorIsReportedForTheLanesOutside) {
 TEST(FastPaths, RowsOfTwoBlocksThatOverlapAreARaceOfTheLanesThatMeet) {
   // Blocks that run at the very same time may overlook each other in a word.
   constexpr uint32_t kOneThread = 1;
-  for (const std::string type : {"u8", "u16", "u32", "u64"})
-    for (const std::string order : {"", "xor.b32 %r3, %r3, 31;", "xor.b32 %r3, %r3, 16;"})
+  for (const std::string type : {"u8", "u16", "u32", "u64"}) {
+    for (const std::string order : {"", "xor.b32 %r3, %r3, 31;", "xor.b32 %r3, %r3, 16;"}) {
       for (const bool reads : {false, true}) {
         const std::string width = std::to_string(std::stoul(type.substr(1)) / 8);
         // Block 0 writes; block 1 writes other values or reads.
@@ -219,6 +222,8 @@ TEST(FastPaths, RowsOfTwoBlocksThatOverlapAreARaceOfTheLanesThatMeet) {
         EXPECT_EQ(name_of(report.findings[0].kind), "race_global");
         EXPECT_EQ(report.findings[0].count, 16u) << type << order << reads;
       }
+    }
+  }
 }
 
 TEST(FastPaths, RowsOfALaterLaunchOrBehindABarrierAreNoRace) {
@@ -308,7 +313,7 @@ TEST(FastPaths, OneDivisorForAllLanesGivesTheQuotientsOfEach) {
                                0xfffffff9, 0xfffffffe, 0xffffffff, 0,          12345679};
   const uint32_t edges[] = {0, 1, 2, 0x7fffffff, 0x80000000, 0x80000001, 0xfffffffe, 0xffffffff};
   std::vector<uint32_t> a, b;
-  for (const uint32_t divisor : divisors)
+  for (const uint32_t divisor : divisors) {
     for (uint32_t lane = 0; lane < 64; ++lane) {
       const uint32_t near = divisor * (static_cast<uint32_t>(random()) % 9) + lane % 3 - 1;
       a.push_back(lane < 8    ? edges[lane]
@@ -316,6 +321,7 @@ TEST(FastPaths, OneDivisorForAllLanesGivesTheQuotientsOfEach) {
                               : static_cast<uint32_t>(random()) >> lane % 32);
       b.push_back(divisor);
     }
+  }
   b.back() = 3;  // One lane of the last warp has another divisor.
   const auto div_u = evaluate<uint32_t, uint32_t>("div.u32 %d, %a, %b;", a, b),
              rem_u = evaluate<uint32_t, uint32_t>("rem.u32 %d, %a, %b;", a, b),

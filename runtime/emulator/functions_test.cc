@@ -40,8 +40,9 @@ Printed print(const std::string& format, const std::string& stores) {
 }
 std::string words(std::vector<int64_t> values) {
   std::string out;
-  for (size_t i = 0; i < values.size(); ++i)
+  for (size_t i = 0; i < values.size(); ++i) {
     out += fmt::format("st.local.u32 [args+{}], {};", 4 * i, values[i]);
+  }
   return out;
 }
 std::string wide(const std::string& value) { return "st.local.u64 [args], " + value + ";"; }

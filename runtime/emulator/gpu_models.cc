@@ -16,8 +16,9 @@ constexpr Part kParts[] = {{75, 72, 65536, 65536, 1024, 16},
 
 const Part& part_of(int sm) {
   const Part* found = std::begin(kParts);
-  for (const Part& part : kParts)
+  for (const Part& part : kParts) {
     if (part.sm <= sm) found = &part;
+  }
   return *found;
 }
 
@@ -26,8 +27,9 @@ uint64_t blocks_held(const Part& part, const Launch& launch) {
   const uint64_t threads = uint64_t{block.x} * block.y * block.z;
   const uint64_t warps = (threads + kLanes - 1) / kLanes;
   uint64_t each = std::min<uint64_t>(part.blocks, part.threads / (warps * kLanes));
-  if (launch.shared_bytes > 0)
+  if (launch.shared_bytes > 0) {
     each = std::min<uint64_t>(each, part.shared_per_multiprocessor / launch.shared_bytes);
+  }
   return std::max<uint64_t>(each, 1) * part.multiprocessors;
 }
 

@@ -58,30 +58,34 @@ void compare(const Place& place, const std::string& first, uint32_t first_bytes,
   kernel.config().block = {64, 1, 1};
   kernel.config().sanitize = {"memory", "race"};
   const uint64_t data = kernel.buffer(std::vector<uint32_t>(8), "data");
-  for (uint32_t a = 0; a < kBytes; a += first_bytes)
+  for (uint32_t a = 0; a < kBytes; a += first_bytes) {
     for (uint32_t b = 0; b < kBytes; b += second_bytes) {
       ASSERT_TRUE(kernel.device().fill(data, std::byte{0}, 2 * kBytes).ok());
       kernel.config().args.clear();
       const LaunchReport report = kernel.arg(data).arg(a).arg(b).run(false);
       const bool meet = a < b + second_bytes && b < a + first_bytes && place.second_thread != 0;
       std::vector<std::string> kinds;
-      for (const DeviceFinding& finding : report.findings)
+      for (const DeviceFinding& finding : report.findings) {
         kinds.push_back(std::string(name_of(finding.kind)));
+      }
       EXPECT_EQ(kinds, meet ? std::vector<std::string>{place.kind} : std::vector<std::string>{})
           << place.space << ", thread " << place.second_thread << ": " << first << " of "
           << first_bytes << " bytes at " << a << ", " << second << " of " << second_bytes
           << " bytes at " << b;
     }
+  }
 }
 
 TEST(LaneRaces, AccessesOfEverySizeAreComparedByteByByte) {
-  for (const Place& place : kPlaces)
-    for (uint32_t first = 1; first <= kBytes; first *= 2)
+  for (const Place& place : kPlaces) {
+    for (uint32_t first = 1; first <= kBytes; first *= 2) {
       for (uint32_t second = 1; second <= kBytes; second *= 2) {
         compare(place, "st", first, "ld", second);
         compare(place, "ld", first, "st", second);
         compare(place, "st", first, "st", second);
       }
+    }
+  }
 }
 
 TEST(LaneRaces, WarpsMayHaveABytePerWarpInOneWord) {
@@ -111,8 +115,9 @@ std::string exchange(const std::string& body) {
 std::vector<std::string> kinds_of(const std::string& body) {
   TestKernel kernel(exchange(body));
   std::vector<std::string> kinds;
-  for (const DeviceFinding& finding : kernel.run(false).findings)
+  for (const DeviceFinding& finding : kernel.run(false).findings) {
     kinds.push_back(std::string(name_of(finding.kind)));
+  }
   return kinds;
 }
 const std::vector<std::string> kNone, kOne{"race_warp"};

@@ -54,10 +54,11 @@ std::vector<DeviceFinding> fold_by_line(std::vector<DeviceFinding> findings) {
   for (DeviceFinding& finding : findings) {
     const auto known = std::ranges::find_if(
         kept, [&](const DeviceFinding& other) { return same(other, finding); });
-    if (known == kept.end())
+    if (known == kept.end()) {
       kept.push_back(std::move(finding));
-    else
+    } else {
       known->count += finding.count;
+    }
   }
   return kept;
 }
@@ -96,9 +97,11 @@ void compile_if_worth(Program& program, const LaunchConfig& config, MachineCode 
   const bool worth = wanted == MachineCode::Always || entry.warps >= kWarpsBeforeCompiling;
   if (wanted == MachineCode::Never || !worth || entry.compiled[kind].tried) return;
   if (!runs_compiled_code()) return;
-  for (Code& code : program.functions)
-    if (&code == &entry || (!code.source->is_entry && !code.compiled[kind].tried))
+  for (Code& code : program.functions) {
+    if (&code == &entry || (!code.source->is_entry && !code.compiled[kind].tried)) {
       compile_code(code, kind);
+    }
+  }
 }
 
 /// What the launch found, printed and did, but not what only a schedule or a follower knows.
@@ -129,13 +132,15 @@ Result<LaunchReport> Emulator::launch_now(ModuleId module, const LaunchConfig& c
   const EntryInfo entry = GPUEMU_TRY(this->entry(module, config.entry));
   GPUEMU_TRY(check_launch(entry, config, properties_));
   GPUEMU_TRY(check_registers(module, entry, config));
-  if (config.profile && config.shadow != nullptr)
+  if (config.profile && config.shadow != nullptr) {
     return error(ErrorCode::InvalidArgument,
                  "a launch of '{}' asks for a profile and for shadows; ask for one after the other",
                  config.entry);
-  if (options_.debugger != nullptr && (config.profile || config.shadow != nullptr))
+  }
+  if (options_.debugger != nullptr && (config.profile || config.shadow != nullptr)) {
     return error(ErrorCode::Unsupported,
                  "a device that is being debugged gives no profile and no shadows; open another");
+  }
   const bool followed = config.shadow != nullptr || options_.debugger != nullptr;
   const Program& form = config.profile ? counting_program(*loaded)
                         : followed     ? plain_program(*loaded)
@@ -244,8 +249,9 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
   static const ShadowConfig kNoRegions{};
   std::optional<Shadow> comparing;
   if (purpose.look != nullptr) {
-    if (purpose.look->compares && !purpose.look->collects)
+    if (purpose.look->compares && !purpose.look->collects) {
       comparing.emplace(run, kNoRegions, own_shadows).compare(&purpose.look->stores);
+    }
     run.follower = &looking.emplace(*purpose.look, comparing ? &*comparing : nullptr);
   }
   std::optional<Stepper> stepper;

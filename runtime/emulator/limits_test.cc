@@ -69,8 +69,9 @@ TEST(Limits, SizesThatDoNotFit32BitsAreRefused) {
       entry(".param .b8 a[4294967295]; .param .b8 b[4294967295];"),
       with_header(".shared .b8 a[4294967295];\n.shared .b8 b[4294967295];\n"),
       with_header(".func f(.param .b8 a[4294967295]) { ret; }\n")};
-  for (const std::string& ptx : huge)
+  for (const std::string& ptx : huge) {
     EXPECT_NE(refusal(ptx).find("a GPU has at most"), std::string::npos) << ptx;
+  }
 }
 
 TEST(Limits, AThreadHasAtMost512KiBOfLocalMemory) {

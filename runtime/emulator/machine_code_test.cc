@@ -77,16 +77,18 @@ void expect_same(const std::string& ptx, const std::vector<std::string>& sanitiz
   EXPECT_EQ(compiled.findings, by_handlers.findings) << "seed " << seed << "\n" << ptx;
   EXPECT_EQ(compiled.instructions, by_handlers.instructions);
   EXPECT_EQ(compiled.place, by_handlers.place) << "seed " << seed << "\n" << ptx;
-  for (size_t i = 0; i < by_handlers.out.size(); ++i)
+  for (size_t i = 0; i < by_handlers.out.size(); ++i) {
     ASSERT_EQ(compiled.out[i], by_handlers.out[i])
         << "register " << i / kThreads << " of thread " << i % kThreads << ", seed " << seed << "\n"
         << ptx;
+  }
 }
 
 TEST_F(MachineCodeTest, RandomProgramsGiveTheSameBits) {
   constexpr uint32_t kPrograms = 300;
-  for (uint32_t seed = 0; seed < kPrograms && !HasFailure(); ++seed)
+  for (uint32_t seed = 0; seed < kPrograms && !HasFailure(); ++seed) {
     expect_same(RandomPrograms(seed).write(20 + seed % 120), {"memory"}, seed);
+  }
 }
 
 TEST_F(MachineCodeTest, RandomProgramsThatAreWatchedGiveTheSameFindings) {
@@ -127,7 +129,7 @@ TEST_F(MachineCodeTest, FaultsInTheMiddleOfAStretchAreThoseOfTheHandlers) {
         "ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%ax];", "st.global.v2.f32 [%ax], {%f1, %f2};",
         "ld.shared.u32 %r3, [%sx+4];", "st.shared.u32 [%sx], %r2;", "ld.shared.b64 %d3, [%sx];",
         "st.shared.b64 [%sx], %d3;", "ld.shared.v4.f32 {%f1, %f2, %f3, %f4}, [%sx];",
-        "ld.shared.s8 %r3, [%sx+1];", "ld.global.u32 %r3, [%ax]; ld.global.u32 %r5, [%ax+64];"})
+        "ld.shared.s8 %r3, [%sx+1];", "ld.global.u32 %r3, [%ax]; ld.global.u32 %r5, [%ax+64];"}) {
     for (const std::string step : {"1", "2", "1900", "1904", "-1100", "1073741824"}) {
       // Global memory that far away may hold anything.
       if (step.size() > 6 && access.find("shared") == std::string::npos) continue;
@@ -137,6 +139,7 @@ TEST_F(MachineCodeTest, FaultsInTheMiddleOfAStretchAreThoseOfTheHandlers) {
       expect_same(ptx, {"memory", "init", "race", "sync"}, 7);
       expect_same(ptx, {"memory", "init"}, 7);
     }
+  }
 }
 
 /// Memory that nothing wrote, read in a stretch: what follows it decides whether it matters.
@@ -165,8 +168,9 @@ DONE: ret;
     kernel.config().block = {kThreads, 1, 1};
     kernel.config().sanitize = {"memory", "init"};
     std::vector<std::string> all;
-    for (const DeviceFinding& each : kernel.arg(out).arg(in).arg(in).run(false).findings)
+    for (const DeviceFinding& each : kernel.arg(out).arg(in).arg(in).run(false).findings) {
       all.push_back(fmt::format("{}: {}", name_of(each.kind), each.message));
+    }
     return all;
   };
   const auto by_handlers = findings(MachineCode::Never);

@@ -43,8 +43,9 @@ Profile profile(const std::string& body, uint32_t threads = 32) {
 
 /// Counts of the first instruction that is spelled so.
 InstructionCount count_of(const Profile& of, const std::string& spelling) {
-  for (size_t i = 0; i < of.counts.instructions.size(); ++i)
+  for (size_t i = 0; i < of.counts.instructions.size(); ++i) {
     if (of.places->instructions[i].text == spelling) return of.counts.instructions[i];
+  }
   ADD_FAILURE() << "no " << spelling;
   return {};
 }
@@ -236,8 +237,9 @@ TEST(Counters, BlocksAndEdgesFollowTheFlow) {
   const uint64_t threads[] = {0, 32, 24, 8, 32};
   for (size_t i = 0; i < 5; ++i) EXPECT_EQ(of.counts.blocks[i].threads, threads[i]) << i;
   std::map<std::pair<uint32_t, uint32_t>, uint64_t> edges;
-  for (size_t i = 0; i < of.counts.edges.size(); ++i)
+  for (size_t i = 0; i < of.counts.edges.size(); ++i) {
     edges[{of.places->edges[i].from, of.places->edges[i].to}] = of.counts.edges[i].threads;
+  }
   const std::map<std::pair<uint32_t, uint32_t>, uint64_t> expected = {
       {{1, 3}, 8}, {{1, 2}, 24}, {{2, 4}, 24}, {{3, 4}, 8}};
   EXPECT_EQ(edges, expected);
@@ -269,8 +271,9 @@ TEST(Counters, IndexedBranchesCountEachTarget) {
   EXPECT_EQ(count_of(of, "sub.u32").threads, 16u);
   EXPECT_EQ(count_of(of, "xor.b32").threads, 32u);
   uint64_t leaving = 0;
-  for (size_t i = 0; i < of.counts.edges.size(); ++i)
+  for (size_t i = 0; i < of.counts.edges.size(); ++i) {
     if (of.places->edges[i].from == 1) leaving += of.counts.edges[i].threads;
+  }
   EXPECT_EQ(leaving, 32u);
 }
 
@@ -289,8 +292,9 @@ TEST(Counters, AddUpToTheInstructionsOfTheReport) {
   kernel.config().profile = false;
   const LaunchReport plain = kernel.run();
   uint64_t threads = 0;
-  for (const InstructionCount& count : counted.profile->counts.instructions)
+  for (const InstructionCount& count : counted.profile->counts.instructions) {
     threads += count.threads;
+  }
   EXPECT_EQ(threads, counted.thread_instructions);
   EXPECT_EQ(threads, plain.thread_instructions);
   EXPECT_EQ(plain.profile, nullptr);
@@ -301,8 +305,9 @@ TEST(Counters, AreTheSameInEveryRun) {
   kernel.config().grid = {50, 1, 1};
   const auto first = kernel.run().profile, second = kernel.run().profile;
   EXPECT_EQ(first->places, second->places);
-  for (size_t i = 0; i < first->counts.instructions.size(); ++i)
+  for (size_t i = 0; i < first->counts.instructions.size(); ++i) {
     EXPECT_EQ(first->counts.instructions[i].threads, second->counts.instructions[i].threads);
+  }
   EXPECT_EQ(first->counts.blocks[1].warps, 150u);
 }
 

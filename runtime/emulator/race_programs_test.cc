@@ -94,10 +94,11 @@ std::vector<std::string> findings(uint32_t seed, bool generic, MachineCode code,
   kernel.config().block = {kThreads, 1, 1};
   kernel.config().sanitize = {"memory", "race_shared"};
   std::vector<std::string> all;
-  for (const DeviceFinding& each : kernel.arg(out).run(false).findings)
+  for (const DeviceFinding& each : kernel.arg(out).run(false).findings) {
     all.push_back(fmt::format("{} x{} lines {} and {}, thread {} offset {}", name_of(each.kind),
                               each.count, each.ptx_line, each.other_ptx_line, each.thread.x,
                               each.byte_offset));
+  }
   return all;
 }
 
@@ -113,9 +114,10 @@ TEST(RacePrograms, RowsAreJudgedAsTheirLanesAre) {
 }
 
 TEST(RacePrograms, MachineCodeJudgesAsTheHandlersDo) {
-  for (uint32_t seed = 0; seed < kPrograms && !HasFailure(); ++seed)
+  for (uint32_t seed = 0; seed < kPrograms && !HasFailure(); ++seed) {
     EXPECT_EQ(findings(seed, false, MachineCode::Always), findings(seed, false, MachineCode::Never))
         << Programs(seed, false).write(20 + seed % 60);
+  }
 }
 
 }  // namespace

@@ -298,25 +298,29 @@ class RandomPrograms {
         " ld.param.u64 %x, [place]; mul.wide.u32 %y, %w, 2048; add.u64 %x, %x, %y;\n";
     for (const auto& [unit, global, shared] :
          {std::tuple("1", "%m", "%n"), std::tuple("2", "%u", "%v"), std::tuple("4", "%a", "%s"),
-          std::tuple("8", "%b", "%e"), std::tuple("16", "%c", "%h")})
+          std::tuple("8", "%b", "%e"), std::tuple("16", "%c", "%h")}) {
       for (uint32_t i = 0; i < kPlacesCount; ++i) {
         const std::string to = global + std::to_string(i), in = shared + std::to_string(i);
         text.append(" ").append(kPlaces[i]).append(" mul.lo.u32 %o, %o, ").append(unit);
         text += "; cvt.u64.u32 %y, %o; add.u64 " + to + ", %x, %y; mad.lo.u32 " + in;
         text += ", %w, 2048, %o; mov.u32 %o, tile; add.u32 " + in + ", " + in + ", %o;\n";
       }
-    for (uint32_t at = 0; at < 2048; at += 512)
-      for (uint32_t more = 0; more < 16; more += 4)
+    }
+    for (uint32_t at = 0; at < 2048; at += 512) {
+      for (uint32_t more = 0; more < 16; more += 4) {
         text += " st.shared.b32 [%h0+" + std::to_string(at + more) + "], %t;";
+      }
+    }
     text += "\n ld.param.u64 %x, [in]; mul.wide.u32 %y, %t, 8; add.u64 %x, %x, %y;\n";
     each_register([&](const std::string& type, const std::string& name, uint32_t at) {
       text += " ld.global." + type + " " + name + ", [%x+" + std::to_string(at) + "];\n";
     });
-    for (uint32_t i = 0; i < kPredicates; ++i)
+    for (uint32_t i = 0; i < kPredicates; ++i) {
       text += " setp.lt.s32 %p" + std::to_string(i) + (i < 2 ? ", %w, " : ", %r9, ") +
               (i == 0   ? "5;\n"
                : i == 1 ? "1;\n"
                         : "%r2;\n");
+    }
     return text;
   }
 
@@ -326,9 +330,10 @@ class RandomPrograms {
         each_register([&](const std::string& type, const std::string& name, uint32_t place) {
           text += " st.global." + type + " [%x+" + std::to_string(place) + "], " + name + ";\n";
         });
-    for (uint32_t i = 0; i < kPredicates; ++i, at += kThreads * 8)
+    for (uint32_t i = 0; i < kPredicates; ++i, at += kThreads * 8) {
       text += " selp.b32 %o, 1, 2, %p" + std::to_string(i) + "; st.global.b32 [%x+" +
               std::to_string(at) + "], %o;\n";
+    }
     return text;
   }
 
@@ -345,9 +350,11 @@ class RandomPrograms {
     for (const auto& [type, name, count] :
          {std::tuple("b32", "%r", kWords), std::tuple("f32", "%f", kWords),
           std::tuple("b64", "%d", kLongs), std::tuple("f64", "%g", kLongs),
-          std::tuple("b16", "%q", kLongs)})
-      for (uint32_t i = 0; i < count; ++i, at += kThreads * 8)
+          std::tuple("b16", "%q", kLongs)}) {
+      for (uint32_t i = 0; i < count; ++i, at += kThreads * 8) {
         visit(type, name + std::to_string(i), at);
+      }
+    }
     return at;
   }
 

@@ -70,8 +70,8 @@ void RedundancyObserver::collect(Warp& warp, const Ins& ins, uint32_t bytes) {
   for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     const uint64_t from = address_of(warp, ins, lane);
-    for (uint64_t at = from; at < from + bytes; ++at)
-      if (look_.reads.has(warp.block->linear, at & ~uint64_t{3}))
+    for (uint64_t at = from; at < from + bytes; ++at) {
+      if (look_.reads.has(warp.block->linear, at & ~uint64_t{3})) {
         look_.reads.add_store({.block = warp.block->linear,
                                .address = at,
                                .epoch = warp.block->epoch,
@@ -79,6 +79,8 @@ void RedundancyObserver::collect(Warp& warp, const Ins& ins, uint32_t bytes) {
                                .lane = lane,
                                .event = warp.order.now(),
                                .ordered = warp.order.read_ordered()});
+      }
+    }
   }
 }
 
@@ -89,15 +91,17 @@ uint32_t RedundancyObserver::doubtful_lanes(Warp& warp, const Ins& ins, uint64_t
   for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     const uint64_t from = address_of(warp, ins, lane) + offset;
-    for (uint64_t at = from; at < from + bytes; ++at)
+    for (uint64_t at = from; at < from + bytes; ++at) {
       if (look_.reads.covers({.block = warp.block->linear,
                               .address = at,
                               .epoch = warp.block->epoch,
                               .warp = warp.index,
                               .lane = lane,
                               .event = warp.order.now(),
-                              .ordered = warp.order.ordered()}))
+                              .ordered = warp.order.ordered()})) {
         found |= uint32_t{1} << lane;
+      }
+    }
   }
   return found;
 }
@@ -120,10 +124,12 @@ void RedundancyObserver::before(Warp& warp, const Ins& ins) {
     if (doubtful_lanes(warp, ins, 0, kWidest) != 0) look_.reads_used = true;
     return;
   }
-  for (uint32_t i = 0; i < ins.count; ++i)
-    if (const uint32_t lanes = doubtful_lanes(warp, ins, uint64_t{i} * element, element))
+  for (uint32_t i = 0; i < ins.count; ++i) {
+    if (const uint32_t lanes = doubtful_lanes(warp, ins, uint64_t{i} * element, element)) {
       warp.definedness.note_element(warp, ins, i, lanes,
                                     {DeviceFindingKind::UncertainReadUsed, "", "", 0});
+    }
+  }
 }
 
 }  // namespace gpuemu::emulator

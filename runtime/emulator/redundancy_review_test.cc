@@ -39,8 +39,9 @@ Seen launch(const std::string& ptx, ThreadOrder order = ThreadOrder::InOrder) {
   kernel.config().block = {64, 1, 1};
   kernel.config().thread_order = order;
   std::vector<float> values(64);
-  for (size_t i = 0; i < values.size(); ++i)
+  for (size_t i = 0; i < values.size(); ++i) {
     values[i] = 0.1f + 0.37f * static_cast<float>(i * i % 11);
+  }
   const uint64_t x = kernel.buffer(values, "x"), y = kernel.buffer(std::vector<float>(64), "y");
   kernel.arg(x).arg(y);
   const LaunchReport report = kernel.run(false);
@@ -49,8 +50,9 @@ Seen launch(const std::string& ptx, ThreadOrder order = ThreadOrder::InOrder) {
 
 std::vector<std::string> kinds(const Seen& seen) {
   std::vector<std::string> all;
-  for (const DeviceFinding& finding : seen.findings)
+  for (const DeviceFinding& finding : seen.findings) {
     all.push_back(std::string(name_of(finding.kind)));
+  }
   return all;
 }
 using Kinds = std::vector<std::string>;
@@ -67,8 +69,9 @@ TEST(RedundancyReview, AReadThatReachesNoResultIsANoteInEveryOrder) {
     const Seen seen = launch(kernel_of(kTriton, kInPlace), order);
     for (const std::string& kind : kinds(seen)) EXPECT_EQ(kind, "redundant_reads");
     EXPECT_EQ(seen.findings.empty(), order == ThreadOrder::Reverse);
-    for (size_t i = 0; i < 32; ++i)
+    for (size_t i = 0; i < 32; ++i) {
       EXPECT_EQ(seen.x[i], 0.1f + 0.37f * static_cast<float>(i * i % 11) + 1.0f);
+    }
   }
 }
 
@@ -114,8 +117,9 @@ TEST(RedundancyReview, ABranchOverAssignmentsIsFollowed) {
       " setp.gt.f32 %p2, %r4, 0f3F800000; mov.b32 %r6, 0; @%p2 bra ON; mov.b32 %r6, 1;\nON:\n";
   EXPECT_EQ(kinds(launch(kernel_of(kTriton, kInPlace + choice))), Kinds{"redundant_reads"});
   for (const char* use : {" st.global.b32 [%rd4], %r6;",
-                          " add.u32 %r7, %r6, 1; mov.b32 %r6, %r7; st.global.b32 [%rd4], %r6;"})
+                          " add.u32 %r7, %r6, 1; mov.b32 %r6, %r7; st.global.b32 [%rd4], %r6;"}) {
     EXPECT_EQ(kinds(launch(kernel_of(kTriton, kInPlace + choice + use))), Kinds{"race_global"});
+  }
 }
 
 TEST(RedundancyReview, LanesOfOneWarpThatReadWhatAnotherWroteAreANote) {
@@ -124,8 +128,9 @@ TEST(RedundancyReview, LanesOfOneWarpThatReadWhatAnotherWroteAreANote) {
       " and.b32 %r3, %r1, 15; mad.wide.u32 %rd3, %r3, 4, %rd1; setp.lt.u32 %p1, %r1, 16;\n"
       " ld.global.b32 %r4, [%rd3]; add.f32 %r5, %r4, 0f3F800000; @%p1 st.global.b32 [%rd3], %r5;\n"
       " ld.global.b32 %r6, [%rd3]; add.f32 %r7, %r6, %r6; @%p1 st.global.b32 [%rd3], %r7;";
-  for (const std::string& kind : kinds(launch(kernel_of(kTriton, body))))
+  for (const std::string& kind : kinds(launch(kernel_of(kTriton, body)))) {
     EXPECT_EQ(kind, "redundant_reads");
+  }
   const Kinds others = kinds(launch(kernel_of(kNvcc, body)));
   EXPECT_NE(std::ranges::find(others, "race_warp"), others.end());
 }
@@ -142,8 +147,9 @@ const std::string kMeansShared =
     " @%p1 st.global.b32 [%rd4], %r10;";
 
 TEST(RedundancyReview, StoresThatDifferByRoundingAreANote) {
-  for (const std::string& kind : kinds(launch(kernel_of(kTriton, kMeansShared))))
+  for (const std::string& kind : kinds(launch(kernel_of(kTriton, kMeansShared)))) {
     EXPECT_EQ(kind, "redundant_stores");
+  }
   EXPECT_FALSE(kinds(launch(kernel_of(kTriton, kMeansShared))).empty());
   EXPECT_EQ(kinds(launch(kernel_of(kNvcc, kMeansShared))), (Kinds{"race_warp", "race_shared"}));
 }

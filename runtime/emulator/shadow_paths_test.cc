@@ -98,8 +98,9 @@ std::string any_kernel(Random& random) {
       " mad.lo.u32 %r5, %r2, 8, %r4; xor.b32 %r6, %r2, 21; mad.lo.u32 %r6, %r6, 4, %r4;\n"
       " mad.wide.u32 %rd4, %r1, 4, %rd1; add.u64 %rd4, %rd4, 2048;\n"
       " setp.lt.u32 %p, %r2, 13; setp.ne.u32 %q, %r2, 7; mov.b16 %h1, 0x3c00;\n";
-  for (int i = 1; i <= 8; ++i)
+  for (int i = 1; i <= 8; ++i) {
     text += fmt::format(" ld.global.f32 %f{}, [%rd2+{}];\n", i, 4 * (i - 1));
+  }
   for (uint32_t i = 0; i < kStatements; ++i) {
     const std::string statement = any_statement(random);
     const bool plain = statement.find(';') + 1 == statement.size();
@@ -107,8 +108,9 @@ std::string any_kernel(Random& random) {
     const uint32_t guard = guarded ? below(random, 6) : 2;
     text += (guard == 0 ? " @%q " : guard == 1 ? " @!%p " : " ") + statement + "\n";
   }
-  for (int i = 1; i <= 8; ++i)
+  for (int i = 1; i <= 8; ++i) {
     text += fmt::format(" st.global.f32 [%rd3+{}], %f{};\n", 4 * (i - 1), i);
+  }
   return text + " ret;\n}\n";
 }
 
@@ -123,8 +125,9 @@ void expect_same(const ShadowStep& a, const ShadowStep& b) {
   };
   EXPECT_TRUE(equal(a.result, b.result)) << a.instruction;
   ASSERT_EQ(a.operands.size(), b.operands.size());
-  for (size_t i = 0; i < a.operands.size(); ++i)
+  for (size_t i = 0; i < a.operands.size(); ++i) {
     EXPECT_TRUE(equal(a.operands[i], b.operands[i])) << a.instruction << ", operand " << i;
+  }
 }
 
 void expect_same(const std::optional<ShadowStep>& a, const std::optional<ShadowStep>& b) {
@@ -209,8 +212,9 @@ PairView view_of(const Lanes& lanes, bool exact) {
 }
 
 bool all_finite(const Lanes& lanes) {
-  for (uint32_t lane = 0; lane < kLanes; ++lane)
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
     if (!std::isfinite(lanes.high[lane]) || !std::isfinite(lanes.low[lane])) return false;
+  }
   return true;
 }
 
@@ -220,7 +224,7 @@ TEST(ShadowPaths, ComputeOnVectorsWhatTheyComputeLaneByLane) {
   size_t refused = 0, compared = 0;
   for (const Meaning meaning :
        {Meaning::Add, Meaning::Sub, Meaning::Mul, Meaning::Fma, Meaning::Div, Meaning::Rcp,
-        Meaning::Min, Meaning::Max, Meaning::Neg, Meaning::Abs})
+        Meaning::Min, Meaning::Max, Meaning::Neg, Meaning::Abs}) {
     for (uint32_t round = 0; round < 400; ++round) {
       Operation by;
       by.meaning = meaning;
@@ -242,7 +246,7 @@ TEST(ShadowPaths, ComputeOnVectorsWhatTheyComputeLaneByLane) {
             << "operation " << static_cast<int>(meaning);
         continue;
       }
-      for (uint32_t lane = 0; lane < kLanes; ++lane, ++compared)
+      for (uint32_t lane = 0; lane < kLanes; ++lane, ++compared) {
         ASSERT_TRUE(same(made.high[lane], expected.high[lane]) &&
                     same(made.low[lane], expected.low[lane]) &&
                     same(made.bound[lane], expected.bound[lane]))
@@ -250,7 +254,9 @@ TEST(ShadowPaths, ComputeOnVectorsWhatTheyComputeLaneByLane) {
             << made.high[lane] << " + " << made.low[lane] << " within " << made.bound[lane]
             << ", not " << expected.high[lane] << " + " << expected.low[lane] << " within "
             << expected.bound[lane];
+      }
     }
+  }
   EXPECT_GT(refused, 100U);
   EXPECT_GT(compared, 50000U);
 }

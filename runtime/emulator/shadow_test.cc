@@ -179,10 +179,11 @@ TEST(Shadow, KeepsToTheLanesOfTheMask) {
                    std::vector<float>(32, 1e-10F), 32);
   for (size_t i = 0; i < 32; ++i) {
     EXPECT_EQ(run.computed[i], 1.0F);
-    if (i % 2 == 0)
+    if (i % 2 == 0) {
       EXPECT_EQ(run.exact(i), 1.0 + double{1e-10F});
-    else
+    } else {
       EXPECT_FALSE(run.all.regions[0][i].known);
+    }
   }
 }
 

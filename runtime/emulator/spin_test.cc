@@ -43,12 +43,14 @@ DeviceFinding deadlock(const std::string& body, Dim3 grid = {1, 1, 1}, uint32_t 
   return finding;
 }
 void expect_clean(const Outcome& outcome) {
-  for (const DeviceFinding& finding : outcome.report.findings)
+  for (const DeviceFinding& finding : outcome.report.findings) {
     ADD_FAILURE() << name_of(finding.kind) << ": " << finding.message;
+  }
 }
 void expect_words(const DeviceFinding& finding, std::initializer_list<const char*> words) {
-  for (const char* word : words)
+  for (const char* word : words) {
     EXPECT_NE(finding.message.find(word), std::string::npos) << finding.message;
+  }
 }
 
 /// Waits until the word at %rd1 + `offset` is not zero.

@@ -85,9 +85,10 @@ Status EmulatorStreams::launch(StreamId stream, const StreamLaunch& launch) {
   {
     const std::shared_lock lock(functions_mutex_);
     const auto found = functions_.find(launch.function);
-    if (found == functions_.end())
+    if (found == functions_.end()) {
       return error(ErrorCode::NotFound, "no function {}: its module is unloaded, or it never was",
                    launch.function);
+    }
     function = found->second;
   }
   Order order{function->module, {}};
@@ -118,8 +119,9 @@ Status EmulatorStreams::run(const Order& order) {
   const auto fault = std::ranges::find_if(report.findings, is_fault);
   {
     const std::lock_guard lock(checks_mutex_);
-    for (const DeviceFinding& finding : report.findings)
+    for (const DeviceFinding& finding : report.findings) {
       if (findings_.size() < kFindingsMax) findings_.push_back(finding);
+    }
   }
   if (fault != report.findings.end()) return launch_error(config, *fault);
   return ok_status();
@@ -146,9 +148,10 @@ Result<void*> EmulatorStreams::allocate_host(uint64_t bytes) {
 Status EmulatorStreams::free_host(void* memory) {
   {
     const std::lock_guard lock(checks_mutex_);
-    if (std::erase(pinned_, memory) == 0)
+    if (std::erase(pinned_, memory) == 0) {
       return error(ErrorCode::InvalidArgument, "{} is not pinned memory, or is already free",
                    memory);
+    }
   }
   return device_.free(reinterpret_cast<uint64_t>(memory));
 }

@@ -35,8 +35,9 @@ TEST(TensorDot, IsExactWhereNothingIsCut) {
 TEST(TensorDot, SpreadsWhatIsNotFinite) {
   EXPECT_EQ(dot({kInfinite}, {kMinusOne}, 1.0f, Type::F16, 90),
             -std::numeric_limits<float>::infinity());
-  for (const uint32_t other : {uint32_t{0}, uint32_t{0x7e00}})
+  for (const uint32_t other : {uint32_t{0}, uint32_t{0x7e00}}) {
     EXPECT_EQ(std::bit_cast<uint32_t>(dot({kInfinite}, {other}, 1.0f, Type::F16, 90)), 0x7fffffffu);
+  }
 }
 
 TEST(TensorDot, GivesNoNegativeZero) {

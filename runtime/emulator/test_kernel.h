@@ -26,14 +26,16 @@ class TestKernel {
                              .name = "test",
                              .machine_code = machine_code});
     auto module = device_->load_module(ptx, "test.ptx");
-    if (!module)
+    if (!module) {
       ADD_FAILURE() << module.error().message;
-    else
+    } else {
       module_ = *module;
+    }
     config_.grid = {1, 1, 1};
     config_.block = {32, 1, 1};
-    if (auto all = device_->entries(module_); all && !all->empty())
+    if (auto all = device_->entries(module_); all && !all->empty()) {
       config_.entry = all->front().name;
+    }
   }
 
   LaunchConfig& config() { return config_; }
@@ -65,9 +67,11 @@ class TestKernel {
       ADD_FAILURE() << report.error().message;
       return {};
     }
-    if (clean)
-      for (const DeviceFinding& finding : report->findings)
+    if (clean) {
+      for (const DeviceFinding& finding : report->findings) {
         ADD_FAILURE() << name_of(finding.kind) << ": " << finding.message;
+      }
+    }
     return *report;
   }
 

@@ -8,8 +8,9 @@ namespace gpuemu::emulator {
 
 void ThreadPool::start(uint32_t count) {
   const size_t before = threads_.size();
-  while (threads_.size() < count)
+  while (threads_.size() < count) {
     threads_.emplace_back([this](const std::stop_token& stop) { serve(stop); });
+  }
   const int here = ::sched_getcpu();
   if (here == beside_ && threads_.size() == before) return;
   for (std::jthread& thread : threads_) keep_off_my_processor(thread.native_handle());

@@ -35,8 +35,9 @@ TEST(Divergence, NestedBranchesAndEarlyExits) {
   A: mov.u32 %d, 30; setp.gt.u32 %q, %a, 16; @%q bra C; add.u32 %d, %d, 1; bra C;
   B: mov.u32 %d, 40;
   C: add.u32 %d, %d, 100;)");
-  for (uint32_t i = 0; i < 32; ++i)
+  for (uint32_t i = 0; i < 32; ++i) {
     EXPECT_EQ(got[i], 100 + (i % 4 == 0 ? (i > 16 ? 30u : 31u) : i % 4 == 1 ? 40u : 20u)) << i;
+  }
 }
 
 TEST(Divergence, IndexedBranchesReachEveryTarget) {
@@ -141,8 +142,9 @@ MEET:
   const auto launched = kernel.arg(out).run(false);
   for (const DeviceFinding& finding : launched.findings) ADD_FAILURE() << finding.message;
   const auto got = kernel.read<uint32_t>(out, 32);
-  for (uint32_t i = 0; i < 32; ++i)
+  for (uint32_t i = 0; i < 32; ++i) {
     EXPECT_EQ(got[i], 31 - i + 10'100 * i + (i > 15 ? 1'000'000 : 0) + 10) << i;
+  }
 }
 
 }  // namespace

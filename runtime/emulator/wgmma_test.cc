@@ -31,8 +31,9 @@ struct Operand {
 };
 Operand operand(uint32_t start, uint32_t swizzle, bool transposed) {
   // Distances that leave no two elements at one place, for up to 64 rows of 16.
-  if (swizzle == 0)
+  if (swizzle == 0) {
     return {start, swizzle, transposed, transposed ? 1024u : 128u, transposed ? 128u : 256u};
+  }
   const uint32_t width = 256u >> swizzle;
   return {start, swizzle, transposed, transposed ? 16 * width : 16u, 8 * width};
 }
@@ -86,7 +87,7 @@ void expect_product(const Operand& a, const Operand& b, int sign) {
   const uint64_t out = kernel.buffer(std::vector<float>(kRows * kColumns));
   kernel.arg(out).arg(kernel.buffer(shared)).run();
   const std::vector<float> got = kernel.read<float>(out, kRows * kColumns);
-  for (uint32_t thread = 0; thread < 128; ++thread)
+  for (uint32_t thread = 0; thread < 128; ++thread) {
     for (uint32_t i = 0; i < kColumns / 2; ++i) {
       const uint32_t row = thread / 32 * 16 + thread % 32 / 4 + 8 * (i / 2 % 2),
                      column = i / 4 * 8 + thread % 4 * 2 + i % 2;
@@ -96,14 +97,16 @@ void expect_product(const Operand& a, const Operand& b, int sign) {
           << "row " << row << " column " << column << " swizzle " << a.swizzle << " " << b.swizzle
           << " transposed " << a.transposed << b.transposed;
     }
+  }
 }
 
 TEST(Wgmma, ReadsMatricesInEverySwizzleAndOrder) {
-  for (uint32_t swizzle = 0; swizzle < 4; ++swizzle)
+  for (uint32_t swizzle = 0; swizzle < 4; ++swizzle) {
     for (const bool transposed : {false, true}) {
       expect_product(operand(0, swizzle, transposed), operand(kB, 1, false), 1);
       expect_product(operand(0, 1, false), operand(kB, swizzle, transposed), 1);
     }
+  }
 }
 TEST(Wgmma, StartsInsideASwizzledRow) {
   Operand a = operand(0, 1, false);

@@ -96,8 +96,9 @@ class Evaluator {
 
  private:
   const Operator* ahead() const {
-    for (const Operator& one : kOperators)
+    for (const Operator& one : kOperators) {
       if (stands_here(in_, one.text)) return &one;
+    }
     return nullptr;
   }
 
@@ -113,15 +114,17 @@ class Evaluator {
         return in_.error_at(where, "'{}' of a float; expected integers in a constant expression",
                             op->text);
       }
-      if (right.bits == 0 && (op->text == "/" || op->text == "%"))
+      if (right.bits == 0 && (op->text == "/" || op->text == "%")) {
         return in_.error_at(where, "division by zero in a constant expression");
+      }
       const bool is_unsigned = left.is_unsigned || right.is_unsigned;
       left.bits = applied(op->text, left, right, is_unsigned);
       // A comparison is .s64, a shift has the type of what is shifted.
-      if (op->binding == 6 || op->binding == 7 || op->binding <= 2)
+      if (op->binding == 6 || op->binding == 7 || op->binding <= 2) {
         left.is_unsigned = false;
-      else if (op->binding != 8)
+      } else if (op->binding != 8) {
         left.is_unsigned = is_unsigned;
+      }
     }
     return left;
   }
@@ -146,10 +149,11 @@ class Evaluator {
 
   Result<Number> negated(uint32_t depth) {
     Number value = GPUEMU_TRY(unary(depth + 1));
-    if (value.float_bits != 0)
+    if (value.float_bits != 0) {
       value.bits ^= uint64_t{1} << (value.float_bits - 1);
-    else
+    } else {
       value.bits = uint64_t{0} - value.bits;
+    }
     return value;
   }
 

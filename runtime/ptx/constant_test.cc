@@ -117,8 +117,9 @@ TEST(PtxVerify, RefusesRegistersOfTheWrongSizeWithTheirPlace) {
                             "testp.nan.f32 r1, r2;",
                             "fma.rn.f16x2 r1, r2, r3, h1;",
                             "add.f16 h1, h2, 0f3F800000;",
-                            "bfe.u64 d1, d2, r1, d3;"})
+                            "bfe.u64 d1, d2, r1, d3;"}) {
     EXPECT_TRUE(error_of(wrong).starts_with("t:6:1: ")) << wrong << ": " << error_of(wrong);
+  }
 }
 
 TEST(PtxVerify, TakesWiderRegistersWhereTheyAreAllowed) {
@@ -143,8 +144,9 @@ TEST(PtxVerify, TakesWiderRegistersWhereTheyAreAllowed) {
                             "vote.sync.all.pred p, !q, -1;",
                             "add.u32 r1, r2, 0f3F800000;",
                             "mov.u32 r1, %clock64;",
-                            "vadd4.s32.s32.s32 r1, r2, r3, r1;"})
+                            "vadd4.s32.s32.s32 r1, r2, r3, r1;"}) {
     EXPECT_EQ(error_of(right), "") << right;
+  }
 }
 
 }  // namespace

@@ -228,8 +228,9 @@ Status FunctionParser::add_register_pairs(const Token& name, uint64_t count) {
       return in_.error_at(name.where, "duplicate register '{}' in this scope", kept);
     }
     const std::string suffix = symbols_.suffix_for(kept);
-    for (const char* part : {".lo", ".hi"})
+    for (const char* part : {".lo", ".hi"}) {
       GPUEMU_TRY(add_register(fmt::format("{}{}{}", kept, part, suffix), Type::B64, name.where));
+    }
   }
   return {};
 }

@@ -59,8 +59,9 @@ OperandType operand_type(const Instruction& instruction, size_t index, bool seco
   const Type first = types.of[0], last = types.of[types.count - 1];
   const size_t operands = instruction.operands.size();
   if (shape != Shape::Words && shape != Shape::Convert && shape != Shape::Set &&
-      shape != Shape::Slct && types.count != 1)
+      shape != Shape::Slct && types.count != 1) {
     return {};
+  }
   switch (shape) {
     case Shape::Same:
       return {same(instruction, first, index)};

@@ -83,10 +83,11 @@ class ModuleParser {
   Status target() {
     const uint32_t line = in_.peek().where.line;
     state_.module.target = GPUEMU_TRY(in_.word("a target such as sm_80"));
-    if (!is_known_target(state_.module.target))
+    if (!is_known_target(state_.module.target)) {
       state_.module.warnings.push_back(
           fmt::format("line {}: .target {} is not a known architecture; drivers may refuse it",
                       line, state_.module.target));
+    }
     while (in_.accept(',')) {
       const std::string_view option = GPUEMU_TRY(in_.word("a target option"));
       state_.module.debug = state_.module.debug || option == "debug";
@@ -106,9 +107,10 @@ class ModuleParser {
     if (in_.accept_directive(".address_size")) {
       const Location where = in_.peek().where;
       state_.module.address_size = GPUEMU_TRY(in_.integer_below(65, "64"));
-      if (state_.module.address_size != 64)
+      if (state_.module.address_size != 64) {
         return in_.error_at(where, "addresses of {} bits, expected 64: compile for 64 bits (-m64)",
                             state_.module.address_size);
+      }
       return {};
     }
     if (in_.accept_directive(".alias")) return alias();
@@ -269,8 +271,9 @@ Status loc_directive(Cursor& in, ModuleState& state, SourceLine* line) {
       // The text names the outer place alone; where that was inlined itself stands in its own .loc,
       // the last one before this.
       if (const auto own = state.sites.find({outer.file, outer.line, outer.column});
-          own != state.sites.end())
+          own != state.sites.end()) {
         outer.site = own->second;
+      }
       std::vector<SourceLine>& sites = state.module.sites;
       const auto last = state.sites.find(key);
       const bool repeated =

@@ -51,9 +51,10 @@ TEST(PtxParse, ReadsHeaderAndWarnsOfANewerVersion) {
 }
 
 TEST(PtxParse, WarnsOfATargetThatNobodyKnows) {
-  for (const char* name : {"sm_10", "sm_75", "sm_90a", "sm_100f", "sm_121"})
+  for (const char* name : {"sm_10", "sm_75", "sm_90a", "sm_100f", "sm_121"}) {
     EXPECT_TRUE(parse(fmt::format(".version 9.0\n.target {}\n", name), "t")->warnings.empty())
         << name;
+  }
   for (const char* name : {"sm_999", "sm_", "sm_80x", "compute_80"}) {
     const auto module = parse(fmt::format(".version 9.0\n.target {}\n", name), "t");
     ASSERT_EQ(module->warnings.size(), 1u) << name;

@@ -80,8 +80,9 @@ class Verifier {
     using Kind = Operand::Kind;
     if (expected.type == Type::None) return {};
     if (operand.kind == Kind::Vector) {
-      for (const Operand& element : operand.elements)
+      for (const Operand& element : operand.elements) {
         GPUEMU_TRY(check_type(function, instruction, element, expected));
+      }
       return {};
     }
     const uint32_t wanted = byte_size(expected.type);

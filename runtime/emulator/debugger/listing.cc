@@ -39,17 +39,19 @@ class Namer {
     for (const ptx::Instruction& instruction : function_.body) visit(instruction, true);
     for (const ptx::Instruction& instruction : function_.body) visit(instruction, false);
     std::vector<std::string> names;
-    for (size_t i = 0; i < found_.size(); ++i)
+    for (size_t i = 0; i < found_.size(); ++i) {
       names.emplace_back(
           name_of(found_[i] == Type::None ? function_.registers[i].type : found_[i]));
+    }
     return names;
   }
 
  private:
   void visit(const ptx::Instruction& instruction, bool results) {
     std::vector<Type> types;
-    for (const std::string& modifier : instruction.modifiers)
+    for (const std::string& modifier : instruction.modifiers) {
       if (const auto type = ptx::type_from_name(modifier)) types.push_back(*type);
+    }
     if (types.empty() || instruction.operands.empty()) return;
     // A store has no result; the types of a matrix product belong to different operands.
     const bool stores = instruction.has(ptx::Trait::Writes) && !instruction.has(ptx::Trait::Reads);
@@ -58,9 +60,11 @@ class Namer {
       note(instruction.operands[0], wide ? doubled(types.front()) : types.front());
     }
     if (results || instruction.has(ptx::Trait::RegisterMatrix)) return;
-    for (size_t i = stores ? 0 : 1; i < instruction.operands.size(); ++i)
-      if (instruction.operands[i].kind != Operand::Kind::Address)
+    for (size_t i = stores ? 0 : 1; i < instruction.operands.size(); ++i) {
+      if (instruction.operands[i].kind != Operand::Kind::Address) {
         note(instruction.operands[i], types.back());
+      }
+    }
   }
 
   void note(const Operand& operand, Type type) {
@@ -90,8 +94,9 @@ std::vector<std::vector<uint32_t>> results_of(const ptx::Function& function) {
     const Operand& to = instruction.operands[0];
     if (to.kind == Operand::Kind::Register) made.push_back(to.reg);
     if (to.kind != Operand::Kind::Vector && to.kind != Operand::Kind::PredPair) continue;
-    for (const Operand& element : to.elements)
+    for (const Operand& element : to.elements) {
       if (element.kind == Operand::Kind::Register) made.push_back(element.reg);
+    }
   }
   return all;
 }
@@ -102,8 +107,9 @@ std::string shared_type(const ptx::Function& function) {
   for (const ptx::Instruction& instruction : function.body) {
     const bool load = instruction.opcode == Opcode::Ld, store = instruction.opcode == Opcode::St;
     if ((!load && !store) || !instruction.has(ptx::Modifier::Shared) ||
-        instruction.operands.size() < 2)
+        instruction.operands.size() < 2) {
       continue;
+    }
     const Operand& operand = instruction.operands[load ? 0 : 1];
     const Operand& value = operand.elements.empty() ? operand : operand.elements[0];
     if (value.kind != Operand::Kind::Register) continue;

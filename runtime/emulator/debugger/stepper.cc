@@ -25,8 +25,9 @@ const Stepper::Function& Stepper::function_of(const Code& code) {
   Function& made = found->second;
   made.index = index_of(code);
   made.uses.resize(code.ins.size());
-  for (const MemoryUse& use : code.memory_uses)
+  for (const MemoryUse& use : code.memory_uses) {
     if (use.ins < made.uses.size()) made.uses[use.ins].push_back(use);
+  }
   made.results = results_of(*code.source);
   made.register_types = register_types(*code.source);
   return made;
@@ -55,8 +56,9 @@ void Stepper::renew_watches() {
   watched_.clear();
   for (const DebugWatch& watch : wanted) {
     Watched made{.watch = watch};
-    if (launch_.memory->find(watch.address, watch.bytes) != nullptr)
+    if (launch_.memory->find(watch.address, watch.bytes) != nullptr) {
       made.bytes.assign(memory_at(watch).begin(), memory_at(watch).end());
+    }
     watched_.push_back(std::move(made));
   }
 }
@@ -64,8 +66,9 @@ void Stepper::renew_watches() {
 void Stepper::note_stores(const Warp& warp, const Ins& ins, const Function& in) {
   const Code& code = *warp.levels[warp.depth - 1].frame->code;
   if (ins.origin >= code.source->body.size() ||
-      !code.source->body[ins.origin].has(ptx::Trait::Writes))
+      !code.source->body[ins.origin].has(ptx::Trait::Writes)) {
     return;
+  }
   for (const MemoryUse& use : in.uses[static_cast<size_t>(&ins - code.ins.data())]) {
     if (use.space != ptx::Space::Global && use.space != ptx::Space::Generic) continue;
     for (uint32_t left = warp.mask; left != 0; left &= left - 1) {
@@ -77,8 +80,9 @@ void Stepper::note_stores(const Warp& warp, const Ins& ins, const Function& in) 
       for (Watched& one : watched_) {
         const DebugWatch& watch = one.watch;
         if (one.bytes.empty() || address >= watch.address + watch.bytes ||
-            watch.address >= address + use.bytes)
+            watch.address >= address + use.bytes) {
           continue;
+        }
         one.stored = true;
         one.by.place = {in.index, ins.origin};
         one.by.block = warp.block->index;
@@ -111,8 +115,9 @@ void Stepper::compare_watched() {
 
 void Stepper::Written::take_lanes(const FollowedRegisters& from, uint32_t taken) {
   const std::vector<uint32_t>& theirs = static_cast<const Written&>(from).lanes;
-  for (size_t i = 0; i < std::min(lanes.size(), theirs.size()); ++i)
+  for (size_t i = 0; i < std::min(lanes.size(), theirs.size()); ++i) {
     lanes[i] = (lanes[i] & ~taken) | (theirs[i] & taken);
+  }
 }
 
 /// The instruction is about to write: what is looked at before it does is the state of now, so this
@@ -128,8 +133,9 @@ void Stepper::note_written(Warp& warp, const Ins& ins, const Function& in) {
   written.block = warp.block->linear;
   written.warp = warp.index;
   // A call begins: the frame may be that of the call before.
-  if (ins.origin == 0)
+  if (ins.origin == 0) {
     for (uint32_t& lanes : written.lanes) lanes &= ~warp.mask;
+  }
   for (const uint32_t reg : in.results[ins.origin]) written.lanes[reg] |= warp.mask;
 }
 

@@ -84,21 +84,24 @@ std::vector<DebugGroup> Stepper::groups_of(Warp& warp) const {
                        : waits && warp.ins != nullptr ? warp.next_instruction().origin
                                                       : origin(warp.code(), warp.pc);
   add(warp.active, warp.code(), now);
-  for (size_t i = warp.stack.size(); i-- > 0;)
+  for (size_t i = warp.stack.size(); i-- > 0;) {
     add(warp.stack[i].mask, code_at_entry(warp, i),
         origin(code_at_entry(warp, i), warp.stack[i].pc));
-  for (const Path& path : warp.parked)
+  }
+  for (const Path& path : warp.parked) {
     for (size_t i = path.stack.size(); i-- > 0;) {
       const Code& code = *path.levels.back().frame->code;
       add(path.stack[i].mask, code, origin(code, path.stack[i].pc));
     }
+  }
   return groups;
 }
 
 std::vector<DebugWarp> Stepper::warps() const {
   std::vector<DebugWarp> all;
-  for (Warp& warp : warp_->block->warps)
+  for (Warp& warp : warp_->block->warps) {
     all.push_back({warp.index, state_of(warp), groups_of(warp)});
+  }
   return all;
 }
 
@@ -111,19 +114,21 @@ std::vector<DebugRegister> Stepper::registers(uint32_t index) const {
   const Code& code = *frame.code;
   const std::vector<std::string>& types = functions_.at(&code).register_types;
   const auto* written = static_cast<const Written*>(frame.followed.get());
-  if (written != nullptr &&
-      (written->code != &code || written->block != warp_->block->linear || written->warp != index))
+  if (written != nullptr && (written->code != &code || written->block != warp_->block->linear ||
+                             written->warp != index)) {
     written = nullptr;
+  }
   for (size_t i = 0; i < code.registers.size(); ++i) {
     const RegisterPlace& place = code.registers[i];
     DebugRegister made{
         .name = code.source->registers[i].name, .type = types[i], .bytes = place.bytes};
     const std::byte* at = frame.registers + place.offset;
     for (uint32_t lane = 0; lane < kLanes; ++lane) {
-      if (place.bytes == 0)
+      if (place.bytes == 0) {
         made.lanes[lane] = *reinterpret_cast<const uint32_t*>(at) >> lane & 1;
-      else
+      } else {
         std::memcpy(&made.lanes[lane], at + size_t{lane} * place.bytes, place.bytes);
+      }
     }
     if (i < frame.undefined.lanes.size()) made.undefined = frame.undefined.lanes[i];
     made.undefined |= written == nullptr ? kNone : ~written->lanes[i];
@@ -153,9 +158,11 @@ std::vector<DebugVariable> Stepper::shared_variables() const {
     };
     if (std::ranges::any_of(all, same)) all[i].name = entry.shared[i].name;
   }
-  if (launch_.own_shared_bytes > entry.dynamic_offset && launch_.config->dynamic_shared_bytes != 0)
+  if (launch_.own_shared_bytes > entry.dynamic_offset &&
+      launch_.config->dynamic_shared_bytes != 0) {
     all.push_back(
         {"dynamic", used, entry.dynamic_offset, launch_.own_shared_bytes - entry.dynamic_offset});
+  }
   return all;
 }
 
@@ -180,9 +187,10 @@ std::vector<DebugVariable> Stepper::param_variables() const {
 
 Status Stepper::read(std::span<std::byte> to, uint64_t address) const {
   if (to.empty()) return ok_status();
-  if (launch_.memory->find(address, to.size()) == nullptr)
+  if (launch_.memory->find(address, to.size()) == nullptr) {
     return error(ErrorCode::InvalidArgument, "{} bytes at {:#x} are not inside of one allocation",
                  to.size(), address);
+  }
   std::memcpy(to.data(), reinterpret_cast<const void*>(address), to.size());
   return ok_status();
 }

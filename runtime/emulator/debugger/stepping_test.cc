@@ -210,8 +210,9 @@ TEST(RegisterTypes, ComeFromWhatWritesElseFromWhatReads) {
                                          "t.ptx");
   const std::vector<std::string> types = register_types(module.functions[0]);
   std::map<std::string, std::string> by_name;
-  for (size_t i = 0; i < types.size(); ++i)
+  for (size_t i = 0; i < types.size(); ++i) {
     by_name[module.functions[0].registers[i].name] = types[i];
+  }
   EXPECT_EQ(by_name["%a"], "f32");
   EXPECT_EQ(by_name["%b"], "f32");
   EXPECT_EQ(by_name["%c"], "s32");

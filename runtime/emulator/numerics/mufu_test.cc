@@ -68,10 +68,12 @@ std::vector<uint32_t> recorded() {
 /// Compares the blocks `first`, `first + step` ... of every model.
 void expect_recorded(uint32_t first, uint32_t step) {
   const std::vector<uint32_t> sums = recorded();
-  for (size_t m = 0; m < std::size(kModels); ++m)
-    for (uint32_t block = first; block < kBlocks; block += step)
+  for (size_t m = 0; m < std::size(kModels); ++m) {
+    for (uint32_t block = first; block < kBlocks; block += step) {
       EXPECT_EQ(checksum(kModels[m], block), sums[m * kBlocks + block])
           << kModels[m].name << " block " << block;
+    }
+  }
 }
 
 #ifdef GPUEMU_SLOW_TESTS

@@ -98,8 +98,9 @@ uint32_t channel_of(const TextureConfig& texture, const std::byte* texel, uint32
   const uint32_t bits = texture.bits;
   uint32_t raw = 0;
   std::memcpy(&raw, texel + channel * bits / 8, bits / 8);
-  if (texture.texel == TextureConfig::Texel::Float)
+  if (texture.texel == TextureConfig::Texel::Float) {
     return bits == 16 ? std::bit_cast<uint32_t>(half_to_float(static_cast<uint16_t>(raw))) : raw;
+  }
   const bool is_signed = texture.texel == TextureConfig::Texel::Signed;
   const int32_t value = static_cast<int32_t>(raw << (32 - bits)) >> (32 - bits);
   if (!texture.normalized_values) return is_signed ? static_cast<uint32_t>(value) : raw;

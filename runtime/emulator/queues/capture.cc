@@ -25,14 +25,16 @@ void Capture::add_graph(StreamId stream, const Graph& graph) {
     graph_.nodes.push_back(std::move(copy));
   }
   tips.clear();
-  for (size_t i = 0; i < last.size(); ++i)
+  for (size_t i = 0; i < last.size(); ++i) {
     if (last[i]) tips.push_back(first + i);
+  }
 }
 
 void Capture::join(StreamId stream, const Tips& nodes) {
   Tips& tips = tips_[stream];
-  for (const size_t node : nodes)
+  for (const size_t node : nodes) {
     if (std::ranges::find(tips, node) == tips.end()) tips.push_back(node);
+  }
 }
 
 void Capture::spoil(const std::string& why) {
@@ -40,16 +42,18 @@ void Capture::spoil(const std::string& why) {
 }
 
 Result<Graph> Capture::finish() && {
-  if (!spoilt_.empty())
+  if (!spoilt_.empty()) {
     return error(ErrorCode::InvalidArgument, "the capture was invalidated: {}; start a new capture",
                  spoilt_);
+  }
   std::vector<bool> reached(graph_.nodes.size());
   for (const size_t tip : tips_.at(origin_)) reached[tip] = true;
   for (size_t i = graph_.nodes.size(); i-- > 0;) {
-    if (!reached[i])
+    if (!reached[i]) {
       return error(ErrorCode::InvalidArgument,
                    "a stream that joined the capture has work that the first one did not wait for; "
                    "record an event there and let the first stream wait for it before the end");
+    }
     for (const size_t before : graph_.nodes[i].after) reached[before] = true;
   }
   return std::move(graph_);

@@ -37,8 +37,9 @@ bool Queues::is_ready(const Stream& stream) const {
 
 Queues::Stream* Queues::choose() {
   std::vector<Stream*> ready;
-  for (auto& [id, stream] : streams_)
+  for (auto& [id, stream] : streams_) {
     if (is_ready(stream)) ready.push_back(&stream);
+  }
   if (ready.empty()) return nullptr;
   if (seed_ != 0) return ready[random_() % ready.size()];
   return *std::ranges::min_element(ready, {}, [](const Stream* stream) {
@@ -51,8 +52,9 @@ size_t Queues::choose_node(const Item& item) {
   std::vector<size_t> ready;
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (item.done[i]) continue;
-    if (!std::ranges::all_of(nodes[i].after, [&](size_t node) { return item.done[node]; }))
+    if (!std::ranges::all_of(nodes[i].after, [&](size_t node) { return item.done[node]; })) {
       continue;
+    }
     if (seed_ == 0) return i;
     ready.push_back(i);
   }
@@ -84,8 +86,9 @@ void Queues::finish_first(Stream& stream) {
   stream.done = item.number;
   stream.items.pop_front();
   busy_.fetch_sub(1, std::memory_order_release);
-  if (stream.closing && stream.items.empty())
+  if (stream.closing && stream.items.empty()) {
     remove(std::ranges::find_if(streams_, [&](auto& pair) { return &pair.second == &stream; }));
+  }
   finished_.notify_all();
 }
 

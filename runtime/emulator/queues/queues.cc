@@ -109,12 +109,14 @@ Result<StreamId> Queues::make_stream(const StreamOptions& options) {
 
 Status Queues::free_stream(StreamId stream) {
   const Lock lock(mutex_);
-  if (stream == kDefaultStream || stream == kPerThreadStream)
+  if (stream == kDefaultStream || stream == kPerThreadStream) {
     return error(ErrorCode::InvalidArgument, "stream {} always exists and is not freed", stream);
+  }
   Stream* found = GPUEMU_TRY(find(stream));
-  if (found->capture != 0)
+  if (found->capture != 0) {
     return error(ErrorCode::InvalidArgument, "stream {} is captured; end the capture first",
                  stream);
+  }
   found->closing = true;
   if (found->items.empty()) remove(streams_.find(stream));
   return ok_status();
@@ -143,8 +145,9 @@ Status Queues::submit(StreamId stream, Work work) {
 Status Queues::synchronize(StreamId stream) {
   Lock lock(mutex_);
   Stream* found = GPUEMU_TRY(find(stream));
-  if (is_executor())
+  if (is_executor()) {
     return error(ErrorCode::InvalidArgument, "work of a stream must not wait for a stream");
+  }
   if (found->capture != 0) {
     captures_.at(found->capture).spoil("one of its streams was synchronized");
     return error(ErrorCode::InvalidArgument, "stream {} is captured and cannot be waited for",
@@ -181,8 +184,9 @@ Status Queues::synchronize_all() {
 
 Status Queues::settle(bool all_streams) {
   if (busy_.load(std::memory_order_acquire) == 0) return ok_status();
-  if (is_executor())
+  if (is_executor()) {
     return error(ErrorCode::InvalidArgument, "work of a stream must not call the device");
+  }
   Lock lock(mutex_);
   if (!all_streams) GPUEMU_TRY(refuse_implicit("a synchronous call"));
   const uint64_t last = next_number_ - 1;
@@ -249,9 +253,10 @@ Status Queues::wait_event(StreamId stream, EventId event) {
   }
   if (found->capture != 0) {
     const auto capture = captures_.find(found->capture);
-    if (capture == captures_.end())
+    if (capture == captures_.end()) {
       return error(ErrorCode::InvalidArgument,
                    "event {} was recorded in a capture that is over; record it again", event);
+    }
     if (stream == kDefaultStream) return refuse_implicit("this wait");
     capture->second.join(mine(stream), found->tips);
     place->capture = found->capture;
@@ -276,8 +281,9 @@ Status Queues::synchronize_event(EventId event) {
   Lock lock(mutex_);
   const Event* found = GPUEMU_TRY(find_event(event));
   GPUEMU_TRY(refuse_captured(*found, "waited for by the host"));
-  if (is_executor())
+  if (is_executor()) {
     return error(ErrorCode::InvalidArgument, "work of a stream must not wait for an event");
+  }
   const std::shared_ptr<Mark> mark = found->mark;
   if (mark != nullptr) wait(lock, [&] { return mark->reached; });
   return ok_status();
@@ -307,12 +313,14 @@ Result<float> Queues::elapsed_ms(EventId from, EventId to) {
 
 Status Queues::begin_capture(StreamId stream) {
   const Lock lock(mutex_);
-  if (stream == kDefaultStream)
+  if (stream == kDefaultStream) {
     return error(ErrorCode::InvalidArgument,
                  "the default stream cannot be captured; make a stream for it");
+  }
   Stream* found = GPUEMU_TRY(find(stream));
-  if (found->capture != 0)
+  if (found->capture != 0) {
     return error(ErrorCode::InvalidArgument, "stream {} is captured already", stream);
+  }
   found->capture = take_id();
   captures_.emplace(found->capture, mine(stream));
   busy_.fetch_add(1, std::memory_order_relaxed);
@@ -322,8 +330,9 @@ Status Queues::begin_capture(StreamId stream) {
 Result<GraphId> Queues::end_capture(StreamId stream) {
   const Lock lock(mutex_);
   const Stream* found = GPUEMU_TRY(find(stream));
-  if (found->capture == 0)
+  if (found->capture == 0) {
     return error(ErrorCode::InvalidArgument, "stream {} is not captured", stream);
+  }
   const auto place = captures_.find(found->capture);
   if (place->second.origin() != mine(stream)) {
     place->second.spoil("it was ended from a stream that only joined");
@@ -332,9 +341,11 @@ Result<GraphId> Queues::end_capture(StreamId stream) {
                  place->second.origin());
   }
   Capture capture = std::move(place->second);
-  for (const auto& [member, tips] : capture.streams())
-    if (const auto member_stream = streams_.find(member); member_stream != streams_.end())
+  for (const auto& [member, tips] : capture.streams()) {
+    if (const auto member_stream = streams_.find(member); member_stream != streams_.end()) {
       member_stream->second.capture = 0;
+    }
+  }
   captures_.erase(place);
   busy_.fetch_sub(1, std::memory_order_release);
   Graph graph = GPUEMU_TRY(std::move(capture).finish());

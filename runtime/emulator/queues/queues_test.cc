@@ -286,11 +286,12 @@ TEST(SeededQueues, DoNothingBeforeSomebodyWaits) {
   Queues queues(7);
   std::atomic<int> done = 0;
   const StreamId a = *queues.make_stream({});
-  for (int i = 0; i < 3; ++i)
+  for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(queues.submit(a, [&] {
       ++done;
       return ok_status();
     }));
+  }
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_EQ(done, 0);
   while (!*queues.query(a)) std::this_thread::yield();

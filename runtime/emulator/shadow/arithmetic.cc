@@ -231,16 +231,18 @@ void differentiate(const Operation& by, const std::array<Lanes, 3>& in, const La
     if (by.meaning == Meaning::Mul) of = {b, a, 0};
     if (by.meaning == Meaning::Fma) of = {b, a, 1};
     if (by.meaning == Meaning::Div) of = {1 / b, -y / b, 0};
-    if (by.meaning == Meaning::Min || by.meaning == Meaning::Max)
+    if (by.meaning == Meaning::Min || by.meaning == Meaning::Max) {
       of = {second ? 0.0 : 1.0, second ? 1.0 : 0.0, 0};
+    }
     if (by.meaning == Meaning::CopySign) of = {0, y == b ? 1.0 : -1.0, 0};
     for (size_t i = 0; i < of.size(); ++i) slopes[i][lane] = of[i];
   }
 }
 
 GPUEMU_CLONES void fetch_floats(const uint32_t* bits, const Plane* plane, Lanes& to) {
-  for (uint32_t lane = 0; lane < kLanes; ++lane)
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
     to.computed[lane] = static_cast<double>(std::bit_cast<float>(bits[lane]));
+  }
   if (plane == nullptr) {
     for (uint32_t lane = 0; lane < kLanes; ++lane) {
       to.high[lane] = to.computed[lane];

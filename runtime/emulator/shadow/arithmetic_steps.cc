@@ -78,10 +78,12 @@ void Shadow::fetch(const Warp& warp, const ShadowedWarp& at, const Source& from,
     return;
   }
   const Plane* plane = from.plane == kNone ? nullptr : &at.registers->planes[from.plane];
-  if (from.reg != kNone && from.bytes == 4 && format == Format::F32)
+  if (from.reg != kNone && from.bytes == 4 && format == Format::F32) {
     return fetch_floats(reinterpret_cast<const uint32_t*>(warp.regs + from.offset), plane, to);
-  if (from.reg != kNone && from.bytes == 8 && format == Format::F64)
+  }
+  if (from.reg != kNone && from.bytes == 8 && format == Format::F64) {
     return fetch_doubles(reinterpret_cast<const uint64_t*>(warp.regs + from.offset), plane, to);
+  }
   const Held wanted = held_as(format);
   if (plane != nullptr) plane += std::min(part, at.plan->planes_each - 1);
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
@@ -106,8 +108,9 @@ void Shadow::begin_arithmetic(Warp& warp, ShadowedWarp& at) {
       fetch(warp, at, does.operands[does.operands.size() > 1 ? 1 - part : 0], 0, does.from,
             operands[0]);
     } else {
-      for (size_t i = 0; i < std::min<size_t>(does.operands.size(), 3); ++i)
+      for (size_t i = 0; i < std::min<size_t>(does.operands.size(), 3); ++i) {
         fetch(warp, at, does.operands[i], part, does.from, operands[i]);
+      }
     }
     if (does.meaning != Meaning::Discretise) compute(does, operands, at.results[part]);
   }
@@ -121,9 +124,10 @@ void Shadow::nudge(ShadowedWarp& at) {
   if (does.operands.size() < 2 || does.operands[0].fixed || does.operands[1].fixed) return;
   if (std::popcount(at.mask) < 2 && !shares_.contains(&does)) return;
   bool shares = true;
-  for (uint32_t part = 0; part < does.pairs; ++part)
+  for (uint32_t part = 0; part < does.pairs; ++part) {
     shares = nudge_shared(at.operands[part], does.from, at.mask, config_.nudge, at.results[part]) &&
              shares;
+  }
   if (shares) shares_.insert(&does);
 }
 
@@ -190,13 +194,15 @@ void Shadow::finish_arithmetic(Warp& warp, ShadowedWarp& at) {
       const auto* bits = reinterpret_cast<const float*>(warp.regs + to.offset);
       for (uint32_t lane = 0; lane < kLanes; ++lane) out.computed[lane] = bits[lane];
     } else {
-      for (uint32_t lane = 0; lane < kLanes; ++lane)
+      for (uint32_t lane = 0; lane < kLanes; ++lane) {
         out.computed[lane] = value_of(part_bits(bits_of(warp, to, lane), does.to, part), does.to);
+      }
     }
     out.node.fill(0);
     uint32_t discrete = does.meaning == Meaning::Discretise ? kNone : 0;
-    for (uint32_t lane = 0; does.magic && lane < kLanes; ++lane)
+    for (uint32_t lane = 0; does.magic && lane < kLanes; ++lane) {
       discrete |= static_cast<uint32_t>(is_magic(out.computed[lane], does.to)) << lane;
+    }
     for (uint32_t left = discrete; left != 0; left &= left - 1) {
       const auto lane = static_cast<uint32_t>(std::countr_zero(left));
       out.high[lane] = out.computed[lane];
@@ -216,8 +222,9 @@ void Shadow::finish_arithmetic(Warp& warp, ShadowedWarp& at) {
           const Lanes& operand = at.operands[part][i];
           node.from_finite = node.from_finite && std::isfinite(operand.computed[lane]);
           const uint32_t from = operand.node[lane];
-          if (does.meaning != Meaning::FromInteger && from != 0 && (discrete >> lane & 1) == 0)
+          if (does.meaning != Meaning::FromInteger && from != 0 && (discrete >> lane & 1) == 0) {
             edges[count++] = {from, slopes[i][lane]};
+          }
         }
         node.computed = out.computed[lane];
         node.exact = out.high[lane];

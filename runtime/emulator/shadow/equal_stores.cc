@@ -31,8 +31,9 @@ bool agree(const StoredValue& a, const StoredValue& b) {
     const Cell &one = a.parts[i], &other = b.parts[i];
     const bool absent = i > 0 && one.held == Held::Nothing && other.held == Held::Nothing;
     const bool same = one.held == other.held && one.bits == other.bits;
-    if (!absent && !(same && one.held != Held::Nothing) && !differ_by_rounding(one, other))
+    if (!absent && !(same && one.held != Held::Nothing) && !differ_by_rounding(one, other)) {
       return false;
+    }
   }
   return true;
 }
@@ -45,10 +46,11 @@ void EqualStores::add(const Block& block, const ptx::Instruction& store, uint64_
   seen_.insert(line);
   if (places_.size() >= kPlacesMax) return;
   First& first = places_[{block.linear, place, line}];
-  if (first.epoch != block.epoch)
+  if (first.epoch != block.epoch) {
     first = {block.epoch, value};
-  else if (!agree(first.value, value))
+  } else if (!agree(first.value, value)) {
     different_.insert(line);
+  }
 }
 
 }  // namespace gpuemu::emulator

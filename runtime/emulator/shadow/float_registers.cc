@@ -30,8 +30,9 @@ void each_value(const Instruction& in, const Visit& visit) {
     const Operand& operand = in.operands[i];
     if (operand.kind == Operand::Kind::Register) visit(operand);
     if (operand.kind != Operand::Kind::Vector) continue;
-    for (const Operand& part : operand.elements)
+    for (const Operand& part : operand.elements) {
       if (part.kind == Operand::Kind::Register) visit(part);
+    }
   }
 }
 
@@ -63,8 +64,9 @@ FloatRegisters find_float_registers(const ptx::Function& function) {
     for (const Instruction& in : function.body) {
       const bool source = names_float(in) || is_matrix(in) || in.has(Trait::Reads);
       bool from = source && !in.has(ptx::Modifier::Param);
-      if (!from && is_copy(in))
+      if (!from && is_copy(in)) {
         each_value(in, [&](const Operand& operand) { from = from || made[operand.reg]; });
+      }
       if (from) each_result(in, [&](const Operand& to) { mark(made, to.reg, changed); });
     }
   }
@@ -72,15 +74,17 @@ FloatRegisters find_float_registers(const ptx::Function& function) {
     changed = false;
     for (auto in = function.body.rbegin(); in != function.body.rend(); ++in) {
       bool to = names_float(*in) || is_matrix(*in) || in->has(Trait::Writes);
-      if (!to && is_copy(*in))
+      if (!to && is_copy(*in)) {
         each_result(*in, [&](const Operand& operand) { to = to || used[operand.reg]; });
+      }
       if (to) each_value(*in, [&](const Operand& operand) { mark(used, operand.reg, changed); });
     }
   }
   FloatRegisters found;
   found.holds.resize(count);
-  for (size_t reg = 0; reg < count; ++reg)
+  for (size_t reg = 0; reg < count; ++reg) {
     found.holds[reg] = made[reg] && used[reg] && function.registers[reg].type != Type::Pred;
+  }
   found.pairs = uses_pairs(function);
   return found;
 }

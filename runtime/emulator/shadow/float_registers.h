@@ -24,8 +24,9 @@ void each_result(const ptx::Instruction& in, const Visit& visit) {
   const auto writes = [&](const ptx::Operand& to) {
     if (to.kind == Kind::Register) visit(to);
     if (to.kind != Kind::Vector && to.kind != Kind::PredPair) return;
-    for (const ptx::Operand& part : to.elements)
+    for (const ptx::Operand& part : to.elements) {
       if (part.kind == Kind::Register) visit(part);
+    }
   };
   // What is no register or vector in the first place is no result: addresses, labels.
   if (in.has_result() && !in.operands.empty()) writes(in.operands[0]);

@@ -31,8 +31,9 @@ bool adds(Meaning meaning) {
 
 /// The operands of an addition: the product of an fma is one of them.
 std::vector<double> addends(const Operation& operation, const std::vector<ShadowValue>& operands) {
-  if (operation.meaning == Meaning::Fma && operands.size() == 3)
+  if (operation.meaning == Meaning::Fma && operands.size() == 3) {
     return {size_of(operands[0]) * size_of(operands[1]), size_of(operands[2])};
+  }
   std::vector<double> all;
   for (const ShadowValue& operand : operands) all.push_back(size_of(operand));
   return all;
@@ -170,12 +171,14 @@ class History::Walk {
     ShadowStep step = step_at(history, at);
     if (is_load(at) && !std::isfinite(step.result.computed)) return step;
     double before = 0;
-    for (const ShadowValue& operand : step.operands)
+    for (const ShadowValue& operand : step.operands) {
       before = std::max(before, relative_gap(operand));
+    }
     const Operation& does = nodes_[at].plan->operations[nodes_[at].operation];
     step.kind = kind_of_loss(does, step.result, step.operands);
-    if (step.kind == ShadowStep::Kind::Amplifies && before > relative_gap(step.result) / 16)
+    if (step.kind == ShadowStep::Kind::Amplifies && before > relative_gap(step.result) / 16) {
       step.kind = ShadowStep::Kind::Grows;
+    }
     return step;
   }
   double carried_gap(uint32_t at) const { return std::fabs(nodes_[at].gap * weight_[at]); }

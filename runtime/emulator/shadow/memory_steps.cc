@@ -42,10 +42,11 @@ std::array<Stretch, 2> stretches(uint64_t first) {
 }
 template <typename Element>
 void copy_words(const Element* from, Element* to, uint32_t count) {
-  if (count == kLanes)
+  if (count == kLanes) {
     std::memcpy(to, from, kLanes * sizeof *from);
-  else
+  } else {
     std::copy_n(from, count, to);
+  }
 }
 
 /// What a warp stores: a plane's f32s in the lanes `live`, nothing known in the others of `mask`.
@@ -75,10 +76,11 @@ void put_stretch(ShadowMemory& memory, const Stretch& to, const StoredRow& row) 
   for (uint32_t left = row.mask & wanted; left != 0; left &= left - 1) {
     const auto which = static_cast<uint32_t>(std::countr_zero(left));
     const uint64_t within = uint64_t{word + which - lane} * 4;
-    if ((live >> which & 1) != 0)
+    if ((live >> which & 1) != 0) {
       page->put(within, cell_of(*row.plane, which, row.plane->bits[which], row.block));
-    else
+    } else {
       page->drop(within);
+    }
   }
 }
 }  // namespace
@@ -92,18 +94,21 @@ void Shadow::take_addresses(Warp& warp, const Ins& ins, ShadowedWarp& at) {
     return;
   }
   const uint32_t* from = warp.u32(ins.src[0]);
-  for (uint32_t lane = 0; lane < kLanes; ++lane)
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
     at.address[lane] = static_cast<uint32_t>(from[lane] + offset);
+  }
 }
 
 Shadow::ShadowPlace Shadow::place_of(Warp& warp, ShadowedWarp& at, uint32_t lane, uint32_t offset) {
   const uint64_t address = at.address[lane] + offset, window = address & kWindowMask;
   const auto space = static_cast<ptx::Space>(at.pending->access->space);
   const bool generic = space == ptx::Space::Generic;
-  if (space == ptx::Space::Shared || (generic && window == kSharedWindow))
+  if (space == ptx::Space::Shared || (generic && window == kSharedWindow)) {
     return {&shared_of(warp, at), address & ~kWindowMask};
-  if (space == ptx::Space::Local || (generic && window == kLocalWindow))
+  }
+  if (space == ptx::Space::Local || (generic && window == kLocalWindow)) {
     return {&at.local, uint64_t{lane} << 32 | (address & 0xffffffff)};
+  }
   return {&global_, address};
 }
 
@@ -124,8 +129,9 @@ uint64_t Shadow::read_bits(Warp& warp, ShadowedWarp& at, uint32_t lane, uint32_t
   const ShadowPlace place = place_of(warp, at, lane, 0);
   uint64_t bits = 0;
   if (place.memory == &global_) {
-    if (launch_.memory->find(place.key, bytes) != nullptr)
+    if (launch_.memory->find(place.key, bytes) != nullptr) {
       std::memcpy(&bits, reinterpret_cast<const std::byte*>(place.key), bytes);
+    }
   } else if (place.key + bytes <= warp.block->shared.size()) {
     std::memcpy(&bits, warp.block->shared.data() + place.key, bytes);
   }
@@ -136,7 +142,7 @@ void Shadow::compare_stores(Warp& warp, ShadowedWarp& at) {
   const ptx::Instruction& instruction = instruction_of(warp, *at.pending->access);
   if (!equal_stores_->compares(instruction)) return;
   const uint32_t element = at.pending->element;
-  for (size_t i = 0; i < at.pending->operands.size(); ++i)
+  for (size_t i = 0; i < at.pending->operands.size(); ++i) {
     for (uint32_t left = at.mask; left != 0; left &= left - 1) {
       const auto lane = static_cast<uint32_t>(std::countr_zero(left));
       const Source& from = at.pending->operands[i];
@@ -146,12 +152,14 @@ void Shadow::compare_stores(Warp& warp, ShadowedWarp& at) {
         const Plane& plane = at.registers->planes[from.plane + part];
         const auto bytes = static_cast<uint32_t>(plane.held[lane]);
         if (part < value.parts.size() && bytes * (part + 1) <= element &&
-            is_live(plane, lane, part, bits))
+            is_live(plane, lane, part, bits)) {
           value.parts[part] = cell_of(plane, lane, plane.bits[lane], warp.block->linear);
+        }
       }
       const ShadowPlace place = place_of(warp, at, lane, static_cast<uint32_t>(i) * element);
       equal_stores_->add(*warp.block, instruction, place.key, value);
     }
+  }
 }
 
 void Shadow::store(Warp& warp, ShadowedWarp& at) {
@@ -161,8 +169,9 @@ void Shadow::store(Warp& warp, ShadowedWarp& at) {
     const Source& from = does.operands[i];
     const auto offset = static_cast<uint32_t>(i) * does.element;
     if (store_row(warp, at, from, offset)) continue;
-    for (uint32_t left = at.mask; left != 0; left &= left - 1)
+    for (uint32_t left = at.mask; left != 0; left &= left - 1) {
       store_float(warp, at, static_cast<uint32_t>(std::countr_zero(left)), from, offset);
+    }
   }
 }
 
@@ -178,8 +187,9 @@ void Shadow::store_float(Warp& warp, ShadowedWarp& at, uint32_t lane, const Sour
     const Held held = planes[part].held[lane];
     const auto bytes = static_cast<uint32_t>(held);
     if (bytes > element || (part + 1) * bytes > std::max(element, bytes) ||
-        !is_live(planes[part], lane, part, bits_of(warp, from, lane)))
+        !is_live(planes[part], lane, part, bits_of(warp, from, lane))) {
       continue;
+    }
     const uint64_t part_bits = bits >> (8 * part * bytes) & ones(bytes);
     const bool kept = place.memory->put(place.key + uint64_t{part} * bytes,
                                         cell_of(planes[part], lane, part_bits, warp.block->linear));
@@ -209,8 +219,9 @@ bool Shadow::store_row(Warp& warp, ShadowedWarp& at, const Source& from, uint32_
   const uint64_t block = warp.block->linear;
   if (pairs_.shape(at.address.data(), at.mask, 4) == LaneShape::Row) {
     const StoredRow row{plane, live, at.mask, block};
-    for (const Stretch& one : stretches(place.key - uint64_t{first} * 4))
+    for (const Stretch& one : stretches(place.key - uint64_t{first} * 4)) {
       put_stretch(*place.memory, one, row);
+    }
     return true;
   }
   if (!near) return false;
@@ -341,8 +352,9 @@ void Shadow::load(Warp& warp, ShadowedWarp& at) {
     if (to.plane == kNone) continue;
     const auto offset = static_cast<uint32_t>(i) * does.element;
     if (at.has_address && load_row(warp, at, to, offset)) continue;
-    for (uint32_t left = at.has_address ? at.mask : 0; left != 0; left &= left - 1)
+    for (uint32_t left = at.has_address ? at.mask : 0; left != 0; left &= left - 1) {
       load_float(warp, at, static_cast<uint32_t>(std::countr_zero(left)), to, offset);
+    }
   }
 }
 
@@ -352,8 +364,9 @@ void Shadow::begin_atomic(Warp& warp, ShadowedWarp& at) {
   sums_.clear();
   const ptx::Instruction& in = at.plan->code->source->body[does.index];
   if (does.to == Format::None || !in.has(ptx::Modifier::Add) || does.pairs != 1 ||
-      does.operands.empty())
+      does.operands.empty()) {
     return;
+  }
   fetch(warp, at, does.operands[0], 0, does.to, at.operands[0][0]);
   const Lanes& by = at.operands[0][0];
   for (uint32_t left = at.mask; left != 0; left &= left - 1) {
@@ -391,14 +404,18 @@ void Shadow::finish_atomic(Warp& warp, ShadowedWarp& at) {
     const Source& value = does.operands.back();
     if (!exchanges || value.plane == kNone || bits_of(warp, value, lane) != bits) continue;
     const Plane& plane = at.registers->planes[value.plane];
-    if (is_live(plane, lane, 0, bits) && static_cast<uint32_t>(plane.held[lane]) == does.element)
+    if (is_live(plane, lane, 0, bits) && static_cast<uint32_t>(plane.held[lane]) == does.element) {
       place.memory->put(place.key, cell_of(plane, lane, bits, warp.block->linear));
+    }
   }
-  for (const Source& to : does.results)
-    for (uint32_t part = 0; to.plane != kNone && part < at.plan->planes_each; ++part)
-      for (uint32_t left = at.mask; left != 0; left &= left - 1)
+  for (const Source& to : does.results) {
+    for (uint32_t part = 0; to.plane != kNone && part < at.plan->planes_each; ++part) {
+      for (uint32_t left = at.mask; left != 0; left &= left - 1) {
         at.registers->planes[to.plane + part].held[static_cast<uint32_t>(std::countr_zero(left))] =
             Held::Nothing;
+      }
+    }
+  }
 }
 
 }  // namespace gpuemu::emulator

@@ -79,8 +79,9 @@ bool Shadow::copy_row(Warp& warp, ShadowedWarp& at) {
   for (size_t i = 0; i < sources; ++i) {
     const Source& from = does.operands[i];
     if (from.plane == kNone) continue;
-    if (from.bytes != 4 || (pairs_.others(at.registers->planes[from.plane]) & at.mask) != 0)
+    if (from.bytes != 4 || (pairs_.others(at.registers->planes[from.plane]) & at.mask) != 0) {
       return false;
+    }
   }
   uint32_t first = at.mask;
   if (picks) {
@@ -113,14 +114,16 @@ void Shadow::copy(Warp& warp, ShadowedWarp& at) {
     for (uint32_t left = at.mask; left != 0; left &= left - 1) {
       const auto lane = static_cast<uint32_t>(std::countr_zero(left));
       size_t which = 0;
-      if (picks)
+      if (picks) {
         which = (bits_of(warp, does.operands[2], lane) != 0) != does.operands[2].negated ? 0 : 1;
+      }
       const Source& from = does.operands[which];
       const Plane& source = from.plane == kNone ? kEmpty : at.registers->planes[from.plane + part];
-      if (from.plane != kNone && is_live(source, lane, part, bits_of(warp, from, lane)))
+      if (from.plane != kNone && is_live(source, lane, part, bits_of(warp, from, lane))) {
         assign(plane, lane, source, lane);
-      else
+      } else {
         plane.held[lane] = Held::Nothing;
+      }
     }
   }
 }
@@ -159,10 +162,11 @@ void Shadow::shuffle(Warp& warp, ShadowedWarp& at) {
       const uint32_t chosen =
           shuffled_from(way, lane, static_cast<uint32_t>(bits_of(warp, does.operands[1], lane)),
                         static_cast<uint32_t>(bits_of(warp, does.operands[2], lane)));
-      if (from.plane != kNone && is_live(source, chosen, part, bits_of(warp, from, chosen)))
+      if (from.plane != kNone && is_live(source, chosen, part, bits_of(warp, from, chosen))) {
         assign(plane, lane, source, chosen);
-      else
+      } else {
         plane.held[lane] = Held::Nothing;
+      }
     }
   }
 }
@@ -199,9 +203,11 @@ void Shadow::pack(Warp& warp, ShadowedWarp& at) {
       made[0].held[lane] = Held::Four;
       set_bits(made[0], lane, (high & 0xffff) << 16);
     } else {
-      for (size_t i = 0; i < 2; ++i)
-        if (from[i] != nullptr && from[i]->held[lane] == wanted)
+      for (size_t i = 0; i < 2; ++i) {
+        if (from[i] != nullptr && from[i]->held[lane] == wanted) {
           assign(made[i], lane, *from[i], lane);
+        }
+      }
     }
     for (size_t i = 0; i < 2; ++i) assign(at.registers->planes[to.plane + i], lane, made[i], lane);
   }
@@ -229,9 +235,11 @@ void Shadow::unpack(Warp& warp, ShadowedWarp& at) {
         set_bits(made[i], lane, bits >> (32 * i) & 0xffffffff);
       }
     }
-    for (size_t i = 0; i < std::min<size_t>(does.results.size(), 2); ++i)
-      if (does.results[i].plane != kNone)
+    for (size_t i = 0; i < std::min<size_t>(does.results.size(), 2); ++i) {
+      if (does.results[i].plane != kNone) {
         assign(at.registers->planes[does.results[i].plane], lane, made[i], lane);
+      }
+    }
   }
 }
 
@@ -244,12 +252,14 @@ void Shadow::begin_bits(Warp& warp, ShadowedWarp& at) {
     const Plane& first = at.registers->planes[from.plane];
     const auto* words = reinterpret_cast<const uint32_t*>(warp.regs + from.offset);
     if (at.plan->planes_each == 1 && from.bytes == 4 &&
-        ((pairs_.others(first) | pairs_.live(words, first)) & at.mask) == 0)
+        ((pairs_.others(first) | pairs_.live(words, first)) & at.mask) == 0) {
       continue;
+    }
     for (uint32_t part = 0; part < at.plan->planes_each; ++part) {
       Plane& kept = at.saved.emplace_back(at.registers->planes[from.plane + part]);
-      for (uint32_t lane = 0; lane < kLanes; ++lane)
+      for (uint32_t lane = 0; lane < kLanes; ++lane) {
         if (!is_live(kept, lane, part, bits_of(warp, from, lane))) kept.held[lane] = Held::Nothing;
+      }
     }
   }
 }
@@ -258,8 +268,9 @@ void Shadow::finish_bits(Warp& warp, ShadowedWarp& at) {
   const Operation& does = *at.pending;
   const Source& to = does.results[0];
   if (to.plane == kNone) return;
-  for (uint32_t part = 0; part < at.plan->planes_each; ++part)
+  for (uint32_t part = 0; part < at.plan->planes_each; ++part) {
     pairs_.clear(at.mask, at.registers->planes[to.plane + part]);
+  }
   if (at.saved.empty()) return;
   for (uint32_t left = at.mask; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));

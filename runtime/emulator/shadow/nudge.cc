@@ -41,8 +41,9 @@ bool is_shared(const Lanes& values, uint32_t mask) {
   for (uint32_t left = mask; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     if (values.computed[lane] != values.computed[first] ||
-        !(std::fabs(values.high[lane] - value) <= kOtherOrder * std::fabs(value)))
+        !(std::fabs(values.high[lane] - value) <= kOtherOrder * std::fabs(value))) {
       return false;
+    }
   }
   return std::isfinite(value);
 }

@@ -11,8 +11,9 @@ namespace {
 TEST(Nudge, ConstantsThatWereRoundedAreUncertainByTheirLastPlace) {
   EXPECT_EQ(uncertainty_of_constant(0.1F, Format::F32), 0x1p-27);
   EXPECT_EQ(uncertainty_of_constant(-0.7978846F, Format::F32), 0x1p-24);
-  for (const double exact : {0.0, 1.0, 0.5, -0.75, 127.0, 12'582'913.0, 1e10})
+  for (const double exact : {0.0, 1.0, 0.5, -0.75, 127.0, 12'582'913.0, 1e10}) {
     EXPECT_EQ(uncertainty_of_constant(exact, Format::F32), 0) << exact;
+  }
 }
 
 TEST(Nudge, WhatIsLeftOfOneHasTheLastPlaceOfWhatWasTakenAway) {

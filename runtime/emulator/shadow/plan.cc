@@ -83,8 +83,9 @@ double smallest_normal(Format format) {
 
 std::vector<Type> types_of(const Instruction& in) {
   std::vector<Type> all;
-  for (const std::string& modifier : in.modifiers)
+  for (const std::string& modifier : in.modifiers) {
     if (const auto type = ptx::type_from_name(modifier)) all.push_back(*type);
+  }
   return all;
 }
 
@@ -113,8 +114,9 @@ Decision decision_of(const Instruction& in) {
       {"rpi", Decision::Up},
       {"rzi", Decision::ToZero},
   };
-  for (const Row& row : kRows)
+  for (const Row& row : kRows) {
     if (in.has(row.modifier)) return row.decision;
+  }
   return Decision::None;
 }
 
@@ -156,14 +158,17 @@ class Planner {
     for (const Instruction& in : body_) {
       each_result(in, [&](const Operand& to) { ++writes[to.reg]; });
       if (in.opcode != Opcode::Mov || in.guard || in.operands.size() != 2 ||
-          in.operands[0].kind != Operand::Kind::Register)
+          in.operands[0].kind != Operand::Kind::Register) {
         continue;
+      }
       const auto kind = in.operands[1].kind;
-      if (kind == Operand::Kind::Float || kind == Operand::Kind::Integer)
+      if (kind == Operand::Kind::Float || kind == Operand::Kind::Integer) {
         fixed_[in.operands[0].reg] = &in.operands[1];
+      }
     }
-    for (size_t reg = 0; reg < writes.size(); ++reg)
+    for (size_t reg = 0; reg < writes.size(); ++reg) {
       if (writes[reg] != 1) fixed_[reg] = nullptr;
+    }
   }
 
   Source source(const Operand& operand) const {
@@ -183,13 +188,15 @@ class Planner {
   }
 
   void take_operands(const Instruction& in, Operation& made, size_t first = 1) const {
-    for (size_t i = first; i < in.operands.size(); ++i)
+    for (size_t i = first; i < in.operands.size(); ++i) {
       made.operands.push_back(source(in.operands[i]));
+    }
   }
   void take_results(const Operand& to, Operation& made) const {
     if (to.kind == Operand::Kind::Register) made.results.push_back(source(to));
-    for (const Operand& element : to.elements)
+    for (const Operand& element : to.elements) {
       if (to.kind == Operand::Kind::Vector) made.results.push_back(source(element));
+    }
   }
 
   void forget(const Instruction& in, Operation& made) const {
@@ -241,8 +248,9 @@ class Planner {
     static constexpr std::array kDirected = {ptx::Modifier::Rz, ptx::Modifier::Rm,
                                              ptx::Modifier::Rp};
     made.unit = unit_of(made.to);
-    for (const ptx::Modifier mode : kDirected)
+    for (const ptx::Modifier mode : kDirected) {
       if (in.has(mode)) made.unit *= 2;
+    }
     const bool exact = made.meaning == Meaning::Min || made.meaning == Meaning::Max ||
                        made.meaning == Meaning::Neg || made.meaning == Meaning::Abs ||
                        made.meaning == Meaning::CopySign;
@@ -254,11 +262,12 @@ class Planner {
     }
     const bool approximate =
         in.has(ptx::Modifier::Approx) || in.has(ptx::Modifier::Full) || in.opcode == Opcode::Tanh;
-    for (const Approximation& row : kApproximations)
+    for (const Approximation& row : kApproximations) {
       if (approximate && row.opcode == in.opcode && row.format == made.to) {
         made.unit = row.unit;
         made.absolute += row.absolute;
       }
+    }
   }
 
   /// Sums and roots of floats that come out subnormal are exact; those of other results are not.
@@ -270,21 +279,24 @@ class Planner {
     const bool flushes = errors_ == ShadowErrors::UnderflowOrFlush && in.has(ptx::Modifier::Ftz);
     made.unit = 0;
     made.absolute = 0;
-    if (rounds && narrows)
+    if (rounds && narrows) {
       made.absolute = flushes ? smallest_normal(made.to) : half_smallest(made.to);
-    else if (flushes && (made.meaning == Meaning::Add || made.meaning == Meaning::Sub))
+    } else if (flushes && (made.meaning == Meaning::Add || made.meaning == Meaning::Sub)) {
       made.absolute = smallest_normal(made.to);
+    }
     // In global memory the addend and the sum are flushed, whatever the kernel asks for.
-    else if (made.meaning == Meaning::Atomic && made.to == Format::F32)
+    else if (made.meaning == Meaning::Atomic && made.to == Format::F32) {
       made.absolute = 2 * smallest_normal(made.to);
+    }
   }
 
   bool plan_conversion(const Instruction& in, Operation& made) const {
     const std::vector<Type> types = types_of(in);
     if (in.has(ptx::Trait::Compares)) {
       if (types.empty() || format_of(types.back()) == Format::None || is_pair(types.back()) ||
-          in.operands.size() < 3 || in.opcode == Opcode::Set)
+          in.operands.size() < 3 || in.opcode == Opcode::Set) {
         return false;
+      }
       made.meaning = Meaning::Compare;
       made.decision = decision_of(in);
       made.from = format_of(types.back());
@@ -357,10 +369,11 @@ class Planner {
     if (in.opcode == Opcode::Shfl) made.meaning = Meaning::Shuffle;
     if (is_bitwise(in)) made.meaning = Meaning::Bits;
     if (made.meaning == Meaning::None) return false;
-    if (to.kind == Operand::Kind::PredPair)
+    if (to.kind == Operand::Kind::PredPair) {
       made.results.push_back(source(to.elements[0]));
-    else
+    } else {
       take_results(to, made);
+    }
     take_operands(in, made);
     return true;
   }
@@ -377,8 +390,9 @@ class Planner {
     if (load) {
       made.meaning = Meaning::Load;
       take_results(in.operands[0], made);
-      if (std::ranges::all_of(made.results, [](const Source& s) { return s.plane == kNone; }))
+      if (std::ranges::all_of(made.results, [](const Source& s) { return s.plane == kNone; })) {
         made.meaning = Meaning::None;
+      }
     } else if (in.opcode == Opcode::St) {
       made.meaning = Meaning::Store;
       const Operand& value = in.operands.back();

@@ -63,8 +63,9 @@ ShadowRegisters& Shadow::registers_of(Warp& warp, const Plan& plan) {
   if (frame.followed == nullptr) frame.followed = std::make_unique<ShadowRegisters>();
   auto& registers = static_cast<ShadowRegisters&>(*frame.followed);
   if (registers.code == plan.code && registers.block == warp.block->linear &&
-      registers.warp == warp.index && registers.planes.size() == plan.planes)
+      registers.warp == warp.index && registers.planes.size() == plan.planes) {
     return registers;
+  }
   registers.planes.resize(plan.planes);
   for (Plane& plane : registers.planes) plane.held.fill(Held::Nothing);
   registers.code = plan.code;
@@ -162,9 +163,11 @@ void Shadow::finish(Warp& warp, ShadowedWarp& at) {
       break;
     case Meaning::ToInteger:
     case Meaning::Forget:
-      for (const Source& to : done->results)
-        for (uint32_t part = 0; to.plane != kNone && part < at.plan->planes_each; ++part)
+      for (const Source& to : done->results) {
+        for (uint32_t part = 0; to.plane != kNone && part < at.plan->planes_each; ++part) {
           at.registers->planes[to.plane + part].held.fill(Held::Nothing);
+        }
+      }
       break;
     default:
       finish_arithmetic(warp, at);
@@ -222,8 +225,9 @@ ShadowReport Shadow::report() {
     const Dim3 block = {static_cast<uint32_t>(linear % grid.x),
                         static_cast<uint32_t>(linear / grid.x % grid.y),
                         static_cast<uint32_t>(linear / (uint64_t{grid.x} * grid.y))};
-    if (cell.node != 0)
+    if (cell.node != 0) {
       history_.explain(cell.node, {launch_.program->module, block, launch_.config->block}, report_);
+    }
   }
   report_.complete = !global_.full() && !history_.full();
   return std::move(report_);

@@ -163,8 +163,9 @@ inline uint32_t part_of(uint64_t bits, Held held, uint32_t part) {
 inline bool is_live(const Plane& plane, uint32_t lane, uint32_t part, uint64_t bits) {
   const Held held = plane.held[lane];
   if (held == Held::Nothing) return false;
-  if (held == Held::Eight)
+  if (held == Held::Eight) {
     return bits == (plane.bits[lane] | uint64_t{plane.bits_high[lane]} << 32);
+  }
   return plane.bits[lane] == part_of(bits, held, part);
 }
 /// The bits of a register in a lane, or of a constant.

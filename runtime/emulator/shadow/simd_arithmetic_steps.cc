@@ -22,10 +22,11 @@ PairView Shadow::view(const Warp& warp, ShadowedWarp& at, size_t operand) {
   const Source& from = at.pending->operands[operand];
   OperandBits& bits = at.operand_bits[operand];
   Lanes& made = at.operands[0][operand];
-  if (from.reg == kNone)
+  if (from.reg == kNone) {
     bits.fill(static_cast<uint32_t>(from.bits));
-  else
+  } else {
     std::memcpy(bits.data(), warp.regs + from.offset, sizeof bits);
+  }
   if (config_.nudge != 0 && from.fixed) {
     const double value = value_of(static_cast<uint32_t>(from.bits), Format::F32);
     made.high.fill(nudged_constant(value, Format::F32, config_.nudge));
@@ -49,8 +50,9 @@ bool Shadow::begin_row(Warp& warp, ShadowedWarp& at) {
   const size_t count = does.operands.size();
   if (config_.nudge != 0 && does.meaning == Meaning::Sub) return false;
   if (does.from != Format::F32 || does.to != Format::F32 || count > 3 || does.results.empty() ||
-      does.results[0].bytes != 4 || traces(warp) || !std::ranges::all_of(does.operands, in_words))
+      does.results[0].bytes != 4 || traces(warp) || !std::ranges::all_of(does.operands, in_words)) {
     return false;
+  }
   PairViews views;
   for (size_t i = 0; i < count; ++i) views[i] = view(warp, at, i);
   Lanes& out = at.results[0];
@@ -59,8 +61,9 @@ bool Shadow::begin_row(Warp& warp, ShadowedWarp& at) {
     return true;
   }
   if (does.meaning == Meaning::Discretise) return false;
-  for (size_t i = 0; i < count; ++i)
+  for (size_t i = 0; i < count; ++i) {
     fetch(warp, at, does.operands[i], 0, does.from, at.operands[0][i]);
+  }
   compute(does, at.operands[0], out);
   return true;
 }
@@ -83,8 +86,9 @@ void Shadow::finish_row(Warp& warp, ShadowedWarp& at) {
       fetch_floats(at.operand_bits[i].data(),
                    plane == kNone ? nullptr : &at.registers->planes[plane], at.operands[0][i]);
     }
-    for (uint32_t lane = 0; lane < kLanes; ++lane)
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
       out.computed[lane] = value_of(bits[lane], Format::F32);
+    }
     look(warp, at, 0, far);
   }
   if (to.plane != kNone) pairs_.keep(out, bits, at.mask, at.registers->planes[to.plane]);
@@ -95,8 +99,9 @@ bool Shadow::keeps_order(Warp& warp, ShadowedWarp& at) {
   const Operation& does = *at.pending;
   const bool compares = does.meaning == Meaning::Compare;
   const size_t count = compares ? 2 : 1;
-  if (does.from != Format::F32 || does.operands.size() < count || does.results.size() > 1)
+  if (does.from != Format::F32 || does.operands.size() < count || does.results.size() > 1) {
     return false;
+  }
   PairViews views;
   for (size_t i = 0; i < count; ++i) {
     if (!in_words(does.operands[i])) return false;

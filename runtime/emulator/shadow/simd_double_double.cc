@@ -128,8 +128,9 @@ GPUEMU_INLINE Doubles bound_at(const PairView& view, uint32_t lane) {
 template <bool LowA, bool LowB>
 GPUEMU_INLINE Doubles product_bound(const PairViews& in, uint32_t lane, Pair a, Pair b) {
   const Doubles of_a = bound_at<LowA>(in[0], lane), of_b = bound_at<LowB>(in[1], lane);
-  if constexpr (LowA && LowB)
+  if constexpr (LowA && LowB) {
     return magnitude(a.high) * of_b + magnitude(b.high) * of_a + of_a * of_b;
+  }
   if constexpr (LowA) return magnitude(b.high) * of_a;
   if constexpr (LowB) return magnitude(a.high) * of_b;
   return Doubles{};
@@ -218,8 +219,9 @@ GPUEMU_INLINE bool all_lanes(const PairViews& in, const Operation& by, Lanes& ou
     store(value.low, &out.low[lane]);
     const Doubles bound = made.propagated + unit * magnitude(value.high) + absolute;
     store(bound, &out.bound[lane]);
-    if (!Selected)
+    if (!Selected) {
       wrong = wrong + ((value.high - value.high) + (value.low - value.low) + (bound - bound));
+    }
   }
   return lanes_of(wrong != 0) == 0;
 }
@@ -243,9 +245,10 @@ GPUEMU_PAIRS(fuse_pairs_to_any, fused_at, false)
 #undef GPUEMU_PAIRS
 bool fuse_pairs(const PairViews& in, const Operation& by, Lanes& out) {
   if (!in[2].exact) return fuse_pairs_to_any(in, by, out);
-  if (in[0].exact)
+  if (in[0].exact) {
     return in[1].exact ? all_lanes<fused_at<false, false, false>>(in, by, out)
                        : all_lanes<fused_at<false, true, false>>(in, by, out);
+  }
   return in[1].exact ? all_lanes<fused_at<true, false, false>>(in, by, out)
                      : all_lanes<fused_at<true, true, false>>(in, by, out);
 }
@@ -287,10 +290,11 @@ GPUEMU_INLINE WideWords splat(Held held) { return WideWords{} + static_cast<uint
 
 uint32_t live(const uint32_t* bits, const Plane& plane) {
   uint32_t lanes = 0;
-  for (uint32_t lane = 0; lane < kLanes; lane += kWide)
+  for (uint32_t lane = 0; lane < kLanes; lane += kWide) {
     lanes |= (same_words(load<WideWords>(&plane.held[lane]), splat(Held::Four)) &
               same_words(load<WideWords>(&plane.bits[lane]), load<WideWords>(bits + lane)))
              << lane;
+  }
   return lanes;
 }
 uint32_t others(const Plane& plane) {
@@ -365,8 +369,9 @@ void assign(const Plane& from, uint32_t mask, Plane& to) {
 
 void clear(uint32_t mask, Plane& plane) {
   auto* held = reinterpret_cast<uint32_t*>(&plane.held[0]);
-  for (uint32_t lane = 0; lane < kLanes; lane += kWidth)
+  for (uint32_t lane = 0; lane < kLanes; lane += kWidth) {
     blend(Words{} + static_cast<uint32_t>(Held::Nothing), spread(mask >> lane), held + lane);
+  }
 }
 
 uint32_t far_off(const uint32_t* bits, const Lanes& results, double least) {

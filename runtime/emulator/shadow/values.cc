@@ -21,10 +21,11 @@ void ShadowPage::put(uint64_t offset, const Cell& cell) {
 }
 
 void ShadowPage::drop(uint64_t offset) {
-  if (offset % 4 == 0)
+  if (offset % 4 == 0) {
     held[offset / 4] = Held::Nothing;
-  else if (between != nullptr)
+  } else if (between != nullptr) {
     (*between)[offset / 4].held = Held::Nothing;
+  }
 }
 
 ShadowPage* ShadowMemory::page_at(uint64_t address) {
@@ -82,8 +83,9 @@ void ShadowMemory::forget(uint64_t address, uint64_t bytes) {
     const uint64_t begin = page.first * ShadowPage::kBytes, end = begin + ShadowPage::kBytes;
     if (begin >= address + bytes || end <= address) return false;
     if (begin >= address && end <= address + bytes) return true;
-    for (uint64_t at = begin; at < end; at += 2)
+    for (uint64_t at = begin; at < end; at += 2) {
       if (at >= address && at < address + bytes) page.second->drop(at - begin);
+    }
     return false;
   });
   recent_.fill({});

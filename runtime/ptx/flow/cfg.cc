@@ -59,8 +59,9 @@ class Analysis {
     for (const BasicBlock& block : flow_.blocks) {
       const Instruction& last = function_.body[block.end - 1];
       bool leaving = last.has(Trait::Leaves) && !last.guard;
-      for (uint32_t i = block.begin; i < block.end && leaving; ++i)
+      for (uint32_t i = block.begin; i < block.end && leaving; ++i) {
         leaving = !needs_other_lanes(function_.body[i]);
+      }
       all.push_back(leaving);
     }
     return all;
@@ -81,8 +82,9 @@ class Analysis {
         add_successor(block, function_.labels[operand.label].instruction);
       }
       const auto table = function_.branch_targets.find(operand.name);
-      if (operand.kind != Operand::Kind::Variable || table == function_.branch_targets.end())
+      if (operand.kind != Operand::Kind::Variable || table == function_.branch_targets.end()) {
         continue;
+      }
       for (const std::string& target : table->second) {
         const auto label = std::ranges::find(function_.labels, target, &Label::name);
         if (label != function_.labels.end()) add_successor(block, label->instruction);

@@ -24,8 +24,9 @@ bool waits_for_grid(const Module& module, const Function& function) {
       if (instruction.opcode != Opcode::Call || instruction.operands.empty()) continue;
       const std::string& callee = instruction.operands[0].name;
       if (callee.empty() || !known.insert(callee).second) continue;
-      for (const Function& other : module.functions)
+      for (const Function& other : module.functions) {
         if (other.name == callee) left.push_back(&other);
+      }
     }
   }
   return false;

@@ -18,8 +18,9 @@ class Meetings {
       : blocks_(flow.blocks), leaving_(leaving), rank_(blocks_.size(), kUnreached) {
     number_blocks();
     before_.resize(blocks_.size());
-    for (uint32_t i = 0; i < blocks_.size(); ++i)
+    for (uint32_t i = 0; i < blocks_.size(); ++i) {
       for (const uint32_t next : blocks_[i].successors) before_[next].push_back(i);
+    }
   }
 
   bool exhausted() const { return steps_ > kStepsMax; }
@@ -47,8 +48,9 @@ class Meetings {
       if (!seen[other]) stack.emplace_back(other, 0);
       seen[other] = true;
     }
-    for (size_t i = 0; i < order.size(); ++i)
+    for (size_t i = 0; i < order.size(); ++i) {
       rank_[order[i]] = static_cast<uint32_t>(order.size() - 1 - i);
+    }
   }
 
   /// Where the loop that `latch` closes by going to `header` continues.
@@ -67,9 +69,11 @@ class Meetings {
         inside[other] = true;
       }
     }
-    for (uint32_t i = 0; i < blocks_.size(); ++i)
-      for (const uint32_t next : blocks_[i].successors)
+    for (uint32_t i = 0; i < blocks_.size(); ++i) {
+      for (const uint32_t next : blocks_[i].successors) {
         if (inside[i] && !inside[next]) exits.push_back(next);
+      }
+    }
     return exits;
   }
 
@@ -109,8 +113,9 @@ class Meetings {
     std::vector<uint8_t> times(blocks_.size(), 0);
     for (const uint32_t start : blocks_[branch].successors) {
       const std::vector<bool> seen = reach(branch, start, around, without);
-      for (size_t i = 0; i < seen.size(); ++i)
+      for (size_t i = 0; i < seen.size(); ++i) {
         times[i] = static_cast<uint8_t>(std::min(2, times[i] + (seen[i] ? 1 : 0)));
+      }
     }
     return times;
   }
@@ -122,10 +127,11 @@ class Meetings {
     int32_t behind = -1;
     for (uint32_t i = 0; i < times.size(); ++i) {
       if (times[i] < 2 || i == branch) continue;
-      if (rank_[i] > rank_[branch])
+      if (rank_[i] > rank_[branch]) {
         ahead.push_back(i);
-      else if (behind < 0 || rank_[i] > rank_[static_cast<size_t>(behind)])
+      } else if (behind < 0 || rank_[i] > rank_[static_cast<size_t>(behind)]) {
         behind = static_cast<int32_t>(i);
+      }
     }
     std::ranges::sort(ahead, {}, [&](uint32_t block) { return rank_[block]; });
     for (size_t i = 0; i < std::min(ahead.size(), kCandidatesMax) && !exhausted(); ++i) {
