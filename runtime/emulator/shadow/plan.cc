@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
-#include <string_view>
+#include <utility>
 
-#include "runtime/emulator/numerics/narrow.h"
 #include "runtime/emulator/shadow/float_registers.h"
 
 namespace gpuemu::emulator {
@@ -63,24 +61,6 @@ const std::array kApproximations = {
     Approximation{Opcode::Div, Format::F32, 0x1p-22, 0},
 };
 
-/// Half of the smallest subnormal number: what rounding to a multiple of it can do.
-double half_smallest(Format format) {
-  switch (format) {
-    case Format::F16:
-      return 0x1p-25;
-    case Format::BF16:
-      return 0x1p-134;
-    case Format::F64:
-      return 0x1p-1074;  // Half of it is no double.
-    default:
-      return 0x1p-150;
-  }
-}
-
-double smallest_normal(Format format) {
-  return format == Format::F64 ? 0x1p-1022 : format == Format::F16 ? 0x1p-14 : 0x1p-126;
-}
-
 std::vector<Type> types_of(const Instruction& in) {
   std::vector<Type> all;
   for (const std::string& modifier : in.modifiers) {
@@ -92,30 +72,26 @@ std::vector<Type> types_of(const Instruction& in) {
 bool is_pair(Type type) { return type == Type::F16x2 || type == Type::BF16x2; }
 
 Decision decision_of(const Instruction& in) {
-  struct Row {
-    const char* modifier;
-    Decision decision;
+  static constexpr std::pair<ptx::Modifier, Decision> kRows[] = {
+      {ptx::Modifier::Eq, Decision::Equal},
+      {ptx::Modifier::Equ, Decision::Equal},
+      {ptx::Modifier::Ne, Decision::NotEqual},
+      {ptx::Modifier::Neu, Decision::NotEqual},
+      {ptx::Modifier::Lt, Decision::Less},
+      {ptx::Modifier::Ltu, Decision::Less},
+      {ptx::Modifier::Le, Decision::LessOrEqual},
+      {ptx::Modifier::Leu, Decision::LessOrEqual},
+      {ptx::Modifier::Gt, Decision::Greater},
+      {ptx::Modifier::Gtu, Decision::Greater},
+      {ptx::Modifier::Ge, Decision::GreaterOrEqual},
+      {ptx::Modifier::Geu, Decision::GreaterOrEqual},
+      {ptx::Modifier::Rni, Decision::ToNearest},
+      {ptx::Modifier::Rmi, Decision::Down},
+      {ptx::Modifier::Rpi, Decision::Up},
+      {ptx::Modifier::Rzi, Decision::ToZero},
   };
-  static constexpr Row kRows[] = {
-      {"eq", Decision::Equal},
-      {"equ", Decision::Equal},
-      {"ne", Decision::NotEqual},
-      {"neu", Decision::NotEqual},
-      {"lt", Decision::Less},
-      {"ltu", Decision::Less},
-      {"le", Decision::LessOrEqual},
-      {"leu", Decision::LessOrEqual},
-      {"gt", Decision::Greater},
-      {"gtu", Decision::Greater},
-      {"ge", Decision::GreaterOrEqual},
-      {"geu", Decision::GreaterOrEqual},
-      {"rni", Decision::ToNearest},
-      {"rmi", Decision::Down},
-      {"rpi", Decision::Up},
-      {"rzi", Decision::ToZero},
-  };
-  for (const Row& row : kRows) {
-    if (in.has(row.modifier)) return row.decision;
+  for (const auto& [modifier, decision] : kRows) {
+    if (in.has(modifier)) return decision;
   }
   return Decision::None;
 }
@@ -447,59 +423,6 @@ class Planner {
   std::vector<const Operand*> fixed_;
 };
 }  // namespace
-
-Format format_of(Type type) {
-  switch (type) {
-    case Type::F16:
-    case Type::F16x2:
-      return Format::F16;
-    case Type::BF16:
-    case Type::BF16x2:
-      return Format::BF16;
-    case Type::F32:
-      return Format::F32;
-    case Type::F64:
-      return Format::F64;
-    default:
-      return Format::None;
-  }
-}
-
-uint32_t bytes_of(Format format) {
-  return format == Format::F64 ? 8 : format == Format::F32 ? 4 : 2;
-}
-
-double unit_of(Format format) {
-  switch (format) {
-    case Format::F16:
-      return 0x1p-11;
-    case Format::BF16:
-      return 0x1p-8;
-    case Format::F64:
-      return 0x1p-53;
-    default:
-      return 0x1p-24;
-  }
-}
-
-double value_of(uint64_t bits, Format format) {
-  const auto low = static_cast<uint32_t>(bits);
-  switch (format) {
-    case Format::F16:
-      return std::bit_cast<float>(float_from_half(low & 0xffff));
-    case Format::BF16:
-      return std::bit_cast<float>(low << 16);
-    case Format::F64:
-      return std::bit_cast<double>(bits);
-    default:
-      return std::bit_cast<float>(low);
-  }
-}
-
-bool is_magic(double value, Format format) {
-  const double least = format == Format::F32 ? 0x1p23 : 0x1p52;
-  return std::fabs(value) >= least && std::fabs(value) < 2 * least;
-}
 
 Plan make_plan(const Code& code, ShadowErrors errors) { return Planner(code, errors).make(); }
 

@@ -7,17 +7,9 @@
 
 #include "runtime/device/shadow.h"
 #include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/shadow/float_format.h"
 
 namespace gpuemu::emulator {
-
-/// How the bits of a float are read.
-enum class Format : uint8_t { None, F16, BF16, F32, F64 };
-Format format_of(ptx::Type type);
-uint32_t bytes_of(Format format);
-/// Half of the distance between 1 and the next value.
-double unit_of(Format format);
-/// The value that the bits mean.
-double value_of(uint64_t bits, Format format);
 
 enum class Meaning : uint8_t {
   None,
@@ -110,9 +102,6 @@ struct Plan {
   uint32_t planes_each = 1;  ///< Planes of one register: 2 where registers hold two floats.
   std::vector<uint32_t> plane_of_offset;  ///< By offset / 128: registers of floats in the frame.
 };
-
-/// Where the last place of a format is a whole number.
-bool is_magic(double value, Format format);
 
 Plan make_plan(const Code& code, ShadowErrors errors);
 
