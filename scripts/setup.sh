@@ -128,6 +128,20 @@ if [ -n "$nvrtc" ]; then say "NVRTC: $nvrtc"
 else say "NVRTC cannot be had (PyPI out of reach): sources are compiled with nvcc, about a second each"
 fi
 
+# NVTX's headers, for ranges that Nsight tools show: 0.3 MB, beside the other wheels so that pip replaces nothing there.
+has_nvtx() {
+  local folder
+  for folder in "$(dirname "$nvcc")/../include" "$wheels/nvidia/cu13/include" build/nvtx/nvidia/cu13/include; do
+    [ ! -e "$folder/nvtx3/nvToolsExt.h" ] || return 0
+  done
+  return 1
+}
+if ! has_nvtx; then
+  if ! find_pip || ! "${pip[@]}" install --quiet --disable-pip-version-check --no-deps --upgrade --target build/nvtx 'nvidia-nvtx==13.0.*'; then
+    say "the headers of NVTX cannot be had (PyPI out of reach): profiles of op calls have no NVTX ranges"
+  fi
+fi
+
 # What reads machine code: 6 MB beside the other wheels, for `gpuemu lint` and its tests.
 find_cuobjdump() {
   local folder

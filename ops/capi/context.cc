@@ -29,6 +29,9 @@ constexpr const char* kCodeNames[] = {"GPUEMU_OK",          "GPUEMU_INVALID_ARGU
                                       "GPUEMU_LAUNCH",      "GPUEMU_CANCELLED",
                                       "GPUEMU_INTERNAL"};
 
+/// More on each side of every allocation would be most of the memory.
+constexpr uint64_t kGuardBytesMax = uint64_t{1} << 20;
+
 /// Every context that was made. It is never destroyed: threads may be in calls when a process ends.
 struct Contexts {
   std::shared_mutex mutex;  ///< Before the mutex of a context where both are taken.
@@ -59,6 +62,10 @@ const DeviceProperties* other_owner(const gpuemu_context& context, uint64_t addr
 }
 
 Result<std::unique_ptr<gpuemu_context>> create(const gpuemu_options& options) {
+  if (options.guard_bytes > kGuardBytesMax) {
+    return error(ErrorCode::InvalidArgument, "options.guard_bytes is {}, the limit is {}",
+                 options.guard_bytes, kGuardBytesMax);
+  }
   DeviceRequest request;
   if (options.backend != nullptr) request.backend = options.backend;
   request.index = options.device;
@@ -70,7 +77,8 @@ Result<std::unique_ptr<gpuemu_context>> create(const gpuemu_options& options) {
   context->device = GPUEMU_TRY(open_device(request));
   context->streams = GPUEMU_TRY(context->device->streams());
   if (!context->device->properties().checks_bounds) {
-    context->pool = std::make_unique<Pool>(device_memory(*context->device), PoolOptions{});
+    context->pool = std::make_unique<Pool>(device_memory(*context->device),
+                                           PoolOptions{.guard_bytes = options.guard_bytes});
   }
   context->registry = OpRegistry::with_builtins();
   DispatchOptions dispatch;
@@ -219,6 +227,18 @@ gpuemu_code gpuemu_context_device(gpuemu_context* context, gpuemu_device_info* i
   info->memory_bytes = device.memory_bytes;
   gpuemu::opcall::copy_text(info->backend, device.backend);
   gpuemu::opcall::copy_text(info->name, device.name);
+  return GPUEMU_OK;
+}
+
+gpuemu_code gpuemu_context_set_policy(gpuemu_context* context, const char* policy) {
+  if (!is_usable(context)) return refuse(context);
+  gpuemu::DispatchPolicy chosen;
+  if (policy != nullptr) {
+    auto loaded = gpuemu::load_policy(policy, context->registry);
+    if (!loaded) return answer(loaded.error());
+    chosen = *std::move(loaded);
+  }
+  context->dispatcher->set_policy(std::move(chosen));
   return GPUEMU_OK;
 }
 

@@ -21,6 +21,7 @@ class OnGpu : public testing::Test {
     gpuemu_options options{};
     options.struct_bytes = sizeof(options);
     options.backend = "cuda";
+    options.guard_bytes = 256;
     if (gpuemu_context_create(&options, &context_) != GPUEMU_OK) GTEST_SKIP() << "no GPU";
     ASSERT_EQ(gpuemu_stream_create(context_, 0, 1, &stream_), GPUEMU_OK);
     for (gpuemu_tensor& one : tensors_) {
@@ -101,6 +102,15 @@ TEST_F(OnGpu, MemoryComesFromTheCacheAndGoesBack) {
   for (const gpuemu_tensor& one : tensors_) {
     EXPECT_EQ(gpuemu_memory_free(context_, one.data), GPUEMU_OK) << gpuemu_last_error();
   }
+}
+
+TEST_F(OnGpu, GuardsSayWhatWasWrittenBesideMemory) {
+  EXPECT_EQ(gpuemu_memory_check(context_), GPUEMU_OK) << gpuemu_last_error();
+  char* const end = static_cast<char*>(tensors_[0].data) + 4096;
+  ASSERT_EQ(gpuemu_memory_fill(context_, end, 0, 3, stream_), GPUEMU_OK) << gpuemu_last_error();
+  EXPECT_EQ(gpuemu_memory_check(context_), GPUEMU_CORRUPTION);
+  EXPECT_NE(std::string(gpuemu_last_error()).find("the first at 4096"), std::string::npos)
+      << gpuemu_last_error();
 }
 
 }  // namespace

@@ -76,6 +76,7 @@ TEST_F(Hostile, OptionsAreRefused) {
   EXPECT_EQ(told(create({.sm = 12345}, &none)), GPUEMU_INVALID_ARGUMENT);
   EXPECT_EQ(told(create({.threads = 0xffffffff}, &none)), GPUEMU_INVALID_ARGUMENT);
   EXPECT_EQ(told(create({.policy = "/"}, &none)), GPUEMU_INVALID_ARGUMENT);
+  EXPECT_EQ(told(create({.guard_bytes = ~uint64_t{0}}, &none)), GPUEMU_INVALID_ARGUMENT);
   EXPECT_EQ(told(gpuemu_context_create(nullptr, nullptr)), GPUEMU_INVALID_ARGUMENT);
   EXPECT_EQ(none, nullptr);
 }
@@ -116,6 +117,8 @@ TEST_F(Hostile, ADestroyedContextIsRefusedEverywhere) {
       gpuemu_memory_allocate_async(gone, 1, stream_, &memory),
       gpuemu_memory_free_async(gone, memory_[0], stream_),
       gpuemu_memory_trim(gone, 0),
+      gpuemu_memory_check(gone),
+      gpuemu_context_set_policy(gone, nullptr),
       gpuemu_memory_upload(gone, memory_[0], &ms, 4, stream_),
       gpuemu_memory_download(gone, &ms, memory_[0], 4, stream_),
       gpuemu_memory_copy(gone, memory_[0], memory_[1], 4, stream_),

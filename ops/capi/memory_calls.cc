@@ -133,6 +133,19 @@ gpuemu_code gpuemu_memory_trim(gpuemu_context* context, size_t bytes) {
   return context->pool == nullptr ? GPUEMU_OK : answer(context->pool->trim(bytes));
 }
 
+gpuemu_code gpuemu_memory_check(gpuemu_context* context) {
+  if (!is_usable(context)) return refuse(context);
+  if (context->pool == nullptr) return answer(context->streams->synchronize_all());
+  const auto damages = context->pool->check_guards();
+  if (!damages) return answer(damages.error());
+  if (damages->empty()) return GPUEMU_OK;
+  const gpuemu::GuardDamage& first = damages->front();
+  return answer(gpuemu::error(gpuemu::ErrorCode::Corruption,
+                              "{} bytes beside '{}' were written, the first at {}; {} allocations "
+                              "have such bytes",
+                              first.bytes, first.name, first.byte_offset, damages->size()));
+}
+
 gpuemu_code gpuemu_memory_upload(gpuemu_context* context, void* to, const void* from, size_t bytes,
                                  gpuemu_stream stream) {
   if (!is_usable(context)) return refuse(context);

@@ -73,6 +73,9 @@ typedef struct gpuemu_options {
   /* Emulator: not 0: streams go on only when somebody waits, in an order that follows from it, so
    * that a missing gpuemu_event_wait shows within a few seeds. 0: as issued. */
   uint64_t schedule_seed;
+  /* GPU: so many bytes on each side of memory of gpuemu_memory_allocate_async must stay as they
+   * are (gpuemu_memory_check); 0: none. The emulator checks every access instead. */
+  uint64_t guard_bytes;
 } gpuemu_options;
 
 typedef struct gpuemu_device_info {
@@ -128,6 +131,10 @@ gpuemu_code gpuemu_context_device(gpuemu_context* context, gpuemu_device_info* i
 gpuemu_code gpuemu_context_set_log(gpuemu_context* context,
                                    void (*log)(void* user, const char* line), void* user);
 
+/* Calls from now on choose kernels by this file, as options.policy says; NULL: first supported. A
+ * file that is refused changes nothing. */
+gpuemu_code gpuemu_context_set_policy(gpuemu_context* context, const char* policy);
+
 /* From now on ops are timed on the device and ranges on the host; with counters the emulator counts
  * what kernels do. Not from two threads at once. */
 gpuemu_code gpuemu_profile_start(gpuemu_context* context, uint32_t counters);
@@ -160,6 +167,9 @@ gpuemu_code gpuemu_memory_allocate_async(gpuemu_context* context, size_t bytes,
                                          gpuemu_stream stream, void** address);
 /* Only of gpuemu_memory_allocate_async. NULL is allowed. */
 gpuemu_code gpuemu_memory_free_async(gpuemu_context* context, void* address, gpuemu_stream stream);
+/* Waits. GPUEMU_CORRUPTION names what was written beside live memory, with options.guard_bytes; the
+ * emulator has reported it at its launch. */
+gpuemu_code gpuemu_memory_check(gpuemu_context* context);
 /* Gives unused parts of the cache back to the device until it has at most so many bytes. */
 gpuemu_code gpuemu_memory_trim(gpuemu_context* context, size_t bytes);
 /* In the order of the stream. Host memory must stay, unchanged, until that is done. */

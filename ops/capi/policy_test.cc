@@ -57,6 +57,9 @@ class Program {
     EXPECT_EQ(gpuemu_op_call(context_, &call), GPUEMU_OK) << gpuemu_last_error();
     return last_;
   }
+  gpuemu_code set_policy(const std::string& policy) {
+    return gpuemu_context_set_policy(context_, policy.empty() ? nullptr : policy.c_str());
+  }
 
  private:
   static void note(void* user, const char* line) { static_cast<Program*>(user)->last_ = line; }
@@ -103,6 +106,20 @@ TEST_F(PolicyFiles, PreferAVariantInEitherLanguage) {
     EXPECT_EQ(Program(policy).call("softmax", 1).find("softmax: block_per_row, preferred; "), 0U)
         << policy;
   }
+}
+
+TEST_F(PolicyFiles, ReplaceThatOfARunningProgram) {
+  Program program("");
+  EXPECT_EQ(program.call("softmax", 1).find("softmax: online, first supported; "), 0U);
+  const std::string preferred = file("p.toml", "[prefer]\nsoftmax = \"block_per_row\"\n");
+  ASSERT_EQ(program.set_policy(preferred), GPUEMU_OK) << gpuemu_last_error();
+  EXPECT_EQ(program.call("softmax", 1).find("softmax: block_per_row, preferred; "), 0U);
+  const std::string wrong = file("wrong.toml", "[prefer]\nsoftmax = \"nothing\"\n");
+  EXPECT_EQ(program.set_policy(wrong), GPUEMU_INVALID_ARGUMENT);
+  EXPECT_EQ(program.call("softmax", 1).find("softmax: block_per_row, preferred; "), 0U)
+      << "a refused file changes nothing";
+  ASSERT_EQ(program.set_policy(""), GPUEMU_OK);
+  EXPECT_EQ(program.call("softmax", 1).find("softmax: online, first supported; "), 0U);
 }
 
 TEST_F(PolicyFiles, APreferredVariantThatCannotIsPassedOverWithOneWarning) {

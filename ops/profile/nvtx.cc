@@ -1,23 +1,19 @@
-// Loading of two functions.
 #include "ops/profile/nvtx.h"
 
-#include <dlfcn.h>
+#ifdef GPUEMU_NVTX
+#include <nvtx3/nvToolsExt.h>
+#endif
 
-namespace gpuemu {
+namespace gpuemu::nvtx {
 
-Nvtx::~Nvtx() {
-  if (library_ != nullptr) ::dlclose(library_);
-}
+#ifdef GPUEMU_NVTX
+bool is_built_in() { return true; }
+void push(const std::string& name) { nvtxRangePushA(name.c_str()); }
+void pop() { nvtxRangePop(); }
+#else
+bool is_built_in() { return false; }
+void push(const std::string& /*name*/) {}
+void pop() {}
+#endif
 
-bool Nvtx::load(const std::string& library) {
-  library_ = ::dlopen(library.c_str(), RTLD_LAZY | RTLD_LOCAL);
-  if (library_ == nullptr) return false;
-  push_ = reinterpret_cast<int (*)(const char*)>(::dlsym(library_, "nvtxRangePushA"));
-  pop_ = reinterpret_cast<int (*)()>(::dlsym(library_, "nvtxRangePop"));
-  if (push_ != nullptr && pop_ != nullptr) return true;
-  push_ = nullptr;
-  pop_ = nullptr;
-  return false;
-}
-
-}  // namespace gpuemu
+}  // namespace gpuemu::nvtx

@@ -1,30 +1,17 @@
-// NVTX ranges, which Nsight tools show, through the library that is loaded when there is one.
+// NVTX ranges, which Nsight tools show. The calls are NVIDIA's headers (nvtx3), which look for a
+// tool that listens by themselves (NVTX_INJECTION64_PATH, set by nsys): no library of NVTX is
+// needed, and without a tool a call tests a pointer. Any thread.
 #pragma once
 
 #include <string>
 
-namespace gpuemu {
+namespace gpuemu::nvtx {
 
-class Nvtx {
- public:
-  Nvtx() = default;
-  ~Nvtx();
-  Nvtx(const Nvtx&) = delete;
-  Nvtx& operator=(const Nvtx&) = delete;
+/// False in a program that was built without the headers: push() and pop() do nothing.
+bool is_built_in();
+/// Begins a range of the calling thread; they nest.
+void push(const std::string& name);
+/// Ends the innermost range of the calling thread.
+void pop();
 
-  /// False, and every later call does nothing, where there is no such library.
-  bool load(const std::string& library = "libnvToolsExt.so.1");
-  void push(const std::string& name) const {
-    if (push_ != nullptr) push_(name.c_str());
-  }
-  void pop() const {
-    if (pop_ != nullptr) pop_();
-  }
-
- private:
-  void* library_ = nullptr;
-  int (*push_)(const char*) = nullptr;
-  int (*pop_)() = nullptr;
-};
-
-}  // namespace gpuemu
+}  // namespace gpuemu::nvtx

@@ -30,7 +30,10 @@ void TimeStatistics::add(double us) {
 Result<std::unique_ptr<Profiler>> Profiler::create(Device& device, ProfilerOptions options) {
   Streams* streams = GPUEMU_TRY(device.streams());
   std::unique_ptr<Profiler> made(new Profiler(*streams, options));
-  if (options.nvtx) made->nvtx_.load();
+  if (options.nvtx && !nvtx::is_built_in()) {
+    made->result_.notes.emplace_back(
+        "no NVTX ranges: this build did not find NVIDIA's headers (nvtx3/nvToolsExt.h)");
+  }
   // Loading CUPTI takes its time: all clocks begin behind it.
   const bool has_records = device.properties().backend == "cuda" || !options.cupti.empty();
   if (options.kernels && has_records) made->record_kernels();
@@ -72,7 +75,7 @@ bool Profiler::full() {
 void Profiler::begin_range(std::string_view name) {
   const double begin = now_us();
   const std::string text(name);
-  nvtx_.push(text);
+  if (options_.nvtx) nvtx::push(text);
   const std::lock_guard lock(mutex_);
   open_[track_of_thread()].push_back({text, begin});
 }
@@ -83,7 +86,7 @@ void Profiler::end_range() {
   const uint64_t track = track_of_thread();
   std::vector<OpenRange>& open = open_[track];
   if (open.empty()) return;
-  nvtx_.pop();
+  if (options_.nvtx) nvtx::pop();
   const OpenRange range = std::move(open.back());
   open.pop_back();
   result_.ranges[range.name].add(end - range.begin_us);
@@ -101,7 +104,7 @@ Status Profiler::begin_op(std::string_view name, StreamId stream) {
   PendingOp op{std::string(name), stream};
   op.begin = GPUEMU_TRY(streams_.make_event());
   GPUEMU_TRY(streams_.record(op.begin, stream));
-  nvtx_.push(op.name);
+  if (options_.nvtx) nvtx::push(op.name);
   const std::lock_guard lock(mutex_);
   running_[{std::this_thread::get_id(), stream}] = std::move(op);
   return ok_status();
@@ -116,7 +119,7 @@ Status Profiler::end_op(StreamId stream) {
     op = std::move(found->second);
     running_.erase(found);
   }
-  nvtx_.pop();
+  if (options_.nvtx) nvtx::pop();
   op.end = GPUEMU_TRY(streams_.make_event());
   GPUEMU_TRY(streams_.record(op.end, stream));
   const std::lock_guard lock(mutex_);

@@ -22,9 +22,9 @@
 namespace gpuemu {
 
 struct ProfilerOptions {
-  bool counters = false;  ///< Emulator: instructions, bytes, conflicts of every kernel; slower.
-  bool nvtx = true;       ///< Ranges and ops are NVTX ranges too, where that library can be loaded.
-  bool kernels = true;    ///< GPU: a record of each kernel, of graphs too.
+  bool counters = false;   ///< Emulator: instructions, bytes, conflicts of every kernel; slower.
+  bool nvtx = true;        ///< Ranges and ops are NVTX ranges too, which Nsight tools show.
+  bool kernels = true;     ///< GPU: a record of each kernel, of graphs too.
   std::string cupti = {};  ///< This file and not NVIDIA's, whatever the device; for tests.
   /// Ranges, ops and kernels kept; later ones are counted and dropped.
   size_t records_max = 1'000'000;
@@ -118,7 +118,6 @@ class Profiler {
 
   Streams& streams_;
   const ProfilerOptions options_;
-  Nvtx nvtx_;
   std::unique_ptr<KernelRecorder> recorder_;
   uint64_t recorder_began_ns_ = 0;
   Clock::time_point started_;

@@ -1,14 +1,9 @@
-// The device and the stream that a host thread uses where it names none. Each thread has its own.
+// The stream of a device that a host thread uses where it names none. Each thread has its own.
 #pragma once
 
 #include "runtime/device/stream.h"
 
 namespace gpuemu {
-
-/// nullptr until the thread has chosen one. Whoever destroys a device takes care that no thread
-/// still has it here.
-Device* current_device();
-void set_current_device(Device* device);
 
 /// kDefaultStream until the thread has chosen another for this device.
 StreamId current_stream(const Device& device);
