@@ -295,7 +295,7 @@ constexpr Key kKernel[] = {
     {.name = "name", .form = Text, .help = "Unique among the kernels.", .required = true},
     {.name = "source",
      .form = Source,
-     .help = "A .cu, .ptx, .fatbin or .cubin file, or builtin:NAME.",
+     .help = "A .cu or .ptx file, or builtin:NAME. `gpuemu lint` reads .fatbin and .cubin too.",
      .words = builtin_kernel_names},
     {"reference", Path, "The script that computes the expected outputs."},
     {"priority", Integer, "Among variants that support a case the highest runs (default 0).",

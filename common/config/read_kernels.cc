@@ -139,8 +139,7 @@ void read_source(TableReader& table, KernelConfig& kernel) {
   for (const char* ending : {".cu", ".cuh", ".ptx", ".fatbin", ".cubin", ".py"}) {
     if (text->ends_with(ending)) return;
   }
-  value->problem("'" + *text +
-                 "', expected a file that ends in .cu, .ptx, .fatbin or .cubin, or builtin:NAME");
+  value->problem("'" + *text + "', expected a file that ends in .cu or .ptx, or builtin:NAME");
 }
 
 void read_kernel(const ValueReader& item, Config& config, Drafts& drafts) {

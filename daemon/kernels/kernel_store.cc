@@ -136,9 +136,11 @@ Result<std::shared_ptr<const PreparedKernel>> KernelStore::make(const KernelConf
     *prepared = GPUEMU_TRY(from_builtin(kernel));
     prepared->entries = wanted;
   } else if (kernel.source.ends_with(".cubin") || kernel.source.ends_with(".fatbin")) {
-    return error(ErrorCode::Unsupported,
-                 "kernel '{}': {} holds machine code; give its .cu or .ptx instead", kernel.name,
-                 kernel.source);
+    return error(
+        ErrorCode::Unsupported,
+        "kernel '{}': {} holds machine code, which only `gpuemu lint` reads; give the .cu or .ptx "
+        "that it was made of",
+        kernel.name, kernel.source);
   } else {
     const CompileRequest request = request_for(kernel, dtype);
     if (kernel.source.ends_with(".ptx")) GPUEMU_TRY(check_ptx(kernel));

@@ -82,7 +82,7 @@ Status Emulator::ready() const {
 void Emulator::lose(const LaunchConfig& config, const LaunchReport& report) {
   const auto fault = std::ranges::find_if(report.findings, is_fault);
   if (!options_.sticky_faults || fault == report.findings.end()) return;
-  lost_ = fmt::format("a fault ({}) of kernel '{}'", fault->kind, config.entry);
+  lost_ = fmt::format("a fault ({}) of kernel '{}'", name_of(fault->kind), config.entry);
   is_lost_ = true;
 }
 
