@@ -20,6 +20,8 @@
 
 namespace {
 using gpuemu::Device;
+using gpuemu::DeviceCheck;
+using gpuemu::DeviceChecks;
 using gpuemu::LaunchConfig;
 
 constexpr int kRounds = 15;
@@ -192,7 +194,7 @@ Prepared prepare(const Operation& operation, uint32_t threads) {
   config.entry = operation.entry;
   config.grid = operation.grid;
   config.block = operation.block;
-  config.sanitize = {"memory"};
+  config.sanitize = {DeviceCheck::Memory};
   for (const uint32_t elements : operation.buffers) {
     const auto address = device->allocate(uint64_t{elements} * 4, "tensor");
     if (!address) return std::puts(address.error().message.c_str()), Prepared{};
@@ -218,7 +220,7 @@ Prepared prepare(const Operation& operation, uint32_t threads) {
 /// One of the things compared: a device, and what its launches check.
 struct Variant {
   Prepared* prepared = nullptr;
-  std::vector<std::string> sanitize = {"memory"};
+  DeviceChecks sanitize = {DeviceCheck::Memory};
   bool shadow = false;  ///< Follows the values without rounding, too.
 };
 struct Times {
@@ -311,12 +313,12 @@ struct Options {
 };
 
 /// The checks whose price is shown, each beside bounds alone; the last is the default of a config.
-const std::vector<std::pair<const char*, std::vector<std::string>>>& policies() {
-  static const std::vector<std::pair<const char*, std::vector<std::string>>> kAll = {
-      {"init", {"memory", "init"}},
-      {"shared r.", {"memory", "race_shared"}},
-      {"global r.", {"memory", "race_global"}},
-      {"all", {"memory", "init", "race", "sync"}}};
+const std::vector<std::pair<const char*, DeviceChecks>>& policies() {
+  static const std::vector<std::pair<const char*, DeviceChecks>> kAll = {
+      {"init", {DeviceCheck::Memory, DeviceCheck::Init}},
+      {"shared r.", {DeviceCheck::Memory, DeviceCheck::RaceShared}},
+      {"global r.", {DeviceCheck::Memory, DeviceCheck::RaceGlobal}},
+      {"all", {DeviceCheck::Memory, DeviceCheck::Init, DeviceCheck::Race, DeviceCheck::Sync}}};
   return kAll;
 }
 
@@ -333,7 +335,7 @@ void print_throughput(const Options& options, const Baselines& base) {
     if (prepared.device == nullptr) continue;
     std::vector<Variant> variants = {{&prepared}};
     for (const auto& [name, sanitize] : policies()) variants.push_back({&prepared, sanitize});
-    variants.push_back({&prepared, {"memory"}, true});
+    variants.push_back({&prepared, {DeviceCheck::Memory}, true});
     const std::vector<Times> times = take_turns(variants, options.rounds);
     if (times.empty()) continue;
     const Times& bounds = times[0];

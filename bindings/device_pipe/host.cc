@@ -184,7 +184,8 @@ Result<LaunchConfig> Host::configure(const Message& request) const {
   config.dynamic_shared_bytes = GPUEMU_TRY(optional(request.json, "shared_bytes", uint32_t{0}));
   config.timeout_ms = GPUEMU_TRY(optional(request.json, "timeout_ms", config.timeout_ms));
   config.profile = GPUEMU_TRY(optional(request.json, "profile", false));
-  config.sanitize = GPUEMU_TRY(optional(request.json, "sanitize", config.sanitize));
+  const auto checks = GPUEMU_TRY(optional(request.json, "sanitize", names_of(config.sanitize)));
+  config.sanitize = GPUEMU_TRY(device_checks_from_names(checks));
   size_t at = 0;
   for (const uint32_t bytes :
        GPUEMU_TRY(required<std::vector<uint32_t>>(request.json, "arg_bytes"))) {

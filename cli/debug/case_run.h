@@ -17,7 +17,7 @@ struct RunSettings {
   std::string contraction = "auto";
   uint64_t memory_limit_bytes = uint64_t{4} << 30;
   uint64_t timeout_ms = 30'000;
-  std::vector<std::string> sanitize;
+  DeviceChecks sanitize;
 };
 
 /// Reads device memory; not the device's own function while a launch of it is stopped.

@@ -9,6 +9,7 @@
 
 #include "common/base/blake2.h"
 #include "common/base/bytes.h"
+#include "common/base/device_checks.h"
 #include "common/base/enum_count.h"
 #include "common/base/processors.h"
 #include "common/base/result.h"
@@ -88,6 +89,19 @@ TEST(Utf8, KnowsWellFormedText) {
     EXPECT_TRUE(is_utf8(good)) << good;
   for (const char* bad : {"\xff", "a\xc3", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\x80"})
     EXPECT_FALSE(is_utf8(bad)) << bad;
+}
+
+TEST(DeviceChecks, AreASetWithNames) {
+  const auto checks = device_checks_from_names({"race", "memory", "race"});
+  ASSERT_TRUE(checks) << checks.error().message;
+  EXPECT_EQ(*checks, (DeviceChecks{DeviceCheck::Memory, DeviceCheck::Race}));
+  EXPECT_EQ(names_of(*checks), (std::vector<std::string>{"memory", "race"}));
+  EXPECT_EQ(DeviceChecks::from_bits(checks->bits()), *checks);
+  EXPECT_EQ(names_of(DeviceChecks::from_bits(~uint32_t{0})).size(), enum_count<DeviceCheck>());
+  const auto wrong = device_checks_from_names({"memory", "rase"});
+  ASSERT_FALSE(wrong);
+  EXPECT_TRUE(wrong.error().message.starts_with("no check is called 'rase'; there are memory, "))
+      << wrong.error().message;
 }
 
 enum class Colour : uint8_t { Red, Green, Blue };

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/device_checks.h"
 #include "common/base/result.h"
 #include "common/config/expression.h"
 #include "common/numeric/dtype.h"
@@ -179,7 +180,8 @@ struct Config {
   uint64_t cases = 64;
   std::optional<uint64_t> max_elements;  ///< Of ops that name none. Absent: by the backend.
   std::vector<std::string> strategies = {"default"};
-  std::vector<std::string> sanitize = {"memory", "init", "race", "sync", "schedule"};
+  DeviceChecks sanitize = {DeviceCheck::Memory, DeviceCheck::Init, DeviceCheck::Race,
+                           DeviceCheck::Sync, DeviceCheck::Schedule};
   uint32_t determinism_runs = 2;
   double reference_timeout_s = 60;
   uint64_t reference_memory_limit_mb = 0;  ///< 0 = auto: a share of the machine's memory.

@@ -27,9 +27,13 @@ constexpr std::string_view kBackends[] = {"auto", "cuda", "emulator"};
 constexpr std::string_view kContractions[] = {"auto", "never", "always"};
 constexpr std::string_view kSelections[] = {"first_supported", "best_performance"};
 constexpr std::string_view kLogLevels[] = {"trace", "debug", "info", "warn", "error", "off"};
-constexpr std::string_view kChecks[] = {"memory",   "init",        "race",
-                                        "sync",     "race_shared", "race_global",
-                                        "division", "nonfinite",   "schedule"};
+constexpr std::string_view kChecks[] = {
+#define GPUEMU_DEVICE_CHECK(check, name) name,
+#define GPUEMU_INNER_CHECK(check, name)
+#include "common/base/device_checks.def"
+#undef GPUEMU_DEVICE_CHECK
+#undef GPUEMU_INNER_CHECK
+};
 constexpr std::string_view kModes[] = {"client_side", "daemon_orchestrated", "script_based",
                                        "kernel"};
 constexpr std::string_view kReferenceModes[] = {"auto", "process"};

@@ -43,12 +43,12 @@ std::optional<Tolerance> read_tolerance(const ValueReader& value) {
 void read_sanitize(TableReader& validation, Config& config) {
   const auto value = validation.find("sanitize");
   if (!value) return;
-  config.sanitize.clear();
+  std::vector<std::string> names;
   for (const ValueReader& item : value->items(value->layer().from_text)) {
-    if (const auto check = item.one_of(validation.words_of("sanitize"))) {
-      config.sanitize.push_back(*check);
-    }
+    if (const auto check = item.one_of(validation.words_of("sanitize"))) names.push_back(*check);
   }
+  // one_of() has accepted them all.
+  config.sanitize = *device_checks_from_names(names);
 }
 
 // A TOML integer ends at 2^63 - 1; a seed that was drawn and printed may be larger, and is then

@@ -135,7 +135,7 @@ void list_validation(const Config& config, Lister& out) {
   out.add("validation.cases", std::to_string(config.cases));
   out.add(kMaxElements, config.max_elements ? std::to_string(*config.max_elements) : "by backend");
   out.add("validation.strategies", list_of(config.strategies));
-  out.add("validation.sanitize", list_of(config.sanitize));
+  out.add("validation.sanitize", list_of(names_of(config.sanitize)));
   out.add("validation.determinism_runs", std::to_string(config.determinism_runs));
   out.add("validation.reference_timeout_s", fmt::format("{}", config.reference_timeout_s));
   out.add("validation.reference_memory_limit_mb",

@@ -193,8 +193,7 @@ Result<Next> collect_faults(CaseWork& work) {
     work.instructions = kernel->thread_instructions;
     report.printed = kernel->printed;
     // Hardware counts no instructions and sees no writes.
-    const std::vector<std::string>& checks = work.built.plan.sanitize;
-    if (work.instructions > 0 && std::ranges::find(checks, "writes") != checks.end()) {
+    if (work.instructions > 0 && work.built.plan.sanitize.has(DeviceCheck::Writes)) {
       report.notes.insert(CaseNote::WrittenOnce);
     }
     if (std::ranges::any_of(kernel->device, is_redundancy)) {

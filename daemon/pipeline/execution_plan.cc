@@ -271,7 +271,7 @@ Result<BuiltPlan> build_plan(const Config& config, const KernelConfig& kernel,
   out.timeout_ms = config.case_timeout_ms;
   out.memory_limit_bytes = config.memory_limit_mb << 20;
   out.sanitize = config.sanitize;
-  if (is_declared(kWrittenOnce, op, kernel)) out.sanitize.emplace_back("writes");
+  if (is_declared(kWrittenOnce, op, kernel)) out.sanitize.add(DeviceCheck::Writes);
   OffsetPlanner offsets;
   add_case_tensors(plan, offsets, out);
   const Scope scope = scope_of(op, plan);

@@ -61,7 +61,7 @@ void repeat_tensors(const FollowUp& follow_up, BuiltPlan& built) {
   plan.sparse_launch_ms = follow_up.huge->launch_ms;
   plan.runs = 1;
   plan.warmup = false;
-  plan.sanitize = {"memory"};
+  plan.sanitize = {DeviceCheck::Memory};
 }
 
 Status read_windows(const BuiltPlan& built, Arena& arena, HugeRun& run) {

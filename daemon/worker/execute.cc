@@ -69,7 +69,7 @@ class Execution {
   Status run_warmup(std::vector<ExecuteBuffer>& buffers);
   /// One attempt at it; its report is the last launch's.
   Result<LaunchReport> warm_up(std::vector<ExecuteBuffer>& buffers, steady_clock::time_point end,
-                               const std::vector<std::string>& checks);
+                               const DeviceChecks& checks);
   Status run_as_issued();
   Status download_all(std::vector<ExecuteBuffer>& buffers);
   /// False when the rest of the launches makes no sense.
@@ -148,7 +148,7 @@ void Execution::add(std::optional<HarnessFinding> finding) {
 }
 
 ThreadOrder Execution::order_of(uint32_t run) const {
-  const bool wanted = std::ranges::find(plan_.sanitize, "schedule") != plan_.sanitize.end();
+  const bool wanted = plan_.sanitize.has(DeviceCheck::Schedule);
   if (device_.properties().backend != "emulator") return ThreadOrder::InOrder;
   if (run == 0) return plan_.first_order;
   if (!wanted) return ThreadOrder::InOrder;
@@ -280,8 +280,7 @@ Result<std::vector<ExecuteBuffer>> Execution::fresh_buffers() {
 }
 
 Result<LaunchReport> Execution::warm_up(std::vector<ExecuteBuffer>& buffers,
-                                        steady_clock::time_point end,
-                                        const std::vector<std::string>& checks) {
+                                        steady_clock::time_point end, const DeviceChecks& checks) {
   for (ExecuteBuffer& buffer : buffers) GPUEMU_TRY(buffer.upload(arena_, 1, true));
   LaunchReport last;
   for (const PlanLaunch& launch : plan_.launches) {
@@ -304,7 +303,7 @@ Status Execution::run_warmup(std::vector<ExecuteBuffer>& buffers) {
   const bool is_slow = warmup && std::ranges::find(warmup->findings, DeviceFindingKind::Timeout,
                                                    &DeviceFinding::kind) != warmup->findings.end();
   // A loop whose end was never written runs for as long as it is let: the check ends it.
-  if (emulated && is_slow && first_end < end) warmup = warm_up(buffers, end, {"init"});
+  if (emulated && is_slow && first_end < end) warmup = warm_up(buffers, end, {DeviceCheck::Init});
   if (!warmup) return ok_status();
   if (std::ranges::any_of(warmup->findings, is_fault)) {
     // A fault of these inputs is none of the case's. On a GPU nothing can run behind it.
@@ -471,7 +470,7 @@ Result<ExecutionReport> Execution::run() {
   for (uint32_t run = 0; run < std::max(plan_.runs, 1u) && !stopped_; ++run) {
     runs.push_back(GPUEMU_TRY(run_once(run)));
     if (run == 0) GPUEMU_TRY(write_outputs(runs[0]));
-    const bool wanted = std::ranges::find(plan_.sanitize, "schedule") != plan_.sanitize.end();
+    const bool wanted = plan_.sanitize.has(DeviceCheck::Schedule);
     if (run == 0 && blocks_met_ && wanted && !stopped_) GPUEMU_TRY(run_as_issued());
   }
   previous_.clear();

@@ -211,7 +211,7 @@ TEST_F(Execute, BlocksThatMetRunOnceMoreInIssueOrder) {
   plan.launches[0].grown_blocks = 4096;
   EXPECT_TRUE(run(plan).device.empty()) << "nobody asks for `schedule`";
   EXPECT_EQ(device_.launch_count(), 2u);
-  plan.sanitize = {"schedule"};
+  plan.sanitize = {DeviceCheck::Schedule};
   const ExecutionReport report = run(plan);
   ASSERT_EQ(report.device.size(), 1u) << "what else that run shows, the others show";
   EXPECT_EQ(report.device[0].kind, DeviceFindingKind::Deadlock);

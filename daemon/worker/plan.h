@@ -67,7 +67,7 @@ struct ExecutionPlan {
   bool deterministic = true;  ///< Outputs of the runs must agree bit for bit.
   uint64_t timeout_ms = 30'000;
   uint64_t memory_limit_bytes = uint64_t{4} << 30;
-  std::vector<std::string> sanitize;
+  DeviceChecks sanitize;
   bool profile = false;  ///< Count what the launches of the first run do.
   /// Before the first run the kernel runs on other inputs in the same buffers, so that what it
   /// keeps between launches, or remembers of an address or a shape, is wrong for the runs that

@@ -70,6 +70,13 @@ void fields(Wire& wire, ExecutionShadow& it) {
 }
 
 template <typename Wire>
+void fields(Wire& wire, DeviceChecks& it) {
+  uint32_t bits = it.bits();
+  members(wire, bits);
+  it = DeviceChecks::from_bits(bits);
+}
+
+template <typename Wire>
 void fields(Wire& wire, ExecutionPlan& it) {
   members(wire, it.arena, it.module_key, it.module_name, it.tensors, it.launches, it.runs,
           it.deterministic, it.timeout_ms, it.memory_limit_bytes, it.sanitize, it.profile,

@@ -57,7 +57,7 @@ void expect_refused_when_cut(const std::vector<std::byte>& bytes, Decode decode)
 
 TEST(PlanCodec, PlansSurviveAndCutOnesAreRefused) {
   ExecutionPlan plan = add_plan("add");
-  plan.sanitize = {"memory"};
+  plan.sanitize = {DeviceCheck::Memory};
   plan.profile = plan.warmup = plan.coverage = plan.fresh_module = true;
   plan.shadow.errors = ShadowErrors::UnderflowOrFlush;
   plan.shadow.nudge = 7;

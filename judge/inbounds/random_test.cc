@@ -230,7 +230,7 @@ std::set<uint32_t> lines_outside(Device& device, ModuleId module, int64_t n) {
   config.entry = "k";
   config.grid = {static_cast<uint32_t>((n + kThreads - 1) / kThreads), 1, 1};
   config.block = {kThreads, 1, 1};
-  config.sanitize = {"memory"};
+  config.sanitize = {DeviceCheck::Memory};
   const auto x = device.allocate(static_cast<uint64_t>(n) * 4, "x");
   EXPECT_TRUE(x);
   config.args = {bytes_of(*x), bytes_of(static_cast<int32_t>(n))};

@@ -244,7 +244,7 @@ Finding check_finite(const Subject& subject) {
   return std::nullopt;
 }
 
-/// The values do not show it: the device reports it (LaunchConfig::sanitize "writes").
+/// The values do not show it: the device reports it (DeviceCheck::Writes).
 Finding seen_by_device(const Subject&) { return std::nullopt; }
 
 struct Row {

@@ -176,9 +176,9 @@ Result<Pool::Block*> Pool::take_segment(uint64_t bytes, StreamId stream) {
     return error(ErrorCode::ResourceExhausted, "the pool's limit of {} bytes is reached",
                  options_.limit_bytes);
   }
-  uint64_t growth = std::clamp(reserved / kGrowth, kSegmentMin, kSegmentMax);
-  growth = growth / bytes * bytes;  // Nothing is left over when more of the same size follow.
-  uint64_t size = std::min(std::max(bytes, growth), room / memory::kGranule * memory::kGranule);
+  uint64_t grown = std::clamp(reserved / kGrowth, kSegmentMin, kSegmentMax);
+  grown = grown / bytes * bytes;  // Nothing is left over when more of the same size follow.
+  uint64_t size = std::min(std::max(bytes, grown), room / memory::kGranule * memory::kGranule);
   size = std::max(size, bytes);
   auto address = source_->take(size);
   if (!address && size > bytes) address = source_->take(size = bytes);

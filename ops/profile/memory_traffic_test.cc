@@ -62,7 +62,7 @@ TEST(BytesBySpace, AreWhatThreadsAskedForWhereverItWent) {
   config.entry = "k";
   config.block = {32, 1, 1};
   config.profile = true;
-  config.sanitize = {"memory"};
+  config.sanitize = {DeviceCheck::Memory};
   const auto* raw = reinterpret_cast<const std::byte*>(&address);
   config.args.emplace_back(raw, raw + sizeof address);
   const auto report = device.launch(*module, config);

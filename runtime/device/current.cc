@@ -8,10 +8,10 @@ namespace {
 
 /// Few devices: a search through a handful of pairs beats any map. A serial number is never given
 /// twice, so what a dead device left here meets no other.
-using Streams = std::vector<std::pair<uint64_t, StreamId>>;
+using ChosenStreams = std::vector<std::pair<uint64_t, StreamId>>;
 
-Streams& mine() {
-  thread_local Streams streams;
+ChosenStreams& mine() {
+  thread_local ChosenStreams streams;
   return streams;
 }
 

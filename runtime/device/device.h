@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/device_checks.h"
 #include "common/base/limits.h"
 #include "common/base/result.h"
 #include "runtime/device/device_finding.h"
@@ -97,7 +98,7 @@ struct LaunchConfig : LaunchShape {
   /// ended or wait for it; more than a real part holds are never in progress. Of the emulator.
   bool in_issue_order = false;
   uint64_t grown_blocks = 0;  ///< Blocks of the same launch for much larger sizes, where known.
-  std::vector<std::string> sanitize = {"memory", "init", "race", "sync"};  ///< Emulator checks.
+  DeviceChecks sanitize = kUsualChecks;  ///< Made by the emulator alone.
 };
 
 struct LaunchReport {

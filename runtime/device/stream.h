@@ -66,7 +66,7 @@ struct StreamLaunch : LaunchShape {
 
 /// How the emulator runs what streams launch. A GPU has none of it and calls no observer.
 struct StreamChecks {
-  std::vector<std::string> sanitize = {"memory", "init", "race", "sync"};
+  DeviceChecks sanitize = kUsualChecks;
   uint64_t timeout_ms = 30'000;
   bool profile = false;
   /// Called with every finished launch, on the thread that ran it. It must not call the device.

@@ -216,7 +216,7 @@ TEST(FastPaths, RowsOfTwoBlocksThatOverlapAreARaceOfTheLanesThatMeet) {
             80, kOneThread);
         const uint64_t y = kernel.buffer(std::vector<uint64_t>(64), "y");
         kernel.config().grid = {2, 1, 1};
-        kernel.config().sanitize = {"memory", "race"};
+        kernel.config().sanitize = {DeviceCheck::Memory, DeviceCheck::Race};
         const LaunchReport report = kernel.arg(y).run(false);
         ASSERT_EQ(report.findings.size(), 1u) << type << order << reads;
         EXPECT_EQ(name_of(report.findings[0].kind), "race_global");
@@ -247,7 +247,7 @@ TEST(FastPaths, RowsOfALaterLaunchOrBehindABarrierAreNoRace) {
 })"));
   const uint64_t y = kernel.buffer(std::vector<uint32_t>(64));
   kernel.config().block = {64, 1, 1};
-  kernel.config().sanitize = {"memory", "race"};
+  kernel.config().sanitize = {DeviceCheck::Memory, DeviceCheck::Race};
   kernel.arg(y).run();
   kernel.run();
   const auto got = kernel.read<uint32_t>(y, 64);

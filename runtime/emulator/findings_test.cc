@@ -63,7 +63,7 @@ TEST(Findings, WritesOfAnElementThatWasWrittenAreFoundWhereAsked) {
   const auto found = [&](const std::string& body, uint64_t bytes) {
     TestKernel kernel(entry(body));
     kernel.config().block = {32, 1, 1};
-    kernel.config().sanitize = {"memory", "writes"};
+    kernel.config().sanitize = {DeviceCheck::Memory, DeviceCheck::Writes};
     const uint64_t data = kernel.buffer(std::vector<uint32_t>(64, 7), "data");
     EXPECT_TRUE(kernel.device().forget(data, bytes));
     return kernel.arg(data).run(false).findings;

@@ -56,7 +56,7 @@ void compare(const Place& place, const std::string& first, uint32_t first_bytes,
              const std::string& second, uint32_t second_bytes) {
   TestKernel kernel(pair_of(place, first, first_bytes, second, second_bytes), 80, 1);
   kernel.config().block = {64, 1, 1};
-  kernel.config().sanitize = {"memory", "race"};
+  kernel.config().sanitize = {DeviceCheck::Memory, DeviceCheck::Race};
   const uint64_t data = kernel.buffer(std::vector<uint32_t>(8), "data");
   for (uint32_t a = 0; a < kBytes; a += first_bytes) {
     for (uint32_t b = 0; b < kBytes; b += second_bytes) {

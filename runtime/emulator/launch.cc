@@ -63,20 +63,17 @@ std::vector<DeviceFinding> fold_by_line(std::vector<DeviceFinding> findings) {
   return kept;
 }
 
-bool wants(const LaunchConfig& config, const char* check) {
-  return std::ranges::find(config.sanitize, check) != config.sanitize.end();
-}
-
 Checks checks_of(const LaunchConfig& config) {
-  const bool init = wants(config, "init");
+  const DeviceChecks& wanted = config.sanitize;
+  const bool init = wanted.has(DeviceCheck::Init);
   return {.init = init,
-          .race = wants(config, "race") || wants(config, "race_shared"),
-          .sync = wants(config, "sync"),
-          .division = init || wants(config, "division"),
-          .nonfinite = wants(config, "nonfinite"),
-          .global_race = wants(config, "race") || wants(config, "race_global"),
-          .writes = wants(config, "writes"),
-          .defines = init || wants(config, "writes")};
+          .race = wanted.has(DeviceCheck::Race) || wanted.has(DeviceCheck::RaceShared),
+          .sync = wanted.has(DeviceCheck::Sync),
+          .division = init || wanted.has(DeviceCheck::Division),
+          .nonfinite = wanted.has(DeviceCheck::Nonfinite),
+          .global_race = wanted.has(DeviceCheck::Race) || wanted.has(DeviceCheck::RaceGlobal),
+          .writes = wanted.has(DeviceCheck::Writes),
+          .defines = init || wanted.has(DeviceCheck::Writes)};
 }
 
 /// Compiling a function takes about as long as handlers take for so many warps.

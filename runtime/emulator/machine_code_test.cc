@@ -47,8 +47,7 @@ struct Outcome {
 
 constexpr size_t kOutWords = kThreads * (2 * kWords + 3 * kLongs + kPredicates), kPlaceWords = 512;
 
-Outcome run(const std::string& ptx, MachineCode code, const std::vector<std::string>& sanitize,
-            uint32_t seed) {
+Outcome run(const std::string& ptx, MachineCode code, const DeviceChecks& sanitize, uint32_t seed) {
   TestKernel kernel(ptx, 80, 1, code);
   const uint64_t out = kernel.buffer(std::vector<uint64_t>(kOutWords), "out");
   const uint64_t in = kernel.buffer(inputs(seed, kOutWords), "in");
@@ -71,7 +70,7 @@ Outcome run(const std::string& ptx, MachineCode code, const std::vector<std::str
   return outcome;
 }
 
-void expect_same(const std::string& ptx, const std::vector<std::string>& sanitize, uint32_t seed) {
+void expect_same(const std::string& ptx, const DeviceChecks& sanitize, uint32_t seed) {
   const Outcome by_handlers = run(ptx, MachineCode::Never, sanitize, seed);
   const Outcome compiled = run(ptx, MachineCode::Always, sanitize, seed);
   EXPECT_EQ(compiled.findings, by_handlers.findings) << "seed " << seed << "\n" << ptx;
@@ -87,7 +86,7 @@ void expect_same(const std::string& ptx, const std::vector<std::string>& sanitiz
 TEST_F(MachineCodeTest, RandomProgramsGiveTheSameBits) {
   constexpr uint32_t kPrograms = 300;
   for (uint32_t seed = 0; seed < kPrograms && !HasFailure(); ++seed) {
-    expect_same(RandomPrograms(seed).write(20 + seed % 120), {"memory"}, seed);
+    expect_same(RandomPrograms(seed).write(20 + seed % 120), {DeviceCheck::Memory}, seed);
   }
 }
 
@@ -95,11 +94,12 @@ TEST_F(MachineCodeTest, RandomProgramsThatAreWatchedGiveTheSameFindings) {
   constexpr uint32_t kPrograms = 60;
   for (uint32_t seed = 0; seed < kPrograms && !HasFailure(); ++seed) {
     const std::string ptx = RandomPrograms(1000 + seed).write(80);
-    expect_same(ptx, {"memory", "init", "race", "sync"}, seed);
-    expect_same(ptx, {"memory", "init"}, seed);
-    expect_same(ptx, {"memory", "race_shared"}, seed);
-    expect_same(ptx, {"memory", "init", "race_shared"}, seed);
-    expect_same(ptx, {"memory", "nonfinite"}, seed);
+    expect_same(ptx, {DeviceCheck::Memory, DeviceCheck::Init, DeviceCheck::Race, DeviceCheck::Sync},
+                seed);
+    expect_same(ptx, {DeviceCheck::Memory, DeviceCheck::Init}, seed);
+    expect_same(ptx, {DeviceCheck::Memory, DeviceCheck::RaceShared}, seed);
+    expect_same(ptx, {DeviceCheck::Memory, DeviceCheck::Init, DeviceCheck::RaceShared}, seed);
+    expect_same(ptx, {DeviceCheck::Memory, DeviceCheck::Nonfinite}, seed);
   }
 }
 
@@ -135,9 +135,10 @@ TEST_F(MachineCodeTest, FaultsInTheMiddleOfAStretchAreThoseOfTheHandlers) {
       if (step.size() > 6 && access.find("shared") == std::string::npos) continue;
       SCOPED_TRACE(access + " a step of " + step);
       const std::string ptx = faulting(access, step);
-      expect_same(ptx, {"memory"}, 7);
-      expect_same(ptx, {"memory", "init", "race", "sync"}, 7);
-      expect_same(ptx, {"memory", "init"}, 7);
+      expect_same(ptx, {DeviceCheck::Memory}, 7);
+      expect_same(
+          ptx, {DeviceCheck::Memory, DeviceCheck::Init, DeviceCheck::Race, DeviceCheck::Sync}, 7);
+      expect_same(ptx, {DeviceCheck::Memory, DeviceCheck::Init}, 7);
     }
   }
 }
@@ -166,7 +167,7 @@ DONE: ret;
     const uint64_t out = kernel.buffer(std::vector<uint64_t>(kThreads), "out");
     const uint64_t in = *kernel.device().allocate(kThreads * 4, "in");
     kernel.config().block = {kThreads, 1, 1};
-    kernel.config().sanitize = {"memory", "init"};
+    kernel.config().sanitize = {DeviceCheck::Memory, DeviceCheck::Init};
     std::vector<std::string> all;
     for (const DeviceFinding& each : kernel.arg(out).arg(in).arg(in).run(false).findings) {
       all.push_back(fmt::format("{}: {}", name_of(each.kind), each.message));
@@ -183,8 +184,8 @@ DONE: ret;
 TEST_F(MachineCodeTest, AnAccessOfAnotherKindBetweenTwoIsLookedAtItself) {
   const std::string loads =
       " ld.global.u32 %r3, [%ax]; ld.b32 %r4, [%ax+8192]; ld.global.u32 %r5, [%ax+64];";
-  expect_same(faulting(loads, "0"), {"memory"}, 7);
-  expect_same(faulting(loads, "0"), {"memory", "init"}, 7);
+  expect_same(faulting(loads, "0"), {DeviceCheck::Memory}, 7);
+  expect_same(faulting(loads, "0"), {DeviceCheck::Memory, DeviceCheck::Init}, 7);
 }
 
 /// A function that could not be compiled would run by handlers, and every comparison hold.

@@ -23,7 +23,7 @@ class ProfiledKernel {
                             std::string(kDeclared) + body + "\nret;\n}\n")) {
     kernel_.config().block = {threads, 1, 1};
     kernel_.config().profile = true;
-    kernel_.config().sanitize = {"memory"};
+    kernel_.config().sanitize = {DeviceCheck::Memory};
     kernel_.arg(kernel_.buffer(std::vector<uint32_t>(16384, 1)));
   }
   LaunchConfig& config() { return kernel_.config(); }

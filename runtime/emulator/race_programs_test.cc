@@ -92,7 +92,7 @@ std::vector<std::string> findings(uint32_t seed, bool generic, MachineCode code,
   TestKernel kernel(Programs(seed, generic).write(20 + seed % 60), sm, 1, code);
   const uint64_t out = kernel.buffer(std::vector<uint64_t>(kThreads), "out");
   kernel.config().block = {kThreads, 1, 1};
-  kernel.config().sanitize = {"memory", "race_shared"};
+  kernel.config().sanitize = {DeviceCheck::Memory, DeviceCheck::RaceShared};
   std::vector<std::string> all;
   for (const DeviceFinding& each : kernel.arg(out).run(false).findings) {
     all.push_back(fmt::format("{} x{} lines {} and {}, thread {} offset {}", name_of(each.kind),

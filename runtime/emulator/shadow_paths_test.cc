@@ -170,7 +170,7 @@ class TwoWays {
     const uint64_t out = kernel.buffer(std::vector<float>(kOutputs), "y");
     kernel.arg(out).arg(kernel.buffer(in, "x"));
     kernel.config().block = {kThreads, 1, 1};
-    kernel.config().sanitize = {"memory"};
+    kernel.config().sanitize = {DeviceCheck::Memory};
     ShadowConfig wanted{.regions = {{out, kOutputs, 4}}, .target = {}};
     if (history) wanted.target = {out, 4, 0};
     kernel.config().shadow = std::make_shared<ShadowConfig>(wanted);

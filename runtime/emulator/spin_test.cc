@@ -217,7 +217,7 @@ TEST(Spin, ALoopThatStoresBehindAShuffleIsNone) {
     st.volatile.global.u32 [%rd1], 1;)"),
                     90, 1, MachineCode::Always);
   kernel.config().block = {64, 1, 1};
-  kernel.config().sanitize = {"memory"};
+  kernel.config().sanitize = {DeviceCheck::Memory};
   const uint64_t flags = kernel.buffer(std::vector<uint32_t>(256, 0), "flag");
   kernel.arg(flags).run();
   EXPECT_GE(kernel.read<uint32_t>(flags, 256)[128], 60000u);

@@ -112,7 +112,8 @@ std::vector<D> evaluate(const std::string& body, std::vector<S> a, std::vector<S
   const uint64_t pa = kernel.buffer(a, "a"), pb = kernel.buffer(b, "b"), pc = kernel.buffer(c, "c");
   kernel.config().grid = {static_cast<uint32_t>((n + 63) / 64), 1, 1};
   kernel.config().block = {64, 1, 1};
-  kernel.config().sanitize = {"memory", "race", "sync"};  // Results of divisions by zero count too.
+  kernel.config().sanitize = {DeviceCheck::Memory, DeviceCheck::Race,
+                              DeviceCheck::Sync};  // Results of divisions by zero count too.
   kernel.arg(out).arg(pa).arg(pb).arg(pc).arg(static_cast<uint32_t>(n));
   kernel.run();
   return kernel.read<D>(out, n);

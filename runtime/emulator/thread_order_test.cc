@@ -96,7 +96,7 @@ std::vector<uint32_t> run_neighbours(bool barrier, ThreadOrder how) {
   const uint64_t out = *kernel.device().allocate(512, "y");
   kernel.arg(out);
   kernel.config().block = {128, 1, 1};
-  kernel.config().sanitize = {"memory"};
+  kernel.config().sanitize = {DeviceCheck::Memory};
   kernel.config().thread_order = how;
   kernel.config().thread_order_seed = 11;
   kernel.run();
@@ -125,7 +125,7 @@ TEST(ThreadOrder, SplitWarpsRunTheOtherLanesFirst) {
     TestKernel kernel(body);
     const uint64_t out = kernel.buffer(std::vector<uint32_t>{0}, "y");
     kernel.arg(out);
-    kernel.config().sanitize = {"memory"};
+    kernel.config().sanitize = {DeviceCheck::Memory};
     kernel.config().thread_order = ThreadOrder::SplitWarps;
     kernel.config().thread_order_seed = seed;
     kernel.run();

@@ -85,7 +85,7 @@ class Chip : public Conformance {
     config.entry = "k";
     config.grid = {static_cast<uint32_t>((in.count + 255) / 256), 1, 1};
     config.block = {256, 1, 1};
-    config.sanitize = {"memory"};
+    config.sanitize = {DeviceCheck::Memory};
     for (const uint64_t argument : {out, in.a, in.b, in.c, in.count})
       config.args.push_back(bytes_of(argument));
     const auto report = device_->launch(module, config);

@@ -137,7 +137,10 @@ int main(int argc, char** argv) {
   config.grid = extent(args[2]);
   config.block = extent(args[3]);
   config.dynamic_shared_bytes = static_cast<uint32_t>(number(args[4]));
-  config.sanitize = args[5] == "none" ? std::vector<std::string>() : split(args[5], ',');
+  const auto checks = gpuemu::device_checks_from_names(
+      args[5] == "none" ? std::vector<std::string>() : split(args[5], ','));
+  if (!checks) return fail(checks.error().message);
+  config.sanitize = *checks;
   std::vector<std::string> wanted(args.begin() + 6, args.end());
   for (const gpuemu::EntryInfo& entry : *entries)
     if (entry.name == args[1] && wanted == std::vector<std::string>{"auto"})

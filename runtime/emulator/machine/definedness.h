@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/device/device_finding.h"
 #include "runtime/emulator/code/step.h"
 #include "runtime/emulator/memory/undefined_bits.h"
 

@@ -259,9 +259,8 @@ class Planner {
       made.absolute = flushes ? smallest_normal(made.to) : half_smallest(made.to);
     } else if (flushes && (made.meaning == Meaning::Add || made.meaning == Meaning::Sub)) {
       made.absolute = smallest_normal(made.to);
-    }
-    // In global memory the addend and the sum are flushed, whatever the kernel asks for.
-    else if (made.meaning == Meaning::Atomic && made.to == Format::F32) {
+    } else if (made.meaning == Meaning::Atomic && made.to == Format::F32) {
+      // In global memory the addend and the sum are flushed, whatever the kernel asks for.
       made.absolute = 2 * smallest_normal(made.to);
     }
   }

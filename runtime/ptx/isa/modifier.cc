@@ -21,7 +21,9 @@ std::optional<Modifier> modifier_of(std::string_view text) {
   return static_cast<Modifier>(found - kModifierTexts.begin());
 }
 
-std::string_view name_of(Modifier modifier) { return kModifierTexts[static_cast<size_t>(modifier)]; }
+std::string_view name_of(Modifier modifier) {
+  return kModifierTexts[static_cast<size_t>(modifier)];
+}
 
 void Modifiers::insert(size_t index, std::string_view text) {
   texts_.emplace(texts_.begin() + static_cast<std::ptrdiff_t>(index), text);
