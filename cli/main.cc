@@ -47,7 +47,7 @@ std::optional<TerminalStyle> style_of(const std::map<std::string, std::string>& 
   return style;
 }
 
-/// Also when the command line is wrong, a program that asked for JSON gets a document.
+/// A program that asked for JSON gets a document even when the command line is wrong.
 bool wants_json(int argc, char** argv) {
   for (int at = 1; at < argc; ++at) {
     const std::string word = argv[at];
@@ -159,7 +159,7 @@ class SafeStandardStreams {
 }  // namespace
 }  // namespace gpuemu::cli
 
-int main(int argc, char** argv) {
+int GPUEMU_MAIN(int argc, char** argv) {
   const gpuemu::cli::SafeStandardStreams safe;
   try {
     return gpuemu::cli::run(argc, argv);

@@ -2,13 +2,17 @@
 # wherever it is unpacked. `cpack --preset` is not needed: cd build/release && cpack.
 set(generated ${PROJECT_BINARY_DIR}/generated)
 # Made by the program that is installed, so that they name what it has.
+set(program ${PROJECT_BINARY_DIR}/bin/gpuemu)
+if(GPUEMU_ONE_PROGRAM)
+  set(program ${PROJECT_BINARY_DIR}/one_program/gpuemu)
+endif()
 install(CODE "
   file(MAKE_DIRECTORY ${generated})
   foreach(shell bash zsh fish)
-    execute_process(COMMAND ${PROJECT_BINARY_DIR}/bin/gpuemu completion \${shell}
+    execute_process(COMMAND ${program} completion \${shell}
       OUTPUT_FILE ${generated}/gpuemu.\${shell} COMMAND_ERROR_IS_FATAL ANY)
   endforeach()
-  execute_process(COMMAND ${PROJECT_BINARY_DIR}/bin/gpuemu man
+  execute_process(COMMAND ${program} man
     OUTPUT_FILE ${generated}/gpuemu.1 COMMAND_ERROR_IS_FATAL ANY)")
 install(FILES ${generated}/gpuemu.bash DESTINATION share/bash-completion/completions RENAME gpuemu)
 install(FILES ${generated}/gpuemu.zsh DESTINATION share/zsh/site-functions RENAME _gpuemu)

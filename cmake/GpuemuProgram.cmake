@@ -1,25 +1,64 @@
 # gpuemu_program(NAME SOURCES.. DEPS.. EXTERNAL..)
-# One executable in build/<preset>/bin, installed with every library that it needs and that a bare
-# machine may lack, so that the install folder runs wherever it is copied. In a folder that a whole build leaves out it is not
-# installed either.
+# One executable in build/<preset>/bin; in a folder that a whole build leaves out it is not installed. SOURCES define
+# int GPUEMU_MAIN(int, char**), so that the programs can also be linked into one.
 function(gpuemu_program name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;DEPS;EXTERNAL")
-  add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE ${ARG_DEPS} ${ARG_EXTERNAL} gpuemu::warnings)
-  # DT_RPATH and not DT_RUNPATH: only the former also serves the libraries of the libraries.
-  target_link_options(${name} PRIVATE -Wl,--disable-new-dtags
-    # By its build id the command line tells a daemon of another build from its own.
-    -Wl,--build-id=sha1)
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin
-    INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+  string(MAKE_C_IDENTIFIER ${name}_main entry)
+  add_library(${entry} OBJECT ${ARG_SOURCES})
+  target_compile_definitions(${entry} PRIVATE GPUEMU_MAIN=${entry})
+  target_link_libraries(${entry} PRIVATE ${ARG_DEPS} ${ARG_EXTERNAL} gpuemu::warnings)
+  gpuemu_executable(${name} bin "  {\"${name}\", ${entry}}," "int ${entry}(int, char**);" ${entry} ${ARG_DEPS} ${ARG_EXTERNAL})
   get_property(left_out DIRECTORY PROPERTY EXCLUDE_FROM_ALL)
-  if(left_out)
-    return()
+  if(NOT left_out)
+    set_property(GLOBAL APPEND PROPERTY GPUEMU_PROGRAMS ${name})
+    set_property(GLOBAL APPEND PROPERTY GPUEMU_PROGRAM_DEPS ${entry} ${ARG_DEPS} ${ARG_EXTERNAL})
   endif()
-  install(TARGETS ${name} RUNTIME_DEPENDENCY_SET gpuemu_libraries RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endfunction()
 
-# The C library belongs to the machine: the driver of its GPU is bound to it. NVRTC is taken along
+# TARGET in FOLDER of the build: the main() of packaging/programs.cc.in with these rows and their declarations, and DEPS.
+function(gpuemu_executable target folder rows declarations)
+  configure_file(${PROJECT_SOURCE_DIR}/packaging/programs.cc.in ${CMAKE_CURRENT_BINARY_DIR}/${target}.cc @ONLY)
+  add_executable(${target} ${CMAKE_CURRENT_BINARY_DIR}/${target}.cc)
+  target_link_libraries(${target} PRIVATE ${ARGN} gpuemu::warnings)
+  # DT_RPATH and not DT_RUNPATH: only the former also serves the libraries of the libraries.
+  target_link_options(${target} PRIVATE -Wl,--disable-new-dtags
+    # By its build id the command line tells a daemon of another build from its own.
+    -Wl,--build-id=sha1)
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${folder}
+    INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
+endfunction()
+
+# What is installed: one executable that is all programs, with a link for each, because each of them has the emulator inside
+# (54 MB one by one, 2026-11-24). A wheel has no links, so it gets the programs themselves.
+option(GPUEMU_ONE_PROGRAM "Install one executable with a link for each program" ON)
+function(gpuemu_install_programs)
+  get_property(names GLOBAL PROPERTY GPUEMU_PROGRAMS)
+  list(REMOVE_ITEM names gpuemu)
+  list(PREPEND names gpuemu)  # Under any other name the executable is the command line.
+  set(installed ${names})
+  if(GPUEMU_ONE_PROGRAM)
+    get_property(deps GLOBAL PROPERTY GPUEMU_PROGRAM_DEPS)
+    list(REMOVE_DUPLICATES deps)
+    set(rows "")
+    set(declarations "")
+    set(folder ${PROJECT_BINARY_DIR}/one_program)
+    file(MAKE_DIRECTORY ${folder})
+    foreach(name IN LISTS names)
+      string(MAKE_C_IDENTIFIER ${name}_main entry)
+      string(APPEND rows "    {\"${name}\", ${entry}},\n")
+      string(APPEND declarations "int ${entry}(int, char**);\n")
+      file(CREATE_LINK gpuemu-programs ${folder}/${name} SYMBOLIC)
+      install(PROGRAMS ${folder}/${name} DESTINATION ${CMAKE_INSTALL_BINDIR})
+    endforeach()
+    gpuemu_executable(gpuemu-programs one_program "${rows}" "${declarations}" ${deps})
+    set(installed gpuemu-programs)
+  endif()
+  install(TARGETS ${installed} RUNTIME_DEPENDENCY_SET gpuemu_libraries RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  add_custom_target(installed-programs DEPENDS ${installed} gpuemu-draws)
+endfunction()
+
+# Every library that the programs need and that a bare machine may lack comes along, so that the install folder runs wherever it
+# is copied. The C library belongs to the machine: the driver of its GPU is bound to it. NVRTC is taken along
 # where it is known, because a GPU node seldom has a CUDA compiler.
 function(gpuemu_install_rest)
   install(RUNTIME_DEPENDENCY_SET gpuemu_libraries

@@ -338,7 +338,7 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace gpuemu
 
-int main(int argc, char** argv) {
+int GPUEMU_MAIN(int argc, char** argv) {
   gpuemu::keep_freed_memory();
   try {
     return gpuemu::run(argc, argv);

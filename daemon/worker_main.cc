@@ -125,7 +125,7 @@ int run(int count, char** words) {
 }  // namespace
 }  // namespace gpuemu
 
-int main(int argc, char** argv) {
+int GPUEMU_MAIN(int argc, char** argv) {
   gpuemu::keep_freed_memory();
   try {
     return gpuemu::run(argc, argv);

@@ -7,7 +7,7 @@
 
 #include "bindings/device_pipe/host.h"
 
-int main(int count, char**) {
+int GPUEMU_MAIN(int count, char**) {
   if (count > 1) {
     std::fputs(
         "usage: gpuemu-device\nThe Python package starts it; requests come on standard "

@@ -7,7 +7,7 @@
 
 #include "daemon/judge_service/session.h"
 
-int main(int count, char**) {
+int GPUEMU_MAIN(int count, char**) {
   if (count > 1) {
     std::fputs(
         "usage: gpuemu-check\nThe Python package starts it; requests come on standard input.\n",

@@ -113,7 +113,7 @@ int run(const Arguments& arguments) {
 }  // namespace
 }  // namespace gpuemu::fidelity
 
-int main(int argc, char** argv) {
+int GPUEMU_MAIN(int argc, char** argv) {
   try {
     CLI::App app("Compares outputs of two devices bit for bit.", "gpuemu-fidelity");
     gpuemu::fidelity::Arguments arguments;

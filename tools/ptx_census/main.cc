@@ -54,7 +54,7 @@ int run(const Options& options) {
 }  // namespace
 }  // namespace gpuemu::census
 
-int main(int argc, char** argv) {
+int GPUEMU_MAIN(int argc, char** argv) {
   CLI::App app(
       "Counts the PTX instructions of files and says which of them the emulator lacks.\n"
       "Exit code: 0 all are executed, 1 something is missing or does not parse, 2 wrong usage.",
