@@ -15,7 +15,7 @@ namespace {
 
 struct BaselineOptions {
   std::string tag, file;
-  std::string bare;  ///< Of `baseline TAG`, the form of existing tools.
+  std::string bare;  ///< The tag of `baseline TAG`, the form of existing tools.
   bool stored = false, linted = false;
 };
 
@@ -44,7 +44,10 @@ bool has_tag(const BaselineOptions& options, const char* verb, Session& session)
 /// False when the daemon refused, which has been told.
 bool done(const Request& request, Session& session) {
   const auto reply = session.call(request);
-  if (!reply) return session.fail(reply.error()), false;
+  if (!reply) {
+    session.fail(reply.error());
+    return false;
+  }
   const auto* failure = std::get_if<ErrorReply>(&*reply);
   if (failure != nullptr) session.fail(*failure);
   return failure == nullptr;

@@ -18,12 +18,16 @@ bool is_of_project(const std::string& name, const Config& config) {
   return config.find_kernel(name.substr(0, name.find(':'))) != nullptr;
 }
 
-/// Of everything that was measured; nothing when that failed, which has been told.
+/// The names of all measured kernels; nothing when listing them failed, which has been reported.
 std::optional<KernelNames> stored_names(Session& session) {
   const auto reply = session.call(ListArtifactsRequest{});
-  if (!reply) return session.fail(reply.error()), std::nullopt;
+  if (!reply) {
+    session.fail(reply.error());
+    return std::nullopt;
+  }
   if (const auto* failure = std::get_if<ErrorReply>(&*reply)) {
-    return session.fail(*failure), std::nullopt;
+    session.fail(*failure);
+    return std::nullopt;
   }
   KernelNames names;
   for (const ArtifactMetrics& one : std::get<ArtifactListReply>(*reply).artifacts)
@@ -84,21 +88,32 @@ void add_linted(const Config& config, const BaselineReply& baseline, KernelNames
 std::optional<BaselineReply> find_baseline(const std::string& tag, const std::string& file,
                                            Session& session) {
   const Status ready = session.ensure_daemon();
-  if (!ready) return session.fail(ready.error()), std::nullopt;
+  if (!ready) {
+    session.fail(ready.error());
+    return std::nullopt;
+  }
   if (!file.empty()) {
     const auto path = std::filesystem::path(session.working_folder) / file;
     const auto text = read_file(path, kBaselineBytesMax);
     if (!text) {
-      return session.fail(Error{ErrorCode::InvalidArgument, text.error().message}), std::nullopt;
+      session.fail(Error{ErrorCode::InvalidArgument, text.error().message});
+      return std::nullopt;
     }
     auto baseline = read_baseline_file(*text, path.string());
-    if (!baseline) return session.fail(baseline.error()), std::nullopt;
+    if (!baseline) {
+      session.fail(baseline.error());
+      return std::nullopt;
+    }
     return *std::move(baseline);
   }
   const auto reply = session.call(GetBaselineRequest{tag});
-  if (!reply) return session.fail(reply.error()), std::nullopt;
+  if (!reply) {
+    session.fail(reply.error());
+    return std::nullopt;
+  }
   if (const auto* failure = std::get_if<ErrorReply>(&*reply)) {
-    return session.fail(*failure), std::nullopt;
+    session.fail(*failure);
+    return std::nullopt;
   }
   return std::get<BaselineReply>(*reply);
 }

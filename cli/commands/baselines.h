@@ -20,7 +20,7 @@ using KernelNames = std::vector<std::string>;
 /// Measures every kernel of the project, so that what is stored is what the sources are now.
 /// Nothing when one could not be measured, which has been told.
 std::optional<KernelNames> measure_project(const Config& config, Session& session);
-/// Those that have been measured before. Nothing when they cannot be listed, which has been told.
+/// The kernels with stored metrics. Nothing when they cannot be listed, which has been reported.
 std::optional<KernelNames> measured_before(const Config& config, Session& session);
 /// Measured kernels that are none of a project's: of files that were linted, or of kernels that
 /// gpuemu.toml has lost. Empty for a project without kernels.

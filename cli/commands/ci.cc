@@ -91,7 +91,10 @@ std::optional<Finished<CiRunCompleteReply>> run_on_daemon(const CiOptions& optio
                                                           RunCiRequest& request, Session& session) {
   const OwnDaemon daemon(session);
   const Status ready = session.ensure_daemon();
-  if (!ready) return session.fail(ready.error()), std::nullopt;
+  if (!ready) {
+    session.fail(ready.error());
+    return std::nullopt;
+  }
   if (!add_baseline(options, request, session)) return std::nullopt;
   return finish_job<CiRunCompleteReply>(session, request, "ci");
 }

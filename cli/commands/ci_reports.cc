@@ -55,7 +55,7 @@ Status check_place(const std::string& file, const Session& session) {
                fs::exists(path, failed) ? "it" : folder.string());
 }
 
-/// The same for all names of one file.
+/// Gives the same path for all names of one file.
 fs::path place_of(const std::string& file, const Session& session) {
   std::error_code failed;
   const fs::path path = fs::path(session.working_folder) / file;

@@ -1,4 +1,4 @@
-// Which reports a command writes, and where.
+// The reports that a command writes, and where it writes them.
 #pragma once
 
 #include <filesystem>
@@ -29,7 +29,7 @@ struct ReportChoice {
   Result<std::string> document(const std::string& name, const CiRunSummary& summary,
                                const Config& config, const Session& session) const;
 
-  std::string format;  ///< Of the report on standard output or in `output`.
+  std::string format;  ///< Format of the report on standard output or in `output`.
 };
 
 /// ~/.gpuemu, where the keys of signed pages lie; empty without HOME.

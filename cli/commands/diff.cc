@@ -25,9 +25,13 @@ struct DiffOptions {
 template <typename Wanted>
 std::optional<Wanted> ask(const Request& request, Session& session) {
   const auto reply = session.call(request);
-  if (!reply) return session.fail(reply.error()), std::nullopt;
+  if (!reply) {
+    session.fail(reply.error());
+    return std::nullopt;
+  }
   if (const auto* failure = std::get_if<ErrorReply>(&*reply)) {
-    return session.fail(*failure), std::nullopt;
+    session.fail(*failure);
+    return std::nullopt;
   }
   return std::get<Wanted>(*reply);
 }

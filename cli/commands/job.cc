@@ -26,7 +26,7 @@ void draw(Session& session, const JobStatusReply& status, const std::string& wha
   session.err << '\r' << what << " [" << std::string(static_cast<size_t>(filled), '#')
               << std::string(static_cast<size_t>(kBarWidth - filled), ' ') << "] " << status.done
               << '/' << status.total << fmt::format(" {:.0f}/s", status.rate);
-  if (status.failures > 0) session.err << ", " << status.failures << " bad";
+  if (status.failures > 0) session.err << ", " << status.failures << " failing";
   session.err << "\x1b[K" << std::flush;
 }
 
@@ -34,7 +34,7 @@ void clear(Session& session) {
   if (session.terminal) session.err << "\r\x1b[K" << std::flush;
 }
 
-/// So that it ends even where this process does before it first asks for it.
+/// Gives the job a lease: it ends even where this process dies before it first asks for it.
 Request with_lease(Request request) {
   std::visit(
       [](auto& one) {
@@ -112,16 +112,20 @@ Result<JobResult> run_job(Session& session, const Request& request, const std::s
 
 std::optional<JobResult> finish_any(Session& session, const Request& request,
                                     const std::string& what, AfterCancel after_cancel) {
-  if (const Status ready = session.ensure_daemon(); !ready)
-    return session.fail(ready.error()), std::nullopt;
+  if (const Status ready = session.ensure_daemon(); !ready) {
+    session.fail(ready.error());
+    return std::nullopt;
+  }
   auto done = run_job(session, request, what, after_cancel);
   if (!done) {
     const bool lost = done.error().code == ErrorCode::Unavailable;
     session.fail(lost ? lost_job(what, done.error()) : done.error());
     return std::nullopt;
   }
-  if (done->interrupted && after_cancel == AfterCancel::Leave)
-    return session.exit_code = ExitCode::Interrupted, std::nullopt;
+  if (done->interrupted && after_cancel == AfterCancel::Leave) {
+    session.exit_code = ExitCode::Interrupted;
+    return std::nullopt;
+  }
   if (const auto* failure = std::get_if<ErrorReply>(&done->reply)) {
     session.fail(*failure);
     if (done->interrupted) session.exit_code = ExitCode::Interrupted;

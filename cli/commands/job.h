@@ -10,7 +10,7 @@ namespace gpuemu::cli {
 
 struct JobResult {
   Reply reply = OkReply{};
-  std::string json;  ///< The same, as the daemon wrote it.
+  std::string json;  ///< The reply as the daemon wrote it.
   bool interrupted = false;
   bool incomplete = false;  ///< Ended before its work was done, and not by Ctrl-C.
 };
@@ -47,7 +47,7 @@ std::optional<JobResult> finish_any(Session& session, const Request& request,
                                     const std::string& what,
                                     AfterCancel after_cancel = AfterCancel::Wait);
 
-/// The same for a job whose reply is an R.
+/// As finish_job() above, for a job whose reply is an R.
 template <class R>
 std::optional<Finished<R>> finish_job(Session& session, const Request& request,
                                       const std::string& what,

@@ -19,7 +19,7 @@ void add_format(Command command, Session& session);
 
 /// --stream into session.stream; Session::stream_fits() says what it needs.
 void add_stream(Command command, Session& session);
-/// The same with the layouts of findings: text|short|full|json.
+/// As above, with the layouts of findings: text|short|full|json.
 void add_report_format(Command command, Session& session);
 /// How `session` shows findings in this format: "text" has blocks on a terminal alone.
 ReportStyle report_style(const Session& session, const std::string& format);
@@ -39,7 +39,7 @@ void add_max_elements(Command command, std::optional<uint64_t>& elements);
 /// --strict
 void add_strict(Command command, bool& strict);
 
-/// Which stored failure is meant: SEED or --seed SEED, and --op NAME.
+/// Names a stored failure: SEED or --seed SEED, and --op NAME.
 struct FailureChoice {
   std::optional<uint64_t> seed;
   std::string op;

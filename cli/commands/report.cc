@@ -63,9 +63,13 @@ void count_ops(const Config& config, CiRunSummary& summary) {
 std::optional<CiRunSummary> stored_results(const ReportOptions& options, const Config& config,
                                            Session& session) {
   const auto reply = session.call(ListResultsRequest{kResultsListedMax, ""});
-  if (!reply) return session.fail(reply.error()), std::nullopt;
+  if (!reply) {
+    session.fail(reply.error());
+    return std::nullopt;
+  }
   if (const auto* failure = std::get_if<ErrorReply>(&*reply)) {
-    return session.fail(*failure), std::nullopt;
+    session.fail(*failure);
+    return std::nullopt;
   }
   CiRunSummary summary;
   summary.profile = kStored;
@@ -87,11 +91,15 @@ std::optional<CiRunSummary> summary_for(const ReportOptions& options, const Conf
                                         Session& session) {
   if (!options.since_hours) {
     const auto reply = session.call(GetCiSummaryRequest{});
-    if (!reply) return session.fail(reply.error()), std::nullopt;
+    if (!reply) {
+      session.fail(reply.error());
+      return std::nullopt;
+    }
     if (const auto* run = std::get_if<CiRunCompleteReply>(&*reply)) return run->summary;
     const auto* failure = std::get_if<ErrorReply>(&*reply);
     if (failure == nullptr || failure->code != WireErrorCode::NotFound) {
-      return session.fail(failure == nullptr ? ErrorReply{} : *failure), std::nullopt;
+      session.fail(failure == nullptr ? ErrorReply{} : *failure);
+      return std::nullopt;
     }
   }
   return stored_results(options, config, session);
@@ -122,8 +130,14 @@ bool add_artifacts(const ReportOptions& options, const Config& config, CiRunSumm
   const auto kernels = measured_before(config, session);
   if (!kernels) return false;
   const auto reply = session.call(DiffArtifactBaselineRequest{options.tag, {}, *kernels});
-  if (!reply) return session.fail(reply.error()), false;
-  if (const auto* failure = std::get_if<ErrorReply>(&*reply)) return session.fail(*failure), false;
+  if (!reply) {
+    session.fail(reply.error());
+    return false;
+  }
+  if (const auto* failure = std::get_if<ErrorReply>(&*reply)) {
+    session.fail(*failure);
+    return false;
+  }
   summary.artifact_diffs = std::get<ArtifactDiffsReply>(*reply).summary;
   return true;
 }

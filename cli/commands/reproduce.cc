@@ -21,7 +21,7 @@ std::optional<Finished<ReproduceResultReply>> run_again(const ReproduceOptions& 
                                  .op_name = options.failure.op,
                                  .profile = options.profile,
                                  .stream = true};
-  // Of one case there is nothing to keep: Ctrl-C leaves it to the daemon to end.
+  // A single case has no partial result: after Ctrl-C the daemon ends it.
   return finish_job<ReproduceResultReply>(session, request, "reproduce", AfterCancel::Leave);
 }
 

@@ -291,12 +291,24 @@ Result<Reply> Session::call(const Request& request) {
 
 std::optional<Reply> Session::answer(const Request& request) {
   const Status ready = ensure_daemon();
-  if (!ready) return fail(ready.error()), std::nullopt;
+  if (!ready) {
+    fail(ready.error());
+    return std::nullopt;
+  }
   const auto text = call_text(request, kRequestTimeout);
-  if (!text) return fail(text.error()), std::nullopt;
+  if (!text) {
+    fail(text.error());
+    return std::nullopt;
+  }
   auto reply = decode_reply(*text);
-  if (!reply) return fail(reply.error()), std::nullopt;
-  if (const auto* failure = std::get_if<ErrorReply>(&*reply)) return fail(*failure), std::nullopt;
+  if (!reply) {
+    fail(reply.error());
+    return std::nullopt;
+  }
+  if (const auto* failure = std::get_if<ErrorReply>(&*reply)) {
+    fail(*failure);
+    return std::nullopt;
+  }
   if (json()) print_json(*text);
   return *std::move(reply);
 }

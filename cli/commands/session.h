@@ -60,7 +60,7 @@ class Session {
 
   /// The effective configuration. When gpuemu.toml is wrong every problem has been told.
   std::optional<Config> config();
-  /// The same for commands that are about a project: that there is none is told too.
+  /// As config(), for commands that need a project: reports when there is none.
   std::optional<Config> project();
   /// Whether the project has an op of this name; false without a project or with a wrong one.
   bool project_has_op(const std::string& name) const;

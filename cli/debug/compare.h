@@ -1,4 +1,4 @@
-// Which elements of an output are wrong. The same rules as those of an exported case: differences
+// Finds the wrong elements of an output. Its rules are those of an exported case: differences
 // within the bounds, NaN and infinity by the op's policy. Pure.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace gpuemu::cli {
 
 struct Difference {
   std::vector<bool> wrong;  ///< Per element.
-  int64_t count = 0;        ///< Of wrong ones.
+  int64_t count = 0;        ///< Wrong elements.
   int64_t worst = -1;       ///< The wrong one that is farthest beyond its bound; -1: none.
   std::string refused;      ///< Why nothing could be compared; "" when it was.
 };

@@ -36,18 +36,18 @@ struct DebugContext {
   std::optional<ExportedCaseReply> loaded;
   CommandLoop* loop = nullptr;
   std::unique_ptr<Stepping> stepping;
-  std::unique_ptr<CaseRun> run;  ///< Of `loaded`, and asks `stepping`: goes first.
-  size_t launch = 0;             ///< Of the run: which one is under way, or was last.
+  std::unique_ptr<CaseRun> run;  ///< Runs `loaded` and asks `stepping`: destroyed first.
+  size_t launch = 0;             ///< Index of the launch that runs, or ran last.
   bool ran = false;              ///< It has launched something: outputs have values.
   std::optional<ReproduceResultReply> pipeline;
   size_t next_stage = 0;
-  std::vector<uint64_t> seeds;  ///< Of the last list, for completion.
+  std::vector<uint64_t> seeds;  ///< Seeds of the last list, for completion.
   bool quit = false;
 };
 
 /// The loaded case. InvalidArgument when there is none.
 Result<const ExportedCaseReply*> loaded_case(const DebugContext& context);
-/// The same, when it has a kernel.
+/// The loaded case; an error when it has no kernel.
 Result<const ExportedCaseReply*> case_with_kernel(const DebugContext& context);
 /// InvalidArgument with the names there are.
 Result<const ExportedTensor*> find_tensor(const DebugContext& context, const std::string& name);

@@ -19,7 +19,7 @@ class InterruptGuard {
 
 /// Whether Ctrl-C was pressed since the last call. Without a guard: never.
 bool take_interrupt();
-/// The same, and it stays so.
+/// Whether Ctrl-C was pressed; does not reset it.
 bool is_interrupted();
 
 }  // namespace gpuemu::cli

@@ -35,7 +35,10 @@ bool CommandLoop::fill() {
   const auto line = lines_.next();
   if (!line) return false;
   auto commands = split_commands(*line);
-  if (!commands) return take(commands.error()), true;
+  if (!commands) {
+    take(commands.error());
+    return true;
+  }
   for (Words& command : *commands) queue_.push_back(std::move(command));
   return true;
 }

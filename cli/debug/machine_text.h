@@ -10,7 +10,7 @@ namespace gpuemu::cli {
 /// The low bits as a value of a PTX type ("f32", "s64", "f16x2", "pred") or of a dtype's name; in
 /// hexadecimal for "hex" and what has no type. InvalidArgument for an unknown name or another size.
 Result<std::string> bits_text(uint64_t bits, uint32_t bytes, const std::string& type);
-/// The same by a type that is known to fit.
+/// Shows a register by its own type.
 std::string register_text(const DebugRegister& of, uint32_t lane);
 
 /// "watchpoint 1: y[3] = 2.5, was nan; stored by thread (3,0,0) of block (0,0,0), st.global ... at

@@ -70,7 +70,7 @@ ChosenAxis range_of(const AxisSlice& axis, int64_t size) {
       up ? static_cast<uint64_t>(axis.step) : 0 - static_cast<uint64_t>(axis.step);
   if (distance > 0)
     chosen.count = static_cast<int64_t>((static_cast<uint64_t>(distance) - 1) / step) + 1;
-  // Of one element no step is taken, and a huge one must not be multiplied.
+  // One element needs no step, and a huge step must not be multiplied.
   if (chosen.count <= 1) chosen.step = 1;
   return chosen;
 }

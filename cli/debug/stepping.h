@@ -17,7 +17,7 @@ enum class Pace : uint8_t {
   Go,           ///< To the next breakpoint.
   Instruction,  ///< To the thread's next instruction.
   Line,         ///< To its next source line, into functions too.
-  Over,         ///< The same, not into functions.
+  Over,         ///< One source line, without entering functions.
   Out,          ///< To the caller.
 };
 
@@ -97,13 +97,13 @@ class Stepping final : public Debugger {
 
   const DebugView* view_ = nullptr;
   Focus focus_;
-  std::optional<Dim3> wanted_thread_;  ///< Of the breakpoint that was met.
+  std::optional<Dim3> wanted_thread_;  ///< Thread of the breakpoint that was reached.
   Pace pace_ = Pace::Go;
   uint64_t steps_left_ = 0;
   DebugPlace from_;  ///< Where the step began.
   std::optional<DebugPlace> stepped_;
   uint32_t from_depth_ = 0;
-  size_t findings_ = 0;  ///< That have been told.
+  size_t findings_ = 0;  ///< Findings reported so far.
   bool first_ = false, resumed_ = false, ended_ = false;
 };
 

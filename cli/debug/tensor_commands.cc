@@ -16,7 +16,7 @@ std::string layout_text(const ExportedTensor& tensor) {
   return fmt::format("strides [{}]", fmt::join(tensor.strides, ", "));
 }
 
-/// The same bytes as elements of another type.
+/// Reads the same bytes as elements of another type.
 Result<Tensor> as_type(Tensor tensor, const std::string& name) {
   const auto dtype = dtype_from_alias(name);
   if (!dtype)

@@ -26,7 +26,7 @@ std::string shortest(DType dtype, double value) {
   return fmt::format("{:.6g}", value);
 }
 
-/// Which indices of an axis are shown.
+/// The indices of an axis that are shown.
 std::vector<int64_t> shown(const ChosenAxis& axis, bool all) {
   std::vector<int64_t> places;
   for (int64_t i = 0; i < axis.count; ++i) {

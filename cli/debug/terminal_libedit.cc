@@ -53,14 +53,20 @@ class Terminal final : public LineSource {
     int count = 0;
     const char* typed = el_gets(edit_, &count);
     if (typed == nullptr || count < 0) {
-      if (errno != EINTR) return std::fputs("\n", stdout), std::nullopt;
+      if (errno != EINTR) {
+        std::fputs("\n", stdout);
+        return std::nullopt;
+      }
       // Ctrl-C drops the line.
       errno = 0;
       std::fputs("^C\n", stdout);
       el_reset(edit_);
       return std::string();
     }
-    if (count == 0) return std::fputs("\n", stdout), std::nullopt;
+    if (count == 0) {
+      std::fputs("\n", stdout);
+      return std::nullopt;
+    }
     std::string line(typed, static_cast<size_t>(count));
     while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.pop_back();
     HistEvent event;
@@ -97,7 +103,7 @@ class Terminal final : public LineSource {
     return CC_REDISPLAY;
   }
 
-  /// Where nothing can be written there is no history the next time.
+  /// Writes the history; a failure only means that the next session starts without it.
   void save_history() {
     if (history_file_.empty()) return;
     const std::filesystem::path folder = std::filesystem::path(history_file_).parent_path();

@@ -207,7 +207,7 @@ in the values: the GPU's run may pass. The emulator sees those, as it did when t
 )";
 
 std::string readme(const ExportedCaseReply& exported) {
-  const auto line = [](std::string text) {  // Of a message that may have several.
+  const auto line = [](std::string text) {  // The first line of a message.
     std::ranges::replace(text, '\n', ' ');
     return text;
   };

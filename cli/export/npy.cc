@@ -5,7 +5,7 @@
 namespace gpuemu::cli {
 namespace {
 
-constexpr size_t kAlignment = 64;  // Of the data in the file, as the format asks for.
+constexpr size_t kAlignment = 64;  // Required by the format for the data.
 
 std::string descr_of(DType dtype) {
   if (dtype == DType::Bool) return "|b1";

@@ -42,7 +42,7 @@ MessageParts parts_of(const ValidationFailure& finding) {
 /// "another warp's st.shared.f32 [%r1]; at FILE:13".
 struct OtherPlace {
   SourceMark mark;
-  size_t begin = 0, end = 0;  ///< Of what names it, in the title.
+  size_t begin = 0, end = 0;  ///< Position of the name in the title.
 };
 
 std::optional<OtherPlace> other_place(const std::string& title) {

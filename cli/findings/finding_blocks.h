@@ -28,7 +28,7 @@ struct BlockStyle {
 
 /// What is said of an op's failing cases.
 struct OpFailures {
-  std::vector<const ValidationResult*> failures;  ///< Those that are listed.
+  std::vector<const ValidationResult*> failures;  ///< The failures that are listed.
   uint64_t failed = 0, cases = 0;  ///< All; 0 cases: of a single one, which is not counted.
   bool is_stored = true;           ///< Commands that take the seed find the case.
 };

@@ -10,7 +10,7 @@
 namespace gpuemu::cli {
 
 struct FindingGroup {
-  const ValidationFailure* finding = nullptr;  ///< Of the smallest case.
+  const ValidationFailure* finding = nullptr;  ///< The finding of the smallest case.
   const ValidationResult* smallest = nullptr;  ///< The case with the fewest elements.
   const Diagnosis* diagnosis = nullptr;        ///< The first that a case has; null when none has.
   uint64_t cases = 0;

@@ -28,7 +28,7 @@ class Option {
   Option help(const std::string& text);
   /// Several checks apply in the order in which they were given.
   Option check(const Check& check);
-  /// The same for a check that rewrites the value, such as a nickname to its full name.
+  /// As check(), for a check that rewrites the value, such as an alias to its full name.
   Option rewrite(const Check& rewrite);
   /// From `lowest` to `highest`.
   Option between(double lowest, double highest);
@@ -63,7 +63,7 @@ struct OptionText {
 /// What the help says of a command, for completion and the manual page. Nothing hidden is in it.
 struct CommandText {
   std::string name, help, footer;
-  std::vector<OptionText> options;  ///< Those with a name.
+  std::vector<OptionText> options;  ///< Options with a name.
   std::optional<OptionText> first_argument;
   std::vector<CommandText> commands;
 };

@@ -9,8 +9,8 @@ namespace gpuemu::cli {
 /// A line that could not be parsed, as far as it was understood.
 struct Mistake {
   std::string command;  ///< The innermost command that was recognised: "gpuemu baseline".
-  std::vector<std::string> commands;  ///< Those below it.
-  std::vector<std::string> options;   ///< Those it has, with their dashes.
+  std::vector<std::string> commands;  ///< Its subcommands.
+  std::vector<std::string> options;   ///< Its options, with their dashes.
   std::vector<std::string> left;      ///< Words that nothing took.
   bool needs_command = false;         ///< One of `commands` has to follow.
   std::string what;                   ///< The parser's own words.

@@ -1,4 +1,4 @@
-// Which accesses of kernels are proved to stay inside of their tensors, for people.
+// The report of in-bounds proofs as text: which accesses of kernels stay inside their tensors.
 #pragma once
 
 #include <ostream>

@@ -16,7 +16,7 @@ std::string ci_html(const CiRunSummary& summary, const Config& config);
 std::string ci_lcov(const CiRunSummary& summary, const Config& config);
 std::string ci_codecov(const CiRunSummary& summary, const Config& config);
 
-/// Of a kernel or an op of the baseline: ArtifactDiffSummary::missing.
+/// Says why a kernel or op of the baseline is listed: ArtifactDiffSummary::missing.
 inline constexpr const char* kMissing =
     "in the baseline, not in this run; `gpuemu baseline save` makes a new one";
 /// "gpuemu reproduce 17 --op gelu", to be pasted into a shell.

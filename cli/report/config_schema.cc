@@ -271,7 +271,7 @@ class Schema {
     Json required = Json::array();
     for (const Key* key : section.all()) {
       Json value = {{"description", key->help}};
-      // Beside a $ref draft 07 reads nothing.
+      // Draft 07 ignores what stands beside a $ref.
       Json form = form_of(*key);
       if (form.contains("$ref")) form = {{"allOf", Json::array({form})}};
       value.update(form);

@@ -18,7 +18,7 @@ struct RunPlan {
   std::string command;
   std::vector<std::string> ops;
   std::vector<DType> dtypes;
-  uint64_t cases = 0;     ///< Of each op and dtype; of `fuzz`: of each op.
+  uint64_t cases = 0;     ///< Cases of each op and dtype; with `fuzz` of each op.
   bool tells_ops = true;  ///< Whether events of the daemon say where an op begins and ends.
 };
 
@@ -33,7 +33,7 @@ class EventLines {
   void follow(const JobStatusReply& status);
   void warning(const std::string& text);
   void op_started(const std::string& op_name);
-  /// Of `fuzz`: `results` is a FuzzResults as JSON, or its Error.
+  /// For `fuzz`: `results` is a FuzzResults as JSON, or its Error.
   void op_finished(const std::string& op_name, const std::string& results);
   /// Ops of the report that have not been told as finished, then the report without the cases that
   /// were told whole.

@@ -30,7 +30,7 @@ std::string colour_of(double error, double largest) {
 
 struct Bar {
   std::string label, value;
-  double share = 0;  ///< Of the full width.
+  double share = 0;  ///< Share of the full width.
   const char* colour = "#0969da";
 };
 

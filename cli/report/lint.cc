@@ -85,7 +85,7 @@ bool is_measured(const LintResult& result) {
   return result.metrics.ptx.has_value() || !result.metrics.compiled.empty();
 }
 
-/// Of one architecture alone; "" is of all.
+/// The verdict on one architecture; "" means all.
 const char* verdict_on(const std::string& arch, const LintResult& result) {
   const bool fails = std::ranges::any_of(result.violations, [&](const LintViolation& one) {
     return arch.empty() || one.arch.empty() || one.arch == arch;

@@ -1,4 +1,4 @@
-// Which ops have been looked at, in the forms that existing tools write.
+// The report of op coverage in the formats of existing tools.
 #pragma once
 
 #include <string>

@@ -16,7 +16,7 @@ struct SarifPlace {
 struct SarifFinding {
   std::string rule;     ///< "lint/ExcessiveRegisters"
   std::string message;  ///< Made one clean line.
-  std::string name;     ///< Of the op or kernel.
+  std::string name;     ///< Name of the op or kernel.
   SarifPlace place;
   std::string fingerprint, fingerprint_value;  ///< "kindAndKernel" and what it is.
 };

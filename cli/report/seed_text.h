@@ -7,7 +7,7 @@
 
 namespace gpuemu::cli {
 
-/// The same document with a member "seed_text" behind every whole number called "seed", likewise
+/// Adds a member "seed_text" behind every whole number called "seed", and
 /// "base_seed_text" behind "base_seed". REQUIRES: `json` is JSON.
 std::string with_seed_texts(std::string_view json);
 

@@ -12,9 +12,9 @@ struct TerminalStyle {
   size_t columns = 0;  ///< 0: lines are not broken.
 };
 
-/// The same words in the same order. Names behind [PASS], [FAIL] and the like begin and end in one
-/// column, what follows a break is indented, verdicts have a colour. REQUIRES: no control
-/// characters but line breaks.
+/// Lays out a report for a terminal, words unchanged. Names behind [PASS], [FAIL] and the like
+/// begin and end in one column, what follows a break is indented, verdicts have a colour. REQUIRES:
+/// no control characters but line breaks.
 std::string for_terminal(std::string_view text, const TerminalStyle& style);
 
 }  // namespace gpuemu::cli

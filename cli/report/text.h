@@ -37,7 +37,7 @@ std::string error_use_text(double use);
 /// How much the passing cases prove; names no op, and the words with which editors find failures
 /// stand nowhere in it.
 std::string proof_text(const Proof& proof);
-/// The same, indented, in one line.
+/// The evidence of one op in one indented line.
 std::string proof_line(const Proof& proof);
 /// What the passing cases of all ops prove, in one line; "" without any.
 std::string evidence_summary(const std::vector<const Proof*>& proofs);

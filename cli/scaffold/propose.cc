@@ -107,7 +107,7 @@ void propose_grid(const std::string& body, ProposedKernel& kernel) {
   }
 }
 
-/// Of a type that is not known by its name, the widest that is usual.
+/// A type that is not known by its name counts as the widest that is usual.
 uint32_t bytes_of_element(const std::string& type) {
   constexpr uint32_t kUnknown = 8;
   const TypeRow* row = find_type(type);
@@ -117,7 +117,7 @@ uint32_t bytes_of_element(const std::string& type) {
   return row->dtype.ends_with("64") ? 8 : row->dtype.ends_with("32") ? 4 : 2;
 }
 
-/// Of `extern __shared__ TYPE name[]` an element for each thread of the block.
+/// Gives `extern __shared__ TYPE name[]` one element for each thread of the block.
 std::string dynamic_shared(const std::string& body, const std::vector<std::string>& block) {
   static const RE2 kDeclaration(
       R"(extern\s+(?:\w+\s*\(\s*\d+\s*\)\s*)?__shared__\s+(?:\w+\s*\(\s*\d+\s*\)\s*)?)"
@@ -127,7 +127,7 @@ std::string dynamic_shared(const std::string& body, const std::vector<std::strin
   return fmt::format("{} * {}", product(block), bytes_of_element(type));
 }
 
-/// Where nothing is const, the last pointer is taken for what is written.
+/// Takes the last pointer for the output where no parameter is const.
 void settle_outputs(bool const_is_known, std::vector<ProposedParam>& params) {
   std::vector<ProposedParam*> tensors;
   for (ProposedParam& one : params) {

@@ -16,8 +16,8 @@ enum class ParamRole { Input, Output, InOut, Dim, Attr, Null };
 struct ProposedParam {
   std::string name;
   ParamRole role = ParamRole::Input;
-  std::string dtype;  ///< Of a tensor or an attr: "float32", "{dtype}".
-  std::string tag;    ///< Of a scalar: "i32".
+  std::string dtype;  ///< Dtype of a tensor or an attr: "float32", "{dtype}".
+  std::string tag;    ///< Tag of a scalar: "i32".
 };
 
 struct ProposedKernel {
@@ -27,7 +27,7 @@ struct ProposedKernel {
   std::vector<std::string> grid, block;
   std::string shared;  ///< Bytes of dynamic shared memory; "" where the kernel names none.
   std::vector<std::string> grid_dims;     ///< Sizes that only the grid tells the kernel.
-  std::vector<std::string> dims() const;  ///< Those of the grid come first.
+  std::vector<std::string> dims() const;  ///< Dims of the grid come first.
 };
 
 /// From the text of a CUDA source; nothing for parameters that gpuemu.toml cannot pass (structs)

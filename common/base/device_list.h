@@ -1,4 +1,4 @@
-// Which devices the emulator is to present, as it is written in gpuemu.toml and the environment.
+// Reads the list of devices that the emulator presents, from gpuemu.toml and the environment.
 #pragma once
 
 #include <cstdint>

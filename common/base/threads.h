@@ -1,4 +1,4 @@
-// The same work on several threads.
+// Runs one piece of work on several threads.
 #pragma once
 
 #include <cstddef>

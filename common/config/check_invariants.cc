@@ -83,7 +83,7 @@ class SpecChecker {
   bool reported_ = false;
 };
 
-/// Of these the axis is one of the input.
+/// Whether the axis of the relation is one of the input.
 bool axis_is_of_input(const std::string& relation) {
   constexpr std::string_view kOfInput[] = {"shift_invariant", "permutation_invariant",
                                            "pad_invariant", "additive", "convex_hull"};

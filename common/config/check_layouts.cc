@@ -1,4 +1,4 @@
-// Which layouts a kernel can take: those whose strides it is given.
+// Derives the layouts that a kernel can take: those whose strides it is given.
 #include <algorithm>
 #include <map>
 #include <set>

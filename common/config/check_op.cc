@@ -381,7 +381,7 @@ class OpChecker {
   }
 
   void check_threads(const std::vector<Expression>& block, const std::string& key) {
-    constexpr int64_t kThreadsMax = 1024;  // Of a block on every device there is.
+    constexpr int64_t kThreadsMax = 1024;  // Threads of a block, on every device.
     int64_t threads = 1;
     for (const Expression& size : block) {
       const auto value = constant(size);

@@ -55,7 +55,7 @@ class Expression {
 
   /// InvalidArgument naming expression and position: unknown name, division by zero, overflow.
   Result<int64_t> evaluate(const Scope& scope) const;
-  /// The same for a size: InvalidArgument when it is negative.
+  /// Evaluates a size: InvalidArgument when it is negative.
   Result<int64_t> evaluate_size(const Scope& scope) const;
   /// For f32:/f64: arguments: a real attr, a number literal with fraction, or an integer
   /// expression.
@@ -63,7 +63,7 @@ class Expression {
   /// Names of dims and attrs it uses; and the strides.
   std::vector<std::string> names() const;
   std::vector<StrideUse> stride_uses() const;
-  /// The same with positions; of tensors those of numel() too.
+  /// The names with their positions, including the tensors of numel().
   std::vector<ExpressionUse> name_uses() const;
   std::vector<ExpressionUse> tensor_uses() const;
   /// Where a literal with a fraction stands, if there is one.

@@ -43,7 +43,7 @@ struct Expression::Node {
   ExpressionOp op = ExpressionOp::Integer;
   int64_t integer = 0;
   double real = 0;
-  std::string text;     ///< Of Name and Text; of Numel and Stride the tensor.
+  std::string text;     ///< Spelling of Name and Text; tensor of Numel and Stride.
   uint32_t column = 1;  ///< From 1, of the operator, name or literal.
   std::vector<std::unique_ptr<const Node>> children;
 };

@@ -20,11 +20,11 @@ std::span<const InvariantName> invariant_names();
 /// What further runs of the kernel show; they stand in the same tables.
 std::span<const InvariantName> relation_names();
 bool is_relation(std::string_view name);
-/// Of `schedules` of the relation deterministic: orders in which a device lets threads proceed.
+/// Words for `schedules` of the relation deterministic: orders in which a device runs threads.
 std::span<const std::string_view> schedule_names();
-/// Of [validation].strategies, "default" among them.
+/// Words for [validation].strategies, including "default".
 std::span<const std::string_view> strategy_names();
-/// Of `error_scale`, "auto" among them.
+/// Words for `error_scale`, including "auto".
 std::span<const std::string_view> error_scale_names();
 std::span<const std::string_view> layout_names();
 /// Behind "builtin:".

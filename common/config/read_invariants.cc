@@ -148,7 +148,7 @@ std::string unknown_text(const std::string& name) {
 
 void read_invariant(const InvariantName& row, const ValueReader& value,
                     std::vector<InvariantSpec>& out, std::vector<std::string>& off) {
-  if (value.is(TomlValue::Kind::Array)) {  // The same with several sets of parameters.
+  if (value.is(TomlValue::Kind::Array)) {  // Several sets of parameters.
     for (const ValueReader& item : value.items()) read_invariant(row, item, out, off);
     return;
   }

@@ -69,7 +69,7 @@ TomlValue convert(const toml::node& node) {
   return out;
 }
 
-/// Of the parser, with what to do where its words do not say it.
+/// The parser's message, with what to do where it does not say so.
 std::string syntax_problem(const std::string& words) {
   const bool is_large = words.find("is not representable in 64 bits") != std::string::npos;
   return "not valid TOML: " + words +

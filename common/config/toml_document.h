@@ -18,16 +18,16 @@ struct TomlValue {
   int64_t integer = 0;
   double real = 0;
   bool boolean = false;
-  std::vector<TomlValue> items;           ///< Of an array.
-  std::vector<TomlEntry> entries;         ///< Of a table, in the order of the file.
+  std::vector<TomlValue> items;           ///< Items of an array.
+  std::vector<TomlEntry> entries;         ///< Entries of a table, in the order of the file.
   uint32_t line = 0, column = 0;          ///< From 1; 0 when it comes from no file.
   uint32_t end_line = 0, end_column = 0;  ///< Behind its last character; of a table its header's.
-  uint32_t quotes = 0;  ///< Of Text: columns between `column` and the first character.
+  uint32_t quotes = 0;  ///< Text: columns between `column` and the first character.
 };
 
 struct TomlEntry {
   std::string key;
-  uint32_t line = 0, column = 0, end_line = 0, end_column = 0;  ///< Of the key.
+  uint32_t line = 0, column = 0, end_line = 0, end_column = 0;  ///< Position of the key.
   TomlValue value;
 };
 

@@ -21,12 +21,12 @@ def test_tqdm_draws_the_bar_when_it_is_installed(capsys):
     pytest.importorskip("tqdm")
     said = told(capsys)
     last = said.rstrip().split("\r")[-1]
-    assert "softmax: 100%" in last and "8/8" in last and "bad=2" in last and said.endswith("\n")
+    assert "softmax: 100%" in last and "8/8" in last and "failing=2" in last and said.endswith("\n")
 
 
 def test_without_tqdm_there_is_one_line(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "tqdm.auto", None)
-    assert told(capsys) == "\rsoftmax: 0/8, 0 bad\rsoftmax: 3/8, 1 bad\rsoftmax: 8/8, 2 bad\n"
+    assert told(capsys) == "\rsoftmax: 0/8, 0 failing\rsoftmax: 3/8, 1 failing\rsoftmax: 8/8, 2 failing\n"
 
 
 def test_a_function_of_the_caller_is_told_and_nobody_without_one():

@@ -17,9 +17,9 @@
 
 struct Tensor {
   const char *name, *role, *dtype;
-  std::vector<long long> shape, strides;  // Of elements in device memory.
+  std::vector<long long> shape, strides;  // In elements of device memory.
   size_t storage;                         // Elements that the strides reach over.
-  size_t first;                           // Of them: where element 0 lies.
+  size_t first;                           // Index of element 0.
   size_t base;                            // Bytes from an aligned address.
   double edge;                            // From here on infinity counts as the value.
   const char *input, *expected, *bounds;  // Files; "" where there is none.
@@ -373,7 +373,7 @@ int main() {
     right = is_untouched(tensor, first[i], after[i]) && right;
     if (*tensor.expected == 0) continue;
     const bool both = judge(tensor, after[i]);
-    // The same inputs on other poison: what differs was never computed from the inputs.
+    // Runs on differently poisoned memory: what differs was not computed from the inputs.
     right = (both && judge(tensor, again[i])) && right;
   }
   std::printf(right ? "PASS: every output is right\n" : "FAIL\n");

@@ -273,7 +273,7 @@ def main():
             passed &= is_untouched(tensor, runs[0][0][tensor["name"]], runs[0][1][tensor["name"]], device.guard)
             if not tensor["expected"]:
                 continue
-            # The same inputs on other poison: what differs was never computed from the inputs.
+            # Runs on differently poisoned memory: what differs was not computed from the inputs.
             passed &= all(judge(tensor, after[tensor["name"]], device.guard, case["nan_policy"]) for _, after in runs)
     except NoDevice as problem:
         print(problem, file=sys.stderr)

@@ -54,7 +54,7 @@ class CheckedCalls:
         functools.update_wrapper(self, model, updated=())
         self.model, self.judge, self.raise_on_failure = model, judge, raise_on_failure
         self.hooked = False
-        self.elements = 0  # Of all outputs that were judged.
+        self.elements = 0  # Elements of all judged outputs.
         self.results: list[ValidationResult] = []
 
     def check(self, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
@@ -87,7 +87,7 @@ def _own(call: tuple[tuple[Any, ...], dict[str, Any]]) -> tuple[tuple[Any, ...],
 
 def _watch(checked: CheckedCalls, model: Any) -> list[Any]:
     """The hooks by which every call of a torch module is judged, from wherever it comes."""
-    given: list[Any] = []  # Of the calls that run; one that raises leaves its own at the bottom.
+    given: list[Any] = []  # One entry for each running call; a call that raises leaves its own at the bottom.
 
     def before(_: Any, args: Any, kwargs: Any) -> None:
         given.append(_own((args, kwargs)))

@@ -36,7 +36,7 @@ from gpuemu.tensors import Array
 SIMPLER = ("zeros", "small_int", "constant", "uniform10")  # What a failing case is tried with, the simplest first.
 ELEMENTS_MAX = 1 << 24
 SHRINKS_MAX = 300
-WARNINGS_MAX = 5  # Of cases that pass, each text once.
+WARNINGS_MAX = 5  # Warnings of passing cases, each text once.
 FLUSHED = ("subnormal numbers are taken as zero, as TensorFlow, XLA and torch.set_flush_denormal do on a CPU; "
            "subnormal=\"keep\" makes that a failure")  # fmt: skip
 

@@ -13,7 +13,7 @@ from gpuemu.check.schema import Schema
 from gpuemu.check.tolerances import ToleranceConfig
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_LARGEST = 1e308  # Of a range in gpuemu.toml.
+_LARGEST = 1e308  # Limit of a range in gpuemu.toml.
 _REFERENCE = "function.py"  # An op must have one; nobody opens it.
 
 

@@ -21,7 +21,7 @@ import pytest
 if TYPE_CHECKING:
     from gpuemu.client.records import JobStatus, TestReport
 
-CASES = 10  # Of a test that does not say how many.
+CASES = 10  # For a test that does not say how many.
 JUDGED = {"accumulate", "accumulate_dtype", "error_scale", "nan_policy", "subnormal", "strict", "exact", "invariants"}  # As of gpuemu.check.
 CONTROL = {"cases", "dtypes", "dims", "strategies", "layouts", *JUDGED}
 
@@ -118,7 +118,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if marker is None:
         raise pytest.UsageError(f"{metafunc.definition.nodeid} uses gpuemu_case: mark it with @pytest.mark.gpuemu(x=gpuemu.Tensor[...])")
     asked = marker.kwargs.get("cases", CASES)
-    if not isinstance(asked, int) or isinstance(asked, bool) or asked < 1:  # Of no case at all pytest makes a skipped test.
+    if not isinstance(asked, int) or isinstance(asked, bool) or asked < 1:  # Without any case pytest reports a skipped test.
         raise pytest.UsageError(f"{metafunc.definition.nodeid}: cases is {asked!r}, expected an integer from 1")
     cases = metafunc.config.stash[_BUDGET].cases or asked
     metafunc.parametrize("gpuemu_case", range(cases), indirect=True, ids=[f"case{i}" for i in range(cases)])

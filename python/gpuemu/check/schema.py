@@ -16,7 +16,7 @@ from gpuemu import arguments
 
 FRAMEWORKS = {"torch": "torch", "jax": "jax", "jaxlib": "jax", "tensorflow": "tensorflow", "numpy": "numpy"}
 _DIM = re.compile(r"[^\W\d][\w.-]*")  # A number in quotes, or two names in one text, would be one drawn size.
-SIZES = (1, 32)  # Of a dim about which nothing is said.
+SIZES = (1, 32)  # Sizes of a dim without limits.
 
 
 @dataclass(frozen=True)

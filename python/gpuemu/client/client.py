@@ -56,12 +56,12 @@ class _Bar:
 
     def __call__(self, status: records.JobStatus) -> None:
         if self.bar is None:
-            print(f"\r{self.title}: {status.done}/{status.total}, {status.failures} bad", end="", file=sys.stderr, flush=True)
+            print(f"\r{self.title}: {status.done}/{status.total}, {status.failures} failing", end="", file=sys.stderr, flush=True)
             if status.state != "running":
                 print(file=sys.stderr)
             return
         self.bar.total = status.total
-        self.bar.set_postfix(bad=status.failures)
+        self.bar.set_postfix(failing=status.failures)
         self.bar.update(status.done - self.bar.n)
         if status.state != "running":
             self.bar.close()

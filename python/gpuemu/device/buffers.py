@@ -14,7 +14,7 @@ from gpuemu.device.storages import Region, View
 from gpuemu.errors import LaunchError
 from gpuemu.tensors import Array
 
-# Of C: what a pointer to it reads, by kind (a float or an integer) and bytes. Of bytes anything can be made.
+# C types that a pointer may read, by kind (float or integer) and bytes. Bytes can become anything.
 _POINTEES = {
     **dict.fromkeys(("float",), ("float", 4)), **dict.fromkeys(("double",), ("float", 8)),
     **dict.fromkeys(("half", "__half", "nv_bfloat16", "__nv_bfloat16"), ("float", 2)),
@@ -23,8 +23,8 @@ _POINTEES = {
     **dict.fromkeys(("long long", "unsigned long long", "long long int", "long", "unsigned long", "int64_t", "uint64_t", "size_t"), ("integer", 8)),
 }  # fmt: skip
 _LOOK_BYTES = 256 << 20  # From here on it is worth asking how much memory there is.
-_COPIES = 2  # Of each storage here: what it was before the launch, and what the kernel made of it.
-_EMULATED_COPIES = 3  # And on the emulator: the elements, a byte for each that says whether it was written, and a message.
+_COPIES = 2  # Copies of a storage here: its contents before and after the launch.
+_EMULATED_COPIES = 3  # Copies on the emulator: the elements, a byte for each that says whether it was written, and a message.
 _QUALIFIERS = {"const", "volatile", "__restrict__", "__restrict", "restrict", "__grid_constant__", "std"}
 
 

@@ -23,7 +23,7 @@ from gpuemu import pipes
 from gpuemu.device.places import Place
 from gpuemu.errors import DeviceError, DeviceLostError
 
-_NO_GENERATION = 0  # Of a module that no process has.
+_NO_GENERATION = 0  # Generation of a module that no process has.
 _STATELESS = ("open", "compile")  # "Unavailable" of these is no loss: there is no such GPU, no compiler.
 
 

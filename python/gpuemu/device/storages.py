@@ -19,7 +19,7 @@ from gpuemu.tensors import Array
 
 BOUNDS = ("view", "storage")
 WHOLE_MOST = 256 << 20  # Bytes: of a larger storage only what the view spans goes to the device.
-ALIGNMENT = 256  # Of buffers on a device.
+ALIGNMENT = 256  # Alignment of device buffers in bytes.
 _ADDRESS_ALIGNMENT = 16  # The largest that compilers ask of pointers; what lies in front of a storage keeps to it.
 _HOST = "host"
 
@@ -244,7 +244,7 @@ def _torch(value: Any, name: str) -> View:
         storage = tensor.untyped_storage()
         start = storage.data_ptr()
         end, address = start + storage.nbytes(), start + tensor.storage_offset() * kind.itemsize
-    except (RuntimeError, NotImplementedError) as problem:  # Of fake tensors, and inside of vmap.
+    except (RuntimeError, NotImplementedError) as problem:  # Raised by fake tensors and inside vmap.
         raise LaunchError(f"{what} is a {type(value).__name__} without memory of its own: {problem}") from None
     if tensor.device.type == "cpu":
         return View(name, kind, tuple(tensor.shape), strides, address, start, end, _host_bytes, _write_host, owner=tensor)

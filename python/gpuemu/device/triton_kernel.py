@@ -34,7 +34,7 @@ _POINTERS = {
 _OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion")
 _FP8_SM = 89  # The first that has all types of fp8 in Triton.
 _DIVISOR = 16  # What Triton asks addresses and integers for.
-_SCRATCH_BYTES = 8  # Of the pointers that Triton adds behind the arguments.
+_SCRATCH_BYTES = 8  # Size of the pointers that Triton adds behind the arguments.
 
 
 Rules = list[tuple[str, Callable[[dict[str, Any]], Any]]]

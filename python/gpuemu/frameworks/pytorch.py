@@ -188,7 +188,7 @@ def validate_custom_autograd_function(func_class: Any, inputs: dict[str, Any], e
     try:
         report = GradientChecker(PyTorchAdapter(), *_fitting(inputs, eps, atol, rtol)).differences(op, inputs)
         told["backward_ok"], told["details"] = report.ok, report.details
-    except Exception as problem:  # Likewise of the backward.
+    except Exception as problem:  # The backward pass may raise anything too.
         told["backward_ok"], told["details"] = False, [f"Gradient check failed: {problem}"]
     return told
 

@@ -19,7 +19,7 @@ from gpuemu.generate.legacy import row_major_strides
 from gpuemu.tensors import Array
 
 KINDS = ("contiguous", "strided", "transposed", "broadcast", "reversed")
-ALIGNMENT = 256  # Of allocations, in bytes.
+ALIGNMENT = 256  # Alignment of allocations in bytes.
 UNUSED = 0xFF  # What the bytes between the elements are: NaN in every floating-point dtype.
 
 

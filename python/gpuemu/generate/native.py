@@ -15,7 +15,7 @@ from gpuemu import installed
 from gpuemu.tensors import Array
 
 NAME = "libgpuemu-draws.so"
-VERSION = 1  # Of struct gpuemu_draws in common/rng/draws.h.
+VERSION = 1  # Version of struct gpuemu_draws in common/rng/draws.h.
 EXACT = 1 << 53
 DISTRIBUTIONS = ("uniform", "normal", "log_uniform", "integer")
 _PAIR = ctypes.c_uint64 * 2
@@ -74,7 +74,7 @@ def library() -> Library | None:
                 try:
                     _library = Library(path)
                     break
-                except OSError:  # Of another version of gpuemu: NumPy gives the same bits.
+                except OSError:  # Built for another version of gpuemu: NumPy gives the same bits.
                     continue
     return _library
 

@@ -155,7 +155,7 @@ def _inside(values: Array, domain: Domain, scale: float, reach: tuple[float, flo
         np.maximum(values, domain.lo, out=values)
         np.minimum(values, domain.hi, out=values)
         return values
-    # Of zeros with different signs maximum and minimum may take either; a comparison keeps the value.
+    # maximum and minimum may take either of two zeros with different signs; a comparison keeps the value.
     np.copyto(values, domain.lo, where=values < domain.lo)
     np.copyto(values, domain.hi, where=values > domain.hi)
     return values
