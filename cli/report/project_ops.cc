@@ -20,8 +20,6 @@ const char* name_of_mode(ExecutionMode mode) {
   switch (mode) {
     case ExecutionMode::ClientSide:
       return "client_side";
-    case ExecutionMode::DaemonOrchestrated:
-      return "daemon_orchestrated";
     case ExecutionMode::ScriptBased:
       return "script_based";
     case ExecutionMode::Kernel:

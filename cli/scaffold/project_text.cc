@@ -52,10 +52,7 @@ std::string shape_of(const ProposedKernel& kernel, size_t tensor) {
 }
 
 std::string header_text(const ProjectText& project) {
-  std::string text = fmt::format("[project]\nname = {}\n", quoted(project.name));
-  if (!project.framework.empty())
-    text += fmt::format("framework = {}\n", quoted(project.framework));
-  return text + "\n[validation]\nseed = 42\n";
+  return fmt::format("[project]\nname = {}\n\n[validation]\nseed = 42\n", quoted(project.name));
 }
 
 std::string kernel_text(const ProposedKernel& kernel) {

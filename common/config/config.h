@@ -50,13 +50,13 @@ struct TensorSpec {
   bool inout = false;    ///< An output that updates the input of the same name.
   uint32_t align = 256;  ///< Bytes; less makes fuzzing try offset bases.
   /// Each launch that gets the address gets these strides too, so that other layouts are legal.
-  bool outer_strides_passed = false;  ///< Of all axes but the last; rank 2 or more.
+  bool outer_strides_passed = false;  ///< Strides of all axes but the last; rank 2 or more.
   bool all_strides_passed = false;
 };
 
 struct DimSpec {
   std::string name;
-  bool is_set = false;  ///< Of more than two values, or one: choose; else [lo, hi].
+  bool is_set = false;  ///< One value or more than two: choose; else [lo, hi].
   std::vector<int64_t> values;
 };
 
@@ -73,16 +73,16 @@ struct InvariantSpec {
   std::map<std::string, std::string> strings;
 };
 
-enum class ExecutionMode { ClientSide, DaemonOrchestrated, ScriptBased, Kernel };
+enum class ExecutionMode { ClientSide, ScriptBased, Kernel };
 
 struct OpConfig {
   std::string name;
   std::string reference;  ///< Absolute path; relative ones start at the file's folder. "": none.
   std::vector<std::string> kernels;  ///< Variants.
-  std::string module, op_script;
+  std::string op_script;
   ExecutionMode mode = ExecutionMode::ClientSide;
   std::string reference_mode = "auto";  ///< auto | process
-  std::vector<std::string> input_names, frameworks;
+  std::vector<std::string> input_names;
   std::vector<TensorSpec> inputs, outputs;
   std::vector<AttrSpec> attrs;
   std::vector<DimSpec> dims;
@@ -162,8 +162,8 @@ struct KernelConfig {
 
 struct Config {
   std::string file;    ///< The project file; "" when there is none.
-  std::string folder;  ///< Of the project file, else the working folder.
-  std::string name = "unnamed", version, framework;
+  std::string folder;  ///< Folder of the project file, else the working folder.
+  std::string name = "unnamed";
   // [runtime]
   std::string backend = "auto", arch = "auto", contraction = "auto";
   std::vector<std::string> include_dirs, compile_flags;
@@ -172,13 +172,12 @@ struct Config {
   std::string python;  ///< [runtime].python: interpreter of references; "" = the project's venv,
                        ///< else python3.
   std::map<std::string, std::string> kernel_policy;
-  std::string auto_select = "first_supported";
   // [validation]
   std::vector<DType> dtypes = {DType::Float32};
   bool check_nan = true, check_inf = true;
   std::optional<uint64_t> seed;
   uint64_t cases = 64;
-  std::optional<uint64_t> max_elements;  ///< Of ops that name none. Absent: by the backend.
+  std::optional<uint64_t> max_elements;  ///< For ops that name none. Absent: by the backend.
   std::vector<std::string> strategies = {"default"};
   DeviceChecks sanitize = {DeviceCheck::Memory, DeviceCheck::Init, DeviceCheck::Race,
                            DeviceCheck::Sync, DeviceCheck::Schedule};
@@ -186,11 +185,11 @@ struct Config {
   double reference_timeout_s = 60;
   uint64_t reference_memory_limit_mb = 0;  ///< 0 = auto: a share of the machine's memory.
   bool strict = false;  ///< Nothing beyond the bound passes, of ops that do not say otherwise.
-  ToleranceTable tolerances;  ///< Of [validation.tolerances] alone.
+  ToleranceTable tolerances;  ///< From [validation.tolerances] alone.
   std::vector<OpConfig> ops;
   std::vector<KernelConfig> kernels;
   // [policies], [ci]
-  ArtifactChecks artifact_checks;  ///< Of all kernels, below their own.
+  ArtifactChecks artifact_checks;  ///< Limits of all kernels, below their own.
   bool fail_on_regression = true;
   double warn_threshold = 0.1;
   std::vector<DType> ci_quick_dtypes = {DType::Float32};
@@ -227,7 +226,7 @@ struct ConfigSources {
 struct ConfigResult {
   std::optional<Config> config;         ///< Absent when there are errors.
   std::vector<ConfigProblem> problems;  ///< All errors of all files in one go.
-  std::vector<ConfigProblem> warnings;  ///< Also where there are errors.
+  std::vector<ConfigProblem> warnings;  ///< Filled where there are errors too.
   std::string text() const;             ///< One line per problem.
 };
 

@@ -25,7 +25,6 @@ std::span<const std::string_view> list() {
 
 constexpr std::string_view kBackends[] = {"auto", "cuda", "emulator"};
 constexpr std::string_view kContractions[] = {"auto", "never", "always"};
-constexpr std::string_view kSelections[] = {"first_supported", "best_performance"};
 constexpr std::string_view kLogLevels[] = {"trace", "debug", "info", "warn", "error", "off"};
 constexpr std::string_view kChecks[] = {
 #define GPUEMU_DEVICE_CHECK(check, name) name,
@@ -42,16 +41,14 @@ constexpr std::string_view kSubnormals[] = {"keep", "ftz_ok"};
 
 constexpr Key kProject[] = {
     {"name", Text, "Shown in reports."},
-    {"version", Text, "Shown in reports."},
-    {"framework", Text, "pytorch, jax, tensorflow, triton or cuda."},
+    {"version", Retired, "Has no effect: reports name the project without it."},
+    {"framework", Retired, "Has no effect: the files of an op say what it is written in."},
 };
 
-constexpr Key kPolicy[] = {
-    {.name = "auto_select",
-     .form = Word,
-     .help = "How a variant is chosen: first_supported takes the highest priority first.",
-     .words = list<kSelections>},
-};
+constexpr Key kAutoSelect = {
+    "auto_select", Retired,
+    "Has no effect: of the variants that support a case the one with the highest priority runs."};
+constexpr Key kPolicy[] = {kAutoSelect};
 
 constexpr KeySection kPolicySection{"runtime.kernel_policy", kPolicy};
 
@@ -78,10 +75,7 @@ constexpr Key kRuntime[] = {
     {"python", Text,
      "Interpreter of references: a path, or a name in PATH; empty is the project's virtual "
      "environment, else python3."},
-    {.name = "auto_select",
-     .form = Word,
-     .help = "How a variant is chosen: first_supported takes the highest priority first.",
-     .words = list<kSelections>},
+    kAutoSelect,
     {.name = "kernel_policy",
      .form = KernelPolicy,
      .help = "Which variant runs an op: op name = kernel name.",
@@ -124,8 +118,9 @@ constexpr Key kValidation[] = {
      kReferenceMbMin, kMegabytesMax},
     {"strict", Boolean, "Nothing beyond the bound of \"auto\" passes (default false)."},
     {"tolerances", Tolerances, "How far an element may be off, by dtype."},
-    {"shapes", Retired, "Has no effect: write dims under [[ops]]."},
-    {"layouts", Retired, "Has no effect: write layouts under [[ops]]."},
+    {"shapes", Retired, "Has no effect: write dims under [[ops]] instead."},
+    {"layouts", Retired,
+     "Has no effect: write layouts = [\"contiguous\", \"strided\"] under [[ops]] instead."},
 };
 
 constexpr Key kTolerance[] = {
@@ -170,10 +165,12 @@ constexpr Key kPolicies[] = {
      .help = "Growth from which a number that is not a regression is a warning (default 0.1).",
      .most = 1e6},
     {.name = "artifact_checks", .form = Table, .help = kChecksHelp, .section = &kLimitSection},
-    {"registers", Retired, "Has no effect: write max_registers under [policies.artifact_checks]."},
-    {"spills", Retired, "Has no effect: write max_spills under [policies.artifact_checks]."},
+    {"registers", Retired,
+     "Has no effect: write max_registers under [policies.artifact_checks] instead."},
+    {"spills", Retired,
+     "Has no effect: write max_spills under [policies.artifact_checks] instead."},
     {"local_memory", Retired,
-     "Has no effect: write max_local_memory under [policies.artifact_checks]."},
+     "Has no effect: write max_local_memory under [policies.artifact_checks] instead."},
 };
 
 constexpr Key kCi[] = {
@@ -182,7 +179,7 @@ constexpr Key kCi[] = {
      "Seconds after which gpuemu ci --thorough begins no case (default 3600).", 1, kDaySeconds * 7},
     {"parallel_jobs", Integer, "Cases, and compilers, at a time in gpuemu ci (default 4).", 0,
      kWorkersMax},
-    {"quick_shapes", Retired, "Has no effect: write dims under [[ops]]."},
+    {"quick_shapes", Retired, "Has no effect: write dims under [[ops]] instead."},
 };
 
 constexpr Key kTensor[] = {
@@ -227,7 +224,7 @@ constexpr KeySection kAttrSection{"attr", kAttr};
 // What a kernel that is tested without an op shares with ops.
 constexpr Key kTestData[] = {
     {"input_names", Texts, "Names of the inputs, where they are not declared."},
-    {"frameworks", Texts, "Frameworks that the op is meant for."},
+    {"frameworks", Retired, "Has no effect: gpuemu.check takes tensors of every framework."},
     {.name = "inputs", .form = Tables, .help = "Input tensors.", .section = &kInputSection},
     {.name = "outputs", .form = Tables, .help = "Output tensors.", .section = &kOutputSection},
     {"dims", Dims, "Sizes: n = [1, 64] is a range, n = [1, 7, 64] a set, n = 8 one size."},
@@ -267,11 +264,12 @@ constexpr Key kOp[] = {
     {.name = "name", .form = Text, .help = "Unique among the ops.", .required = true},
     {"reference", Path, "The script that computes the expected outputs."},
     {"kernel", TextOrTexts, "The kernel, or the variants, that implement the op."},
-    {"module", Text, "A Python callable instead of a kernel, such as \"my_pkg.softmax\"."},
+    {"module", Retired, "Has no effect: test a Python callable with gpuemu.check."},
     {"op_script", Path, "A script instead of a kernel."},
     {.name = "execution_mode",
      .form = Word,
-     .help = "Who runs it (default kernel where one is named, else client_side).",
+     .help = "Who runs it (default kernel where one is named, else client_side; "
+             "daemon_orchestrated is the same as client_side).",
      .words = list<kModes>},
     {.name = "reference_mode",
      .form = Word,
@@ -314,7 +312,7 @@ constexpr Key kKernel[] = {
      .help = "One or several, in order.",
      .section = &kLaunchSection},
     {.name = "artifact_checks", .form = Table, .help = kChecksHelp, .section = &kLimitSection},
-    {"build", Retired, "Has no effect: write arch and compile_flags under [runtime]."},
+    {"build", Retired, "Has no effect: write arch and compile_flags under [runtime] instead."},
 };
 constexpr KeySection kKernelSection{"kernels", kKernel, &kTestDataSection};
 

@@ -53,10 +53,10 @@ struct Key {
   std::string_view name;
   KeyForm form = KeyForm::Text;
   std::string_view help;                ///< One sentence for whoever writes the file.
-  int64_t lowest = 0, highest = 0;      ///< Of integers.
-  double least = 0, most = 0;           ///< Of other numbers.
-  WordList words = nullptr;             ///< Of words.
-  const KeySection* section = nullptr;  ///< Of tables.
+  int64_t lowest = 0, highest = 0;      ///< Limits of integers.
+  double least = 0, most = 0;           ///< Limits of other numbers.
+  WordList words = nullptr;             ///< Allowed words.
+  const KeySection* section = nullptr;  ///< Keys of tables.
   bool required = false;
 };
 

@@ -159,7 +159,6 @@ void read_kernel(const ValueReader& item, Config& config, Drafts& drafts) {
   read_tolerances(table, kernel.tolerances);
   read_invariants(table, kernel.invariants, draft.data.invariants_off);
   read_artifact_checks(table, kernel.artifact_checks);
-  table.retired("build", "write arch and compile_flags under [runtime] instead");
   table.finish();
   kernel.file = item.layer().name;
   kernel.line = item.value().line;

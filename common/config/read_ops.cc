@@ -163,7 +163,8 @@ void read_mode(TableReader& table, OpConfig& op, OpDraft& draft) {
   std::string mode;
   table.read_one_of("execution_mode", mode);
   draft.mode_given = !mode.empty();
-  if (mode == "daemon_orchestrated") op.mode = ExecutionMode::DaemonOrchestrated;
+  if (mode == "daemon_orchestrated")
+    table.find("execution_mode")->warn("has no effect: it is the same as 'client_side'");
   if (mode == "script_based") op.mode = ExecutionMode::ScriptBased;
   if (mode == "kernel" || (mode.empty() && !op.kernels.empty())) op.mode = ExecutionMode::Kernel;
 }
@@ -190,7 +191,6 @@ void read_op(const ValueReader& item, Config& config, Drafts& drafts) {
   table.read_name("the op's", op.name);
   if (const auto path = table.find("reference")) op.reference = path->path_value().value_or("");
   read_kernel_names(table, op);
-  table.read("module", op.module);
   if (const auto path = table.find("op_script")) op.op_script = path->path_value().value_or("");
   read_mode(table, op, draft);
   table.read_one_of("reference_mode", op.reference_mode);
@@ -242,7 +242,6 @@ std::vector<TensorSpec> read_tensors(TableReader& table, std::string_view key, b
 
 void read_test_data(TableReader& table, OpConfig& op) {
   table.read("input_names", op.input_names);
-  table.read("frameworks", op.frameworks);
   op.inputs = read_tensors(table, "inputs", false);
   op.outputs = read_tensors(table, "outputs", true);
   if (const auto dims = table.find("dims")) {

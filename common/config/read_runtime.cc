@@ -47,13 +47,12 @@ void read_emulated_devices(TableReader& runtime) {
 }
 
 void read_kernel_policy(TableReader& runtime, Config& config) {
-  runtime.read_one_of("auto_select", config.auto_select);
   const auto value = runtime.find("kernel_policy");
   if (!value) return;
   TableReader table(*value, kernel_policy_keys());
-  table.read_one_of("auto_select", config.auto_select);
+  table.warn_of_retired();
   for (const auto& [op, kernel] : table.all()) {
-    if (op == "auto_select") continue;
+    if (kernel_policy_keys().find(op) != nullptr) continue;
     if (const auto name = kernel.text()) config.kernel_policy[op] = *name;
   }
 }
@@ -118,17 +117,6 @@ void read_project(TableReader& root, Config& config) {
   if (!value) return;
   TableReader project(*value, project_keys());
   project.read("name", config.name);
-  project.read("version", config.version);
-  project.read("framework", config.framework);
-  const std::vector<std::string> known = {"pytorch", "jax", "tensorflow", "triton", "cuda"};
-  if (!config.framework.empty() && std::ranges::find(known, config.framework) == known.end()) {
-    // Existing files may hold any text here; nothing depends on it but templates.
-    const Place place = project.self().state().place_of(project.path_of("framework"));
-    project.self().state().warn(
-        place, project.path_of("framework"),
-        fmt::format("'{}' is none of {}{}", config.framework, fmt::join(known, ", "),
-                    did_you_mean(config.framework, known)));
-  }
   project.finish();
 }
 
@@ -184,10 +172,6 @@ void read_policies(TableReader& root, Config& config) {
   policies.read("fail_on_regression", config.fail_on_regression);
   policies.read_number("warn_threshold", config.warn_threshold);
   read_artifact_checks(policies, config.artifact_checks);
-  const std::string where = " under [policies.artifact_checks] instead";
-  policies.retired("registers", "write max_registers" + where);
-  policies.retired("spills", "write max_spills" + where);
-  policies.retired("local_memory", "write max_local_memory" + where);
   policies.finish();
 }
 
@@ -198,7 +182,6 @@ void read_ci(TableReader& root, Config& config) {
   ci.read("quick_dtypes", config.ci_quick_dtypes);
   ci.read_integer("thorough_timeout", config.ci_thorough_timeout_s);
   ci.read_integer("parallel_jobs", config.ci_parallel_jobs);
-  ci.retired("quick_shapes", "write dims under [[ops]] instead");
   ci.finish();
 }
 

@@ -117,6 +117,10 @@ void ValueReader::problem(const std::string& message) const {
   state_->problem(place_of(*layer_, *value_), path_, message);
 }
 
+void ValueReader::warn(const std::string& message) const {
+  state_->warn(place_of(*layer_, *value_), path_, message);
+}
+
 void ValueReader::wrong_kind(const std::string& expected) const {
   const std::string found = value_->kind == Kind::Text && layer_->from_text
                                 ? "'" + value_->text + "'"
@@ -328,12 +332,16 @@ void TableReader::read_number(std::string_view key, double& out) {
   if (auto value = find(key)) out = value->number(row.least, row.most).value_or(out);
 }
 
-void TableReader::retired(std::string_view key, const std::string& instead) {
-  (void)row_of(key);
+void TableReader::warn_of_retired() {
+  if (keys_ == nullptr) return;
   for (const TomlEntry& entry : self_.value().entries) {
-    if (entry.key != key) continue;
-    known_.emplace_back(key);
-    self_.state().warn(place_of(self_.layer(), entry), path_of(key), "has no effect; " + instead);
+    const Key* row = keys_->find(entry.key);
+    if (row == nullptr || row->form != KeyForm::Retired) continue;
+    known_.emplace_back(entry.key);
+    // The help is a sentence: "Has no effect: write dims under [[ops]] instead."
+    std::string message(row->help.substr(0, row->help.size() - 1));
+    message.front() = 'h';
+    self_.state().warn(place_of(self_.layer(), entry), path_of(entry.key), std::move(message));
   }
 }
 
@@ -348,6 +356,7 @@ std::vector<std::pair<std::string, ValueReader>> TableReader::all() {
 }
 
 void TableReader::finish() {
+  warn_of_retired();
   std::vector<std::string> known = known_;
   std::ranges::sort(known);
   known.erase(std::ranges::unique(known).begin(), known.end());

@@ -27,7 +27,7 @@ struct Layer {
 struct Place {
   std::string file;
   uint32_t line = 0, column = 0;
-  uint32_t text_column = 0;  ///< Of the first character of a text; 0 when unknown.
+  uint32_t text_column = 0;  ///< Column of the first character of a text; 0 when unknown.
   uint32_t end_line = 0, end_column = 0;
 };
 Place place_of(const Layer& layer, const TomlValue& value);
@@ -46,7 +46,7 @@ struct ReadState {
   void warn(const Place& place, const std::string& key, const std::string& message);
   /// At the place of `key`, or of the nearest enclosing key that is known.
   void problem_at(const std::string& key, const std::string& message);
-  /// The same at `column` (from 1) of the text that `key` holds, `skip` characters into it.
+  /// Reports at `column` (from 1) of the text that `key` holds, `skip` characters into it.
   void problem_in_text(const std::string& key, uint32_t column, const std::string& message);
   Place place_of(const std::string& key) const;
   /// Where the kernels with these names stand in Config::kernels, in that order.
@@ -76,6 +76,7 @@ class ValueReader {
   bool is(TomlValue::Kind kind) const { return value_->kind == kind; }
 
   void problem(const std::string& message) const;
+  void warn(const std::string& message) const;
   void wrong_kind(const std::string& expected) const;
   const TomlValue& value() const { return *value_; }
   const std::string& path() const { return path_; }
@@ -121,13 +122,13 @@ class TableReader {
   /// What the section says of the key.
   const Key& row_of(std::string_view key) const;
   std::vector<std::string> words_of(std::string_view key) const;
-  /// A key that documents knew and no tool used: one warning with what to write instead.
-  void retired(std::string_view key, const std::string& instead);
+  /// Warns of each key whose form is Retired, with the row's help. finish() does so too.
+  void warn_of_retired();
   /// An entry whose key is a name, which then is known.
   std::optional<ValueReader> named(std::string_view key);
   /// Every entry as a reader, all of them known: for tables whose keys are names.
   std::vector<std::pair<std::string, ValueReader>> all();
-  /// Reports the keys that nobody asked for.
+  /// Reports the keys that no reader asked for.
   void finish();
   void missing(std::string_view key, const std::string& expected);
   /// Entry `name`: one line that is not empty, as reports show it. `whose`: "the op's".

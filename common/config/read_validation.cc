@@ -145,9 +145,6 @@ void read_validation(TableReader& root, Config& config) {
   read_reference_memory(validation, config);
   validation.read("strict", config.strict);
   read_tolerances(validation, config.tolerances);
-  validation.retired("shapes", "write dims under [[ops]] instead");
-  validation.retired("layouts",
-                     "write layouts = [\"contiguous\", \"strided\"] under [[ops]] instead");
   validation.finish();
 }
 

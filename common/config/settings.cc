@@ -77,8 +77,6 @@ class Lister {
 
 void list_runtime(const Config& config, Lister& out) {
   out.add("project.name", quoted(config.name));
-  out.add("project.version", quoted(config.version));
-  out.add("project.framework", quoted(config.framework));
   out.add("runtime.backend", quoted(config.backend));
   out.add("runtime.arch", quoted(config.arch));
   out.add("runtime.emulated_devices", quoted(out.state().emulated_devices));
@@ -89,13 +87,12 @@ void list_runtime(const Config& config, Lister& out) {
   out.add("runtime.case_timeout_ms", std::to_string(config.case_timeout_ms));
   out.add("runtime.memory_limit_mb", std::to_string(config.memory_limit_mb));
   out.add("runtime.python", quoted(config.python));
-  out.add("runtime.kernel_policy.auto_select", quoted(config.auto_select));
   for (const auto& [op, kernel] : config.kernel_policy) {
     out.add("runtime.kernel_policy." + op, quoted(kernel));
   }
 }
 
-/// Those of `limits` that are set; `path` is their table.
+/// Lists the members of `limits` that are set; `path` is their table.
 void list_limits(const std::string& path, const ArtifactLimits& limits, Lister& out) {
   const auto number = [&](const char* key, const auto& value) {
     if (value) out.add(path + key, fmt::format("{}", *value));

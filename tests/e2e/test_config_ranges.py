@@ -24,7 +24,6 @@ WRONG = [
     ('error_scale = { "y" = "dött", z = "dot" }\n', "kernels[0].error_scale.y", '"dött"'),
     ("accumulate_dtype = {\n  a = 1,\n}\n", "kernels[0].accumulate_dtype", "{\n  a = 1,\n}"),
     ("[runtime]\nworkers = 9999\n", "runtime.workers", "9999"),
-    ("[runtime.kernel_policy]\nauto_select = 'best'\n", "runtime.kernel_policy.auto_select", "'best'"),
     ("[[ops]]\nreference = 'scale.py'\n", "ops[0].name", "[[ops]]"),
     ("[validation]\n[nothing]\n", "nothing", "nothing"),
 ]

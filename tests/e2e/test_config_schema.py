@@ -36,7 +36,7 @@ BAD = [
     "[[kernels]]\nname = 'a'\ndims = { n = -1 }", "[[kernels]]\nname = 'a'\nartifact_checks = { max_spills = -1 }",
     "[[kernels]]\nname = 'a'\nartifact_checks = { sm_0 = {} }", "[[kernels]]\nname = 'a'\nartifact_checks = { min_occupancy = 2 }",
     "[runtime]\nworkers = 0", "[runtime]\nworkers = 'many'", "[runtime]\nbackend = 'gpu'", "[runtime]\narch = 'sm_'", "[runtime]\ninclude_dirs = 'a'",
-    "[runtime]\nkernel_policy = { auto_select = 'best' }", "[runtime]\nkernel_policy = { scale = 1 }", "[validation]\nseed = -1",
+    "[runtime]\nkernel_policy = { scale = 1 }", "[validation]\nseed = -1",
     "[validation]\nseed = 'seven'", "[validation]\ncases = 0", "[validation]\nstrategies = ['sometimes']", "[validation]\nsanitize = ['dust']",
     "[validation]\nreference_timeout_s = 0", "[validation]\nreference_memory_limit_mb = 1", "[validation]\nstrict = 'yes'", "[ci]\nparallel_jobs = 1025",
     "[policies]\nwarn_threshold = -0.5", "[daemon]\nlog_level = 'loud'", "[project]\nname = 3", "[projects]\nname = 'a'", "[[ops]]\nname = 'a'\nexecution_mode = 'x'",
@@ -131,5 +131,29 @@ def test_every_key_of_the_schema_is_on_the_page(schema):
     for name, table in tables(schema):
         if name == "invariants":
             continue
-        for key in table["properties"]:
-            assert re.search(rf"[`. \[{{]{key}(`| =|\])", page), (name, key)
+        for key, value in table["properties"].items():
+            assert value.get("deprecated") or re.search(rf"[`. \[{{]{key}(`| =|\])", page), (name, key)
+
+
+def test_the_page_names_the_keys_without_effect_and_no_others(schema):
+    page = (ROOT / "docs/reference/config.md").read_text()
+    keys, rest = page.split("\n## Expressions\n")[0].split("\n## Keys\n")[1], page.split("\n## Files of existing projects\n")[1]
+    named = {name for row in re.findall(r"^\| (`.*?) \|", rest, flags=re.M) for name in re.findall(r"`([\w.]+)`", row)}
+    tables_of = {"runtime_kernel_policy": "runtime.kernel_policy", "test_data": None, "": ""}
+    retired = {f"{tables_of.get(name, name)}.{key}" for name, table in tables(schema) if name != "invariants"
+               for key, value in table["properties"].items() if value.get("deprecated")}  # fmt: skip
+    assert len(retired) > 10 and named == retired
+    listed = {name for row in re.findall(r"^\| (`.*?) \|", keys, flags=re.M) for name in re.findall(r"`([\w.]+)`", row)}
+    assert not listed & ({key.split(".")[-1] for key in retired} - {"layouts"})
+
+
+@pytest.mark.parametrize("toml, key", [
+    ("[project]\nname = 'a'\nversion = '1'", "project.version"), ("[project]\nname = 'a'\nframework = 'jax'", "project.framework"),
+    ("[runtime]\nauto_select = 'best_performance'", "runtime.auto_select"), ("[validation]\nlayouts = []", "validation.layouts"),
+    ("[runtime.kernel_policy]\nauto_select = 'first_supported'", "runtime.kernel_policy.auto_select"),
+    ("frameworks = ['jax']", "kernels[0].frameworks"),
+])  # fmt: skip
+def test_a_key_without_effect_is_a_warning(home, toml, key):
+    (home.project / "gpuemu.toml").write_text(HEAD + toml + "\n")
+    done = home.run("config", "check")
+    assert done.returncode == 0 and f"{key}: has no effect: " in done.stdout + done.stderr, done.stdout + done.stderr

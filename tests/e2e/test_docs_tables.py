@@ -42,6 +42,34 @@ def test_the_page_of_gpuemu_toml_has_every_key_that_is_read_and_no_other():
     assert not missing, f"the page does not name {sorted(missing)}"
 
 
+def test_each_error_code_is_sent_and_on_the_page_or_reserved():
+    codes = re.search(r"^enum WireErrorCode\n(.*?)\n\n", text_of("common/protocol/replies.def"), flags=re.S | re.M)[1]
+    sent, reserved = (set(re.findall(r"^  (\w+)$", part, flags=re.M)) for part in codes.split("# Reserved"))
+    code = "\n".join(path.read_text() for house in ("common/protocol", "daemon") for path in (ROOT / house).rglob("*.cc")
+                     if not path.name.endswith(("_test.cc", ".gen.cc")))  # fmt: skip
+    named = set(re.findall(r"\bWireErrorCode::(\w+)", code))
+    assert len(sent) > 8 and named == sent, f"no sender: {sorted(sent - named)}; reserved, but sent: {sorted(named & reserved)}"
+    table = text_of("docs/reference/protocol.md").partition("\n| `code` | |")[2].partition("\n\n")[0]
+    assert first_cells(table) == sent
+
+
+def test_what_the_readers_of_gpuemu_toml_set_is_used():
+    """Each member of the configuration is named by code that does something with it: what only reads, checks or shows it does not count."""
+    users = [path for house in ("daemon", "judge", "cli", "runtime", "ops", "kernels") for path in (ROOT / house).rglob("*.cc")]
+    users += [ROOT / "common/config/config.cc", ROOT / "common/config/check_op.cc"]
+    shows = {"project_ops.cc", "config_schema.cc"}
+    text = "\n".join(path.read_text() for path in users if not path.name.endswith("_test.cc") and path.name not in shows)
+    unused = []
+    for struct, body in re.findall(r"^struct (\w+) \{\n(.*?)^\};", text_of("common/config/config.h"), flags=re.S | re.M):
+        code = re.sub(r"///?[^\n]*", "", body)
+        code = re.sub(r"\{[^{}]*\}", "", code)
+        for declaration in re.findall(r"^  (?!const |std::string text|static )[\w:<>, ]+? (\w+(?: = [^,;]+)?(?:,\s*\w+(?: = [^,;]+)?)*);", code, flags=re.M):
+            for name in re.findall(r"(?:^|,\s*)(\w+)", declaration):
+                if not re.search(rf"[.>]{name}\b", text):
+                    unused.append(f"{struct}.{name}")
+    assert unused == []
+
+
 def test_the_page_of_strategies_has_every_strategy_and_layout():
     section_of = section("docs/reference/strategies.md", "## Strategies", "## Sizes")
     rows = re.findall(r'\{"(\w+)", "(shape|value)",', text_of("judge/cases/strategies.cc"))

@@ -196,7 +196,7 @@ def main():
         place.mkdir(parents=True, exist_ok=True)
         (place / "none.py").write_text("# Two devices are compared with each other: there is no reference.\n"
                                        "def reference():\n    raise NotImplementedError\n")
-        text = f'[project]\nname = "triton_{target}"\nframework = "triton"\n[runtime]\narch = "{target}"\n'
+        text = f'[project]\nname = "triton_{target}"\n[runtime]\narch = "{target}"\n'
         for kernel, dtypes, *rest in KERNELS:
             for dtype in dtypes:
                 text += entry_of(kernel, dtype, *rest, int(target[3:]), place)
