@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The first steps of a new user: a Debian 12 with nothing of ours (debootstrap), a clone of HEAD in it,
-# scripts/run.sh and scripts/test.sh. Needs root, debootstrap and the package registries; 6 GB below TMPDIR.
-#   tests/soak/bare_machine.sh [command in the clone = "scripts/run.sh && scripts/test.sh"]
+# The first steps of a new user: a Debian 12 with nothing of ours and no CUDA toolkit (debootstrap), the files of HEAD in it
+# without their history, scripts/run.sh and scripts/test.sh. Needs root, debootstrap and the package registries; 6 GB below TMPDIR.
+#   tests/soak/bare_machine.sh [command in the sources = "scripts/run.sh && scripts/test.sh"]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 command=${1:-"scripts/run.sh && scripts/test.sh"}
@@ -20,7 +20,8 @@ cp -n /etc/apt/apt.conf.d/* "$bare/etc/apt/apt.conf.d/" 2>/dev/null || true
 for file in etc/ssl/certs/ca-certificates.crt etc/resolv.conf etc/hosts; do
   [ ! -e "/$file" ] || cp "/$file" "$bare/$file"
 done
-git clone --quiet --no-hardlinks . "$bare/root/gpuemu"
+mkdir "$bare/root/gpuemu"
+git archive HEAD | tar -x -C "$bare/root/gpuemu"
 # Mounts of a namespace of its own end with it.
 unshare --mount bash -c '
   for folder in proc dev sys; do mount --rbind "/$folder" "$1/$folder"; done
