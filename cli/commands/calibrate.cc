@@ -35,9 +35,7 @@ Result<CalibrateRequest> request_of(const CalibrateOptions& options, const Confi
 }
 
 ExitCode exit_code_of(const CalibrationReply& reply) {
-  const auto broken = [](const CalibratedDType& one) {
-    return one.skipped_reason.starts_with("error: ");
-  };
+  const auto broken = [](const CalibratedDType& one) { return one.state == OpState::Broken; };
   if (std::ranges::any_of(reply.dtypes, broken)) return ExitCode::Broken;
   const auto fails = [](const CalibratedDType& one) { return one.left_out > 0; };
   return std::ranges::any_of(reply.dtypes, fails) ? ExitCode::Findings : ExitCode::Ok;

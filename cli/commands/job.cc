@@ -1,7 +1,9 @@
 // Polling a job.
 #include "cli/commands/job.h"
 
+#include <optional>
 #include <ostream>
+#include <vector>
 
 #include "common/base/service_limits.h"
 
@@ -10,14 +12,13 @@ namespace {
 
 constexpr uint64_t kPollMs = 200;
 constexpr int kBarWidth = 24;
-// Beginnings of lines of a job's log.
-constexpr std::string_view kWarning = "warning: ";
-constexpr std::string_view kCompiling = "compiling ";
 
-void draw(Session& session, const JobStatusReply& status, const std::string& what) {
+/// `last`: the newest line of the job's log, if it has one.
+void draw(Session& session, const JobStatusReply& status, const std::optional<JobLine>& last,
+          const std::string& what) {
   if (!session.terminal) return;
-  if (status.total == 0 && !status.log.empty() && status.log.back().starts_with(kCompiling)) {
-    session.err << '\r' << what << ": " << status.log.back() << "\x1b[K" << std::flush;
+  if (status.total == 0 && last && last->kind == JobLineKind::Compiling) {
+    session.err << '\r' << what << ": " << last->text << "\x1b[K" << std::flush;
     return;
   }
   const double part =
@@ -76,7 +77,9 @@ Result<JobResult> run_job(Session& session, const Request& request, const std::s
   if (job == nullptr) return JobResult{started, encode_reply(started), false, false};
   bool cancelled = false;
   JobStatusRequest ask{.job_id = job->job_id, .lease_ms = uint64_t{kCommandLease.count()}};
+  ask.lines_from = 0;
   if (session.events) ask.events_from = 0;
+  std::vector<JobLine> lines;
   for (;;) {
     if (session.interrupted && !cancelled) {
       GPUEMU_TRY(session.call(JobCancelRequest{job->job_id}));
@@ -94,17 +97,21 @@ Result<JobResult> run_job(Session& session, const Request& request, const std::s
                    unknown->message);
     }
     if (status == nullptr) return JobResult{reply, encode_reply(reply), cancelled, false};
+    *ask.lines_from += status->lines.size();
+    lines.insert(lines.end(), status->lines.begin(), status->lines.end());
     if (session.events) {
       session.events->follow(*status);
-      ask.log_from += status->log.size();
       *ask.events_from += status->events.size();
     } else {
-      draw(session, *status, what);
+      draw(session, *status, lines.empty() ? std::nullopt : std::optional(lines.back()), what);
     }
     if (status->state == JobState::Running) continue;
     clear(session);
-    for (const std::string& line : status->log)
-      if (line.starts_with(kWarning) && !session.events) session.err << line << '\n';
+    for (const JobLine& line : lines) {
+      if (line.kind == JobLineKind::Warning && !session.events) {
+        session.err << "warning: " << line.text << '\n';
+      }
+    }
     return JobResult{GPUEMU_TRY(decode_reply(status->result_json)), status->result_json, cancelled,
                      status->state == JobState::Cancelled && !cancelled};
   }

@@ -37,7 +37,7 @@ void print_rows(const CalibratedDType& one, std::ostream& out) {
 }
 
 bool is_measured(const CalibratedDType& one) {
-  return one.cases > 0 && !one.rows.empty() && one.skipped_reason.empty();
+  return one.cases > 0 && !one.rows.empty() && one.state == OpState::Ran;
 }
 
 }  // namespace

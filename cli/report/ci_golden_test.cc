@@ -12,6 +12,7 @@
 #include "cli/report/text.h"
 #include "common/base/files.h"
 #include "common/protocol/json_codec.h"
+#include "common/protocol/op_state.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -267,7 +268,7 @@ TEST(GoldenReports, OfATestRun) {
   bad.failures = {failed_case()};
   OpTestReport broken;
   broken.op_name = "lost";
-  broken.skipped_reason = "error: reference lost.py: no such file";
+  set_op_state(broken, OpState::Broken, "reference lost.py: no such file");
   report.ops = {good, bad, broken};
   report.total = 128;
   report.duration_ms = 250;

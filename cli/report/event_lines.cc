@@ -15,8 +15,6 @@ using Json = nlohmann::ordered_json;
 
 // Ten a second.
 constexpr std::chrono::milliseconds kProgressEvery{100};
-// Beginnings of lines of a job's log.
-constexpr std::string_view kWarning = "warning: ", kCompiling = "compiling ";
 
 std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -77,8 +75,8 @@ void EventLines::follow(const JobStatusReply& status) {
       op_event(event);
     }
   }
-  for (const std::string& text : status.log)
-    if (text.starts_with(kWarning)) warning(text.substr(kWarning.size()));
+  for (const JobLine& line : status.lines)
+    if (line.kind == JobLineKind::Warning) warning(line.text);
   progress(status);
 }
 
@@ -89,8 +87,8 @@ void EventLines::progress(const JobStatusReply& status) {
                  {"done", status.done},
                  {"total", status.total},
                  {"failures", status.failures}};
-  if (!status.log.empty() && status.log.back().starts_with(kCompiling))
-    counts["message"] = status.log.back();
+  if (!status.lines.empty() && status.lines.back().kind == JobLineKind::Compiling)
+    counts["message"] = status.lines.back().text;
   const std::string told = text_of(counts);
   if (std::exchange(progress_, told) == told) return;
   progress_time_ = now;

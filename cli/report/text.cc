@@ -9,6 +9,7 @@
 #include "common/base/blake2.h"
 #include "common/base/limits.h"
 #include "common/numeric/element.h"
+#include "common/protocol/op_state.h"
 #include "common/protocol/records.h"
 
 namespace gpuemu::cli {
@@ -25,13 +26,10 @@ std::string dims_text(const ReproductionInfo& info) {
   return text;
 }
 
-constexpr std::string_view kBroken = "error: ";
-
-bool is_broken(const OpTestReport& op) { return op.skipped_reason.starts_with(kBroken); }
+bool is_broken(const OpTestReport& op) { return op.state == OpState::Broken; }
 
 std::string broken_line(const OpTestReport& op) {
-  return fmt::format("[ERROR] {} {}: {}\n", op.op_name, name_of(op.dtype),
-                     one_line(op.skipped_reason.substr(kBroken.size())));
+  return fmt::format("[ERROR] {} {}: {}\n", op.op_name, name_of(op.dtype), one_line(op_reason(op)));
 }
 
 /// What the verdict rests on beside a reference.
@@ -107,9 +105,9 @@ void print_op(const OpTestReport& op, const ReportStyle& style, std::ostream& ou
     err << broken_line(op);
     return;
   }
-  if (!op.skipped_reason.empty()) {
+  if (op.state != OpState::Ran) {
     out << fmt::format("[SKIP] {} {}: {}\n", op.op_name, name_of(op.dtype),
-                       one_line(op.skipped_reason));
+                       one_line(op_reason(op)));
     return;
   }
   if (op.failed == 0) {
@@ -258,7 +256,7 @@ void print_test_report(const TestReportReply& report, const ReportStyle& style, 
   uint64_t good = 0, bad = 0, skipped = 0, broken = 0;
   for (const OpTestReport& op : report.ops) {
     print_op(op, style, out, err);
-    ++(is_broken(op) ? broken : !op.skipped_reason.empty() ? skipped : op.failed == 0 ? good : bad);
+    ++(is_broken(op) ? broken : op.state != OpState::Ran ? skipped : op.failed == 0 ? good : bad);
   }
   if (style.compact) out << summed_up(report);
   const double seconds = static_cast<double>(report.duration_ms) / 1000;

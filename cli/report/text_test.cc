@@ -7,6 +7,7 @@
 #include <re2/re2.h>
 
 #include "cli/report/config_json.h"
+#include "common/protocol/op_state.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -157,8 +158,8 @@ TEST(Report, SummaryLinesHaveNoWordThatMarksAnOpAsFailed) {
 TEST(Report, TellsAnOpThatCannotRunFromOneThatIsSkipped) {
   TestReportReply report;
   report.ops = {op_report("axpy", 0), op_report("norm", 0)};
-  report.ops[0].skipped_reason = "error: axpy.cu(3): error: identifier \"z\" is undefined";
-  report.ops[1].skipped_reason = "runs in the client";
+  set_op_state(report.ops[0], OpState::Broken, "axpy.cu(3): error: identifier \"z\" is undefined");
+  set_op_state(report.ops[1], OpState::RunsInClient, "runs in the client");
   const Printed printed = print(report);
   EXPECT_EQ(printed.err,
             "[ERROR] axpy float32: axpy.cu(3): error: identifier \"z\" is undefined\n");

@@ -36,6 +36,7 @@ struct CiOp {
   std::string file;  ///< Where it is declared.
   uint32_t line = 0;
   std::optional<Proof> proof;  ///< When a case passed.
+  OpState state = OpState::Ran;
   bool operator==(const CiOp&) const = default;
 };
 

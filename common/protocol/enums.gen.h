@@ -10,5 +10,7 @@
   X(MinimizeStrategy, minimize_strategy_from_name) \
   X(ArtifactSource, artifact_source_from_name) \
   X(LintKind, lint_kind_from_name) \
+  X(OpState, op_state_from_name) \
+  X(JobLineKind, job_line_kind_from_name) \
   X(WireErrorCode, wire_error_code_from_name) \
   X(JobState, job_state_from_name)

@@ -29,6 +29,7 @@ void fields(V& v, R& r) {
   v.extra("file", r.file);
   v.extra("line", r.line);
   v.extra("proof", r.proof);
+  v.extra("state", r.state);
 }
 
 template <typename V, Is<ErrorMap> R>

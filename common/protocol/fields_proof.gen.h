@@ -70,6 +70,7 @@ void fields(V& v, R& r) {
   v.optional("is_exact", r.is_exact);
   v.extra("skipped_reason", r.skipped_reason);
   v.required("rows", r.rows);
+  v.extra("state", r.state);
 }
 
 template <typename V, Is<FragileCase> R>
@@ -105,6 +106,15 @@ void fields(V& v, R& r) {
   v.extra("fragile_checked", r.fragile_checked);
   v.extra("reference_failed", r.reference_failed);
   v.extra("not_run", r.not_run);
+  v.extra("state", r.state);
+}
+
+template <typename V, Is<JobLine> R>
+void fields(V& v, R& r) {
+  v.required("kind", r.kind);
+  v.required("text", r.text);
+  v.extra("done", r.done);
+  v.extra("total", r.total);
 }
 
 template <typename V, Is<JobEvent> R>

@@ -209,6 +209,7 @@ void fields(V& v, R& r) {
   v.optional("seconds_left", r.seconds_left);
   v.optional("log", r.log);
   v.extra("events", r.events);
+  v.extra("lines", r.lines);
   v.json_text("result", r.result_json);
 }
 

@@ -208,6 +208,7 @@ void fields(V& v, R& r) {
   v.extra("wait_ms", r.wait_ms);
   v.extra("lease_ms", r.lease_ms);
   v.extra("events_from", r.events_from);
+  v.extra("lines_from", r.lines_from);
 }
 
 template <typename V, Is<JobCancelRequest> R>

@@ -2,6 +2,7 @@
 // Written by tools/make_protocol.py from common/protocol/*.def; edit those and run it again.
 // clang-format off
 #include "common/protocol/artifacts.gen.h"
+#include "common/protocol/proof.gen.h"
 #include "common/protocol/records.gen.h"
 #include "common/protocol/replies.gen.h"
 
@@ -58,6 +59,22 @@ constexpr const char* kLintKindNames[] = {
 const char* name_of(LintKind value) { return name_among(kLintKindNames, value); }
 std::optional<LintKind> lint_kind_from_name(const std::string& name) {
   return value_among<LintKind>(kLintKindNames, name);
+}
+
+constexpr const char* kOpStateNames[] = {
+    "ran", "skipped", "stopped", "no_variant_fits", "runs_in_client", "broken"
+};
+const char* name_of(OpState value) { return name_among(kOpStateNames, value); }
+std::optional<OpState> op_state_from_name(const std::string& name) {
+  return value_among<OpState>(kOpStateNames, name);
+}
+
+constexpr const char* kJobLineKindNames[] = {
+    "failure", "warning", "compiling", "note"
+};
+const char* name_of(JobLineKind value) { return name_among(kJobLineKindNames, value); }
+std::optional<JobLineKind> job_line_kind_from_name(const std::string& name) {
+  return value_among<JobLineKind>(kJobLineKindNames, name);
 }
 
 constexpr const char* kWireErrorCodeNames[] = {

@@ -16,6 +16,19 @@
 
 namespace gpuemu {
 
+enum class OpState {
+  Ran,  ///< Cases ran, and their verdict counts.
+  Skipped,  ///< It is not for this run; no fault.
+  Stopped,  ///< Time or a failing case ended the run before it had a verdict.
+  NoVariantFits,  ///< No kernel supports any of its cases.
+  RunsInClient,  ///< It has no kernel that the daemon could execute.
+  Broken,  ///< It could not be run: the run is no success.
+};
+inline constexpr OpState kLastOpState = OpState::Broken;
+/// The name on the wire, and back.
+const char* name_of(OpState value);
+std::optional<OpState> op_state_from_name(const std::string& name);
+
 /// How much the passing cases of an op in one dtype prove.
 struct Proof {
   DType dtype = DType::Float32;
@@ -85,8 +98,9 @@ struct CalibratedDType {
   double atol = 0;
   double rtol = 0;  ///< Twice the largest error that was seen, as a tolerance.
   bool is_exact = false;  ///< No error was seen.
-  std::string skipped_reason;
+  std::string skipped_reason;  ///< As in OpTestReport.
   std::vector<CalibrationRow> rows;
+  OpState state = OpState::Ran;
   bool operator==(const CalibratedDType&) const = default;
 };
 
@@ -107,7 +121,9 @@ struct OpTestReport {
   uint64_t cases = 0;
   uint64_t passed = 0;
   uint64_t failed = 0;
-  std::string skipped_reason;  ///< "" when it ran.
+  /// Why it has no verdict, "" when it ran; set_op_state() writes it. Published clients find Broken
+  /// by the prefix `error:`.
+  std::string skipped_reason;
   uint64_t duration_ms = 0;
   double cases_per_second = 0;
   std::vector<ValidationResult> failures;  ///< The first ones.
@@ -124,7 +140,28 @@ struct OpTestReport {
   uint64_t fragile_checked = 0;  ///< Passing cases that were run in other settings.
   bool reference_failed = false;  ///< It answered no case, which `skipped_reason` says.
   uint64_t not_run = 0;  ///< Cases that the run ended before; `skipped_reason` or a note says why.
+  OpState state = OpState::Ran;
   bool operator==(const OpTestReport&) const = default;
+};
+
+enum class JobLineKind {
+  Failure,  ///< A case that failed, or an op that could not run.
+  Warning,  ///< What the author of the kernels should know.
+  Compiling,  ///< How far compiling is; `done` of `total` kernels.
+  Note,  ///< Anything else.
+};
+inline constexpr JobLineKind kLastJobLineKind = JobLineKind::Note;
+/// The name on the wire, and back.
+const char* name_of(JobLineKind value);
+std::optional<JobLineKind> job_line_kind_from_name(const std::string& name);
+
+/// A line of a job's log.
+struct JobLine {
+  JobLineKind kind = JobLineKind::Failure;
+  std::string text;
+  uint64_t done = 0;
+  uint64_t total = 0;
+  bool operator==(const JobLine&) const = default;
 };
 
 /// What happened in a job: an op began in a dtype, one of its cases failed (`failure`), or nothing

@@ -254,8 +254,11 @@ struct JobStatusReply {
   uint64_t failures = 0;
   double rate = 0;  ///< Cases per second.
   std::optional<double> seconds_left;  ///< Absent while unknown.
-  std::vector<std::string> log;  ///< Lines from JobStatusRequest::log_from on.
+  /// Lines from JobStatusRequest::log_from on; empty for a client that asks for `lines`. Warnings
+  /// begin with "warning: ".
+  std::vector<std::string> log;
   std::vector<JobEvent> events;  ///< Those from JobStatusRequest::events_from on; empty: not sent.
+  std::vector<JobLine> lines;  ///< The log from JobStatusRequest::lines_from on.
   /// The final reply as encode_reply wrote it, "" while the job runs. Sent as an object, not as
   /// text.
   std::string result_json;

@@ -234,6 +234,8 @@ struct JobStatusRequest {
   std::optional<uint64_t> lease_ms;
   /// Events that the client already has and that may be forgotten; absent: it wants none.
   std::optional<uint64_t> events_from;
+  /// Lines that the client already has; absent: it wants `log`.
+  std::optional<uint64_t> lines_from;
   bool operator==(const JobStatusRequest&) const = default;
 };
 

@@ -11,6 +11,7 @@
 
 #include "common/base/limits.h"
 #include "common/base/threads.h"
+#include "common/protocol/op_state.h"
 #include "daemon/campaign/campaign_groups.h"
 #include "daemon/campaign/result_writer.h"
 #include "daemon/campaign/unused_variants.h"
@@ -204,7 +205,7 @@ Result<std::shared_ptr<Campaign::Group>> Campaign::make_group(const OpConfig& op
   group->report.op_name = op.name;
   group->report.dtype = dtype;
   if (op.mode != ExecutionMode::Kernel) {
-    group->report.skipped_reason = "runs in the client: no kernel for the daemon to execute";
+    set_op_state(group->report, OpState::RunsInClient, kRunsInClient);
     group->cases = 0;
     return group;
   }
@@ -227,10 +228,10 @@ Result<std::shared_ptr<Campaign::Group>> Campaign::make_group(const OpConfig& op
       continue;
     }
     const Error& why = prepared.error();
-    group->report.skipped_reason =
-        why.code == ErrorCode::Cancelled
-            ? fmt::format("error: interrupted before its kernel {} was compiled", name)
-            : fmt::format("error: {}", why.message);
+    set_op_state(group->report, OpState::Broken,
+                 why.code == ErrorCode::Cancelled
+                     ? fmt::format("interrupted before its kernel {} was compiled", name)
+                     : why.message);
     group->cases = 0;
   }
   return group;
@@ -359,8 +360,10 @@ Result<TestReportReply> Campaign::run(const CampaignOptions& options, const Camp
     report.total += one.cases;
     report.passed += one.passed;
     report.failed += one.failed;
-    if (one.cases == 0 && one.skipped_reason.empty()) one.skipped_reason = kUnsupported;
-    if (!one.skipped_reason.empty()) ++report.skipped;
+    if (one.cases == 0 && one.state == OpState::Ran) {
+      set_op_state(one, OpState::NoVariantFits, kUnsupported);
+    }
+    if (one.state != OpState::Ran) ++report.skipped;
     report.ops.push_back(std::move(one));
   }
   report.duration_ms = milliseconds_between(start, Clock::now());

@@ -21,10 +21,11 @@
 
 namespace gpuemu {
 
-/// OpTestReport::skipped_reason where time or a cancelled job left nothing.
-inline constexpr const char* kStoppedBefore = "stopped before its first case";
-/// The same where no variant takes any of the cases.
+/// The reason of OpState::NoVariantFits.
 inline constexpr const char* kUnsupported = "no kernel supports any of its cases";
+/// The reason of OpState::RunsInClient.
+inline constexpr const char* kRunsInClient =
+    "runs in the client: no kernel for the daemon to execute";
 inline constexpr const char* kUnsupportedRemedy = ": look at `supports` and the dims";
 
 /// Warned cases of an op and dtype that a report lists.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/limits.h"
+#include "common/protocol/op_state.h"
 #include "judge/cases/large_sizes.h"
 
 namespace gpuemu {
@@ -31,7 +32,7 @@ void tell_not_run(OpTestReport& report, uint64_t planned, EarlyEnd end) {
   if (report.failed > 0 || (end == EarlyEnd::Late && report.cases > 0)) {
     report.notes.push_back(text);
   } else {
-    report.skipped_reason = (end == EarlyEnd::Cancelled ? "error: " : "") + text;
+    set_op_state(report, end == EarlyEnd::Cancelled ? OpState::Broken : OpState::Stopped, text);
   }
 }
 
@@ -97,7 +98,7 @@ OpTestReport Campaign::Group::finish(EarlyEnd end) {
   for (auto& [iteration, result] : warned) report.warnings.push_back(std::move(result));
   report.notes.insert(report.notes.end(), notes.begin(), notes.end());
   report.proof = proof.proof(report.dtype, op->dims);
-  if (broken) report.skipped_reason = fmt::format("error: {}", why_broken);
+  if (broken) set_op_state(report, OpState::Broken, why_broken);
   if (left_out > 0) {
     report.notes.push_back(
         fmt::format("{} of {} cases ran into their time limit (runtime.case_timeout_ms): the {} "

@@ -6,6 +6,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/threads.h"
+#include "common/protocol/op_state.h"
 #include "daemon/ci/ci_tests.h"
 #include "daemon/ci/compare_results.h"
 #include "daemon/ci/metric_history.h"
@@ -136,11 +137,11 @@ void compare_cases(const CiOptions& options, CiRunSummary& summary) {
 void mark_interrupted(const CiOptions& options, CiRunSummary& summary) {
   const uint64_t share = options.cases / std::max<uint64_t>(1, options.shards);
   for (CiOp& op : summary.ops) {
-    const bool stopped = op.skipped_reason.empty() || op.skipped_reason == kStoppedBefore;
+    const bool stopped = op.state == OpState::Ran || op.state == OpState::Stopped;
     if (!op.error.empty() || op.cached || !stopped) continue;
     const uint64_t ran = op.cases - std::min(op.replayed, op.cases);
-    if (ran >= share && op.skipped_reason.empty()) continue;
-    op.skipped_reason.clear();
+    if (ran >= share && op.state == OpState::Ran) continue;
+    set_op_state(op, OpState::Ran, "");
     op.error = fmt::format("interrupted after {} of {} cases", ran, share);
   }
 }
@@ -151,11 +152,11 @@ void blame_ops_without_cases(const CiOptions& options, CiRunSummary& summary) {
   if (options.cases == 0 || options.shards > 1) return;
   std::set<std::string> ran;
   for (const CiOp& op : summary.ops) {
-    if (op.skipped_reason != kUnsupported) ran.insert(op.op_name);
+    if (op.state != OpState::NoVariantFits) ran.insert(op.op_name);
   }
   for (CiOp& op : summary.ops) {
     if (ran.contains(op.op_name)) continue;
-    op.skipped_reason.clear();
+    set_op_state(op, OpState::Ran, "");
     op.error = std::string(kUnsupported) + kUnsupportedRemedy;
   }
 }
@@ -174,7 +175,7 @@ void count(CiRunSummary& summary) {
     summary.total_tests += op.cases;
     summary.passed += op.passed;
     summary.failed += op.failed;
-    if (!op.skipped_reason.empty()) ++summary.skipped;
+    if (op.state != OpState::Ran) ++summary.skipped;
   }
   for (const LintResult& one : summary.lint_results) {
     ++summary.total_tests;

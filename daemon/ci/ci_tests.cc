@@ -5,6 +5,7 @@
 #include "common/base/blake2.h"
 #include "common/base/limits.h"
 #include "common/protocol/json_codec.h"
+#include "common/protocol/op_state.h"
 #include "daemon/ci/compare_results.h"
 #include "daemon/pipeline/case_record.h"
 
@@ -16,7 +17,6 @@ using Clock = std::chrono::steady_clock;
 // Cases of one op between two looks at where coverage grows.
 constexpr uint64_t kTurnCases = 16;
 
-constexpr std::string_view kBroken = "error: ";
 // Of an op that the gate did not look at, which is no success.
 constexpr const char* kNoTime = "no time was left for any of its cases";
 
@@ -120,10 +120,13 @@ void CiTests::run_scripts() {
         unit->op->mode == ExecutionMode::ScriptBased && !unit->op->op_script.empty();
     const bool mine = is_in_shard(unit->op_index, options_.shard, options_.shards);
     if (!scripted || !mine || cancel_) {
-      unit->report.skipped_reason = !scripted
-                                        ? "runs in the client: no kernel for the daemon to execute"
-                                    : mine ? kStoppedBefore
-                                           : "belongs to another shard";
+      if (!scripted) {
+        set_op_state(unit->report, OpState::RunsInClient, kRunsInClient);
+      } else if (mine) {
+        set_op_state(unit->report, OpState::Stopped, "stopped before its first case");
+      } else {
+        set_op_state(unit->report, OpState::Skipped, "belongs to another shard");
+      }
       continue;
     }
     run_script_op(*unit);
@@ -255,14 +258,14 @@ void CiTests::merge(const TestReportReply& report) {
     op.duration_ms += one.duration_ms;
     op.max_diff = std::max(op.max_diff, one.max_diff);
     op.worst_error_use = std::max(op.worst_error_use, one.worst_error_use);
-    if (one.skipped_reason.starts_with(kBroken)) {
-      op.error = one.skipped_reason.substr(kBroken.size());
+    if (one.state == OpState::Broken) {
+      op.error = op_reason(one);
     } else if (op.cases == 0 && deadline_ && is_over()) {
       op.error = kNoTime;
     } else if (op.cases == 0 && options_.shards > options_.cases) {
-      op.skipped_reason = "all its cases belong to other shards";
+      set_op_state(op, OpState::Skipped, "all its cases belong to other shards");
     } else if (op.cases == 0) {
-      op.skipped_reason = one.skipped_reason;
+      set_op_state(op, one.state, op_reason(one));
     }
   }
 }

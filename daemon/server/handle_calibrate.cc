@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "common/base/limits.h"
+#include "common/protocol/op_state.h"
 #include "daemon/server/campaign_events.h"
 #include "daemon/server/handlers.h"
 
@@ -46,7 +47,7 @@ void measure(const CaseReport& outcome, MeasuredByDType& measured) {
 CalibratedDType summary_of(const OpTestReport& report, const MeasuredByDType& measured) {
   CalibratedDType made;
   made.dtype = report.dtype;
-  made.skipped_reason = report.skipped_reason;
+  set_op_state(made, report.state, op_reason(report));
   const auto found = measured.find(report.dtype);
   if (found == measured.end()) return made;
   const Measured& of = found->second;
@@ -57,8 +58,8 @@ CalibratedDType summary_of(const OpTestReport& report, const MeasuredByDType& me
   made.rtol = tolerance.rtol;
   made.is_exact = of.cases > 0 && tolerance.atol == 0 && tolerance.rtol == 0;
   for (const auto& [name, row] : of.rows) made.rows.push_back(row);
-  if (of.cases > 0 && of.envelope.elements == 0 && made.skipped_reason.empty()) {
-    made.skipped_reason = "its outputs hold no finite floating-point numbers";
+  if (of.cases > 0 && of.envelope.elements == 0 && made.state == OpState::Ran) {
+    set_op_state(made, OpState::Skipped, "its outputs hold no finite floating-point numbers");
   }
   return made;
 }

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "common/base/limits.h"
+#include "common/protocol/op_state.h"
 #include "daemon/explain/compiler_sensitivity.h"
 #include "daemon/explain/failure_reasons.h"
 #include "daemon/search/corpus.h"
@@ -22,16 +23,13 @@ namespace {
 void blame_ops_without_cases(std::vector<OpTestReport>& reports) {
   std::set<std::string> ran;
   for (const OpTestReport& one : reports) {
-    if (one.skipped_reason != kUnsupported) ran.insert(one.op_name);
+    if (one.state != OpState::NoVariantFits) ran.insert(one.op_name);
   }
   for (OpTestReport& one : reports) {
     if (ran.contains(one.op_name)) continue;
-    one.skipped_reason = fmt::format("error: {}{}", kUnsupported, kUnsupportedRemedy);
+    set_op_state(one, OpState::Broken, fmt::format("{}{}", kUnsupported, kUnsupportedRemedy));
   }
 }
-
-// How a campaign says that an op could not be run.
-constexpr std::string_view kBroken = "error: ";
 
 bool has_one_of(const OpConfig& op, const std::vector<DType>& wanted) {
   return std::ranges::any_of(
@@ -142,9 +140,9 @@ CampaignOptions fuzz_options(const FuzzOpRequest& request, const Config& config)
 std::string broken_dtypes(const TestReportReply& report) {
   std::string broken;
   for (const OpTestReport& one : report.ops) {
-    if (!one.skipped_reason.starts_with(kBroken)) continue;
-    broken += fmt::format("{}{}: {}", broken.empty() ? "" : "\n", name_of(one.dtype),
-                          one.skipped_reason.substr(kBroken.size()));
+    if (one.state != OpState::Broken) continue;
+    broken +=
+        fmt::format("{}{}: {}", broken.empty() ? "" : "\n", name_of(one.dtype), op_reason(one));
   }
   return broken;
 }
@@ -274,12 +272,12 @@ Reply fuzz_kernel_op(const OpConfig& op, const FuzzOpRequest& request, Call& cal
       project.campaign().run(options, keeping_events(call.context, control), control.cancel);
   if (!report) return error_reply(report.error());
   for (const OpTestReport& one : report->ops) {
-    if (!one.skipped_reason.starts_with(kBroken)) continue;
+    if (one.state != OpState::Broken) continue;
     // Clients of the other form know no results with an error beside them.
     if (report->total == 0 || (one.cases == 0 && request.fuzz_config)) {
       return ErrorReply{one.reference_failed ? WireErrorCode::ReferenceScriptFailed
                                              : WireErrorCode::PtxParseError,
-                        one.skipped_reason.substr(kBroken.size())};
+                        op_reason(one)};
     }
   }
   FuzzResultsReply results = fuzz_results(*report);

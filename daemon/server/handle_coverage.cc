@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "common/base/limits.h"
+#include "common/protocol/op_state.h"
 #include "daemon/search/corpus.h"
 #include "daemon/search/coverage_map.h"
 #include "daemon/server/campaign_events.h"
@@ -28,8 +29,8 @@ class KernelCover {
       const auto report = run_cases(op, cases);
       if (!report) return error_reply(report.error());
       for (const OpTestReport& one : report->ops) {
-        if (one.skipped_reason.starts_with("error: ")) {
-          return ErrorReply{WireErrorCode::PtxParseError, one.skipped_reason.substr(7)};
+        if (one.state == OpState::Broken) {
+          return ErrorReply{WireErrorCode::PtxParseError, op_reason(one)};
         }
       }
     }

@@ -32,7 +32,7 @@ constexpr std::chrono::milliseconds kToldMax{1000}, kToldLook{5};
 // Ids of one daemon's jobs lie so close together.
 constexpr unsigned kJobIdBits = 16;
 
-const char* words_of(JobStop why) {
+const char* name_of(JobStop why) {
   switch (why) {
     case JobStop::DaemonStops:
       return "the daemon was stopped";
@@ -41,6 +41,11 @@ const char* words_of(JobStop why) {
     default:
       return "the run was cancelled";
   }
+}
+
+/// The line as published clients read it.
+std::string published(const JobLine& line) {
+  return line.kind == JobLineKind::Warning ? fmt::format("warning: {}", line.text) : line.text;
 }
 
 /// A reply of work that was ended early must not look like one of work that was done.
@@ -63,15 +68,15 @@ void JobControl::stop(JobStop why) {
 
 std::string JobControl::incomplete() const {
   if (!cancel) return "";
-  return total == 0
-             ? fmt::format("{} before its work began", words_of(stop_))
-             : fmt::format("{} after {} of {} steps", words_of(stop_), done.load(), total.load());
+  return total == 0 ? fmt::format("{} before its work began", name_of(stop_.load()))
+                    : fmt::format("{} after {} of {} steps", name_of(stop_.load()), done.load(),
+                                  total.load());
 }
 
 void JobControl::failed(std::string line) {
   ++failures;
   const std::lock_guard lock(mutex_);
-  if (log_.size() < kLogLinesMax) log_.push_back(std::move(line));
+  add_line({.kind = JobLineKind::Failure, .text = std::move(line)});
 }
 
 void JobControl::failed(std::string line, const ValidationResult& result) {
@@ -98,6 +103,10 @@ void JobControl::op_finished(const OpTestReport& report) {
              .report = std::move(counts)});
 }
 
+void JobControl::add_line(JobLine line) {
+  if (log_.size() < kLogLinesMax) log_.push_back(std::move(line));
+}
+
 void JobControl::add_event(JobEvent event) {
   if (events_wanted_) events_.push_back(std::move(event));
 }
@@ -116,20 +125,25 @@ void JobControl::forget_events() {
 
 void JobControl::warn(const std::string& text) {
   const std::lock_guard lock(mutex_);
-  if (log_.size() < kLogLinesMax) log_.push_back("warning: " + text);
+  add_line({.kind = JobLineKind::Warning, .text = text});
 }
 
 void JobControl::compiling(size_t ready, size_t wanted) {
   const std::lock_guard lock(mutex_);
-  compiling_ = ready < wanted ? fmt::format("compiling {} of {} kernels", ready + 1, wanted) : "";
+  compiling_.reset();
+  if (ready >= wanted) return;
+  compiling_ = {.kind = JobLineKind::Compiling,
+                .text = fmt::format("compiling {} of {} kernels", ready + 1, wanted),
+                .done = ready,
+                .total = wanted};
 }
 
-std::vector<std::string> JobControl::log(uint64_t from) {
+std::vector<JobLine> JobControl::lines(uint64_t from) {
   const std::lock_guard lock(mutex_);
   const auto now = std::chrono::steady_clock::now();
   const bool told = now < told_ + kCompilingTold || log_.size() >= kCompilingLinesMax;
-  if (!compiling_.empty() && !told) {
-    log_.push_back(std::exchange(compiling_, ""));
+  if (compiling_ && !told) {
+    log_.push_back(*std::exchange(compiling_, std::nullopt));
     told_ = now;
   }
   if (from >= log_.size()) return {};
@@ -303,7 +317,12 @@ Result<JobStatusReply> JobTable::status(const JobStatusRequest& request) {
   job->asked = std::chrono::steady_clock::now();
   JobStatusReply status;
   status.job_id = request.job_id;
-  status.log = job->control.log(request.log_from);
+  std::vector<JobLine> lines = job->control.lines(request.lines_from.value_or(request.log_from));
+  if (request.lines_from) {
+    status.lines = std::move(lines);
+  } else {
+    for (const JobLine& line : lines) status.log.push_back(published(line));
+  }
   if (request.events_from) {
     status.events = job->control.events(*request.events_from);
   } else {

@@ -39,13 +39,13 @@ class JobControl {
   void op_started(const std::string& op_name, DType dtype);
   /// Counts alone; cases are left out.
   void op_finished(const OpTestReport& report);
-  /// Adds "warning: text" to the job's log.
+  /// Adds a warning to the job's log.
   void warn(const std::string& text);
-  /// Whoever asks for the log while it lasts finds "compiling N of M kernels" there; not in the
+  /// Adds how many kernels are compiled, for whoever asks for the log while it lasts; not in the
   /// first moment, as kernels that are in the cache take no time.
   void compiling(size_t ready, size_t wanted);
-  /// Lines from number `from` on.
-  std::vector<std::string> log(uint64_t from);
+  /// The job's log from line number `from` on.
+  std::vector<JobLine> lines(uint64_t from);
   /// Events from number `from` on; those before it are forgotten. While too many wait to be
   /// fetched, failed cases are counted only.
   std::vector<JobEvent> events(uint64_t from);
@@ -53,16 +53,18 @@ class JobControl {
   void forget_events();
 
  private:
-  void add_event(JobEvent event);  ///< REQUIRES: mutex_ is held.
+  // REQUIRE: mutex_ is held.
+  void add_event(JobEvent event);
+  void add_line(JobLine line);
 
   std::atomic<JobStop> stop_{JobStop::None};
   std::mutex mutex_;
   // All below are guarded by mutex_.
-  std::vector<std::string> log_;
+  std::vector<JobLine> log_;
   std::deque<JobEvent> events_;
   uint64_t events_gone_ = 0;  ///< Before the first of events_.
   bool events_wanted_ = true;
-  std::string compiling_;  ///< A line that nobody has asked for yet.
+  std::optional<JobLine> compiling_;  ///< A line that no client has asked for yet.
   std::chrono::steady_clock::time_point told_ = std::chrono::steady_clock::now();
 };
 

@@ -88,6 +88,26 @@ TEST(JobTable, TellsProgressLogAndReply) {
   EXPECT_EQ(rest->log, std::vector<std::string>{"second"});
 }
 
+TEST(JobTable, LinesHaveAKindAndPublishedClientsReadTheSameLogAsText) {
+  JobTable jobs;
+  const auto id = jobs.start([](JobControl& control) -> Reply {
+    control.warn("the kernel ignores n");
+    control.failed("softmax: NaNDetected");
+    return OkReply{};
+  });
+  ASSERT_TRUE(id);
+  const JobStatusReply text = end_of(jobs, *id);
+  EXPECT_EQ(text.log,
+            (std::vector<std::string>{"warning: the kernel ignores n", "softmax: NaNDetected"}));
+  EXPECT_TRUE(text.lines.empty());
+  const auto typed = jobs.status({.job_id = *id, .wait_ms = 0, .lines_from = 0});
+  ASSERT_TRUE(typed);
+  EXPECT_TRUE(typed->log.empty());
+  EXPECT_EQ(typed->lines, (std::vector<JobLine>{{JobLineKind::Warning, "the kernel ignores n"},
+                                                {JobLineKind::Failure, "softmax: NaNDetected"}}));
+  EXPECT_EQ(jobs.status({.job_id = *id, .wait_ms = 0, .lines_from = 1})->lines.size(), 1u);
+}
+
 TEST(JobTable, ACancelledJobEndsAsCancelled) {
   JobTable jobs;
   const auto id = jobs.start(wait_for_cancel);

@@ -1,6 +1,7 @@
 // The ops with op scripts of a test run.
 #include <algorithm>
 
+#include "common/protocol/op_state.h"
 #include "daemon/server/client_judged_ops.h"
 
 namespace gpuemu {
@@ -42,7 +43,7 @@ Status test_script_op(const OpConfig& op, const ScriptTest& test, OpTestReport& 
     if (failure->code == WireErrorCode::InternalError && !control.cancel)
       return error(ErrorCode::Internal, "{}", failure->message);
     report.reference_failed = failure->code == WireErrorCode::ReferenceScriptFailed;
-    report.skipped_reason = "error: " + failure->message;
+    set_op_state(report, OpState::Broken, failure->message);
     return ok_status();
   }
   auto& results = std::get<FuzzResultsReply>(reply);
@@ -68,7 +69,7 @@ Status test_script_ops(const CampaignOptions& options, const Config& config, Cal
     const OpConfig* op = op_of(one);
     if (op == nullptr) continue;
     --report.skipped;
-    one.skipped_reason.clear();
+    set_op_state(one, OpState::Ran, "");
     if (options.fail_fast && report.failed > 0) {
       tell_not_run(one, options.cases, EarlyEnd::FirstFailure);
     } else {
@@ -79,7 +80,7 @@ Status test_script_ops(const CampaignOptions& options, const Config& config, Cal
     report.total += one.cases;
     report.passed += one.passed;
     report.failed += one.failed;
-    if (!one.skipped_reason.empty()) ++report.skipped;
+    if (one.state != OpState::Ran) ++report.skipped;
   }
   return ok_status();
 }

@@ -34,6 +34,7 @@ class CiOp:
     file: str = ""  # Where it is declared.
     line: int = 0
     proof: dict[str, Any] | None = None  # When a case passed.
+    state: str = ""
 
 
 @dataclass

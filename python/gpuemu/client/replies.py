@@ -99,8 +99,9 @@ class CalibratedDType:
     atol: float = 0.0
     rtol: float = 0.0  # Twice the largest error that was seen, as a tolerance.
     is_exact: bool = False  # No error was seen.
-    skipped_reason: str = ""
+    skipped_reason: str = ""  # As in OpTestReport.
     rows: list[CalibrationRow] = field(default_factory=list)
+    state: str = ""
 
 
 @dataclass
