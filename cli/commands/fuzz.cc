@@ -13,14 +13,14 @@ namespace gpuemu::cli {
 namespace {
 
 struct FuzzOptions {
-  std::string op;
+  std::vector<std::string> ops;
   uint64_t iterations = 100;
   std::optional<uint64_t> seed, max_elements;
   bool fail_fast = false, unguided = false, strict = false;
 };
 
 std::vector<std::string> ops_of(const FuzzOptions& options, const Config& config) {
-  if (!options.op.empty()) return {options.op};
+  if (!options.ops.empty()) return options.ops;
   std::vector<std::string> names;
   for (const OpConfig& op : config.ops) {
     const bool runs = op.mode == ExecutionMode::Kernel || op.mode == ExecutionMode::ScriptBased;
@@ -140,7 +140,7 @@ std::vector<DType> dtypes_of(const std::vector<std::string>& ops, const Config& 
 }
 
 void show_json(const Totals& totals, const FuzzOptions& options, Session& session) {
-  const std::string json = options.op.empty() ? "[" + totals.json + "]" : totals.json;
+  const std::string json = options.ops.size() != 1 ? "[" + totals.json + "]" : totals.json;
   if (session.events) {
     session.events->run_finished(static_cast<int>(session.exit_code), json);
   } else {
@@ -158,8 +158,9 @@ void run(const FuzzOptions& options, Session& session) {
                        "no op with a kernel or an op script in {}; add one", config->file));
     return;
   }
-  if (!options.op.empty() && config->find_op(options.op) == nullptr) {
-    session.fail(no_such_op(options.op, *config));
+  for (const std::string& op : options.ops) {
+    if (config->find_op(op) != nullptr) continue;
+    session.fail(no_such_op(op, *config));
     return;
   }
   session.begin_stream({.command = "fuzz",
@@ -198,7 +199,9 @@ void run(const FuzzOptions& options, Session& session) {
 void add_fuzz(Command app, Session& session) {
   auto options = std::make_shared<FuzzOptions>();
   Command command = app.command("fuzz", "Run many generated cases of an op");
-  command.option("OP,-o,--op", options->op, "The op (default: every op with a kernel or op script)")
+  command
+      .option("OPS,-o,--op", options->ops,
+              "Only these ops (default: every op with a kernel or op script)")
       .type_name("NAME");
   command.option("-i,--iterations", options->iterations, "Cases of each op")
       .type_name("N")

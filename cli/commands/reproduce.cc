@@ -11,7 +11,7 @@ namespace {
 
 struct ReproduceOptions {
   FailureChoice failure;
-  bool verbose = false, exit_code = false, profile = false;
+  bool verbose = false, exit_code = false, profile = false, details = false;
 };
 
 /// Nothing when that failed or was given up, which has been told.
@@ -20,6 +20,7 @@ std::optional<Finished<ReproduceResultReply>> run_again(const ReproduceOptions& 
   const ReproduceRequest request{.seed = *options.failure.seed,
                                  .op_name = options.failure.op,
                                  .profile = options.profile,
+                                 .details = options.details,
                                  .stream = true};
   // A single case has no partial result: after Ctrl-C the daemon ends it.
   return finish_job<ReproduceResultReply>(session, request, "reproduce", AfterCancel::Leave);
@@ -27,6 +28,13 @@ std::optional<Finished<ReproduceResultReply>> run_again(const ReproduceOptions& 
 
 void run(const ReproduceOptions& options, Session& session) {
   if (!has_seed(options.failure, "reproduce", session)) return;
+  if (options.details && !session.json()) {
+    session.fail(error(ErrorCode::InvalidArgument,
+                       "--details adds members to JSON, but --format is {}; add --format json, or "
+                       "leave out --details",
+                       session.format));
+    return;
+  }
   const uint64_t seed = *options.failure.seed;
   const auto done = run_again(options, session);
   if (!done) return;
@@ -70,6 +78,8 @@ void add_reproduce(Command app, Session& session) {
   command.flag("-v,--verbose", options->verbose, "Show the inputs too");
   command.flag("--profile", options->profile,
                "Show instructions, memory traffic and divergence per source line");
+  command.flag("--details", options->details,
+               "With --format json: the error map, the PTX and the launches too");
   command.flag("--exit-code", options->exit_code,
                "Exit with 1 when it still fails, with 3 when it cannot be run");
   add_report_format(command, session);

@@ -51,6 +51,7 @@ struct ErrorMap {
   uint64_t columns = 0;  ///< The grid's; elements share a cell where there are more.
   std::vector<double> cells;  ///< Largest |error| in each, row by row; not finite: null.
   std::map<std::string, uint64_t> distribution;  ///< Elements by decade of |error|: "1e-06", "0".
+  std::optional<double> bound;  ///< What the element that exceeds its bound most may be off.
   bool operator==(const ErrorMap&) const = default;
 };
 

@@ -43,6 +43,7 @@ void fields(V& v, R& r) {
   v.required("columns", r.columns);
   v.required("cells", r.cells);
   v.required("distribution", r.distribution);
+  v.extra("bound", r.bound);
 }
 
 template <typename V, Is<TrendPoint> R>

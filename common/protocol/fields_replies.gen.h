@@ -117,6 +117,9 @@ void fields(V& v, R& r) {
   v.extra("profile", r.profile);
   v.extra("printed", r.printed);
   v.optional("rerun", r.rerun);
+  v.extra("error_map", r.error_map);
+  v.extra("ptx", r.ptx);
+  v.extra("launches", r.launches);
 }
 
 template <typename V, Is<MinimizeResultReply> R>

@@ -97,6 +97,7 @@ void fields(V& v, R& r) {
   v.required("seed", r.seed);
   v.extra("op_name", r.op_name);
   v.extra("profile", r.profile);
+  v.extra("details", r.details);
   v.extra("stream", r.stream);
   v.extra("lease_ms", r.lease_ms);
 }

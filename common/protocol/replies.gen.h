@@ -163,6 +163,9 @@ struct ReproduceResultReply {
   std::vector<LineProfile> profile;  ///< When it was asked for.
   std::vector<std::string> printed;  ///< Lines of the kernel's printf, where the device keeps them.
   bool rerun = true;  ///< False: nothing was run and `result` is the stored one. Always sent.
+  std::optional<ErrorMap> error_map;  ///< With `details`, of a case with comparable values.
+  std::string ptx;  ///< With `details`, of the kernel that ran.
+  std::vector<ExportedLaunch> launches;  ///< With `details`.
   bool operator==(const ReproduceResultReply&) const = default;
 };
 

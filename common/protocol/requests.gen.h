@@ -109,6 +109,7 @@ struct ReproduceRequest {
   uint64_t seed = 0;
   std::string op_name;  ///< "" means the newest failure with that seed.
   bool profile = false;  ///< Count what every line does.
+  bool details = false;  ///< Send the error map, the PTX and the launches too.
   bool stream = false;  ///< Run as a job and answer with JobStarted at once.
   std::optional<uint64_t> lease_ms;  ///< As in JobStatusRequest.
   bool operator==(const ReproduceRequest&) const = default;

@@ -127,16 +127,22 @@ Tensor doubles(const Shape& shape, std::span<const double> values) {
 
 }  // namespace
 
+LaunchedCode launched_code(const CaseRequest& request, const BuiltPlan& built) {
+  LaunchedCode code{.ptx = request.prepared.ptx, .launches = {}};
+  for (const PlanLaunch& launch : built.plan.launches)
+    code.launches.push_back(describe(launch, built.plan));
+  return code;
+}
+
 ExportedCaseReply describe_case(const CaseRequest& request, const BuiltPlan& built) {
   ExportedCaseReply out;
   out.kernel = request.kernel.name;
-  out.ptx = request.prepared.ptx;
+  LaunchedCode code = launched_code(request, built);
+  out.ptx = std::move(code.ptx);
+  out.launches = std::move(code.launches);
   out.nan_policy = policy_name(request.op);
   if (request.kernel.source.starts_with("/")) add_sources(request.kernel.source, out);
   for (const PlanTensor& tensor : built.plan.tensors) out.tensors.push_back(describe(tensor));
-  for (const PlanLaunch& launch : built.plan.launches) {
-    out.launches.push_back(describe(launch, built.plan));
-  }
   return out;
 }
 

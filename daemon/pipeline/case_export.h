@@ -9,6 +9,8 @@
 
 namespace gpuemu {
 
+LaunchedCode launched_code(const CaseRequest& request, const BuiltPlan& built);
+
 /// Kernel, sources, tensors and launches; the tensors' values are added while the case is judged.
 ExportedCaseReply describe_case(const CaseRequest& request, const BuiltPlan& built);
 

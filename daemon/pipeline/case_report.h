@@ -31,6 +31,7 @@ enum class Extra : uint8_t {
   CoverageLines,  ///< Coverage with source lines, for which the kernel runs slower.
   Shadows,        ///< Every float as it would be without rounding, on the emulator.
   Export,         ///< What running the case without gpuemu takes.
+  Code,           ///< The PTX and its launches.
   Reproduction,   ///< repro_info of a passing case too, without its inputs.
 };
 
@@ -72,6 +73,11 @@ struct CaseEvidence {
   bool exact = false;  ///< All outputs were compared without a tolerance.
 };
 
+struct LaunchedCode {
+  std::string ptx;
+  std::vector<ExportedLaunch> launches;  ///< In the order of their execution.
+};
+
 struct CaseShadows {
   ExecutionShadow execution;
   std::vector<ComparedShadow> outputs;    ///< One for each float output with a reference.
@@ -89,6 +95,7 @@ struct CaseExtras {
   LaunchCoverage coverage;
   std::optional<CaseShadows> shadows;
   std::optional<ExportedCaseReply> exported;  ///< Without inputs and result.
+  std::optional<LaunchedCode> code;
 };
 
 struct CaseReport {

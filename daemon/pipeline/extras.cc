@@ -1,13 +1,17 @@
 #include "daemon/pipeline/extras.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "common/numeric/element.h"
 #include "daemon/pipeline/case_export.h"
 #include "daemon/pipeline/case_work.h"
 #include "daemon/pipeline/compare_outputs.h"
 #include "judge/relations/infer.h"
+#include "judge/verdict/bound.h"
 #include "judge/verdict/error_map.h"
+#include "judge/verdict/formats.h"
 
 namespace gpuemu {
 namespace {
@@ -56,6 +60,25 @@ bool has_errors(const ComparedOutput& compared) {
   return comparison.has_reference && comparison.output.shape == comparison.reference.shape;
 }
 
+/// What the element may be off that uses most of its bound; nothing for outputs without one.
+std::optional<double> bound_of_worst(const Comparison& comparison) {
+  const TensorView &output = comparison.output, &reference = comparison.reference;
+  if (output.shape != reference.shape || !is_float(output.dtype)) return std::nullopt;
+  const Bound bound(comparison);
+  std::optional<double> found;
+  double worst = 0;
+  const auto count = static_cast<size_t>(element_count(output.shape));
+  for (size_t i = 0; i < count; ++i) {
+    const double computed = element(output, i), expected = element(reference, i);
+    if (!std::isfinite(computed) || !std::isfinite(expected)) continue;
+    const double allowed = bound.at(i, expected), error = std::fabs(computed - expected);
+    if (!std::isfinite(allowed) || !(error > worst * allowed)) continue;
+    found = allowed;
+    worst = allowed > 0 ? error / allowed : std::numeric_limits<double>::infinity();
+  }
+  return found;
+}
+
 Status collect_error_map(CaseWork& work) {
   std::optional<ErrorMap>& map = work.report.extras.error_map;
   double largest = 0;
@@ -63,7 +86,10 @@ Status collect_error_map(CaseWork& work) {
     if (!compared.comparison.has_reference) continue;
     // Written so that NaN counts as the largest difference.
     const bool larger = !(compared.max_diff <= largest);
-    if (!map || larger) map = map_errors(compared.comparison);
+    if (!map || larger) {
+      map = map_errors(compared.comparison);
+      map->bound = bound_of_worst(compared.comparison);
+    }
     if (larger) largest = compared.max_diff;
   }
   return ok_status();
@@ -150,6 +176,11 @@ Status collect_export(CaseWork& work) {
   return ok_status();
 }
 
+Status collect_code(CaseWork& work) {
+  work.report.extras.code = launched_code(work.request, work.built);
+  return ok_status();
+}
+
 struct Row {
   Extra extra;
   Status (*collect)(CaseWork&);
@@ -160,7 +191,7 @@ constexpr Row kRows[] = {
     {Extra::ErrorMap, collect_error_map},     {Extra::Evidence, collect_evidence},
     {Extra::ErrorRange, collect_error_range}, {Extra::Coverage, collect_coverage},
     {Extra::CoverageLines, collect_coverage}, {Extra::Shadows, collect_shadows},
-    {Extra::Export, collect_export},
+    {Extra::Export, collect_export},          {Extra::Code, collect_code},
 };
 
 }  // namespace

@@ -9,20 +9,34 @@ namespace {
 
 /// A failure of a generated kernel case, run again with the configuration of now.
 Reply rerun_kernel_case(const ValidationResult& failure, const OpConfig& op, Project& project,
-                        bool profile, Call& call) {
+                        const ReproduceRequest& request, Call& call) {
   const auto plan = plan_from(op, *failure.repro_info);
   if (!plan) return error_reply(plan.error());
   CaseSettings settings{.extras = Extra::Tensors};
-  if (profile) settings.extras.add(Extra::LineProfile);
+  if (request.profile) settings.extras.add(Extra::LineProfile);
+  if (request.details) settings.extras.add(Extra::ErrorMap);
+  if (request.details) settings.extras.add(Extra::Code);
   auto outcome = project.campaign().run_one(op, *plan, settings, call.key);
   if (!outcome) return error_reply(outcome.error());
   outcome->result.seed = failure.seed;
   // So that lists of failures tell whether it passes now.
   if (const Status kept = call.context.store.put_result(outcome->result, false); !kept)
     return error_reply(kept.error());
-  return ReproduceResultReply{std::move(outcome->result),
-                              std::move(outcome->extras.tensors->inputs),
-                              std::move(outcome->extras.lines), std::move(outcome->printed), true};
+  ReproduceResultReply reply{.result = std::move(outcome->result),
+                             .inputs = std::move(outcome->extras.tensors->inputs),
+                             .profile = std::move(outcome->extras.lines),
+                             .printed = std::move(outcome->printed),
+                             .rerun = true,
+                             .error_map = std::move(outcome->extras.error_map)};
+  if (reply.error_map) {
+    reply.error_map->op_name = op.name;
+    reply.error_map->seed = failure.seed;
+  }
+  if (outcome->extras.code) {
+    reply.ptx = std::move(outcome->extras.code->ptx);
+    reply.launches = std::move(outcome->extras.code->launches);
+  }
+  return reply;
 }
 
 Reply reproduce(const ReproduceRequest& request, Call& call, JobControl& control) {
@@ -35,7 +49,7 @@ Reply reproduce(const ReproduceRequest& request, Call& call, JobControl& control
   const OpConfig* op = (*project)->config().find_op(failure->op_name);
   const bool generated = failure->repro_info && failure->repro_info->base_seed.has_value();
   if (op != nullptr && generated && op->mode == ExecutionMode::Kernel) {
-    return rerun_kernel_case(*failure, *op, **project, request.profile, call);
+    return rerun_kernel_case(*failure, *op, **project, request, call);
   }
   auto inputs = stored_inputs(*failure);
   if (!inputs) return error_reply(inputs.error());
@@ -49,10 +63,12 @@ Reply reproduce(const ReproduceRequest& request, Call& call, JobControl& control
     if (small.repro_info) small.repro_info->input_snapshot.reset();
     if (const Status kept = call.context.store.put_result(small, false); !kept)
       return error_reply(kept.error());
-    return ReproduceResultReply{std::move(again), *std::move(inputs), {}, {}, true};
+    return ReproduceResultReply{
+        .result = std::move(again), .inputs = *std::move(inputs), .rerun = true};
   }
   // A client ran it, or its op is gone from gpuemu.toml: there is nothing to run it with.
-  return ReproduceResultReply{*std::move(failure), *std::move(inputs), {}, {}, false};
+  return ReproduceResultReply{
+      .result = *std::move(failure), .inputs = *std::move(inputs), .rerun = false};
 }
 
 }  // namespace

@@ -51,6 +51,7 @@ class ErrorMap:
     columns: int = 0  # The grid's; elements share a cell where there are more.
     cells: list[float | None] = field(default_factory=list)  # Largest |error| in each, row by row; not finite: null.
     distribution: dict[str, int] = field(default_factory=dict)  # Elements by decade of |error|: "1e-06", "0".
+    bound: float | None = None  # What the element that exceeds its bound most may be off.
 
 
 @dataclass
