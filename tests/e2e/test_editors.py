@@ -108,3 +108,16 @@ def test_the_published_extension_reads_failures(tested):
 
 def test_a_stopped_daemon_is_not_running_for_the_published_extension(new_home):
     assert "running" not in new_home(examples()).run("status").stdout
+
+
+def test_the_problem_matcher_reads_findings_as_lines(tested):
+    home, _ = tested
+    package = json.loads((ROOT / "vscode-extension/package.json").read_text(encoding="utf-8"))
+    matcher = next(one for one in package["contributes"]["problemMatchers"] if one["name"] == "gpuemu")["pattern"]
+    for command in (["test", "--quick", *FAULTS], ["ci", "--quick"], ["fuzz", FAULTS[0], "-i", 6]):
+        text = home.run(*command, "--format", "short").stdout
+        found = [re.match(matcher["regexp"], line) for line in text.splitlines()]
+        places = {(match[matcher["code"]], match[matcher["file"]], int(match[matcher["line"]])) for match in found if match}
+        kernels = home.project / "kernels"
+        assert ("OutOfBounds", str(kernels / f"{FAULTS[0]}.cu"), 7) in places, text
+        assert command[0] == "fuzz" or ("DataRace", str(kernels / f"{FAULTS[1]}.cu"), 13) in places, text

@@ -1,8 +1,8 @@
 // Commands about a folder: running, the daemon, the program, reports.
 
 import * as vscode from 'vscode';
-import { readChanges, readLint } from './core/lint';
-import { listAt, textAt } from './core/json';
+import { lintSentence, readChanges, readLint } from './core/lint';
+import { flagAt, listAt, textAt } from './core/json';
 import { DetailsPanel } from './detailsPanel';
 import { Folder, RunRequest } from './folder';
 import { Folders } from './folders';
@@ -127,19 +127,13 @@ export class Commands {
     const value = await vscode.window.withProgress(
       { location: vscode.ProgressLocation.Window, title: `gpuemu lint ${name}` },
       () => folder.tool.json(['lint', '--kernel', name], undefined, LONG_MS));
-    const [result] = readLint(value);
-    if (!result) throw new ToolError(textAt(value, 'message') ?? `nothing is known of ${name}`);
-    const first = result.compiled[0];
-    const numbers = first
-      ? `${first.registers ?? '?'} registers, ${first.spillBytes ?? 0} bytes spilled, ` +
-        `${first.sharedBytes ?? 0} shared, occupancy ${first.occupancy?.toFixed(2) ?? '?'}`
-      : 'not measured';
-    if (result.passed) {
-      void vscode.window.showInformationMessage(`${name} (${first?.arch ?? 'PTX'}): ${numbers}`);
-    } else {
-      const why = [result.error, ...result.violations].filter(Boolean).join('; ');
-      void vscode.window.showWarningMessage(`${name}: ${why} (${numbers})`);
+    const results = readLint(value);
+    if (results.length === 0) {
+      throw new ToolError(textAt(value, 'message') ?? `kernel ${name} was not measured`);
     }
+    const text = results.map(lintSentence).join(' | ');
+    if (results.every((one) => one.passed)) void vscode.window.showInformationMessage(text);
+    else void vscode.window.showWarningMessage(text);
   }
 
   private async diff(kernel: unknown, config: unknown): Promise<void> {
@@ -161,15 +155,14 @@ export class Commands {
       { location: vscode.ProgressLocation.Window, title: `gpuemu diff --baseline ${tag}` },
       () => folder.tool.json(['diff', '--baseline', tag, '--no-fail'], undefined, LONG_MS));
     const changes = readChanges(value);
-    for (const [name, lines] of changes) this.kernels.changes.set(name, lines);
+    this.kernels.compared(folder, tag);
     const lines = [`# Compared with baseline ${tag}`, ''];
     for (const [name, changed] of changes) {
-      if (typeof kernel === 'string' && kernel !== name) continue;
+      if (typeof kernel === 'string' && kernel !== name && !name.startsWith(`${kernel}:`)) continue;
       lines.push(`## ${name}`, '', ...(changed.length > 0
         ? changed.map((one) => `- ${one}`) : ['- no number changed']), '');
     }
-    const regressed = listAt(value, 'comparisons').filter((one) =>
-      (one as { is_regression?: boolean }).is_regression);
+    const regressed = listAt(value, 'comparisons').filter((one) => flagAt(one, 'is_regression'));
     lines.push(`${regressed.length} results got worse.`);
     await this.details.show(`/baseline/${tag}.md`, lines.join('\n'));
   }

@@ -5,10 +5,13 @@ import * as fs from 'node:fs/promises';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { Json, isObject, parseJson } from './core/json';
+import { inlineTableAt, keyUnder, valueKeyAt } from './core/inlineTables';
 import { Latest } from './core/latest';
 import { kernelsIn } from './core/kernelText';
 import { keyAt, keyMarkdown, keysAt } from './core/schema';
-import { parseToml, stringsIn, Table, tableAtOffset, tableNamed } from './core/toml';
+import {
+  Entry, parseToml, Span, stringsIn, Table, tableAtOffset, tableNamed,
+} from './core/toml';
 import { Folder } from './folder';
 import { Folders } from './folders';
 import { ProblemsPanel } from './problemsPanel';
@@ -33,7 +36,7 @@ export class ConfigLanguage implements vscode.Disposable, vscode.CompletionItemP
       if (path.basename(document.uri.fsPath) === 'gpuemu.toml') this.check(document);
     };
     this.subscriptions = [
-      vscode.languages.registerCompletionItemProvider(SELECTOR, this, '[', '"', '.', ' '),
+      vscode.languages.registerCompletionItemProvider(SELECTOR, this, '[', '"', '.', ' ', '{'),
       vscode.languages.registerHoverProvider(SELECTOR, this),
       vscode.languages.registerDefinitionProvider(SELECTOR, this),
       vscode.workspace.onDidOpenTextDocument(concerns),
@@ -109,9 +112,21 @@ export class ConfigLanguage implements vscode.Disposable, vscode.CompletionItemP
     const table = tableAtOffset(tables, document.offsetAt(position));
     if (!table || /^\s*#/.test(before)) return [];
     if (/^\s*\[/.test(before)) return this.headerItems(schema);
+    const parts = pathOf(table);
+    const offset = document.offsetAt(position);
+    const entry = entryBefore(table, text, offset);
+    const inline = entry && inlineTableAt(text, entry, offset);
+    if (inline) {
+      const key = valueKeyAt(inline, offset);
+      return key?.value
+        ? valueItems(schema, [...parts, ...inline.path, key.name], text.slice(key.value.start, offset))
+        : keyItems(schema, [...parts, ...inline.path], inline.keys.map((one) => one.name));
+    }
     const assignment = /^\s*([\w.-]+)\s*=\s*(.*)$/.exec(before);
-    if (assignment) return this.valueItems(schema, tables, table, assignment[1]!, assignment[2]!);
-    return this.keyItems(schema, table);
+    if (!assignment) return keyItems(schema, parts, table.entries.map((one) => one.key));
+    const [, key = '', typed = ''] = assignment;
+    return key === 'kernel' && table.path === 'ops' ? kernelItems(tables, typed)
+      : valueItems(schema, [...parts, ...key.split('.')], typed);
   }
 
   private headerItems(schema: Json): vscode.CompletionItem[] {
@@ -122,55 +137,16 @@ export class ConfigLanguage implements vscode.Disposable, vscode.CompletionItemP
     });
   }
 
-  private keyItems(schema: Json, table: Table): vscode.CompletionItem[] {
-    const present = new Set(table.entries.map((one) => one.key));
-    return keysAt(schema, table.path === '' ? [] : table.path.split('.'))
-      .filter((key) => !present.has(key.name) && !key.deprecated)
-      .map((key) => {
-        const item = new vscode.CompletionItem(key.name, vscode.CompletionItemKind.Property);
-        item.documentation = new vscode.MarkdownString(keyMarkdown(key));
-        item.detail = key.type;
-        item.insertText = new vscode.SnippetString(`${key.name} = ${placeholder(key.type)}`);
-        return item;
-      });
-  }
-
-  private valueItems(
-    schema: Json, tables: Table[], table: Table, key: string, typed: string,
-  ): vscode.CompletionItem[] {
-    const inQuotes = (typed.match(/"/g)?.length ?? 0) % 2 === 1;
-    const item = (value: string, kind: vscode.CompletionItemKind): vscode.CompletionItem => {
-      const one = new vscode.CompletionItem(value.replace(/^"|"$/g, ''), kind);
-      one.insertText = inQuotes ? value.replace(/^"|"$/g, '') : value;
-      return one;
-    };
-    if (key === 'kernel' && table.path === 'ops') {
-      return tables.filter((one) => one.path === 'kernels' && one.isArray)
-        .map((one) => one.entries.find((entry) => entry.key === 'name')?.value ?? '')
-        .filter((name) => name !== '')
-        .map((name) => item(name, vscode.CompletionItemKind.Reference));
-    }
-    const path = [...(table.path === '' ? [] : table.path.split('.')), ...key.split('.')];
-    const info = keyAt(schema, path);
-    const values = info?.type.includes('boolean') ? ['true', 'false'] : info?.values ?? [];
-    return values.map((value) => item(value, vscode.CompletionItemKind.EnumMember));
-  }
-
   async provideHover(document: vscode.TextDocument, position: vscode.Position):
   Promise<vscode.Hover | undefined> {
     const offset = document.offsetAt(position);
     const table = tableAtOffset(parseToml(document.getText()), offset);
     if (!table) return undefined;
     const schema = await this.loadSchema(document);
-    const parts = table.path === '' ? [] : table.path.split('.');
-    const entry = table.entries.find((one) =>
-      one.keySpan.start <= offset && offset <= one.keySpan.end);
-    if (!entry && !(table.headerSpan.start <= offset && offset <= table.headerSpan.end)) {
-      return undefined;
-    }
-    const info = keyAt(schema, entry ? [...parts, ...entry.key.split('.')] : parts);
+    const found = keyPlaceAt(document.getText(), table, offset);
+    const info = found && keyAt(schema, found.path);
     if (!info) return undefined;
-    const span = entry ? entry.keySpan : table.headerSpan;
+    const { span } = found;
     return new vscode.Hover(new vscode.MarkdownString(keyMarkdown(info)), new vscode.Range(
       document.positionAt(span.start), document.positionAt(span.end)));
   }
@@ -181,8 +157,7 @@ export class ConfigLanguage implements vscode.Disposable, vscode.CompletionItemP
     const offset = document.offsetAt(position);
     const tables = parseToml(text);
     const table = tableAtOffset(tables, offset);
-    const entry = table?.entries.find((one) =>
-      one.valueSpan.start <= offset && offset <= one.valueSpan.end);
+    const entry = table && entryAround(table, offset);
     const string = entry && stringsIn(entry).find((one) =>
       one.span.start <= offset && offset <= one.span.end);
     if (!table || !entry || !string) return undefined;
@@ -207,6 +182,68 @@ export class ConfigLanguage implements vscode.Disposable, vscode.CompletionItemP
     for (const one of this.subscriptions) one.dispose();
   }
 }
+
+const pathOf = (table: Table): string[] => (table.path === '' ? [] : table.path.split('.'));
+
+const entryAround = (table: Table, offset: number): Entry | undefined => table.entries.find(
+  (one) => one.valueSpan.start <= offset && offset <= one.valueSpan.end);
+
+/** The entry that is being written: blanks behind its value belong to it. */
+function entryBefore(table: Table, text: string, offset: number): Entry | undefined {
+  const entry = table.entries.findLast((one) => one.valueSpan.start <= offset);
+  if (!entry || offset <= entry.valueSpan.end) return entry;
+  const { start, end } = entry.valueSpan;
+  return text.slice(end, offset).trim() === '' ? { ...entry, valueSpan: { start, end: offset } }
+    : undefined;
+}
+
+/** The key or the header under `offset`, with the path that the schema knows it by. */
+function keyPlaceAt(text: string, table: Table, offset: number):
+{ path: string[]; span: Span } | undefined {
+  const parts = pathOf(table);
+  const isIn = (span: Span): boolean => span.start <= offset && offset <= span.end;
+  if (isIn(table.headerSpan) && parts.length > 0) return { path: parts, span: table.headerSpan };
+  const entry = table.entries.find((one) => isIn(one.keySpan));
+  if (entry) return { path: [...parts, ...entry.key.split('.')], span: entry.keySpan };
+  const around = entryAround(table, offset);
+  const inline = around && inlineTableAt(text, around, offset);
+  const key = inline && keyUnder(inline, offset);
+  return key && { path: [...parts, ...inline.path, key.name], span: key.span };
+}
+
+function keyItems(schema: Json, path: string[], present: string[]): vscode.CompletionItem[] {
+  return keysAt(schema, path)
+    .filter((key) => !present.includes(key.name) && !key.deprecated)
+    .map((key) => {
+      const item = new vscode.CompletionItem(key.name, vscode.CompletionItemKind.Property);
+      item.documentation = new vscode.MarkdownString(keyMarkdown(key));
+      item.detail = key.type;
+      item.insertText = new vscode.SnippetString(`${key.name} = ${placeholder(key.type)}`);
+      return item;
+    });
+}
+
+/** `typed` is what stands of the value so far. */
+function valueItem(value: string, typed: string, kind: vscode.CompletionItemKind):
+vscode.CompletionItem {
+  const inQuotes = (typed.match(/"/g)?.length ?? 0) % 2 === 1;
+  const plain = value.replace(/^"|"$/g, '');
+  const item = new vscode.CompletionItem(plain, kind);
+  item.insertText = inQuotes ? plain : value;
+  return item;
+}
+
+function valueItems(schema: Json, path: string[], typed: string): vscode.CompletionItem[] {
+  const info = keyAt(schema, path);
+  const values = info?.type.includes('boolean') ? ['true', 'false'] : info?.values ?? [];
+  return values.map((value) => valueItem(value, typed, vscode.CompletionItemKind.EnumMember));
+}
+
+const kernelItems = (tables: Table[], typed: string): vscode.CompletionItem[] =>
+  tables.filter((one) => one.path === 'kernels' && one.isArray)
+    .map((one) => one.entries.find((entry) => entry.key === 'name')?.value ?? '')
+    .filter((name) => name !== '')
+    .map((name) => valueItem(name, typed, vscode.CompletionItemKind.Reference));
 
 function placeholder(type: string): string {
   if (type.startsWith('string')) return '"$1"';

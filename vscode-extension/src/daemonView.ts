@@ -2,7 +2,8 @@
 // command and when the window gets the focus.
 
 import * as vscode from 'vscode';
-import { Folder, Job } from './folder';
+import { DaemonState } from './core/records';
+import { Job } from './folder';
 import { Folders } from './folders';
 
 type Node = { label: string; description?: string; icon: string; context?: string; job?: Job };
@@ -37,7 +38,7 @@ export class DaemonView implements vscode.TreeDataProvider<Node>, vscode.Disposa
       label: job.title, description: `${folder.name} ${job.detail}`.trim(), icon: 'sync~spin',
       context: 'job', job,
     })));
-    return [...jobs, ...folders.slice(0, 1).flatMap(daemonRows)];
+    return [...jobs, ...folders.slice(0, 1).flatMap((folder) => daemonRows(folder.status))];
   }
 
   getTreeItem(node: Node): vscode.TreeItem {
@@ -55,8 +56,7 @@ export class DaemonView implements vscode.TreeDataProvider<Node>, vscode.Disposa
   }
 }
 
-function daemonRows(folder: Folder): Node[] {
-  const { status } = folder;
+function daemonRows(status: DaemonState): Node[] {
   if (status.state === 'stopped') return [];
   if (status.state === 'silent') {
     return [{
@@ -67,9 +67,13 @@ function daemonRows(folder: Folder): Node[] {
   return [
     {
       label: `Daemon ${status.version ?? ''}`, icon: 'pulse',
-      description: [status.backend, status.workers && `${status.workers} workers`]
-        .filter(Boolean).join(', '),
+      description: [status.backend, `${status.workers ?? 0} workers`, status.jobs
+        ? `${status.jobs} jobs` : ''].filter(Boolean).join(', '),
     },
+    ...(status.version === undefined || status.version === status.toolVersion ? [] : [{
+      label: 'Another version', icon: 'warning',
+      description: `the program is ${status.toolVersion}; the next command restarts the daemon`,
+    }]),
     ...status.devices.map((device) => ({ label: device, icon: 'circuit-board' })),
     ...(status.configPath
       ? [{ label: 'Project', description: status.configPath, icon: 'file' }] : []),

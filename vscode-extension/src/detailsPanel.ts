@@ -4,16 +4,22 @@ import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs/promises';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import { ErrorMap, readErrorMap } from './core/charts';
+import { extent, readErrorMap } from './core/charts';
 import { Details, detailsPage, failureMarkdown, linesAround, SourceLines } from './core/details';
 import { isObject, Json, numberAt, objectAt, textAt, textsAt } from './core/json';
 import { sectionOf } from './core/kinds';
-import { placeOf, shortened } from './core/problems';
-import { CaseResult, readCase } from './core/records';
+import { readLaunches, tileOf } from './core/launches';
+import { Place, placeOf, shortened } from './core/problems';
+import { ptxLineOf } from './core/ptx';
+import { CaseResult, Finding, readCase } from './core/records';
 import { readTensors } from './core/tensors';
 import { Folder } from './folder';
 import { Folders } from './folders';
 import { messageOf } from './tool';
+
+/** The case run again, with what its page shows beside the verdict. */
+export const reproduceArguments = (seed: string, op: string): string[] =>
+  ['reproduce', seed, '--details', ...(op === '' ? [] : ['--op', op])];
 
 export const failureDocument = (op: string, seed: string): vscode.Uri =>
   vscode.Uri.from({ scheme: 'gpuemu', path: `/failure/${op}/${seed}.md` });
@@ -74,7 +80,11 @@ export class DetailsPanel implements vscode.TextDocumentContentProvider, vscode.
         'gpuemu.failure', `${op} ${seed}`,
         { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true },
         { enableScripts: true, localResourceRoots: [], enableFindWidget: true });
-      panel.iconPath = vscode.Uri.joinPath(this.extension, 'media', 'gpuemu.svg');
+      const media = vscode.Uri.joinPath(this.extension, 'media');
+      panel.iconPath = {
+        light: vscode.Uri.joinPath(media, 'gpuemu-light.svg'),
+        dark: vscode.Uri.joinPath(media, 'gpuemu-dark.svg'),
+      };
       panel.onDidDispose(() => this.panels.delete(key));
       panel.webview.onDidReceiveMessage(
         (message: unknown) => this.receive(folder, op, seed, message));
@@ -88,7 +98,7 @@ export class DetailsPanel implements vscode.TextDocumentContentProvider, vscode.
     try {
       const value = reproduced ?? await vscode.window.withProgress(
         { location: { viewId: 'gpuemu.failures' } }, () => folder.enqueue(() =>
-          folder.tool.json(['reproduce', seed, '--op', op], undefined, 300_000)));
+          folder.tool.json(reproduceArguments(seed, op), undefined, 300_000)));
       const now = readCase(objectAt(value, 'result'), known?.dtype);
       const shown = now.findings.length > 0 ? now : known ?? now;
       const details = await this.details(folder, shown, value);
@@ -119,14 +129,14 @@ export class DetailsPanel implements vscode.TextDocumentContentProvider, vscode.
         missing.push(`${path.basename(place.file)} cannot be read.`);
       }
     }
-    const map: ErrorMap | undefined = isObject(value)
-      ? readErrorMap(value['error_map'] ?? value['worst']) : undefined;
+    const map = isObject(value) ? readErrorMap(value['error_map']) : undefined;
     const findings = result.findings.map((one) =>
       ({ ...one, message: shortened(one.message, folder.root) }));
     return {
-      result: { ...result, findings }, source, map, missing, ptx: ptxOf(value),
+      result: { ...result, findings }, source, map, missing,
+      ptx: ptxOf(value, finding, place),
+      tile: map && tileOf(readLaunches(value), ...extent(map)),
       inputs: readTensors(objectAt(value, 'inputs')),
-      bound: numberAt(value, 'bound'),
       explained: this.explained.get(`${result.op}/${result.seed}`) ?? [],
     };
   }
@@ -153,11 +163,16 @@ export class DetailsPanel implements vscode.TextDocumentContentProvider, vscode.
   }
 }
 
-/** The PTX beside the source, where the reply brings it along. */
-function ptxOf(value: Json | undefined): SourceLines | undefined {
+/** The PTX of the source line; a finding without a line of its own has none. */
+function ptxOf(
+  value: Json | undefined, finding: Finding | undefined, place: Place | undefined,
+): SourceLines | undefined {
   const text = textAt(value, 'ptx');
-  const line = numberAt(value, 'ptx_line');
-  return text !== undefined && line ? linesAround('kernel.ptx', text, line) : undefined;
+  if (text === undefined || !finding?.file || !place) return undefined;
+  const { divergence } = finding;
+  const instruction = divergence?.line === place.line ? divergence.instruction : '';
+  const line = ptxLineOf(text, place.file, place.line, instruction);
+  return line === undefined ? undefined : linesAround('', text, line);
 }
 
 const nonce = (): string => randomBytes(16).toString('hex');

@@ -43,7 +43,7 @@ export function activate(context: vscode.ExtensionContext): GpuemuApi {
     folders, problems, testing, details, kernels, language, new FailuresView(folders),
     new DaemonView(folders), new StatusBar(folders), new OnSave(folders, testing),
     vscode.languages.registerCodeActionsProvider(
-      { scheme: 'file' }, new Fixes(folders), { providedCodeActionKinds: Fixes.kinds }),
+      { scheme: 'file' }, new Fixes(), { providedCodeActionKinds: Fixes.kinds }),
     vscode.tasks.registerTaskProvider('gpuemu', new Tasks(folders)),
     { dispose: killAll },
   );

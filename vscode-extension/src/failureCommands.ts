@@ -3,11 +3,11 @@
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { suppressionEdit, TextEdit, toleranceEdit } from './core/edits';
-import { objectAt, seedAt, textAt, textsAt } from './core/json';
+import { Json, objectAt, seedAt, textAt, textsAt } from './core/json';
 import { dependsOnTolerance } from './core/kinds';
 import { readCase } from './core/records';
 import { kindOf } from './core/verdict';
-import { DetailsPanel, failureDocument, sentencesOf } from './detailsPanel';
+import { DetailsPanel, failureDocument, reproduceArguments, sentencesOf } from './detailsPanel';
 import { Chosen, chooseFailure, opArguments } from './failurePick';
 import { Folder } from './folder';
 import { Folders } from './folders';
@@ -46,13 +46,13 @@ export class FailureCommands {
       this.details.open(one.folder, one.op, one.seed));
   }
 
-  private json(chosen: Chosen, args: string[], title: string): ReturnType<Folder['tool']['json']> {
+  private json(chosen: Chosen, args: string[], title: string): Promise<Json> {
     return Promise.resolve(vscode.window.withProgress(
       { location: vscode.ProgressLocation.Notification, cancellable: true,
         title: `${title} ${chosen.op} (seed ${chosen.seed})` },
       async (_progress, token) => {
         const value = await chosen.folder.enqueue(() => chosen.folder.tool.json(
-          [...args, ...opArguments(chosen)], token, LONG_MS));
+          args, token, LONG_MS));
         const said = textAt(value, 'type') === 'Error' ? textAt(value, 'message') : undefined;
         if (said !== undefined) throw new ToolError(said);
         return value;
@@ -60,7 +60,7 @@ export class FailureCommands {
   }
 
   private async reproduce(chosen: Chosen): Promise<void> {
-    const value = await this.json(chosen, ['reproduce', chosen.seed], 'Reproducing');
+    const value = await this.json(chosen, reproduceArguments(chosen.seed, chosen.op), 'Reproducing');
     const now = readCase(objectAt(value, 'result'), chosen.result?.dtype);
     await this.details.open(chosen.folder, now.op, chosen.seed, value);
     await chosen.folder.loadFailures();
@@ -70,7 +70,7 @@ export class FailureCommands {
   }
 
   private async minimize(chosen: Chosen): Promise<void> {
-    const value = await this.json(chosen, ['minimize', chosen.seed], 'Minimizing');
+    const value = await this.json(chosen, ['minimize', chosen.seed, ...opArguments(chosen)], 'Minimizing');
     const seed = seedAt(value, 'minimized_seed');
     const result = objectAt(value, 'result');
     if (seed === undefined || !result) throw new ToolError('the answer has no minimized case');
@@ -83,7 +83,7 @@ export class FailureCommands {
   }
 
   private async explain(chosen: Chosen): Promise<void> {
-    const value = await this.json(chosen, ['explain', chosen.seed], 'Explaining');
+    const value = await this.json(chosen, ['explain', chosen.seed, ...opArguments(chosen)], 'Explaining');
     const op = textAt(value, 'op_name') ?? chosen.op;
     this.details.setExplained(op, chosen.seed, sentencesOf(value));
     await this.details.open(chosen.folder, op, chosen.seed);
@@ -95,7 +95,8 @@ export class FailureCommands {
     const folder = path.join(
       chosen.folder.root, parent, parent === '' ? `gpuemu-export-${chosen.seed}`
         : `${chosen.op}-${chosen.seed}`);
-    await this.json(chosen, ['export', chosen.seed, '--output', folder], 'Exporting');
+    await this.json(
+      chosen, ['export', chosen.seed, '--output', folder, ...opArguments(chosen)], 'Exporting');
     const readme = vscode.Uri.file(path.join(folder, 'README.md'));
     await vscode.window.showTextDocument(readme, { preview: true });
   }

@@ -5,6 +5,9 @@ import { rowAccessible, rowLabel, rowsOf, rowTooltip, Row } from './core/tree';
 import { Folder } from './folder';
 import { Folders } from './folders';
 
+/** With more failures kinds are closed at first, so that the ops fit the view. */
+const OPEN_MAX = 20;
+
 export type Node = { type: 'folder'; folder: Folder } | { type: 'row'; folder: Folder; row: Row };
 
 export class FailuresView implements vscode.TreeDataProvider<Node>, vscode.Disposable {
@@ -64,8 +67,8 @@ export class FailuresView implements vscode.TreeDataProvider<Node>, vscode.Dispo
       item.id = node.folder.root;
       return item;
     }
-    return node.row.type === 'failure'
-      ? this.failureItem(node.folder, node.row) : groupItem(node.row);
+    return node.row.type === 'failure' ? this.failureItem(node.folder, node.row)
+      : groupItem(node.row, node.folder.failures.length <= OPEN_MAX);
   }
 
   private failureItem(folder: Folder, row: Row & { type: 'failure' }): vscode.TreeItem {
@@ -91,11 +94,11 @@ export class FailuresView implements vscode.TreeDataProvider<Node>, vscode.Dispo
   }
 }
 
-function groupItem(row: Row & { type: 'op' | 'kind' }): vscode.TreeItem {
+function groupItem(row: Row & { type: 'op' | 'kind' }, few: boolean): vscode.TreeItem {
   const isOp = row.type === 'op';
   const item = new vscode.TreeItem(
-    isOp ? row.op : row.kind,
-    isOp ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.Collapsed);
+    isOp ? row.op : row.kind, isOp || few ? vscode.TreeItemCollapsibleState.Expanded
+      : vscode.TreeItemCollapsibleState.Collapsed);
   item.id = row.id;
   const place = isOp || row.place === '' ? '' : `${row.place}  `;
   item.description = `${place}${row.count}`;

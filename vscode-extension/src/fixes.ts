@@ -4,13 +4,10 @@ import * as vscode from 'vscode';
 import { toleranceEdit } from './core/edits';
 import { Problem } from './core/problems';
 import { Folder } from './folder';
-import { Folders } from './folders';
 import { GpuemuDiagnostic } from './problemsPanel';
 
 export class Fixes implements vscode.CodeActionProvider {
   static readonly kinds = [vscode.CodeActionKind.QuickFix];
-
-  constructor(private readonly folders: Folders) {}
 
   provideCodeActions(
     document: vscode.TextDocument, _range: vscode.Range, context: vscode.CodeActionContext,
@@ -48,33 +45,14 @@ export class Fixes implements vscode.CodeActionProvider {
     return actions;
   }
 
-  /** Diagnostics come back from the editor as copies: the seed in the text tells which one it is. */
+  /** The editor passes copies of diagnostics: message and line find the one of this extension. */
   private find(
     document: vscode.TextDocument, diagnostic: vscode.Diagnostic,
   ): GpuemuDiagnostic | undefined {
     if (diagnostic instanceof GpuemuDiagnostic) return diagnostic;
     return vscode.languages.getDiagnostics(document.uri).find((one): one is GpuemuDiagnostic =>
       one instanceof GpuemuDiagnostic && one.message === diagnostic.message &&
-      one.range.start.line === diagnostic.range.start.line) ??
-      this.fromText(diagnostic);
-  }
-
-  private fromText(diagnostic: vscode.Diagnostic): GpuemuDiagnostic | undefined {
-    const seed = /\[seed (\d+)[^\]]*\]/.exec(diagnostic.message)?.[1];
-    const kind = typeof diagnostic.code === 'object' ? String(diagnostic.code.value) : '';
-    for (const folder of this.folders.all()) {
-      const result = folder.failures.find((one) => one.seed === seed);
-      if (!result) continue;
-      const one = new GpuemuDiagnostic(diagnostic.range, diagnostic.message, diagnostic.severity);
-      one.folder = folder;
-      one.problem = {
-        place: { file: '', line: 0 }, severity: 'error', message: '', kind, seed: result.seed,
-        op: result.op, dtype: result.dtype, tolerance: kind === 'ToleranceExceeded',
-        maxDiff: result.maxDiff, related: [], more: 0,
-      };
-      return one;
-    }
-    return undefined;
+      one.range.start.line === diagnostic.range.start.line);
   }
 
   /** The change itself, so that the editor can preview and undo it. Never preferred. */

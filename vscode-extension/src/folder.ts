@@ -5,16 +5,21 @@ import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { suppressionsOf, Suppression } from './core/edits';
 import { entriesByName, OpEntry, Project, projectOfText, readProject } from './core/ops';
-import { CaseResult, DaemonState, readFailuresInSlices, readStatus } from './core/records';
+import { objectAt } from './core/json';
+import {
+  CaseResult, DaemonState, readCase, readFailuresInSlices, readStatus, RunReport,
+} from './core/records';
+import { groupsToReplay } from './core/replay';
 import { RunEvent, RunOutcome, RunReader, LineSplitter } from './core/stream';
 import { failuresOf, RunSummary, summaryOf } from './core/verdict';
 import * as log from './log';
 import { messageOf, Tool } from './tool';
 
-export const LINE_MAX = 16 * 1024 * 1024;
+const LINE_MAX = 16 * 1024 * 1024;
+const REPLAY_MS = 60_000;
 
 export interface RunRequest {
-  command: 'test' | 'fuzz' | 'ci';
+  command: 'test' | 'fuzz';
   ops: string[];
   dtypes?: string[];
   args?: string[];
@@ -46,6 +51,7 @@ export class Folder implements vscode.Disposable {
   private readonly finished = new vscode.EventEmitter<RunSummary>();
   private disposed = false;
   private known = new Set<string>();
+  private replay: AbortController | undefined;
   /** Why a case fails is told by the run that found it, and is not stored. */
   private readonly diagnosed = new Map<string, CaseResult>();
   readonly onDidChange = this.changed.event;
@@ -133,9 +139,11 @@ export class Folder implements vscode.Disposable {
   }
 
   async loadStatus(): Promise<void> {
-    if (!(await this.tool.find())) return;
+    const tool = await this.tool.find();
+    if (!tool) return;
     try {
-      this.status = readStatus(await this.tool.json(['status'], undefined, 15_000));
+      const value = await this.tool.json(['status'], undefined, 15_000);
+      this.status = { ...readStatus(value), toolVersion: tool.version };
     } catch (error) {
       log.warn(`status: ${messageOf(error)}`);
       this.status = { state: 'stopped', devices: [] };
@@ -143,17 +151,49 @@ export class Folder implements vscode.Disposable {
     this.fire('status');
   }
 
-  /** Runs ops in one process and passes on what it says as it comes. */
+  /** Runs ops in one process and passes on its events as they come. */
   run(
     request: RunRequest, token: vscode.CancellationToken, onEvent: (event: RunEvent) => void,
   ): Promise<{ outcome: RunOutcome; summary: RunSummary }> {
+    this.replay?.abort();
     return this.enqueue(async () => {
       const ended = await this.runNow(request, token, onEvent);
       // Before the next run, which may be of another folder and have the daemon for itself.
       await this.loadFailures();
       await this.loadStatus();
+      if (!ended.summary.cancelled) void this.replayStored(ended.outcome.report);
       return ended;
     });
+  }
+
+  /**
+   * Executes the stored failures of a run's ops again that the run itself did not execute: after a
+   * repair they pass. One that still fails speaks for those of its kind at its line. A new run goes
+   * first.
+   */
+  private async replayStored(report: RunReport | undefined): Promise<void> {
+    const replay = new AbortController();
+    this.replay = replay;
+    for (const group of groupsToReplay(this.failures, report)) {
+      for (const one of group) {
+        if (replay.signal.aborted || this.disposed) return;
+        if (!(await this.passesAgain(one))) break;
+        this.failures = this.failures.filter((other) => keyOf(other) !== keyOf(one));
+        this.known.delete(keyOf(one));
+        this.fire('failures');
+      }
+    }
+  }
+
+  private async passesAgain(one: CaseResult): Promise<boolean> {
+    try {
+      const value = await this.enqueue(() =>
+        this.tool.json(['reproduce', one.seed, '--op', one.op], undefined, REPLAY_MS));
+      return value !== null && readCase(objectAt(value, 'result'), one.dtype).passed;
+    } catch (error) {
+      log.info(`${one.op} with seed ${one.seed}: ${messageOf(error)}`);
+      return false;
+    }
   }
 
   private async runNow(
@@ -173,7 +213,7 @@ export class Folder implements vscode.Disposable {
       onOutput: (text) => lines.push(text),
     });
     if (!running) {
-      return this.conclude(request, { problem: 'the gpuemu program is not found' }, false, 0);
+      return this.conclude(request, { problem: this.tool.missing() }, false, 0);
     }
     job.cancel = () => running.cancel();
     const listener = token.onCancellationRequested(() => running.cancel());
@@ -197,7 +237,7 @@ export class Folder implements vscode.Disposable {
     if (event.type === 'caseFailed') this.addFailure(event.result);
     if (event.type === 'warning') log.warn(event.message);
     if (event.type !== 'progress') return;
-    job.detail = `${event.done} of ${event.total} cases`;
+    job.detail = event.message ?? `${event.done} of ${event.total} cases`;
     this.fire('jobs');
   }
 
@@ -221,6 +261,7 @@ export class Folder implements vscode.Disposable {
 
   dispose(): void {
     this.disposed = true;
+    this.replay?.abort();
     for (const job of this.jobs) job.cancel();
     this.tool.dispose();
     this.changed.dispose();
@@ -228,10 +269,8 @@ export class Folder implements vscode.Disposable {
   }
 }
 
-export function argumentsOf(request: RunRequest): string[] {
-  const args: string[] = [request.command];
-  if (request.command === 'fuzz') args.push(...request.ops.flatMap((op) => ['--op', op]));
-  else if (request.command === 'test') args.push(...request.ops);
+function argumentsOf(request: RunRequest): string[] {
+  const args: string[] = [request.command, ...request.ops];
   if (request.dtypes && request.dtypes.length > 0) args.push('--dtype', request.dtypes.join(','));
   args.push(...(request.args ?? []), '--format', 'json', '--stream');
   return args;

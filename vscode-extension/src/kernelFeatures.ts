@@ -3,8 +3,9 @@
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import { kernelsIn } from './core/kernelText';
-import { lintMarkdown, LintResult, readLint } from './core/lint';
+import { lintMarkdown, readBaseline, readLint, resultsOf } from './core/lint';
 import { OpEntry, projectOfText } from './core/ops';
+import { listAt, textAt } from './core/json';
 import { Folder } from './folder';
 import { Folders } from './folders';
 import * as log from './log';
@@ -20,9 +21,9 @@ export class KernelFeatures implements vscode.CodeLensProvider, vscode.HoverProv
   readonly onDidChangeCodeLenses = this.changed.event;
   private readonly subscriptions: vscode.Disposable[];
   /** Measuring compiles: a kernel is measured once for each version of its source. */
-  private readonly measured = new Map<string, Promise<LintResult | undefined>>();
-  /** What the last comparison with a baseline told of each kernel. */
-  readonly changes = new Map<string, string[]>();
+  private readonly measured = new Map<string, Promise<string | undefined>>();
+  /** The baseline that a folder was compared with last, by the folder's root. */
+  private readonly baselines = new Map<string, string>();
 
   constructor(private readonly folders: Folders) {
     this.subscriptions = [
@@ -33,7 +34,16 @@ export class KernelFeatures implements vscode.CodeLensProvider, vscode.HoverProv
       }),
       folders.onDidFinishRun(() => this.changed.fire()),
       vscode.workspace.onDidSaveTextDocument(() => this.measured.clear()),
+      vscode.workspace.onDidChangeConfiguration((event) => {
+        if (event.affectsConfiguration('gpuemu.codeLens')) this.changed.fire();
+      }),
     ];
+  }
+
+  /** Hovers compare with this baseline from now on. */
+  compared(folder: Folder, tag: string): void {
+    this.baselines.set(folder.root, tag);
+    this.measured.clear();
   }
 
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
@@ -74,29 +84,51 @@ export class KernelFeatures implements vscode.CodeLensProvider, vscode.HoverProv
     const entry = folder.project.kernels.find((one) =>
       one.entries.includes(kernel.name) || one.name === kernel.name);
     if (!entry) return undefined;
-    const result = await this.measure(folder, entry.name, token);
-    if (!result) return undefined;
-    const text = new vscode.MarkdownString(
-      lintMarkdown(result, this.changes.get(entry.name)), true);
-    return new vscode.Hover(text, new vscode.Range(
+    const text = await this.measure(folder, entry.name, kernel.name, token);
+    if (text === undefined) return undefined;
+    return new vscode.Hover(new vscode.MarkdownString(text, true), new vscode.Range(
       kernel.line, kernel.column, kernel.line, kernel.column + kernel.name.length));
   }
 
-  private measure(folder: Folder, kernel: string, token: vscode.CancellationToken):
-  Promise<LintResult | undefined> {
-    const key = `${folder.root}\0${kernel}`;
-    let result = this.measured.get(key);
-    if (!result) {
-      result = folder.tool.json(['lint', '--kernel', kernel], token, 120_000)
-        .then((value) => readLint(value).find((one) => one.kernel === kernel))
-        .catch((error: unknown) => {
-          this.measured.delete(key);
-          log.info(`hover on ${kernel}: ${messageOf(error)}`);
-          return undefined;
-        });
-      this.measured.set(key, result);
+  private measure(folder: Folder, kernel: string, entry: string, token: vscode.CancellationToken):
+  Promise<string | undefined> {
+    const key = `${folder.root}\0${kernel}\0${entry}`;
+    let text = this.measured.get(key);
+    if (!text) {
+      text = this.measureNow(folder, kernel, entry, token).catch((error: unknown) => {
+        this.measured.delete(key);
+        log.info(`hover on ${entry}: ${messageOf(error)}`);
+        return undefined;
+      });
+      this.measured.set(key, text);
     }
-    return result;
+    return text;
+  }
+
+  private async measureNow(
+    folder: Folder, kernel: string, entry: string, token: vscode.CancellationToken,
+  ): Promise<string | undefined> {
+    const value = await folder.tool.json(['lint', '--kernel', kernel], token, 120_000);
+    const all = resultsOf(readLint(value), kernel);
+    // Of several entries that one which the pointer is on.
+    const own = all.filter((one) => one.kernel.slice(kernel.length + 1).replace(/<.*$/, '') === entry);
+    const results = own.length > 0 ? own : all;
+    return results.length === 0 ? undefined
+      : lintMarkdown(results, await this.baselineOf(folder, token));
+  }
+
+  /** The stored metrics of the baseline compared with last, else of the only one. */
+  private async baselineOf(folder: Folder, token: vscode.CancellationToken):
+  Promise<{ tag: string; kernels: ReturnType<typeof readBaseline> } | undefined> {
+    const list = await folder.tool.json(['baseline', 'list'], token);
+    const tags = listAt(list, 'baselines').map((one) => textAt(one, 'tag') ?? '');
+    const last = this.baselines.get(folder.root);
+    const tag = last !== undefined && tags.includes(last) ? last
+      : tags.length === 1 ? tags[0] : undefined;
+    if (tag === undefined) return undefined;
+    const value = await folder.tool.json(
+      ['diff', '--baseline', tag, '--stored', '--no-fail'], token, 120_000);
+    return { tag, kernels: readBaseline(value) };
   }
 
   dispose(): void {

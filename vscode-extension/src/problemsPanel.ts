@@ -37,8 +37,8 @@ export class ProblemsPanel implements vscode.Disposable {
   private readonly failures = vscode.languages.createDiagnosticCollection('gpuemu');
   private readonly config = vscode.languages.createDiagnosticCollection('gpuemu.toml');
   private readonly files = new Map<Folder, Set<string>>();
-  /** Files that were edited since: what is shown for them may be outdated. */
-  private readonly edited = new Set<string>();
+  /** When files were edited whose ops did not run since: what is shown of them may be outdated. */
+  private readonly edited = new Map<string, number>();
   private readonly subscriptions: vscode.Disposable[] = [];
   private readonly due = new Set<Folder>();
   private timer: NodeJS.Timeout | undefined;
@@ -48,11 +48,7 @@ export class ProblemsPanel implements vscode.Disposable {
       folders.onDidChange(({ folder, what }) => {
         if (what === 'failures' || what === 'project') this.schedule(folder);
       }),
-      folders.onDidFinishRun(({ folder }) => {
-        for (const op of folder.project.ops) op.files.forEach((file) => this.edited.delete(file));
-        this.edited.delete(folder.configFile);
-        this.schedule(folder);
-      }),
+      folders.onDidFinishRun(({ folder }) => this.forgetEdits(folder)),
       folders.onDidChangeList(() => {
         for (const folder of this.files.keys()) {
           if (!folders.all().includes(folder)) this.clear(folder);
@@ -115,9 +111,26 @@ export class ProblemsPanel implements vscode.Disposable {
 
   /** What is shown for a file that changes may no longer hold: it is weakened until the next run. */
   private markEdited(file: string): void {
-    if (this.edited.has(file)) return;
-    this.edited.add(file);
+    const known = this.edited.has(file);
+    this.edited.set(file, Date.now());
+    if (known) return;
     for (const [folder, files] of this.files) if (files.has(file)) this.schedule(folder);
+  }
+
+  /** A run speaks for the files of its ops, as they were when it began. */
+  private forgetEdits(folder: Folder): void {
+    const run = folder.lastRun;
+    if (!run || run.cancelled || run.errored > 0) return;
+    const begun = Date.now() - run.durationMs;
+    const files = folder.project.ops.filter((op) => run.ops.includes(op.name))
+      .flatMap((op) => op.files);
+    const unsaved = new Set(vscode.workspace.textDocuments.filter((one) => one.isDirty)
+      .map((one) => one.uri.fsPath));
+    for (const file of [...files, folder.configFile]) {
+      if (unsaved.has(file)) continue;
+      if ((this.edited.get(file) ?? Infinity) < begun) this.edited.delete(file);
+    }
+    this.schedule(folder);
   }
 
   /** The tool's own errors, of what stands in the editor: `text` goes through a copy. */

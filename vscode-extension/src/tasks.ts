@@ -10,12 +10,14 @@ interface Definition extends vscode.TaskDefinition {
   args?: string[];
 }
 
-export function argumentsOfTask(definition: Definition): string[] {
+/** Findings are printed one a line, as `$gpuemu` reads them; other forms break where the terminal ends. */
+function argumentsOfTask(definition: Definition): string[] {
   const { command, ops = [], args = [] } = definition;
   if (command === 'check') return ['config', 'check', ...args];
-  if (command === 'fuzz') return ['fuzz', ...ops.flatMap((op) => ['--op', op]), ...args];
   if (command === 'lint') return ['lint', ...ops.flatMap((op) => ['--kernel', op]), ...args];
-  return command === 'test' ? ['test', ...ops, ...args] : ['ci', ...args];
+  const format = args.some((one) => one.startsWith('--format')) ? [] : ['--format', 'short'];
+  if (command === 'ci') return ['ci', ...format, ...args];
+  return [command, ...ops, ...format, ...args];
 }
 
 export class Tasks implements vscode.TaskProvider {

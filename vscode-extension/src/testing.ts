@@ -4,7 +4,7 @@ import * as vscode from 'vscode';
 import { longName, OpEntry } from './core/ops';
 import { CaseResult, OpReport } from './core/records';
 import { expectedAndActual, itemId, kindOf, verdictOf } from './core/verdict';
-import { placeOf } from './core/problems';
+import { placeOf, shortened } from './core/problems';
 import { coverageOf, CoveredLines } from './coverage';
 import { Folder } from './folder';
 import { Folders } from './folders';
@@ -122,10 +122,17 @@ export class Testing implements vscode.Disposable {
   private selection(request: vscode.TestRunRequest): Map<Folder, vscode.TestItem[]> {
     const chosen = new Map<Folder, vscode.TestItem[]>();
     const excluded = new Set(request.exclude ?? []);
+    const isPartial = (item: vscode.TestItem): boolean => {
+      let found = false;
+      item.children.forEach((child) => {
+        found ||= excluded.has(child) || isPartial(child);
+      });
+      return found;
+    };
     const add = (item: vscode.TestItem): void => {
       if (excluded.has(item)) return;
       const meant = this.meant.get(item);
-      if (!meant) {
+      if (!meant || isPartial(item)) {
         item.children.forEach(add);
         return;
       }
@@ -198,13 +205,7 @@ export class Testing implements vscode.Disposable {
     const dtypes = whole ? [] : [...new Set(meant.flatMap((one) =>
       one.dtype ? [one.dtype] : this.dtypesOf(folder, one.op)))];
     if (way === 'fuzz') {
-      // `fuzz` takes one op or all of them.
-      const all = folder.project.ops.filter((one) => one.runnable).length;
-      let problem: string | undefined;
-      for (const one of ops.length === all ? [[]] : ops.map((op) => [op])) {
-        if (token.isCancellationRequested) break;
-        problem = await this.execute(folder, { command: 'fuzz', ops: one }, runOf, token) ?? problem;
-      }
+      const problem = await this.execute(folder, { command: 'fuzz', ops }, runOf, token);
       runOf.finish(token.isCancellationRequested, problem);
       return;
     }
@@ -226,7 +227,7 @@ export class Testing implements vscode.Disposable {
     try {
       const { outcome } = await folder.run(request, token, (event) => {
         if (event.type === 'opStarted') runOf.started(event.op, event.dtype);
-        if (event.type === 'caseFailed') runOf.output(`${failureLine(event.result)}\n`);
+        if (event.type === 'caseFailed') runOf.output(`${failureLine(event.result, folder)}\n`);
         if (event.type === 'warning') runOf.output(`warning: ${event.message}\n`);
         if (event.type === 'opFinished') runOf.report(event.report);
       });
@@ -305,10 +306,10 @@ export class Testing implements vscode.Disposable {
   }
 }
 
-export function failureLine(result: CaseResult): string {
-  const finding = result.findings[0];
+function failureLine(result: CaseResult, folder: Folder): string {
+  const message = shortened(result.findings[0]?.message ?? '', folder.root);
   return `[FAIL] ${result.op} ${result.dtype} (seed: ${result.seed}): ` +
-    `[${kindOf(result)}] ${finding?.message ?? ''}`;
+    `[${kindOf(result)}] ${message}`;
 }
 
 /** The items of one run and what has been said of them: the worst state of an item stays. */
@@ -363,10 +364,9 @@ class RunOfItems {
     this.items.get(itemId(report.op))?.children.forEach((child) => {
       if (!this.items.has(child.id)) return;
       const failures = report.failures.filter((one) => one.dtype === child.label);
-      this.report({
-        ...report, dtype: child.label, failures, failed: failures.length,
-        passed: report.passed, cases: report.cases,
-      });
+      // Generated cases need not reach every dtype: one without a passing case has not passed.
+      const passed = report.passedDtypes?.includes(child.label) ? report.passed : 0;
+      this.report({ ...report, dtype: child.label, failures, failed: failures.length, passed });
     });
   }
 
@@ -392,19 +392,16 @@ class RunOfItems {
 
   private messageOf(result: CaseResult): vscode.TestMessage {
     const finding = result.findings[0];
-    const text = new vscode.MarkdownString();
-    text.appendText(failureLine(result));
+    const line = failureLine(result, this.folder);
     const sides = expectedAndActual(result);
-    const message = sides
-      ? vscode.TestMessage.diff(failureLine(result), sides[0], sides[1])
-      : new vscode.TestMessage(text);
+    const message = sides ? vscode.TestMessage.diff(line, sides[0], sides[1])
+      : new vscode.TestMessage(line);
     if (finding) {
       const place = placeOf(
         finding, this.folder.entries().get(result.op), this.folder.root, this.folder.configFile);
       message.location = new vscode.Location(
         vscode.Uri.file(place.file), new vscode.Position(Math.max(0, place.line - 1), 0));
     }
-    message.contextValue = 'gpuemuFailure';
     return message;
   }
 

@@ -16,10 +16,11 @@ export interface FoundTool {
 export class ToolError extends Error {}
 
 const SHORT_MS = 60_000;
+/** Messages about the program that were shown. */
+const told = new Set<string>();
 
 export class Tool implements vscode.Disposable {
   private found: Promise<FoundTool | undefined> | undefined;
-  private told = false;
   private readonly running = new Set<Running>();
 
   /** `folder` is the working directory: the one that holds gpuemu.toml. */
@@ -35,7 +36,7 @@ export class Tool implements vscode.Disposable {
   /** Looks again: the setting or the environment is another one now. */
   forget(): void {
     this.found = undefined;
-    this.told = false;
+    told.clear();
   }
 
   find(): Promise<FoundTool | undefined> {
@@ -70,11 +71,11 @@ export class Tool implements vscode.Disposable {
     return { program, version };
   }
 
-  /** One message for as long as the program is not found, with what can be done. */
+  /** One message for all folders until the setting changes, with what can be done. */
   private async tell(text: string): Promise<void> {
     log.warn(text);
-    if (this.told) return;
-    this.told = true;
+    if (told.has(text)) return;
+    told.add(text);
     const choice = await vscode.window.showWarningMessage(
       text, 'Select gpuemu Binary', 'Show Logs', 'How to Install');
     if (choice === 'Select gpuemu Binary') {
@@ -115,11 +116,17 @@ export class Tool implements vscode.Disposable {
     return tool && this.startAt(tool.program, args, more);
   }
 
+  /** Why nothing was started. */
+  missing(): string {
+    return vscode.workspace.isTrusted ? 'the gpuemu program is not found'
+      : 'no program is started in a folder that is not trusted';
+  }
+
   /** Runs a command to its end. */
   async run(args: string[], token?: vscode.CancellationToken, timeoutMs = SHORT_MS):
   Promise<Ended> {
     const running = await this.start(args, { timeoutMs });
-    if (!running) throw new ToolError('the gpuemu program is not found');
+    if (!running) throw new ToolError(this.missing());
     const listener = token?.onCancellationRequested(() => running.cancel());
     if (token?.isCancellationRequested) running.cancel();
     const ended = await running.ended;

@@ -1,6 +1,7 @@
 // The error map and the histogram of a failure as SVG text, in the colours of the editor's theme.
 
 import { isObject, Json, listAt, numberAt, objectAt, textAt } from './json';
+import { Tile } from './launches';
 import { escapeHtml } from './html';
 
 export interface ErrorMap {
@@ -12,6 +13,8 @@ export interface ErrorMap {
   cells: (number | null)[];
   /** Elements by decade of |error|: "1e-06", "0". */
   distribution: [string, number][];
+  /** What the worst element may be off. */
+  bound?: number;
 }
 
 export function readErrorMap(value: Json | undefined): ErrorMap | undefined {
@@ -27,6 +30,7 @@ export function readErrorMap(value: Json | undefined): ErrorMap | undefined {
     distribution: Object.entries(objectAt(value, 'distribution') ?? {})
       .filter((one): one is [string, number] => typeof one[1] === 'number')
       .sort((a, b) => decade(a[0]) - decade(b[0])),
+    bound: numberAt(value, 'bound'),
   };
 }
 
@@ -42,12 +46,16 @@ export function strength(cell: number | null, largest: number): number {
   return Math.max(0.08, 1 + Math.log10(cell / largest) / 8);
 }
 
+/** Cells with an error. */
+export const differing = (map: ErrorMap): number =>
+  map.cells.filter((one) => one === null || one > 0).length;
+
 const WIDTH = 640;
 const LEFT = 56;
 const TOP = 18;
 
-/** `tile` is the kernel's block, whose grid is drawn over the map where it is known. */
-export function heatMap(map: ErrorMap, tile?: { rows: number; columns: number }): string {
+/** `tile` is what one block writes; its grid is drawn over the map where it is known. */
+export function heatMap(map: ErrorMap, tile?: Tile): string {
   const side = Math.max(3, Math.min(24, Math.floor((WIDTH - LEFT) / map.columns)));
   const width = LEFT + side * map.columns + 8;
   const height = TOP + side * map.rows + 34;
@@ -61,7 +69,7 @@ export function heatMap(map: ErrorMap, tile?: { rows: number; columns: number })
     return `<rect x="${LEFT + column * side}" y="${TOP + row * side}" width="${side}" ` +
       `height="${side}"${kind} fill-opacity="${share.toFixed(3)}" data-at="${at}"/>`;
   });
-  const wrong = map.cells.filter((one) => one === null || one > 0).length;
+  const wrong = differing(map);
   const label = `Error of ${map.output}: ${wrong} of ${map.cells.length} cells differ, ` +
     `largest ${largest.toPrecision(3)}`;
   return `<svg class="heat" role="img" tabindex="0" aria-label="${escapeHtml(label)}" ` +
@@ -77,14 +85,14 @@ export function heatMap(map: ErrorMap, tile?: { rows: number; columns: number })
     `rows down, columns across</text></svg>`;
 }
 
-/** Rows are all axes but the last. */
-function extent(map: ErrorMap): [number, number] {
+/** Rows and columns of the output: all axes but the last are rows. */
+export function extent(map: ErrorMap): [number, number] {
   const columns = map.shape.at(-1) ?? map.columns;
   const rows = map.shape.slice(0, -1).reduce((all, one) => all * one, 1);
   return [rows, columns];
 }
 
-function grid(map: ErrorMap, side: number, tile?: { rows: number; columns: number }): string {
+function grid(map: ErrorMap, side: number, tile?: Tile): string {
   const [rows, columns] = extent(map);
   const lines: string[] = [];
   const step = (size: number, all: number, cells: number): number => size * cells / all;
@@ -104,9 +112,17 @@ function grid(map: ErrorMap, side: number, tile?: { rows: number; columns: numbe
     `width="${right - LEFT}" height="${bottom - TOP}"/>`;
 }
 
+/** Where a value lies among the bars, in bars from the left; each begins at its name. */
+function positionOf(value: number, bars: [string, number][]): number {
+  const at = bars.findLastIndex(([name]) => decade(name) <= value);
+  if (at < 0) return 0;
+  const begin = decade(bars[at]![0]);
+  return begin === 0 ? at + 1 : at + Math.min(1, Math.log10(value / begin));
+}
+
 /** Bars of elements by decade of |error|; a line shows the bound. */
-export function histogram(map: ErrorMap, bound?: number): string {
-  const bars = map.distribution;
+export function histogram(map: ErrorMap): string {
+  const { distribution: bars, bound } = map;
   if (bars.length === 0) return '';
   const most = Math.max(...bars.map(([, count]) => count));
   const step = Math.min(64, Math.floor((WIDTH - LEFT) / bars.length));
@@ -122,8 +138,7 @@ export function histogram(map: ErrorMap, bound?: number): string {
   });
   let line = '';
   if (bound !== undefined && bound > 0) {
-    const above = bars.findIndex(([name]) => decade(name) > bound);
-    const x = LEFT + (above < 0 ? bars.length : above) * step;
+    const x = LEFT + Math.round(positionOf(bound, bars) * step);
     line = `<line class="bound" x1="${x}" y1="${TOP - 6}" x2="${x}" y2="${TOP + 100}"/>` +
       `<text x="${x}" y="${TOP + 130}" text-anchor="middle">bound ${bound.toPrecision(3)}</text>`;
   }

@@ -1,13 +1,15 @@
 // The page about one failure: a complete HTML document, without anything from elsewhere.
 
-import { ErrorMap, heatMap, histogram } from './charts';
+import { differing, ErrorMap, heatMap, histogram } from './charts';
 import { escapeHtml } from './html';
-import { phraseOf } from './kinds';
+import { dependsOnTolerance, phraseOf } from './kinds';
+import { Tile } from './launches';
 import { CaseResult } from './records';
 import { elementText, Tensor } from './tensors';
 import { kindOf, shown } from './verdict';
 
 export interface SourceLines {
+  /** An absolute path; "" for what is no file. */
   name: string;
   /** The number of the first line. */
   first: number;
@@ -22,8 +24,7 @@ export interface Details {
   source?: SourceLines;
   ptx?: SourceLines;
   map?: ErrorMap;
-  tile?: { rows: number; columns: number };
-  bound?: number;
+  tile?: Tile;
   /** What `gpuemu explain` says, when it was asked. */
   explained: string[];
   /** Something of the page could not be had, and why. */
@@ -59,9 +60,11 @@ function excerpt(source: SourceLines, title: string): string {
     const caret = `${' '.repeat(6)}${indent}${'^'.repeat(Math.max(1, text.trim().length))}`;
     return `<mark>${row}</mark>\n<span class="caret" aria-hidden="true">${caret}</span>`;
   });
-  return `<section><h2>${escapeHtml(title)}</h2><p><a href="#" data-open="${
+  const link = source.name === '' ? `line ${source.line}` : `<a href="#" data-open="${
     escapeHtml(source.name)}" data-line="${source.line}">${escapeHtml(base(source.name))}:${
-    source.line}</a></p><pre tabindex="0">${lines.join('\n')}</pre></section>`;
+    source.line}</a>`;
+  return `<section><h2>${escapeHtml(title)}</h2><p>${link}</p><pre tabindex="0">${
+    lines.join('\n')}</pre></section>`;
 }
 
 const VALUES_MAX = 256;
@@ -112,7 +115,8 @@ mark { background: var(--vscode-editor-findMatchHighlightBackground); color: inh
 .number { color: var(--vscode-editorLineNumber-foreground); }
 .caret { color: var(--vscode-editorError-foreground); }
 a { color: var(--vscode-textLink-foreground); }
-button { color: var(--vscode-button-secondaryForeground); border: 1px solid transparent;
+button { color: var(--vscode-button-secondaryForeground);
+  border: 1px solid var(--vscode-button-border, var(--vscode-panel-border));
   background: var(--vscode-button-secondaryBackground); padding: 4px 10px; margin: 0 6px 6px 0;
   font: inherit; cursor: pointer; }
 button:hover { background: var(--vscode-button-secondaryHoverBackground); }
@@ -168,21 +172,30 @@ if (heat) {
 }
 `;
 
+function errorSection(map: ErrorMap, tile: Tile | undefined, nonce: string): string {
+  if (differing(map) === 0) {
+    return `<p class="note">Each element of ${escapeHtml(map.output)} equals its reference.</p>`;
+  }
+  const blocks = tile ? ` Lines separate the tiles of blocks: ${tile.rows} by ${tile.columns}.` : '';
+  return `<section><h2>Where the errors are</h2>${heatMap(map, tile)}
+<p id="cell" class="note" aria-live="polite">Arrow keys show the error of a cell.${blocks}</p>
+<script type="application/json" id="cells" nonce="${nonce}">${
+    JSON.stringify(map.cells)}</script>${histogram(map)}</section>`;
+}
+
 export function detailsPage(details: Details, nonce: string): string {
   const { result, map } = details;
   const findings = result.findings.map((one) =>
     `<li><span class="kind">${escapeHtml(one.kind)}</span> ${escapeHtml(one.message)}${
       one.note ? `<br><span class="note">${escapeHtml(one.note)}</span>` : ''}</li>`);
-  const buttons = ACTIONS.map(([command, title]) =>
+  const judged = result.findings.some((one) => dependsOnTolerance(one.kind));
+  const buttons = ACTIONS.filter(([command]) => judged || command !== 'adjustTolerance').map(([command, title]) =>
     `<button data-command="${command}">${title}</button>`);
   const sources = [
     details.source && excerpt(details.source, 'Where it happens'),
     details.ptx && excerpt(details.ptx, 'The same in PTX'),
   ].filter((one): one is string => !!one);
-  const errors = !map ? '' : `<section><h2>Where the errors are</h2>${heatMap(map, details.tile)}
-<p id="cell" class="note" aria-live="polite">Arrow keys on the map tell the error of a cell.</p>
-<script type="application/json" id="cells" nonce="${nonce}">${
-    JSON.stringify(map.cells)}</script>${histogram(map, details.bound)}</section>`;
+  const errors = map ? errorSection(map, details.tile, nonce) : '';
   const explained = details.explained.length === 0 ? ''
     : `<section><h2>Why</h2><ul>${details.explained.map((one) =>
       `<li>${escapeHtml(one)}</li>`).join('')}</ul></section>`;

@@ -4,6 +4,7 @@ import * as path from 'node:path';
 import { dependsOnTolerance, Severity, severityOf } from './kinds';
 import { OpEntry } from './ops';
 import { CaseResult, Finding } from './records';
+import { groupOf } from './verdict';
 
 export interface Place {
   file: string;
@@ -25,8 +26,9 @@ export interface Problem {
   seed: string;
   op: string;
   dtype: string;
-  /** A tolerance decides this finding, and `maxDiff` is what was measured. */
+  /** A tolerance decides this finding. */
   tolerance: boolean;
+  /** The largest difference of all the failures that it stands for. */
   maxDiff: number;
   related: Related[];
   /** How many further failures of the same op and kind stand at the same line. */
@@ -97,16 +99,15 @@ export function problemsOf(
   failures: CaseResult[], entries: Map<string, OpEntry>, folder: string, configFile: string,
 ): Problem[] {
   const found = new Map<string, Problem>();
-  // Of ten thousand failures most are equal ones: what makes them so is cheap to compare.
   for (const failure of failures) {
     if (failure.passesNow) continue;
     const finding = failure.findings[0];
     if (!finding) continue;
-    const key = `${failure.op}\0${failure.dtype}\0${finding.kind}\0${finding.line ?? 0}\0${
-      finding.file ?? ''}`;
+    const key = groupOf(failure);
     const known = found.get(key);
     if (known) {
       ++known.more;
+      known.maxDiff = Math.max(known.maxDiff, failure.maxDiff);
       continue;
     }
     const entry = entries.get(failure.op);

@@ -40,7 +40,6 @@ export interface CaseResult {
   kernel?: string;
   strategy?: string;
   maxDiff: number;
-  maxRelDiff: number;
   findings: Finding[];
   timestamp: number;
   passesNow: boolean;
@@ -62,7 +61,8 @@ export interface OpReport {
   durationMs: number;
   failures: CaseResult[];
   notes: string[];
-  proof?: string;
+  /** Of `fuzz`, whose report is over all dtypes: those with a passing case. */
+  passedDtypes?: string[];
 }
 
 export interface RunReport {
@@ -71,7 +71,6 @@ export interface RunReport {
   ops: OpReport[];
   incomplete?: string;
   durationMs: number;
-  device?: string;
 }
 
 export class UnreadableOutput extends Error {}
@@ -126,7 +125,6 @@ export function readCase(value: Json | undefined, dtype = ''): CaseResult {
     kernel: textAt(repro, 'kernel') || undefined,
     strategy: textAt(repro, 'value_strategy') || undefined,
     maxDiff: numberAt(value, 'max_diff') ?? 0,
-    maxRelDiff: numberAt(value, 'max_rel_diff') ?? 0,
     findings: listAt(value, 'failures').map(finding),
     timestamp: numberAt(value, 'timestamp') ?? 0,
     passesNow: flagAt(value, 'passes_now') ?? false,
@@ -150,7 +148,6 @@ export function readOp(value: Json | undefined): OpReport {
   if (failed === undefined || passed === undefined) {
     throw new UnreadableOutput(`op ${op} without the members "passed" and "failed"`);
   }
-  const proof = objectAt(value, 'proof');
   return {
     op,
     dtype: dtype ?? '',
@@ -164,7 +161,7 @@ export function readOp(value: Json | undefined): OpReport {
     durationMs: numberAt(value, 'duration_ms') ?? 0,
     failures: listAt(value, 'failures').map((one) => readCase(one, dtype)),
     notes: textsAt(value, 'notes'),
-    proof: textAt(proof, 'sentence'),
+    passedDtypes: Array.isArray((value as JsonObject)['proofs']) ? provenDtypes(value) : undefined,
   };
 }
 
@@ -187,9 +184,12 @@ export function readReport(value: Json): RunReport {
     ops,
     incomplete: incompleteOf(body),
     durationMs: numberAt(body, 'duration_ms') ?? 0,
-    device: textAt(body, 'device'),
   };
 }
+
+/** A proof stands for each dtype of which a case passed. */
+const provenDtypes = (value: Json | undefined): string[] => listAt(value, 'proofs')
+  .filter((one) => (numberAt(one, 'judged') ?? 0) > 0).map((one) => textAt(one, 'dtype') ?? '');
 
 function incompleteOf(body: JsonObject): string | undefined {
   const value = body['incomplete'];
@@ -215,6 +215,7 @@ function fuzzedOps(body: JsonObject): OpReport[] {
     durationMs: numberAt(body, 'duration_ms') ?? 0,
     failures,
     notes: textsAt(body, 'notes'),
+    passedDtypes: provenDtypes(body),
   }];
 }
 
@@ -225,7 +226,6 @@ function mergeReports(reports: RunReport[]): RunReport {
     ops: reports.flatMap((one) => one.ops),
     incomplete: reports.find((one) => one.incomplete)?.incomplete,
     durationMs: reports.reduce((sum, one) => sum + one.durationMs, 0),
-    device: reports[0]?.device,
   };
 }
 
@@ -281,9 +281,10 @@ function* elementsFrom(text: string, at: number): Generator<string> {
 export interface DaemonState {
   state: 'running' | 'stopped' | 'silent';
   version?: string;
+  /** The version of the program that asked. */
+  toolVersion?: string;
   backend?: string;
   configPath?: string;
-  socketPath?: string;
   pid?: number;
   workers?: number;
   jobs?: number;
@@ -303,7 +304,6 @@ export function readStatus(value: Json): DaemonState {
     version,
     backend: textAt(value, 'backend'),
     configPath: textAt(value, 'config_path'),
-    socketPath: textAt(value, 'socket_path'),
     pid: numberAt(value, 'pid'),
     workers: numberAt(value, 'workers'),
     jobs: numberAt(value, 'jobs_running'),

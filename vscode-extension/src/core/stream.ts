@@ -47,7 +47,7 @@ export type RunEvent =
   | { type: 'started'; ops: string[]; cases: number }
   | { type: 'opStarted'; op: string; dtype: string }
   | { type: 'caseFailed'; result: CaseResult }
-  | { type: 'progress'; done: number; total: number; failures: number; secondsLeft?: number }
+  | { type: 'progress'; done: number; total: number; failures: number; message?: string }
   | { type: 'opFinished'; report: OpReport }
   | { type: 'warning'; message: string };
 
@@ -128,7 +128,7 @@ export class RunReader {
       case 'Progress':
         this.onEvent({
           type: 'progress', done: numberAt(value, 'done') ?? 0, total: numberAt(value, 'total') ?? 0,
-          failures: numberAt(value, 'failures') ?? 0, secondsLeft: numberAt(value, 'seconds_left'),
+          failures: numberAt(value, 'failures') ?? 0, message: textAt(value, 'message'),
         });
         break;
       case 'OpFinished': {

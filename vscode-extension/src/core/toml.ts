@@ -53,7 +53,7 @@ function endOfValue(text: string, at: number): number {
   return end;
 }
 
-function endOfString(text: string, at: number): number {
+export function endOfString(text: string, at: number): number {
   const quote = text[at]!;
   const triple = quote.repeat(3);
   if (text.startsWith(triple, at)) {

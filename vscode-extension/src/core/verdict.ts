@@ -64,6 +64,13 @@ export function failuresOf(report: RunReport | undefined): CaseResult[] {
 /** The first finding of a case, which is what a row shows. */
 export const kindOf = (result: CaseResult): string => result.findings[0]?.kind ?? 'Unknown';
 
+/** Failures of one op, dtype and kind at one line: the editor shows them as one problem. */
+export const groupOf = (result: CaseResult): string => {
+  const finding = result.findings[0];
+  return `${result.op}\0${result.dtype}\0${kindOf(result)}\0${finding?.line ?? 0}\0${
+    finding?.file ?? ''}`;
+};
+
 /** A value in as few digits as tell it apart. */
 export function shown(value: number | undefined): string {
   if (value === undefined) return 'not finite';

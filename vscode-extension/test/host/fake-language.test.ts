@@ -54,12 +54,16 @@ suite('gpuemu.toml and kernels', () => {
     };
     const keys = await names('dims = { n = [1, 500] }\ndtypes', 0);
     assert.ok(keys.includes('accumulate') && !keys.includes('reference'), keys.join(' '));
+    const inline = await names('name = "x", shape', 0);
+    assert.ok(inline.includes('shape') || inline.includes('range'), inline.join(' '));
     const kernels = await names('kernel = "scale"', 9);
     assert.ok(kernels.includes('scale') && kernels.includes('sum'), kernels.join(' '));
   });
 
   test('a key explains itself', async () => {
     assert.match(await hoverAt(config(), await place('dims = {', config(), 1)), /\*\*dims\*\*/);
+    assert.match(await hoverAt(config(), await place('shape = ["n"]', config(), 1)), /\*\*shape\*\*/);
+    assert.match(await hoverAt(config(), await place('block = 128', config(), 1)), /\*\*block\*\*/);
   });
 
   test('kernels, references and entries lead to what they name', async () => {
@@ -92,7 +96,8 @@ suite('gpuemu.toml and kernels', () => {
   test('a hover on a kernel tells what the compiler made of it', async () => {
     const uri = file('kernels/sum.cu');
     const text = await hoverAt(uri, await place('void sum', uri, 6));
-    assert.match(text, /\| sm_80 \| 10 \|/);
+    assert.match(text, /\| `sum` \| sm_80 \| 10 \(was 8\) \|/);
+    assert.match(text, /Compared with baseline `main`/);
   });
 
   test('the language of the file is nobody\'s but toml\'s', async () => {

@@ -2,6 +2,8 @@
 
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import * as v8 from 'node:v8';
+import * as vm from 'node:vm';
 import * as vscode from 'vscode';
 import type { GpuemuApi } from '../../src/extension';
 import type { RunSummary } from '../../src/core/verdict';
@@ -63,6 +65,31 @@ export async function nextRun(work: () => unknown): Promise<RunSummary> {
 
 export const kindOf = (one: vscode.Diagnostic): string =>
   typeof one.code === 'object' ? String(one.code.value) : String(one.code);
+
+/** Longer than problems and views wait before they are drawn. */
+export const settle = (): Promise<void> => new Promise((next) => setTimeout(next, 300));
+
+/** Watches the extension host; the function that it gives ends that and says how long it blocked. */
+export function longestBlock(): () => number {
+  let longest = 0;
+  let last = performance.now();
+  const watch = setInterval(() => {
+    longest = Math.max(longest, performance.now() - last - 5);
+    last = performance.now();
+  }, 5);
+  return () => {
+    clearInterval(watch);
+    return longest;
+  };
+}
+
+/** Bytes of the extension host's heap after a garbage collection. */
+export function heapUsed(): number {
+  v8.setFlagsFromString('--expose-gc');
+  const collect = vm.runInNewContext('gc') as () => void;
+  collect();
+  return process.memoryUsage().heapUsed;
+}
 
 /** Line and title of each lens; the editor asks for those of open documents only. */
 export async function lensesOf(uri: vscode.Uri): Promise<[number, string][]> {

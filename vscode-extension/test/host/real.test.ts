@@ -33,13 +33,39 @@ suite('the examples', function suiteOfExamples() {
 
   test('a save has its verdict soon', async () => {
     const document = await vscode.workspace.openTextDocument(file('kernels/softmax.cu'));
+    let fastestMs = Infinity;
+    for (let i = 0; i < 3; ++i) {
+      const edit = new vscode.WorkspaceEdit();
+      edit.insert(document.uri, new vscode.Position(0, 0), '// \n');
+      await vscode.workspace.applyEdit(edit);
+      const begun = Date.now();
+      const run = await nextRun(() => document.save());
+      fastestMs = Math.min(fastestMs, Date.now() - begun);
+      assert.deepEqual([run.ops, run.failed, run.errored], [['softmax'], 0, 0]);
+    }
+    console.log(`save to verdict ${fastestMs} ms`);
+    assert.ok(fastestMs < 1500, `${fastestMs} ms`);
+  });
+
+  test('the problem of a repaired kernel goes, though the run did not execute its stored cases', async () => {
+    const name = 'kernels/scale_missing_tail_mask.cu';
+    const document = await vscode.workspace.openTextDocument(file(name));
     const edit = new vscode.WorkspaceEdit();
-    edit.insert(document.uri, new vscode.Position(0, 0), '// \n');
+    edit.insert(document.uri, document.positionAt(document.getText().indexOf('y[i] = factor')), 'if (i < n) ');
     await vscode.workspace.applyEdit(edit);
-    const begun = Date.now();
     const run = await nextRun(() => document.save());
-    console.log(`save to verdict ${Date.now() - begun} ms`);
-    assert.deepEqual([run.ops, run.failed, run.errored], [['softmax'], 0, 0]);
+    assert.deepEqual([run.ops, run.failed], [['scale_missing_tail_mask'], 0]);
+    await until('no problem', () => problemsOf(name).length === 0, 60_000);
+  });
+
+  test('a task shows its findings at their lines', async () => {
+    const tasks = await vscode.tasks.fetchTasks({ type: 'gpuemu' });
+    const task = tasks.find((one) => one.definition['command'] === 'test')!;
+    await vscode.tasks.executeTask(task);
+    const found = await until('the finding', () => vscode.languages.getDiagnostics(
+      file('kernels/reduce_missing_sync.cu')).find((one) => one.code === 'DataRace'), 120_000);
+    const document = await vscode.workspace.openTextDocument(file('kernels/reduce_missing_sync.cu'));
+    assert.ok(document.lineAt(found.range.start.line).text.includes('partial[threadIdx.x] +='));
   });
 
   test('an error in gpuemu.toml is the tool\'s own', async () => {

@@ -81,8 +81,8 @@ export async function startServer(wanted: Wanted): Promise<Server> {
   fs.writeFileSync(at('data/Machine/settings.json'), JSON.stringify(wanted.settings ?? {}));
   fs.writeFileSync(at('server.yaml'), 'auth: none\n');
   const env: NodeJS.ProcessEnv = {
-    ...process.env, HOME: home, GPUEMU_FAKE: at('fake'), XDG_CONFIG_HOME: '', XDG_DATA_HOME: '',
-    XDG_CACHE_HOME: '', PORT: undefined, PASSWORD: undefined, ELECTRON_RUN_AS_NODE: undefined,
+    ...process.env, HOME: home, GPUEMU_FAKE: at('fake'), XDG_CONFIG_HOME: undefined, XDG_DATA_HOME: undefined,
+    XDG_CACHE_HOME: undefined, PORT: undefined, PASSWORD: undefined, ELECTRON_RUN_AS_NODE: undefined,
     EXTENSIONS_GALLERY: '{"serviceUrl":""}',  // Nothing is looked up anywhere.
     ...wanted.env,
   };

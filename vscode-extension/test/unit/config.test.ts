@@ -3,6 +3,7 @@ import * as fs from 'node:fs';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { applied, isSuppressed, roundedUp, suppressionEdit, suppressionsOf, toleranceEdit } from '../../src/core/edits';
+import { inlineTableAt, keyUnder, valueKeyAt } from '../../src/core/inlineTables';
 import { kernelsIn } from '../../src/core/kernelText';
 import { affectedOps, projectOfText, readProject } from '../../src/core/ops';
 import { keyAt, keyMarkdown, keysAt } from '../../src/core/schema';
@@ -53,6 +54,25 @@ test('a file that is being written is read as far as it goes', () => {
   parseToml('[[');
   parseToml('a = """');
   parseToml('= 3\n"');
+});
+
+test('inline tables have their keys, also while they are written', () => {
+  const at = (text: string) => {
+    const offset = text.indexOf('|');
+    const plain = text.replace('|', '');
+    const entry = { ...parseToml(plain)[1]!.entries[0]! };
+    entry.valueSpan = { start: entry.valueSpan.start, end: Math.max(entry.valueSpan.end, offset) };
+    const table = inlineTableAt(plain, entry, offset);
+    return table && [table.path.join('.'), table.keys.map((one) => one.name).join(' '),
+      valueKeyAt(table, offset)?.name, keyUnder(table, offset)?.name];
+  };
+  assert.deepEqual(at('[[ops]]\ninputs = [{ name = "x", sh|ape = ["n"] }]\n'), ['inputs', 'name shape', undefined, 'shape']);
+  assert.deepEqual(at('[[ops]]\ninputs = [{ name = "x" }, { name = "y", | }]\n'), ['inputs', 'name', undefined, undefined]);
+  assert.deepEqual(at('[[ops]]\ninputs = [\n  { name = "x, } #", # {\n    |'), ['inputs', 'name', undefined, undefined]);
+  assert.deepEqual(at('[[ops]]\ninputs = [{ name = "x", layout = "|" }]\n'), ['inputs', 'name layout', 'layout', undefined]);
+  assert.deepEqual(at('[[ops]]\ntolerances = { float32 = { at|ol = 1 } }\n'), ['tolerances.float32', 'atol', undefined, 'atol']);
+  assert.equal(at('[[ops]]\ninputs = [{ name = "x" }|]\n'), undefined);
+  assert.equal(at('[[ops]]\nname = "a|"\n'), undefined);
 });
 
 test('a project of a text has its ops, dtypes and files', () => {

@@ -3,13 +3,17 @@ import { test } from 'node:test';
 import { heatMap, histogram, readErrorMap, strength } from '../../src/core/charts';
 import { readCoverage } from '../../src/core/coverage';
 import { detailsPage, failureMarkdown, linesAround, verdictSentence } from '../../src/core/details';
-import { lintMarkdown, readChanges, readLint } from '../../src/core/lint';
+import { readLaunches, tileOf } from '../../src/core/launches';
+import {
+  lintMarkdown, lintSentence, readBaseline, readChanges, readLint, resultsOf,
+} from '../../src/core/lint';
+import { ptxLineOf } from '../../src/core/ptx';
 import { CaseResult } from '../../src/core/records';
 import { elementText, readTensors } from '../../src/core/tensors';
 
 const RESULT: CaseResult = {
   passed: false, seed: '18446744073709551615', op: 'sum', dtype: 'float16', layout: 'Contiguous',
-  shape: [2, 3], dims: { rows: 2, cols: 3 }, maxDiff: 0.5, maxRelDiff: 1, timestamp: 0,
+  shape: [2, 3], dims: { rows: 2, cols: 3 }, maxDiff: 0.5, timestamp: 0,
   passesNow: false, findings: [{
     kind: 'ToleranceExceeded', message: 'element <5> & "more"', index: 5, expected: 1, actual: 0.5,
     output: 'y', file: '/p/k/sum.cu', line: 7,
@@ -17,7 +21,7 @@ const RESULT: CaseResult = {
 };
 const MAP = readErrorMap({
   op_name: 'sum', output: 'y', seed: 1, dtype: 'float16', shape: [4, 6], rows: 2, columns: 3,
-  cells: [0, 1e-6, 0.5, null, 0, 0], distribution: { '0': 3, '1e-06': 1, '0.1': 1, inf: 1 },
+  cells: [0, 1e-6, 0.5, null, 0, 0], distribution: { '0': 3, '1e-06': 1, '1e-01': 1, 'not finite': 1 }, bound: 1e-3,
 })!;
 
 test('the verdict is one sentence', () => {
@@ -35,6 +39,45 @@ test('the page allows nothing from elsewhere and escapes what it shows', () => {
   assert.ok(page.includes('because &lt;b&gt;') && page.includes('x &lt; 3'));
   assert.ok(!/<(?:img|link|iframe)|https?:|\son\w+=/.test(page));
   for (const script of page.matchAll(/<script[^>]*>/g)) assert.match(script[0], /nonce="abc"/);
+});
+
+test('a tolerance can be adjusted where one decides', () => {
+  const page = (kind: string): string => detailsPage({
+    result: { ...RESULT, findings: [{ kind, message: '' }] }, inputs: [], explained: [], missing: [],
+  }, 'n');
+  assert.match(page('ToleranceExceeded'), /data-command="adjustTolerance"/);
+  assert.doesNotMatch(page('OutOfBounds'), /adjustTolerance/);
+});
+
+test('outputs without an error have a sentence instead of a map', () => {
+  const page = detailsPage({
+    result: RESULT, inputs: [], explained: [], missing: [], map: { ...MAP, cells: MAP.cells.map(() => 0) },
+  }, 'n');
+  assert.match(page, /Each element of y equals its reference\./);
+  assert.doesNotMatch(page, /svg class="heat"/);
+});
+
+test('the tile of a block follows from the grid', () => {
+  const launch = (grid: number[], block: number[]) => [{ entry: 'k', grid, block }];
+  assert.deepEqual(tileOf(launch([4, 3, 1], [16, 16, 1]), 40, 60), { rows: 16, columns: 16 });
+  assert.deepEqual(tileOf(launch([4, 4, 1], [32, 8, 1]), 100, 100), { rows: 32, columns: 32 });
+  assert.deepEqual(tileOf(launch([15, 1, 1], [544, 1, 1]), 15, 521), { rows: 1, columns: 521 });
+  assert.deepEqual(tileOf(launch([3, 1, 1], [256, 1, 1]), 1, 700), { rows: 1, columns: 256 });
+  // One block, or a grid that does not fit the output, says nothing.
+  assert.equal(tileOf(launch([1, 1, 1], [256, 1, 1]), 4, 4), undefined);
+  assert.equal(tileOf(launch([7, 1, 1], [256, 1, 1]), 4, 4), undefined);
+  assert.equal(tileOf([], 4, 4), undefined);
+  assert.deepEqual(readLaunches({ launches: [{ entry: 'k', grid: [1, 2, 3], block: [4] }] }), []);
+});
+
+test('a source line has its PTX', () => {
+  const ptx = ['.file 1 "/p/k/sum.cu"', '.file 2 "/p/k/other.cuh"', '.entry sum(', ') {',
+    '\t.loc 1 7 3', '$L0:', '\tld.global.f32 \t%f1, [%rd1];', '\tadd.f32 \t%f2, %f1, %f1;',
+    '\t.loc 2 7 3', '\tmul.f32 \t%f3, %f2, %f2;', '}'].join('\n');
+  assert.equal(ptxLineOf(ptx, '/p/k/sum.cu', 7), 7);
+  assert.equal(ptxLineOf(ptx, '/p/k/sum.cu', 7, 'add.f32 %f2, %f1, %f1'), 8);
+  assert.equal(ptxLineOf(ptx, '/p/k/other.cuh', 7), 10);
+  assert.equal(ptxLineOf(ptx, '/p/k/sum.cu', 8), undefined);
 });
 
 test('an excerpt has a caret below its line', () => {
@@ -60,9 +103,14 @@ test('cells are shaded by decades, not finite ones fully', () => {
 });
 
 test('the histogram is in order and has the bound', () => {
-  const svg = histogram(MAP, 1e-3);
-  assert.ok(svg.indexOf('>0<') < svg.indexOf('>1e-06<') && svg.indexOf('>0.1<') < svg.indexOf('>inf<'));
+  const svg = histogram(MAP);
+  assert.ok(svg.indexOf('>0<') < svg.indexOf('>1e-06<') &&
+    svg.indexOf('>1e-01<') < svg.indexOf('>not finite<'));
   assert.match(svg, /bound 0.00100/);
+  const place = (bound: number): number =>
+    Number(/class="bound" x1="(\d+)"/.exec(histogram({ ...MAP, bound }))![1]);
+  // Bars of 64 begin at 56; a bound lies inside of its decade, in a gap at the end of the bar before.
+  assert.deepEqual([place(1e-6), place(1e-3), place(Math.sqrt(10) * 0.1)], [120, 184, 216]);
 });
 
 test('tensors of every width', () => {
@@ -93,15 +141,31 @@ test('coverage has lines with the ways out of their branches', () => {
   assert.deepEqual(file?.lines, [{ line: 8, hits: 0, ways: [] }, { line: 9, hits: 3, ways: [{ hits: 0, toLine: 10 }] }]);
 });
 
-test('what the compiler made of a kernel is a table', () => {
-  const [one] = readLint([{
-    kernel_name: 'k', passed: false, violations: [{ kind: 'ExcessiveRegisters', message: 'too many' }],
-    metrics: { compiled: [{ arch: 'sm_80', registers: 96, shared_bytes: 256, spill_store_bytes: 0, spill_load_bytes: 0, occupancy: { fraction: 0.31 } }] },
-  }]);
+test('what the compiler made of a kernel is a table of its instances', () => {
+  const compiled = (registers: number, fraction: number) => ({ compiled: [{
+    arch: 'sm_80', registers, shared_bytes: 256, spill_store_bytes: 4, spill_load_bytes: 8, occupancy: { fraction },
+  }] });
+  const results = readLint([
+    { kernel_name: 'k:a<float>', passed: false, violations: [{ kind: 'ExcessiveRegisters', message: 'too many' }], metrics: compiled(96, 0.31) },
+    { kernel_name: 'k:b', passed: true, violations: [], metrics: compiled(10, 1) },
+    { kernel_name: 'kk', passed: true, violations: [], metrics: compiled(10, 1) },
+  ]);
+  const own = resultsOf(results, 'k');
+  assert.equal(own.length, 2);
+  const text = lintMarkdown(own);
+  assert.match(text, /\| `a<float>` \| sm_80 \| 96 \| 256 B \| 12 B \| 0.31 \|/);
+  assert.match(text, /too many/);
+  assert.equal(lintSentence(own[1]!), 'b: sm_80 10 registers, 12 bytes spilled, 256 shared, occupancy 1.00');
+  const kernels = readBaseline({ diffs: [{ kernel_name: 'k:a<float>', baseline: { kernel_name: 'k:a<float>', ...compiled(40, 0.5) } }] });
+  const compared = lintMarkdown(own, { tag: 'main', kernels });
+  assert.match(compared, /\| 96 \(was 40\) \| 256 B \| 12 B \| 0.31 \(was 0.50\) \|/);
+  assert.match(compared, /Compared with baseline `main`/);
+  assert.match(lintMarkdown([own[1]!], { tag: 'main', kernels }), /As in baseline `main`/);
+});
+
+test('what changed since a baseline has its growth', () => {
   const changes = readChanges({ diffs: [{ kernel_name: 'k', changes: [{ metric: 'registers', before: 40, after: 96, percent: 140 }] }] });
-  const text = lintMarkdown(one!, changes.get('k'));
-  assert.match(text, /\| sm_80 \| 96 \| 256 B \| 0 B \| 0.31 \|/);
-  assert.match(text, /registers 40 → 96 \(\+140.0 %\)/);
+  assert.deepEqual(changes.get('k'), ['registers 40 → 96 (+140.0 %)']);
 });
 
 test('a failure as Markdown ends with the command that repeats it', () => {

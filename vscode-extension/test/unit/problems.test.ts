@@ -5,6 +5,7 @@ import { kindNames, sectionOf, severityOf } from '../../src/core/kinds';
 import { OpEntry } from '../../src/core/ops';
 import { problemsOf, suffixOf } from '../../src/core/problems';
 import { CaseResult, Finding } from '../../src/core/records';
+import { groupsToReplay } from '../../src/core/replay';
 import { rowAccessible, rowsOf } from '../../src/core/tree';
 import { statusText } from '../../src/core/status';
 
@@ -12,7 +13,7 @@ const finding = (more: Partial<Finding> = {}): Finding =>
   ({ kind: 'DataRace', message: 'two threads', ...more });
 const failure = (more: Partial<CaseResult> = {}): CaseResult => ({
   passed: false, seed: '18446744073709551615', op: 'sum', dtype: 'float32', layout: '', shape: [],
-  dims: { n: 3 }, maxDiff: 0, maxRelDiff: 0, findings: [finding()], timestamp: 0,
+  dims: { n: 3 }, maxDiff: 0, findings: [finding()], timestamp: 0,
   passesNow: false, ...more,
 });
 const ENTRY: OpEntry = {
@@ -35,6 +36,27 @@ test('failures of one kind at one line are one problem with a count', () => {
   assert.equal(problem?.more, 1);
   assert.equal(other?.dtype, 'float16');
   assert.equal(suffixOf(problem!), ' [seed 18446744073709551615, and 1 more here]');
+});
+
+test('a problem has the largest difference of its failures', () => {
+  const [problem] = show([failure({ maxDiff: 2 }), failure({ seed: '2', maxDiff: 3 }), failure({ seed: '3' })]);
+  assert.equal(problem?.maxDiff, 3);
+});
+
+test('after a run the stored failures of its ops run again that it has not executed', () => {
+  const report = (more: object) => ({ type: '', durationMs: 0, ops: [{
+    op: 'sum', dtype: 'float32', cases: 1, passed: 1, failed: 0, referenceFailed: false, notRun: 0,
+    durationMs: 0, failures: [], notes: [], ...more,
+  }] });
+  const at = (line: number): Finding[] => [finding({ file: '/p/sum.cu', line })];
+  const stored = [failure({ findings: at(3) }), failure({ seed: '2', findings: at(3) }),
+    failure({ seed: '3', findings: at(4) }), failure({ seed: '4', dtype: 'float16' }), failure({ op: 'max' })];
+  const seeds = (more: object) => groupsToReplay(stored, report(more)).map((all) => all.map((one) => one.seed));
+  assert.deepEqual(seeds({}), [['18446744073709551615', '2'], ['3']]);
+  assert.deepEqual(seeds({ failed: 1, failures: [failure({ seed: '9', findings: at(4) })] }),
+    [['18446744073709551615', '2']]);
+  assert.deepEqual(seeds({ passed: 0 }), []);
+  assert.deepEqual(groupsToReplay(stored, undefined), []);
 });
 
 test('what passes now is no problem', () => {

@@ -65,10 +65,11 @@ test('a case that is told twice is there once', () => {
 
 test('fuzz has the names of its ops from the stream', () => {
   const [outcome] = read([
-    { type: 'OpFinished', op_name: 'scale', total: 9, passed: 9, failed: 0 },
+    { type: 'OpFinished', op_name: 'scale', total: 9, passed: 9, failed: 0, proofs: [{ dtype: 'float16', judged: 2 }] },
     { type: 'RunFinished', report: { type: 'FuzzResults', total: 9, passed: 9, failed: 0, failures: [] } },
   ], 0);
-  assert.deepEqual([outcome.report?.ops[0]?.op, outcome.report?.ops[0]?.cases], ['scale', 9]);
+  const [op] = outcome.report!.ops;
+  assert.deepEqual([op?.op, op?.cases, op?.passedDtypes], ['scale', 9, ['float16']]);
 });
 
 test('a run without a readable end is never green', () => {
