@@ -45,10 +45,24 @@ export class Tool implements vscode.Disposable {
     return this.found;
   }
 
+  /** The interpreter of the folder: what the Python extension says, else its setting. */
+  private interpreter(): string | undefined {
+    const python = vscode.extensions.getExtension<{
+      environments?: { getActiveEnvironmentPath?(scope: vscode.Uri): { path?: string } };
+    }>('ms-python.python');
+    const active = python?.isActive
+      ? python.exports.environments?.getActiveEnvironmentPath?.(this.scope).path : undefined;
+    const chosen = active ?? vscode.workspace.getConfiguration('python', this.scope)
+      .get<string>('defaultInterpreterPath');
+    // A bare name, "python", is looked up in PATH like everything else.
+    return chosen?.includes('/') ? chosen : undefined;
+  }
+
   private async lookFor(): Promise<FoundTool | undefined> {
     const setting = this.setting('binaryPath', '');
     const program = await findBinary({
       setting, folder: this.folder, home: os.homedir(), env: process.env,
+      interpreter: this.interpreter(),
     });
     if (program === undefined) {
       const where = setting === '' ? 'neither in the Python environment of the workspace nor in PATH'

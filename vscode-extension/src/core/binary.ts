@@ -10,6 +10,8 @@ export interface Surroundings {
   setting: string;
   folder: string;
   home: string;
+  /** The Python interpreter that is chosen for the folder, absolute or with `~`. */
+  interpreter?: string;
   env: Record<string, string | undefined>;
 }
 
@@ -17,13 +19,14 @@ const ENVIRONMENTS = ['.venv', 'venv', 'env'];
 
 /** In the order in which they are tried. A setting is the only candidate where it is set. */
 export function candidates(around: Surroundings): string[] {
-  const { setting, folder, home, env } = around;
+  const { setting, folder, home, interpreter, env } = around;
   if (setting.trim() !== '') return [expand(setting.trim(), folder, home)];
   const environments = [
     ...ENVIRONMENTS.map((name) => path.join(folder, name)),
     ...[env['VIRTUAL_ENV'], env['CONDA_PREFIX']].filter((one): one is string => !!one),
   ];
   const folders = [
+    ...(interpreter ? [path.dirname(expand(interpreter, folder, home))] : []),
     ...environments.map((one) => path.join(one, 'bin')),
     ...(env['PATH'] ?? '').split(path.delimiter).filter((one) => one !== '' && path.isAbsolute(one)),
     path.join(home, '.local', 'bin'),

@@ -54,7 +54,9 @@ export interface OpReport {
   cases: number;
   passed: number;
   failed: number;
-  /** Why nothing of it counts: `error: ...` when it should have run. */
+  /** It should have run and could not. */
+  broken: boolean;
+  /** Why it has no verdict. */
   skipped?: string;
   referenceFailed: boolean;
   notRun: number;
@@ -142,7 +144,7 @@ export function readOp(value: Json | undefined): OpReport {
   const op = textAt(value, 'op_name');
   const dtype = textAt(value, 'dtype');
   if (op === undefined) throw new UnreadableOutput('an op without the member "op_name"');
-  const error = textAt(value, 'error');
+  const error = textAt(value, 'error') || undefined;
   const failed = numberAt(value, 'failed') ?? (error ? 0 : undefined);
   const passed = numberAt(value, 'passed') ?? (error ? 0 : undefined);
   if (failed === undefined || passed === undefined) {
@@ -155,7 +157,9 @@ export function readOp(value: Json | undefined): OpReport {
     cases: numberAt(value, 'cases') ?? numberAt(value, 'total') ?? passed + failed,
     passed,
     failed,
-    skipped: error ? `error: ${error}` : textAt(value, 'skipped_reason') || undefined,
+    broken: error !== undefined || textAt(value, 'state') === 'broken',
+    // Published clients find what is broken by this beginning.
+    skipped: error ?? (textAt(value, 'skipped_reason')?.replace(/^error: /, '') || undefined),
     referenceFailed: flagAt(value, 'reference_failed') ?? false,
     notRun: numberAt(value, 'not_run') ?? 0,
     durationMs: numberAt(value, 'duration_ms') ?? 0,
@@ -202,14 +206,15 @@ function incompleteOf(body: JsonObject): string | undefined {
 function fuzzedOps(body: JsonObject): OpReport[] {
   const failures = listAt(body, 'failures').map((one) => readCase(one));
   const op = textAt(body, 'op_name') ?? failures[0]?.op ?? '';
-  const error = textAt(body, 'error');
+  const error = textAt(body, 'error') || undefined;
   return [{
     op,
     dtype: '',
     cases: numberAt(body, 'total') ?? 0,
     passed: numberAt(body, 'passed') ?? 0,
     failed: numberAt(body, 'failed') ?? failures.length,
-    skipped: error ? `error: ${error}` : undefined,
+    broken: error !== undefined,
+    skipped: error,
     referenceFailed: false,
     notRun: 0,
     durationMs: numberAt(body, 'duration_ms') ?? 0,

@@ -191,5 +191,5 @@ export class RunReader {
 }
 
 function hasErrors(report: RunReport): boolean {
-  return report.ops.some((op) => op.skipped?.startsWith('error: '));
+  return report.ops.some((op) => op.broken);
 }

@@ -26,9 +26,7 @@ export function verdictOf(report: OpReport): ItemVerdict {
   if (report.referenceFailed) {
     return { state: 'errored', reason: report.skipped ?? 'its reference answered no case' };
   }
-  if (report.skipped?.startsWith('error: ')) {
-    return { state: 'errored', reason: report.skipped.slice('error: '.length) };
-  }
+  if (report.broken) return { state: 'errored', reason: report.skipped };
   if (report.notRun > 0) {
     return { state: 'errored', reason: `${report.notRun} of its cases were not run` };
   }

@@ -45,8 +45,8 @@ test('a problem has the largest difference of its failures', () => {
 
 test('after a run the stored failures of its ops run again that it has not executed', () => {
   const report = (more: object) => ({ type: '', durationMs: 0, ops: [{
-    op: 'sum', dtype: 'float32', cases: 1, passed: 1, failed: 0, referenceFailed: false, notRun: 0,
-    durationMs: 0, failures: [], notes: [], ...more,
+    op: 'sum', dtype: 'float32', cases: 1, passed: 1, failed: 0, broken: false, referenceFailed: false,
+    notRun: 0, durationMs: 0, failures: [], notes: [], ...more,
   }] });
   const at = (line: number): Finding[] => [finding({ file: '/p/sum.cu', line })];
   const stored = [failure({ findings: at(3) }), failure({ seed: '2', findings: at(3) }),

@@ -94,6 +94,7 @@ test('the setting is the only candidate, else the environment comes before PATH'
   assert.ok(all.indexOf('/v/bin/gpuemu') < all.indexOf('/usr/bin/gpuemu'));
   assert.ok(!all.some((one) => one.startsWith('relative')));
   assert.deepEqual(candidates({ ...around, setting: '~/g' }), ['/home/u/g']);
+  assert.equal(candidates({ ...around, interpreter: '~/py/bin/python' })[0], '/home/u/py/bin/gpuemu');
   assert.deepEqual(candidates({ ...around, setting: '${workspaceFolder}/g' }), [path.join(folder, 'g')]);
   fs.mkdirSync(path.join(folder, 'venv/bin'), { recursive: true });
   fs.writeFileSync(path.join(folder, 'venv/bin/gpuemu'), '', { mode: 0o755 });

@@ -100,10 +100,23 @@ test('an incomplete run and a killed one have a problem beside their report', ()
   assert.match(read([{ type: 'Error', message: 'no op' }], 2)[0].problem ?? '', /no op/);
 });
 
+test('an op is broken by its state, or by the error of a fuzzed one', () => {
+  const reason = 'k.cu(3): error: no such thing';
+  const [broken] = read([{ ...REPORT, ops: [{
+    ...OP, passed: 0, failed: 0, state: 'broken', skipped_reason: `error: ${reason}` }] }], 3)[0].report!.ops;
+  assert.deepEqual(verdictOf(broken!), { state: 'errored', reason });
+  const [stopped] = read([{ ...REPORT, ops: [{
+    ...OP, passed: 0, failed: 0, state: 'no_variant_fits', skipped_reason: 'no kernel' }] }], 0)[0].report!.ops;
+  assert.deepEqual(verdictOf(stopped!), { state: 'skipped', reason: 'no kernel' });
+  const [fuzzed] = read([{ type: 'OpFinished', op_name: 'a', error: 'gone' }, {
+    type: 'RunFinished', report: [{ type: 'FuzzResults', total: 0, error: 'gone' }] }], 3)[0].report!.ops;
+  assert.equal(verdictOf(fuzzed!).state, 'errored');
+});
+
 test('the verdict of an op', () => {
   const base = {
-    op: 'a', dtype: 'float32', cases: 4, passed: 4, failed: 0, referenceFailed: false, notRun: 0,
-    durationMs: 0, failures: [], notes: [],
+    op: 'a', dtype: 'float32', cases: 4, passed: 4, failed: 0, broken: false, referenceFailed: false,
+    notRun: 0, durationMs: 0, failures: [], notes: [],
   };
   assert.equal(verdictOf(base).state, 'passed');
   assert.equal(verdictOf({ ...base, failed: 1 }).state, 'failed');
@@ -111,6 +124,6 @@ test('the verdict of an op', () => {
   assert.equal(verdictOf({ ...base, notRun: 2 }).state, 'errored');
   assert.equal(verdictOf({ ...base, passed: 0, cases: 0 }).state, 'errored');
   assert.equal(verdictOf({ ...base, passed: 0, skipped: 'runs in the client' }).state, 'skipped');
-  assert.deepEqual(verdictOf({ ...base, passed: 0, skipped: 'error: does not compile' }),
+  assert.deepEqual(verdictOf({ ...base, passed: 0, broken: true, skipped: 'does not compile' }),
     { state: 'errored', reason: 'does not compile' });
 });
