@@ -60,7 +60,9 @@ Result<RunCiRequest> request_of(const CiOptions& options, const Config& config) 
   }
   RunCiRequest request;
   request.quick = options.quick;
-  request.profile = options.quick ? "quick" : options.thorough ? "thorough" : "default";
+  request.profile = options.quick      ? CiProfile::Quick
+                    : options.thorough ? CiProfile::Thorough
+                                       : CiProfile::Default;
   request.parallel_jobs = options.parallel;
   request.stream = true;
   request.seed = options.seed ? options.seed : config.seed.value_or(kSeed);

@@ -10,6 +10,7 @@
 #include "cli/report/kernel_diff.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
+#include "common/config/source_kind.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -55,7 +56,7 @@ std::optional<Comparison> compare(const BaselineReply& baseline, const KernelNam
 
 /// Whether a CUDA source has a kernel of which there is no code before someone instantiates it.
 bool has_template_kernel(const std::string& path) {
-  if (!path.ends_with(".cu")) return false;
+  if (source_kind(path) != SourceKind::Cuda) return false;
   const auto text = read_file(path, kSourceBytesMax);
   if (!text) return false;
   for (size_t at = text->find("template"); at != std::string::npos;
@@ -96,7 +97,7 @@ void compare_kernels(const DiffOptions& options, Session& session) {
     session.err << "note: templates are compared where their file instantiates them; " << name
                 << " has some\n";
   }
-  if (comparison.verdict != "none") session.exit_code = ExitCode::Findings;
+  if (comparison.verdict != EntryVerdict::None) session.exit_code = ExitCode::Findings;
 }
 
 void run(const DiffOptions& options, Session& session) {

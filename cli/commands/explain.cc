@@ -30,7 +30,7 @@ void print_step(const ExplainedStep& step, std::ostream& out) {
 }
 
 void print_explanation(const ExplainResultReply& reply, std::ostream& out) {
-  out << fmt::format("{} {}: {}\n", reply.seed, reply.op_name, reply.verdict);
+  out << fmt::format("{} {}: {}\n", reply.seed, reply.op_name, name_of(reply.verdict));
   for (const std::string& sentence : reply.sentences) out << "  " << one_line(sentence) << '\n';
   for (const ExplainedOutput& output : reply.outputs) {
     out << fmt::format("{}: {} of {} elements wrong: {} logic, {} numerical, {} rounding\n",
@@ -50,7 +50,8 @@ void run(const ExplainOptions& options, Session& session) {
   if (!reply) return;
   const auto& explained = std::get<ExplainResultReply>(*reply);
   if (!session.json()) print_explanation(explained, session.out);
-  if (options.exit_code && explained.verdict != "passes") session.exit_code = ExitCode::Findings;
+  if (options.exit_code && explained.verdict != ExplainVerdict::Passes)
+    session.exit_code = ExitCode::Findings;
 }
 
 }  // namespace

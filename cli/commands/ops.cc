@@ -7,6 +7,7 @@
 #include "cli/report/project_ops.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
+#include "common/config/source_kind.h"
 #include "runtime/compile/includes.h"
 
 namespace gpuemu::cli {
@@ -18,7 +19,7 @@ KernelHeaders headers_of(const Config& config) {
   const std::string forced = compile::forced_includes(config.compile_flags);
   KernelHeaders headers;
   for (const KernelConfig& kernel : config.kernels) {
-    if (!kernel.source.ends_with(".cu") && !kernel.source.ends_with(".cuh")) continue;
+    if (!is_cuda_source(kernel.source)) continue;
     const auto source = read_file(kernel.source, kSourceBytesMax);
     if (!source) continue;  // A run says what is wrong with it.
     headers[kernel.name] = compile::included_files(kernel.source, forced + *source, folders);

@@ -86,7 +86,7 @@ TEST(FindingBlocks, LinesFitIntoTheTerminal) {
 
 TEST(FindingBlocks, ReasonsAreOneLineUnlessDetailsAreAskedFor) {
   ValidationFailure wrong{.kind = FindingKind::ToleranceExceeded, .message = "element 3"};
-  wrong.diagnosis = Diagnosis{"logic",
+  wrong.diagnosis = Diagnosis{ExplainVerdict::Logic,
                               "logic: the kernel computes a different formula; higher precision "
                               "would not help; vote: only the kernel is wrong",
                               {},

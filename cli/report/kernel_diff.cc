@@ -15,14 +15,14 @@ std::string line_of(uint32_t ptx_line, const std::string& source) {
 }
 
 void print_entry(const EntryDifference& entry, std::ostream& out) {
-  out << fmt::format("[{}] {}\n", entry.verdict, one_line(entry.entry));
+  out << fmt::format("[{}] {}\n", name_of(entry.verdict), one_line(entry.entry));
   std::string counts;
   for (const auto& [opcode, change] : entry.opcodes) {
     counts += fmt::format("{}{} {:+}", counts.empty() ? "" : ", ", opcode, change);
   }
   if (!counts.empty()) out << "    opcodes: " << one_line(counts) << '\n';
   for (const KernelDifference& one : entry.differences) {
-    out << fmt::format("    {:<10} {}", one.kind, one_line(one.text));
+    out << fmt::format("    {:<10} {}", name_of(one.kind), one_line(one.text));
     if (one.before_line > 0 || one.after_line > 0) {
       out << fmt::format("  [{} | {}]", one_line(line_of(one.before_line, one.before_source)),
                          one_line(line_of(one.after_line, one.after_source)));
@@ -37,14 +37,15 @@ void print_entry(const EntryDifference& entry, std::ostream& out) {
 void print_kernel_comparison(const KernelComparisonReply& comparison, std::ostream& out) {
   size_t same = 0;
   for (const EntryDifference& entry : comparison.entries) {
-    if (entry.verdict == "none") {
+    if (entry.verdict == EntryVerdict::None) {
       ++same;
     } else {
       print_entry(entry, out);
     }
   }
-  out << fmt::format("{} functions compared, {} the same: {}\n", comparison.entries.size(), same,
-                     comparison.verdict == "none" ? "no difference" : comparison.verdict);
+  out << fmt::format(
+      "{} functions compared, {} the same: {}\n", comparison.entries.size(), same,
+      comparison.verdict == EntryVerdict::None ? "no difference" : name_of(comparison.verdict));
 }
 
 }  // namespace gpuemu::cli

@@ -19,7 +19,7 @@ std::string dims_text(const std::map<std::string, int64_t>& dims) {
 }
 
 void print_mutant(const MutantReport& mutant, std::ostream& out) {
-  out << fmt::format("[{}] {} {} at {}\n", mutant.status, mutant.id, mutant.mutation,
+  out << fmt::format("[{}] {} {} at {}\n", name_of(mutant.status), mutant.id, mutant.mutation,
                      one_line(place_of(mutant)));
   out << fmt::format("    {} -> {}\n", one_line(mutant.before),
                      mutant.after.empty() ? "(removed)" : one_line(mutant.after));
@@ -38,7 +38,7 @@ void print_mutant(const MutantReport& mutant, std::ostream& out) {
 
 void print_mutation(const MutationReportReply& report, bool all, std::ostream& out) {
   for (const MutantReport& mutant : report.mutants) {
-    if (all || mutant.status == "survived") print_mutant(mutant, out);
+    if (all || mutant.status == MutantStatus::Survived) print_mutant(mutant, out);
   }
   out << fmt::format("{} {} (seed: {}): {} of {} mutants, {} cases each: {} killed, {} survived",
                      one_line(report.op_name), name_of(report.dtype), report.seed, report.total,

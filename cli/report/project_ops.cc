@@ -8,13 +8,12 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/report/text.h"
+#include "common/config/source_kind.h"
 
 namespace gpuemu::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::string_view kBuiltin = "builtin:";
 
 const char* name_of_mode(ExecutionMode mode) {
   switch (mode) {
@@ -38,7 +37,7 @@ std::vector<std::string> names_of(const std::vector<DType>& dtypes) {
 class FileList {
  public:
   void add(const char* role, const std::string& path) {
-    const bool is_file = !path.empty() && !path.starts_with(kBuiltin);
+    const bool is_file = !path.empty() && source_kind(path) != SourceKind::Builtin;
     const bool known =
         std::ranges::any_of(files_, [&](const Json& file) { return file["path"] == path; });
     if (is_file && !known) files_.push_back({{"role", role}, {"path", path}});

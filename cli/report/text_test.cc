@@ -83,8 +83,10 @@ TEST(TestReport, AReasonFollowsTheLineOfItsOp) {
   TestReportReply report;
   report.ops = {op_report("relu", 2)};
   ValidationResult& first = report.ops[0].failures.front();
-  first.failures.front().diagnosis = Diagnosis{
-      .verdict = "logic", .note = "logic: another\nformula", .divergence = {}, .vote = {}};
+  first.failures.front().diagnosis = Diagnosis{.verdict = ExplainVerdict::Logic,
+                                               .note = "logic: another\nformula",
+                                               .divergence = {},
+                                               .vote = {}};
   const Printed printed = print(report);
   EXPECT_TRUE(RE2::PartialMatch(
       printed.out, "FAIL. relu .*\n    why \\d+ .ToleranceExceeded.: logic: another formula\n"))

@@ -5,6 +5,8 @@
 
 // X(enumeration, function that reads its name) of each.
 #define GPUEMU_WIRE_ENUMS(X) \
+  X(StepKind, step_kind_from_name) \
+  X(ExplainVerdict, explain_verdict_from_name) \
   X(FindingKind, finding_kind_from_name) \
   X(LayoutKind, layout_from_name) \
   X(MinimizeStrategy, minimize_strategy_from_name) \
@@ -12,5 +14,9 @@
   X(LintKind, lint_kind_from_name) \
   X(OpState, op_state_from_name) \
   X(JobLineKind, job_line_kind_from_name) \
+  X(MutantStatus, mutant_status_from_name) \
+  X(DifferenceKind, difference_kind_from_name) \
+  X(EntryVerdict, entry_verdict_from_name) \
   X(WireErrorCode, wire_error_code_from_name) \
-  X(JobState, job_state_from_name)
+  X(JobState, job_state_from_name) \
+  X(CiProfile, ci_profile_from_name)

@@ -49,6 +49,18 @@ struct ExportedLaunch {
   bool operator==(const ExportedLaunch&) const = default;
 };
 
+enum class MutantStatus {
+  Killed,  ///< A case fails.
+  Survived,  ///< All cases pass.
+  Equivalent,  ///< It probably computes the same as the kernel.
+  Invalid,  ///< It cannot run at all.
+  NotRun,  ///< Time ran out before.
+};
+inline constexpr MutantStatus kLastMutantStatus = MutantStatus::NotRun;
+/// The name on the wire, and back.
+const char* name_of(MutantStatus value);
+std::optional<MutantStatus> mutant_status_from_name(const std::string& name);
+
 /// A kernel with one fault planted on purpose, and whether the cases saw it.
 struct MutantReport {
   uint64_t id = 0;  ///< Its place among all mutants of the kernel; the same in every run.
@@ -59,7 +71,7 @@ struct MutantReport {
   uint32_t ptx_line = 0;
   std::string before;
   std::string after;  ///< The instruction; `after` is "" when it was removed.
-  std::string status;  ///< "killed", "survived", "equivalent", "invalid" or "not_run"
+  MutantStatus status = MutantStatus::Killed;
   uint64_t cases = 0;  ///< How many ran until it was killed, or all.
   std::string killed_by;  ///< The kind of the first finding.
   std::string killing_strategy;
@@ -69,9 +81,35 @@ struct MutantReport {
   bool operator==(const MutantReport&) const = default;
 };
 
+enum class DifferenceKind {
+  Structural,
+  Constant,
+  Sync,
+  Memory,
+  Predicate,
+};
+inline constexpr DifferenceKind kLastDifferenceKind = DifferenceKind::Predicate;
+/// The name on the wire, and back.
+const char* name_of(DifferenceKind value);
+std::optional<DifferenceKind> difference_kind_from_name(const std::string& name);
+
+/// From the least difference to the gravest.
+enum class EntryVerdict {
+  None,
+  Constant,
+  Sync,
+  Structural,
+  OnlyBefore,
+  OnlyAfter,
+};
+inline constexpr EntryVerdict kLastEntryVerdict = EntryVerdict::OnlyAfter;
+/// The name on the wire, and back.
+const char* name_of(EntryVerdict value);
+std::optional<EntryVerdict> entry_verdict_from_name(const std::string& name);
+
 /// One thing that two kernels do not share.
 struct KernelDifference {
-  std::string kind;  ///< "structural", "constant", "sync", "memory" or "predicate"
+  DifferenceKind kind = DifferenceKind::Structural;
   std::string text;  ///< One line for people.
   uint32_t before_line = 0;
   uint32_t after_line = 0;  ///< In the PTX; 0: on that side there is none.
@@ -83,7 +121,7 @@ struct KernelDifference {
 /// What one entry of two kernels does differently.
 struct EntryDifference {
   std::string entry;
-  std::string verdict;  ///< "none", "constant", "sync", "structural", "only before", "only after"
+  EntryVerdict verdict = EntryVerdict::None;
   std::map<std::string, int64_t> opcodes;  ///< After less before, those that differ.
   std::vector<KernelDifference> differences;
   uint64_t left_out = 0;  ///< Differences beyond those listed.

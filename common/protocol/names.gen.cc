@@ -2,13 +2,31 @@
 // Written by tools/make_protocol.py from common/protocol/*.def; edit those and run it again.
 // clang-format off
 #include "common/protocol/artifacts.gen.h"
+#include "common/protocol/kernel_records.gen.h"
 #include "common/protocol/proof.gen.h"
 #include "common/protocol/records.gen.h"
 #include "common/protocol/replies.gen.h"
+#include "common/protocol/requests.gen.h"
 
 #include "common/protocol/names.h"
 
 namespace gpuemu {
+
+constexpr const char* kStepKindNames[] = {
+    "compute", "load", "store", "cancels", "absorbs", "overflows", "coarse", "amplifies", "grows"
+};
+const char* name_of(StepKind value) { return name_among(kStepKindNames, value); }
+std::optional<StepKind> step_kind_from_name(const std::string& name) {
+  return value_among<StepKind>(kStepKindNames, name);
+}
+
+constexpr const char* kExplainVerdictNames[] = {
+    "passes", "logic", "numerical", "rounding", "unknown", "skipped"
+};
+const char* name_of(ExplainVerdict value) { return name_among(kExplainVerdictNames, value); }
+std::optional<ExplainVerdict> explain_verdict_from_name(const std::string& name) {
+  return value_among<ExplainVerdict>(kExplainVerdictNames, name);
+}
 
 constexpr const char* kFindingKindNames[] = {
     "ToleranceExceeded", "NaNDetected", "InfDetected", "ShapeMismatch", "DTypeMismatch",
@@ -77,6 +95,30 @@ std::optional<JobLineKind> job_line_kind_from_name(const std::string& name) {
   return value_among<JobLineKind>(kJobLineKindNames, name);
 }
 
+constexpr const char* kMutantStatusNames[] = {
+    "killed", "survived", "equivalent", "invalid", "not_run"
+};
+const char* name_of(MutantStatus value) { return name_among(kMutantStatusNames, value); }
+std::optional<MutantStatus> mutant_status_from_name(const std::string& name) {
+  return value_among<MutantStatus>(kMutantStatusNames, name);
+}
+
+constexpr const char* kDifferenceKindNames[] = {
+    "structural", "constant", "sync", "memory", "predicate"
+};
+const char* name_of(DifferenceKind value) { return name_among(kDifferenceKindNames, value); }
+std::optional<DifferenceKind> difference_kind_from_name(const std::string& name) {
+  return value_among<DifferenceKind>(kDifferenceKindNames, name);
+}
+
+constexpr const char* kEntryVerdictNames[] = {
+    "none", "constant", "sync", "structural", "only before", "only after"
+};
+const char* name_of(EntryVerdict value) { return name_among(kEntryVerdictNames, value); }
+std::optional<EntryVerdict> entry_verdict_from_name(const std::string& name) {
+  return value_among<EntryVerdict>(kEntryVerdictNames, name);
+}
+
 constexpr const char* kWireErrorCodeNames[] = {
     "OpNotFound", "ReferenceScriptFailed", "InvalidRequest", "InternalError", "NotFound",
     "ConfigError", "KernelNotFound", "ArtifactNotFound", "BaselineNotFound", "PtxParseError",
@@ -93,6 +135,14 @@ constexpr const char* kJobStateNames[] = {
 const char* name_of(JobState value) { return name_among(kJobStateNames, value); }
 std::optional<JobState> job_state_from_name(const std::string& name) {
   return value_among<JobState>(kJobStateNames, name);
+}
+
+constexpr const char* kCiProfileNames[] = {
+    "quick", "default", "thorough"
+};
+const char* name_of(CiProfile value) { return name_among(kCiProfileNames, value); }
+std::optional<CiProfile> ci_profile_from_name(const std::string& name) {
+  return value_among<CiProfile>(kCiProfileNames, name);
 }
 
 }  // namespace gpuemu

@@ -24,11 +24,40 @@ struct ExplainedValue {
   bool operator==(const ExplainedValue&) const = default;
 };
 
+/// What an instruction does to the error of a value.
+enum class StepKind {
+  Compute,
+  Load,  ///< Reads memory that the kernel did not write itself.
+  Store,
+  Cancels,  ///< Subtracts nearly equal values: their errors remain.
+  Absorbs,  ///< Adds to a value so large that most of the addend is rounded away.
+  Overflows,  ///< Finite operands, a result that is not.
+  Coarse,  ///< Rounds to a format that holds less than its operands.
+  Amplifies,  ///< Another instruction with a result much less exact than its operands.
+  Grows,  ///< Many small roundings; none stands out.
+};
+inline constexpr StepKind kLastStepKind = StepKind::Grows;
+/// The name on the wire, and back.
+const char* name_of(StepKind value);
+std::optional<StepKind> step_kind_from_name(const std::string& name);
+
+/// Where an error comes from.
+enum class ExplainVerdict {
+  Passes,  ///< No value is wrong.
+  Logic,  ///< Exact arithmetic gives the wrong value too: the formula is another one.
+  Numerical,  ///< The formula is right; its arithmetic loses the value.
+  Rounding,  ///< The value is as exact as its type allows.
+  Unknown,  ///< Formula and arithmetic cannot be told apart.
+  Skipped,  ///< It was not explained; only in a Diagnosis.
+};
+inline constexpr ExplainVerdict kLastExplainVerdict = ExplainVerdict::Skipped;
+/// The name on the wire, and back.
+const char* name_of(ExplainVerdict value);
+std::optional<ExplainVerdict> explain_verdict_from_name(const std::string& name);
+
 /// One instruction that the value went through.
 struct ExplainedStep {
-  /// "compute", "load", "store", "cancels", "absorbs", "overflows", "coarse", "amplifies" or
-  /// "grows".
-  std::string kind;
+  StepKind kind = StepKind::Compute;
   std::string instruction;
   std::string file;
   uint32_t line = 0;
@@ -71,7 +100,7 @@ struct Vote {
 
 /// Why a finding is there, as far as reports look into it; `gpuemu explain` says all of it.
 struct Diagnosis {
-  std::string verdict;  ///< As that of ExplainResult, or "skipped".
+  ExplainVerdict verdict = ExplainVerdict::Passes;
   std::string note;  ///< In one line, for people.
   std::optional<ExplainedStep> divergence;
   std::optional<Vote> vote;

@@ -387,7 +387,7 @@ struct MutationReportReply {
 struct KernelComparisonReply {
   std::string before;
   std::string after;
-  std::string verdict;  ///< The gravest of the entries'.
+  EntryVerdict verdict = EntryVerdict::None;  ///< The gravest of the entries'.
   std::vector<EntryDifference> entries;
   bool operator==(const KernelComparisonReply&) const = default;
 };
@@ -401,7 +401,7 @@ struct ExplainResultReply {
   uint64_t seed = 0;
   std::string op_name;
   std::string kernel;
-  std::string verdict;  ///< "logic", "numerical", "rounding", "passes" or "unknown".
+  ExplainVerdict verdict = ExplainVerdict::Passes;
   std::vector<std::string> sentences;  ///< What happened and what to do, for people.
   std::string output;
   int64_t index = 0;

@@ -166,6 +166,17 @@ struct ListArtifactsRequest {
   bool operator==(const ListArtifactsRequest&) const = default;
 };
 
+/// How many cases `gpuemu ci` runs, and for how long.
+enum class CiProfile {
+  Quick,  ///< 10 cases, in the dtypes of ci.quick_dtypes.
+  Default,  ///< As many as gpuemu.toml says.
+  Thorough,  ///< 256 cases, up to ci.thorough_timeout_s.
+};
+inline constexpr CiProfile kLastCiProfile = CiProfile::Thorough;
+/// The name on the wire, and back.
+const char* name_of(CiProfile value);
+std::optional<CiProfile> ci_profile_from_name(const std::string& name);
+
 /// `gpuemu ci`: stored failures, generated cases, limits of kernels and a baseline in one run.
 struct RunCiRequest {
   bool quick = false;
@@ -173,7 +184,7 @@ struct RunCiRequest {
   uint64_t parallel_jobs = 0;  ///< 0: from the configuration.
   bool stream = false;  ///< Run as a job and answer with JobStarted at once.
   std::optional<uint64_t> lease_ms;  ///< As in JobStatusRequest.
-  std::string profile;  ///< "quick", "default" or "thorough"; "": 10 or 50 cases.
+  std::optional<CiProfile> profile;  ///< Absent: 10 or 50 cases.
   std::optional<uint64_t> seed;  ///< Absent: validation.seed, else a fresh one.
   uint64_t budget_ms = 0;  ///< Time for all of it; 0: as long as the cases take.
   uint64_t shard = 0;

@@ -190,7 +190,7 @@ Result<CiRunSummary> run_ci(const CiMachine& machine, const CiOptions& options,
   const auto start = Clock::now();
   GPUEMU_TRY(check_baseline(machine.config, options));
   CiRunSummary summary;
-  summary.profile = options.profile;
+  summary.profile = name_of(options.profile);
   summary.seed = options.seed;
   summary.shard = options.shard;
   summary.shards = options.shards;

@@ -12,6 +12,7 @@
 #include "common/config/config.h"
 #include "common/protocol/ci.h"
 #include "common/protocol/replies.h"
+#include "common/protocol/requests.h"
 #include "daemon/campaign/campaign.h"
 #include "daemon/measure/measure_kernels.h"
 #include "daemon/storage/store.h"
@@ -19,7 +20,7 @@
 namespace gpuemu {
 
 struct CiOptions {
-  std::string profile = "default";
+  CiProfile profile = CiProfile::Default;
   uint64_t cases = 64;        ///< Per op and dtype.
   std::vector<DType> dtypes;  ///< Where an op has them; empty: each op's own.
   uint64_t seed = 0;

@@ -4,6 +4,7 @@
 
 #include "common/base/blake2.h"
 #include "common/base/limits.h"
+#include "common/config/source_kind.h"
 #include "common/protocol/json_codec.h"
 #include "common/protocol/op_state.h"
 #include "daemon/ci/compare_results.h"
@@ -223,7 +224,7 @@ void CiTests::note(const CaseReport& outcome) {
   if (unit != nullptr && !outcome.extras.lines.empty()) {
     found_ += unit->gain.add(outcome.extras.lines);
     const KernelConfig* kernel = machine_.config.find_kernel(outcome.kernel);
-    const bool is_text = kernel != nullptr && kernel->source.ends_with(".ptx");
+    const bool is_text = kernel != nullptr && source_kind(kernel->source) == SourceKind::Ptx;
     if (options_.coverage) coverage_.add(outcome.extras.lines, is_text ? kernel->source : "");
   }
   const ValidationResult* old = same_case(baseline_, result);

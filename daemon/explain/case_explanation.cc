@@ -173,7 +173,7 @@ void Explainer::vote_of_devices() {
 
 /// Why no element can be explained: what went wrong was no value, or nothing went wrong.
 Result<ExplainResultReply> Explainer::without_element(const CaseReport& outcome) {
-  reply_.verdict = outcome.result.passed ? "passes" : "unknown";
+  reply_.verdict = outcome.result.passed ? ExplainVerdict::Passes : ExplainVerdict::Unknown;
   if (outcome.result.passed) {
     reply_.sentences = {"The case passes now: no output differs from its reference."};
     vote_of_devices();
@@ -193,13 +193,13 @@ Result<ExplainResultReply> Explainer::explain_element(
   const auto second = shadowed({output.counts.name, at.index, at.block, task_.timeout_ms});
   if (!second) return second.error();
   at.verdict = with_history(at, second->extras.shadows->execution);
-  reply_.verdict = name_of(at.verdict);
+  reply_.verdict = at.verdict;
   take_history(second->extras.shadows->execution);
   reply_.sentences =
       sentences_of(at, reply_.output, dtype_of(reply_.output), second->extras.shadows->execution);
   const ValidationFailure* cause = cause_of_values(failures);
-  if (cause != nullptr && at.verdict != ShadowVerdict::Right) {
-    reply_.verdict = name_of(ShadowVerdict::Unknown);
+  if (cause != nullptr && at.verdict != ExplainVerdict::Passes) {
+    reply_.verdict = ExplainVerdict::Unknown;
     reply_.sentences = {
         fmt::format("{}[{}] is {:.9g}, without any rounding it would be {:.9g}, the reference says "
                     "{:.9g}; {}.",
@@ -209,7 +209,7 @@ Result<ExplainResultReply> Explainer::explain_element(
     return std::move(reply_);
   }
   // What rounding alone does needs no vote, and a right element has no side against it.
-  if (at.verdict == ShadowVerdict::Right || at.verdict == ShadowVerdict::Rounding)
+  if (at.verdict == ExplainVerdict::Passes || at.verdict == ExplainVerdict::Rounding)
     return std::move(reply_);
   vote(output, at);
   if (reply_.vote) reply_.sentences.push_back("Vote: " + reply_.vote->sentence + ".");
@@ -221,7 +221,7 @@ Result<ExplainResultReply> Explainer::explain_property(const ExactProperty& prop
   WrongElement at = property.at.value_or(WrongElement{.computed = kNone, .exact = kNone});
   at.reference = property.finding.expected.value_or(kNone);
   take_element(at, property.finding.output);
-  reply_.verdict = name_of(verdict_of(property));
+  reply_.verdict = verdict_of(property);
   ExecutionShadow history;
   if (property.at) {
     const auto second = shadowed({property.finding.output, at.index, at.block, task_.timeout_ms});

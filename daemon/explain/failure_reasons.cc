@@ -30,8 +30,10 @@ bool is_property(FindingKind kind) {
 }
 
 Diagnosis follows_from(const ValidationFailure& cause) {
-  return {
-      "skipped", fmt::format("{}, then its formula can be judged", describe_cause(cause)), {}, {}};
+  return {ExplainVerdict::Skipped,
+          fmt::format("{}, then its formula can be judged", describe_cause(cause)),
+          {},
+          {}};
 }
 
 /// A shadow is many times as large as its element.
@@ -70,11 +72,11 @@ std::string step_text(const ExplainedStep& step) {
 }
 
 std::string where_text(const ExplainResultReply& explained) {
-  if (explained.divergence && explained.verdict != "logic")
+  if (explained.divergence && explained.verdict != ExplainVerdict::Logic)
     return fmt::format("; it begins with {}", step_text(*explained.divergence));
   const auto last = std::ranges::find_if(
-      explained.slice, [](const ExplainedStep& step) { return step.kind != "store"; });
-  if (explained.verdict == "logic" && last != explained.slice.end())
+      explained.slice, [](const ExplainedStep& step) { return step.kind != StepKind::Store; });
+  if (explained.verdict == ExplainVerdict::Logic && last != explained.slice.end())
     return fmt::format("; its last instruction is {}", step_text(*last));
   return "";
 }
@@ -143,17 +145,18 @@ std::optional<Diagnosis> Diagnoser::diagnosis_of(const ExplainTask& task,
   const FindingKind kind = failure.kind;
   const std::string command = command_text(task.plan.case_seed, task.op.name);
   const std::string reason = reason_to_skip(task.plan);
-  if (!reason.empty()) return Diagnosis{"skipped", reason + command, {}, {}};
+  if (!reason.empty()) return Diagnosis{ExplainVerdict::Skipped, reason + command, {}, {}};
   auto explained = explain_case(task, machines_);
-  if (!explained) return Diagnosis{"skipped", explained.error().message + command, {}, {}};
+  if (!explained)
+    return Diagnosis{ExplainVerdict::Skipped, explained.error().message + command, {}, {}};
   if (explained->output.empty() && !explained->vote) {
     if (is_property(kind)) return std::nullopt;
-    const std::string why = explained->verdict == "passes"
+    const std::string why = explained->verdict == ExplainVerdict::Passes
                                 ? "the case passes when rerun alone: the failure depends on thread "
                                   "timing or on earlier "
                                   "launches"
                                 : "the run without rounding did not finish" + command;
-    return Diagnosis{"skipped", why, {}, {}};
+    return Diagnosis{ExplainVerdict::Skipped, why, {}, {}};
   }
   return Diagnosis{explained->verdict,
                    note_of(*explained, kind, element_text(*explained, task.plan, failure)),
@@ -197,7 +200,7 @@ void Diagnoser::close() {
                                ? "this one was not"
                                : fmt::format("this and {} later ones were not", unexplained_ - 1);
   first_unexplained_.failure->diagnosis =
-      Diagnosis{"skipped",
+      Diagnosis{ExplainVerdict::Skipped,
                 fmt::format("{} other findings of this run were explained, {}{}", kDiagnosesMax,
                             left, command_text(first_unexplained_.seed, first_unexplained_.op)),
                 {},
@@ -220,20 +223,22 @@ void Diagnoser::look_at(ValidationResult& result) {
 std::string note_of(const ExplainResultReply& explained, FindingKind kind,
                     const std::string& element) {
   if (explained.output.empty() && explained.vote) return "devices: " + explained.vote->sentence;
-  const std::string& verdict = explained.verdict;
-  std::string text = verdict + ": " + element;
+  const ExplainVerdict verdict = explained.verdict;
+  std::string text = fmt::format("{}: {}", name_of(verdict), element);
   if (is_property(kind)) {
-    text += verdict == "logic" ? "it would not hold without rounding either"
-                               : "without rounding it would hold, the arithmetic loses it";
+    text += verdict == ExplainVerdict::Logic
+                ? "it would not hold without rounding either"
+                : "without rounding it would hold, the arithmetic loses it";
     return text + where_text(explained);
   }
-  if (verdict == "logic")
+  if (verdict == ExplainVerdict::Logic)
     text += "the kernel computes a different formula; higher precision would not help";
-  if (verdict == "numerical") text += "the formula is right, its arithmetic loses the value";
-  if (verdict == "rounding")
+  if (verdict == ExplainVerdict::Numerical)
+    text += "the formula is right, its arithmetic loses the value";
+  if (verdict == ExplainVerdict::Rounding)
     text += fmt::format("the value is as exact as its type allows, so allow more than {:.3g}",
                         explained.tolerance);
-  if (verdict == "unknown") text += "formula and arithmetic cannot be told apart";
+  if (verdict == ExplainVerdict::Unknown) text += "formula and arithmetic cannot be told apart";
   text += where_text(explained);
   if (explained.vote) text += "; vote: " + explained.vote->sentence;
   return text;

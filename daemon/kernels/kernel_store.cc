@@ -6,6 +6,7 @@
 #include "common/base/blake2.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
+#include "common/config/source_kind.h"
 #include "judge/metrics/branch_constants.h"
 #include "kernels/catalog.h"
 #include "runtime/compile/compile.h"
@@ -28,10 +29,8 @@ std::string with_dtype(std::string text, DType dtype) {
 
 namespace {
 
-constexpr std::string_view kBuiltin = "builtin:";
-
 Result<PreparedKernel> from_builtin(const KernelConfig& kernel) {
-  const std::string wanted = kernel.source.substr(kBuiltin.size());
+  const std::string wanted = kernel.source.substr(kBuiltinSource.size());
   const BuiltinKernel* builtin = find_builtin(wanted);
   if (builtin == nullptr) {
     std::string known;
@@ -80,7 +79,7 @@ Status check_ptx(const KernelConfig& kernel) {
                kernel.name, kernel.source);
 }
 
-bool is_cuda(const KernelConfig& kernel) { return kernel.source.ends_with(".cu"); }
+bool is_cuda(const KernelConfig& kernel) { return source_kind(kernel.source) == SourceKind::Cuda; }
 
 std::vector<std::string> entries_wanted(const KernelConfig& kernel, DType dtype) {
   std::vector<std::string> wanted;
@@ -127,15 +126,16 @@ Result<std::shared_ptr<const PreparedKernel>> KernelStore::make(const KernelConf
                                                                 DType dtype) {
   const std::vector<std::string> wanted = entries_wanted(kernel, dtype);
   auto prepared = std::make_shared<PreparedKernel>();
-  if (kernel.source.empty() || kernel.launches.empty()) {
+  const SourceKind kind = source_kind(kernel.source);
+  if (kind == SourceKind::None || kernel.launches.empty()) {
     return error(ErrorCode::InvalidArgument,
                  "kernel '{}' needs a source and at least one of `launches` to be run",
                  kernel.name);
   }
-  if (kernel.source.starts_with(kBuiltin)) {
+  if (kind == SourceKind::Builtin) {
     *prepared = GPUEMU_TRY(from_builtin(kernel));
     prepared->entries = wanted;
-  } else if (kernel.source.ends_with(".cubin") || kernel.source.ends_with(".fatbin")) {
+  } else if (kind == SourceKind::MachineCode) {
     return error(
         ErrorCode::Unsupported,
         "kernel '{}': {} holds machine code, which only `gpuemu lint` reads; give the .cu or .ptx "
@@ -143,7 +143,7 @@ Result<std::shared_ptr<const PreparedKernel>> KernelStore::make(const KernelConf
         kernel.name, kernel.source);
   } else {
     const CompileRequest request = request_for(kernel, dtype);
-    if (kernel.source.ends_with(".ptx")) GPUEMU_TRY(check_ptx(kernel));
+    if (kind == SourceKind::Ptx) GPUEMU_TRY(check_ptx(kernel));
     const auto broken = broken_.find(unit_of(request));
     if (broken != broken_.end()) return broken->second;
     auto made = compile_source(request);

@@ -4,6 +4,7 @@
 
 #include "common/base/files.h"
 #include "common/base/limits.h"
+#include "common/config/source_kind.h"
 #include "judge/metrics/semantic_diff.h"
 #include "runtime/compile/compile.h"
 #include "runtime/ptx/parse.h"
@@ -18,7 +19,7 @@ Result<ptx::Module> module_of(const Config& config, const KernelFiles& files,
     return error(ErrorCode::InvalidArgument,
                  "'{}': expected the absolute path of a file that is there", path);
   }
-  if (!path.ends_with(".cu")) {
+  if (source_kind(path) != SourceKind::Cuda) {
     return ptx::parse(GPUEMU_TRY(read_file(path, kSourceBytesMax)), path);
   }
   CompileRequest request;

@@ -10,6 +10,7 @@
 #include "common/base/blake2.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
+#include "common/config/source_kind.h"
 #include "daemon/measure/measure_entry.h"
 #include "daemon/pipeline/execution_plan.h"
 #include "judge/metrics/ptx_metrics.h"
@@ -20,10 +21,6 @@
 
 namespace gpuemu {
 namespace {
-
-constexpr std::string_view kBuiltin = "builtin:";
-
-bool is_source(const std::string& path) { return path.ends_with(".cu") || path.ends_with(".cuh"); }
 
 LintResult broken(const std::string& name, const std::string& source, const Error& failure) {
   LintResult result;
@@ -97,12 +94,12 @@ CompileRequest request_of(const Config& config, const std::string& source, const
 
 Result<Text> text_of(const Config& config, const std::string& source, const std::string& arch,
                      const InspectOptions& options, const std::vector<Wanted>& wanted) {
-  if (source.starts_with(kBuiltin)) {
-    const BuiltinKernel* builtin = find_builtin(source.substr(kBuiltin.size()));
+  if (source_kind(source) == SourceKind::Builtin) {
+    const BuiltinKernel* builtin = find_builtin(source.substr(kBuiltinSource.size()));
     if (builtin == nullptr) return error(ErrorCode::NotFound, "there is no {}", source);
     return Text{builtin->ptx(), std::string(builtin->file), {}};
   }
-  if (!is_source(source)) {
+  if (!is_cuda_source(source)) {
     return Text{GPUEMU_TRY(read_file(source, kSourceBytesMax)), source, {}};
   }
   CompiledModule compiled =
@@ -248,7 +245,8 @@ std::vector<LintResult> inspect_object(const Config& config, const KernelConfig*
 }
 
 bool is_text(const std::string& source) {
-  return source.starts_with(kBuiltin) || is_source(source) || source.ends_with(".ptx");
+  const SourceKind kind = source_kind(source);
+  return kind == SourceKind::Builtin || kind == SourceKind::Ptx || is_cuda_source(source);
 }
 
 }  // namespace
@@ -261,7 +259,7 @@ void compile_to_inspect(const Config& config, const std::vector<const KernelConf
   };
   std::map<std::vector<std::string>, Together> units;  // By source, architecture and flags.
   for (const KernelConfig* kernel : kernels) {
-    if (!is_source(kernel->source)) continue;
+    if (!is_cuda_source(kernel->source)) continue;
     for (const std::string& arch : options.archs) {
       for (const std::vector<Wanted>& group : groups_of(wanted_of(config, *kernel))) {
         CompileRequest request = request_of(config, kernel->source, arch, options, group);
@@ -285,7 +283,8 @@ void compile_to_inspect(const Config& config, const std::vector<const KernelConf
 
 std::vector<LintResult> inspect_kernel(const Config& config, const KernelConfig& kernel,
                                        const InspectOptions& options) {
-  if (kernel.source.empty() || kernel.source.ends_with(".py")) {
+  const SourceKind kind = source_kind(kernel.source);
+  if (kind == SourceKind::None || kind == SourceKind::Python) {
     LintResult result;
     result.kernel_name = result.metrics.kernel_name = kernel.name;
     result.source = kernel.source;

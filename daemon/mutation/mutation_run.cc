@@ -175,11 +175,11 @@ class MutationRun {
               .ptx_line = mutant.ptx_line,
               .before = mutant.before,
               .after = mutant.after,
-              .status = "not_run"};
+              .status = MutantStatus::NotRun};
     if (is_over()) return ok_status();
     const PreparedKernel changed = prepared_with(mutant);
     if (const auto parsed = ptx::parse(changed.ptx, "mutant"); !parsed) {
-      report.status = "invalid";
+      report.status = MutantStatus::Invalid;
       report.reason = parsed.error().message;
       return ok_status();
     }
@@ -190,7 +190,7 @@ class MutationRun {
       if (outcome.result.passed) continue;
       const ValidationFailure& failure = outcome.result.failures.front();
       const bool refused = failure.kind == FindingKind::LaunchError;
-      report.status = refused ? "invalid" : "killed";
+      report.status = refused ? MutantStatus::Invalid : MutantStatus::Killed;
       if (refused) {
         report.reason = failure.message;
       } else {
@@ -198,7 +198,7 @@ class MutationRun {
       }
       return ok_status();
     }
-    report.status = "survived";
+    report.status = MutantStatus::Survived;
     return ok_status();
   }
 
@@ -206,7 +206,7 @@ class MutationRun {
   Status examine_survivors() {
     std::vector<size_t> survivors;
     for (size_t i = 0; i < reports_.size(); ++i) {
-      if (reports_[i].status == "survived") survivors.push_back(i);
+      if (reports_[i].status == MutantStatus::Survived) survivors.push_back(i);
     }
     if (survivors.empty() || is_over()) return ok_status();
     const auto all = GPUEMU_TRY(
@@ -253,7 +253,7 @@ class MutationRun {
     }
     if (compared == 0) return ok_status();
     if (differing.empty()) {
-      report.status = "equivalent";
+      report.status = MutantStatus::Equivalent;
       report.reason = fmt::format(
           "probably equivalent: {} cases of every kind give the same outputs bit for bit",
           compared);
@@ -264,7 +264,7 @@ class MutationRun {
         differing.size(), compared, largest_use);
     if (largest_use > kNoWorse * own_use || !GPUEMU_TRY(rounds_alone(changed, all, differing)))
       return ok_status();
-    report.status = "equivalent";
+    report.status = MutantStatus::Equivalent;
     report.reason = fmt::format(
         "probably equivalent: only the rounding of the outputs differs, in {} of {} cases of every "
         "kind; without it they are the same to a sixteenth of the tolerance, and no error is "
@@ -300,11 +300,11 @@ class MutationRun {
     reply.found = found_;
     reply.total = reports_.size();
     for (const MutantReport& one : reports_) {
-      reply.killed += one.status == "killed" ? 1 : 0;
-      reply.survived += one.status == "survived" ? 1 : 0;
-      reply.equivalent += one.status == "equivalent" ? 1 : 0;
-      reply.invalid += one.status == "invalid" ? 1 : 0;
-      reply.not_run += one.status == "not_run" ? 1 : 0;
+      reply.killed += one.status == MutantStatus::Killed ? 1 : 0;
+      reply.survived += one.status == MutantStatus::Survived ? 1 : 0;
+      reply.equivalent += one.status == MutantStatus::Equivalent ? 1 : 0;
+      reply.invalid += one.status == MutantStatus::Invalid ? 1 : 0;
+      reply.not_run += one.status == MutantStatus::NotRun ? 1 : 0;
     }
     const uint64_t judged = reply.killed + reply.survived;
     if (judged > 0) reply.score = static_cast<double>(reply.killed) / static_cast<double>(judged);

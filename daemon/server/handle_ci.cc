@@ -38,11 +38,6 @@ void note_warnings(CiRunSummary& summary) {
 }
 
 Status check(const RunCiRequest& request) {
-  const std::string& profile = request.profile;
-  if (!profile.empty() && profile != "quick" && profile != "default" && profile != "thorough") {
-    return error(ErrorCode::InvalidArgument,
-                 "member 'profile': expected quick, default or thorough, got '{}'", profile);
-  }
   const bool whole = request.shards == 0 && request.shard == 0;
   if (!whole && (request.shard < 1 || request.shard > request.shards)) {
     return error(ErrorCode::InvalidArgument,
@@ -53,9 +48,9 @@ Status check(const RunCiRequest& request) {
 }
 
 uint64_t cases_of(const RunCiRequest& request, const Config& config) {
-  if (request.profile == "default") return config.cases;
-  if (request.profile == "thorough") return kThoroughCases;
-  return request.quick || request.profile == "quick" ? kQuickCases : kCases;
+  if (request.profile == CiProfile::Default) return config.cases;
+  if (request.profile == CiProfile::Thorough) return kThoroughCases;
+  return request.quick || request.profile == CiProfile::Quick ? kQuickCases : kCases;
 }
 
 Status add_baseline(const RunCiRequest& request, Store& store, CiOptions& options) {
@@ -80,13 +75,13 @@ Status add_baseline(const RunCiRequest& request, Store& store, CiOptions& option
 
 CiOptions options_of(const RunCiRequest& request, const Config& config) {
   CiOptions options;
-  const bool quick = request.quick || request.profile == "quick";
-  options.profile = !request.profile.empty() ? request.profile : quick ? "quick" : "default";
+  const bool quick = request.quick || request.profile == CiProfile::Quick;
+  options.profile = request.profile.value_or(quick ? CiProfile::Quick : CiProfile::Default);
   options.cases = cases_of(request, config);
   if (quick) options.dtypes = config.ci_quick_dtypes;
   options.seed = request.seed ? *request.seed : config.seed.value_or(fresh_seed());
   options.budget = std::chrono::milliseconds(request.budget_ms);
-  if (options.profile == "thorough") {
+  if (options.profile == CiProfile::Thorough) {
     options.limit = std::chrono::seconds(config.ci_thorough_timeout_s);
   }
   options.shard = request.shard;
@@ -176,7 +171,7 @@ Reply run(const RunCiRequest& request, Call& call, JobControl& control) {
   summary->device = device;
   summary->notes.insert(summary->notes.end(), missing.begin(), missing.end());
   // Clients of the other form go by the count of failures alone, and expect snapshots.
-  const bool by_count = request.profile.empty() && !request.stream;
+  const bool by_count = !request.profile && !request.stream;
   if (request.snapshots || by_count) {
     bound_snapshots(summary->validation_results);
   } else {

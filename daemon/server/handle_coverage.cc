@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "common/base/limits.h"
+#include "common/config/source_kind.h"
 #include "common/protocol/op_state.h"
 #include "daemon/search/corpus.h"
 #include "daemon/search/coverage_map.h"
@@ -52,7 +53,8 @@ class KernelCover {
     }
     ++reply_.cases;
     if (!outcome.result.passed) ++reply_.failed;
-    map_.add(outcome.extras.coverage, kernel_.source.ends_with(".ptx") ? kernel_.source : "");
+    map_.add(outcome.extras.coverage,
+             source_kind(kernel_.source) == SourceKind::Ptx ? kernel_.source : "");
   }
 
   Status run_corpus(const OpConfig& op) {

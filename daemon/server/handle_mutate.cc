@@ -9,7 +9,7 @@ namespace {
 std::string line_of(const MutantReport& mutant) {
   return fmt::format("mutant {} {} at {}:{}: {}", mutant.id, mutant.mutation,
                      mutant.file.empty() ? "PTX" : mutant.file,
-                     mutant.file.empty() ? mutant.ptx_line : mutant.line, mutant.status);
+                     mutant.file.empty() ? mutant.ptx_line : mutant.line, name_of(mutant.status));
 }
 
 Reply mutate(const MutateRequest& request, Call& call, JobControl& control) {
@@ -40,7 +40,7 @@ Reply mutate(const MutateRequest& request, Call& call, JobControl& control) {
   events.on_total = [&control](uint64_t total) { control.total = total; };
   events.on_mutant = [&control](const MutantReport& mutant) {
     ++control.done;
-    if (mutant.status == "survived") control.failed(line_of(mutant));
+    if (mutant.status == MutantStatus::Survived) control.failed(line_of(mutant));
   };
   auto report =
       run_mutation({config, kernels, call.context.slots}, *op, options, events, control.cancel);

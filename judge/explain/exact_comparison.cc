@@ -18,9 +18,9 @@ constexpr double kOrdinaryUlps = 16;
 /// Where both the formula and the arithmetic are off, the one that is off by far more is to blame.
 constexpr double kByFar = 4;
 
-constexpr std::array kVerdictNames = {"passes", "logic", "numerical", "rounding", "unknown"};
-constexpr std::array kKindNames = {"compute",   "load",   "store",     "cancels", "absorbs",
-                                   "overflows", "coarse", "amplifies", "grows"};
+// The wire's words are those of the device, in its order.
+static_assert(static_cast<int>(kLastStepKind) == static_cast<int>(ShadowStep::Kind::Grows));
+static_assert(static_cast<int>(StepKind::Cancels) == static_cast<int>(ShadowStep::Kind::Cancels));
 
 bool is_wrong(double computed, double reference, double tolerance) {
   if (std::isnan(computed) || std::isnan(reference))
@@ -29,19 +29,19 @@ bool is_wrong(double computed, double reference, double tolerance) {
   return !(std::fabs(computed - reference) <= tolerance);
 }
 
-ShadowVerdict judge(const WrongElement& at, DType dtype) {
-  if (!at.known) return ShadowVerdict::Logic;  // Nothing was rounded.
+ExplainVerdict judge(const WrongElement& at, DType dtype) {
+  if (!at.known) return ExplainVerdict::Logic;  // Nothing was rounded.
   if (!std::isfinite(at.reference))
-    return std::isfinite(at.exact) ? ShadowVerdict::Logic : ShadowVerdict::Numerical;
+    return std::isfinite(at.exact) ? ExplainVerdict::Logic : ExplainVerdict::Numerical;
   if (!std::isfinite(at.exact))
-    return std::isfinite(at.computed) ? ShadowVerdict::Numerical : ShadowVerdict::Unknown;
+    return std::isfinite(at.computed) ? ExplainVerdict::Numerical : ExplainVerdict::Unknown;
   const double formula = std::fabs(at.exact - at.reference);
   if (!std::isfinite(at.computed))
-    return formula > at.tolerance ? ShadowVerdict::Logic : ShadowVerdict::Numerical;
+    return formula > at.tolerance ? ExplainVerdict::Logic : ExplainVerdict::Numerical;
   const double arithmetic = std::fabs(at.computed - at.exact);
-  if (formula > at.tolerance && formula * kByFar > arithmetic) return ShadowVerdict::Logic;
+  if (formula > at.tolerance && formula * kByFar > arithmetic) return ExplainVerdict::Logic;
   const double ordinary = kOrdinaryUlps * ulp_at(format_of(dtype), at.exact);
-  return arithmetic <= ordinary ? ShadowVerdict::Rounding : ShadowVerdict::Numerical;
+  return arithmetic <= ordinary ? ExplainVerdict::Rounding : ExplainVerdict::Numerical;
 }
 
 /// How badly wrong it is: use of the tolerance.
@@ -182,8 +182,6 @@ std::string number_text(double value) {
   return std::isnan(value) ? "nan" : fmt::format("{:.9g}", value);
 }
 
-const char* name_of(ShadowVerdict verdict) { return kVerdictNames[static_cast<size_t>(verdict)]; }
-
 ComparedShadow compare_shadow(const Comparison& comparison, std::span<const ElementShadow> shadows,
                               const ShadowWish& wish) {
   ComparedShadow made;
@@ -203,9 +201,9 @@ ComparedShadow compare_shadow(const Comparison& comparison, std::span<const Elem
     if (wish.output == comparison.output_name && wish.element == at.index) made.chosen = at;
     if (!wrong) continue;
     ++made.counts.wrong;
-    if (at.verdict == ShadowVerdict::Logic) ++made.counts.logic;
-    if (at.verdict == ShadowVerdict::Numerical) ++made.counts.numerical;
-    if (at.verdict == ShadowVerdict::Rounding) ++made.counts.rounding;
+    if (at.verdict == ExplainVerdict::Logic) ++made.counts.logic;
+    if (at.verdict == ExplainVerdict::Numerical) ++made.counts.numerical;
+    if (at.verdict == ExplainVerdict::Rounding) ++made.counts.rounding;
     if (use_of(at) <= worst) continue;
     worst = use_of(at);
     made.worst = at;
@@ -239,8 +237,8 @@ std::vector<ExactProperty> judge_exactly(const Comparison& comparison,
   return all;
 }
 
-ShadowVerdict verdict_of(const ExactProperty& property) {
-  return property.holds ? ShadowVerdict::Numerical : ShadowVerdict::Logic;
+ExplainVerdict verdict_of(const ExactProperty& property) {
+  return property.holds ? ExplainVerdict::Numerical : ExplainVerdict::Logic;
 }
 
 std::vector<std::string> sentences_of(const ExactProperty& property,
@@ -273,12 +271,12 @@ bool divides_by_zero(const ShadowStep& step) {
 }
 }  // namespace
 
-ShadowVerdict with_history(const WrongElement& element, const ExecutionShadow& history) {
-  const bool open = element.verdict == ShadowVerdict::Unknown;
+ExplainVerdict with_history(const WrongElement& element, const ExecutionShadow& history) {
+  const bool open = element.verdict == ExplainVerdict::Unknown;
   if (!open || history.origin.empty()) return element.verdict;
   const ShadowStep& origin = history.origin.front();
-  if (origin.kind != Kind::Overflows) return ShadowVerdict::Logic;
-  return divides_by_zero(origin) ? ShadowVerdict::Logic : ShadowVerdict::Numerical;
+  if (origin.kind != Kind::Overflows) return ExplainVerdict::Logic;
+  return divides_by_zero(origin) ? ExplainVerdict::Logic : ExplainVerdict::Numerical;
 }
 
 std::vector<std::string> sentences_of(const WrongElement& at, const std::string& output,
@@ -288,11 +286,11 @@ std::vector<std::string> sentences_of(const WrongElement& at, const std::string&
       "{}[{}] is {}, without any rounding it would be {}, the reference says {}", output, at.index,
       number_text(at.computed), number_text(at.exact), number_text(at.reference));
   switch (at.verdict) {
-    case ShadowVerdict::Right:
+    case ExplainVerdict::Passes:
       all.push_back(fmt::format("{} (allowed: {:.3g} apart): nothing is wrong with this element.",
                                 values, at.tolerance));
       break;
-    case ShadowVerdict::Logic:
+    case ExplainVerdict::Logic:
       all.push_back(
           fmt::format("{}: the kernel computes a different formula than the "
                       "reference; higher precision would not help.",
@@ -303,13 +301,13 @@ std::vector<std::string> sentences_of(const WrongElement& at, const std::string&
           "What to do: compare the lines below with the reference: constants, operators, indices, "
           "masks and how many values take part.");
       break;
-    case ShadowVerdict::Numerical:
+    case ExplainVerdict::Numerical:
       all.push_back(fmt::format(
           "{}: the formula is right, the arithmetic of the kernel loses its value.", values));
       add_origin(history, all);
       add_decision(history, all);
       break;
-    case ShadowVerdict::Rounding:
+    case ExplainVerdict::Rounding:
       all.push_back(
           fmt::format("{}: the kernel is within {:.0f} units in the last place of {} of what its "
                       "formula gives.",
@@ -319,7 +317,8 @@ std::vector<std::string> sentences_of(const WrongElement& at, const std::string&
                       "value {:.3g} away from the exact one.",
                       at.tolerance, at.bound));
       break;
-    case ShadowVerdict::Unknown:
+    case ExplainVerdict::Unknown:
+    case ExplainVerdict::Skipped:
       all.push_back(
           fmt::format("{}: the exact value overflows as well, so formula and "
                       "arithmetic cannot be told apart.",
@@ -336,7 +335,7 @@ ExplainedStep explained(const ShadowStep& step) {
   const auto value = [](const ShadowValue& of) {
     return ExplainedValue{of.name, of.computed, of.exact, of.bound};
   };
-  ExplainedStep made{.kind = kKindNames[static_cast<size_t>(step.kind)],
+  ExplainedStep made{.kind = static_cast<StepKind>(step.kind),
                      .instruction = step.instruction,
                      .file = step.file,
                      .line = step.line,

@@ -24,9 +24,7 @@ struct ShadowWish {
   uint64_t nudge = 0;  ///< ShadowConfig::nudge
 };
 
-enum class ShadowVerdict : uint8_t { Right, Logic, Numerical, Rounding, Unknown };
-const char* name_of(ShadowVerdict verdict);  ///< "passes" for Right, else in lower case.
-std::string number_text(double value);       ///< "nan" whatever its sign, which means nothing.
+std::string number_text(double value);  ///< "nan" whatever its sign, which means nothing.
 
 /// The wrong element that matters most in one output.
 struct WrongElement {
@@ -34,7 +32,7 @@ struct WrongElement {
   double computed = 0, exact = 0, reference = 0, tolerance = 0, bound = 0;
   uint64_t block = 0;
   bool known = false;
-  ShadowVerdict verdict = ShadowVerdict::Right;
+  ExplainVerdict verdict = ExplainVerdict::Passes;
 };
 
 struct ComparedShadow {
@@ -67,13 +65,13 @@ ComparedShadow compare_shadow(const Comparison& comparison, std::span<const Elem
 
 /// The element's verdict now that its history is known: an overflow of finite values is one of the
 /// arithmetic, whatever the exact value would be.
-ShadowVerdict with_history(const WrongElement& element, const ExecutionShadow& history);
+ExplainVerdict with_history(const WrongElement& element, const ExecutionShadow& history);
 
 /// What happened and what to do, of an invariant or a relation.
 std::vector<std::string> sentences_of(const ExactProperty& property,
                                       const ExecutionShadow& history);
 /// "logic" where the exact values violate it as well, else "numerical".
-ShadowVerdict verdict_of(const ExactProperty& property);
+ExplainVerdict verdict_of(const ExactProperty& property);
 
 /// What happened and what to do.
 std::vector<std::string> sentences_of(const WrongElement& element, const std::string& output,

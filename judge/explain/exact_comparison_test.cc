@@ -27,49 +27,49 @@ struct Case {
     comparison.policy.tolerance = {.atol = 1e-3, .rtol = 0};
     return compare_shadow(comparison, shadows, wish);
   }
-  ShadowVerdict verdict() const { return compare().worst.value_or(WrongElement{}).verdict; }
+  ExplainVerdict verdict() const { return compare().worst.value_or(WrongElement{}).verdict; }
 };
 
 ElementShadow exactly(double value, double bound = 0) { return {value, 0, bound, 0, 1}; }
 
 TEST(Explain, CallsAFormulaThatGivesSomethingElseLogic) {
-  EXPECT_EQ((Case{{2.0F}, {1.0}, {exactly(2.0)}}).verdict(), ShadowVerdict::Logic);
+  EXPECT_EQ((Case{{2.0F}, {1.0}, {exactly(2.0)}}).verdict(), ExplainVerdict::Logic);
 }
 
 TEST(Explain, CallsARightFormulaWithWrongDigitsNumerical) {
-  EXPECT_EQ((Case{{2.0F}, {1.0}, {exactly(1.0, 2.0)}}).verdict(), ShadowVerdict::Numerical);
+  EXPECT_EQ((Case{{2.0F}, {1.0}, {exactly(1.0, 2.0)}}).verdict(), ExplainVerdict::Numerical);
 }
 
 TEST(Explain, CallsAValueAsExactAsItsTypeAllowsRounding) {
   EXPECT_EQ((Case{{100000.007812F}, {100000.005}, {exactly(100000.005)}}).verdict(),
-            ShadowVerdict::Rounding);
+            ExplainVerdict::Rounding);
 }
 
 TEST(Explain, CallsAValueThatNoFloatInstructionMadeLogic) {
-  EXPECT_EQ((Case{{2.0F}, {1.0}, {ElementShadow{}}}).verdict(), ShadowVerdict::Logic);
+  EXPECT_EQ((Case{{2.0F}, {1.0}, {ElementShadow{}}}).verdict(), ExplainVerdict::Logic);
 }
 
 TEST(Explain, CallsAnOverflowOfAFiniteValueNumerical) {
-  EXPECT_EQ((Case{{INFINITY}, {1.0}, {exactly(1.0)}}).verdict(), ShadowVerdict::Numerical);
+  EXPECT_EQ((Case{{INFINITY}, {1.0}, {exactly(1.0)}}).verdict(), ExplainVerdict::Numerical);
 }
 
 TEST(Explain, AsksTheHistoryWhereTheExactValueOverflowsToo) {
   WrongElement element = *(Case{{NAN}, {0.25}, {exactly(NAN)}}).compare().worst;
-  EXPECT_EQ(element.verdict, ShadowVerdict::Unknown);
+  EXPECT_EQ(element.verdict, ExplainVerdict::Unknown);
   ExecutionShadow history;
-  EXPECT_EQ(with_history(element, history), ShadowVerdict::Unknown);
+  EXPECT_EQ(with_history(element, history), ExplainVerdict::Unknown);
   history.origin.push_back({.kind = ShadowStep::Kind::Overflows});
   history.origin.front().operands = {{"%f1", 1000, 1000, 0}};
-  EXPECT_EQ(with_history(element, history), ShadowVerdict::Numerical);
+  EXPECT_EQ(with_history(element, history), ExplainVerdict::Numerical);
   history.origin.front().operands.push_back({"%f2", 0, 0, 0});
-  EXPECT_EQ(with_history(element, history), ShadowVerdict::Logic);
+  EXPECT_EQ(with_history(element, history), ExplainVerdict::Logic);
   history.origin.front().operands.clear();
   history.origin.front().result = {"%f3", NAN, NAN, 0};
-  EXPECT_EQ(with_history(element, history), ShadowVerdict::Logic);
+  EXPECT_EQ(with_history(element, history), ExplainVerdict::Logic);
   history.origin.front().result = {"%f3", INFINITY, INFINITY, 0};
-  EXPECT_EQ(with_history(element, history), ShadowVerdict::Numerical);
+  EXPECT_EQ(with_history(element, history), ExplainVerdict::Numerical);
   history.origin.front().instruction = "div.rn.f32 %f3, %f2, 0f00000000";
-  EXPECT_EQ(with_history(element, history), ShadowVerdict::Logic);
+  EXPECT_EQ(with_history(element, history), ExplainVerdict::Logic);
 }
 
 TEST(Explain, HasABoundForTheOtherSidesWhereTheReferenceIsNotFinite) {
@@ -96,14 +96,14 @@ TEST(Explain, LooksAtAChosenElementThoughItIsRight) {
   const Case all{{1.0F, 4.0F}, {1.0, 1.0}, {exactly(1), exactly(4)}};
   const ComparedShadow compared = all.compare({true, "y", 0, 0});
   ASSERT_TRUE(compared.chosen);
-  EXPECT_EQ(compared.chosen->verdict, ShadowVerdict::Right);
+  EXPECT_EQ(compared.chosen->verdict, ExplainVerdict::Passes);
   EXPECT_FALSE(all.compare({true, "y", 2, 0}).chosen);
 }
 
 TEST(Explain, SaysWhereTheErrorBeginsAndWhatToDo) {
   WrongElement element{
       .index = 3, .computed = 0.5, .exact = 0.25, .reference = 0.25, .known = true};
-  element.verdict = ShadowVerdict::Numerical;
+  element.verdict = ExplainVerdict::Numerical;
   ExecutionShadow history;
   ShadowStep origin{.kind = ShadowStep::Kind::Cancels, .instruction = "sub.rn.f32 %f3, %f1, %f2"};
   origin.file = "var.cu";
@@ -128,9 +128,9 @@ TEST(Explain, AsksOfAnInvariantWhetherItWouldHoldWithoutRounding) {
   };
   const auto lost = broken({exactly(0.5), exactly(0.5)});
   ASSERT_EQ(lost.size(), 1u);
-  EXPECT_EQ(verdict_of(lost[0]), ShadowVerdict::Numerical);
-  EXPECT_EQ(verdict_of(broken({exactly(0.5), exactly(0.75)}).at(0)), ShadowVerdict::Logic);
-  EXPECT_EQ(verdict_of(broken({exactly(0.5), ElementShadow{}}).at(0)), ShadowVerdict::Logic);
+  EXPECT_EQ(verdict_of(lost[0]), ExplainVerdict::Numerical);
+  EXPECT_EQ(verdict_of(broken({exactly(0.5), exactly(0.75)}).at(0)), ExplainVerdict::Logic);
+  EXPECT_EQ(verdict_of(broken({exactly(0.5), ElementShadow{}}).at(0)), ExplainVerdict::Logic);
   ASSERT_TRUE(lost[0].at);
   EXPECT_EQ(lost[0].at->exact, 0.5);
   const std::string first = sentences_of(lost[0], {}).at(0);

@@ -41,9 +41,9 @@ bool synchronizes(const Instruction& one) {
          one.has(ptx::Modifier::WaitAll) || one.has(ptx::Modifier::CommitGroup);
 }
 
-const char* kind_of(const Instruction& one) {
-  if (synchronizes(one)) return "sync";
-  return one.has(Trait::TouchesMemory) ? "memory" : "structural";
+DifferenceKind kind_of(const Instruction& one) {
+  if (synchronizes(one)) return DifferenceKind::Sync;
+  return one.has(Trait::TouchesMemory) ? DifferenceKind::Memory : DifferenceKind::Structural;
 }
 
 void mix(uint64_t& hash, std::string_view text) {
@@ -151,7 +151,7 @@ class EntryComparison {
     return all;
   }
 
-  void add(const char* kind, std::string text, const Instruction* before,
+  void add(DifferenceKind kind, std::string text, const Instruction* before,
            const Instruction* after) {
     kinds_.insert(kind);
     if (out_.differences.size() >= kDifferencesMax) {
@@ -172,7 +172,8 @@ class EntryComparison {
 
   void declared(const char* what, uint64_t before, uint64_t after) {
     if (before == after) return;
-    add("structural", fmt::format("{}: {} -> {}", what, before, after), nullptr, nullptr);
+    add(DifferenceKind::Structural, fmt::format("{}: {} -> {}", what, before, after), nullptr,
+        nullptr);
   }
 
   static uint64_t bytes_in(const Function& function, ptx::Space space) {
@@ -207,10 +208,11 @@ class EntryComparison {
   void compare(const Instruction& left, const Instruction& right) {
     const std::string from = condition_of(left), to = condition_of(right);
     if (from != to) {
-      add("predicate", fmt::format("{}: tests {} -> {}", left.text(), from, to), &left, &right);
+      add(DifferenceKind::Predicate, fmt::format("{}: tests {} -> {}", left.text(), from, to),
+          &left, &right);
     }
     if (left.guard && (left.guard->negated != right.guard->negated)) {
-      add("predicate",
+      add(DifferenceKind::Predicate,
           fmt::format("{}: runs when the predicate is {} -> {}", left.text(),
                       left.guard->negated ? "false" : "true",
                       right.guard->negated ? "false" : "true"),
@@ -243,14 +245,15 @@ class EntryComparison {
     if (is_number(a)) {
       const bool equal = a.bits == b.bits && a.kind == b.kind;
       if (!equal && number_text(a) != number_text(b)) {
-        add("constant", fmt::format("{}: {} -> {}", left.text(), number_text(a), number_text(b)),
-            &left, &right);
+        add(DifferenceKind::Constant,
+            fmt::format("{}: {} -> {}", left.text(), number_text(a), number_text(b)), &left,
+            &right);
       }
       return true;
     }
     if (a.offset != b.offset) {
-      add("constant", fmt::format("{}: offset {} -> {}", left.text(), a.offset, b.offset), &left,
-          &right);
+      add(DifferenceKind::Constant,
+          fmt::format("{}: offset {} -> {}", left.text(), a.offset, b.offset), &left, &right);
     }
     if (a.kind == Operand::Kind::Register && pair.writes) {
       registers_[a.reg] = b.reg;
@@ -286,21 +289,22 @@ class EntryComparison {
     return names_.try_emplace(a, b).first->second == b;
   }
 
-  std::string verdict() const {
-    if (kinds_.empty()) return "none";
-    const auto only = [this](std::initializer_list<std::string_view> kinds) {
-      return std::ranges::all_of(kinds_, [&](std::string_view kind) {
+  EntryVerdict verdict() const {
+    if (kinds_.empty()) return EntryVerdict::None;
+    const auto only = [this](std::initializer_list<DifferenceKind> kinds) {
+      return std::ranges::all_of(kinds_, [&](DifferenceKind kind) {
         return std::ranges::find(kinds, kind) != kinds.end();
       });
     };
-    if (only({"constant"})) return "constant";
-    return only({"constant", "sync"}) ? "sync" : "structural";
+    if (only({DifferenceKind::Constant})) return EntryVerdict::Constant;
+    return only({DifferenceKind::Constant, DifferenceKind::Sync}) ? EntryVerdict::Sync
+                                                                  : EntryVerdict::Structural;
   }
 
   const Side& before_;
   const Side& after_;
   EntryDifference out_;
-  std::set<std::string_view> kinds_;
+  std::set<DifferenceKind> kinds_;
   // Before to after.
   std::map<uint32_t, uint32_t> registers_, labels_;
   std::map<std::string, std::string> names_;
@@ -314,17 +318,13 @@ std::map<std::string, const Function*> entries_of(const Module& module) {
   return all;
 }
 
-int gravity(const std::string& verdict) {
-  constexpr std::string_view kOrder[] = {"none", "constant", "sync", "structural"};
-  const auto at = std::ranges::find(kOrder, verdict);
-  return static_cast<int>(std::min<ptrdiff_t>(at - std::begin(kOrder), 3));
-}
+/// An entry that one side lacks counts as a structural difference.
+EntryVerdict for_whole(EntryVerdict verdict) { return std::min(verdict, EntryVerdict::Structural); }
 
 }  // namespace
 
 KernelComparisonReply compare_modules(const Module& before, const Module& after) {
   KernelComparisonReply reply;
-  reply.verdict = "none";
   auto left = entries_of(before), right = entries_of(after);
   std::vector<std::pair<const Function*, const Function*>> pairs;
   for (auto at = left.begin(); at != left.end();) {
@@ -347,15 +347,13 @@ KernelComparisonReply compare_modules(const Module& before, const Module& after)
     reply.entries.push_back(EntryComparison(a, b).run());
   }
   for (const auto& [name, function] : left) {
-    reply.entries.push_back({.entry = name, .verdict = "only before"});
+    reply.entries.push_back({.entry = name, .verdict = EntryVerdict::OnlyBefore});
   }
   for (const auto& [name, function] : right) {
-    reply.entries.push_back({.entry = name, .verdict = "only after"});
+    reply.entries.push_back({.entry = name, .verdict = EntryVerdict::OnlyAfter});
   }
   for (const EntryDifference& one : reply.entries) {
-    if (gravity(one.verdict) > gravity(reply.verdict)) {
-      reply.verdict = one.verdict.starts_with("only") ? "structural" : one.verdict;
-    }
+    reply.verdict = std::max(reply.verdict, for_whole(one.verdict));
   }
   return reply;
 }

@@ -54,13 +54,13 @@ EntryDifference difference(const std::string& after) {
   return reply.entries.front();
 }
 
-std::vector<std::string> kinds(const EntryDifference& one) {
-  std::vector<std::string> all;
+std::vector<DifferenceKind> kinds(const EntryDifference& one) {
+  std::vector<DifferenceKind> all;
   for (const KernelDifference& each : one.differences) all.push_back(each.kind);
   return all;
 }
 
-using Kinds = std::vector<std::string>;
+using Kinds = std::vector<DifferenceKind>;
 
 TEST(SemanticDiff, RenamedRegistersLabelsAndEntriesAreTheSameKernel) {
   std::string renamed = kBody;
@@ -69,15 +69,15 @@ TEST(SemanticDiff, RenamedRegistersLabelsAndEntriesAreTheSameKernel) {
       renamed.replace(at, strlen(from), to);
   }
   const auto reply = compare_modules(module_of(kBody), module_of(renamed, "other"));
-  EXPECT_EQ(reply.verdict, "none");
+  EXPECT_EQ(reply.verdict, EntryVerdict::None);
   ASSERT_EQ(reply.entries.size(), 1u);
   EXPECT_TRUE(reply.entries.front().differences.empty());
 }
 
 TEST(SemanticDiff, AConstantIsShownAsTheNumberItIs) {
   const EntryDifference found = difference(with("0f3F000000", "0f3F800000"));
-  EXPECT_EQ(found.verdict, "constant");
-  EXPECT_EQ(kinds(found), Kinds{"constant"});
+  EXPECT_EQ(found.verdict, EntryVerdict::Constant);
+  EXPECT_EQ(kinds(found), Kinds{DifferenceKind::Constant});
   EXPECT_NE(found.differences[0].text.find("0.5 -> 1"), std::string::npos)
       << found.differences[0].text;
   EXPECT_TRUE(found.opcodes.empty());
@@ -86,47 +86,48 @@ TEST(SemanticDiff, AConstantIsShownAsTheNumberItIs) {
 TEST(SemanticDiff, AnOffsetIsAConstant) {
   const EntryDifference found =
       difference(with("ld.global.f32 %f1, [%d3]", "ld.global.f32 %f1, [%d3+4]"));
-  EXPECT_EQ(found.verdict, "constant");
+  EXPECT_EQ(found.verdict, EntryVerdict::Constant);
   EXPECT_NE(found.differences[0].text.find("offset 0 -> 4"), std::string::npos);
 }
 
 TEST(SemanticDiff, AMissingBarrierIsSync) {
   const EntryDifference found = difference(with("bar.sync 0;", ""));
-  EXPECT_EQ(found.verdict, "sync");
-  EXPECT_EQ(kinds(found), Kinds{"sync"});
+  EXPECT_EQ(found.verdict, EntryVerdict::Sync);
+  EXPECT_EQ(kinds(found), Kinds{DifferenceKind::Sync});
   EXPECT_EQ(found.opcodes, (std::map<std::string, int64_t>{{"bar.sync", -1}}));
 }
 
 TEST(SemanticDiff, AnotherConditionIsNamed) {
   const EntryDifference found = difference(with("setp.lt.s32", "setp.le.s32"));
-  EXPECT_EQ(found.verdict, "structural");
-  EXPECT_EQ(kinds(found), Kinds{"predicate"});
+  EXPECT_EQ(found.verdict, EntryVerdict::Structural);
+  EXPECT_EQ(kinds(found), Kinds{DifferenceKind::Predicate});
   EXPECT_NE(found.differences[0].text.find("tests lt -> le"), std::string::npos);
 }
 
 TEST(SemanticDiff, ANegatedGuardIsNamed) {
-  EXPECT_EQ(kinds(difference(with("@!%p1", "@%p1"))), Kinds{"predicate"});
+  EXPECT_EQ(kinds(difference(with("@!%p1", "@%p1"))), Kinds{DifferenceKind::Predicate});
 }
 
 TEST(SemanticDiff, ExchangedOperandsAreSeen) {
   const EntryDifference found = difference(with("%f2, %f1;\nst", "%f1, %f2;\nst"));
-  EXPECT_EQ(found.verdict, "structural");
+  EXPECT_EQ(found.verdict, EntryVerdict::Structural);
   EXPECT_NE(found.differences[0].text.find("other operands"), std::string::npos);
 }
 
 TEST(SemanticDiff, AnotherParameterIsSeenAlthoughNamesMayDiffer) {
-  EXPECT_EQ(difference(with("[n]", "[x]")).verdict, "structural");
+  EXPECT_EQ(difference(with("[n]", "[x]")).verdict, EntryVerdict::Structural);
 }
 
 TEST(SemanticDiff, AnotherOperationIsARemovalAndAnAddition) {
   const EntryDifference found = difference(with("sub.f32", "add.f32"));
-  EXPECT_EQ(found.verdict, "structural");
+  EXPECT_EQ(found.verdict, EntryVerdict::Structural);
   EXPECT_EQ(found.opcodes, (std::map<std::string, int64_t>{{"add.f32", 1}, {"sub.f32", -1}}));
   EXPECT_EQ(found.differences.size(), 2u);
 }
 
 TEST(SemanticDiff, AMemoryAccessIsCalledOne) {
-  EXPECT_EQ(kinds(difference(with("st.global.f32 [%d3], %f3;", ""))), Kinds{"memory"});
+  EXPECT_EQ(kinds(difference(with("st.global.f32 [%d3], %f3;", ""))),
+            Kinds{DifferenceKind::Memory});
 }
 
 TEST(SemanticDiff, EntriesOfOneSideAreNamed) {
@@ -135,9 +136,9 @@ TEST(SemanticDiff, EntriesOfOneSideAreNamed) {
   const auto two = ptx::parse(both, "two.ptx");
   ASSERT_TRUE(two) << two.error().message;
   const auto reply = compare_modules(*two, ptx::Module{});
-  EXPECT_EQ(reply.verdict, "structural");
+  EXPECT_EQ(reply.verdict, EntryVerdict::Structural);
   EXPECT_EQ(reply.entries.size(), 2u);
-  EXPECT_EQ(reply.entries[0].verdict, "only before");
+  EXPECT_EQ(reply.entries[0].verdict, EntryVerdict::OnlyBefore);
 }
 
 TEST(Align, FindsTheShortestScript) {
