@@ -14,7 +14,7 @@ TEST(ExecutionPlan, PutsTheShadowsBehindAllTensors) {
     tensor.role = role;
     tensor.shape = {3};
   }
-  plan_shadow({true, "y", 2, 5}, built);
+  plan_shadow({"y", 2, 5}, built);
   EXPECT_EQ(built.plan.shadow.offsets, (std::vector<uint64_t>{128, 128}));
   EXPECT_EQ(built.result_offset, 128 + 3 * sizeof(ElementShadow));
   EXPECT_EQ(built.plan.shadow.tensor, 1);

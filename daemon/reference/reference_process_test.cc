@@ -2,6 +2,8 @@
 
 #include <sys/wait.h>
 
+#include <cmath>
+
 #include "daemon/reference/reference_fixture.h"
 #include "daemon/reference/reference_message.h"
 

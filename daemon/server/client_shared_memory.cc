@@ -35,7 +35,7 @@ Status check_name(const std::string& name) {
       name.substr(0, kNameBytesMax), kNamePrefix, kNameBytesMax);
 }
 
-Error unreachable(const SharedData& where, const std::string& why) {
+Error unreachable(const SharedTensorRef& where, const std::string& why) {
   return error(ErrorCode::NotFound,
                "memory '{}', descriptor {} of process {}, cannot be reached ({}): send the tensor "
                "as data",
@@ -52,7 +52,7 @@ std::string target_of(int descriptor) {
 
 /// The memfd for reading. A descriptor may be anything, a terminal or a pipe without a writer, and
 /// opening that would already do something: it is held without being opened until it is known.
-Result<UniqueFd> open_memory(const SharedData& where) {
+Result<UniqueFd> open_memory(const SharedTensorRef& where) {
   const std::string theirs = fmt::format("/proc/{}/fd/{}", where.process, where.descriptor);
   const UniqueFd held(::open(theirs.c_str(), O_PATH | O_CLOEXEC));
   if (!held) return unreachable(where, std::strerror(errno));
@@ -86,7 +86,7 @@ Result<uint64_t> read_all(int memory, uint64_t offset, std::vector<std::byte>& t
 
 }  // namespace
 
-Result<std::vector<std::byte>> ClientSharedMemory::fetch(const SharedData& where) {
+Result<std::vector<std::byte>> ClientSharedMemory::fetch(const SharedTensorRef& where) {
   GPUEMU_TRY(check_name(where.name));
   const UniqueFd memory = GPUEMU_TRY(open_memory(where));
   struct stat info{};

@@ -17,7 +17,7 @@ class ClientSharedMemory {
   /// NotFound when the process or its descriptor cannot be reached, belongs to another user or is
   /// no memfd of that name; InvalidArgument when the memfd does not hold those bytes or the request
   /// asks for more than kMessageBytesMax in all.
-  Result<std::vector<std::byte>> fetch(const SharedData& where);
+  Result<std::vector<std::byte>> fetch(const SharedTensorRef& where);
 
  private:
   uint64_t bytes_left_ = kMessageBytesMax;

@@ -30,7 +30,7 @@ struct Memory {
       : content(counting(bytes)), fd(::memfd_create(name, MFD_CLOEXEC)) {
     EXPECT_EQ(::write(fd.get(), content.data(), bytes), static_cast<ssize_t>(bytes));
   }
-  SharedData record() const {
+  SharedTensorRef record() const {
     return {static_cast<uint64_t>(::getpid()), static_cast<uint64_t>(fd.get()), kName, 0,
             content.size()};
   }
@@ -38,14 +38,14 @@ struct Memory {
   UniqueFd fd;
 };
 
-ErrorCode code_of(const SharedData& where) {
+ErrorCode code_of(const SharedTensorRef& where) {
   const auto fetched = ClientSharedMemory().fetch(where);
   return fetched ? ErrorCode::Internal : fetched.error().code;
 }
 
 TEST(ClientSharedMemory, CopiesTheBytesThatARecordNames) {
   const Memory memory(100'000);
-  SharedData where = memory.record();
+  SharedTensorRef where = memory.record();
   auto whole = ClientSharedMemory().fetch(where);
   ASSERT_TRUE(whole) << whole.error().message;
   EXPECT_EQ(*whole, memory.content);
@@ -60,7 +60,7 @@ TEST(ClientSharedMemory, RefusesBytesThatTheMemoryDoesNotHave) {
   const Memory memory(1000);
   for (const auto& [offset, bytes] : std::initializer_list<std::pair<uint64_t, uint64_t>>{
            {0, 1001}, {1000, 1}, {999, 2}, {UINT64_MAX, 1}, {1, UINT64_MAX}, {UINT64_MAX, 2}}) {
-    SharedData where = memory.record();
+    SharedTensorRef where = memory.record();
     where.offset = offset;
     where.bytes = bytes;
     const auto fetched = ClientSharedMemory().fetch(where);
@@ -73,7 +73,7 @@ TEST(ClientSharedMemory, RefusesBytesThatTheMemoryDoesNotHave) {
 
 TEST(ClientSharedMemory, AMemoryThatShrankOrEndedIsAnError) {
   Memory memory(1000);
-  const SharedData where = memory.record();
+  const SharedTensorRef where = memory.record();
   ASSERT_EQ(::ftruncate(memory.fd.get(), 10), 0);
   EXPECT_EQ(code_of(where), ErrorCode::InvalidArgument);
   memory.fd.reset();
@@ -107,14 +107,14 @@ TEST(ClientSharedMemory, SurvivesAMemoryThatShrinksAndGrowsWhileItIsRead) {
 
 TEST(ClientSharedMemory, TakesNothingButAMemoryOfThatName) {
   const Memory memory(1000);
-  SharedData other = memory.record();
+  SharedTensorRef other = memory.record();
   other.name = "gpuemu-shared-fedcba9876543210";
   EXPECT_EQ(code_of(other), ErrorCode::NotFound);
 
   char path[] = "/tmp/gpuemu-shared-XXXXXX";
   const UniqueFd file(::mkstemp(path));
   ASSERT_TRUE(file);
-  SharedData wrong = memory.record();
+  SharedTensorRef wrong = memory.record();
   wrong.descriptor = static_cast<uint64_t>(file.get());
   EXPECT_EQ(code_of(wrong), ErrorCode::NotFound);
   ::unlink(path);
@@ -132,11 +132,11 @@ TEST(ClientSharedMemory, RefusesNamesThatAreNotThoseOfClients) {
   const Memory arena(1000, "gpuemu-arena");
   for (const std::string name : {"", "gpuemu-arena", "gpuemu-shared-/../x", "gpuemu-shared-A",
                                  "gpuemu-shared-a (deleted)", "x"}) {
-    SharedData where = arena.record();
+    SharedTensorRef where = arena.record();
     where.name = name;
     EXPECT_EQ(code_of(where), ErrorCode::InvalidArgument) << name;
   }
-  SharedData where = arena.record();
+  SharedTensorRef where = arena.record();
   where.name = std::string("gpuemu-shared-") + std::string(1000, 'a');
   EXPECT_EQ(code_of(where), ErrorCode::InvalidArgument);
 }
@@ -147,11 +147,11 @@ TEST(ClientSharedMemory, AProcessThatIsGoneIsToldApart) {
   if (child == 0) ::_exit(0);
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
   for (const uint64_t process : {static_cast<uint64_t>(child), uint64_t{0}, UINT64_MAX}) {
-    SharedData where = memory.record();
+    SharedTensorRef where = memory.record();
     where.process = process;
     EXPECT_EQ(code_of(where), ErrorCode::NotFound) << process;
   }
-  SharedData where = memory.record();
+  SharedTensorRef where = memory.record();
   where.descriptor = UINT64_MAX;
   EXPECT_EQ(code_of(where), ErrorCode::NotFound);
 }
@@ -159,7 +159,7 @@ TEST(ClientSharedMemory, AProcessThatIsGoneIsToldApart) {
 TEST(ClientSharedMemory, BoundsWhatAllTensorsOfARequestHold) {
   const UniqueFd holes(::memfd_create(kName, MFD_CLOEXEC));
   ASSERT_EQ(::ftruncate(holes.get(), static_cast<off_t>(kMessageBytesMax) + 1), 0);
-  SharedData where{static_cast<uint64_t>(::getpid()), static_cast<uint64_t>(holes.get()), kName, 0,
+  SharedTensorRef where{static_cast<uint64_t>(::getpid()), static_cast<uint64_t>(holes.get()), kName, 0,
                    kMessageBytesMax + 1};
   EXPECT_EQ(code_of(where), ErrorCode::InvalidArgument);
   ClientSharedMemory memory;

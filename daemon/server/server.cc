@@ -133,7 +133,7 @@ std::string handle_message(std::string_view message, ServerContext& context) {
   ++context.requests;
   try {
     ClientSharedMemory memory;
-    const FetchShared fetch = [&](const SharedData& where) { return memory.fetch(where); };
+    const FetchShared fetch = [&](const SharedTensorRef& where) { return memory.fetch(where); };
     const auto request = decode_request(message, fetch);
     if (!request) return encode_reply(error_reply(request.error()));
     Call call{context, std::string(message)};

@@ -76,7 +76,7 @@ TEST(Explain, HasABoundForTheOtherSidesWhereTheReferenceIsNotFinite) {
   // With none, an output and its exact value would count as two opinions.
   EXPECT_DOUBLE_EQ((Case{{2.0F}, {NAN}, {exactly(2.0)}}).compare().worst->tolerance, 1e-3);
   EXPECT_DOUBLE_EQ(
-      (Case{{NAN}, {NAN}, {exactly(2.0)}}).compare({true, "y", 0, 0}).chosen->tolerance, 0);
+      (Case{{NAN}, {NAN}, {exactly(2.0)}}).compare({"y", 0, 0}).chosen->tolerance, 0);
 }
 
 TEST(Explain, TakesTheWorstElementAndCountsAll) {
@@ -94,10 +94,10 @@ TEST(Explain, TakesTheWorstElementAndCountsAll) {
 
 TEST(Explain, LooksAtAChosenElementThoughItIsRight) {
   const Case all{{1.0F, 4.0F}, {1.0, 1.0}, {exactly(1), exactly(4)}};
-  const ComparedShadow compared = all.compare({true, "y", 0, 0});
+  const ComparedShadow compared = all.compare({"y", 0, 0});
   ASSERT_TRUE(compared.chosen);
   EXPECT_EQ(compared.chosen->verdict, ExplainVerdict::Passes);
-  EXPECT_FALSE(all.compare({true, "y", 2, 0}).chosen);
+  EXPECT_FALSE(all.compare({"y", 2, 0}).chosen);
 }
 
 TEST(Explain, SaysWhereTheErrorBeginsAndWhatToDo) {

@@ -1,5 +1,7 @@
 #include "judge/verdict/customary.h"
 
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "judge/verdict/test_values.h"
