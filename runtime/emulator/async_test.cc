@@ -260,7 +260,8 @@ TEST(BulkCopy, ArrivesWithItsMbarrier) {
 TEST(BulkCopy, ReadBeforeTheMbarrierIsFound) {
   const Outcome got =
       run(barrier_for("1") + ".loc 1 20 1\n" + kBulk + ".loc 1 30 1\n" + kStore + wait_for("0"));
-  const auto finding = std::ranges::find(got.findings, DeviceFindingKind::RaceAsync, &DeviceFinding::kind);
+  const auto finding =
+      std::ranges::find(got.findings, DeviceFindingKind::RaceAsync, &DeviceFinding::kind);
   ASSERT_NE(finding, got.findings.end());
   EXPECT_EQ(finding->line, 30u);
   EXPECT_EQ(finding->other_line, 20u);

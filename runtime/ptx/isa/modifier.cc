@@ -27,7 +27,10 @@ std::string_view name_of(Modifier modifier) {
 
 void Modifiers::insert(size_t index, std::string_view text) {
   texts_.emplace(texts_.begin() + static_cast<std::ptrdiff_t>(index), text);
-  if (const auto known = modifier_of(text)) given_.set(static_cast<size_t>(*known));
+  if (const auto known = modifier_of(text)) {
+    const auto at = static_cast<size_t>(*known);
+    given_[at / 64] |= uint64_t{1} << at % 64;
+  }
 }
 
 }  // namespace gpuemu::ptx

@@ -2,7 +2,7 @@
 // those that modifiers.def names, in which a look-up is one bit.
 #pragma once
 
-#include <bitset>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -45,7 +45,10 @@ class Modifiers {
   void insert(size_t index, std::string_view text);
   void reserve(size_t count) { texts_.reserve(count); }
 
-  bool has(Modifier modifier) const { return given_[static_cast<size_t>(modifier)]; }
+  bool has(Modifier modifier) const {
+    const auto at = static_cast<size_t>(modifier);
+    return (given_[at / 64] >> at % 64 & 1) != 0;
+  }
   const std::string& operator[](size_t index) const { return texts_[index]; }
   const std::string& back() const { return texts_.back(); }
   size_t size() const { return texts_.size(); }
@@ -55,7 +58,7 @@ class Modifiers {
 
  private:
   std::vector<std::string> texts_;
-  std::bitset<kModifierCount> given_;
+  std::array<uint64_t, (kModifierCount + 63) / 64> given_{};  ///< A bit for each Modifier.
 };
 
 }  // namespace gpuemu::ptx
